@@ -1,0 +1,256 @@
+//! Memory semantics to fences.
+
+use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
+use crate::target::{Arch, Target};
+use splitbar_passes::module::{Classes, Order, Scope, Semantics};
+
+/// Which side of a barrier a fence is for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Before it: only a release matters.
+    Before,
+    /// After it: only an acquire matters.
+    After,
+    /// There is no barrier: OpMemoryBarrier, the order as it stands.
+    Alone,
+}
+
+/// The memory that `classes` name. SubgroupMemory, AtomicCounterMemory and OutputMemory name memory that compute kernels of these targets do not have.
+pub(crate) fn memory(classes: Classes) -> Option<FenceMemory> {
+    let global = classes.uniform || classes.cross_workgroup || classes.image;
+    match (classes.workgroup, global) {
+        (true, true) => Some(FenceMemory::All),
+        (true, false) => Some(FenceMemory::Local),
+        (false, true) => Some(FenceMemory::Global),
+        (false, false) => None,
+    }
+}
+
+/// The scope of a fence; `None` where there is nobody to order with. ShaderCall belongs to ray tracing and is refused before.
+fn scope(scope: Scope) -> Option<FenceScope> {
+    match scope {
+        Scope::Invocation | Scope::ShaderCall => None,
+        Scope::Subgroup => Some(FenceScope::Subgroup),
+        Scope::Workgroup => Some(FenceScope::Workgroup),
+        Scope::QueueFamily | Scope::Device => Some(FenceScope::Device),
+        Scope::CrossDevice => Some(FenceScope::System),
+    }
+}
+
+fn order(order: Order, side: Side, scope: FenceScope) -> Option<FenceOrder> {
+    let order = match order {
+        // Everybody within reach of the fence meets at the barrier itself: what is before it happens before what is after it, and one total order adds nothing.
+        Order::SequentiallyConsistent if side != Side::Alone && scope <= FenceScope::Workgroup => {
+            Order::AcquireRelease
+        }
+        order => order,
+    };
+    match (order, side) {
+        (Order::Relaxed, _) | (Order::Acquire, Side::Before) | (Order::Release, Side::After) => {
+            None
+        }
+        (Order::SequentiallyConsistent, _) => Some(FenceOrder::SequentiallyConsistent),
+        (Order::Release | Order::AcquireRelease, Side::Before) | (Order::Release, Side::Alone) => {
+            Some(FenceOrder::Release)
+        }
+        (Order::Acquire | Order::AcquireRelease, Side::After) | (Order::Acquire, Side::Alone) => {
+            Some(FenceOrder::Acquire)
+        }
+        (Order::AcquireRelease, Side::Alone) => Some(FenceOrder::AcquireRelease),
+    }
+}
+
+/// The fence that `semantics` at memory scope `at` ask for on `side`, if any.
+pub(crate) fn fence(semantics: Semantics, at: Scope, side: Side) -> Option<Fence> {
+    let memory = memory(semantics.classes)?;
+    let scope = scope(at)?;
+    // Nobody outside of the workgroup sees its memory.
+    let scope = if memory == FenceMemory::Local {
+        scope.min(FenceScope::Workgroup)
+    } else {
+        scope
+    };
+    let order = order(semantics.order, side, scope)?;
+    Some(Fence {
+        order,
+        scope,
+        memory,
+    })
+}
+
+/// The steps of that fence on `target`, none if a synchronisation that orders `built_in` stands at the same place.
+pub(crate) fn steps(
+    semantics: Semantics,
+    at: Scope,
+    side: Side,
+    built_in: Option<FenceScope>,
+    target: &Target,
+) -> Vec<Step> {
+    let Some(fence) = fence(semantics, at, side) else {
+        return Vec::new();
+    };
+    if built_in.is_some_and(|built_in| {
+        fence.scope <= built_in && fence.order != FenceOrder::SequentiallyConsistent
+    }) {
+        return Vec::new();
+    }
+    let mut steps = vec![Step::Fence(fence)];
+    // LLVM's release fence on gfx12 leaves scalar loads in flight; one that is overtaken by another wave's store after the barrier would read the new value.
+    let counts_scalar_loads_apart = matches!(&target.arch, Arch::Amdgpu(gpu) if gpu.kmcnt);
+    if counts_scalar_loads_apart
+        && fence.order != FenceOrder::Acquire
+        && fence.memory != FenceMemory::Local
+        && fence.scope > FenceScope::Subgroup
+    {
+        steps.push(Step::DrainScalarLoads);
+    }
+    steps
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn show(
+        bits: u32,
+        at: Scope,
+        side: Side,
+        built_in: Option<FenceScope>,
+        target: &str,
+    ) -> String {
+        let semantics = Semantics::from_u32(bits).unwrap();
+        let steps = steps(
+            semantics,
+            at,
+            side,
+            built_in,
+            Target::by_name(target).unwrap(),
+        );
+        steps
+            .iter()
+            .map(Step::to_string)
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+
+    #[test]
+    fn workgroup_memory_alone_is_a_local_fence() {
+        assert_eq!(
+            show(0x104, Scope::Workgroup, Side::Before, None, "gfx1201"),
+            "fence release workgroup local"
+        );
+        assert_eq!(
+            show(0x102, Scope::Workgroup, Side::After, None, "gfx1201"),
+            "fence acquire workgroup local"
+        );
+        // Device scope adds nothing: no other workgroup sees it.
+        assert_eq!(
+            show(0x108, Scope::Device, Side::Before, None, "gfx1100"),
+            "fence release workgroup local"
+        );
+    }
+
+    #[test]
+    fn a_release_of_global_memory_drains_scalar_loads_where_they_are_counted_apart() {
+        assert_eq!(
+            show(0x44, Scope::Workgroup, Side::Before, None, "gfx1201"),
+            "fence release workgroup global; drain-scalar-loads"
+        );
+        assert_eq!(
+            show(0x44, Scope::Workgroup, Side::Before, None, "gfx1100"),
+            "fence release workgroup global"
+        );
+        assert_eq!(
+            show(0x42, Scope::Workgroup, Side::After, None, "gfx1201"),
+            "fence acquire workgroup global"
+        );
+        assert_eq!(
+            show(0x148, Scope::Device, Side::Alone, None, "gfx1201"),
+            "fence acquire-release device all; drain-scalar-loads"
+        );
+    }
+
+    #[test]
+    fn each_side_takes_its_half() {
+        assert_eq!(
+            show(0x104, Scope::Workgroup, Side::After, None, "gfx1201"),
+            ""
+        );
+        assert_eq!(
+            show(0x102, Scope::Workgroup, Side::Before, None, "gfx1201"),
+            ""
+        );
+        assert_eq!(show(0, Scope::Workgroup, Side::Before, None, "gfx1201"), "");
+        // An order without memory, memory without an order, and nobody to order with.
+        assert_eq!(
+            show(0x4, Scope::Workgroup, Side::Before, None, "gfx1201"),
+            ""
+        );
+        assert_eq!(
+            show(0x100, Scope::Workgroup, Side::Before, None, "gfx1201"),
+            ""
+        );
+        assert_eq!(
+            show(0x104, Scope::Invocation, Side::Before, None, "gfx1201"),
+            ""
+        );
+    }
+
+    #[test]
+    fn what_the_synchronisation_orders_itself_needs_no_fence() {
+        assert_eq!(
+            show(
+                0x148,
+                Scope::Workgroup,
+                Side::Before,
+                Some(FenceScope::Workgroup),
+                "sm_90"
+            ),
+            ""
+        );
+        assert_eq!(
+            show(
+                0x148,
+                Scope::Workgroup,
+                Side::Before,
+                Some(FenceScope::Subgroup),
+                "sm_90"
+            ),
+            "fence release workgroup all"
+        );
+        assert_eq!(
+            show(
+                0x44,
+                Scope::Device,
+                Side::Before,
+                Some(FenceScope::Workgroup),
+                "sm_90"
+            ),
+            "fence release device global"
+        );
+    }
+
+    #[test]
+    fn sequential_consistency_of_a_barrier_stays_only_beyond_the_workgroup() {
+        assert_eq!(
+            show(0x310, Scope::Workgroup, Side::Before, None, "gfx1201"),
+            "fence release workgroup all; drain-scalar-loads"
+        );
+        assert_eq!(
+            show(
+                0x310,
+                Scope::Device,
+                Side::Before,
+                Some(FenceScope::Workgroup),
+                "sm_90"
+            ),
+            "fence seq-cst device all"
+        );
+        assert_eq!(
+            show(0x310, Scope::Workgroup, Side::Alone, None, "sm_90"),
+            "fence seq-cst workgroup all"
+        );
+    }
+}

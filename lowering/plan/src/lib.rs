@@ -1,0 +1,20 @@
+//! Target profiles, barrier plans, strategies and their steps. No LLVM, no SPIR-V words.
+//!
+//! Data flows one way: the pairing analysis and a [`Target`] go in, an [`EntryPlan`] comes out. A strategy is a [`protocol::Protocol`]: which steps
+//! arrive, which wait, and how it lives beside a full barrier; the planner adds the fences that the semantics ask for. Who emits code reads the
+//! steps and knows how the target spells them; it decides nothing.
+
+mod fences;
+mod plan;
+mod planner;
+pub mod protocol;
+mod show;
+mod step;
+mod strategy;
+pub mod target;
+
+pub use plan::{EntryPlan, PairPlan, State};
+pub use planner::{Request, plan};
+pub use step::{Fence, FenceMemory, FenceOrder, FenceScope, Step, WarpMask};
+pub use strategy::{FuseAt, PlanOptions, Strategy};
+pub use target::Target;

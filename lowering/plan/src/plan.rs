@@ -1,0 +1,66 @@
+//! The barrier plan of one entry point on one target: which steps stand at which instruction, and why.
+
+use crate::Step;
+use crate::strategy::Strategy;
+use serde::Serialize;
+use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
+use splitbar_passes::module::{Id, Scope};
+use std::collections::BTreeMap;
+
+/// The plan of one split-barrier pair.
+#[derive(Clone, Debug)]
+pub struct PairPlan {
+    /// The pair, as the pairing analysis numbers it.
+    pub id: PairId,
+    /// Its execution scope.
+    pub scope: Scope,
+    /// How it is lowered.
+    pub strategy: Strategy,
+    /// Why so, one sentence.
+    pub reason: String,
+    /// Its arrives.
+    pub arrives: Vec<SiteId>,
+    /// Its waits.
+    pub waits: Vec<SiteId>,
+    /// Word offsets of the instructions that can be executed between an arrive and a wait of the pair; sorted.
+    pub window: Vec<u32>,
+}
+
+/// What an entry point keeps per invocation at run time for its barriers.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct State {
+    /// The parity of the mbarrier's phase.
+    pub parity: bool,
+    /// Whether an arrive is outstanding, where that is not known at every place.
+    pub outstanding: bool,
+}
+
+/// The plan of one entry point.
+#[derive(Clone, Debug)]
+pub struct EntryPlan {
+    /// The entry point's name.
+    pub entry: String,
+    /// Its function.
+    pub function: Id,
+    /// The target's name.
+    pub target: &'static str,
+    /// Its workgroup size; `None` when only the launch knows it.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// The wave (warp, subgroup) size that it is compiled for.
+    pub wave_size: u32,
+    /// One per pair, in order of id.
+    pub pairs: Vec<PairPlan>,
+    /// Every barrier instruction that it reaches, in module order.
+    pub sites: Vec<Site>,
+    /// Steps at the entry, before anything else.
+    pub at_entry: Vec<Step>,
+    /// Steps that take the place of a barrier instruction, by the instruction's word offset.
+    /// Every OpControlBarrierArrive/Wait, OpControlBarrier and OpMemoryBarrier that the entry point reaches is a key, possibly with no step.
+    pub at_instruction: BTreeMap<u32, Vec<Step>>,
+    /// Steps before a return from the entry point, by the word offset of the return.
+    pub at_return: BTreeMap<u32, Vec<Step>>,
+    /// Run-time state that the steps use.
+    pub state: State,
+    /// Bytes of workgroup memory that the steps need (Vulkan: splitBarrierReservedSharedMemory).
+    pub reserved_shared_bytes: u32,
+}

@@ -1,0 +1,399 @@
+//! Pairing and target to plan: what stands at the entry, at every barrier instruction, and at every return.
+
+use crate::fences::{self, Side};
+use crate::plan::{EntryPlan, PairPlan, State};
+use crate::protocol::{BesideFullBarrier, Protocol};
+use crate::step::{FenceScope, Step, WarpMask};
+use crate::strategy::{self, PlanOptions, Situation, Strategy};
+use crate::target::{Arch, Target};
+use splitbar_passes::analysis::pairing::{Open, Pairing, Site, SiteKind};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::module::{EntryPoint, Scope};
+use std::collections::BTreeMap;
+
+/// What is planned.
+#[derive(Copy, Clone, Debug)]
+pub struct Request<'p> {
+    /// The entry point.
+    pub entry: &'p EntryPoint<'p>,
+    /// Its sites and pairs.
+    pub pairing: &'p Pairing,
+    /// Its workgroup size; `None` when only the launch knows it.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// Workgroup memory of its variables, in bytes.
+    pub shared_bytes: u32,
+    /// The target.
+    pub target: &'static Target,
+    /// What the caller wants.
+    pub options: PlanOptions,
+}
+
+/// Plans the barriers of one entry point.
+///
+/// What cannot be done as asked goes to `diagnostics` (`UnsupportedStrategy`, `UnsupportedOnTarget`, `TooMuchSharedMemory`, `WorkgroupTooLarge`); the plan is complete all the same.
+pub fn plan(request: Request<'_>, diagnostics: &mut Diagnostics) -> EntryPlan {
+    let planner = Planner::new(request, diagnostics);
+    planner.check_limits(diagnostics);
+    planner.plan()
+}
+
+struct Planner<'p> {
+    request: Request<'p>,
+    wave_size: u32,
+    /// The strategy of workgroup-scope pairs and the reason for it.
+    workgroup: (Strategy, String),
+    waves: Option<u32>,
+}
+
+/// The wave size: the one that is asked for if the target has it, else the target's default.
+fn wave_size(target: &Target, asked: Option<u32>, diagnostics: &mut Diagnostics) -> u32 {
+    match asked {
+        Some(size) if target.wave_sizes.contains(&size) => size,
+        Some(size) => {
+            let sizes: Vec<String> = target.wave_sizes.iter().map(u32::to_string).collect();
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnsupportedOnTarget,
+                    format!("{} has no waves of {size}", target.name),
+                )
+                .help(format!("its wave sizes are {}", sizes.join(", "))),
+            );
+            target.default_wave_size()
+        }
+        None => target.default_wave_size(),
+    }
+}
+
+impl<'p> Planner<'p> {
+    fn new(request: Request<'p>, diagnostics: &mut Diagnostics) -> Planner<'p> {
+        let target = request.target;
+        let wave_size = wave_size(target, request.options.wave_size, diagnostics);
+        let waves = request.workgroup_size.map(|size| {
+            invocations(size)
+                .div_ceil(u64::from(wave_size))
+                .max(1)
+                .try_into()
+                .unwrap_or(u32::MAX)
+        });
+        let situation = Situation {
+            target,
+            waves,
+            free_shared_bytes: target.lds_bytes.saturating_sub(request.shared_bytes),
+        };
+        let chosen = strategy::choose(Scope::Workgroup, situation);
+        let workgroup = match request.options.strategy {
+            None => chosen,
+            Some(forced) => match strategy::objection(forced, situation) {
+                None => (forced, "asked for".to_owned()),
+                Some(why) => {
+                    if request
+                        .pairing
+                        .pairs
+                        .iter()
+                        .any(|pair| pair.scope == Scope::Workgroup)
+                    {
+                        diagnostics.push(
+                            Diagnostic::error(Code::UnsupportedStrategy, format!("strategy `{forced}` cannot lower the split barriers of entry point `{}` for {}", request.entry.name, target.name))
+                                .at_word(request.entry.inst.offset)
+                                .because(why)
+                                .help(format!("leave the choice open (`auto` takes `{}` here), or use `fused`, which every target has", chosen.0)),
+                        );
+                    }
+                    chosen
+                }
+            },
+        };
+        Planner {
+            request,
+            wave_size,
+            workgroup,
+            waves,
+        }
+    }
+
+    fn check_limits(&self, diagnostics: &mut Diagnostics) {
+        let target = self.request.target;
+        let name = &self.request.entry.name;
+        if let Some(size) = self.request.workgroup_size {
+            let count = invocations(size);
+            if count > u64::from(target.max_workgroup_size) {
+                diagnostics.push(
+                    Diagnostic::error(Code::WorkgroupTooLarge, format!("the workgroup of entry point `{name}` has {count} invocations; {} allows {}", target.name, target.max_workgroup_size))
+                        .at_word(self.request.entry.inst.offset)
+                        .help("specialise the workgroup size (--spec) or choose another target"),
+                );
+            }
+        }
+        let reserved = self.reserved_shared_bytes();
+        let needed = u64::from(self.request.shared_bytes) + u64::from(reserved);
+        if needed > u64::from(target.lds_bytes) {
+            let mut diagnostic = Diagnostic::error(
+                Code::TooMuchSharedMemory,
+                format!(
+                    "entry point `{name}` needs {needed} bytes of workgroup memory; {} has {}",
+                    target.name, target.lds_bytes
+                ),
+            )
+            .at_word(self.request.entry.inst.offset);
+            if reserved > 0 {
+                diagnostic = diagnostic.because(format!(
+                    "{reserved} of them are what strategy `{}` reserves",
+                    self.workgroup.0
+                ));
+            }
+            diagnostics.push(diagnostic.help("make the workgroup variables smaller"));
+        }
+    }
+
+    fn has_workgroup_pairs(&self) -> bool {
+        self.request
+            .pairing
+            .pairs
+            .iter()
+            .any(|pair| pair.scope == Scope::Workgroup)
+    }
+
+    fn reserved_shared_bytes(&self) -> u32 {
+        if self.has_workgroup_pairs() {
+            self.protocol(self.workgroup.0, false).reserved_shared_bytes
+        } else {
+            0
+        }
+    }
+
+    /// The lanes that a warp-wide sync names.
+    fn lanes(&self, conditional: bool) -> WarpMask {
+        match (self.waves, self.request.workgroup_size) {
+            // Lanes that the workgroup does not have must not be named; in a workgroup of one warp they are known.
+            (Some(1), Some(size)) if !conditional => {
+                let count = u32::try_from(invocations(size)).unwrap_or(32).clamp(1, 32);
+                WarpMask::Lanes(u32::MAX >> (32 - count))
+            }
+            // Lanes of a partial last warp that do not exist count as exited, and a sync does not wait for exited lanes.
+            _ if !conditional => WarpMask::Lanes(u32::MAX),
+            // Vulkan lets subgroup barriers stand in non-uniform control flow: who is here takes part.
+            _ => WarpMask::Active,
+        }
+    }
+
+    fn protocol(&self, strategy: Strategy, conditional: bool) -> Protocol {
+        // A workgroup of one warp meets only in uniform control flow (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558), so all of its lanes are there.
+        let conditional = conditional && strategy == Strategy::Subgroup;
+        let protocol = Protocol::of(
+            strategy,
+            &self.request.target.arch,
+            self.request.options.fuse_at,
+            self.lanes(conditional),
+        );
+        if self.request.options.window_guards {
+            protocol
+        } else {
+            protocol.without_guards()
+        }
+    }
+
+    fn strategy_of(&self, scope: Scope) -> (Strategy, String) {
+        if scope == Scope::Subgroup {
+            (
+                Strategy::Subgroup,
+                "the execution scope is Subgroup, so no other wave takes part".to_owned(),
+            )
+        } else {
+            self.workgroup.clone()
+        }
+    }
+
+    /// Whether an arrive of Workgroup scope can be outstanding before the instruction at `offset`.
+    fn open(&self, offset: u32) -> Open {
+        self.request.pairing.open_before(Scope::Workgroup, offset)
+    }
+
+    fn plan(&self) -> EntryPlan {
+        let pairing = self.request.pairing;
+        let workgroup = self.protocol(self.workgroup.0, false);
+        let meets_full_barrier = workgroup.beside != BesideFullBarrier::Independent
+            && pairing.sites.iter().any(|site| {
+                site.kind == SiteKind::ControlBarrier
+                    && site.execution == Some(Scope::Workgroup)
+                    && self.open(site.offset) != Open::Never
+            });
+        let completes_at_return = workgroup.beside == BesideFullBarrier::CompleteFirst;
+        let open_returns: Vec<(u32, Open)> = pairing
+            .returns
+            .iter()
+            .map(|&offset| (offset, self.open(offset)))
+            .filter(|(_, open)| completes_at_return && *open != Open::Never)
+            .collect();
+        // The optimiser folds the run-time note wherever it is known after all.
+        let outstanding = meets_full_barrier
+            || open_returns
+                .iter()
+                .any(|(_, open)| *open == Open::Sometimes);
+
+        let at_instruction: BTreeMap<u32, Vec<Step>> = pairing
+            .sites
+            .iter()
+            .map(|site| {
+                (
+                    site.offset,
+                    self.steps(site, outstanding, meets_full_barrier),
+                )
+            })
+            .collect();
+        let at_return = open_returns
+            .into_iter()
+            .map(|(offset, _)| {
+                (
+                    offset,
+                    if outstanding {
+                        complete_noted(&workgroup)
+                    } else {
+                        workgroup.complete.clone()
+                    },
+                )
+            })
+            .collect();
+        let has_workgroup_pairs = self.has_workgroup_pairs();
+        let pairs = pairing
+            .pairs
+            .iter()
+            .map(|pair| {
+                let (strategy, reason) = self.strategy_of(pair.scope);
+                PairPlan {
+                    id: pair.id,
+                    scope: pair.scope,
+                    strategy,
+                    reason,
+                    arrives: pair.arrives.clone(),
+                    waits: pair.waits.clone(),
+                    window: pair.window.clone(),
+                }
+            })
+            .collect();
+        EntryPlan {
+            entry: self.request.entry.name.clone(),
+            function: self.request.entry.function,
+            target: self.request.target.name,
+            workgroup_size: self.request.workgroup_size,
+            wave_size: self.wave_size,
+            pairs,
+            sites: pairing.sites.clone(),
+            at_entry: if has_workgroup_pairs {
+                workgroup.at_entry.clone()
+            } else {
+                Vec::new()
+            },
+            at_instruction,
+            at_return,
+            state: State {
+                parity: has_workgroup_pairs && self.workgroup.0 == Strategy::Mbarrier,
+                outstanding,
+            },
+            reserved_shared_bytes: self.reserved_shared_bytes(),
+        }
+    }
+
+    /// The steps in place of one barrier instruction.
+    fn steps(&self, site: &Site, outstanding: bool, meets_full_barrier: bool) -> Vec<Step> {
+        let fences = |side, built_in| {
+            fences::steps(
+                site.semantics,
+                site.memory,
+                side,
+                built_in,
+                self.request.target,
+            )
+        };
+        match (site.kind, site.execution) {
+            (SiteKind::MemoryBarrier, _)
+            | (SiteKind::ControlBarrier, None | Some(Scope::Invocation)) => {
+                fences(Side::Alone, None)
+            }
+            (SiteKind::Arrive | SiteKind::Wait, execution) => {
+                let scope = execution.unwrap_or(Scope::Workgroup);
+                let protocol = self.protocol(self.strategy_of(scope).0, site.conditional);
+                // Notes are kept only of the workgroup's sequence: no strategy for subgroups shares an object with a full barrier.
+                let noted = outstanding && scope == Scope::Workgroup;
+                if site.kind == SiteKind::Arrive {
+                    let note = noted.then_some(Step::SetOutstanding(true));
+                    [
+                        fences(Side::Before, protocol.orders),
+                        protocol.arrive,
+                        note.into_iter().collect(),
+                    ]
+                    .concat()
+                } else {
+                    let wait = match (noted, meets_full_barrier) {
+                        (false, _) => protocol.wait,
+                        // A wait follows an arrive (13559), and nothing in between completes it.
+                        (true, false) => {
+                            [protocol.wait, vec![Step::SetOutstanding(false)]].concat()
+                        }
+                        (true, true) => vec![Step::IfOutstanding(
+                            [protocol.wait, vec![Step::SetOutstanding(false)]].concat(),
+                        )],
+                    };
+                    [wait, fences(Side::After, protocol.orders)].concat()
+                }
+            }
+            (SiteKind::ControlBarrier, Some(execution)) => {
+                let (barrier, built_in) = self.full_barrier(execution, site.conditional);
+                let workgroup = self.protocol(self.workgroup.0, false);
+                let meets = outstanding
+                    && execution == Scope::Workgroup
+                    && self.open(site.offset) != Open::Never;
+                let (before, after) = match workgroup.beside {
+                    BesideFullBarrier::CompleteFirst if meets => {
+                        (complete_noted(&workgroup), Vec::new())
+                    }
+                    BesideFullBarrier::Satisfies if meets => {
+                        (Vec::new(), vec![Step::SetOutstanding(false)])
+                    }
+                    BesideFullBarrier::CompleteFirst
+                    | BesideFullBarrier::Satisfies
+                    | BesideFullBarrier::Independent => (Vec::new(), Vec::new()),
+                };
+                [
+                    before,
+                    fences(Side::Before, built_in),
+                    vec![barrier],
+                    after,
+                    fences(Side::After, built_in),
+                ]
+                .concat()
+            }
+        }
+    }
+
+    /// The step of a full barrier of `execution` scope, and the widest memory scope that it orders by itself.
+    fn full_barrier(&self, execution: Scope, conditional: bool) -> (Step, Option<FenceScope>) {
+        let one_wave = execution == Scope::Subgroup || self.waves == Some(1);
+        match (&self.request.target.arch, one_wave) {
+            (Arch::Amdgpu(_), true) => (Step::WaveBarrier, None),
+            (Arch::Amdgpu(_), false) => (Step::WorkgroupBarrier, None),
+            (Arch::Nvptx(_), false) => (Step::CtaSync, Some(FenceScope::Workgroup)),
+            (Arch::Nvptx(_), true) if execution == Scope::Subgroup => (
+                Step::WarpSync(self.lanes(conditional)),
+                Some(FenceScope::Subgroup),
+            ),
+            (Arch::Nvptx(_), true) => (
+                Step::WarpSync(self.lanes(false)),
+                Some(FenceScope::Workgroup),
+            ),
+        }
+    }
+}
+
+/// Completes an arrive if the run-time note says that one is outstanding.
+fn complete_noted(protocol: &Protocol) -> Vec<Step> {
+    vec![Step::IfOutstanding(
+        [protocol.complete.clone(), vec![Step::SetOutstanding(false)]].concat(),
+    )]
+}
+
+/// Invocations of a workgroup of `size`.
+fn invocations(size: [u32; 3]) -> u64 {
+    size.iter()
+        .map(|&n| u64::from(n))
+        .fold(1, u64::saturating_mul)
+}

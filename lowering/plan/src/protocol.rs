@@ -1,0 +1,211 @@
+//! What each strategy does at the entry, at an arrive and at a wait: a table. Fences are not part of it; the planner adds them.
+
+use crate::step::{FenceScope, Step, WarpMask};
+use crate::strategy::{FuseAt, MBARRIER_BYTES, Strategy};
+use crate::target::{Arch, Mbarrier};
+
+/// How a strategy lives beside a full barrier (OpControlBarrier) that stands between an arrive and its wait.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum BesideFullBarrier {
+    /// They use different objects and do not meet.
+    Independent,
+    /// They use the same object: the open phase must be completed before the full barrier, and before the invocation ends.
+    CompleteFirst,
+    /// The full barrier itself proves that everybody has arrived, so the wait need not wait any more.
+    Satisfies,
+}
+
+/// One strategy on one kind of target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protocol {
+    /// Once per invocation, before anything else.
+    pub at_entry: Vec<Step>,
+    /// At an arrive, after the release fences.
+    pub arrive: Vec<Step>,
+    /// At a wait, before the acquire fences.
+    pub wait: Vec<Step>,
+    /// Completes an outstanding arrive ahead of its wait.
+    pub complete: Vec<Step>,
+    /// Beside a full barrier.
+    pub beside: BesideFullBarrier,
+    /// The widest memory scope that the instructions order by themselves: up to it no fence is needed.
+    pub orders: Option<FenceScope>,
+    /// Workgroup memory that it takes, in bytes.
+    pub reserved_shared_bytes: u32,
+}
+
+impl Protocol {
+    fn new(
+        arrive: Vec<Step>,
+        wait: Vec<Step>,
+        beside: BesideFullBarrier,
+        orders: Option<FenceScope>,
+    ) -> Protocol {
+        Protocol {
+            at_entry: Vec::new(),
+            arrive,
+            complete: wait.clone(),
+            wait,
+            beside,
+            orders,
+            reserved_shared_bytes: 0,
+        }
+    }
+
+    /// The protocol of `strategy` on `arch`. `lanes` are the lanes that [`Strategy::SingleWave`] and [`Strategy::Subgroup`] sync on NVPTX.
+    ///
+    /// Sources: AMDGPU usage guide, "Memory Model gfx12" (signal and wait carry no memory order); PTX ISA "Parallel Synchronization and Communication Instructions: bar,
+    /// mbarrier, bar.warp.sync" (each orders memory among who takes part; mbarrier.arrive releases and its waits acquire at .cta scope by default).
+    pub fn of(strategy: Strategy, arch: &Arch, fuse_at: FuseAt, lanes: WarpMask) -> Protocol {
+        use BesideFullBarrier::{CompleteFirst, Independent, Satisfies};
+        let fused = |barrier: Step, orders| match fuse_at {
+            FuseAt::Wait => Protocol::new(vec![], vec![barrier], Satisfies, orders),
+            FuseAt::Arrive => Protocol::new(vec![barrier], vec![], Independent, orders),
+        };
+        match (strategy, arch) {
+            (Strategy::Native, _) => Protocol {
+                complete: vec![Step::WaitSignal],
+                ..Protocol::new(
+                    vec![Step::Signal, Step::OpenWindow],
+                    vec![Step::CloseWindow, Step::WaitSignal],
+                    CompleteFirst,
+                    None,
+                )
+            },
+            (Strategy::Mbarrier, arch) => {
+                let try_wait =
+                    matches!(arch, Arch::Nvptx(gpu) if gpu.mbarrier == Mbarrier::TryWait);
+                // A test_wait loop starts a block by itself; ptxas peels the first try_wait and hoists it into the window unless a second guard stands before it.
+                let wait = if try_wait {
+                    vec![Step::CloseWindow, Step::MbarrierWait { try_wait }]
+                } else {
+                    vec![Step::MbarrierWait { try_wait }]
+                };
+                Protocol {
+                    at_entry: vec![Step::MbarrierInit],
+                    reserved_shared_bytes: MBARRIER_BYTES,
+                    ..Protocol::new(
+                        vec![Step::MbarrierArrive, Step::OpenWindow],
+                        wait,
+                        Independent,
+                        Some(FenceScope::Workgroup),
+                    )
+                }
+            }
+            (Strategy::Fused, Arch::Amdgpu(_)) => fused(Step::WorkgroupBarrier, None),
+            (Strategy::Fused, Arch::Nvptx(_)) => fused(Step::CtaSync, Some(FenceScope::Workgroup)),
+            (Strategy::SingleWave | Strategy::Subgroup, Arch::Amdgpu(_)) => {
+                Protocol::new(vec![], vec![Step::WaveBarrier], Independent, None)
+            }
+            // The one warp is the whole workgroup: what its sync orders is ordered for the workgroup.
+            (Strategy::SingleWave, Arch::Nvptx(_)) => Protocol::new(
+                vec![],
+                vec![Step::WarpSync(lanes)],
+                Independent,
+                Some(FenceScope::Workgroup),
+            ),
+            (Strategy::Subgroup, Arch::Nvptx(_)) => Protocol::new(
+                vec![],
+                vec![Step::WarpSync(lanes)],
+                Independent,
+                Some(FenceScope::Subgroup),
+            ),
+        }
+    }
+
+    /// The protocol without the steps that guard the window.
+    #[must_use]
+    pub fn without_guards(mut self) -> Protocol {
+        let guard = |step: &Step| !matches!(step, Step::OpenWindow | Step::CloseWindow);
+        self.arrive.retain(guard);
+        self.wait.retain(guard);
+        self
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+    use pretty_assertions::assert_eq;
+
+    fn show(strategy: Strategy, target: &str, fuse_at: FuseAt) -> String {
+        let protocol = Protocol::of(
+            strategy,
+            &Target::by_name(target).unwrap().arch,
+            fuse_at,
+            WarpMask::Lanes(u32::MAX),
+        );
+        let list = |steps: &[Step]| {
+            steps
+                .iter()
+                .map(Step::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        format!(
+            "{} | {} | {} | {:?}",
+            list(&protocol.at_entry),
+            list(&protocol.arrive),
+            list(&protocol.wait),
+            protocol.beside
+        )
+    }
+
+    #[test]
+    fn the_table() {
+        assert_eq!(
+            show(Strategy::Native, "gfx1201", FuseAt::Wait),
+            " | signal, open-window | close-window, wait-signal | CompleteFirst"
+        );
+        assert_eq!(
+            show(Strategy::Fused, "gfx1100", FuseAt::Wait),
+            " |  | workgroup-barrier | Satisfies"
+        );
+        assert_eq!(
+            show(Strategy::Fused, "gfx1100", FuseAt::Arrive),
+            " | workgroup-barrier |  | Independent"
+        );
+        assert_eq!(
+            show(Strategy::Fused, "sm_60", FuseAt::Wait),
+            " |  | cta-sync | Satisfies"
+        );
+        assert_eq!(
+            show(Strategy::Mbarrier, "sm_80", FuseAt::Wait),
+            "mbarrier-init | mbarrier-arrive, open-window | mbarrier-wait test | Independent"
+        );
+        assert_eq!(
+            show(Strategy::Mbarrier, "sm_90", FuseAt::Wait),
+            "mbarrier-init | mbarrier-arrive, open-window | close-window, mbarrier-wait try | Independent"
+        );
+        assert_eq!(
+            show(Strategy::SingleWave, "sm_90", FuseAt::Wait),
+            " |  | warp-sync 0xffffffff | Independent"
+        );
+        assert_eq!(
+            show(Strategy::Subgroup, "gfx906", FuseAt::Wait),
+            " |  | wave-barrier | Independent"
+        );
+    }
+
+    #[test]
+    fn every_really_split_strategy_guards_its_window() {
+        for strategy in Strategy::ALL {
+            for target in ["gfx1201", "sm_90"] {
+                let protocol = Protocol::of(
+                    *strategy,
+                    &Target::by_name(target).unwrap().arch,
+                    FuseAt::Wait,
+                    WarpMask::Active,
+                );
+                assert_eq!(
+                    protocol.arrive.contains(&Step::OpenWindow),
+                    strategy.is_split(),
+                    "{strategy} on {target}"
+                );
+                assert!(!protocol.without_guards().arrive.contains(&Step::OpenWindow));
+            }
+        }
+    }
+}

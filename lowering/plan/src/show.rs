@@ -1,0 +1,87 @@
+//! The plan as text: what `--emit plan` prints.
+
+use crate::plan::EntryPlan;
+use crate::step::Step;
+use splitbar_passes::analysis::pairing::{Site, SiteId, SiteKind};
+use std::fmt;
+
+impl fmt::Display for EntryPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "entry {} for {}: workgroup ", self.entry, self.target)?;
+        match self.workgroup_size {
+            Some([x, y, z]) => write!(f, "{x}x{y}x{z}")?,
+            None => f.write_str("of the launch")?,
+        }
+        writeln!(
+            f,
+            ", wave {}, {} bytes reserved",
+            self.wave_size, self.reserved_shared_bytes
+        )?;
+        for pair in &self.pairs {
+            writeln!(
+                f,
+                "  pair {} ({}, arrive {}, wait {}): {}, because {}",
+                pair.id.0,
+                pair.scope,
+                list(&pair.arrives),
+                list(&pair.waits),
+                pair.strategy,
+                pair.reason
+            )?;
+        }
+        place(f, "entry", &self.at_entry)?;
+        for site in &self.sites {
+            let steps = self
+                .at_instruction
+                .get(&site.offset)
+                .map_or(&[][..], Vec::as_slice);
+            place(f, &describe(site), steps)?;
+        }
+        for (offset, steps) in &self.at_return {
+            place(f, &format!("return at word {offset}"), steps)?;
+        }
+        Ok(())
+    }
+}
+
+fn list(sites: &[SiteId]) -> String {
+    if sites.is_empty() {
+        return "never".to_owned();
+    }
+    sites
+        .iter()
+        .map(|site| format!("#{}", site.0))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// `#2 wait Workgroup, Workgroup Acquire|WorkgroupMemory`: execution scope, then memory scope and semantics.
+fn describe(site: &Site) -> String {
+    let kind = match site.kind {
+        SiteKind::Arrive => "arrive",
+        SiteKind::Wait => "wait",
+        SiteKind::ControlBarrier => "barrier",
+        SiteKind::MemoryBarrier => "memory barrier",
+    };
+    let execution = site
+        .execution
+        .map_or(String::new(), |scope| format!(" {scope},"));
+    format!(
+        "#{} {kind}{execution} {} {}",
+        site.id.0, site.memory, site.semantics
+    )
+}
+
+fn place(f: &mut fmt::Formatter<'_>, name: &str, steps: &[Step]) -> fmt::Result {
+    if name == "entry" && steps.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "  {name}:")?;
+    if steps.is_empty() {
+        writeln!(f, "    nothing")?;
+    }
+    for step in steps {
+        writeln!(f, "    {step}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! The steps that a strategy asks for at a place of the program. They say where and what; the emitter alone knows how a target spells them.
+
+use std::fmt;
+
+/// What a fence orders.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FenceOrder {
+    /// Later accesses stay after it.
+    Acquire,
+    /// Earlier accesses stay before it.
+    Release,
+    /// Both.
+    AcquireRelease,
+    /// Both, and one total order of all of them.
+    SequentiallyConsistent,
+}
+
+/// Among whom a fence orders.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FenceScope {
+    /// One wave or warp.
+    Subgroup,
+    /// One workgroup.
+    Workgroup,
+    /// One device.
+    Device,
+    /// All devices and the host.
+    System,
+}
+
+/// Which memory a fence orders.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FenceMemory {
+    /// Workgroup memory alone (LDS, shared memory).
+    Local,
+    /// Everything but workgroup memory.
+    Global,
+    /// All of it.
+    All,
+}
+
+/// A fence.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fence {
+    /// Order.
+    pub order: FenceOrder,
+    /// Scope.
+    pub scope: FenceScope,
+    /// Memory.
+    pub memory: FenceMemory,
+}
+
+/// One step. A place of the program (an arrive, a wait, a barrier, the entry, a return) has a list of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A memory fence.
+    Fence(Fence),
+    /// Waits until no scalar load is outstanding (AMDGPU gfx12+, where a release fence leaves them in flight).
+    DrainScalarLoads,
+    /// AMDGPU gfx12+: signals the workgroup's barrier object.
+    Signal,
+    /// AMDGPU gfx12+: waits for the workgroup's barrier object.
+    WaitSignal,
+    /// AMDGPU: the full workgroup barrier.
+    WorkgroupBarrier,
+    /// AMDGPU: no machine code; keeps the wave's accesses on their sides of this point.
+    WaveBarrier,
+    /// NVPTX: `bar.sync 0`, the full workgroup barrier.
+    CtaSync,
+    /// NVPTX: `bar.warp.sync` among the lanes of `mask`.
+    WarpSync(WarpMask),
+    /// NVPTX: one invocation initialises the workgroup's mbarrier, and a full barrier publishes it. Stands at the entry.
+    MbarrierInit,
+    /// NVPTX: the warp syncs, its leader arrives on the mbarrier.
+    MbarrierArrive,
+    /// NVPTX: polls the mbarrier's phase parity until the phase is complete, then flips the parity.
+    MbarrierWait {
+        /// With `try_wait`, which may suspend the warp (sm_90+); else `test_wait`.
+        try_wait: bool,
+    },
+    /// The window begins: nothing after it may be scheduled before it.
+    OpenWindow,
+    /// The window ends: nothing before it may be scheduled after it.
+    CloseWindow,
+    /// Run-time note: an arrive is outstanding (`true`) or has been completed (`false`).
+    SetOutstanding(bool),
+    /// Does the steps only if the run-time note says that an arrive is outstanding.
+    IfOutstanding(Vec<Step>),
+}
+
+/// Which lanes of a warp take part.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum WarpMask {
+    /// These lanes.
+    Lanes(u32),
+    /// The lanes that are active at this point.
+    Active,
+}
+
+impl fmt::Display for Fence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = match self.order {
+            FenceOrder::Acquire => "acquire",
+            FenceOrder::Release => "release",
+            FenceOrder::AcquireRelease => "acquire-release",
+            FenceOrder::SequentiallyConsistent => "seq-cst",
+        };
+        let scope = match self.scope {
+            FenceScope::Subgroup => "subgroup",
+            FenceScope::Workgroup => "workgroup",
+            FenceScope::Device => "device",
+            FenceScope::System => "system",
+        };
+        let memory = match self.memory {
+            FenceMemory::Local => "local",
+            FenceMemory::Global => "global",
+            FenceMemory::All => "all",
+        };
+        write!(f, "fence {order} {scope} {memory}")
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Fence(fence) => fence.fmt(f),
+            Step::DrainScalarLoads => f.write_str("drain-scalar-loads"),
+            Step::Signal => f.write_str("signal"),
+            Step::WaitSignal => f.write_str("wait-signal"),
+            Step::WorkgroupBarrier => f.write_str("workgroup-barrier"),
+            Step::WaveBarrier => f.write_str("wave-barrier"),
+            Step::CtaSync => f.write_str("cta-sync"),
+            Step::WarpSync(WarpMask::Lanes(mask)) => write!(f, "warp-sync {mask:#x}"),
+            Step::WarpSync(WarpMask::Active) => f.write_str("warp-sync active"),
+            Step::MbarrierInit => f.write_str("mbarrier-init"),
+            Step::MbarrierArrive => f.write_str("mbarrier-arrive"),
+            Step::MbarrierWait { try_wait: true } => f.write_str("mbarrier-wait try"),
+            Step::MbarrierWait { try_wait: false } => f.write_str("mbarrier-wait test"),
+            Step::OpenWindow => f.write_str("open-window"),
+            Step::CloseWindow => f.write_str("close-window"),
+            Step::SetOutstanding(true) => f.write_str("set-outstanding"),
+            Step::SetOutstanding(false) => f.write_str("clear-outstanding"),
+            Step::IfOutstanding(steps) => {
+                f.write_str("if-outstanding {")?;
+                for step in steps {
+                    write!(f, " {step};")?;
+                }
+                f.write_str(" }")
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! Target profiles: what each GPU can do, as data.
+//!
+//! The rows are generated from `fixtures/targets/*.toml` (`cargo xtask targets`), where every fact has its source. Code asks
+//! a row for a capability ("has it split barriers?") and never compares names or versions, so a new GPU is a new row.
+
+mod table;
+
+/// One GPU that code can be generated for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The name as LLVM spells it: `gfx1201`, `gfx11-generic`, `sm_90`.
+    pub name: &'static str,
+    /// Vendor-specific facts.
+    pub arch: Arch,
+    /// Lanes per wave (warp), the default first. Never empty.
+    pub wave_sizes: &'static [u32],
+    /// Workgroup memory that one workgroup can address, in bytes. On NVPTX: static shared memory.
+    pub lds_bytes: u32,
+    /// Most invocations that a workgroup may have.
+    pub max_workgroup_size: u32,
+}
+
+/// The vendor of a target, with the facts that only this vendor has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arch {
+    /// AMD, through LLVM's AMDGPU back end.
+    Amdgpu(Amdgpu),
+    /// NVIDIA, through LLVM's NVPTX back end.
+    Nvptx(Nvptx),
+}
+
+/// What an AMD GPU has. Sources: `fixtures/targets/amdgpu.toml`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amdgpu {
+    /// The processor name for LLVM (`-mcpu`).
+    pub cpu: &'static str,
+    /// The generation (`gfx9`, `gfx12.5`). For printing only: decisions use the facts below.
+    pub generation: &'static str,
+    /// `s_barrier_signal` and `s_barrier_wait` exist. Where they do not, LLVM 23.1 crashes on their intrinsics.
+    pub split_barrier: bool,
+    /// Named barrier objects of a workgroup; their ids are `1..=named_barriers`. 0: none.
+    pub named_barriers: u32,
+    /// The barrier of a workgroup cluster (id -3).
+    pub cluster_barrier: bool,
+    /// Memory operations may stay outstanding over `s_barrier`; without it LLVM drains all of them first.
+    pub back_off_barrier: bool,
+    /// Scalar loads are counted apart (KMcnt) and do not share LGKMcnt with LDS.
+    pub kmcnt: bool,
+    /// LLVM's `cumode` feature exists and changes what workgroup fences do.
+    pub cumode_feature: bool,
+    /// Sizes in bytes of a global to LDS copy that passes no register. Empty: no such copy.
+    pub lds_dma_bytes: &'static [u32],
+    /// `asyncmark` and `wait.asyncmark` select. Where they do not, LLVM 23.1 aborts on them.
+    pub async_marks: bool,
+    /// Asynchronous copies have a counter of their own (ASYNCcnt).
+    pub async_counter: bool,
+}
+
+/// What an NVIDIA GPU has. Sources: `fixtures/targets/nvptx.toml`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nvptx {
+    /// The compute capability as one number: 90 is sm_90.
+    pub sm: u32,
+    /// The PTX version to ask LLVM for, as in its feature name: 86 is PTX 8.6 (`+ptx86`).
+    pub ptx: u32,
+    /// The strongest way to wait for an mbarrier phase.
+    pub mbarrier: Mbarrier,
+    /// `barrier.cluster` exists.
+    pub cluster: bool,
+    /// `fence.acquire` and `fence.release` exist apart from `fence.acq_rel`.
+    pub one_sided_fences: bool,
+    /// Fences are spelled `fence.*`; where this is false they are `membar.*`.
+    pub volta_fences: bool,
+    /// `cp.async` with commit and wait groups.
+    pub cp_async: bool,
+    /// Hardware barriers of a workgroup, id 0 (the workgroup barrier itself) included.
+    pub named_barriers: u32,
+}
+
+/// How an NVIDIA GPU can wait for an mbarrier phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mbarrier {
+    /// It has no mbarrier.
+    None,
+    /// `mbarrier.test_wait` (sm_80): asks and does not block, so the wait is a loop.
+    TestWait,
+    /// `mbarrier.try_wait` (sm_90): may suspend the thread for a while, so the loop is cheap.
+    TryWait,
+}
+
+impl Target {
+    /// The target of this exact name, if there is one.
+    pub fn by_name(name: &str) -> Option<&'static Target> {
+        table::TARGETS.iter().find(|t| t.name == name)
+    }
+
+    /// Every target, in the order of listings: AMD by generation, then NVIDIA by number.
+    pub fn all() -> &'static [Target] {
+        table::TARGETS
+    }
+
+    /// The targets whose names look most like `name`, best first, at most three: for "did you mean". Empty when nothing is near.
+    ///
+    /// Case and separators do not count (`SM90` finds `sm_90`); otherwise the distance is the number of single-character edits.
+    pub fn nearest(name: &str) -> Vec<&'static Target> {
+        const MOST: usize = 3;
+        const LONGEST: usize = 32; // no name is longer than half of this; a hostile argument must not cost time
+        if name.len() > LONGEST {
+            return Vec::new();
+        }
+        let wanted = squeeze(name);
+        let mut ranked: Vec<(usize, &'static Target)> = table::TARGETS
+            .iter()
+            .map(|t| (distance(&wanted, &squeeze(t.name)), t))
+            .filter(|(d, _)| *d <= 2)
+            .collect();
+        // The sort is stable, so equally near names keep the order of the table.
+        ranked.sort_by_key(|(d, _)| *d);
+        let best = ranked.first().map(|(d, _)| *d);
+        ranked
+            .into_iter()
+            .filter(|(d, _)| Some(*d) == best)
+            .take(MOST)
+            .map(|(_, t)| t)
+            .collect()
+    }
+
+    /// Lanes per wave (warp) unless something else is asked for.
+    pub fn default_wave_size(&self) -> u32 {
+        self.wave_sizes.first().copied().unwrap_or(32)
+    }
+
+    /// The LLVM target triple. A module must carry it before code generation.
+    pub fn triple(&self) -> &'static str {
+        match self.arch {
+            Arch::Amdgpu(_) => "amdgcn-amd-amdhsa",
+            Arch::Nvptx(_) => "nvptx64-nvidia-cuda",
+        }
+    }
+
+    /// The processor name for LLVM (`-mcpu`).
+    pub fn cpu(&self) -> &'static str {
+        match self.arch {
+            Arch::Amdgpu(a) => a.cpu,
+            Arch::Nvptx(_) => self.name,
+        }
+    }
+
+    /// The feature string for LLVM (`-mattr`) with the default wave size.
+    pub fn features(&self) -> String {
+        match self.arch {
+            Arch::Amdgpu(_) => String::new(),
+            Arch::Nvptx(n) => format!("+ptx{}", n.ptx),
+        }
+    }
+
+    /// The AMD facts, if this is an AMD target.
+    pub fn amdgpu(&self) -> Option<&Amdgpu> {
+        match &self.arch {
+            Arch::Amdgpu(a) => Some(a),
+            Arch::Nvptx(_) => None,
+        }
+    }
+
+    /// The NVIDIA facts, if this is an NVIDIA target.
+    pub fn nvptx(&self) -> Option<&Nvptx> {
+        match &self.arch {
+            Arch::Amdgpu(_) => None,
+            Arch::Nvptx(n) => Some(n),
+        }
+    }
+}
+
+/// A name without what people vary in it: case, `_`, `-`, `.` and blanks.
+fn squeeze(name: &str) -> Vec<char> {
+    name.chars()
+        .filter(|c| !matches!(c, '_' | '-' | '.' | ' '))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// The number of single-character insertions, deletions and replacements between two names.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.iter().enumerate() {
+        let mut next = Vec::with_capacity(row.len());
+        next.push(i + 1);
+        for ((cb, diagonal), above) in b.iter().zip(&row).zip(row.iter().skip(1)) {
+            let left = next.last().copied().unwrap_or(i + 1);
+            let replaced = diagonal + usize::from(ca != cb);
+            next.push(replaced.min(above + 1).min(left + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(found: &[&Target]) -> Vec<&'static str> {
+        found.iter().map(|t| t.name).collect()
+    }
+
+    #[test]
+    fn every_row_makes_sense() {
+        for t in Target::all() {
+            assert!(!t.wave_sizes.is_empty(), "{}", t.name);
+            assert!(t.wave_sizes.iter().all(|w| [32, 64].contains(w)), "{}", t.name);
+            assert!(t.max_workgroup_size.is_multiple_of(t.default_wave_size()), "{}", t.name);
+            assert_eq!(Target::by_name(t.name), Some(t), "two rows are named {}", t.name);
+            match t.arch {
+                Arch::Amdgpu(a) => {
+                    assert_eq!(a.cpu, t.name);
+                    assert!(t.name.starts_with("gfx"));
+                    assert!(!a.cluster_barrier || a.split_barrier, "{}", t.name);
+                    assert!(a.named_barriers == 0 || a.split_barrier, "{}", t.name);
+                    assert!(!a.async_counter || a.async_marks, "{}", t.name);
+                }
+                Arch::Nvptx(n) => {
+                    assert_eq!(t.name, format!("sm_{}", n.sm));
+                    assert_eq!(t.features(), format!("+ptx{}", n.ptx));
+                    assert_eq!(n.cluster, n.mbarrier == Mbarrier::TryWait, "{}", t.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn split_barriers_are_in_hardware_from_gfx12_on() {
+        let split: Vec<_> = Target::all()
+            .iter()
+            .filter(|t| t.amdgpu().is_some_and(|a| a.split_barrier))
+            .map(|t| t.name)
+            .collect();
+        assert_eq!(split, ["gfx1200", "gfx1201", "gfx12-generic", "gfx1250", "gfx1251", "gfx12-5-generic"]);
+    }
+
+    #[test]
+    fn default_waves() {
+        let size = |name| Target::by_name(name).map(Target::default_wave_size);
+        assert_eq!(size("gfx906"), Some(64));
+        assert_eq!(size("gfx1030"), Some(32));
+        assert_eq!(size("sm_90"), Some(32));
+        assert_eq!(size("gfx1310"), None);
+    }
+
+    #[test]
+    fn near_names() {
+        assert_eq!(names(&Target::nearest("SM90")), ["sm_90"]);
+        assert_eq!(names(&Target::nearest("gfx1221")), ["gfx1201"]);
+        assert_eq!(names(&Target::nearest("gfx12_generic")), ["gfx12-generic"]);
+        assert!(Target::nearest("banana").is_empty());
+        assert!(Target::nearest(&"gfx1201".repeat(1000)).is_empty());
+    }
+
+    #[test]
+    fn distances() {
+        let d = |a, b| distance(&squeeze(a), &squeeze(b));
+        assert_eq!(d("", "abc"), 3);
+        assert_eq!(d("abc", ""), 3);
+        assert_eq!(d("kitten", "sitting"), 3);
+        assert_eq!(d("sm_90", "SM-90"), 0);
+    }
+}

@@ -1,0 +1,166 @@
+//! What is wrong with a module, where, why, and what to do: one value type, collected many, rendered late.
+
+mod code;
+
+pub use code::Code;
+
+use std::fmt;
+
+/// How bad it is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The operation cannot go on.
+    Error,
+    /// It can go on, but somebody should look.
+    Warning,
+    /// A fact worth knowing.
+    Note,
+}
+
+/// Which of the four kinds of error a [`Code`] belongs to; decides the exit code of the tools.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The module breaks a rule of SPIR-V or of its client API.
+    Invalid,
+    /// The module is right, this target or this build cannot do it.
+    Unsupported,
+    /// A documented limit is exceeded.
+    Limit,
+    /// A bug in splitbar; asks for a report.
+    Internal,
+}
+
+/// Where in the module a diagnostic points. Every field that is known is filled in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// Offset of the instruction's first word, counted in words from the start of the module (the header is 0 to 4).
+    pub word: Option<u32>,
+    /// The function's name (OpName) or `%id`.
+    pub function: Option<String>,
+    /// The block's label, `%id`.
+    pub block: Option<String>,
+    /// The instruction in the notation of the disassembler, on one line.
+    pub instruction: Option<String>,
+    /// Source position from OpLine.
+    pub source: Option<SourcePosition>,
+}
+
+/// A position that OpLine gives.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourcePosition {
+    /// File name (OpString).
+    pub file: String,
+    /// Line, 1-based.
+    pub line: u32,
+    /// Column, as the module has it.
+    pub column: u32,
+}
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Diagnostic {
+    /// Where it is.
+    pub location: Location,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The stable code.
+    pub code: Code,
+    /// One sentence, no full stop.
+    pub message: String,
+    /// Why: a chain of reasons, outermost first.
+    pub reasons: Vec<String>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error with `code` and `message` at no place yet.
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Diagnostic { location: Location::default(), severity: Severity::Error, code, message: message.into(), reasons: Vec::new(), help: None }
+    }
+
+    /// A warning with `code` and `message` at no place yet.
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
+    }
+
+    /// Places it at the instruction that starts at `word`; [`crate::module::Declarations::locate`] fills in the rest.
+    #[must_use]
+    pub fn at_word(mut self, word: u32) -> Self {
+        self.location.word = Some(word);
+        self
+    }
+
+    /// Adds a reason.
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.reasons.push(reason.into());
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Problems of one run: collected while the work goes on, sorted and rendered at the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Adds one.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.0.push(diagnostic);
+    }
+    /// Adds all of `other`.
+    pub fn extend(&mut self, other: Diagnostics) {
+        self.0.extend(other.0);
+    }
+    /// All of them, in the order of discovery.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.0.iter()
+    }
+    /// All of them, to change (for example to fill in locations).
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
+        self.0.iter_mut()
+    }
+    /// Whether nothing was reported.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// Whether an error is among them.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(|d| d.severity == Severity::Error)
+    }
+    /// Sorted by place, then severity and code; repeats removed.
+    #[must_use]
+    pub fn sorted(mut self) -> Self {
+        self.0.sort();
+        self.0.dedup();
+        self
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Diagnostics(vec![diagnostic])
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for d in &self.0 {
+            writeln!(f, "{}: {}", d.code, d.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
