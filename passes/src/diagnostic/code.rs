@@ -46,6 +46,7 @@ codes! {
     MissingOperand = 9, Invalid, "an instruction has fewer operands than its grammar asks for";
     ModuleTooLarge = 10, Limit, "the module is larger than this build accepts";
     UnsupportedVersion = 11, Invalid, "the version in the header is not a SPIR-V version";
+    RspirvRefused = 12, Unsupported, "rspirv does not accept the module";
 
     // 01xx: declarations.
     UndefinedId = 100, Invalid, "an id is used and never defined";
@@ -59,6 +60,7 @@ codes! {
     UnknownSpecId = 108, Invalid, "no specialization constant has the SpecId that was given a value";
     NestingTooDeep = 109, Limit, "types, constants or calls are nested deeper than this build accepts";
     MissingTerminator = 110, Invalid, "control leaves a block without a terminator or reaches a label that does not exist";
+    TooManyDecorations = 111, Limit, "decoration groups or execution modes multiply out of proportion to the module";
 
     // 02xx: barriers.
     BadScope = 200, Invalid, "a scope operand is not a constant or not a scope";

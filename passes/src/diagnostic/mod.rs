@@ -1,6 +1,8 @@
 //! What is wrong with a module, where, why, and what to do: one value type, collected many, rendered late.
 
 mod code;
+pub mod json;
+pub mod text;
 
 pub use code::Code;
 
@@ -15,6 +17,16 @@ pub enum Severity {
     Warning,
     /// A fact worth knowing.
     Note,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        })
+    }
 }
 
 /// Which of the four kinds of error a [`Code`] belongs to; decides the exit code of the tools.
@@ -59,8 +71,8 @@ pub struct SourcePosition {
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
-    /// Where it is.
-    pub location: Location,
+    /// Where it is (boxed, so that a `Result` with a diagnostic stays small).
+    pub location: Box<Location>,
     /// How bad it is.
     pub severity: Severity,
     /// The stable code.
@@ -76,7 +88,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error with `code` and `message` at no place yet.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
-        Diagnostic { location: Location::default(), severity: Severity::Error, code, message: message.into(), reasons: Vec::new(), help: None }
+        Diagnostic { location: Box::default(), severity: Severity::Error, code, message: message.into(), reasons: Vec::new(), help: None }
     }
 
     /// A warning with `code` and `message` at no place yet.
@@ -155,6 +167,7 @@ impl From<Diagnostic> for Diagnostics {
 }
 
 impl fmt::Display for Diagnostics {
+    /// A line for each: code and message; [`text::render`] shows the rest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for d in &self.0 {
             writeln!(f, "{}: {}", d.code, d.message)?;
@@ -164,3 +177,28 @@ impl fmt::Display for Diagnostics {
 }
 
 impl std::error::Error for Diagnostics {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sorting_goes_by_place_and_drops_repeats() {
+        let mut problems = Diagnostics::new();
+        for word in [9, 3, 9] {
+            problems.push(Diagnostic::error(Code::ZeroId, "zero").at_word(word));
+        }
+        let places: Vec<Option<u32>> = problems.sorted().iter().map(|problem| problem.location.word).collect();
+        assert_eq!(places, [Some(3), Some(9)]);
+    }
+
+    #[test]
+    fn numbers_of_codes_rise_and_are_never_given_twice() {
+        assert!(Code::ALL.windows(2).all(|pair| matches!(pair, [a, b] if a.number() < b.number())));
+    }
+
+    #[test]
+    fn a_result_with_a_diagnostic_stays_small() {
+        assert!(size_of::<Diagnostic>() <= 128);
+    }
+}

@@ -1,0 +1,243 @@
+//! The control-flow graph of one function: blocks as indices in module order, block 0 is the entry block.
+//!
+//! Nothing here assumes structured or reducible control flow. An edge to a label that the function does not have is left
+//! out (the reader reports it).
+
+use crate::module::{Function, Id, Inst, Module, targets};
+use std::collections::BTreeMap;
+
+/// Terminators that end the invocation's run of a function, OpUnreachable not among them: control never gets to that one.
+const EXITS: &[spirv::Op] = &[
+    spirv::Op::Return,
+    spirv::Op::ReturnValue,
+    spirv::Op::Kill,
+    spirv::Op::TerminateInvocation,
+    spirv::Op::IgnoreIntersectionKHR,
+    spirv::Op::TerminateRayKHR,
+    spirv::Op::EmitMeshTasksEXT,
+];
+
+/// Whether `inst` is a terminator that ends the function (or the invocation) when it is executed.
+pub fn is_exit(inst: Inst<'_>) -> bool {
+    inst.op().is_some_and(|op| EXITS.contains(&op))
+}
+
+/// A list of lists in one allocation.
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    starts: Vec<usize>,
+    items: Vec<usize>,
+}
+
+impl Lists {
+    /// Groups `pairs` by their first member, which is below `len`; order within a group is kept.
+    fn group(len: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Lists {
+        let mut starts = vec![0; len + 1];
+        for (group, _) in pairs.clone() {
+            starts[group + 1] += 1;
+        }
+        for i in 0..len {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut items = vec![0; starts[len]];
+        for (group, item) in pairs {
+            items[next[group]] = item;
+            next[group] += 1;
+        }
+        Lists { starts, items }
+    }
+
+    fn get(&self, group: usize) -> &[usize] {
+        &self.items[self.starts[group]..self.starts[group + 1]]
+    }
+}
+
+/// The control-flow graph of one function.
+#[derive(Clone, Debug)]
+pub struct Cfg {
+    labels: Vec<Id>,
+    index: BTreeMap<Id, usize>,
+    succs: Lists,
+    preds: Lists,
+    exits: Vec<bool>,
+    reverse_postorder: Vec<usize>,
+    /// Position in `reverse_postorder`.
+    order: Vec<Option<usize>>,
+}
+
+impl Cfg {
+    /// The graph of `function`, a function of `module`.
+    pub fn of(module: &Module<'_>, function: &Function<'_>) -> Cfg {
+        let labels: Vec<Id> = function.blocks.iter().map(|block| block.label).collect();
+        let index: BTreeMap<Id, usize> = labels.iter().copied().zip(0..).collect();
+        let mut edges = Vec::new();
+        let mut exits = Vec::with_capacity(labels.len());
+        for (block, from) in function.blocks.iter().zip(0..) {
+            let terminator = block.terminator();
+            exits.push(terminator.is_some_and(is_exit));
+            for target in terminator.into_iter().flat_map(|inst| targets(module, inst)) {
+                if let Some(to) = index.get(&target) {
+                    edges.push((from, *to));
+                }
+            }
+        }
+        Cfg::build(labels, index, edges, exits)
+    }
+
+    /// A graph of `len` blocks with labels `%1`, `%2` and so on; for callers that have a graph and no function.
+    /// Edges that name a block that is not there are left out; blocks without a successor are exits.
+    pub fn from_edges(len: usize, edges: &[(usize, usize)]) -> Cfg {
+        let labels: Vec<Id> = (1u32..).map(Id).take(len).collect();
+        let index = labels.iter().copied().zip(0..).collect();
+        let edges: Vec<_> =
+            edges.iter().copied().filter(|(from, to)| *from < len && *to < len).collect();
+        let mut exits = vec![true; len];
+        for (from, _) in &edges {
+            exits[*from] = false;
+        }
+        Cfg::build(labels, index, edges, exits)
+    }
+
+    fn build(
+        labels: Vec<Id>,
+        index: BTreeMap<Id, usize>,
+        mut edges: Vec<(usize, usize)>,
+        exits: Vec<bool>,
+    ) -> Cfg {
+        let len = labels.len();
+        edges.sort_by_key(|(from, _)| *from); // stable: a block's edges keep their order
+        let mut last_from = vec![None; len]; // per target: the block whose edge to it was seen last
+        edges.retain(|(from, to)| last_from[*to].replace(*from) != Some(*from));
+        let succs = Lists::group(len, edges.iter().copied());
+        let preds = Lists::group(len, edges.iter().map(|(from, to)| (*to, *from)));
+        let mut cfg = Cfg {
+            labels,
+            index,
+            succs,
+            preds,
+            exits,
+            reverse_postorder: Vec::new(),
+            order: vec![None; len],
+        };
+        cfg.number();
+        cfg
+    }
+
+    /// Depth-first search from the entry block, with a stack of its own.
+    fn number(&mut self) {
+        let mut seen = vec![false; self.len()];
+        let mut stack = Vec::new();
+        if let Some(first) = seen.first_mut() {
+            *first = true;
+            stack.push((0, 0));
+        }
+        while let Some((block, next)) = stack.last_mut() {
+            let block = *block;
+            let succ = self.succs(block).get(*next).copied();
+            *next += 1;
+            match succ {
+                Some(succ) if !seen[succ] => {
+                    seen[succ] = true;
+                    stack.push((succ, 0));
+                }
+                Some(_) => {}
+                None => {
+                    self.reverse_postorder.push(block);
+                    stack.pop();
+                }
+            }
+        }
+        self.reverse_postorder.reverse();
+        for (position, block) in self.reverse_postorder.iter().enumerate() {
+            self.order[*block] = Some(position);
+        }
+    }
+
+    /// How many blocks there are.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether the function has no block: an import.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Label of block `block`.
+    ///
+    /// # Panics
+    /// When there is no such block; so do the other functions that take one.
+    pub fn label(&self, block: usize) -> Id {
+        self.labels[block]
+    }
+
+    /// The block with label `label`.
+    pub fn index_of(&self, label: Id) -> Option<usize> {
+        self.index.get(&label).copied()
+    }
+
+    /// Where control can go after `block`, each block once, in the order of the terminator's operands.
+    pub fn succs(&self, block: usize) -> &[usize] {
+        self.succs.get(block)
+    }
+
+    /// Where control can come from before `block`, each block once, in module order.
+    pub fn preds(&self, block: usize) -> &[usize] {
+        self.preds.get(block)
+    }
+
+    /// Whether `block` ends the function: a return or a kill.
+    pub fn is_exit(&self, block: usize) -> bool {
+        self.exits[block]
+    }
+
+    /// The blocks that control can reach, in reverse postorder: a block before its successors, but for back edges.
+    pub fn reverse_postorder(&self) -> &[usize] {
+        &self.reverse_postorder
+    }
+
+    /// The place of `block` in [`Cfg::reverse_postorder`]; `None` when control cannot reach it.
+    pub fn order(&self, block: usize) -> Option<usize> {
+        self.order[block]
+    }
+
+    /// Whether control can reach `block` from the entry block.
+    pub fn is_reachable(&self, block: usize) -> bool {
+        self.order[block].is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_are_unique_and_keep_their_order() {
+        let cfg = Cfg::from_edges(4, &[(0, 2), (0, 1), (0, 2), (1, 3), (2, 3), (3, 9)]);
+        assert_eq!(cfg.succs(0), [2, 1]);
+        assert_eq!(cfg.preds(3), [1, 2]);
+        assert!(cfg.is_exit(3) && !cfg.is_exit(0));
+        assert_eq!(cfg.index_of(Id(2)), Some(1));
+    }
+
+    #[test]
+    fn reverse_postorder_leaves_out_what_control_cannot_reach() {
+        let cfg = Cfg::from_edges(5, &[(0, 1), (1, 2), (2, 1), (2, 4), (3, 4)]);
+        assert_eq!(cfg.reverse_postorder(), [0, 1, 2, 4]);
+        assert_eq!(cfg.order(4), Some(3));
+        assert!(!cfg.is_reachable(3));
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let len = 200_000;
+        let edges: Vec<_> = (1..len).map(|to| (to - 1, to)).collect();
+        assert_eq!(Cfg::from_edges(len, &edges).reverse_postorder().len(), len);
+    }
+
+    #[test]
+    fn no_block_is_an_empty_graph() {
+        assert!(Cfg::from_edges(0, &[]).reverse_postorder().is_empty());
+    }
+}

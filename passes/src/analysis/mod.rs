@@ -1,0 +1,13 @@
+//! Questions about a module: control flow, dominance, dataflow, and which wait belongs to which arrive.
+//!
+//! An analysis answers and changes nothing. All of them are iterative and take graphs of any shape; their cost grows almost
+//! linearly with the function, or a documented limit ends them.
+
+pub mod callgraph;
+pub mod cfg;
+pub mod dataflow;
+pub mod dominance;
+pub mod pairing;
+
+#[cfg(test)]
+pub(crate) mod testing;

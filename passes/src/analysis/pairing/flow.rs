@@ -1,0 +1,202 @@
+//! Arrives and waits of one execution scope over a control-flow graph: what reaches what.
+
+use super::lattice::State;
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dataflow::{Analysis, Direction, solve};
+
+/// What happens to the state of the scope.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The arrive with this number among the arrives of the scope.
+    Arrive(usize),
+    /// A wait.
+    Wait,
+}
+
+impl Event {
+    /// The state after it, whatever stood before.
+    pub(super) fn after(self) -> State {
+        match self {
+            Event::Arrive(arrive) => State::open(arrive),
+            Event::Wait => State::closed(),
+        }
+    }
+}
+
+/// The solution for one scope.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flow {
+    /// State at the start of each block.
+    pub(super) at_start: Vec<State>,
+    /// Whether, from the end of each block, a wait can be reached with no arrive and no other wait on the way.
+    pub(super) wait_ahead: Vec<bool>,
+}
+
+/// Solves for `events`, which gives each block its events in order.
+pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>]) -> Flow {
+    Flow { at_start: solve(cfg, &Outstanding { events }), wait_ahead: solve(cfg, &WaitAhead { events }) }
+}
+
+struct Outstanding<'e> {
+    events: &'e [Vec<Event>],
+}
+
+impl Analysis for Outstanding<'_> {
+    type State = State;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> State {
+        State::default()
+    }
+
+    fn boundary(&self) -> State {
+        State::closed()
+    }
+
+    fn join(&self, state: &mut State, other: &State) -> bool {
+        state.join(other)
+    }
+
+    fn transfer(&self, block: usize, state: State) -> State {
+        self.events.get(block).and_then(|events| events.last()).map_or(state, |last| last.after())
+    }
+}
+
+struct WaitAhead<'e> {
+    events: &'e [Vec<Event>],
+}
+
+impl Analysis for WaitAhead<'_> {
+    type State = bool;
+    const DIRECTION: Direction = Direction::Backward;
+
+    fn bottom(&self) -> bool {
+        false
+    }
+
+    fn boundary(&self) -> bool {
+        false
+    }
+
+    fn join(&self, state: &mut bool, other: &bool) -> bool {
+        let new = *other && !*state;
+        *state |= *other;
+        new
+    }
+
+    fn transfer(&self, block: usize, state: bool) -> bool {
+        self.events.get(block).and_then(|events| events.first()).map_or(state, |first| *first == Event::Wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lattice::Open;
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const BLOCKS: usize = 5;
+
+    /// Graphs of five blocks with at most two edges from each (any target, so loops and irreducible ones come), and up to two
+    /// events in each block.
+    fn problem() -> impl Strategy<Value = (Vec<Vec<usize>>, Vec<Vec<Event>>)> {
+        let succs = prop::collection::vec(prop::collection::vec(0..BLOCKS, 0..=2), BLOCKS);
+        let events = prop::collection::vec(prop::collection::vec(any::<bool>(), 0..=2), BLOCKS);
+        (succs, events).prop_map(|(succs, kinds)| {
+            let mut arrives = 0..;
+            let event = |arrive| if arrive { Event::Arrive(arrives.next().unwrap_or(0)) } else { Event::Wait };
+            let mut event = event;
+            let events = kinds.into_iter().map(|kinds| kinds.into_iter().map(&mut event).collect()).collect();
+            (succs, events)
+        })
+    }
+
+    /// What one path says about the starts of blocks: the outstanding arrive, or none.
+    type Seen = Vec<BTreeSet<Option<usize>>>;
+
+    /// Walks every path of at most `left` blocks more. Ten blocks are enough for five: at most five to get to the last event
+    /// that counts, at most five from there to the place.
+    fn walk(succs: &[Vec<usize>], events: &[Vec<Event>], block: usize, mut open: Option<usize>, left: usize, seen: &mut Seen) {
+        seen[block].insert(open);
+        if left == 0 {
+            return;
+        }
+        for event in &events[block] {
+            open = match event {
+                Event::Arrive(arrive) => Some(*arrive),
+                Event::Wait => None,
+            };
+        }
+        for succ in &succs[block] {
+            walk(succs, events, *succ, open, left - 1, seen);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #[test]
+        fn equal_to_all_paths((succs, events) in problem()) {
+            let edges: Vec<_> = succs.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |to| (from, *to))).collect();
+            let cfg = Cfg::from_edges(BLOCKS, &edges);
+            let flow = flow(&cfg, &events);
+            let mut seen = vec![BTreeSet::new(); BLOCKS];
+            walk(&succs, &events, 0, None, 2 * BLOCKS, &mut seen);
+            for (state, seen) in flow.at_start.iter().zip(&seen) {
+                let arrives: Vec<usize> = seen.iter().flatten().copied().collect();
+                prop_assert_eq!(state.arrives().collect::<Vec<_>>(), arrives);
+                let verdict = match (seen.iter().any(Option::is_some), seen.contains(&None)) {
+                    (true, true) => Open::Sometimes,
+                    (true, false) => Open::Always,
+                    (false, _) => Open::Never,
+                };
+                prop_assert_eq!(state.verdict(), verdict);
+            }
+            for block in (0..BLOCKS).filter(|block| cfg.is_reachable(*block)) {
+                prop_assert_eq!(flow.wait_ahead[block], wait_ahead(&succs, &events, block, 2 * BLOCKS));
+            }
+        }
+    }
+
+    fn wait_ahead(succs: &[Vec<usize>], events: &[Vec<Event>], block: usize, left: usize) -> bool {
+        left > 0
+            && succs[block].iter().any(|succ| match events[*succ].first() {
+                Some(event) => *event == Event::Wait,
+                None => wait_ahead(succs, events, *succ, left - 1),
+            })
+    }
+
+    #[test]
+    fn the_loop_of_a_pipeline() {
+        // arrive; loop { wait; arrive }; wait
+        let cfg = Cfg::from_edges(3, &[(0, 1), (1, 1), (1, 2)]);
+        let events = [vec![Event::Arrive(0)], vec![Event::Wait, Event::Arrive(1)], vec![Event::Wait]];
+        let flow = flow(&cfg, &events);
+        assert_eq!(flow.at_start[1].arrives().collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(flow.at_start[1].verdict(), Open::Always);
+        assert_eq!(flow.at_start[2].arrives().collect::<Vec<_>>(), [1]);
+        assert_eq!(flow.wait_ahead, [true, true, false]);
+    }
+
+    /// Loops nested in each other, an arrive at the end of each: every arrive comes to all loops inside of its own, one at a time.
+    #[test]
+    fn nested_loops_are_solved_in_time() {
+        let depth = 1000;
+        let latch = |level: usize| 2 * depth - 1 - level;
+        let mut edges = Vec::new();
+        for level in 0..depth {
+            edges.push((level, if level + 1 < depth { level + 1 } else { latch(level) }));
+            edges.push((latch(level), level));
+            edges.extend((level > 0).then(|| (latch(level), latch(level - 1))));
+        }
+        let cfg = Cfg::from_edges(2 * depth, &edges);
+        let mut events = vec![Vec::new(); 2 * depth];
+        for level in 0..depth {
+            events[latch(level)].push(Event::Arrive(level));
+        }
+        let flow = flow(&cfg, &events);
+        assert_eq!(flow.at_start[depth - 1].arrives().count(), depth);
+        assert_eq!(flow.at_start[0].arrives().collect::<Vec<_>>(), [0]);
+        assert_eq!(flow.at_start[0].verdict(), Open::Sometimes);
+    }
+}

@@ -1,0 +1,330 @@
+//! Which wait belongs to which arrive, and what is outstanding where.
+//!
+//! Vulkan pairs arrives and waits by time, per invocation and execution scope alone (VUIDs 13559 to 13561); memory scope and
+//! semantics of the two sides may differ, the pair may stand under two equal conditions, and an OpControlBarrier between them
+//! closes nothing. So a static pair is a set: arrives and waits that some path connects with no other arrive or wait of the
+//! scope on the way, and what such connections chain together. Workgroup and Subgroup are two independent problems.
+//!
+//! An arrive while another is outstanding replaces it here; whether that is a mistake is a question for validation.
+
+mod flow;
+mod lattice;
+mod sites;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use lattice::Open;
+pub use sites::{Site, SiteId, SiteKind};
+
+use crate::analysis::cfg::{self, Cfg};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::{Constants, Declarations, EntryPoint, Function, Scope};
+use flow::Event;
+use std::collections::BTreeMap;
+use window::Groups;
+
+/// Bound on (blocks + leading sites) x arrives of one execution scope, where a leading site has no arrive and no wait of the scope before
+/// it in its block. It bounds memory (64 MiB of ids) and time (the solver's worst graphs are quadratic in arrives).
+const MAX_FACTS: usize = 1 << 24;
+
+/// The scopes that pairs can have.
+const SCOPES: [Scope; 2] = [Scope::Workgroup, Scope::Subgroup];
+
+/// Names a [`Pair`]: its index in [`Pairing::pairs`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PairId(pub u32);
+
+/// Arrives and waits that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// Its name.
+    pub id: PairId,
+    /// The execution scope of all its sites: Workgroup or Subgroup.
+    pub scope: Scope,
+    /// Its arrives, in module order; never empty.
+    pub arrives: Vec<SiteId>,
+    /// Its waits, in module order; none when the arrive is never waited for.
+    pub waits: Vec<SiteId>,
+    /// Word offsets of the instructions on some path strictly between an arrive and a wait of the pair, sorted; barriers of any kind
+    /// are left out, terminators are not.
+    pub window: Vec<u32>,
+}
+
+/// The barriers of one entry point and how they belong together.
+#[derive(Clone, Debug, Default)]
+pub struct Pairing {
+    /// Every barrier that the entry point reaches through calls, function by function (callees first), in module order within each.
+    /// Those in blocks that control cannot reach are among them, marked so.
+    pub sites: Vec<Site>,
+    /// The pairs, in the order of their first arrives. Every arrive is in exactly one; a wait that no arrive reaches is in none.
+    pub pairs: Vec<Pair>,
+    /// Word offsets of the instructions that end the entry function (returns and kills, not OpUnreachable), in module order.
+    pub returns: Vec<u32>,
+    /// Per scope of [`SCOPES`].
+    scopes: [ScopeFacts; 2],
+    /// First and last word offset of each block of the entry function and its index, by first.
+    blocks: BTreeMap<u32, (u32, usize)>,
+    /// Arrives that reach a site; sets that are equal are stored once.
+    sets: Vec<Vec<SiteId>>,
+    /// Index into `sets`, by site; sites that nothing reaches have none.
+    reaching: BTreeMap<SiteId, usize>,
+}
+
+/// What is known of one execution scope.
+#[derive(Clone, Debug, Default)]
+struct ScopeFacts {
+    /// Verdict at the start of each block of the entry function; empty when the scope has no arrive and no wait.
+    at_start: Vec<Open>,
+    /// Verdict after each arrive and wait, by word offset.
+    after: BTreeMap<u32, Open>,
+}
+
+impl Pairing {
+    /// Analyses the barriers of `entry`.
+    ///
+    /// Arrives, waits and OpControlBarriers must stand in the entry function itself;
+    /// [`crate::transform::inline::inline_barrier_functions`] sees to it. OpMemoryBarriers may stand anywhere.
+    ///
+    /// # Errors
+    /// To `diagnostics`: `BadScope`, `BadSemantics`, `BadExecutionScope`, `UnsupportedExecutionScope` for operands,
+    /// `WaitWithoutArrive`, `RecursiveCall` and `UndefinedId` for calls, `ModuleTooLarge` when arrives and blocks are too many to
+    /// analyse, `Internal` for a control barrier outside of the entry function. The sites concerned are left out.
+    pub fn analyse(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        entry: &EntryPoint<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> Pairing {
+        let mut pairing = Pairing::default();
+        let reached = match declarations.reachable_functions(entry.function) {
+            Ok(reached) => reached,
+            Err(problem) => {
+                diagnostics.push(problem);
+                return pairing;
+            }
+        };
+        for id in reached {
+            let Some(function) = declarations.function(id) else { continue };
+            let is_entry = id == entry.function;
+            if !is_entry && !has_barrier(function) {
+                continue;
+            }
+            let cfg = Cfg::of(declarations.module, function);
+            let first = pairing.sites.len();
+            sites::collect(function, &cfg, constants, &mut pairing.sites, diagnostics);
+            if is_entry {
+                pairing.connect(function, &cfg, first, diagnostics);
+            } else {
+                pairing.refuse_control_barriers(first, diagnostics);
+            }
+        }
+        pairing
+    }
+
+    /// Whether an arrive of `scope` is outstanding before the instruction that starts at word `offset`. Only a wait closes.
+    ///
+    /// Outside of the entry function nothing is known: the answer is `Sometimes` if the entry function has an arrive of the scope at all.
+    pub fn open_before(&self, scope: Scope, offset: u32) -> Open {
+        let Some((_, facts)) = SCOPES.iter().zip(&self.scopes).find(|(s, _)| **s == scope) else { return Open::Never };
+        let block = self.blocks.range(..=offset).next_back().filter(|(_, (last, _))| offset <= *last);
+        let Some((first, (_, block))) = block else {
+            let any = facts.after.values().any(|open| *open != Open::Never);
+            return if any { Open::Sometimes } else { Open::Never };
+        };
+        match facts.after.range(*first..offset).next_back() {
+            Some((_, open)) => *open,
+            None => facts.at_start.get(*block).copied().unwrap_or(Open::Never),
+        }
+    }
+
+    /// The arrives of the execution scope of `site` that reach it with no other arrive or wait of that scope on the way, in module
+    /// order. None for OpMemoryBarrier.
+    pub fn reaching_arrives(&self, site: SiteId) -> &[SiteId] {
+        self.reaching.get(&site).and_then(|set| self.sets.get(*set)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Finds pairs, verdicts and reaching arrives in the entry function, whose sites start at index `first`.
+    fn connect(&mut self, function: &Function<'_>, cfg: &Cfg, first: usize, diagnostics: &mut Diagnostics) {
+        for (block, index) in function.blocks.iter().zip(0..) {
+            let last = block.terminator().map_or(block.offset, |inst| inst.offset);
+            self.blocks.insert(block.offset, (last, index));
+            self.returns.extend(block.terminator().filter(|inst| cfg::is_exit(*inst)).map(|inst| inst.offset));
+        }
+        let mut sets = BTreeMap::new();
+        let mut pairs = Vec::new();
+        for (slot, scope) in SCOPES.into_iter().enumerate() {
+            let sites: Vec<Site> =
+                self.sites.iter().skip(first).filter(|site| site.execution == Some(scope)).cloned().collect();
+            let arrives = window::ids(&sites, |site| site.kind == SiteKind::Arrive);
+            let problem = ScopeProblem { function, cfg, scope, sites, arrives };
+            if problem.facts() > MAX_FACTS {
+                diagnostics.push(problem.too_many());
+                continue;
+            }
+            pairs.extend(problem.solve(self, slot, &mut sets, diagnostics));
+        }
+        let mut by_index = vec![Vec::new(); sets.len()];
+        for (set, index) in sets {
+            by_index[index] = set;
+        }
+        self.sets = by_index;
+        pairs.sort_by_key(|pair: &Pair| pair.arrives.first().copied());
+        for (pair, number) in pairs.iter_mut().zip(0..) {
+            pair.id = PairId(number);
+        }
+        self.pairs = pairs;
+    }
+
+    /// Reports the control barriers among the sites from index `first` on, and takes them out.
+    fn refuse_control_barriers(&mut self, first: usize, diagnostics: &mut Diagnostics) {
+        for site in self.sites.iter().skip(first).filter(|site| site.execution.is_some()) {
+            diagnostics.push(
+                Diagnostic::error(Code::Internal, "a control barrier outside of the entry function was not inlined")
+                    .at_word(site.offset)
+                    .help("inline the functions that contain barriers before the analysis; report this if a tool of splitbar said it"),
+            );
+        }
+        let mut number = 0;
+        self.sites.retain_mut(|site| {
+            let keep = (site.id.0 as usize) < first || site.execution.is_none();
+            if keep {
+                site.id = SiteId(number);
+                number += 1;
+            }
+            keep
+        });
+    }
+}
+
+/// One scope of one function.
+struct ScopeProblem<'p, 'm> {
+    function: &'p Function<'m>,
+    cfg: &'p Cfg,
+    scope: Scope,
+    /// Sites of this execution scope, OpControlBarrier among them.
+    sites: Vec<Site>,
+    /// The arrives among them; an arrive's number is its index here.
+    arrives: Vec<SiteId>,
+}
+
+impl ScopeProblem<'_, '_> {
+    /// What [`MAX_FACTS`] bounds.
+    fn facts(&self) -> usize {
+        let mut leading = 0;
+        let mut settled = None; // the last block that has had an arrive or a wait
+        for site in &self.sites {
+            leading += usize::from(settled != Some(site.block));
+            if matches!(site.kind, SiteKind::Arrive | SiteKind::Wait) {
+                settled = Some(site.block);
+            }
+        }
+        (self.cfg.len() + leading).saturating_mul(self.arrives.len())
+    }
+
+    fn too_many(&self) -> Diagnostic {
+        let (arrives, blocks) = (self.arrives.len(), self.cfg.len());
+        let message = format!("{arrives} arrives of scope {} in {blocks} blocks are more than the pairing analysis takes", self.scope);
+        Diagnostic::error(Code::ModuleTooLarge, message)
+            .at_word(self.function.offset)
+            .because(format!("blocks and barriers times arrives may be {MAX_FACTS} at the most"))
+            .help("split the kernel, or unroll less")
+    }
+
+    /// Stores verdicts and reaching arrives in `pairing`, reports waits without arrive, returns the pairs (not yet numbered).
+    fn solve(
+        self,
+        pairing: &mut Pairing,
+        slot: usize,
+        sets: &mut BTreeMap<Vec<SiteId>, usize>,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<Pair> {
+        if self.arrives.is_empty() && !self.sites.iter().any(|site| site.kind == SiteKind::Wait) {
+            return Vec::new();
+        }
+        let events = self.events();
+        let bare: Vec<Vec<Event>> =
+            events.iter().map(|events| events.iter().map(|(_, event)| *event).collect()).collect();
+        let flow = flow::flow(self.cfg, &bare);
+        let facts = &mut pairing.scopes[slot];
+        facts.at_start = flow.at_start.iter().map(lattice::State::verdict).collect();
+        for (block, events) in events.iter().enumerate() {
+            for (offset, event) in events {
+                let open = if self.cfg.is_reachable(block) { event.after().verdict() } else { Open::Never };
+                facts.after.insert(*offset, open);
+            }
+        }
+        let mut groups = Groups::new(self.arrives.len());
+        let mut first_arrive: BTreeMap<SiteId, usize> = BTreeMap::new(); // by wait: an arrive that reaches it
+        for site in self.sites.iter().filter(|site| site.reachable) {
+            let Some(block) = self.cfg.index_of(site.block) else { continue };
+            let before = events[block].iter().rev().find(|(offset, _)| *offset < site.offset);
+            let numbers: Vec<usize> = match before {
+                Some((_, Event::Arrive(arrive))) => vec![*arrive],
+                Some((_, Event::Wait)) => Vec::new(),
+                None => flow.at_start[block].arrives().collect(),
+            };
+            if let (SiteKind::Wait, Some(first)) = (site.kind, numbers.first()) {
+                numbers.iter().for_each(|arrive| groups.union(*first, *arrive));
+                first_arrive.insert(site.id, *first);
+            } else if site.kind == SiteKind::Wait {
+                diagnostics.push(without_arrive(site, self.scope));
+            }
+            if !numbers.is_empty() {
+                let next = sets.len();
+                let set = numbers.iter().map(|arrive| self.arrives[*arrive]).collect();
+                pairing.reaching.insert(site.id, *sets.entry(set).or_insert(next));
+            }
+        }
+        let mut windows = window::windows(self.function, self.cfg, &events, &flow, &mut groups);
+        let mut pairs: BTreeMap<usize, Pair> = BTreeMap::new();
+        for (arrive, site) in self.arrives.iter().enumerate() {
+            let group = groups.find(arrive);
+            let pair = pairs.entry(group).or_insert_with(|| Pair {
+                id: PairId(0),
+                scope: self.scope,
+                arrives: Vec::new(),
+                waits: Vec::new(),
+                window: std::mem::take(&mut windows[group]),
+            });
+            pair.arrives.push(*site);
+        }
+        for (wait, arrive) in first_arrive {
+            if let Some(pair) = pairs.get_mut(&groups.find(arrive)) {
+                pair.waits.push(wait);
+            }
+        }
+        pairs.into_values().collect()
+    }
+
+    /// Arrives and waits of each block with their word offsets.
+    fn events(&self) -> Vec<Vec<(u32, Event)>> {
+        let mut events = vec![Vec::new(); self.cfg.len()];
+        let mut arrives = 0;
+        for site in &self.sites {
+            let event = match site.kind {
+                SiteKind::Arrive => {
+                    arrives += 1;
+                    Event::Arrive(arrives - 1)
+                }
+                SiteKind::Wait => Event::Wait,
+                SiteKind::ControlBarrier | SiteKind::MemoryBarrier => continue,
+            };
+            if let Some(block) = self.cfg.index_of(site.block) {
+                events[block].push((site.offset, event));
+            }
+        }
+        events
+    }
+}
+
+fn has_barrier(function: &Function<'_>) -> bool {
+    function.blocks.iter().flat_map(|block| &block.insts).any(|inst| SiteKind::of(*inst).is_some())
+}
+
+fn without_arrive(site: &Site, scope: Scope) -> Diagnostic {
+    Diagnostic::error(Code::WaitWithoutArrive, format!("no path to this wait has an arrive of scope {scope} that is still outstanding"))
+        .at_word(site.offset)
+        .because("a wait needs an arrive of the same execution scope before it, and no other wait between them (VUIDs 13559 and 13560)")
+        .help("add the arrive, or give both sides the same execution scope")
+}

@@ -1,0 +1,144 @@
+//! Barrier sites: every control and memory barrier that an entry point reaches, its operands decoded.
+
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dominance::PostDominators;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::{Constants, Function, Id, Inst, Scope, Semantics};
+
+/// Names a [`Site`]: its index in [`super::Pairing::sites`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SiteId(pub u32);
+
+/// What a site is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SiteKind {
+    /// OpControlBarrierArriveEXT (6142).
+    Arrive,
+    /// OpControlBarrierWaitEXT (6143).
+    Wait,
+    /// OpControlBarrier (224).
+    ControlBarrier,
+    /// OpMemoryBarrier (225).
+    MemoryBarrier,
+}
+
+impl SiteKind {
+    /// Which kind of barrier `inst` is.
+    pub fn of(inst: Inst<'_>) -> Option<SiteKind> {
+        match inst.op()? {
+            spirv::Op::ControlBarrierArriveINTEL => Some(SiteKind::Arrive),
+            spirv::Op::ControlBarrierWaitINTEL => Some(SiteKind::Wait),
+            spirv::Op::ControlBarrier => Some(SiteKind::ControlBarrier),
+            spirv::Op::MemoryBarrier => Some(SiteKind::MemoryBarrier),
+            _ => None,
+        }
+    }
+}
+
+/// One barrier instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Its name.
+    pub id: SiteId,
+    /// What it is.
+    pub kind: SiteKind,
+    /// Word offset of the instruction.
+    pub offset: u32,
+    /// The function that it stands in: the entry function; for OpMemoryBarrier also a function that it calls.
+    pub function: Id,
+    /// The label of its block.
+    pub block: Id,
+    /// Execution scope; `None` for OpMemoryBarrier.
+    pub execution: Option<Scope>,
+    /// Memory scope.
+    pub memory: Scope,
+    /// Memory semantics.
+    pub semantics: Semantics,
+    /// Whether a run of its function can end without it: its block does not post-dominate the function's first block.
+    pub conditional: bool,
+    /// Whether control can reach it from its function's first block.
+    pub reachable: bool,
+}
+
+/// Adds the sites of `function` to `sites`, in module order. A site with an operand that cannot be decoded, or a scope that it
+/// cannot have, goes to `diagnostics`.
+pub(super) fn collect(
+    function: &Function<'_>,
+    cfg: &Cfg,
+    constants: &Constants,
+    sites: &mut Vec<Site>,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut post_dominators = None;
+    for (block, index) in function.blocks.iter().zip(0..) {
+        for inst in &block.insts {
+            let Some(kind) = SiteKind::of(*inst) else { continue };
+            let (execution, memory, semantics) = match operands(kind, *inst, constants) {
+                Ok(operands) => operands,
+                Err(problems) => {
+                    diagnostics.extend(problems);
+                    continue;
+                }
+            };
+            let post_dominators = post_dominators.get_or_insert_with(|| PostDominators::of(cfg));
+            sites.push(Site {
+                id: SiteId(u32::try_from(sites.len()).unwrap_or(u32::MAX)),
+                kind,
+                offset: inst.offset,
+                function: function.id,
+                block: block.label,
+                execution,
+                memory,
+                semantics,
+                conditional: !post_dominators.post_dominates(index, 0),
+                reachable: cfg.is_reachable(index),
+            });
+        }
+    }
+}
+
+type Operands = (Option<Scope>, Scope, Semantics);
+
+fn operands(kind: SiteKind, inst: Inst<'_>, constants: &Constants) -> Result<Operands, Diagnostics> {
+    let mut problems = Diagnostics::new();
+    let mut scope = |index| keep(inst.id(index).and_then(|id| Scope::of(id, inst, constants)), &mut problems);
+    let (execution, memory, next) = match kind {
+        SiteKind::MemoryBarrier => (Some(None), scope(0), 1),
+        SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => (scope(0).map(Some), scope(1), 2),
+    };
+    let semantics = keep(inst.id(next).and_then(|id| Semantics::of(id, inst, constants)), &mut problems);
+    if let Some(Some(execution)) = execution
+        && let Some(problem) = refuse(kind, execution, inst)
+    {
+        problems.push(problem);
+    }
+    match (execution, memory, semantics) {
+        (Some(execution), Some(memory), Some(semantics)) if problems.is_empty() => Ok((execution, memory, semantics)),
+        _ => Err(problems),
+    }
+}
+
+fn keep<T>(result: Result<T, Diagnostic>, problems: &mut Diagnostics) -> Option<T> {
+    result.map_err(|problem| problems.push(problem)).ok()
+}
+
+/// Why a barrier of `kind` cannot have `execution` as its execution scope.
+fn refuse(kind: SiteKind, execution: Scope, inst: Inst<'_>) -> Option<Diagnostic> {
+    match (kind, execution) {
+        (SiteKind::MemoryBarrier, _) | (_, Scope::Workgroup | Scope::Subgroup) => None,
+        (SiteKind::Arrive | SiteKind::Wait, _) => Some(
+            Diagnostic::error(Code::BadExecutionScope, format!("{} has execution scope {execution}", inst.name()))
+                .at_word(inst.offset)
+                .because("a split barrier is for a workgroup or a subgroup (VUID-StandaloneSpirv-OpControlBarrierArriveEXT-13553)")
+                .help("use scope Workgroup (2) or Subgroup (3)"),
+        ),
+        // One invocation has nobody to wait for.
+        (SiteKind::ControlBarrier, Scope::Invocation) => None,
+        (SiteKind::ControlBarrier, Scope::CrossDevice | Scope::Device | Scope::QueueFamily | Scope::ShaderCall) => Some(
+            Diagnostic::error(Code::UnsupportedExecutionScope, format!("OpControlBarrier has execution scope {execution}"))
+                .at_word(inst.offset)
+                .because("a barrier of more than a workgroup needs a launch that makes all workgroups resident at once")
+                .help("end the dispatch here and start another one, or use scope Workgroup (2)"),
+        ),
+    }
+}

@@ -1,0 +1,294 @@
+//! Constants and specialization constants, evaluated.
+
+use super::report::Report;
+use super::{Declarations, Id, Inst, Type, fold};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Scalars that all constants of a module together may have, at least; a larger module may have [`SCALARS_PER_WORD`] for each of its words.
+/// Without a limit a few hundred bytes that nest one composite in another could stand for more memory than there is.
+const LEAST_SCALARS: usize = 1 << 16;
+
+/// See [`LEAST_SCALARS`].
+const SCALARS_PER_WORD: usize = 4;
+
+/// Values for specialization constants by SpecId: the bits of the scalar, a Boolean is 0 or 1.
+///
+/// An integer may be given zero-extended or sign-extended to 64 bits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SpecValues(pub BTreeMap<u32, u64>);
+
+/// A constant's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Constant {
+    /// A Boolean.
+    Bool(bool),
+    /// An integer: its bits, zero-extended, and its width in bits.
+    Int {
+        /// Zero-extended bits.
+        bits: u64,
+        /// Width.
+        width: u32,
+    },
+    /// A floating-point number: its bits and its width.
+    Float {
+        /// Bits.
+        bits: u64,
+        /// Width.
+        width: u32,
+    },
+    /// A vector, matrix, array or structure.
+    Composite(Vec<Constant>),
+    /// OpConstantNull of any type.
+    Null,
+    /// OpUndef, or a value that cannot matter.
+    Undef,
+}
+
+impl Constant {
+    /// The value as an unsigned number of at most 32 bits (OpConstantNull is 0); an integer wider than that must fit.
+    pub fn as_u32(&self) -> Option<u32> {
+        self.as_u64().and_then(|bits| u32::try_from(bits).ok())
+    }
+
+    /// The value as an unsigned number (OpConstantNull is 0).
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Constant::Int { bits, .. } => Some(*bits),
+            Constant::Null => Some(0),
+            Constant::Bool(_) | Constant::Float { .. } | Constant::Composite(_) | Constant::Undef => None,
+        }
+    }
+
+    /// The value as a Boolean (OpConstantNull is false).
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Constant::Bool(value) => Some(*value),
+            Constant::Null => Some(false),
+            Constant::Int { .. } | Constant::Float { .. } | Constant::Composite(_) | Constant::Undef => None,
+        }
+    }
+
+    /// How many scalars it holds, with one for each composite. Constants are nested as deep as types at the most.
+    fn scalars(&self) -> usize {
+        match self {
+            Constant::Composite(parts) => 1 + parts.iter().map(Constant::scalars).sum::<usize>(),
+            Constant::Bool(_) | Constant::Int { .. } | Constant::Float { .. } | Constant::Null | Constant::Undef => 1,
+        }
+    }
+}
+
+/// Every constant of a module under given specialization values.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    values: BTreeMap<Id, Constant>,
+}
+
+impl Constants {
+    /// Evaluates all constants, OpSpecConstantOp included, in module order.
+    ///
+    /// What has no value here (addresses of variables, samplers, the length of a cooperative matrix) is left out without a word: the instruction stays in
+    /// the module. A result that SPIR-V leaves undefined (division by zero, a shift by the width or more) is [`Constant::Undef`].
+    /// `diagnostics` gets `UnknownSpecId` for values that no constant takes, `BadConstant` and `TypeMismatch` for constants that break a rule, and
+    /// `NestingTooDeep` when all values together would be out of proportion to the module.
+    pub fn evaluate(declarations: &Declarations<'_>, spec: &SpecValues, diagnostics: &mut Diagnostics) -> Constants {
+        let mut report = Report::new(diagnostics);
+        let left = LEAST_SCALARS.max(declarations.module.words().len() * SCALARS_PER_WORD);
+        let mut evaluator = Evaluator { declarations, spec, constants: Constants::default(), taken: BTreeSet::new(), left };
+        for inst in declarations.module.instructions().take_while(|inst| inst.op() != Some(spirv::Op::Function)) {
+            if let Err(diagnostic) = evaluator.value(inst).and_then(|value| evaluator.keep(inst, value)) {
+                let last = diagnostic.code == Code::NestingTooDeep;
+                report.push(diagnostic.at_word(inst.offset));
+                if last {
+                    break;
+                }
+            }
+        }
+        for id in spec.0.keys().filter(|id| !evaluator.taken.contains(id)) {
+            let known: Vec<String> = evaluator.spec_ids().iter().map(u32::to_string).collect();
+            let known = if known.is_empty() { "the module has no specialization constants".to_owned() } else { format!("the module has the SpecIds {}", known.join(", ")) };
+            report.push(Diagnostic::error(Code::UnknownSpecId, format!("no specialization constant has the SpecId {id}")).because(known));
+        }
+        evaluator.constants
+    }
+
+    /// The value of `id`, if it is a constant.
+    pub fn get(&self, id: Id) -> Option<&Constant> {
+        self.values.get(&id)
+    }
+
+    /// All constants that have a value, in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (Id, &Constant)> {
+        self.values.iter().map(|(id, value)| (*id, value))
+    }
+
+    /// The value of `id` as an unsigned number of at most 32 bits (OpConstantNull is 0).
+    pub fn as_u32(&self, id: Id) -> Option<u32> {
+        self.get(id)?.as_u32()
+    }
+}
+
+/// Zero-extended bits of the literal in `words`, cut to `width`.
+fn literal_bits(words: &[u32], width: u32) -> Option<u64> {
+    let low = u64::from(*words.first()?);
+    let high = if width > 32 { u64::from(*words.get(1)?) } else { 0 };
+    Some((high << 32 | low) & fold::mask(width))
+}
+
+fn too_many() -> Diagnostic {
+    Diagnostic::error(Code::NestingTooDeep, "the constants of this module stand for too many values").because("composites of composites multiply")
+}
+
+/// One run over the constants.
+struct Evaluator<'e, 'm> {
+    declarations: &'e Declarations<'m>,
+    spec: &'e SpecValues,
+    constants: Constants,
+    /// SpecIds of the module.
+    taken: BTreeSet<u32>,
+    /// Scalars that may still be made.
+    left: usize,
+}
+
+impl Evaluator<'_, '_> {
+    fn keep(&mut self, inst: Inst<'_>, value: Option<Constant>) -> Result<(), Diagnostic> {
+        let Some(value) = value else { return Ok(()) };
+        self.left = self.left.checked_sub(value.scalars()).ok_or_else(too_many)?;
+        self.constants.values.extend(inst.result().map(|id| (id, value)));
+        Ok(())
+    }
+
+    /// The SpecIds that the module has (all of them once the run is over).
+    fn spec_ids(&self) -> &BTreeSet<u32> {
+        &self.taken
+    }
+
+    fn value(&mut self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
+        use spirv::Op;
+        Ok(match inst.op() {
+            Some(Op::ConstantTrue) => Some(Constant::Bool(true)),
+            Some(Op::ConstantFalse) => Some(Constant::Bool(false)),
+            Some(Op::SpecConstantTrue) => Some(self.spec_bool(inst, true)?),
+            Some(Op::SpecConstantFalse) => Some(self.spec_bool(inst, false)?),
+            Some(Op::Constant) => Some(self.number(inst)?),
+            Some(Op::SpecConstant) => Some(self.spec_number(inst)?),
+            Some(Op::ConstantNull) => Some(Constant::Null),
+            Some(Op::Undef) => Some(Constant::Undef),
+            Some(Op::ConstantComposite | Op::SpecConstantComposite) => self.composite(inst)?,
+            Some(Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT) => self.replicate(inst)?,
+            Some(Op::SpecConstantOp) => fold::operation(self.declarations, &self.constants, inst, self.left)?,
+            _ => None, // not a constant, or one without a value
+        })
+    }
+
+    /// The value given for the SpecId of `inst`.
+    fn given(&mut self, inst: Inst<'_>) -> Option<u64> {
+        let id = self.declarations.decoration(inst.result()?, spirv::Decoration::SpecId)?;
+        self.taken.insert(id);
+        self.spec.0.get(&id).copied()
+    }
+
+    fn spec_bool(&mut self, inst: Inst<'_>, default: bool) -> Result<Constant, Diagnostic> {
+        match self.given(inst) {
+            None => Ok(Constant::Bool(default)),
+            Some(bits @ 0..=1) => Ok(Constant::Bool(bits == 1)),
+            Some(bits) => Err(Diagnostic::error(Code::BadConstant, format!("a Boolean specialization constant was given the value {bits}")).help("give 0 or 1")),
+        }
+    }
+
+    fn spec_number(&mut self, inst: Inst<'_>) -> Result<Constant, Diagnostic> {
+        let default = self.number(inst)?;
+        let Some(given) = self.given(inst) else { return Ok(default) };
+        let width = match default {
+            Constant::Int { width, .. } | Constant::Float { width, .. } => width,
+            Constant::Bool(_) | Constant::Composite(_) | Constant::Null | Constant::Undef => 64,
+        };
+        let bits = given & fold::mask(width);
+        if bits != given && fold::sign_extend(bits, width) as u64 != given {
+            return Err(Diagnostic::error(Code::BadConstant, format!("the value {given:#x} does not fit the {width} bits of the specialization constant")));
+        }
+        Ok(match default {
+            Constant::Float { .. } => Constant::Float { bits, width },
+            Constant::Int { .. } | Constant::Bool(_) | Constant::Composite(_) | Constant::Null | Constant::Undef => Constant::Int { bits, width },
+        })
+    }
+
+    fn number(&self, inst: Inst<'_>) -> Result<Constant, Diagnostic> {
+        let ty = inst.result_type().and_then(|id| self.declarations.ty(id));
+        let short = || Diagnostic::error(Code::MissingOperand, format!("the literal of {} is shorter than its type", inst.name()));
+        match ty {
+            Some(Type::Int { width, .. }) => Ok(Constant::Int { bits: literal_bits(inst.operands(), *width).ok_or_else(short)?, width: *width }),
+            Some(Type::Float { width, .. }) => Ok(Constant::Float { bits: literal_bits(inst.operands(), *width).ok_or_else(short)?, width: *width }),
+            _ => Err(Diagnostic::error(Code::TypeMismatch, format!("the type of {} is neither an integer nor a floating-point type", inst.name()))),
+        }
+    }
+
+    /// `None` when a constituent has no value here (the address of a variable).
+    fn composite(&self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
+        let constituents: Vec<Id> = inst.operands().iter().copied().map(Id).collect();
+        let Some(wanted) = self.wanted(inst)? else { return Ok(None) };
+        let mut parts = Some(Vec::with_capacity(constituents.len()));
+        let mut room = self.left;
+        for (index, (constituent, ty)) in constituents.iter().zip(wanted.iter()).enumerate() {
+            if self.declarations.type_of(*constituent) != Some(ty) {
+                return Err(Diagnostic::error(Code::TypeMismatch, format!("constituent {index} of {}, {constituent}, is not of the type {ty}", inst.name())));
+            }
+            let value = self.constants.get(*constituent);
+            room = room.checked_sub(value.map_or(0, Constant::scalars)).ok_or_else(too_many)?;
+            parts = parts.zip(value).map(|(mut parts, value): (Vec<Constant>, &Constant)| {
+                parts.push(value.clone());
+                parts
+            });
+        }
+        if constituents.len() as u64 != wanted.len {
+            return Err(Diagnostic::error(Code::TypeMismatch, format!("{} has {} constituents, its type has {}", inst.name(), constituents.len(), wanted.len)));
+        }
+        Ok(parts.map(Constant::Composite))
+    }
+
+    fn replicate(&self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
+        let value = inst.id(0)?;
+        let (Some(wanted), Some(part)) = (self.wanted(inst)?, self.constants.get(value)) else { return Ok(None) };
+        if wanted.iter().next() != self.declarations.type_of(value) {
+            return Err(Diagnostic::error(Code::TypeMismatch, format!("the value of {}, {value}, is not of the type of a constituent", inst.name())));
+        }
+        let total = (part.scalars() as u64).saturating_mul(wanted.len);
+        if total > self.left as u64 {
+            return Err(too_many());
+        }
+        Ok(Some(Constant::Composite((0..wanted.len).map(|_| part.clone()).collect())))
+    }
+
+    /// The types of the constituents of the composite `inst`; `None` for types whose constants are not decoded here.
+    fn wanted(&self, inst: Inst<'_>) -> Result<Option<Wanted<'_>>, Diagnostic> {
+        let ty = inst.result_type().and_then(|id| self.declarations.ty(id));
+        Ok(match ty {
+            Some(Type::Vector { component: one, count } | Type::Matrix { column: one, count }) => Some(Wanted { all: &[], one: Some(*one), len: u64::from(*count) }),
+            Some(Type::Struct { members }) => Some(Wanted { all: members, one: None, len: members.len() as u64 }),
+            Some(Type::Array { element, length }) => self.constants.get(*length).and_then(Constant::as_u64).map(|len| Wanted { all: &[], one: Some(*element), len }),
+            // One constituent stands for all of them (SPV_KHR_cooperative_matrix).
+            Some(Type::CooperativeMatrix { component, .. }) => Some(Wanted { all: &[], one: Some(*component), len: 1 }),
+            Some(Type::Other { .. }) | None => None,
+            Some(Type::Void | Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::RuntimeArray { .. } | Type::Pointer { .. } | Type::Function { .. } | Type::Event | Type::NamedBarrier) => {
+                return Err(Diagnostic::error(Code::TypeMismatch, format!("the type of {} is not a composite type", inst.name())));
+            }
+        })
+    }
+}
+
+/// Types that a composite's constituents must have.
+struct Wanted<'d> {
+    /// Each one, of a structure.
+    all: &'d [Id],
+    /// The one of all, of everything else.
+    one: Option<Id>,
+    /// How many.
+    len: u64,
+}
+
+impl Wanted<'_> {
+    fn iter(&self) -> impl Iterator<Item = Id> {
+        let same = self.one.into_iter().flat_map(|one| std::iter::repeat_n(one, usize::try_from(self.len).unwrap_or(usize::MAX)));
+        self.all.iter().copied().chain(same)
+    }
+}

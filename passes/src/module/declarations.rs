@@ -1,0 +1,314 @@
+//! What a module declares: capabilities, types, decorations, entry points, variables, functions and their blocks.
+
+use super::decorations::Decorations;
+use super::functions::FunctionReader;
+use super::names::Names;
+use super::operands::literal_string;
+use super::report::Report;
+use super::types::{Types, is_type, storage_class};
+use super::{Decoration, Function, Id, Inst, Module, Type};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use std::collections::BTreeMap;
+
+/// Which spelling of the split-barrier extension the module declares; diagnostics use it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// SPV_EXT_split_barrier.
+    Ext,
+    /// SPV_INTEL_split_barrier.
+    Intel,
+}
+
+/// An extended instruction set that is lowered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExtInstSet {
+    /// GLSL.std.450.
+    Glsl450,
+    /// OpenCL.std.
+    OpenCl,
+    /// Debug and non-semantic sets: no effect on code.
+    NonSemantic,
+    /// Any other, by name.
+    Other(String),
+}
+
+/// An OpEntryPoint with its execution modes.
+#[derive(Clone, Debug)]
+pub struct EntryPoint<'m> {
+    /// The execution model, as the `spirv` crate numbers it; `None` if it does not know it.
+    pub model: Option<spirv::ExecutionModel>,
+    /// The function.
+    pub function: Id,
+    /// The name.
+    pub name: String,
+    /// Interface ids.
+    pub interface: Vec<Id>,
+    /// OpExecutionMode and OpExecutionModeId of this entry point.
+    pub modes: Vec<Inst<'m>>,
+    /// The OpEntryPoint itself.
+    pub inst: Inst<'m>,
+}
+
+impl<'m> EntryPoint<'m> {
+    /// The first OpExecutionMode or OpExecutionModeId with this mode.
+    pub fn mode(&self, mode: spirv::ExecutionMode) -> Option<Inst<'m>> {
+        self.modes.iter().find(|inst| inst.operands().get(1) == Some(&(mode as u32))).copied()
+    }
+}
+
+/// A module-scope OpVariable.
+#[derive(Copy, Clone, Debug)]
+pub struct Variable<'m> {
+    /// Its id.
+    pub id: Id,
+    /// The pointer type.
+    pub pointer_type: Id,
+    /// The storage class.
+    pub class: spirv::StorageClass,
+    /// The initializer.
+    pub initializer: Option<Id>,
+    /// The OpVariable.
+    pub inst: Inst<'m>,
+}
+
+/// Everything that a module declares.
+#[derive(Clone, Debug)]
+pub struct Declarations<'m> {
+    /// The module.
+    pub module: &'m Module<'m>,
+    /// Capability numbers, in order.
+    pub capabilities: Vec<(u32, Inst<'m>)>,
+    /// Extension strings, in order.
+    pub extensions: Vec<String>,
+    /// OpExtInstImport by id.
+    pub ext_inst_sets: BTreeMap<Id, ExtInstSet>,
+    /// Addressing model number of OpMemoryModel.
+    pub addressing: u32,
+    /// Memory model number of OpMemoryModel.
+    pub memory_model: u32,
+    /// Entry points, in order.
+    pub entry_points: Vec<EntryPoint<'m>>,
+    /// Module-scope variables, in order.
+    pub variables: Vec<Variable<'m>>,
+    /// Functions, in order.
+    pub functions: Vec<Function<'m>>,
+    types: BTreeMap<Id, Type>,
+    decorations: Decorations<'m>,
+    pub(super) names: Names,
+    variable_indices: BTreeMap<Id, usize>,
+    function_indices: BTreeMap<Id, usize>,
+}
+
+impl<'m> Declarations<'m> {
+    /// Decodes the declarations of `module`. What is wrong goes to `diagnostics` (at most a hundred problems); the rest is still decoded.
+    ///
+    /// After it, with no error reported: every id that an instruction uses is defined, result types are types, types are nested at most
+    /// [`super::MOST_TYPE_DEPTH`] deep and contain themselves only through pointers, blocks end with a terminator, branches stay in their function, and entry
+    /// points name functions.
+    pub fn of(module: &'m Module<'m>, diagnostics: &mut Diagnostics) -> Declarations<'m> {
+        let mut report = Report::new(diagnostics);
+        let mut this = Declarations {
+            module,
+            capabilities: Vec::new(),
+            extensions: Vec::new(),
+            ext_inst_sets: BTreeMap::new(),
+            addressing: 0,
+            memory_model: 0,
+            entry_points: Vec::new(),
+            variables: Vec::new(),
+            functions: Vec::new(),
+            types: BTreeMap::new(),
+            decorations: Decorations::default(),
+            names: Names::default(),
+            variable_indices: BTreeMap::new(),
+            function_indices: BTreeMap::new(),
+        };
+        this.read(&mut report);
+        this.check_uses(&mut report);
+        this.check_entry_points(&mut report);
+        this
+    }
+
+    fn read(&mut self, report: &mut Report<'_>) {
+        let mut functions = FunctionReader::new(self.module);
+        let mut types = Types::default();
+        let mut modes: BTreeMap<Id, Vec<Inst<'m>>> = BTreeMap::new();
+        for inst in self.module.instructions() {
+            if functions.takes(inst) {
+                functions.read(inst, report);
+            } else if is_type(inst) {
+                types.declare(self.module, inst, report);
+            } else if !self.names.read(inst) && !self.decorations.read(self.module, inst, report) {
+                self.read_global(inst, &mut modes).unwrap_or_else(|diagnostic| report.push(diagnostic));
+            }
+        }
+        self.types = types.by_id;
+        self.functions = functions.into_functions(report);
+        self.function_indices = self.functions.iter().zip(0..).map(|(function, index)| (function.id, index)).collect();
+        self.variable_indices = self.variables.iter().zip(0..).map(|(variable, index)| (variable.id, index)).collect();
+        self.distribute_modes(&modes, report);
+    }
+
+    fn read_global(&mut self, inst: Inst<'m>, modes: &mut BTreeMap<Id, Vec<Inst<'m>>>) -> Result<(), Diagnostic> {
+        use spirv::Op;
+        match inst.op() {
+            Some(Op::Capability) => self.capabilities.push((inst.operand(0)?, inst)),
+            Some(Op::Extension) => self.extensions.push(inst.string(0)),
+            Some(Op::ExtInstImport) => self.ext_inst_sets.extend(inst.result().map(|id| (id, ext_inst_set(inst)))),
+            Some(Op::MemoryModel) => (self.addressing, self.memory_model) = (inst.operand(0)?, inst.operand(1)?),
+            Some(Op::EntryPoint) => self.entry_points.push(entry_point(inst)?),
+            Some(Op::ExecutionMode | Op::ExecutionModeId) => modes.entry(inst.id(0)?).or_default().push(inst),
+            Some(Op::Variable) => {
+                let class = storage_class(inst, inst.operand(0)?)?;
+                if let Some((id, pointer_type)) = inst.result().zip(inst.result_type()) {
+                    self.variables.push(Variable { id, pointer_type, class, initializer: inst.id(1).ok(), inst });
+                }
+            }
+            _ => {} // constants are evaluated later, debug information is read when it is asked for, the rest stays as it is
+        }
+        Ok(())
+    }
+
+    /// Gives every entry point the modes of its function. Many entry points may share one function: the copies are bounded.
+    fn distribute_modes(&mut self, modes: &BTreeMap<Id, Vec<Inst<'m>>>, report: &mut Report<'_>) {
+        let mut left = 4 * self.module.words().len();
+        for entry in &mut self.entry_points {
+            let Some(list) = modes.get(&entry.function) else { continue };
+            let Some(rest) = left.checked_sub(list.len()) else {
+                report.push(Diagnostic::error(Code::TooManyDecorations, "entry points share too many execution modes").at_word(entry.inst.offset));
+                return;
+            };
+            left = rest;
+            entry.modes.clone_from(list);
+        }
+    }
+
+    /// Every id that is used has a definition, and result types are types. Names and decorations may be left over from what was removed.
+    fn check_uses(&self, report: &mut Report<'_>) {
+        use spirv::Op;
+        for inst in self.module.instructions() {
+            if matches!(inst.op(), Some(Op::Name | Op::MemberName)) || inst.op().is_some_and(|op| op.is_annotation()) {
+                continue;
+            }
+            for (_, id) in self.module.ids(inst) {
+                if self.module.def(id).is_none() {
+                    report.push(Diagnostic::error(Code::UndefinedId, format!("{} uses {id}, which is not defined", inst.name())).at_word(inst.offset));
+                }
+            }
+            if let Some((id, def)) = inst.result_type().and_then(|id| Some((id, self.module.def(id)?)))
+                && !is_type(def)
+            {
+                let message = format!("the result type {id} of {} is no type", inst.name());
+                report.push(Diagnostic::error(Code::WrongDefinition, message).at_word(inst.offset).because(format!("{id} is defined by {}", def.name())));
+            }
+            if report.is_full() {
+                return;
+            }
+        }
+    }
+
+    fn check_entry_points(&self, report: &mut Report<'_>) {
+        for entry in &self.entry_points {
+            if self.function(entry.function).is_none() && self.module.def(entry.function).is_some() {
+                let message = format!("the entry point {:?} names {}, which is no function", entry.name, entry.function);
+                report.push(Diagnostic::error(Code::WrongDefinition, message).at_word(entry.inst.offset));
+            }
+        }
+    }
+
+    /// The type declared with `id`.
+    pub fn ty(&self, id: Id) -> Option<&Type> {
+        self.types.get(&id)
+    }
+
+    /// All types in the order of their ids.
+    pub fn types(&self) -> impl Iterator<Item = (Id, &Type)> {
+        self.types.iter().map(|(id, ty)| (*id, ty))
+    }
+
+    /// The type of the value `id`: its instruction's result type.
+    pub fn type_of(&self, id: Id) -> Option<Id> {
+        self.module.def(id)?.result_type()
+    }
+
+    /// Decorations of `id`, decoration groups resolved.
+    pub fn decorations(&self, id: Id) -> &[Decoration<'m>] {
+        self.decorations.of_id(id)
+    }
+
+    /// Decorations of member `member` of the structure `id`.
+    pub fn member_decorations(&self, id: Id, member: u32) -> &[Decoration<'m>] {
+        self.decorations.of_member(id, member)
+    }
+
+    /// The first operand of decoration `kind` on `id` (0 if it has none); `None` if it is not there.
+    pub fn decoration(&self, id: Id, kind: spirv::Decoration) -> Option<u32> {
+        self.decorations(id).iter().find(|d| d.kind == kind as u32).map(|d| d.operands.first().copied().unwrap_or(0))
+    }
+
+    /// As [`Declarations::decoration`], of a member.
+    pub fn member_decoration(&self, id: Id, member: u32, kind: spirv::Decoration) -> Option<u32> {
+        self.member_decorations(id, member).iter().find(|d| d.kind == kind as u32).map(|d| d.operands.first().copied().unwrap_or(0))
+    }
+
+    /// OpName of `id`.
+    pub fn name(&self, id: Id) -> Option<&str> {
+        self.names.of_id(id)
+    }
+
+    /// OpMemberName of member `member` of the structure `id`.
+    pub fn member_name(&self, id: Id, member: u32) -> Option<&str> {
+        self.names.of_member(id, member)
+    }
+
+    /// The text of the OpString `id`.
+    pub fn string(&self, id: Id) -> Option<&str> {
+        self.names.string(id)
+    }
+
+    /// The module-scope variable `id`.
+    pub fn variable(&self, id: Id) -> Option<&Variable<'m>> {
+        self.variables.get(*self.variable_indices.get(&id)?)
+    }
+
+    /// The function `id`.
+    pub fn function(&self, id: Id) -> Option<&Function<'m>> {
+        self.functions.get(*self.function_indices.get(&id)?)
+    }
+
+    /// Whether capability `capability` is declared.
+    pub fn has_capability(&self, capability: spirv::Capability) -> bool {
+        self.capabilities.iter().any(|(number, _)| *number == capability as u32)
+    }
+
+    /// How the module spells the split-barrier extension.
+    pub fn spelling(&self) -> Spelling {
+        if self.extensions.iter().any(|e| e == "SPV_INTEL_split_barrier") { Spelling::Intel } else { Spelling::Ext }
+    }
+
+    /// The name of an instruction as this module spells it: as [`Inst::name`], with INTEL for EXT in the split-barrier instructions
+    /// of a module that declares SPV_INTEL_split_barrier.
+    pub fn op_name(&self, inst: Inst<'_>) -> String {
+        match (inst.opcode(), self.spelling()) {
+            (6142, Spelling::Intel) => "OpControlBarrierArriveINTEL".to_owned(),
+            (6143, Spelling::Intel) => "OpControlBarrierWaitINTEL".to_owned(),
+            _ => inst.name(), // one spelling
+        }
+    }
+}
+
+fn ext_inst_set(inst: Inst<'_>) -> ExtInstSet {
+    use super::ext::ExtSet;
+    match ExtSet::named(inst.operands()) {
+        ExtSet::Glsl450 => ExtInstSet::Glsl450,
+        ExtSet::OpenCl => ExtInstSet::OpenCl,
+        ExtSet::NonSemantic | ExtSet::OpenClDebugInfo | ExtSet::DebugInfo => ExtInstSet::NonSemantic,
+        ExtSet::Unknown => ExtInstSet::Other(inst.string(0)),
+    }
+}
+
+fn entry_point(inst: Inst<'_>) -> Result<EntryPoint<'_>, Diagnostic> {
+    let (name, len) = literal_string(inst.operands().get(2..).unwrap_or(&[]));
+    let interface = inst.operands().get(2 + len..).unwrap_or(&[]).iter().copied().map(Id).collect();
+    Ok(EntryPoint { model: spirv::ExecutionModel::from_u32(inst.operand(0)?), function: inst.id(1)?, name, interface, modes: Vec::new(), inst })
+}

@@ -1,0 +1,201 @@
+//! Functions and their blocks: where each begins and ends, and that control stays inside.
+
+use super::report::Report;
+use super::types::is_terminator;
+use super::{Id, Inst, Module};
+use crate::diagnostic::{Code, Diagnostic};
+use std::collections::BTreeSet;
+
+/// A basic block.
+#[derive(Clone, Debug)]
+pub struct Block<'m> {
+    /// Its label.
+    pub label: Id,
+    /// Offset of the OpLabel.
+    pub offset: u32,
+    /// Everything after the OpLabel, terminator last; OpLine, OpNoLine and debug-only instructions are left out.
+    pub insts: Vec<Inst<'m>>,
+}
+
+impl<'m> Block<'m> {
+    /// The terminator; a block that [`super::Declarations`] made has one.
+    pub fn terminator(&self) -> Option<Inst<'m>> {
+        self.insts.last().copied()
+    }
+}
+
+/// A function. One without blocks is an import.
+#[derive(Clone, Debug)]
+pub struct Function<'m> {
+    /// Its id.
+    pub id: Id,
+    /// Its return type.
+    pub result_type: Id,
+    /// OpTypeFunction.
+    pub type_id: Id,
+    /// Parameters: id and type.
+    pub params: Vec<(Id, Id)>,
+    /// Blocks in module order; the first is the entry block.
+    pub blocks: Vec<Block<'m>>,
+    /// Offset of the OpFunction.
+    pub offset: u32,
+    /// Offset of the OpFunctionEnd.
+    pub end: u32,
+}
+
+impl<'m> Function<'m> {
+    /// All instructions of all blocks in module order, labels left out.
+    pub fn insts(&self) -> impl Iterator<Item = Inst<'m>> {
+        self.blocks.iter().flat_map(|block| block.insts.iter().copied())
+    }
+}
+
+/// Reads functions out of the stream of a module's instructions.
+pub(super) struct FunctionReader<'m> {
+    module: &'m Module<'m>,
+    done: Vec<Function<'m>>,
+    open: Option<Function<'m>>,
+    block: Option<Block<'m>>,
+    /// An instruction outside of any block was reported for the open function: one report is enough.
+    strayed: bool,
+}
+
+impl<'m> FunctionReader<'m> {
+    pub(super) fn new(module: &'m Module<'m>) -> Self {
+        FunctionReader { module, done: Vec::new(), open: None, block: None, strayed: false }
+    }
+
+    /// Whether `inst` belongs to a function: it opens one or one is open.
+    pub(super) fn takes(&self, inst: Inst<'_>) -> bool {
+        self.open.is_some() || matches!(inst.op(), Some(spirv::Op::Function | spirv::Op::FunctionEnd | spirv::Op::FunctionParameter | spirv::Op::Label))
+    }
+
+    /// Takes the next instruction.
+    pub(super) fn read(&mut self, inst: Inst<'m>, report: &mut Report<'_>) {
+        if let Err(diagnostic) = self.step(inst, report) {
+            report.push(diagnostic.at_word(inst.offset));
+        }
+    }
+
+    fn step(&mut self, inst: Inst<'m>, report: &mut Report<'_>) -> Result<(), Diagnostic> {
+        use spirv::Op;
+        match inst.op() {
+            Some(Op::Function) => {
+                self.close_block(report);
+                self.close_function(inst.offset, report);
+                self.open = Some(open_function(inst)?);
+                self.strayed = false;
+            }
+            Some(Op::FunctionEnd) if self.open.is_none() => return Err(malformed("OpFunctionEnd without OpFunction")),
+            Some(Op::FunctionEnd) => {
+                self.close_block(report);
+                let function = self.open.take();
+                self.finish(function, inst.offset, report);
+            }
+            Some(Op::FunctionParameter) => match &mut self.open {
+                Some(function) if function.blocks.is_empty() && self.block.is_none() => function.params.extend(inst.result().zip(inst.result_type())),
+                _ => return Err(malformed("OpFunctionParameter does not stand between OpFunction and the first block")),
+            },
+            Some(Op::Label) if self.open.is_none() => return Err(malformed("OpLabel outside of a function")),
+            Some(Op::Label) => {
+                self.close_block(report);
+                self.block = inst.result().map(|label| Block { label, offset: inst.offset, insts: Vec::new() });
+            }
+            Some(Op::Line | Op::NoLine) => {}
+            _ if self.module.is_debug_ext_inst(inst) => {}
+            _ => return self.body(inst), // every other instruction stands in a block
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, inst: Inst<'m>) -> Result<(), Diagnostic> {
+        match &mut self.block {
+            Some(block) => block.insts.push(inst),
+            None if self.strayed => {}
+            None => {
+                self.strayed = true;
+                return Err(malformed(format!("{} stands outside of a block", inst.name())).because("a block starts with OpLabel and ends with its terminator"));
+            }
+        }
+        if is_terminator(inst)
+            && let Some((block, function)) = self.block.take().zip(self.open.as_mut())
+        {
+            function.blocks.push(block);
+        }
+        Ok(())
+    }
+
+    /// Reports the open block, which something ended that is no terminator.
+    fn close_block(&mut self, report: &mut Report<'_>) {
+        if let Some(block) = self.block.take() {
+            report.push(Diagnostic::error(Code::MissingTerminator, format!("the block {} has no terminator", block.label)).at_word(block.offset).help("end it with a branch, OpReturn or OpUnreachable"));
+        }
+    }
+
+    /// Reports the open function, which has no OpFunctionEnd.
+    fn close_function(&mut self, end: u32, report: &mut Report<'_>) {
+        if let Some(function) = self.open.take() {
+            report.push(malformed(format!("the function {} has no OpFunctionEnd", function.id)).at_word(function.offset));
+            self.finish(Some(function), end, report);
+        }
+    }
+
+    fn finish(&mut self, function: Option<Function<'m>>, end: u32, report: &mut Report<'_>) {
+        let Some(mut function) = function else { return };
+        function.end = end;
+        check_targets(self.module, &function, report);
+        self.done.push(function);
+    }
+
+    /// All functions, once the module is at its end.
+    pub(super) fn into_functions(mut self, report: &mut Report<'_>) -> Vec<Function<'m>> {
+        self.close_block(report);
+        let end = u32::try_from(self.module.words().len()).unwrap_or(u32::MAX);
+        self.close_function(end, report);
+        self.done
+    }
+}
+
+fn malformed(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::MalformedFunction, message)
+}
+
+fn open_function(inst: Inst<'_>) -> Result<Function<'_>, Diagnostic> {
+    let (Some(id), Some(result_type)) = (inst.result(), inst.result_type()) else {
+        return Err(malformed("OpFunction without result"));
+    };
+    Ok(Function { id, result_type, type_id: inst.id(1)?, params: Vec::new(), blocks: Vec::new(), offset: inst.offset, end: inst.offset })
+}
+
+/// Labels that control can go to from `terminator`, in the order of its operands; a label that stands there twice comes twice.
+pub fn targets(module: &Module<'_>, terminator: Inst<'_>) -> Vec<Id> {
+    use spirv::Op;
+    let skip = match terminator.op() {
+        Some(Op::Branch) => 0,
+        Some(Op::BranchConditional | Op::Switch) => 1,
+        _ => return Vec::new(), // control leaves the function
+    };
+    module.ids(terminator).skip(skip).map(|(_, id)| id).collect()
+}
+
+/// Every branch and merge instruction names labels of its own function.
+fn check_targets(module: &Module<'_>, function: &Function<'_>, report: &mut Report<'_>) {
+    let labels: BTreeSet<Id> = function.blocks.iter().map(|block| block.label).collect();
+    let entry = function.blocks.first().map(|block| block.label);
+    for inst in function.insts() {
+        let merges = matches!(inst.op(), Some(spirv::Op::LoopMerge | spirv::Op::SelectionMerge));
+        let named = if merges { module.ids(inst).map(|(_, id)| id).collect() } else { targets(module, inst) };
+        for label in named {
+            if !labels.contains(&label) {
+                let message = format!("{} goes to {label}, which is no block of its function", inst.name());
+                report.push(Diagnostic::error(Code::MissingTerminator, message).at_word(inst.offset));
+            } else if !merges && Some(label) == entry {
+                let message = format!("{} goes back to the entry block {label}", inst.name());
+                report.push(malformed(message).at_word(inst.offset).because("the first block of a function is the target of no branch (SPIR-V 2.16.1)"));
+            }
+        }
+        if report.is_full() {
+            return;
+        }
+    }
+}

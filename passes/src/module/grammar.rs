@@ -1,0 +1,289 @@
+//! What the SPIR-V grammar says about each opcode: is there a result, which words are ids, what stands in its tail.
+//!
+//! The instruction table comes from the `rspirv` crate; [`OWN`] adds the opcodes that it does not know yet. From both,
+//! one dense table of [`Shape`]s is made on first use, small enough for the reader to look at for every instruction.
+
+use rspirv::dr;
+use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// What the reader asks of an opcode for every instruction. The default is an opcode that no table knows.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Shape {
+    /// Bit `i`: word `i + 1` of the instruction is an id (words before the tail only).
+    pub ids: u32,
+    /// Words before the tail, the opcode word included.
+    pub fixed: u8,
+    /// Least number of words, the opcode word included.
+    pub least: u8,
+    /// Whether the first operand is a result type.
+    pub has_type: bool,
+    /// Whether there is a result id.
+    pub has_result: bool,
+    /// What follows the fixed words.
+    pub tail: Tail,
+}
+
+/// What follows the fixed words of an instruction.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// Literals, or nothing, or nobody knows.
+    #[default]
+    Literals,
+    /// Ids only.
+    Ids,
+    /// Strings, enumerants with parameters, pairs: [`super::operands::Operands`] tells.
+    Mixed,
+}
+
+/// An opcode that `rspirv` does not know.
+struct Own {
+    opcode: u16,
+    name: &'static str,
+    operands: &'static [LogicalOperand],
+}
+
+const fn one(kind: OperandKind) -> LogicalOperand {
+    LogicalOperand { kind, quantifier: OperandQuantifier::One }
+}
+
+/// Result type, result, two vectors, an accumulator.
+const DOT_ACCUMULATE: &[LogicalOperand] = &[
+    one(OperandKind::IdResultType),
+    one(OperandKind::IdResult),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+    one(OperandKind::IdRef),
+];
+
+/// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341), from the extension SPV_VALVE_mixed_float_dot_product.
+const OWN: &[Own] = &[
+    Own { opcode: 6916, name: "OpFDot2MixAcc32VALVE", operands: DOT_ACCUMULATE },
+    Own { opcode: 6917, name: "OpFDot2MixAcc16VALVE", operands: DOT_ACCUMULATE },
+    Own { opcode: 6918, name: "OpFDot4MixAcc32VALVE", operands: DOT_ACCUMULATE },
+];
+
+/// Opcodes whose name in the `spirv` crate is an older alias of today's name.
+const RENAMED: &[(u16, &str)] = &[(6142, "OpControlBarrierArriveEXT"), (6143, "OpControlBarrierWaitEXT")];
+
+struct Grammar {
+    shapes: Vec<Shape>,
+    patterns: BTreeMap<u16, (&'static str, &'static [LogicalOperand])>,
+    /// Parameters of an enumerant or of one bit of a mask.
+    parameters: BTreeMap<(u8, u32), &'static [LogicalOperand]>,
+}
+
+/// Kinds whose values or bits take parameters, in the order of their number in [`Grammar::parameters`].
+const WITH_PARAMETERS: [(OperandKind, Values); 7] = [
+    (OperandKind::ImageOperands, Values::Bits),
+    (OperandKind::LoopControl, Values::Bits),
+    (OperandKind::MemoryAccess, Values::Bits),
+    (OperandKind::TensorAddressingOperands, Values::Bits),
+    (OperandKind::TensorOperands, Values::Bits),
+    (OperandKind::ExecutionMode, Values::Numbers),
+    (OperandKind::Decoration, Values::Numbers),
+];
+
+/// How the values of an enumerated operand kind are formed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Values {
+    /// A mask: parameters of its bits follow in the order of the bits, lowest first (SPIR-V 2.3, "mask").
+    Bits,
+    /// One value of many.
+    Numbers,
+}
+
+/// Enumerants are numbered below this in every extension so far.
+const LARGEST_ENUMERANT: u32 = 8192;
+
+/// Number and form of a kind whose values take parameters.
+pub(super) fn parameter_class(kind: OperandKind) -> Option<(u8, Values)> {
+    WITH_PARAMETERS.iter().zip(0..).find(|((k, _), _)| *k == kind).map(|((_, values), number)| (number, *values))
+}
+
+/// Parameters that follow the enumerant (or the bit) `value` of the kind with number `class`.
+pub(super) fn parameters(class: u8, value: u32) -> &'static [LogicalOperand] {
+    grammar().parameters.get(&(class, value)).copied().unwrap_or(&[])
+}
+
+fn grammar() -> &'static Grammar {
+    static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
+    GRAMMAR.get_or_init(|| {
+        let mut patterns = BTreeMap::new();
+        for own in OWN {
+            patterns.insert(own.opcode, (own.name, own.operands));
+        }
+        for known in INSTRUCTION_TABLE.iter() {
+            if let Ok(opcode) = u16::try_from(known.opcode as u32) {
+                patterns.insert(opcode, (known.opname, known.operands));
+            }
+        }
+        let len = patterns.last_key_value().map_or(0, |(opcode, _)| usize::from(*opcode) + 1);
+        let mut shapes = vec![Shape::default(); len];
+        for (opcode, (_, operands)) in &patterns {
+            if let Some(slot) = shapes.get_mut(usize::from(*opcode)) {
+                *slot = shape_of(operands);
+            }
+        }
+        Grammar { shapes, patterns, parameters: all_parameters() }
+    })
+}
+
+fn all_parameters() -> BTreeMap<(u8, u32), &'static [LogicalOperand]> {
+    let mut all = BTreeMap::new();
+    for ((kind, values), number) in WITH_PARAMETERS.into_iter().zip(0..) {
+        let mut add = |value: u32| {
+            let list = concrete(kind, value).map(|operand| operand.additional_operands()).unwrap_or_default();
+            if !list.is_empty() {
+                all.insert((number, value), &*list.leak());
+            }
+        };
+        match values {
+            Values::Bits => (0..32).for_each(|bit| add(1 << bit)),
+            Values::Numbers => (0..LARGEST_ENUMERANT).for_each(add),
+        }
+    }
+    all
+}
+
+fn shape_of(operands: &[LogicalOperand]) -> Shape {
+    let mut shape = Shape { fixed: 1, least: 1, ..Shape::default() };
+    let mut in_tail = false;
+    for operand in operands {
+        if operand.quantifier == OperandQuantifier::One {
+            shape.least += 1;
+        }
+        shape.has_type |= operand.kind == OperandKind::IdResultType;
+        shape.has_result |= operand.kind == OperandKind::IdResult;
+        if in_tail {
+            continue;
+        }
+        let repeated = operand.quantifier == OperandQuantifier::ZeroOrMore;
+        match word_class(operand.kind) {
+            WordClass::Id if repeated => (shape.tail, in_tail) = (Tail::Ids, true),
+            WordClass::Literal if repeated => in_tail = true,
+            WordClass::IdPair => (shape.tail, in_tail) = (Tail::Ids, true),
+            WordClass::Mixed => (shape.tail, in_tail) = (Tail::Mixed, true),
+            WordClass::Id => {
+                shape.ids |= 1 << (shape.fixed - 1);
+                shape.fixed += 1;
+            }
+            WordClass::Literal => shape.fixed += 1,
+            WordClass::Number => in_tail = true,
+        }
+    }
+    shape
+}
+
+enum WordClass {
+    Id,
+    IdPair,
+    Literal,
+    Number,
+    Mixed,
+}
+
+fn word_class(kind: OperandKind) -> WordClass {
+    use OperandKind as K;
+    match kind {
+        K::IdResultType | K::IdResult | K::IdMemorySemantics | K::IdScope | K::IdRef => WordClass::Id,
+        K::PairIdRefIdRef => WordClass::IdPair,
+        K::LiteralContextDependentNumber => WordClass::Number,
+        K::LiteralString | K::LiteralSpecConstantOpInteger | K::LiteralExtInstInteger | K::PairLiteralIntegerIdRef | K::PairIdRefLiteralInteger => WordClass::Mixed,
+        other if parameter_class(other).is_some() => WordClass::Mixed,
+        _ => WordClass::Literal, // every other kind is one word that is no id
+    }
+}
+
+/// Whether a word of operand kind `kind` is an id.
+pub(super) fn is_id(kind: OperandKind) -> bool {
+    matches!(word_class(kind), WordClass::Id)
+}
+
+/// The table that [`shape`] reads, for loops that look at every instruction.
+pub(super) fn shapes() -> &'static [Shape] {
+    &grammar().shapes
+}
+
+/// The shape of `opcode`; one that no table knows has neither result nor ids.
+pub(super) fn shape(opcode: u16) -> Shape {
+    shapes().get(usize::from(opcode)).copied().unwrap_or_default()
+}
+
+/// The operands of `opcode` in order, result type and result included; `None` when no table knows it.
+pub(super) fn pattern(opcode: u16) -> Option<&'static [LogicalOperand]> {
+    grammar().patterns.get(&opcode).map(|(_, operands)| *operands)
+}
+
+/// The name of `opcode` with its `Op` prefix, today's alias preferred; `Op` and the number when no table knows it.
+pub(super) fn name(opcode: u16) -> String {
+    if let Some((_, name)) = RENAMED.iter().find(|(renamed, _)| *renamed == opcode) {
+        return (*name).to_owned();
+    }
+    match grammar().patterns.get(&opcode) {
+        Some((name, _)) if name.starts_with("Op") => (*name).to_owned(),
+        Some((name, _)) => format!("Op{name}"),
+        None => format!("Op{opcode}"),
+    }
+}
+
+/// The word `word` as an operand of the enumerated kind `kind`; `None` for other kinds, and for values that `rspirv` does not know.
+pub(super) fn concrete(kind: OperandKind, word: u32) -> Option<dr::Operand> {
+    macro_rules! by_kind {
+        (values: $($value:ident)*; masks: $($mask:ident)*) => {
+            match kind {
+                $(OperandKind::$value => rspirv::spirv::$value::from_u32(word).map(dr::Operand::$value),)*
+                $(OperandKind::$mask => rspirv::spirv::$mask::from_bits(word).map(dr::Operand::$mask),)*
+                _ => None, // ids, literals and pairs are no enumerants
+            }
+        };
+    }
+    by_kind! {
+        values: SourceLanguage ExecutionModel AddressingModel MemoryModel ExecutionMode StorageClass Dim SamplerAddressingMode
+            SamplerFilterMode ImageFormat ImageChannelOrder ImageChannelDataType FPRoundingMode FPDenormMode QuantizationModes
+            FPOperationMode OverflowModes LinkageType AccessQualifier HostAccessQualifier FunctionParameterAttribute Decoration
+            BuiltIn Scope GroupOperation KernelEnqueueFlags Capability RayQueryIntersection RayQueryCommittedIntersectionType
+            RayQueryCandidateIntersectionType PackedVectorFormat CooperativeMatrixLayout CooperativeMatrixUse TensorClampMode
+            InitializationModeQualifier LoadCacheControl StoreCacheControl NamedMaximumNumberOfRegisters FPEncoding
+            CooperativeVectorMatrixLayout ComponentType;
+        masks: ImageOperands FPFastMathMode SelectionControl LoopControl FunctionControl MemorySemantics MemoryAccess
+            KernelProfilingInfo RayFlags FragmentShadingRate RawAccessChainOperands CooperativeMatrixOperands
+            CooperativeMatrixReduce TensorAddressingOperands MatrixMultiplyAccumulateOperands TensorOperands
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_know_results_ids_and_tails() {
+        let add = shape(rspirv::spirv::Op::IAdd as u16);
+        assert_eq!((add.ids, add.fixed, add.least, add.has_type, add.has_result, add.tail), (0b1111, 5, 5, true, true, Tail::Literals));
+        let load = shape(rspirv::spirv::Op::Load as u16);
+        assert_eq!((load.ids, load.fixed, load.least, load.tail), (0b111, 4, 4, Tail::Mixed));
+        let arrive = shape(6142);
+        assert_eq!((arrive.ids, arrive.least, arrive.has_type, arrive.has_result), (0b111, 4, false, false));
+        let dot = shape(6916);
+        assert_eq!((dot.ids, dot.least, dot.has_type, dot.has_result), (0b11111, 6, true, true));
+        assert_eq!(shape(u16::MAX).least, 0);
+    }
+
+    #[test]
+    fn names_prefer_the_alias_of_today() {
+        assert_eq!(name(6142), "OpControlBarrierArriveEXT");
+        assert_eq!(name(128), "OpIAdd");
+        assert_eq!(name(6916), "OpFDot2MixAcc32VALVE");
+        assert_eq!(name(60000), "Op60000");
+    }
+
+    #[test]
+    fn bits_of_masks_have_their_own_parameters() {
+        let (class, values) = parameter_class(OperandKind::MemoryAccess).unzip();
+        assert_eq!(values, Some(Values::Bits));
+        let class = class.unwrap_or(u8::MAX);
+        assert_eq!(parameters(class, 0x2).len(), 1, "Aligned takes a literal");
+        assert_eq!(parameters(class, 0x1).len(), 0, "Volatile takes nothing");
+    }
+}

@@ -1,0 +1,37 @@
+//! A SPIR-V module: its words, an index over them, and what its declarations say.
+//!
+//! [`Module`] holds the words themselves; an [`Inst`] is a slice of them, unknown instructions are kept as they are.
+//! [`Declarations`] decodes what stands outside of function bodies and where functions and blocks begin and end.
+//! [`Constants`] gives every constant its value once the specialization constants are known.
+
+mod calls;
+mod constants;
+mod declarations;
+mod decorations;
+mod disassemble;
+mod ext;
+mod float;
+mod fold;
+mod functions;
+mod grammar;
+mod index;
+mod inst;
+mod locate;
+mod names;
+mod operands;
+mod reader;
+mod report;
+mod rspirv_door;
+mod semantics;
+mod types;
+mod workgroup;
+
+pub use constants::{Constant, Constants, SpecValues};
+pub use declarations::{Declarations, EntryPoint, ExtInstSet, Spelling, Variable};
+pub use decorations::Decoration;
+pub use functions::{Block, Function, targets};
+pub use inst::{Id, Inst};
+pub use operands::{Operand, Operands};
+pub use reader::{Endianness, Header, Module};
+pub use semantics::{Classes, Order, Scope, Semantics};
+pub use types::{FloatFormat, MOST_TYPE_DEPTH, Type};

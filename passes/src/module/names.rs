@@ -1,0 +1,48 @@
+//! Names that a module gives its ids: OpName, OpMemberName, OpString.
+
+use super::{Id, Inst};
+use std::collections::BTreeMap;
+
+/// All names of a module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    of_ids: BTreeMap<Id, String>,
+    of_members: BTreeMap<(Id, u32), String>,
+    strings: BTreeMap<Id, String>,
+}
+
+impl Names {
+    /// Takes `inst` if it gives a name; whether it did. An empty name is none.
+    pub(super) fn read(&mut self, inst: Inst<'_>) -> bool {
+        use spirv::Op;
+        match (inst.op(), inst.operands()) {
+            (Some(Op::Name), [id, ..]) => insert(&mut self.of_ids, Id(*id), inst.string(1)),
+            (Some(Op::MemberName), [id, member, ..]) => insert(&mut self.of_members, (Id(*id), *member), inst.string(2)),
+            (Some(Op::String), _) => {
+                if let Some(id) = inst.result() {
+                    self.strings.insert(id, inst.string(0));
+                }
+            }
+            _ => return false, // not a name
+        }
+        true
+    }
+
+    pub(super) fn of_id(&self, id: Id) -> Option<&str> {
+        self.of_ids.get(&id).map(String::as_str)
+    }
+
+    pub(super) fn of_member(&self, id: Id, member: u32) -> Option<&str> {
+        self.of_members.get(&(id, member)).map(String::as_str)
+    }
+
+    pub(super) fn string(&self, id: Id) -> Option<&str> {
+        self.strings.get(&id).map(String::as_str)
+    }
+}
+
+fn insert<K: Ord>(map: &mut BTreeMap<K, String>, key: K, name: String) {
+    if !name.is_empty() {
+        map.entry(key).or_insert(name);
+    }
+}

@@ -1,0 +1,260 @@
+//! Types, decoded.
+
+use super::report::Report;
+use super::{Id, Inst, Module};
+use crate::diagnostic::{Code, Diagnostic};
+use rspirv::grammar::reflect;
+use std::collections::BTreeMap;
+
+/// Types can be nested this deep: the universal limit "structure nesting depth" of SPIR-V 2.17. What walks over types may recurse.
+pub const MOST_TYPE_DEPTH: u32 = 255;
+
+/// How the bits of a floating-point type are read.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+pub enum FloatFormat {
+    /// IEEE 754 of the given width.
+    Ieee,
+    /// bfloat16 (SPV_KHR_bfloat16).
+    BFloat16,
+    /// 8 bits, 4 of exponent (SPV_EXT_float8).
+    Float8E4M3,
+    /// 8 bits, 5 of exponent (SPV_EXT_float8).
+    Float8E5M2,
+}
+
+/// A type declaration.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// OpTypeVoid.
+    Void,
+    /// OpTypeBool.
+    Bool,
+    /// OpTypeInt; `width` in bits, 1 to 64.
+    Int {
+        /// Bits.
+        width: u32,
+        /// Signedness operand.
+        signed: bool,
+    },
+    /// OpTypeFloat; `width` in bits: 8, 16, 32 or 64.
+    Float {
+        /// Bits.
+        width: u32,
+        /// Encoding.
+        format: FloatFormat,
+    },
+    /// OpTypeVector.
+    Vector {
+        /// Component type.
+        component: Id,
+        /// 2, 3, 4, 8 or 16.
+        count: u32,
+    },
+    /// OpTypeMatrix.
+    Matrix {
+        /// Column type, a vector.
+        column: Id,
+        /// Number of columns.
+        count: u32,
+    },
+    /// OpTypeArray; the length is the id of a constant.
+    Array {
+        /// Element type.
+        element: Id,
+        /// Id of the constant that gives the length.
+        length: Id,
+    },
+    /// OpTypeRuntimeArray.
+    RuntimeArray {
+        /// Element type.
+        element: Id,
+    },
+    /// OpTypeStruct.
+    Struct {
+        /// Member types.
+        members: Vec<Id>,
+    },
+    /// OpTypePointer or OpTypeUntypedPointerKHR (without pointee).
+    Pointer {
+        /// Storage class, as the `spirv` crate numbers it.
+        class: spirv::StorageClass,
+        /// What it points to.
+        pointee: Option<Id>,
+    },
+    /// OpTypeFunction.
+    Function {
+        /// Return type.
+        result: Id,
+        /// Parameter types.
+        params: Vec<Id>,
+    },
+    /// OpTypeEvent.
+    Event,
+    /// OpTypeNamedBarrier.
+    NamedBarrier,
+    /// OpTypeCooperativeMatrixKHR; the operands after the component are ids of constants.
+    CooperativeMatrix {
+        /// Component type.
+        component: Id,
+        /// Scope, rows, columns, use.
+        operands: [Id; 4],
+    },
+    /// Any other type: its opcode; the instruction is found by the type's id.
+    Other {
+        /// The opcode of the declaration.
+        opcode: u16,
+    },
+}
+
+impl Type {
+    /// Whether it is a Boolean, an integer or a floating-point number.
+    pub fn is_scalar(&self) -> bool {
+        matches!(self, Type::Bool | Type::Int { .. } | Type::Float { .. })
+    }
+
+    /// Types that it is made of, without what a pointer points to.
+    fn parts(&self) -> Vec<Id> {
+        match self {
+            Type::Vector { component, .. } | Type::CooperativeMatrix { component, .. } => vec![*component],
+            Type::Matrix { column, .. } => vec![*column],
+            Type::Array { element, .. } | Type::RuntimeArray { element } => vec![*element],
+            Type::Struct { members } => members.clone(),
+            Type::Function { result, params } => std::iter::once(*result).chain(params.iter().copied()).collect(),
+            Type::Void | Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::Pointer { .. } | Type::Event | Type::NamedBarrier | Type::Other { .. } => Vec::new(),
+        }
+    }
+}
+
+/// Whether `inst` declares a type.
+pub(super) fn is_type(inst: Inst<'_>) -> bool {
+    inst.op().is_some_and(|op| op != spirv::Op::TypeForwardPointer && op.is_type())
+}
+
+/// The types of a module while they are read, in module order.
+#[derive(Default)]
+pub(super) struct Types {
+    pub(super) by_id: BTreeMap<Id, Type>,
+    depth: BTreeMap<Id, u32>,
+}
+
+impl Types {
+    /// Takes the declaration `inst`. A type whose parts are not sound is left out, so that what is in the table is nested
+    /// finitely and at most [`MOST_TYPE_DEPTH`] deep (pointers start at 1 again).
+    pub(super) fn declare(&mut self, module: &Module<'_>, inst: Inst<'_>, report: &mut Report<'_>) {
+        let Some(id) = inst.result() else { return };
+        match decode(inst).and_then(|ty| self.depth_of(module, inst, &ty).map(|depth| (ty, depth))) {
+            Ok((ty, Some(depth))) => {
+                self.depth.insert(id, depth);
+                self.by_id.insert(id, ty);
+            }
+            Ok((_, None)) => {} // a part is missing that was reported itself
+            Err(diagnostic) => report.push(diagnostic),
+        }
+    }
+
+    fn depth_of(&self, module: &Module<'_>, inst: Inst<'_>, ty: &Type) -> Result<Option<u32>, Diagnostic> {
+        let mut deepest = 0;
+        for part in ty.parts() {
+            if let Some(depth) = self.depth.get(&part) {
+                deepest = deepest.max(*depth);
+                self.check_part(inst, ty, part)?;
+                continue;
+            }
+            let declared = module.def(part);
+            match declared {
+                Some(declared) if is_type(declared) && declared.offset < inst.offset => return Ok(None),
+                // A pointer type that was declared forward.
+                Some(declared) if declared.op() == Some(spirv::Op::TypePointer) => {}
+                Some(declared) if is_type(declared) => {
+                    let message = format!("{} uses the type {part} before its declaration", inst.name());
+                    return Err(Diagnostic::error(Code::UndefinedId, message).at_word(inst.offset).because(format!("{part} is declared at word {}", declared.offset)));
+                }
+                Some(declared) => {
+                    let message = format!("{} uses {part}, which is no type", inst.name());
+                    return Err(Diagnostic::error(Code::WrongDefinition, message).at_word(inst.offset).because(format!("{part} is defined by {}", declared.name())));
+                }
+                None => return Err(Diagnostic::error(Code::UndefinedId, format!("{} uses the type {part}, which is not defined", inst.name())).at_word(inst.offset)),
+            }
+        }
+        if deepest >= MOST_TYPE_DEPTH {
+            let message = format!("the type is nested deeper than {MOST_TYPE_DEPTH} levels");
+            return Err(Diagnostic::error(Code::NestingTooDeep, message).at_word(inst.offset).because("SPIR-V 2.17 allows no deeper structure"));
+        }
+        Ok(Some(deepest + 1))
+    }
+
+    /// Vectors are made of scalars, matrices of vectors (SPIR-V 3.49.6).
+    fn check_part(&self, inst: Inst<'_>, ty: &Type, part: Id) -> Result<(), Diagnostic> {
+        let Some(found) = self.by_id.get(&part) else { return Ok(()) };
+        let wanted = match ty {
+            Type::Vector { .. } if !found.is_scalar() => "a scalar type",
+            Type::Matrix { .. } if !matches!(found, Type::Vector { .. }) => "a vector type",
+            _ => return Ok(()), // other types take any part
+        };
+        Err(Diagnostic::error(Code::WrongDefinition, format!("{} is made of {part}, which is not {wanted}", inst.name())).at_word(inst.offset))
+    }
+}
+
+/// Decodes one declaration.
+fn decode(inst: Inst<'_>) -> Result<Type, Diagnostic> {
+    use spirv::Op;
+    let ids = |from: usize| inst.operands().get(from..).unwrap_or(&[]).iter().copied().map(Id).collect();
+    let Some(op) = inst.op() else { return Ok(Type::Other { opcode: inst.opcode() }) };
+    Ok(match op {
+        Op::TypeVoid => Type::Void,
+        Op::TypeBool => Type::Bool,
+        Op::TypeInt => Type::Int { width: width(inst, inst.operand(0)?, |bits| (1..=64).contains(&bits))?, signed: inst.operand(1)? != 0 },
+        Op::TypeFloat => float(inst)?,
+        Op::TypeVector => Type::Vector { component: inst.id(0)?, count: count(inst)? },
+        Op::TypeMatrix => Type::Matrix { column: inst.id(0)?, count: count(inst)? },
+        Op::TypeArray => Type::Array { element: inst.id(0)?, length: inst.id(1)? },
+        Op::TypeRuntimeArray => Type::RuntimeArray { element: inst.id(0)? },
+        Op::TypeStruct => Type::Struct { members: ids(0) },
+        Op::TypePointer => Type::Pointer { class: storage_class(inst, inst.operand(0)?)?, pointee: Some(inst.id(1)?) },
+        Op::TypeUntypedPointerKHR => Type::Pointer { class: storage_class(inst, inst.operand(0)?)?, pointee: None },
+        Op::TypeFunction => Type::Function { result: inst.id(0)?, params: ids(1) },
+        Op::TypeEvent => Type::Event,
+        Op::TypeNamedBarrier => Type::NamedBarrier,
+        Op::TypeCooperativeMatrixKHR => Type::CooperativeMatrix { component: inst.id(0)?, operands: [inst.id(1)?, inst.id(2)?, inst.id(3)?, inst.id(4)?] },
+        _ => Type::Other { opcode: inst.opcode() }, // images, samplers, tensors and what is yet to come
+    })
+}
+
+fn width(inst: Inst<'_>, bits: u32, known: impl Fn(u32) -> bool) -> Result<u32, Diagnostic> {
+    if known(bits) {
+        return Ok(bits);
+    }
+    Err(Diagnostic::error(Code::UnsupportedType, format!("{} of {bits} bits", inst.name())).at_word(inst.offset).help("use 8, 16, 32 or 64 bits"))
+}
+
+fn float(inst: Inst<'_>) -> Result<Type, Diagnostic> {
+    let width = width(inst, inst.operand(0)?, |bits| [8, 16, 32, 64].contains(&bits))?;
+    let encoding = inst.operands().get(1).map(|word| spirv::FPEncoding::from_u32(*word));
+    let format = match (encoding, width) {
+        (None, 16..) => FloatFormat::Ieee,
+        (Some(Some(spirv::FPEncoding::BFloat16KHR)), 16) => FloatFormat::BFloat16,
+        (Some(Some(spirv::FPEncoding::Float8E4M3EXT)), 8) => FloatFormat::Float8E4M3,
+        (Some(Some(spirv::FPEncoding::Float8E5M2EXT)), 8) => FloatFormat::Float8E5M2,
+        _ => return Err(Diagnostic::error(Code::UnsupportedType, format!("a floating-point type of {width} bits with this encoding")).at_word(inst.offset)),
+    };
+    Ok(Type::Float { width, format })
+}
+
+/// Components of a vector or columns of a matrix: at least 2 (SPIR-V 3.49.6), at most 16 (SPIR-V 2.16.1, Vector16).
+fn count(inst: Inst<'_>) -> Result<u32, Diagnostic> {
+    let count = inst.operand(1)?;
+    if (2..=16).contains(&count) {
+        return Ok(count);
+    }
+    Err(Diagnostic::error(Code::UnsupportedType, format!("{} with {count} parts", inst.name())).at_word(inst.offset).because("vectors and matrices have 2 to 16"))
+}
+
+/// Decodes a storage class.
+pub(super) fn storage_class(inst: Inst<'_>, number: u32) -> Result<spirv::StorageClass, Diagnostic> {
+    spirv::StorageClass::from_u32(number).ok_or_else(|| Diagnostic::error(Code::UnsupportedStorageClass, format!("the storage class {number} of {} is not known", inst.name())).at_word(inst.offset))
+}
+
+/// Whether `inst` ends a block.
+pub(super) fn is_terminator(inst: Inst<'_>) -> bool {
+    inst.op().is_some_and(reflect::is_block_terminator)
+}

@@ -1,0 +1,65 @@
+//! Names and decorations of what was copied and of what is gone.
+
+use crate::diagnostic::Diagnostic;
+use crate::module::{Inst, Module};
+use crate::transform::rewrite::{Writer, instruction};
+use spirv::Op;
+use std::collections::{BTreeMap, HashSet};
+
+/// What happened to ids.
+pub(super) struct Fate {
+    /// Ids of the old module that the new one does not define.
+    pub(super) gone: HashSet<u32>,
+    /// Copies that the new module defines, by the id of the old module.
+    pub(super) copies: BTreeMap<u32, Vec<u32>>,
+}
+
+/// Ids that have a name or a decoration.
+pub(super) fn annotated(module: &Module<'_>) -> HashSet<u32> {
+    let mut ids = HashSet::new();
+    for inst in module.instructions() {
+        match inst.op() {
+            Some(op) if is_of_one_id(op) => ids.extend(inst.operands().first()),
+            Some(Op::GroupDecorate) => ids.extend(inst.operands().iter().skip(1)),
+            Some(Op::Function) => break, // annotations stand before all functions
+            _ => {}                      // says nothing about an id of a function
+        }
+    }
+    ids
+}
+
+/// An annotation whose first operand is the id that it is about.
+fn is_of_one_id(op: Op) -> bool {
+    matches!(op, Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString)
+}
+
+/// Writes the module-scope instruction `inst`, and what it says about copies.
+pub(super) fn write(writer: &mut Writer, fate: &Fate, inst: Inst<'_>) -> Result<(), Diagnostic> {
+    match inst.op() {
+        Some(op) if is_of_one_id(op) => {
+            let target = inst.operands().first().copied().unwrap_or(0);
+            if !fate.gone.contains(&target) {
+                writer.push(inst.words, inst.offset)?;
+            }
+            for copy in fate.copies.get(&target).into_iter().flatten() {
+                let mut words = inst.words.to_vec();
+                if let Some(target) = words.get_mut(1) {
+                    *target = *copy;
+                }
+                writer.push(&words, inst.offset)?;
+            }
+            Ok(())
+        }
+        Some(Op::GroupDecorate) => {
+            let mut operands: Vec<u32> = inst.operands().first().copied().into_iter().collect();
+            for target in inst.operands().iter().skip(1) {
+                if !fate.gone.contains(target) {
+                    operands.push(*target);
+                }
+                operands.extend(fate.copies.get(target).into_iter().flatten());
+            }
+            writer.push(&instruction(Op::GroupDecorate, &operands)?, inst.offset)
+        }
+        _ => writer.push(inst.words, inst.offset), // says nothing about an id of a function
+    }
+}

@@ -1,0 +1,143 @@
+//! Rewrites one function with its calls to barrier functions replaced by the callees' bodies.
+//!
+//! A block with such calls is cut after each of them (a callee of one block needs no cut). What belongs to a block as a whole is
+//! kept right: phis elsewhere name its last piece, a loop header's OpLoopMerge stays in its first piece, where the back edge goes.
+
+use super::code::Code;
+use super::splice::{Callee, Place, Shared, splice};
+use crate::analysis::callgraph;
+use crate::diagnostic::{Code as Problem, Diagnostic};
+use crate::module::{Function, Id, Inst};
+use spirv::Op;
+use std::collections::{BTreeMap, HashMap};
+
+/// Words that all functions with inlined calls may have together: 16 MiB.
+const MAX_WORDS: usize = 1 << 22;
+
+/// Functions whose calls are expanded, by id.
+pub(super) type Callees = BTreeMap<Id, Callee>;
+
+/// Expands the calls of `function` to functions of `callees`. `used` counts the words of all expanded functions.
+pub(super) fn expand(shared: &mut Shared<'_, '_>, callees: &Callees, function: &Function<'_>, used: &mut usize) -> Result<Code, Diagnostic> {
+    let mut caller = Caller { code: Code::default(), variables: Code::default(), last_piece: HashMap::new(), used };
+    let mut block = Vec::new();
+    let mut in_blocks = false;
+    for inst in shared.declarations.module.instructions_from(function.offset) {
+        if inst.op() == Some(Op::FunctionEnd) {
+            caller.block(shared, callees, &block)?;
+            caller.copy(shared, inst);
+            break;
+        }
+        if inst.op() == Some(Op::Label) {
+            caller.block(shared, callees, &block)?;
+            block.clear();
+            in_blocks = true;
+        }
+        if in_blocks {
+            block.push(inst);
+        } else {
+            caller.copy(shared, inst);
+        }
+    }
+    *caller.used += caller.code.len() + caller.variables.len();
+    caller.check_size(0, function.offset)?;
+    Ok(caller.finish())
+}
+
+struct Caller<'u> {
+    code: Code,
+    /// Variables of callees.
+    variables: Code,
+    /// From the label of a block to the label of its last piece.
+    last_piece: HashMap<u32, u32>,
+    used: &'u mut usize,
+}
+
+impl Caller<'_> {
+    fn copy(&mut self, shared: &Shared<'_, '_>, inst: Inst<'_>) {
+        self.code.push(inst.words, inst.offset, shared.declarations.module.ids(inst).map(|(position, _)| position));
+    }
+
+    /// Copies a block: its label, what follows, and what stands before the next label.
+    fn block(&mut self, shared: &mut Shared<'_, '_>, callees: &Callees, insts: &[Inst<'_>]) -> Result<(), Diagnostic> {
+        let callee = |inst: &Inst<'_>| callgraph::callee(*inst).and_then(|id| callees.get(&id));
+        let mut cuts = Vec::new();
+        for _ in insts.iter().filter_map(callee).filter(|callee| !callee.is_straight) {
+            cuts.push(shared.writer.fresh()?.0);
+        }
+        let label = insts.first().and_then(|inst| inst.result()).map_or(0, |label| label.0);
+        let mut loop_merge = None;
+        if let Some(last) = cuts.last() {
+            self.last_piece.insert(label, *last);
+            loop_merge = insts.iter().find(|inst| inst.op() == Some(Op::LoopMerge)).copied();
+        }
+        let mut cuts = cuts.into_iter();
+        let mut line = None;
+        for inst in insts {
+            match inst.op() {
+                Some(Op::Line) => line = Some(*inst),
+                Some(Op::NoLine) => line = None,
+                Some(Op::LoopMerge) if loop_merge.is_none() && self.last_piece.contains_key(&label) => continue, // has moved
+                _ => {} // neither changes what line is in force
+            }
+            let Some(callee) = callee(inst) else {
+                if inst.op() == Some(Op::LoopMerge) {
+                    loop_merge = None; // a malformed block may call after it
+                }
+                self.copy(shared, *inst);
+                continue;
+            };
+            let mut after = 0;
+            if !callee.is_straight {
+                after = cuts.next().unwrap_or(0);
+                if let Some(merge) = loop_merge.take() {
+                    self.move_loop_merge(shared, label, merge);
+                }
+            }
+            self.check_size(callee.code.len(), inst.offset)?;
+            let mut place = Place { code: &mut self.code, variables: &mut self.variables, after, line };
+            splice(shared, callee, *inst, &mut place)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the OpLoopMerge of the block `label` at the end of its first piece. A block that is its own continue target has its back edge
+    /// in its last piece, which becomes the continue target.
+    fn move_loop_merge(&mut self, shared: &Shared<'_, '_>, label: u32, merge: Inst<'_>) {
+        let mut words = merge.words.to_vec();
+        if let (Some(target), Some(last)) = (words.get_mut(2), self.last_piece.get(&label))
+            && *target == label
+        {
+            *target = *last;
+        }
+        let ids = shared.declarations.module.ids(merge).map(|(position, _)| position);
+        self.code.push(&words, merge.offset, ids);
+    }
+
+    fn check_size(&self, more: usize, at: u32) -> Result<(), Diagnostic> {
+        if *self.used + self.code.len() + more > MAX_WORDS {
+            return Err(Diagnostic::error(Problem::ModuleTooLarge, "the functions that contain barriers get too large when they are inlined")
+                .at_word(at)
+                .because(format!("{MAX_WORDS} words are the limit for all of them together"))
+                .help("call them less often, or take the barriers out of them"));
+        }
+        Ok(())
+    }
+
+    /// Puts the variables at the start of the first block and lets phis name the last pieces of blocks.
+    fn finish(self) -> Code {
+        let mut done = Code::default();
+        let mut variables = Some(self.variables);
+        for item in self.code.items() {
+            done.push(item.words, item.origin, item.ids());
+            if item.inst().op() == Some(Op::Label)
+                && let Some(variables) = variables.take()
+            {
+                variables.items().for_each(|item| done.push(item.words, item.origin, item.ids()));
+            }
+        }
+        // Word 3 is the first operand of OpPhi. Values are no labels, so a rename cannot hit them.
+        done.rename(Op::Phi, 3, |id| self.last_piece.get(&id).copied());
+        done
+    }
+}

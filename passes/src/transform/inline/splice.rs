@@ -1,0 +1,261 @@
+//! Copies a callee's body into its caller at one call.
+
+use super::code::{Code, Item};
+use crate::diagnostic::{Code as Problem, Diagnostic};
+use crate::module::{Declarations, ExtInstSet, Id, Inst};
+use crate::transform::rewrite::{Writer, instruction};
+use spirv::Op;
+use std::collections::{HashMap, HashSet};
+
+/// FuncParamAttr ByVal (SPIR-V 3.20): the callee has its own copy of what the pointer points to.
+const BY_VALUE: u32 = 2;
+
+/// Storage class Function (SPIR-V 3.7).
+const FUNCTION_CLASS: u32 = 7;
+
+/// What all calls of one run share.
+pub(super) struct Shared<'d, 'm> {
+    pub(super) declarations: &'d Declarations<'m>,
+    pub(super) writer: Writer,
+    /// Copied ids with a name or a decoration: from the copy to the id of the old module.
+    pub(super) copies: HashMap<u32, u32>,
+    /// Ids of the old module with a name or a decoration.
+    pub(super) annotated: HashSet<u32>,
+}
+
+impl Shared<'_, '_> {
+    fn copy_of(&mut self, old: u32) -> Result<u32, Diagnostic> {
+        let new = self.writer.fresh()?.0;
+        let root = self.copies.get(&old).copied().unwrap_or(old);
+        if self.annotated.contains(&root) {
+            self.copies.insert(new, root);
+        }
+        Ok(new)
+    }
+}
+
+/// A callee whose own calls are expanded, ready to be copied.
+#[derive(Debug)]
+pub(super) struct Callee {
+    pub(super) code: Code,
+    params: Vec<u32>,
+    /// One block that ends with a return: its copy needs no block of its own.
+    pub(super) is_straight: bool,
+    returns_value: bool,
+    /// It has OpLine or OpNoLine.
+    has_lines: bool,
+}
+
+impl Callee {
+    pub(super) fn new(declarations: &Declarations<'_>, code: Code) -> Callee {
+        let mut callee = Callee { params: Vec::new(), is_straight: false, returns_value: false, has_lines: false, code };
+        let (mut labels, mut returns) = (0, 0);
+        for item in callee.code.items() {
+            match item.inst().op() {
+                Some(Op::Function) => {
+                    let void = item.inst().result_type().and_then(|id| declarations.module.def(id));
+                    callee.returns_value = void.is_none_or(|ty| ty.op() != Some(Op::TypeVoid));
+                }
+                Some(Op::FunctionParameter) => callee.params.extend(item.inst().result().map(|id| id.0)),
+                Some(Op::Label) => labels += 1,
+                Some(Op::Return | Op::ReturnValue) => returns += 1,
+                Some(Op::Line | Op::NoLine) => callee.has_lines = true,
+                _ => {} // copied as it is
+            }
+        }
+        callee.is_straight = labels == 1 && returns == 1;
+        callee
+    }
+}
+
+/// Where a copy goes.
+pub(super) struct Place<'p> {
+    /// The caller's new body, up to the call.
+    pub(super) code: &'p mut Code,
+    /// Variables that go to the start of the caller's first block.
+    pub(super) variables: &'p mut Code,
+    /// Label of the block that goes on after the call; not used when the callee is straight.
+    pub(super) after: u32,
+    /// The OpLine in force at the call.
+    pub(super) line: Option<Inst<'p>>,
+}
+
+/// Copies `callee` in place of the OpFunctionCall `call`. For a callee that is not straight the copy ends the current block and starts the
+/// block `place.after`.
+pub(super) fn splice(shared: &mut Shared<'_, '_>, callee: &Callee, call: Inst<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
+    let mut copy = Copy { map: HashMap::new(), returns: Vec::new(), block: 0, origin: call.offset };
+    copy.bind(shared, callee, call, place)?;
+    for item in callee.code.items() {
+        if let Some(result) = item.inst().result()
+            && !matches!(item.inst().op(), Some(Op::Function | Op::FunctionParameter))
+        {
+            copy.map.insert(result.0, shared.copy_of(result.0)?);
+        }
+    }
+    if !callee.is_straight {
+        let entry = callee.code.items().find(|item| item.inst().op() == Some(Op::Label));
+        let label = entry.and_then(|item| item.inst().result()).map_or(0, |label| copy.renamed(label.0));
+        place.code.push_ids(&instruction(Op::Branch, &[label])?, call.offset);
+    }
+    for item in callee.code.items() {
+        copy.item(shared, callee, item, place)?;
+    }
+    if !callee.is_straight {
+        place.code.push_ids(&instruction(Op::Label, &[place.after])?, call.offset);
+    }
+    if let Some(line) = place.line {
+        place.code.push(line.words, line.offset, 1..2);
+    } else if callee.is_straight && callee.has_lines {
+        place.code.push(&instruction(Op::NoLine, &[])?, call.offset, std::iter::empty());
+    }
+    copy.result(callee, call, place)
+}
+
+/// One copy being made.
+struct Copy {
+    /// From the callee's ids to the caller's.
+    map: HashMap<u32, u32>,
+    /// Value (0 if there is none) and label of every return.
+    returns: Vec<(u32, u32)>,
+    /// Label of the block that is being copied.
+    block: u32,
+    origin: u32,
+}
+
+impl Copy {
+    fn renamed(&self, id: u32) -> u32 {
+        self.map.get(&id).copied().unwrap_or(id) // module-scope ids stay
+    }
+
+    /// Gives the parameters the arguments of the call.
+    fn bind(&mut self, shared: &mut Shared<'_, '_>, callee: &Callee, call: Inst<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
+        let arguments = call.operands().get(1..).unwrap_or(&[]);
+        if arguments.len() != callee.params.len() {
+            let message = format!("the call has {} arguments and the function {} parameters", arguments.len(), callee.params.len());
+            return Err(Diagnostic::error(Problem::TypeMismatch, message).at_word(call.offset));
+        }
+        for (param, argument) in callee.params.iter().zip(arguments) {
+            let decorations = shared.declarations.decorations(Id(*param));
+            let by_value = decorations.iter().any(|d| d.kind == spirv::Decoration::FuncParamAttr as u32 && d.operands.first() == Some(&BY_VALUE));
+            let value = if by_value { self.by_value(shared, *param, *argument, place)? } else { *argument };
+            self.map.insert(*param, value);
+        }
+        Ok(())
+    }
+
+    /// A variable of the caller with a copy of what `argument` points to.
+    fn by_value(&self, shared: &mut Shared<'_, '_>, param: u32, argument: u32, place: &mut Place<'_>) -> Result<u32, Diagnostic> {
+        let ty = shared.declarations.type_of(Id(param)).map_or(0, |ty| ty.0);
+        let class = shared.declarations.module.def(Id(ty)).and_then(|ty| ty.operand(0).ok());
+        if class != Some(FUNCTION_CLASS) {
+            return Err(Diagnostic::error(Problem::UnsupportedInstruction, "a parameter by value points to memory other than the function's own")
+                .at_word(self.origin)
+                .because("a function that contains barriers is copied into its callers, and its copy of the argument with it"));
+        }
+        let variable = shared.copy_of(param)?;
+        place.variables.push(&instruction(Op::Variable, &[ty, variable, FUNCTION_CLASS])?, self.origin, 1..3);
+        place.code.push_ids(&instruction(Op::CopyMemory, &[variable, argument])?, self.origin);
+        Ok(variable)
+    }
+
+    /// Copies one instruction of the callee.
+    fn item(&mut self, shared: &Shared<'_, '_>, callee: &Callee, item: Item<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
+        let inst = item.inst();
+        match inst.op() {
+            Some(Op::Function | Op::FunctionParameter | Op::FunctionEnd) => return Ok(()),
+            Some(Op::Variable | Op::UntypedVariableKHR) => return self.variable(item, place),
+            Some(Op::Return | Op::ReturnValue) => {
+                let value = if callee.returns_value { inst.operands().first().map_or(0, |id| self.renamed(*id)) } else { 0 };
+                self.returns.push((value, self.block));
+                if !callee.is_straight {
+                    place.code.push_ids(&instruction(Op::Branch, &[place.after])?, item.origin);
+                }
+                return Ok(());
+            }
+            Some(Op::Label) => {
+                self.block = inst.result().map_or(0, |label| self.renamed(label.0));
+                if callee.is_straight {
+                    return Ok(());
+                }
+            }
+            // Debug information describes the callee as a function of its own.
+            Some(Op::ExtInst | Op::ExtInstWithForwardRefsKHR) if is_debug(shared.declarations, inst) => return Ok(()),
+            _ if !is_known(shared.declarations, inst) => return Err(unknown(inst, self.origin)),
+            _ => {} // renamed and copied
+        }
+        let words = self.copied(item);
+        place.code.push(&words, item.origin, item.ids());
+        Ok(())
+    }
+
+    fn copied(&self, item: Item<'_>) -> Vec<u32> {
+        let mut words = item.words.to_vec();
+        for position in item.ids() {
+            if let Some(word) = words.get_mut(position) {
+                *word = self.renamed(*word);
+            }
+        }
+        words
+    }
+
+    /// Moves a variable to the caller. Every call starts with the initial value: a store at the call gives it.
+    fn variable(&self, item: Item<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
+        let mut words = self.copied(item);
+        let initializer_at = if item.inst().op() == Some(Op::Variable) { 4 } else { 5 };
+        if let Some(initializer) = words.get(initializer_at).copied() {
+            words.truncate(initializer_at);
+            if let (Some(first), Ok(count)) = (words.first_mut(), u32::try_from(initializer_at)) {
+                *first = count << 16 | (*first & 0xffff);
+            }
+            let variable = words.get(2).copied().unwrap_or(0);
+            place.code.push_ids(&instruction(Op::Store, &[variable, initializer])?, item.origin);
+        }
+        let ids = item.ids().filter(|position| *position < initializer_at);
+        place.variables.push(&words, item.origin, ids);
+        Ok(())
+    }
+
+    /// Defines the result of the call.
+    fn result(&self, callee: &Callee, call: Inst<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
+        let (Some(ty), Some(result)) = (call.result_type(), call.result()) else { return Ok(()) };
+        if !callee.returns_value {
+            return Ok(());
+        }
+        let words = match self.returns.as_slice() {
+            [] => instruction(Op::Undef, &[ty.0, result.0])?, // never comes back
+            [(value, _)] => instruction(Op::CopyObject, &[ty.0, result.0, *value])?,
+            several => {
+                let mut operands = vec![ty.0, result.0];
+                operands.extend(several.iter().flat_map(|(value, block)| [*value, *block]));
+                instruction(Op::Phi, &operands)?
+            }
+        };
+        place.code.push_ids(&words, call.offset);
+        Ok(())
+    }
+}
+
+/// Whether the grammar tells which words of `inst` are ids.
+fn is_known(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
+    match inst.op() {
+        Some(Op::ExtInst | Op::ExtInstWithForwardRefsKHR) => {
+            let set = inst.id(0).ok().and_then(|set| declarations.ext_inst_sets.get(&set));
+            !matches!(set, None | Some(ExtInstSet::Other(_)))
+        }
+        Some(_) => true,
+        None => inst.name() != format!("Op{}", inst.opcode()), // newer than the grammar of rspirv, and yet known
+    }
+}
+
+fn unknown(inst: Inst<'_>, call: u32) -> Diagnostic {
+    Diagnostic::error(Problem::UnsupportedInstruction, format!("{} cannot be copied", inst.name()))
+        .at_word(inst.offset)
+        .because(format!("its function contains barriers, so it is copied into its caller at word {call}"))
+        .because("which of its words are ids is not known")
+        .help("inline the function in the front end")
+}
+
+/// Whether `inst` is an OpExtInst of a set that only describes the program.
+pub(super) fn is_debug(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
+    inst.id(0).is_ok_and(|set| declarations.ext_inst_sets.get(&set) == Some(&ExtInstSet::NonSemantic))
+}

@@ -1,0 +1,142 @@
+//! Writing a new module: instructions are appended, fresh ids handed out, and every instruction remembers where it came from.
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::{Id, Module};
+
+/// Words that a written module may have: 64 MiB.
+const MAX_WORDS: usize = 1 << 24;
+
+/// Index of the id bound in the header.
+const BOUND: usize = 3;
+
+/// For every instruction of a new module, the instruction of the old one that it came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// New and old word offset, ascending by the new one.
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Origin {
+    /// The word offset, in the old module, of the instruction that the one at word `offset` of the new module came from: the instruction
+    /// that was copied, or that the new one stands in for. An offset inside of an instruction is taken for its start.
+    pub fn of(&self, offset: u32) -> Option<u32> {
+        let after = self.pairs.partition_point(|(new, _)| *new <= offset);
+        self.pairs.get(after.checked_sub(1)?).map(|(_, old)| *old)
+    }
+
+    /// New and old word offsets of all instructions, in the order of the new module.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.pairs.iter().copied()
+    }
+}
+
+/// A module that a pass has changed.
+#[derive(Clone, Debug)]
+pub struct Edited {
+    /// The new module.
+    pub module: Module<'static>,
+    /// Where its instructions came from.
+    pub origin: Origin,
+}
+
+/// Builds a new module from an old one.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    words: Vec<u32>,
+    origin: Vec<(u32, u32)>,
+    bound: u32,
+}
+
+impl Writer {
+    /// Starts with the header of `module` and no instruction.
+    pub fn new(module: &Module<'_>) -> Writer {
+        let words = module.words();
+        let mut new = Vec::with_capacity(words.len());
+        new.extend(words.iter().take(5));
+        Writer { words: new, origin: Vec::new(), bound: module.header().bound }
+    }
+
+    /// An id that the old module does not use.
+    ///
+    /// # Errors
+    /// `ModuleTooLarge` when there is none left.
+    pub fn fresh(&mut self) -> Result<Id, Diagnostic> {
+        let id = Id(self.bound);
+        self.bound = self.bound.checked_add(1).ok_or_else(|| too_large("the module has no id left for new values"))?;
+        Ok(id)
+    }
+
+    /// Appends an instruction: all its words, the first with word count and opcode, and the word offset of its origin in the old module.
+    ///
+    /// # Errors
+    /// `ModuleTooLarge` when the new module gets larger than 2^24 words.
+    pub fn push(&mut self, words: &[u32], origin: u32) -> Result<(), Diagnostic> {
+        let at = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+        if self.words.len() + words.len() > MAX_WORDS {
+            return Err(too_large("the module gets too large").at_word(origin).because(format!("{MAX_WORDS} words are the limit")));
+        }
+        self.words.extend_from_slice(words);
+        self.origin.push((at, origin));
+        Ok(())
+    }
+
+    /// The new module.
+    ///
+    /// # Errors
+    /// What the reader has against it; that is a bug of the pass.
+    pub fn finish(mut self) -> Result<Edited, Diagnostics> {
+        if let Some(bound) = self.words.get_mut(BOUND) {
+            *bound = self.bound;
+        }
+        Ok(Edited { module: Module::from_words(self.words)?, origin: Origin { pairs: self.origin } })
+    }
+}
+
+fn too_large(message: &str) -> Diagnostic {
+    Diagnostic::error(Code::ModuleTooLarge, message).help("call fewer functions that contain barriers, or make them smaller")
+}
+
+/// An instruction of `opcode` with `operands`: the words.
+///
+/// # Errors
+/// `ModuleTooLarge` when they are more than an instruction can have.
+pub(super) fn instruction(opcode: spirv::Op, operands: &[u32]) -> Result<Vec<u32>, Diagnostic> {
+    let count = u16::try_from(operands.len() + 1)
+        .map_err(|_| too_large("an instruction would need more than 65,535 words"))?;
+    let mut words = vec![u32::from(count) << 16 | opcode as u32];
+    words.extend_from_slice(operands);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_lead_back() {
+        let origin = Origin { pairs: vec![(5, 5), (8, 30), (12, 9)] };
+        assert_eq!(origin.of(4), None);
+        assert_eq!((origin.of(5), origin.of(7), origin.of(8), origin.of(99)), (Some(5), Some(5), Some(30), Some(9)));
+    }
+
+    #[test]
+    fn an_instruction_has_a_limit() {
+        assert_eq!(instruction(spirv::Op::Branch, &[7]).unwrap(), [2 << 16 | 249, 7]);
+        assert_eq!(instruction(spirv::Op::Phi, &[0; 65_535]).unwrap_err().code, Code::ModuleTooLarge);
+    }
+
+    #[test]
+    fn the_bound_grows_and_the_copy_reads_back() {
+        let words = vec![0x0723_0203, 0x0001_0300, 0, 7, 0, 2 << 16 | 17, 1];
+        let old = Module::from_words(words).unwrap();
+        let mut writer = Writer::new(&old);
+        for inst in old.instructions() {
+            writer.push(inst.words, inst.offset).unwrap();
+        }
+        assert_eq!(writer.fresh().unwrap(), Id(7));
+        let new = writer.finish().unwrap();
+        assert_eq!(new.module.header().bound, 8);
+        assert_eq!(new.module.words().get(5..), old.words().get(5..));
+        assert_eq!(new.origin.of(5), Some(5));
+    }
+}

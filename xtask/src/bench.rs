@@ -1,0 +1,18 @@
+//! `cargo xtask bench`: the benchmarks of the crates.
+
+use anyhow::Result;
+
+use crate::shell;
+
+/// Crates with benchmarks. None of them needs LLVM.
+const CRATES: &[&str] = &["splitbar-passes"];
+
+/// Runs the benchmarks whose names contain the filter.
+pub fn run(filter: &[String]) -> Result<()> {
+    for name in CRATES {
+        let mut command = shell::cargo(&["bench", "--package", name, "--benches", "--"]);
+        command.args(filter);
+        shell::run(command)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! `cargo xtask ci`: everything that must hold before a change lands. It writes nothing into the tree.
+
+use anyhow::{Result, bail};
+
+use crate::{llvm, shell, test, tidy};
+
+/// Runs every step, also after one has failed; the last line counts the tests.
+pub fn run() -> Result<()> {
+    llvm::ensure()?;
+    let mut failed: Vec<&str> = Vec::new();
+    let mut step = |name: &'static str, result: Result<()>| {
+        if let Err(e) = result {
+            eprintln!("error: {name}: {e:#}");
+            failed.push(name);
+        }
+    };
+
+    step(
+        "format",
+        shell::run(shell::cargo(&["fmt", "--all", "--check"])),
+    );
+    step("tidy", tidy::run());
+    step(
+        "lints",
+        shell::run(shell::cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ])),
+    );
+    let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    step("documentation", shell::run(doc));
+    let (counts, result) = test::run_counting(&[]);
+    step("test", result);
+    if counts.passed + counts.failed == 0 {
+        step("test", Err(anyhow::anyhow!("no test ran")));
+    }
+
+    if failed.is_empty() {
+        println!("format, tidy, lints, documentation and tests hold");
+    } else {
+        println!("failed: {}", failed.join(", "));
+    }
+    println!("{} passed, {} failed", counts.passed, counts.failed);
+    if !failed.is_empty() {
+        bail!("{} did not hold", failed.join(", "));
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! `cargo xtask fixtures`: compiles the sources of fixtures/kernels again.
+//!
+//! Every source says in its header, after `Regenerate:`, by which command its module was made. The modules are committed; the compilers are
+//! needed only for this.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell;
+
+/// What precedes the command in a source's header.
+const MARK: &str = "Regenerate:";
+
+/// Runs the recorded commands of the named kernels, or of all.
+pub fn run(names: &[String]) -> Result<()> {
+    let folder = shell::root().join("fixtures/kernels");
+    let all = kernels(&folder)?;
+    if let Some(unknown) = names.iter().find(|n| !all.contains(n)) {
+        bail!(
+            "there is no kernel `{unknown}` in fixtures/kernels; there are: {}",
+            all.join(", ")
+        );
+    }
+    let mut failed = Vec::new();
+    for name in all.iter().filter(|n| names.is_empty() || names.contains(n)) {
+        match regenerate(&folder.join(name), name) {
+            Ok(true) => println!("{name}: changed"),
+            Ok(false) => println!("{name}: the same"),
+            Err(e) => {
+                eprintln!("{name}: {e:#}");
+                failed.push(name.as_str());
+            }
+        }
+    }
+    if !failed.is_empty() {
+        bail!("not made again: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// The names of the kernels, sorted.
+pub fn kernels(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in
+        std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?
+    {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The source of a kernel: its one file that has a recorded command.
+fn source_of(folder: &Path, name: &str) -> Result<String> {
+    for extension in ["comp", "cl"] {
+        if let Ok(text) = std::fs::read_to_string(folder.join(name).with_extension(extension)) {
+            return Ok(text);
+        }
+    }
+    bail!("there is neither {name}.comp nor {name}.cl")
+}
+
+/// Runs a kernel's command; whether its module is another one now.
+fn regenerate(folder: &Path, name: &str) -> Result<bool> {
+    let source = source_of(folder, name)?;
+    let line = source
+        .lines()
+        .find_map(|l| l.split_once(MARK))
+        .map(|(_, command)| command)
+        .with_context(|| format!("the header has no `{MARK}` line"))?;
+    // No shell: the words of a command are just words.
+    let mut words = line.split_whitespace();
+    let program = words.next().context("the recorded command is empty")?;
+    let module = folder.join(name).with_extension("spv");
+    let before = std::fs::read(&module).ok();
+    let mut command = Command::new(program);
+    command.args(words).current_dir(folder);
+    shell::read(command).with_context(|| format!("is {program} installed?"))?;
+    Ok(before
+        != Some(
+            std::fs::read(&module)
+                .with_context(|| format!("the command did not write {name}.spv"))?,
+        ))
+}

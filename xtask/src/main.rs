@@ -1,0 +1,98 @@
+//! Project automation: `cargo xtask COMMAND`.
+//!
+//! This crate does not depend on LLVM: it is what provides it. Every command that needs LLVM calls [`llvm::ensure`] first, so that a machine
+//! that lacks something hears it in one sentence before cargo starts to build.
+
+mod bench;
+mod ci;
+mod demo;
+mod fixtures;
+mod llvm;
+mod shell;
+mod targets;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    about = "Project automation"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Find LLVM 23.1, or install the pinned static one into .llvm/ (every other command that needs it calls this)
+    Llvm,
+    /// Lower the tiled matrix multiply for three GPUs and show the barrier lines of each assembly side by side
+    Demo,
+    /// Run all tests of the workspace
+    Test {
+        /// Passed on to the test runner, for example a part of a test's name
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        filter: Vec<String>,
+    },
+    /// Run the benchmarks
+    Bench {
+        /// Passed on to the benchmarks
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        filter: Vec<String>,
+    },
+    /// Run the filetests and rewrite their snapshots
+    Bless,
+    /// Compile the sources of fixtures/kernels again with the commands that they record
+    Fixtures {
+        /// Only these kernels
+        names: Vec<String>,
+    },
+    /// Generate the table of targets from fixtures/targets
+    Targets {
+        /// Only say whether the table is fresh
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check what no compiler checks: crate edges, fixtures, generated files, words that must not land
+    Tidy,
+    /// Everything that must hold before a change lands: format, lints, documentation, tidy, tests
+    Ci,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The causes, one a line; a backtrace of this program helps nobody.
+            eprintln!("error: {error}");
+            for cause in error.chain().skip(1) {
+                eprintln!("  because: {cause}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Llvm => {
+            let found = llvm::ensure()?;
+            println!("LLVM {} at {}", found.version, found.prefix.display());
+            Ok(())
+        }
+        Command::Demo => demo::run(),
+        Command::Test { filter } => test::run(&filter),
+        Command::Bench { filter } => bench::run(&filter),
+        Command::Bless => test::bless(),
+        Command::Fixtures { names } => fixtures::run(&names),
+        Command::Targets { check } => targets::run(check),
+        Command::Tidy => tidy::run(),
+        Command::Ci => ci::run(),
+    }
+}

@@ -1,0 +1,81 @@
+//! Running other programs from the root of the repository.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// A command that runs in the root of the repository.
+pub fn command(program: impl AsRef<OsStr>, args: &[&str]) -> Command {
+    let mut c = Command::new(program);
+    c.args(args).current_dir(root());
+    c
+}
+
+/// The cargo that started this program.
+///
+/// It gets the environment that a person's cargo would have: the LLVM prefix that `.cargo/config.toml` put into ours is taken out again (it
+/// will put it back), so that going from one to the other builds nothing again.
+pub fn cargo(args: &[&str]) -> Command {
+    let mut c = command(
+        std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+        args,
+    );
+    let default = crate::llvm::default_prefix();
+    if std::env::var_os(crate::llvm::VARIABLE).is_some_and(|v| Path::new(&v) == default) {
+        c.env_remove(crate::llvm::VARIABLE);
+    }
+    c
+}
+
+/// Says what is about to run and runs it with the terminal attached; an error if it fails.
+pub fn run(mut c: Command) -> Result<()> {
+    let shown = show(&c);
+    eprintln!("$ {shown}");
+    let status = c
+        .status()
+        .with_context(|| format!("cannot start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` failed ({status})");
+    }
+    Ok(())
+}
+
+/// Runs a command and returns what it printed; an error with its complaint if it fails.
+pub fn read(mut c: Command) -> Result<String> {
+    let shown = show(&c);
+    let out = c
+        .output()
+        .with_context(|| format!("cannot start `{shown}`"))?;
+    if !out.status.success() {
+        bail!(
+            "`{shown}` failed ({}):\n{}",
+            out.status,
+            String::from_utf8_lossy(&out.stderr).trim_end()
+        );
+    }
+    String::from_utf8(out.stdout)
+        .with_context(|| format!("`{shown}` printed something that is not UTF-8"))
+}
+
+/// A command as a person would type it, with programs by their file name.
+pub fn show(c: &Command) -> String {
+    let program = Path::new(c.get_program());
+    let mut line = program
+        .file_name()
+        .unwrap_or(program.as_os_str())
+        .to_string_lossy()
+        .into_owned();
+    for arg in c.get_args() {
+        line.push(' ');
+        line.push_str(&arg.to_string_lossy());
+    }
+    line
+}

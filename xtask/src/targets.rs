@@ -1,0 +1,193 @@
+//! `cargo xtask targets`: fixtures/targets/*.toml -> lowering/plan/src/target/table.rs.
+//!
+//! The TOML holds one table per family of GPUs and one source per fact; the Rust holds one row per GPU. An unknown or missing field,
+//! and a fact without a source, is an error here, so the table cannot drift from its sources.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::shell;
+
+const TABLE: &str = "lowering/plan/src/target/table.rs";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File<T> {
+    sources: BTreeMap<String, String>,
+    family: Vec<T>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Amdgpu {
+    generation: String,
+    targets: Vec<String>,
+    wave_sizes: Vec<u32>,
+    lds_bytes: u32,
+    max_workgroup_size: u32,
+    split_barrier: bool,
+    named_barriers: u32,
+    cluster_barrier: bool,
+    back_off_barrier: bool,
+    kmcnt: bool,
+    cumode: bool,
+    lds_dma_bytes: Vec<u32>,
+    async_marks: bool,
+    async_counter: bool,
+}
+
+const AMDGPU_FACTS: &[&str] = &[
+    "wave_sizes",
+    "lds_bytes",
+    "max_workgroup_size",
+    "split_barrier",
+    "named_barriers",
+    "cluster_barrier",
+    "back_off_barrier",
+    "kmcnt",
+    "cumode",
+    "lds_dma_bytes",
+    "async_marks",
+    "async_counter",
+];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nvptx {
+    targets: Vec<String>,
+    ptx: u32,
+    shared_bytes: u32,
+    max_workgroup_size: u32,
+    mbarrier: Mbarrier,
+    cluster: bool,
+    one_sided_fences: bool,
+    volta_fences: bool,
+    cp_async: bool,
+    named_barriers: u32,
+}
+
+const NVPTX_FACTS: &[&str] = &[
+    "ptx",
+    "shared_bytes",
+    "max_workgroup_size",
+    "mbarrier",
+    "cluster",
+    "one_sided_fences",
+    "volta_fences",
+    "cp_async",
+    "named_barriers",
+];
+
+#[derive(Deserialize, Debug, Clone, Copy)]
+#[serde(rename_all = "kebab-case")]
+enum Mbarrier {
+    None,
+    TestWait,
+    TryWait,
+}
+
+/// Writes the table, or with `check` only says whether it is fresh.
+pub fn run(check: bool) -> Result<()> {
+    let path = shell::root().join(TABLE);
+    let wanted = generate()?;
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    if there == wanted {
+        println!("{TABLE} is fresh");
+        return Ok(());
+    }
+    if check {
+        bail!("{TABLE} is not what fixtures/targets says; run `cargo xtask targets`");
+    }
+    std::fs::write(&path, wanted).with_context(|| format!("cannot write {TABLE}"))?;
+    println!("{TABLE} written");
+    Ok(())
+}
+
+fn generate() -> Result<String> {
+    let folder = shell::root().join("fixtures/targets");
+    let amd: File<Amdgpu> = load(&folder, "amdgpu.toml", AMDGPU_FACTS)?;
+    let nv: File<Nvptx> = load(&folder, "nvptx.toml", NVPTX_FACTS)?;
+
+    let mut out = String::from(
+        "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data there.\n\n\
+         use super::{Amdgpu, Arch, Mbarrier, Nvptx, Target};\n\n\
+         /// Every target: AMD by generation, then NVIDIA by number.\n\
+         #[rustfmt::skip] // one row a line\n\
+         pub(super) static TARGETS: &[Target] = &[\n",
+    );
+    for f in &amd.family {
+        for name in &f.targets {
+            write!(
+                out,
+                "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
+                 cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, cumode_feature: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
+                 async_counter: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},\n",
+                f.generation,
+                f.split_barrier,
+                f.named_barriers,
+                f.cluster_barrier,
+                f.back_off_barrier,
+                f.kmcnt,
+                f.cumode,
+                f.lds_dma_bytes,
+                f.async_marks,
+                f.async_counter,
+                f.wave_sizes,
+                f.lds_bytes,
+                f.max_workgroup_size,
+            )?;
+        }
+    }
+    let mut rows = Vec::new();
+    for f in &nv.family {
+        for name in &f.targets {
+            let sm: u32 = name
+                .strip_prefix("sm_")
+                .and_then(|n| n.parse().ok())
+                .with_context(|| format!("nvptx.toml: `{name}` is not of the form sm_NN"))?;
+            rows.push((sm, f));
+        }
+    }
+    rows.sort_by_key(|(sm, _)| *sm);
+    for (sm, f) in rows {
+        write!(
+            out,
+            "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
+             one_sided_fences: {}, volta_fences: {}, cp_async: {}, named_barriers: {} }}), wave_sizes: &[32], lds_bytes: {}, \
+             max_workgroup_size: {} }},\n",
+            f.ptx,
+            f.mbarrier,
+            f.cluster,
+            f.one_sided_fences,
+            f.volta_fences,
+            f.cp_async,
+            f.named_barriers,
+            f.shared_bytes,
+            f.max_workgroup_size,
+        )?;
+    }
+    out.push_str("];\n");
+    Ok(out)
+}
+
+fn load<T: DeserializeOwned>(folder: &Path, name: &str, facts: &[&str]) -> Result<File<T>> {
+    let text = std::fs::read_to_string(folder.join(name))
+        .with_context(|| format!("cannot read fixtures/targets/{name}"))?;
+    let file: File<T> =
+        toml::from_str(&text).with_context(|| format!("fixtures/targets/{name}"))?;
+    let cited = &file.sources;
+    for fact in facts {
+        if cited.get(*fact).is_none_or(|s| s.trim().is_empty()) {
+            bail!("fixtures/targets/{name}: `{fact}` has no line in [sources]");
+        }
+    }
+    if let Some(stray) = cited.keys().find(|k| !facts.contains(&k.as_str())) {
+        bail!("fixtures/targets/{name}: [sources] cites `{stray}`, which is no fact");
+    }
+    Ok(file)
+}

@@ -1,0 +1,192 @@
+//! The walls between the crates: which may not depend on which, even through others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::shell;
+
+/// The crates that link LLVM, from outside.
+const LLVM: &[&str] = &["inkwell", "llvm-sys"];
+
+/// The only crate that names them.
+const EMITTER: &str = "splitbar-llvm";
+
+/// A crate, and our crates that it must not reach.
+struct Wall {
+    from: &'static str,
+    llvm: bool,
+    not: &'static [&'static str],
+}
+
+/// Data flows one way, and so do the edges.
+const WALLS: &[Wall] = &[
+    Wall {
+        from: "splitbar-passes",
+        llvm: false,
+        not: &[
+            "splitbar-plan",
+            "splitbar-llvm",
+            "splitbar",
+            "splitbar-tests",
+        ],
+    },
+    Wall {
+        from: "splitbar-plan",
+        llvm: false,
+        not: &["splitbar-llvm", "splitbar", "splitbar-tests"],
+    },
+    Wall {
+        from: "splitbar-llvm",
+        llvm: true,
+        not: &["splitbar", "splitbar-tests"],
+    },
+    Wall {
+        from: "splitbar",
+        llvm: true,
+        not: &["splitbar-tests"],
+    },
+    Wall {
+        from: "xtask",
+        llvm: false,
+        not: &[
+            "splitbar-passes",
+            "splitbar-plan",
+            "splitbar-llvm",
+            "splitbar",
+            "splitbar-tests",
+        ],
+    },
+];
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    workspace_members: Vec<String>,
+    resolve: Resolve,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    id: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+    dependencies: Vec<String>,
+}
+
+/// Names by name: what every package of the build depends on directly.
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+pub fn check(problems: &mut Vec<String>) -> Result<()> {
+    let text = shell::read(shell::cargo(&["metadata", "--format-version", "1"]))?;
+    let metadata: Metadata = serde_json::from_str(&text).context("cargo metadata")?;
+    let names: BTreeMap<&str, &str> = metadata
+        .packages
+        .iter()
+        .map(|p| (p.id.as_str(), p.name.as_str()))
+        .collect();
+    let name = |id: &String| names.get(id.as_str()).copied().unwrap_or(id).to_string();
+    let mut graph = Graph::new();
+    for node in &metadata.resolve.nodes {
+        graph
+            .entry(name(&node.id))
+            .or_default()
+            .extend(node.dependencies.iter().map(name));
+    }
+    let members: Vec<String> = metadata.workspace_members.iter().map(name).collect();
+    judge(&graph, &members, problems);
+    Ok(())
+}
+
+fn judge(graph: &Graph, members: &[String], problems: &mut Vec<String>) {
+    for wall in WALLS {
+        if !members.iter().any(|m| m == wall.from) {
+            problems.push(format!(
+                "there is no crate {} any more; correct the walls in xtask",
+                wall.from
+            ));
+            continue;
+        }
+        let reached = reach(graph, wall.from);
+        let forbidden = wall.not.iter().chain(if wall.llvm { &[] } else { LLVM });
+        for name in forbidden.filter(|n| reached.contains(**n)) {
+            problems.push(format!("{} depends on {name}, perhaps through another crate; ARCHITECTURE.md says why it must not", wall.from));
+        }
+    }
+    for member in members.iter().filter(|m| *m != EMITTER) {
+        for name in LLVM {
+            if graph.get(member).is_some_and(|d| d.contains(*name)) {
+                problems.push(format!("{member} names {name}; only {EMITTER} may"));
+            }
+        }
+    }
+}
+
+/// Everything that a crate depends on, through any number of others.
+fn reach<'g>(graph: &'g Graph, from: &'g str) -> BTreeSet<&'g str> {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        for next in graph.get(at).into_iter().flatten() {
+            if seen.insert(next.as_str()) {
+                open.push(next);
+            }
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems_with(extra: &[(&str, &str)]) -> Vec<String> {
+        let mut graph = Graph::new();
+        let good = [
+            ("splitbar-plan", "splitbar-passes"),
+            ("splitbar-llvm", "splitbar-plan"),
+            ("splitbar-llvm", "inkwell"),
+            ("splitbar", "splitbar-llvm"),
+        ];
+        for (from, to) in good.iter().chain(extra) {
+            graph
+                .entry((*from).to_string())
+                .or_default()
+                .insert((*to).to_string());
+        }
+        let members: Vec<String> = WALLS.iter().map(|w| w.from.to_string()).collect();
+        let mut problems = Vec::new();
+        judge(&graph, &members, &mut problems);
+        problems
+    }
+
+    #[test]
+    fn the_right_edges_pass() {
+        assert!(problems_with(&[]).is_empty());
+    }
+
+    #[test]
+    fn wrong_edges_are_found() {
+        assert_eq!(
+            problems_with(&[("splitbar-passes", "helper"), ("helper", "llvm-sys")]).len(),
+            2,
+            "passes, and plan through it"
+        );
+        assert_eq!(problems_with(&[("splitbar", "inkwell")]).len(), 1);
+        assert_eq!(
+            problems_with(&[("splitbar-passes", "splitbar-plan")]).len(),
+            1
+        );
+        assert_eq!(problems_with(&[("xtask", "splitbar-passes")]).len(), 1);
+    }
+}

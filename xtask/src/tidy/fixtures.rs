@@ -1,0 +1,38 @@
+//! Every kernel of fixtures/ is complete: a source, a module, expectations, and a line in fixtures/README.md.
+
+use anyhow::Result;
+
+use crate::fixtures::kernels;
+use crate::shell;
+
+pub fn check(problems: &mut Vec<String>) -> Result<()> {
+    let folder = shell::root().join("fixtures/kernels");
+    let readme =
+        std::fs::read_to_string(shell::root().join("fixtures/README.md")).unwrap_or_default();
+    for name in kernels(&folder)? {
+        let has = |extension: &str| {
+            folder
+                .join(&name)
+                .join(&name)
+                .with_extension(extension)
+                .is_file()
+        };
+        if !has("comp") && !has("cl") {
+            problems.push(format!(
+                "fixtures/kernels/{name}: there is no source, {name}.comp or {name}.cl"
+            ));
+        }
+        for extension in ["spv", "toml"] {
+            if !has(extension) {
+                problems.push(format!(
+                    "fixtures/kernels/{name}: there is no {name}.{extension}"
+                ));
+            }
+        }
+        let mark = format!("`{name}`");
+        if !readme.lines().any(|l| l.contains(&mark)) {
+            problems.push(format!("fixtures/README.md has no line for {mark}"));
+        }
+    }
+    Ok(())
+}

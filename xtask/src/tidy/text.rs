@@ -1,0 +1,120 @@
+//! What source files may and may not contain.
+
+use crate::shell;
+
+/// A file longer than this holds more than one idea. Lines.
+const LONGEST: usize = 900;
+
+/// The one file with unsafe code.
+const FFI: &str = "lowering/llvm/src/ffi.rs";
+
+/// Words that say that something is not finished. Split in two here, so that this file may pass.
+const UNFINISHED: &[&str] = &[
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("XX", "X:"),
+    concat!("to", "do!("),
+    concat!("unimple", "mented!("),
+    concat!("#[ig", "nore"),
+    concat!("db", "g!("),
+];
+
+/// Beginnings of paths that exist on one machine only.
+const MACHINE_PATHS: &[&str] = &[
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+    concat!("/wo", "rk/"),
+    concat!("/Us", "ers/"),
+    concat!("/t", "mp/"),
+];
+
+/// Unsafe code, as it is written.
+const UNSAFE: &[&str] = &[
+    concat!("uns", "afe {"),
+    concat!("uns", "afe fn"),
+    concat!("uns", "afe impl"),
+    concat!("uns", "afe trait"),
+    concat!("uns", "afe extern"),
+    concat!("#[uns", "afe("),
+];
+
+/// Files with text that people wrote for this project.
+const WRITTEN: &[&str] = &[
+    ".rs", ".toml", ".md", ".comp", ".cl", ".yml", ".sh", ".ci/run",
+];
+
+pub fn check(files: &[String], problems: &mut Vec<String>) {
+    for file in files
+        .iter()
+        .filter(|f| WRITTEN.iter().any(|e| f.ends_with(e)))
+    {
+        match std::fs::read_to_string(shell::root().join(file)) {
+            Ok(text) => judge(file, &text, problems),
+            Err(e) => problems.push(format!("{file}: {e}")),
+        }
+    }
+}
+
+fn judge(file: &str, text: &str, problems: &mut Vec<String>) {
+    let rust = file.ends_with(".rs");
+    if rust && !text.starts_with("//!") {
+        problems.push(format!(
+            "{file}: the first line has to say what the file is for (`//! ...`)"
+        ));
+    }
+    let count = text.lines().count();
+    if rust && count > LONGEST {
+        problems.push(format!("{file}: {count} lines; the most is {LONGEST}"));
+    }
+    for (number, line) in (1..).zip(text.lines()) {
+        for (words, what) in [
+            (UNFINISHED, "is not for a finished tree"),
+            (MACHINE_PATHS, "is a path of one machine"),
+        ] {
+            for word in words.iter().filter(|w| line.contains(**w)) {
+                problems.push(format!("{file}:{number}: `{word}` {what}"));
+            }
+        }
+        if rust && file != FFI {
+            for word in UNSAFE.iter().filter(|w| line.contains(**w)) {
+                problems.push(format!("{file}:{number}: `{word}` belongs in {FFI}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(file: &str, text: &str) -> usize {
+        let mut found = Vec::new();
+        judge(file, text, &mut found);
+        found.len()
+    }
+
+    #[test]
+    fn good_files_pass() {
+        assert_eq!(problems("a.rs", "//! Why.\nfn f() {}\n"), 0);
+        assert_eq!(
+            problems(FFI, concat!("//! Why.\nfn f() { uns", "afe { g() } }\n")),
+            0
+        );
+        assert_eq!(problems("a.md", "# Title\n"), 0);
+    }
+
+    #[test]
+    fn each_rule_finds_its_fault() {
+        assert_eq!(problems("a.rs", "fn f() {}\n"), 1);
+        assert_eq!(
+            problems("a.rs", &format!("//! Why.\n{}", "\n".repeat(LONGEST))),
+            1
+        );
+        assert_eq!(
+            problems("a.rs", concat!("//! Why.\nfn f() { uns", "afe { g() } }\n")),
+            1
+        );
+        assert_eq!(problems("a.toml", concat!("a = 1 # TO", "DO\n")), 1);
+        assert_eq!(problems("a.md", concat!("see /ro", "ot/x\n")), 1);
+    }
+}
