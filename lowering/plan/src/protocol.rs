@@ -75,11 +75,13 @@ impl Protocol {
             (Strategy::Mbarrier, arch) => {
                 let try_wait =
                     matches!(arch, Arch::Nvptx(gpu) if gpu.mbarrier == Mbarrier::TryWait);
-                // A test_wait loop starts a block by itself; ptxas peels the first try_wait and hoists it into the window unless a second guard stands before it.
+                // A test_wait does not suspend the warp, so it does no harm in the window, where ptxas hoists the
+                // first poll of a loop; a try_wait does, and needs a guard of its own.
+                let poll = Step::MbarrierWait { try_wait };
                 let wait = if try_wait {
-                    vec![Step::CloseWindow, Step::MbarrierWait { try_wait }]
+                    vec![Step::CloseWindow, poll]
                 } else {
-                    vec![Step::MbarrierWait { try_wait }]
+                    vec![poll]
                 };
                 Protocol {
                     at_entry: vec![Step::MbarrierInit],

@@ -56,7 +56,10 @@ fn check(kernel: &str, target: &str, expected: Expect) -> Result<()> {
 
 #[test]
 fn native_completes_the_open_phase_before_a_full_barrier() -> Result<()> {
-    check("arrive_barrier_wait", "gfx1201", expect![[r#"
+    check(
+        "arrive_barrier_wait",
+        "gfx1201",
+        expect![[r#"
         entry main for gfx1201: workgroup 128x1x1, wave 32, 0 bytes reserved
           pair 0 (Workgroup, arrive #0, wait #2): native, because gfx1201 signals and waits apart
           #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
@@ -72,12 +75,16 @@ fn native_completes_the_open_phase_before_a_full_barrier() -> Result<()> {
           #2 wait Workgroup, Workgroup Acquire|WorkgroupMemory:
             if-outstanding { close-window; wait-signal; clear-outstanding; }
             fence acquire workgroup local
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn a_full_barrier_in_the_window_satisfies_a_fused_wait() -> Result<()> {
-    check("arrive_barrier_wait", "gfx1100", expect![[r#"
+    check(
+        "arrive_barrier_wait",
+        "gfx1100",
+        expect![[r#"
         entry main for gfx1100: workgroup 128x1x1, wave 32, 0 bytes reserved
           pair 0 (Workgroup, arrive #0, wait #2): fused, because gfx1100 has no split barrier
           #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
@@ -91,30 +98,38 @@ fn a_full_barrier_in_the_window_satisfies_a_fused_wait() -> Result<()> {
           #2 wait Workgroup, Workgroup Acquire|WorkgroupMemory:
             if-outstanding { workgroup-barrier; clear-outstanding; }
             fence acquire workgroup local
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn an_mbarrier_does_not_meet_the_full_barrier() -> Result<()> {
-    check("arrive_barrier_wait", "sm_90", expect![[r#"
-        entry main for sm_90: workgroup 128x1x1, wave 32, 8 bytes reserved
-          pair 0 (Workgroup, arrive #0, wait #2): mbarrier, because sm_90 has mbarrier with try_wait
-          entry:
-            mbarrier-init
-          #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
-            mbarrier-arrive
-            open-window
-          #1 barrier Workgroup, Workgroup AcquireRelease|WorkgroupMemory:
-            cta-sync
-          #2 wait Workgroup, Workgroup Acquire|WorkgroupMemory:
-            close-window
-            mbarrier-wait try
-    "#]])
+    check(
+        "arrive_barrier_wait",
+        "sm_90",
+        expect![[r#"
+            entry main for sm_90: workgroup 128x1x1, wave 32, 8 bytes reserved
+              pair 0 (Workgroup, arrive #0, wait #2): mbarrier, because sm_90 has mbarrier with try_wait
+              entry:
+                mbarrier-init
+              #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
+                mbarrier-arrive
+                open-window
+              #1 barrier Workgroup, Workgroup AcquireRelease|WorkgroupMemory:
+                cta-sync
+              #2 wait Workgroup, Workgroup Acquire|WorkgroupMemory:
+                close-window
+                mbarrier-wait try
+        "#]],
+    )
 }
 
 #[test]
 fn native_completes_a_dangling_arrive_before_the_return() -> Result<()> {
-    check("dangling_arrive", "gfx1201", expect![[r#"
+    check(
+        "dangling_arrive",
+        "gfx1201",
+        expect![[r#"
         entry main for gfx1201: workgroup 128x1x1, wave 32, 0 bytes reserved
           pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1201 signals and waits apart
           pair 1 (Workgroup, arrive #2, wait never): native, because gfx1201 signals and waits apart
@@ -132,12 +147,16 @@ fn native_completes_a_dangling_arrive_before_the_return() -> Result<()> {
             open-window
           return at word 452:
             wait-signal
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn an_arrive_under_a_condition_is_noted_at_run_time() -> Result<()> {
-    check("uniform_ifs", "gfx1201", expect![[r#"
+    check(
+        "uniform_ifs",
+        "gfx1201",
+        expect![[r#"
         entry main for gfx1201: workgroup 128x1x1, wave 32, 0 bytes reserved
           pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1201 signals and waits apart
           #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
@@ -152,12 +171,16 @@ fn an_arrive_under_a_condition_is_noted_at_run_time() -> Result<()> {
             fence acquire workgroup local
           return at word 561:
             if-outstanding { wait-signal; clear-outstanding; }
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn sequences_of_two_scopes_do_not_meet() -> Result<()> {
-    check("subgroup_and_workgroup", "sm_80", expect![[r#"
+    check(
+        "subgroup_and_workgroup",
+        "sm_80",
+        expect![[r#"
         entry main for sm_80: workgroup 128x1x1, wave 32, 8 bytes reserved
           pair 0 (Workgroup, arrive #0, wait #3): mbarrier, because sm_80 has mbarrier with test_wait
           pair 1 (Subgroup, arrive #1, wait #2): subgroup, because the execution scope is Subgroup, so no other wave takes part
@@ -172,12 +195,16 @@ fn sequences_of_two_scopes_do_not_meet() -> Result<()> {
             warp-sync 0xffffffff
           #3 wait Workgroup, Workgroup Acquire|WorkgroupMemory:
             mbarrier-wait test
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn memory_barriers_around_a_relaxed_pair_stay() -> Result<()> {
-    check("relaxed_pair", "gfx1201", expect![[r#"
+    check(
+        "relaxed_pair",
+        "gfx1201",
+        expect![[r#"
         entry main for gfx1201: workgroup 128x1x1, wave 32, 0 bytes reserved
           pair 0 (Workgroup, arrive #1, wait #2): native, because gfx1201 signals and waits apart
           #0 memory barrier Workgroup Release|WorkgroupMemory:
@@ -190,12 +217,16 @@ fn memory_barriers_around_a_relaxed_pair_stay() -> Result<()> {
             wait-signal
           #3 memory barrier Workgroup Acquire|WorkgroupMemory:
             fence acquire workgroup local
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn buffers_are_ordered_too_where_the_semantics_name_them() -> Result<()> {
-    check("buffer_exchange", "gfx1250", expect![[r#"
+    check(
+        "buffer_exchange",
+        "gfx1250",
+        expect![[r#"
         entry main for gfx1250: workgroup 128x1x1, wave 32, 0 bytes reserved
           pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1250 signals and waits apart
           #0 arrive Workgroup, Workgroup Release|UniformMemory:
@@ -207,19 +238,24 @@ fn buffers_are_ordered_too_where_the_semantics_name_them() -> Result<()> {
             close-window
             wait-signal
             fence acquire workgroup global
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
 fn one_wave_needs_no_barrier() -> Result<()> {
-    check("one_wave", "sm_60", expect![[r#"
+    check(
+        "one_wave",
+        "sm_60",
+        expect![[r#"
         entry main for sm_60: workgroup 32x1x1, wave 32, 0 bytes reserved
           pair 0 (Workgroup, arrive #0, wait #1): single-wave, because the workgroup is one wave, so no other wave takes part
           #0 arrive Workgroup, Workgroup Release|WorkgroupMemory:
             nothing
           #1 wait Workgroup, Workgroup Acquire|WorkgroupMemory:
             warp-sync 0xffffffff
-    "#]])
+    "#]],
+    )
 }
 
 #[test]
@@ -236,5 +272,6 @@ fn a_strategy_that_the_target_lacks_is_refused_with_the_reason() {
     .expect_err("gfx1100 has no split barrier");
     expect![[r#"
         SB0308: strategy `native` cannot lower the split barriers of entry point `main` for gfx1100
-    "#]].assert_eq(&error.to_string());
+    "#]]
+    .assert_eq(&error.to_string());
 }
