@@ -6,7 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The function that an OpFunctionCall calls.
 pub fn callee(inst: Inst<'_>) -> Option<Id> {
-    if inst.op() == Some(spirv::Op::FunctionCall) { inst.id(0).ok() } else { None }
+    if inst.op() == Some(spirv::Op::FunctionCall) {
+        inst.id(0).ok()
+    } else {
+        None
+    }
 }
 
 /// Direct calls between the functions of a module.
@@ -19,7 +23,11 @@ pub struct CallGraph {
 impl CallGraph {
     /// The call graph of a module.
     pub fn of(declarations: &Declarations<'_>) -> CallGraph {
-        let calls = declarations.functions.iter().map(|function| (function.id, calls(function))).collect();
+        let calls = declarations
+            .functions
+            .iter()
+            .map(|function| (function.id, calls(function)))
+            .collect();
         CallGraph { calls }
     }
 
@@ -91,26 +99,37 @@ impl CallGraph {
 
 fn calls(function: &Function<'_>) -> Vec<(Id, u32)> {
     let mut seen = BTreeSet::new();
-    let all = function.insts().filter_map(|inst| Some((callee(inst)?, inst.offset)));
+    let all = function
+        .insts()
+        .filter_map(|inst| Some((callee(inst)?, inst.offset)));
     all.filter(|(callee, _)| seen.insert(*callee)).collect()
 }
 
 fn circle(callee: Id, site: u32) -> Diagnostic {
-    Diagnostic::error(Code::RecursiveCall, format!("the function {callee} calls itself, directly or through others"))
-        .at_word(site)
-        .because("SPIR-V 2.16.1 has no recursion in shaders, and a kernel has no stack for it")
-        .help("turn the recursion into a loop")
+    Diagnostic::error(
+        Code::RecursiveCall,
+        format!("the function {callee} calls itself, directly or through others"),
+    )
+    .at_word(site)
+    .because("SPIR-V 2.16.1 has no recursion in shaders, and a kernel has no stack for it")
+    .help("turn the recursion into a loop")
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     fn graph(calls: &[(u32, &[u32])]) -> CallGraph {
         let entry = |(caller, callees): &(u32, &[u32])| {
-            (Id(*caller), callees.iter().map(|callee| (Id(*callee), 0)).collect())
+            (
+                Id(*caller),
+                callees.iter().map(|callee| (Id(*callee), 0)).collect(),
+            )
         };
-        CallGraph { calls: calls.iter().map(entry).collect() }
+        CallGraph {
+            calls: calls.iter().map(entry).collect(),
+        }
     }
 
     #[test]
@@ -118,13 +137,18 @@ mod tests {
         let graph = graph(&[(1, &[2, 3]), (2, &[3, 4]), (3, &[]), (4, &[4])]);
         let within = graph.callers([Id(3)]);
         assert_eq!(within, BTreeSet::from([Id(1), Id(2), Id(3)]));
-        assert_eq!(graph.callees_first([Id(1)], &within).unwrap(), [Id(3), Id(2), Id(1)]);
+        assert_eq!(
+            graph.callees_first([Id(1)], &within).unwrap(),
+            [Id(3), Id(2), Id(1)]
+        );
     }
 
     #[test]
     fn a_circle_is_an_error() {
         let graph = graph(&[(1, &[2]), (2, &[1])]);
-        let error = graph.callees_first([Id(1)], &BTreeSet::from([Id(1), Id(2)])).unwrap_err();
+        let error = graph
+            .callees_first([Id(1)], &BTreeSet::from([Id(1), Id(2)]))
+            .unwrap_err();
         assert_eq!(error.code, Code::RecursiveCall);
     }
 }

@@ -76,7 +76,10 @@ impl Cfg {
         for (block, from) in function.blocks.iter().zip(0..) {
             let terminator = block.terminator();
             exits.push(terminator.is_some_and(is_exit));
-            for target in terminator.into_iter().flat_map(|inst| targets(module, inst)) {
+            for target in terminator
+                .into_iter()
+                .flat_map(|inst| targets(module, inst))
+            {
                 if let Some(to) = index.get(&target) {
                     edges.push((from, *to));
                 }
@@ -90,8 +93,11 @@ impl Cfg {
     pub fn from_edges(len: usize, edges: &[(usize, usize)]) -> Cfg {
         let labels: Vec<Id> = (1u32..).map(Id).take(len).collect();
         let index = labels.iter().copied().zip(0..).collect();
-        let edges: Vec<_> =
-            edges.iter().copied().filter(|(from, to)| *from < len && *to < len).collect();
+        let edges: Vec<_> = edges
+            .iter()
+            .copied()
+            .filter(|(from, to)| *from < len && *to < len)
+            .collect();
         let mut exits = vec![true; len];
         for (from, _) in &edges {
             exits[*from] = false;

@@ -71,8 +71,12 @@ pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
         };
         for block in next {
             // Predecessors that control cannot reach have no position: nothing is known of them, nothing is asked.
-            let Some(place) = position[*block] else { continue };
-            if analysis.join(&mut states[*block], &after) && !std::mem::replace(&mut queued[place], true) {
+            let Some(place) = position[*block] else {
+                continue;
+            };
+            if analysis.join(&mut states[*block], &after)
+                && !std::mem::replace(&mut queued[place], true)
+            {
                 work.push(Reverse(place));
             }
         }
@@ -115,8 +119,14 @@ mod tests {
     #[test]
     fn if_else() {
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]);
-        assert_eq!(solve(&cfg, &Forward), [START, START | 0b1, START | 0b1, START | 0b111]);
-        assert_eq!(solve(&cfg, &Backward), [START | 0b1110, START | 0b1000, START | 0b1000, START]);
+        assert_eq!(
+            solve(&cfg, &Forward),
+            [START, START | 0b1, START | 0b1, START | 0b111]
+        );
+        assert_eq!(
+            solve(&cfg, &Backward),
+            [START | 0b1110, START | 0b1000, START | 0b1000, START]
+        );
     }
 
     #[test]

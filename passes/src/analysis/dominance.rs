@@ -23,7 +23,10 @@ impl Dominators {
     pub fn of(cfg: &Cfg) -> Dominators {
         let len = cfg.len();
         if len == 0 {
-            return Dominators { idom: Vec::new(), interval: Vec::new() };
+            return Dominators {
+                idom: Vec::new(),
+                interval: Vec::new(),
+            };
         }
         Dominators::solve(len, 0, |block| cfg.succs(block), |block| cfg.preds(block))
     }
@@ -71,7 +74,11 @@ impl Dominators {
             forest.ancestor[w] = parent[w];
             for v in std::mem::take(&mut bucket[parent[w]]) {
                 let u = forest.eval(v);
-                idom[v] = if forest.semi[u] < forest.semi[v] { u } else { parent[w] };
+                idom[v] = if forest.semi[u] < forest.semi[v] {
+                    u
+                } else {
+                    parent[w]
+                };
             }
         }
         for w in 1..count {
@@ -80,7 +87,10 @@ impl Dominators {
             }
         }
         let interval = intervals(&idom);
-        let mut tree = Dominators { idom: vec![NONE; len], interval: vec![(0, 0); len] };
+        let mut tree = Dominators {
+            idom: vec![NONE; len],
+            interval: vec![(0, 0); len],
+        };
         for w in 0..count {
             tree.interval[node[w]] = interval[w];
             if w > 0 {
@@ -226,9 +236,14 @@ fn ends(cfg: &Cfg) -> Vec<usize> {
     let mut ends: Vec<usize> = (0..len).filter(|block| cfg.is_exit(*block)).collect();
     let mut settled = vec![false; len];
     // OpUnreachable settles what leads to it without being an end.
-    let dead: Vec<usize> =
-        (0..len).filter(|block| cfg.succs(*block).is_empty() && !cfg.is_exit(*block)).collect();
-    settle(cfg, &mut settled, ends.iter().chain(&dead).copied().collect());
+    let dead: Vec<usize> = (0..len)
+        .filter(|block| cfg.succs(*block).is_empty() && !cfg.is_exit(*block))
+        .collect();
+    settle(
+        cfg,
+        &mut settled,
+        ends.iter().chain(&dead).copied().collect(),
+    );
     for block in cfg.reverse_postorder().iter().rev().copied() {
         if !settled[block] {
             ends.push(block);
@@ -276,15 +291,19 @@ mod tests {
     fn irreducible() {
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (2, 3)]);
         let dom = Dominators::of(&cfg);
-        assert_eq!((dom.immediate(1), dom.immediate(2), dom.immediate(3)), (Some(0), Some(0), Some(2)));
+        assert_eq!(
+            (dom.immediate(1), dom.immediate(2), dom.immediate(3)),
+            (Some(0), Some(0), Some(2))
+        );
     }
 
     #[test]
     fn a_ladder_of_100_000_blocks_is_quick() {
         // Two ways lead to every block but 1 and the last: nothing but the entry dominates it. The search goes 100,000 deep.
         let len = 100_000;
-        let edges: Vec<_> =
-            (0..len - 2).flat_map(|block| [(block, block + 1), (block, block + 2)]).collect();
+        let edges: Vec<_> = (0..len - 2)
+            .flat_map(|block| [(block, block + 1), (block, block + 2)])
+            .collect();
         let cfg = Cfg::from_edges(len, &edges);
         let dom = Dominators::of(&cfg);
         assert!((1..len - 1).all(|block| dom.immediate(block) == Some(0)));

@@ -5,9 +5,11 @@
 
 pub mod callgraph;
 pub mod cfg;
+pub mod components;
 pub mod dataflow;
 pub mod dominance;
 pub mod pairing;
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
 pub(crate) mod testing;

@@ -53,7 +53,12 @@ impl Assembled {
 
     /// Word offset of the instruction that is number `nth` among those of `opcode`.
     pub(crate) fn offset(&self, opcode: spirv::Op, nth: usize) -> u32 {
-        self.module.instructions().filter(|inst| inst.op() == Some(opcode)).nth(nth).unwrap().offset
+        self.module
+            .instructions()
+            .filter(|inst| inst.op() == Some(opcode))
+            .nth(nth)
+            .unwrap()
+            .offset
     }
 }
 
@@ -86,7 +91,10 @@ pub(crate) fn assemble(annotations: &str, functions: &str) -> Assembled {
         instruction(line, &mut names, &mut words);
     }
     words[3] = names.len() as u32 + 1;
-    Assembled { module: Module::from_words(words).unwrap(), names }
+    Assembled {
+        module: Module::from_words(words).unwrap(),
+        names,
+    }
 }
 
 fn instruction(line: &str, names: &mut BTreeMap<String, u32>, words: &mut Vec<u32>) {
@@ -97,7 +105,9 @@ fn instruction(line: &str, names: &mut BTreeMap<String, u32>, words: &mut Vec<u3
     let mut tokens = rest.split_whitespace();
     let name = tokens.next().unwrap();
     let bare = name.trim_start_matches("Op");
-    let grammar = INSTRUCTION_TABLE.iter().find(|known| known.opname.trim_start_matches("Op") == bare);
+    let grammar = INSTRUCTION_TABLE
+        .iter()
+        .find(|known| known.opname.trim_start_matches("Op") == bare);
     let grammar = grammar.unwrap_or_else(|| panic!("no instruction {name}"));
     let mut operands: Vec<u32> = Vec::new();
     for token in tokens {
@@ -108,8 +118,14 @@ fn instruction(line: &str, names: &mut BTreeMap<String, u32>, words: &mut Vec<u3
         }
     }
     if let Some(result) = result {
-        let has_type = grammar.operands.first().is_some_and(|o| o.kind == rspirv::grammar::OperandKind::IdResultType);
-        operands.insert(usize::from(has_type), id(names, result.trim_start_matches('%')));
+        let has_type = grammar
+            .operands
+            .first()
+            .is_some_and(|o| o.kind == rspirv::grammar::OperandKind::IdResultType);
+        operands.insert(
+            usize::from(has_type),
+            id(names, result.trim_start_matches('%')),
+        );
     }
     words.push((operands.len() as u32 + 1) << 16 | grammar.opcode as u32);
     words.extend(operands);
@@ -124,5 +140,8 @@ fn string(text: &str) -> Vec<u32> {
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(0);
     bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes.chunks(4).map(|chunk| u32::from_le_bytes(chunk.try_into().unwrap())).collect()
+    bytes
+        .chunks(4)
+        .map(|chunk| u32::from_le_bytes(chunk.try_into().unwrap()))
+        .collect()
 }

@@ -39,7 +39,10 @@ impl<'d> Line<'d> {
             block: location.block.as_deref(),
             instruction: location.instruction.as_deref(),
             word: location.word,
-            source: location.source.as_ref().map(|at| Source { file: &at.file, line: at.line }),
+            source: location.source.as_ref().map(|at| Source {
+                file: &at.file,
+                line: at.line,
+            }),
             reasons: &problem.reasons,
             witness: &[],
         }
@@ -65,10 +68,16 @@ mod tests {
 
     #[test]
     fn every_key_is_there() {
-        let mut problem = Diagnostic::error(Code::ZeroId, "say \"no\"").at_word(7).because("why");
+        let mut problem = Diagnostic::error(Code::ZeroId, "say \"no\"")
+            .at_word(7)
+            .because("why");
         let expected = r#"{"severity":"error","code":"SB0006","vuid":null,"message":"say \"no\"","function":null,"block":null,"instruction":null,"word":7,"source":null,"reasons":["why"],"witness":[]}"#;
         assert_eq!(render(&problem.clone().into()), format!("{expected}\n"));
-        problem.location.source = Some(SourcePosition { file: "a".to_owned(), line: 3, column: 1 });
+        problem.location.source = Some(SourcePosition {
+            file: "a".to_owned(),
+            line: 3,
+            column: 1,
+        });
         assert!(render(&problem.into()).contains(r#""source":{"file":"a","line":3}"#));
     }
 }

@@ -88,12 +88,22 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error with `code` and `message` at no place yet.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
-        Diagnostic { location: Box::default(), severity: Severity::Error, code, message: message.into(), reasons: Vec::new(), help: None }
+        Diagnostic {
+            location: Box::default(),
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            reasons: Vec::new(),
+            help: None,
+        }
     }
 
     /// A warning with `code` and `message` at no place yet.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
-        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
+        Diagnostic {
+            severity: Severity::Warning,
+            ..Diagnostic::error(code, message)
+        }
     }
 
     /// Places it at the instruction that starts at `word`; [`crate::module::Declarations::locate`] fills in the rest.
@@ -188,13 +198,21 @@ mod tests {
         for word in [9, 3, 9] {
             problems.push(Diagnostic::error(Code::ZeroId, "zero").at_word(word));
         }
-        let places: Vec<Option<u32>> = problems.sorted().iter().map(|problem| problem.location.word).collect();
+        let places: Vec<Option<u32>> = problems
+            .sorted()
+            .iter()
+            .map(|problem| problem.location.word)
+            .collect();
         assert_eq!(places, [Some(3), Some(9)]);
     }
 
     #[test]
     fn numbers_of_codes_rise_and_are_never_given_twice() {
-        assert!(Code::ALL.windows(2).all(|pair| matches!(pair, [a, b] if a.number() < b.number())));
+        assert!(
+            Code::ALL
+                .windows(2)
+                .all(|pair| matches!(pair, [a, b] if a.number() < b.number()))
+        );
     }
 
     #[test]

@@ -43,13 +43,40 @@ fn one(text: &mut String, problem: &Diagnostic, file: &str, colour: Colour) {
         (Colour::On, Severity::Warning) => ("\x1b[1;33m", "\x1b[0m"),
         (Colour::On, Severity::Note) => ("\x1b[1;36m", "\x1b[0m"),
     };
-    let Location { instruction, source, .. } = &*problem.location;
-    let mut lines = vec![format!("{start}{}[{}]{end}: {}", problem.severity, problem.code, plain(&problem.message))];
+    let Location {
+        instruction,
+        source,
+        ..
+    } = &*problem.location;
+    let mut lines = vec![format!(
+        "{start}{}[{}]{end}: {}",
+        problem.severity,
+        problem.code,
+        plain(&problem.message)
+    )];
     lines.push(format!("  --> {}", plain(&place(&problem.location, file))));
-    lines.extend(instruction.iter().map(|instruction| format!("   | {}", plain(instruction))));
-    lines.extend(source.iter().map(|at| format!("   = source: {}:{}:{}", plain(&at.file), at.line, at.column)));
-    lines.extend(problem.reasons.iter().map(|reason| format!("   = because: {}", plain(reason))));
-    lines.extend(problem.help.iter().map(|help| format!("   = help: {}", plain(help))));
+    lines.extend(
+        instruction
+            .iter()
+            .map(|instruction| format!("   | {}", plain(instruction))),
+    );
+    lines.extend(
+        source
+            .iter()
+            .map(|at| format!("   = source: {}:{}:{}", plain(&at.file), at.line, at.column)),
+    );
+    lines.extend(
+        problem
+            .reasons
+            .iter()
+            .map(|reason| format!("   = because: {}", plain(reason))),
+    );
+    lines.extend(
+        problem
+            .help
+            .iter()
+            .map(|help| format!("   = help: {}", plain(help))),
+    );
     for line in lines {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{line}");
@@ -59,15 +86,33 @@ fn one(text: &mut String, problem: &Diagnostic, file: &str, colour: Colour) {
 /// `file: word 431, function main, block %25`, as far as it is known.
 fn place(location: &Location, file: &str) -> String {
     let word = location.word.map(|word| format!("word {word}"));
-    let function = location.function.as_ref().map(|function| format!("function {function}"));
-    let block = location.block.as_ref().map(|block| format!("block {block}"));
+    let function = location
+        .function
+        .as_ref()
+        .map(|function| format!("function {function}"));
+    let block = location
+        .block
+        .as_ref()
+        .map(|block| format!("block {block}"));
     let parts: Vec<String> = [word, function, block].into_iter().flatten().collect();
-    if parts.is_empty() { file.to_owned() } else { format!("{file}: {}", parts.join(", ")) }
+    if parts.is_empty() {
+        file.to_owned()
+    } else {
+        format!("{file}: {}", parts.join(", "))
+    }
 }
 
 /// Names come from the module: no control character of theirs reaches a terminal.
 fn plain(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    text.chars()
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_default().collect::<Vec<_>>()
+            } else {
+                vec![c]
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -78,12 +123,20 @@ mod tests {
 
     #[test]
     fn a_full_diagnostic_says_what_where_why_and_what_to_do() {
-        let mut problem = Diagnostic::error(Code::WaitWithoutArrive, "the wait has no arrive before it").at_word(431).because("no path passes an arrive").help("arrive first");
+        let mut problem =
+            Diagnostic::error(Code::WaitWithoutArrive, "the wait has no arrive before it")
+                .at_word(431)
+                .because("no path passes an arrive")
+                .help("arrive first");
         *problem.location = Location {
             function: Some("main\n".to_owned()),
             block: Some("%25".to_owned()),
             instruction: Some("OpControlBarrierWaitEXT %2 %2 %9".to_owned()),
-            source: Some(SourcePosition { file: "a.comp".to_owned(), line: 12, column: 3 }),
+            source: Some(SourcePosition {
+                file: "a.comp".to_owned(),
+                line: 12,
+                column: 3,
+            }),
             ..*problem.location
         };
         let expected = expect![[r#"
@@ -100,7 +153,10 @@ mod tests {
     #[test]
     fn colour_stands_around_severity_and_code_only() {
         let problems = Diagnostics::from(Diagnostic::warning(Code::BadMagic, "no"));
-        assert_eq!(render_with(&problems, "a", Colour::On), "\u{1b}[1;33mwarning[SB0001]\u{1b}[0m: no\n  --> a\n");
+        assert_eq!(
+            render_with(&problems, "a", Colour::On),
+            "\u{1b}[1;33mwarning[SB0001]\u{1b}[0m: no\n  --> a\n"
+        );
         assert_eq!(render(&Diagnostics::new(), "a"), "");
     }
 }

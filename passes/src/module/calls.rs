@@ -42,17 +42,39 @@ impl<'m> Declarations<'m> {
     }
 
     fn frame(&self, id: Id, site: u32) -> Result<Frame, Diagnostic> {
-        let function = self.function(id).ok_or_else(|| Diagnostic::error(Code::UndefinedId, format!("the function {id} is called and not defined")).at_word(site))?;
-        Ok(Frame { id, callees: callees(function), next: 0 })
+        let function = self.function(id).ok_or_else(|| {
+            Diagnostic::error(
+                Code::UndefinedId,
+                format!("the function {id} is called and not defined"),
+            )
+            .at_word(site)
+        })?;
+        Ok(Frame {
+            id,
+            callees: callees(function),
+            next: 0,
+        })
     }
 
     fn recursion(&self, callee: Id, site: u32) -> Diagnostic {
-        let name = self.name(callee).map_or_else(|| callee.to_string(), str::to_owned);
-        Diagnostic::error(Code::RecursiveCall, format!("{name} calls itself, directly or through others")).at_word(site).because("SPIR-V 2.16.1 forbids recursion for shaders; kernels have no stack to recurse on").help("turn the recursion into a loop")
+        let name = self
+            .name(callee)
+            .map_or_else(|| callee.to_string(), str::to_owned);
+        Diagnostic::error(
+            Code::RecursiveCall,
+            format!("{name} calls itself, directly or through others"),
+        )
+        .at_word(site)
+        .because("SPIR-V 2.16.1 forbids recursion for shaders; kernels have no stack to recurse on")
+        .help("turn the recursion into a loop")
     }
 }
 
 /// Callees of `function` and the offsets of the calls, in order.
 fn callees(function: &Function<'_>) -> Vec<(Id, u32)> {
-    function.insts().filter(|inst| inst.op() == Some(spirv::Op::FunctionCall)).filter_map(|inst| Some((inst.id(0).ok()?, inst.offset))).collect()
+    function
+        .insts()
+        .filter(|inst| inst.op() == Some(spirv::Op::FunctionCall))
+        .filter_map(|inst| Some((inst.id(0).ok()?, inst.offset)))
+        .collect()
 }

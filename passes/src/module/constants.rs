@@ -1,7 +1,7 @@
 //! Constants and specialization constants, evaluated.
 
 use super::report::Report;
-use super::{Declarations, Id, Inst, Type, fold};
+use super::{Declarations, Id, Inst, Type, fold, scalar};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,10 @@ impl Constant {
         match self {
             Constant::Int { bits, .. } => Some(*bits),
             Constant::Null => Some(0),
-            Constant::Bool(_) | Constant::Float { .. } | Constant::Composite(_) | Constant::Undef => None,
+            Constant::Bool(_)
+            | Constant::Float { .. }
+            | Constant::Composite(_)
+            | Constant::Undef => None,
         }
     }
 
@@ -65,7 +68,10 @@ impl Constant {
         match self {
             Constant::Bool(value) => Some(*value),
             Constant::Null => Some(false),
-            Constant::Int { .. } | Constant::Float { .. } | Constant::Composite(_) | Constant::Undef => None,
+            Constant::Int { .. }
+            | Constant::Float { .. }
+            | Constant::Composite(_)
+            | Constant::Undef => None,
         }
     }
 
@@ -73,7 +79,11 @@ impl Constant {
     fn scalars(&self) -> usize {
         match self {
             Constant::Composite(parts) => 1 + parts.iter().map(Constant::scalars).sum::<usize>(),
-            Constant::Bool(_) | Constant::Int { .. } | Constant::Float { .. } | Constant::Null | Constant::Undef => 1,
+            Constant::Bool(_)
+            | Constant::Int { .. }
+            | Constant::Float { .. }
+            | Constant::Null
+            | Constant::Undef => 1,
         }
     }
 }
@@ -91,12 +101,29 @@ impl Constants {
     /// the module. A result that SPIR-V leaves undefined (division by zero, a shift by the width or more) is [`Constant::Undef`].
     /// `diagnostics` gets `UnknownSpecId` for values that no constant takes, `BadConstant` and `TypeMismatch` for constants that break a rule, and
     /// `NestingTooDeep` when all values together would be out of proportion to the module.
-    pub fn evaluate(declarations: &Declarations<'_>, spec: &SpecValues, diagnostics: &mut Diagnostics) -> Constants {
+    pub fn evaluate(
+        declarations: &Declarations<'_>,
+        spec: &SpecValues,
+        diagnostics: &mut Diagnostics,
+    ) -> Constants {
         let mut report = Report::new(diagnostics);
         let left = LEAST_SCALARS.max(declarations.module.words().len() * SCALARS_PER_WORD);
-        let mut evaluator = Evaluator { declarations, spec, constants: Constants::default(), taken: BTreeSet::new(), left };
-        for inst in declarations.module.instructions().take_while(|inst| inst.op() != Some(spirv::Op::Function)) {
-            if let Err(diagnostic) = evaluator.value(inst).and_then(|value| evaluator.keep(inst, value)) {
+        let mut evaluator = Evaluator {
+            declarations,
+            spec,
+            constants: Constants::default(),
+            taken: BTreeSet::new(),
+            left,
+        };
+        for inst in declarations
+            .module
+            .instructions()
+            .take_while(|inst| inst.op() != Some(spirv::Op::Function))
+        {
+            if let Err(diagnostic) = evaluator
+                .value(inst)
+                .and_then(|value| evaluator.keep(inst, value))
+            {
                 let last = diagnostic.code == Code::NestingTooDeep;
                 report.push(diagnostic.at_word(inst.offset));
                 if last {
@@ -106,8 +133,18 @@ impl Constants {
         }
         for id in spec.0.keys().filter(|id| !evaluator.taken.contains(id)) {
             let known: Vec<String> = evaluator.spec_ids().iter().map(u32::to_string).collect();
-            let known = if known.is_empty() { "the module has no specialization constants".to_owned() } else { format!("the module has the SpecIds {}", known.join(", ")) };
-            report.push(Diagnostic::error(Code::UnknownSpecId, format!("no specialization constant has the SpecId {id}")).because(known));
+            let known = if known.is_empty() {
+                "the module has no specialization constants".to_owned()
+            } else {
+                format!("the module has the SpecIds {}", known.join(", "))
+            };
+            report.push(
+                Diagnostic::error(
+                    Code::UnknownSpecId,
+                    format!("no specialization constant has the SpecId {id}"),
+                )
+                .because(known),
+            );
         }
         evaluator.constants
     }
@@ -131,12 +168,20 @@ impl Constants {
 /// Zero-extended bits of the literal in `words`, cut to `width`.
 fn literal_bits(words: &[u32], width: u32) -> Option<u64> {
     let low = u64::from(*words.first()?);
-    let high = if width > 32 { u64::from(*words.get(1)?) } else { 0 };
-    Some((high << 32 | low) & fold::mask(width))
+    let high = if width > 32 {
+        u64::from(*words.get(1)?)
+    } else {
+        0
+    };
+    Some((high << 32 | low) & scalar::mask(width))
 }
 
 fn too_many() -> Diagnostic {
-    Diagnostic::error(Code::NestingTooDeep, "the constants of this module stand for too many values").because("composites of composites multiply")
+    Diagnostic::error(
+        Code::NestingTooDeep,
+        "the constants of this module stand for too many values",
+    )
+    .because("composites of composites multiply")
 }
 
 /// One run over the constants.
@@ -153,8 +198,13 @@ struct Evaluator<'e, 'm> {
 impl Evaluator<'_, '_> {
     fn keep(&mut self, inst: Inst<'_>, value: Option<Constant>) -> Result<(), Diagnostic> {
         let Some(value) = value else { return Ok(()) };
-        self.left = self.left.checked_sub(value.scalars()).ok_or_else(too_many)?;
-        self.constants.values.extend(inst.result().map(|id| (id, value)));
+        self.left = self
+            .left
+            .checked_sub(value.scalars())
+            .ok_or_else(too_many)?;
+        self.constants
+            .values
+            .extend(inst.result().map(|id| (id, value)));
         Ok(())
     }
 
@@ -175,15 +225,21 @@ impl Evaluator<'_, '_> {
             Some(Op::ConstantNull) => Some(Constant::Null),
             Some(Op::Undef) => Some(Constant::Undef),
             Some(Op::ConstantComposite | Op::SpecConstantComposite) => self.composite(inst)?,
-            Some(Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT) => self.replicate(inst)?,
-            Some(Op::SpecConstantOp) => fold::operation(self.declarations, &self.constants, inst, self.left)?,
+            Some(Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT) => {
+                self.replicate(inst)?
+            }
+            Some(Op::SpecConstantOp) => {
+                fold::operation(self.declarations, &self.constants, inst, self.left)?
+            }
             _ => None, // not a constant, or one without a value
         })
     }
 
     /// The value given for the SpecId of `inst`.
     fn given(&mut self, inst: Inst<'_>) -> Option<u64> {
-        let id = self.declarations.decoration(inst.result()?, spirv::Decoration::SpecId)?;
+        let id = self
+            .declarations
+            .decoration(inst.result()?, spirv::Decoration::SpecId)?;
         self.taken.insert(id);
         self.spec.0.get(&id).copied()
     }
@@ -192,85 +248,186 @@ impl Evaluator<'_, '_> {
         match self.given(inst) {
             None => Ok(Constant::Bool(default)),
             Some(bits @ 0..=1) => Ok(Constant::Bool(bits == 1)),
-            Some(bits) => Err(Diagnostic::error(Code::BadConstant, format!("a Boolean specialization constant was given the value {bits}")).help("give 0 or 1")),
+            Some(bits) => Err(Diagnostic::error(
+                Code::BadConstant,
+                format!("a Boolean specialization constant was given the value {bits}"),
+            )
+            .help("give 0 or 1")),
         }
     }
 
     fn spec_number(&mut self, inst: Inst<'_>) -> Result<Constant, Diagnostic> {
         let default = self.number(inst)?;
-        let Some(given) = self.given(inst) else { return Ok(default) };
+        let Some(given) = self.given(inst) else {
+            return Ok(default);
+        };
         let width = match default {
             Constant::Int { width, .. } | Constant::Float { width, .. } => width,
             Constant::Bool(_) | Constant::Composite(_) | Constant::Null | Constant::Undef => 64,
         };
-        let bits = given & fold::mask(width);
-        if bits != given && fold::sign_extend(bits, width) as u64 != given {
-            return Err(Diagnostic::error(Code::BadConstant, format!("the value {given:#x} does not fit the {width} bits of the specialization constant")));
+        let bits = given & scalar::mask(width);
+        if bits != given && scalar::sign_extend(bits, width) as u64 != given {
+            return Err(Diagnostic::error(
+                Code::BadConstant,
+                format!(
+                    "the value {given:#x} does not fit the {width} bits of the specialization constant"
+                ),
+            ));
         }
         Ok(match default {
             Constant::Float { .. } => Constant::Float { bits, width },
-            Constant::Int { .. } | Constant::Bool(_) | Constant::Composite(_) | Constant::Null | Constant::Undef => Constant::Int { bits, width },
+            Constant::Int { .. }
+            | Constant::Bool(_)
+            | Constant::Composite(_)
+            | Constant::Null
+            | Constant::Undef => Constant::Int { bits, width },
         })
     }
 
     fn number(&self, inst: Inst<'_>) -> Result<Constant, Diagnostic> {
         let ty = inst.result_type().and_then(|id| self.declarations.ty(id));
-        let short = || Diagnostic::error(Code::MissingOperand, format!("the literal of {} is shorter than its type", inst.name()));
+        let short = || {
+            Diagnostic::error(
+                Code::MissingOperand,
+                format!("the literal of {} is shorter than its type", inst.name()),
+            )
+        };
         match ty {
-            Some(Type::Int { width, .. }) => Ok(Constant::Int { bits: literal_bits(inst.operands(), *width).ok_or_else(short)?, width: *width }),
-            Some(Type::Float { width, .. }) => Ok(Constant::Float { bits: literal_bits(inst.operands(), *width).ok_or_else(short)?, width: *width }),
-            _ => Err(Diagnostic::error(Code::TypeMismatch, format!("the type of {} is neither an integer nor a floating-point type", inst.name()))),
+            Some(Type::Int { width, .. }) => Ok(Constant::Int {
+                bits: literal_bits(inst.operands(), *width).ok_or_else(short)?,
+                width: *width,
+            }),
+            Some(Type::Float { width, .. }) => Ok(Constant::Float {
+                bits: literal_bits(inst.operands(), *width).ok_or_else(short)?,
+                width: *width,
+            }),
+            _ => Err(Diagnostic::error(
+                Code::TypeMismatch,
+                format!(
+                    "the type of {} is neither an integer nor a floating-point type",
+                    inst.name()
+                ),
+            )),
         }
     }
 
     /// `None` when a constituent has no value here (the address of a variable).
     fn composite(&self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
         let constituents: Vec<Id> = inst.operands().iter().copied().map(Id).collect();
-        let Some(wanted) = self.wanted(inst)? else { return Ok(None) };
+        let Some(wanted) = self.wanted(inst)? else {
+            return Ok(None);
+        };
         let mut parts = Some(Vec::with_capacity(constituents.len()));
         let mut room = self.left;
         for (index, (constituent, ty)) in constituents.iter().zip(wanted.iter()).enumerate() {
             if self.declarations.type_of(*constituent) != Some(ty) {
-                return Err(Diagnostic::error(Code::TypeMismatch, format!("constituent {index} of {}, {constituent}, is not of the type {ty}", inst.name())));
+                return Err(Diagnostic::error(
+                    Code::TypeMismatch,
+                    format!(
+                        "constituent {index} of {}, {constituent}, is not of the type {ty}",
+                        inst.name()
+                    ),
+                ));
             }
             let value = self.constants.get(*constituent);
-            room = room.checked_sub(value.map_or(0, Constant::scalars)).ok_or_else(too_many)?;
-            parts = parts.zip(value).map(|(mut parts, value): (Vec<Constant>, &Constant)| {
-                parts.push(value.clone());
-                parts
-            });
+            room = room
+                .checked_sub(value.map_or(0, Constant::scalars))
+                .ok_or_else(too_many)?;
+            parts = parts
+                .zip(value)
+                .map(|(mut parts, value): (Vec<Constant>, &Constant)| {
+                    parts.push(value.clone());
+                    parts
+                });
         }
         if constituents.len() as u64 != wanted.len {
-            return Err(Diagnostic::error(Code::TypeMismatch, format!("{} has {} constituents, its type has {}", inst.name(), constituents.len(), wanted.len)));
+            return Err(Diagnostic::error(
+                Code::TypeMismatch,
+                format!(
+                    "{} has {} constituents, its type has {}",
+                    inst.name(),
+                    constituents.len(),
+                    wanted.len
+                ),
+            ));
         }
         Ok(parts.map(Constant::Composite))
     }
 
     fn replicate(&self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
         let value = inst.id(0)?;
-        let (Some(wanted), Some(part)) = (self.wanted(inst)?, self.constants.get(value)) else { return Ok(None) };
+        let (Some(wanted), Some(part)) = (self.wanted(inst)?, self.constants.get(value)) else {
+            return Ok(None);
+        };
         if wanted.iter().next() != self.declarations.type_of(value) {
-            return Err(Diagnostic::error(Code::TypeMismatch, format!("the value of {}, {value}, is not of the type of a constituent", inst.name())));
+            return Err(Diagnostic::error(
+                Code::TypeMismatch,
+                format!(
+                    "the value of {}, {value}, is not of the type of a constituent",
+                    inst.name()
+                ),
+            ));
         }
         let total = (part.scalars() as u64).saturating_mul(wanted.len);
         if total > self.left as u64 {
             return Err(too_many());
         }
-        Ok(Some(Constant::Composite((0..wanted.len).map(|_| part.clone()).collect())))
+        Ok(Some(Constant::Composite(
+            (0..wanted.len).map(|_| part.clone()).collect(),
+        )))
     }
 
     /// The types of the constituents of the composite `inst`; `None` for types whose constants are not decoded here.
     fn wanted(&self, inst: Inst<'_>) -> Result<Option<Wanted<'_>>, Diagnostic> {
         let ty = inst.result_type().and_then(|id| self.declarations.ty(id));
         Ok(match ty {
-            Some(Type::Vector { component: one, count } | Type::Matrix { column: one, count }) => Some(Wanted { all: &[], one: Some(*one), len: u64::from(*count) }),
-            Some(Type::Struct { members }) => Some(Wanted { all: members, one: None, len: members.len() as u64 }),
-            Some(Type::Array { element, length }) => self.constants.get(*length).and_then(Constant::as_u64).map(|len| Wanted { all: &[], one: Some(*element), len }),
+            Some(
+                Type::Vector {
+                    component: one,
+                    count,
+                }
+                | Type::Matrix { column: one, count },
+            ) => Some(Wanted {
+                all: &[],
+                one: Some(*one),
+                len: u64::from(*count),
+            }),
+            Some(Type::Struct { members }) => Some(Wanted {
+                all: members,
+                one: None,
+                len: members.len() as u64,
+            }),
+            Some(Type::Array { element, length }) => self
+                .constants
+                .get(*length)
+                .and_then(Constant::as_u64)
+                .map(|len| Wanted {
+                    all: &[],
+                    one: Some(*element),
+                    len,
+                }),
             // One constituent stands for all of them (SPV_KHR_cooperative_matrix).
-            Some(Type::CooperativeMatrix { component, .. }) => Some(Wanted { all: &[], one: Some(*component), len: 1 }),
+            Some(Type::CooperativeMatrix { component, .. }) => Some(Wanted {
+                all: &[],
+                one: Some(*component),
+                len: 1,
+            }),
             Some(Type::Other { .. }) | None => None,
-            Some(Type::Void | Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::RuntimeArray { .. } | Type::Pointer { .. } | Type::Function { .. } | Type::Event | Type::NamedBarrier) => {
-                return Err(Diagnostic::error(Code::TypeMismatch, format!("the type of {} is not a composite type", inst.name())));
+            Some(
+                Type::Void
+                | Type::Bool
+                | Type::Int { .. }
+                | Type::Float { .. }
+                | Type::RuntimeArray { .. }
+                | Type::Pointer { .. }
+                | Type::Function { .. }
+                | Type::Event
+                | Type::NamedBarrier,
+            ) => {
+                return Err(Diagnostic::error(
+                    Code::TypeMismatch,
+                    format!("the type of {} is not a composite type", inst.name()),
+                ));
             }
         })
     }
@@ -288,7 +445,9 @@ struct Wanted<'d> {
 
 impl Wanted<'_> {
     fn iter(&self) -> impl Iterator<Item = Id> {
-        let same = self.one.into_iter().flat_map(|one| std::iter::repeat_n(one, usize::try_from(self.len).unwrap_or(usize::MAX)));
+        let same = self.one.into_iter().flat_map(|one| {
+            std::iter::repeat_n(one, usize::try_from(self.len).unwrap_or(usize::MAX))
+        });
         self.all.iter().copied().chain(same)
     }
 }

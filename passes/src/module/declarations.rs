@@ -52,7 +52,10 @@ pub struct EntryPoint<'m> {
 impl<'m> EntryPoint<'m> {
     /// The first OpExecutionMode or OpExecutionModeId with this mode.
     pub fn mode(&self, mode: spirv::ExecutionMode) -> Option<Inst<'m>> {
-        self.modes.iter().find(|inst| inst.operands().get(1) == Some(&(mode as u32))).copied()
+        self.modes
+            .iter()
+            .find(|inst| inst.operands().get(1) == Some(&(mode as u32)))
+            .copied()
     }
 }
 
@@ -95,6 +98,8 @@ pub struct Declarations<'m> {
     types: BTreeMap<Id, Type>,
     decorations: Decorations<'m>,
     pub(super) names: Names,
+    /// What the WorkgroupSize built-in decorates: a constant, or a variable of an OpenCL kernel.
+    pub(super) workgroup_sizes: Vec<Id>,
     variable_indices: BTreeMap<Id, usize>,
     function_indices: BTreeMap<Id, usize>,
 }
@@ -120,6 +125,7 @@ impl<'m> Declarations<'m> {
             types: BTreeMap::new(),
             decorations: Decorations::default(),
             names: Names::default(),
+            workgroup_sizes: Vec::new(),
             variable_indices: BTreeMap::new(),
             function_indices: BTreeMap::new(),
         };
@@ -139,29 +145,58 @@ impl<'m> Declarations<'m> {
             } else if is_type(inst) {
                 types.declare(self.module, inst, report);
             } else if !self.names.read(inst) && !self.decorations.read(self.module, inst, report) {
-                self.read_global(inst, &mut modes).unwrap_or_else(|diagnostic| report.push(diagnostic));
+                self.read_global(inst, &mut modes)
+                    .unwrap_or_else(|diagnostic| report.push(diagnostic));
             }
         }
         self.types = types.by_id;
+        let size = spirv::BuiltIn::WorkgroupSize as u32;
+        self.workgroup_sizes = self.decorations.ids_with(spirv::Decoration::BuiltIn, size);
         self.functions = functions.into_functions(report);
-        self.function_indices = self.functions.iter().zip(0..).map(|(function, index)| (function.id, index)).collect();
-        self.variable_indices = self.variables.iter().zip(0..).map(|(variable, index)| (variable.id, index)).collect();
+        self.function_indices = self
+            .functions
+            .iter()
+            .zip(0..)
+            .map(|(function, index)| (function.id, index))
+            .collect();
+        self.variable_indices = self
+            .variables
+            .iter()
+            .zip(0..)
+            .map(|(variable, index)| (variable.id, index))
+            .collect();
         self.distribute_modes(&modes, report);
     }
 
-    fn read_global(&mut self, inst: Inst<'m>, modes: &mut BTreeMap<Id, Vec<Inst<'m>>>) -> Result<(), Diagnostic> {
+    fn read_global(
+        &mut self,
+        inst: Inst<'m>,
+        modes: &mut BTreeMap<Id, Vec<Inst<'m>>>,
+    ) -> Result<(), Diagnostic> {
         use spirv::Op;
         match inst.op() {
             Some(Op::Capability) => self.capabilities.push((inst.operand(0)?, inst)),
             Some(Op::Extension) => self.extensions.push(inst.string(0)),
-            Some(Op::ExtInstImport) => self.ext_inst_sets.extend(inst.result().map(|id| (id, ext_inst_set(inst)))),
-            Some(Op::MemoryModel) => (self.addressing, self.memory_model) = (inst.operand(0)?, inst.operand(1)?),
+            Some(Op::ExtInstImport) => self
+                .ext_inst_sets
+                .extend(inst.result().map(|id| (id, ext_inst_set(inst)))),
+            Some(Op::MemoryModel) => {
+                (self.addressing, self.memory_model) = (inst.operand(0)?, inst.operand(1)?)
+            }
             Some(Op::EntryPoint) => self.entry_points.push(entry_point(inst)?),
-            Some(Op::ExecutionMode | Op::ExecutionModeId) => modes.entry(inst.id(0)?).or_default().push(inst),
+            Some(Op::ExecutionMode | Op::ExecutionModeId) => {
+                modes.entry(inst.id(0)?).or_default().push(inst)
+            }
             Some(Op::Variable) => {
                 let class = storage_class(inst, inst.operand(0)?)?;
                 if let Some((id, pointer_type)) = inst.result().zip(inst.result_type()) {
-                    self.variables.push(Variable { id, pointer_type, class, initializer: inst.id(1).ok(), inst });
+                    self.variables.push(Variable {
+                        id,
+                        pointer_type,
+                        class,
+                        initializer: inst.id(1).ok(),
+                        inst,
+                    });
                 }
             }
             _ => {} // constants are evaluated later, debug information is read when it is asked for, the rest stays as it is
@@ -173,9 +208,17 @@ impl<'m> Declarations<'m> {
     fn distribute_modes(&mut self, modes: &BTreeMap<Id, Vec<Inst<'m>>>, report: &mut Report<'_>) {
         let mut left = 4 * self.module.words().len();
         for entry in &mut self.entry_points {
-            let Some(list) = modes.get(&entry.function) else { continue };
+            let Some(list) = modes.get(&entry.function) else {
+                continue;
+            };
             let Some(rest) = left.checked_sub(list.len()) else {
-                report.push(Diagnostic::error(Code::TooManyDecorations, "entry points share too many execution modes").at_word(entry.inst.offset));
+                report.push(
+                    Diagnostic::error(
+                        Code::TooManyDecorations,
+                        "entry points share too many execution modes",
+                    )
+                    .at_word(entry.inst.offset),
+                );
                 return;
             };
             left = rest;
@@ -187,19 +230,33 @@ impl<'m> Declarations<'m> {
     fn check_uses(&self, report: &mut Report<'_>) {
         use spirv::Op;
         for inst in self.module.instructions() {
-            if matches!(inst.op(), Some(Op::Name | Op::MemberName)) || inst.op().is_some_and(|op| op.is_annotation()) {
+            if matches!(inst.op(), Some(Op::Name | Op::MemberName))
+                || inst.op().is_some_and(|op| op.is_annotation())
+            {
                 continue;
             }
             for (_, id) in self.module.ids(inst) {
                 if self.module.def(id).is_none() {
-                    report.push(Diagnostic::error(Code::UndefinedId, format!("{} uses {id}, which is not defined", inst.name())).at_word(inst.offset));
+                    report.push(
+                        Diagnostic::error(
+                            Code::UndefinedId,
+                            format!("{} uses {id}, which is not defined", inst.name()),
+                        )
+                        .at_word(inst.offset),
+                    );
                 }
             }
-            if let Some((id, def)) = inst.result_type().and_then(|id| Some((id, self.module.def(id)?)))
+            if let Some((id, def)) = inst
+                .result_type()
+                .and_then(|id| Some((id, self.module.def(id)?)))
                 && !is_type(def)
             {
                 let message = format!("the result type {id} of {} is no type", inst.name());
-                report.push(Diagnostic::error(Code::WrongDefinition, message).at_word(inst.offset).because(format!("{id} is defined by {}", def.name())));
+                report.push(
+                    Diagnostic::error(Code::WrongDefinition, message)
+                        .at_word(inst.offset)
+                        .because(format!("{id} is defined by {}", def.name())),
+                );
             }
             if report.is_full() {
                 return;
@@ -209,9 +266,15 @@ impl<'m> Declarations<'m> {
 
     fn check_entry_points(&self, report: &mut Report<'_>) {
         for entry in &self.entry_points {
-            if self.function(entry.function).is_none() && self.module.def(entry.function).is_some() {
-                let message = format!("the entry point {:?} names {}, which is no function", entry.name, entry.function);
-                report.push(Diagnostic::error(Code::WrongDefinition, message).at_word(entry.inst.offset));
+            if self.function(entry.function).is_none() && self.module.def(entry.function).is_some()
+            {
+                let message = format!(
+                    "the entry point {:?} names {}, which is no function",
+                    entry.name, entry.function
+                );
+                report.push(
+                    Diagnostic::error(Code::WrongDefinition, message).at_word(entry.inst.offset),
+                );
             }
         }
     }
@@ -243,12 +306,18 @@ impl<'m> Declarations<'m> {
 
     /// The first operand of decoration `kind` on `id` (0 if it has none); `None` if it is not there.
     pub fn decoration(&self, id: Id, kind: spirv::Decoration) -> Option<u32> {
-        self.decorations(id).iter().find(|d| d.kind == kind as u32).map(|d| d.operands.first().copied().unwrap_or(0))
+        self.decorations(id)
+            .iter()
+            .find(|d| d.kind == kind as u32)
+            .map(|d| d.operands.first().copied().unwrap_or(0))
     }
 
     /// As [`Declarations::decoration`], of a member.
     pub fn member_decoration(&self, id: Id, member: u32, kind: spirv::Decoration) -> Option<u32> {
-        self.member_decorations(id, member).iter().find(|d| d.kind == kind as u32).map(|d| d.operands.first().copied().unwrap_or(0))
+        self.member_decorations(id, member)
+            .iter()
+            .find(|d| d.kind == kind as u32)
+            .map(|d| d.operands.first().copied().unwrap_or(0))
     }
 
     /// OpName of `id`.
@@ -278,12 +347,22 @@ impl<'m> Declarations<'m> {
 
     /// Whether capability `capability` is declared.
     pub fn has_capability(&self, capability: spirv::Capability) -> bool {
-        self.capabilities.iter().any(|(number, _)| *number == capability as u32)
+        self.capabilities
+            .iter()
+            .any(|(number, _)| *number == capability as u32)
     }
 
     /// How the module spells the split-barrier extension.
     pub fn spelling(&self) -> Spelling {
-        if self.extensions.iter().any(|e| e == "SPV_INTEL_split_barrier") { Spelling::Intel } else { Spelling::Ext }
+        if self
+            .extensions
+            .iter()
+            .any(|e| e == "SPV_INTEL_split_barrier")
+        {
+            Spelling::Intel
+        } else {
+            Spelling::Ext
+        }
     }
 
     /// The name of an instruction as this module spells it: as [`Inst::name`], with INTEL for EXT in the split-barrier instructions
@@ -302,13 +381,29 @@ fn ext_inst_set(inst: Inst<'_>) -> ExtInstSet {
     match ExtSet::named(inst.operands()) {
         ExtSet::Glsl450 => ExtInstSet::Glsl450,
         ExtSet::OpenCl => ExtInstSet::OpenCl,
-        ExtSet::NonSemantic | ExtSet::OpenClDebugInfo | ExtSet::DebugInfo => ExtInstSet::NonSemantic,
+        ExtSet::NonSemantic | ExtSet::OpenClDebugInfo | ExtSet::DebugInfo => {
+            ExtInstSet::NonSemantic
+        }
         ExtSet::Unknown => ExtInstSet::Other(inst.string(0)),
     }
 }
 
 fn entry_point(inst: Inst<'_>) -> Result<EntryPoint<'_>, Diagnostic> {
     let (name, len) = literal_string(inst.operands().get(2..).unwrap_or(&[]));
-    let interface = inst.operands().get(2 + len..).unwrap_or(&[]).iter().copied().map(Id).collect();
-    Ok(EntryPoint { model: spirv::ExecutionModel::from_u32(inst.operand(0)?), function: inst.id(1)?, name, interface, modes: Vec::new(), inst })
+    let interface = inst
+        .operands()
+        .get(2 + len..)
+        .unwrap_or(&[])
+        .iter()
+        .copied()
+        .map(Id)
+        .collect();
+    Ok(EntryPoint {
+        model: spirv::ExecutionModel::from_u32(inst.operand(0)?),
+        function: inst.id(1)?,
+        name,
+        interface,
+        modes: Vec::new(),
+        inst,
+    })
 }

@@ -25,26 +25,58 @@ pub(super) struct Decorations<'m> {
 
 impl<'m> Decorations<'m> {
     /// Takes `inst` if it decorates; whether it did.
-    pub(super) fn read(&mut self, module: &'m Module<'m>, inst: Inst<'m>, report: &mut Report<'_>) -> bool {
+    pub(super) fn read(
+        &mut self,
+        module: &'m Module<'m>,
+        inst: Inst<'m>,
+        report: &mut Report<'_>,
+    ) -> bool {
         use spirv::Op;
         let operands = inst.operands();
         match (inst.op(), operands) {
-            (Some(Op::Decorate | Op::DecorateId | Op::DecorateString), [target, kind, operands @ ..]) => {
-                self.of_ids.entry(Id(*target)).or_default().push(Decoration { kind: *kind, operands });
+            (
+                Some(Op::Decorate | Op::DecorateId | Op::DecorateString),
+                [target, kind, operands @ ..],
+            ) => {
+                self.of_ids
+                    .entry(Id(*target))
+                    .or_default()
+                    .push(Decoration {
+                        kind: *kind,
+                        operands,
+                    });
             }
-            (Some(Op::MemberDecorate | Op::MemberDecorateString | Op::MemberDecorateIdEXT), [target, member, kind, operands @ ..]) => {
-                self.of_members.entry((Id(*target), *member)).or_default().push(Decoration { kind: *kind, operands });
+            (
+                Some(Op::MemberDecorate | Op::MemberDecorateString | Op::MemberDecorateIdEXT),
+                [target, member, kind, operands @ ..],
+            ) => {
+                self.of_members
+                    .entry((Id(*target), *member))
+                    .or_default()
+                    .push(Decoration {
+                        kind: *kind,
+                        operands,
+                    });
             }
             (Some(Op::GroupDecorate), [group, targets @ ..]) => {
                 for target in targets {
-                    let Some(copies) = self.of_group(module, inst, *group, report) else { break };
+                    let Some(copies) = self.of_group(module, inst, *group, report) else {
+                        break;
+                    };
                     self.of_ids.entry(Id(*target)).or_default().extend(copies);
                 }
             }
             (Some(Op::GroupMemberDecorate), [group, targets @ ..]) => {
                 for target in targets.chunks_exact(2) {
-                    let (Some(copies), [id, member]) = (self.of_group(module, inst, *group, report), target) else { break };
-                    self.of_members.entry((Id(*id), *member)).or_default().extend(copies);
+                    let (Some(copies), [id, member]) =
+                        (self.of_group(module, inst, *group, report), target)
+                    else {
+                        break;
+                    };
+                    self.of_members
+                        .entry((Id(*id), *member))
+                        .or_default()
+                        .extend(copies);
                 }
             }
             (Some(Op::DecorationGroup), _) => {}
@@ -55,11 +87,24 @@ impl<'m> Decorations<'m> {
 
     /// The decorations of `group`; `None` when groups have copied more than the module's size allows (a small file must not
     /// become a large table).
-    fn of_group(&mut self, module: &Module<'_>, inst: Inst<'_>, group: u32, report: &mut Report<'_>) -> Option<Vec<Decoration<'m>>> {
+    fn of_group(
+        &mut self,
+        module: &Module<'_>,
+        inst: Inst<'_>,
+        group: u32,
+        report: &mut Report<'_>,
+    ) -> Option<Vec<Decoration<'m>>> {
         let list = self.of_ids.get(&Id(group)).cloned().unwrap_or_default();
         self.copied += list.len() + 1;
         if self.copied > 4 * module.words().len() {
-            report.push(Diagnostic::error(Code::TooManyDecorations, "decoration groups stand for too many decorations").at_word(inst.offset).because("they may be four times as many as the module has words"));
+            report.push(
+                Diagnostic::error(
+                    Code::TooManyDecorations,
+                    "decoration groups stand for too many decorations",
+                )
+                .at_word(inst.offset)
+                .because("they may be four times as many as the module has words"),
+            );
             return None;
         }
         Some(list)
@@ -69,7 +114,22 @@ impl<'m> Decorations<'m> {
         self.of_ids.get(&id).map_or(&[], Vec::as_slice)
     }
 
+    /// Ids whose decoration `kind` has `operand` first, in order.
+    pub(super) fn ids_with(&self, kind: spirv::Decoration, operand: u32) -> Vec<Id> {
+        let has = |list: &[Decoration<'m>]| {
+            list.iter()
+                .any(|d| d.kind == kind as u32 && d.operands.first() == Some(&operand))
+        };
+        self.of_ids
+            .iter()
+            .filter(|(_, list)| has(list))
+            .map(|(id, _)| *id)
+            .collect()
+    }
+
     pub(super) fn of_member(&self, id: Id, member: u32) -> &[Decoration<'m>] {
-        self.of_members.get(&(id, member)).map_or(&[], Vec::as_slice)
+        self.of_members
+            .get(&(id, member))
+            .map_or(&[], Vec::as_slice)
     }
 }

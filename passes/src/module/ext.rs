@@ -1,7 +1,9 @@
 //! Extended instruction sets: which set an OpExtInst names, and how its operands are laid out.
 
 use super::operands::string_starts_with;
-use rspirv::grammar::{ExtInstOp, InstructionTable, LogicalOperand, OperandKind, OperandQuantifier, ext_inst_table};
+use rspirv::grammar::{
+    ExtInstOp, InstructionTable, LogicalOperand, OperandKind, OperandQuantifier, ext_inst_table,
+};
 use std::sync::OnceLock;
 
 /// An extended instruction set, as far as the layout of its operands goes.
@@ -33,12 +35,18 @@ const NAMES: [(&[u8], ExtSet); 5] = [
 /// Tables of an instruction's operands by its number in the set.
 type Patterns = Vec<Option<&'static [LogicalOperand]>>;
 
-const IDS: &[LogicalOperand] = &[LogicalOperand { kind: OperandKind::IdRef, quantifier: OperandQuantifier::ZeroOrMore }];
+const IDS: &[LogicalOperand] = &[LogicalOperand {
+    kind: OperandKind::IdRef,
+    quantifier: OperandQuantifier::ZeroOrMore,
+}];
 
 impl ExtSet {
     /// The set that the name in `words` (operands of OpExtInstImport) stands for.
     pub(super) fn named(words: &[u32]) -> ExtSet {
-        NAMES.iter().find(|(name, _)| string_starts_with(words, name)).map_or(ExtSet::Unknown, |(_, set)| *set)
+        NAMES
+            .iter()
+            .find(|(name, _)| string_starts_with(words, name))
+            .map_or(ExtSet::Unknown, |(_, set)| *set)
     }
 
     /// Whether the operands of every instruction of the set are ids.
@@ -60,7 +68,10 @@ impl ExtSet {
     /// The operands of instruction `number`, without result type, result, set and number.
     pub(super) fn pattern(self, number: u32) -> &'static [LogicalOperand] {
         static TABLES: OnceLock<[Patterns; 3]> = OnceLock::new();
-        let [opencl, opencl_debug, debug] = TABLES.get_or_init(|| ["OpenCL.std", "OpenCL.DebugInfo.100", "DebugInfo"].map(|name| patterns(ext_inst_table(name))));
+        let [opencl, opencl_debug, debug] = TABLES.get_or_init(|| {
+            ["OpenCL.std", "OpenCL.DebugInfo.100", "DebugInfo"]
+                .map(|name| patterns(ext_inst_table(name)))
+        });
         let table = match self {
             ExtSet::Glsl450 | ExtSet::NonSemantic => return IDS,
             ExtSet::Unknown => return &[],
@@ -68,7 +79,10 @@ impl ExtSet {
             ExtSet::OpenClDebugInfo => opencl_debug,
             ExtSet::DebugInfo => debug,
         };
-        usize::try_from(number).ok().and_then(|index| table.get(index).copied().flatten()).unwrap_or(&[])
+        usize::try_from(number)
+            .ok()
+            .and_then(|index| table.get(index).copied().flatten())
+            .unwrap_or(&[])
     }
 }
 
@@ -94,7 +108,14 @@ mod tests {
     #[test]
     fn opencl_vector_loads_end_with_a_literal() {
         let vloadn = ExtSet::OpenCl.pattern(171);
-        assert_eq!(vloadn.iter().map(|o| o.kind).collect::<Vec<_>>(), [OperandKind::IdRef, OperandKind::IdRef, OperandKind::LiteralInteger]);
+        assert_eq!(
+            vloadn.iter().map(|o| o.kind).collect::<Vec<_>>(),
+            [
+                OperandKind::IdRef,
+                OperandKind::IdRef,
+                OperandKind::LiteralInteger
+            ]
+        );
         assert_eq!(ExtSet::Unknown.pattern(1), &[]);
     }
 }

@@ -19,7 +19,11 @@ fn layout(width: u32, format: FloatFormat) -> Option<Layout> {
         (FloatFormat::Float8E5M2, _) => (5, 2, true),
         (FloatFormat::Ieee, _) => return None, // f64 itself
     };
-    Some(Layout { exponent_bits, mantissa_bits, ieee })
+    Some(Layout {
+        exponent_bits,
+        mantissa_bits,
+        ieee,
+    })
 }
 
 /// 2 to the power of `exponent`, from -1022 to 1023.
@@ -29,18 +33,33 @@ fn power_of_two(exponent: i32) -> f64 {
 
 /// The value of `bits`.
 pub(super) fn decode(bits: u64, width: u32, format: FloatFormat) -> f64 {
-    let Some(Layout { exponent_bits, mantissa_bits, ieee }) = layout(width, format) else { return f64::from_bits(bits) };
+    let Some(Layout {
+        exponent_bits,
+        mantissa_bits,
+        ieee,
+    }) = layout(width, format)
+    else {
+        return f64::from_bits(bits);
+    };
     let mantissa = bits & ((1 << mantissa_bits) - 1);
     let top = (1u64 << exponent_bits) - 1;
     let exponent = bits >> mantissa_bits & top;
     let negative = bits >> (mantissa_bits + exponent_bits) & 1 == 1;
     let bias = (1i32 << (exponent_bits - 1)) - 1;
     let magnitude = if ieee && exponent == top {
-        if mantissa == 0 { f64::INFINITY } else { f64::NAN }
+        if mantissa == 0 {
+            f64::INFINITY
+        } else {
+            f64::NAN
+        }
     } else if !ieee && exponent == top && mantissa == (1 << mantissa_bits) - 1 {
         f64::NAN
     } else {
-        let (significand, scale) = if exponent == 0 { (mantissa, 1 - bias) } else { (mantissa | 1 << mantissa_bits, exponent as i32 - bias) };
+        let (significand, scale) = if exponent == 0 {
+            (mantissa, 1 - bias)
+        } else {
+            (mantissa | 1 << mantissa_bits, exponent as i32 - bias)
+        };
         significand as f64 * power_of_two(scale - mantissa_bits as i32)
     };
     if negative { -magnitude } else { magnitude }
@@ -48,11 +67,22 @@ pub(super) fn decode(bits: u64, width: u32, format: FloatFormat) -> f64 {
 
 /// The bits of `value`, rounded to the nearest, ties to even; what is too large becomes infinity, or NaN where there is none.
 pub(super) fn encode(value: f64, width: u32, format: FloatFormat) -> u64 {
-    let Some(Layout { exponent_bits, mantissa_bits, ieee }) = layout(width, format) else { return value.to_bits() };
+    let Some(Layout {
+        exponent_bits,
+        mantissa_bits,
+        ieee,
+    }) = layout(width, format)
+    else {
+        return value.to_bits();
+    };
     let sign = u64::from(value.is_sign_negative()) << (mantissa_bits + exponent_bits);
     let infinity = ((1u64 << exponent_bits) - 1) << mantissa_bits;
     let all_ones = infinity | ((1 << mantissa_bits) - 1);
-    let nan = if ieee { infinity | 1 << (mantissa_bits - 1) } else { all_ones };
+    let nan = if ieee {
+        infinity | 1 << (mantissa_bits - 1)
+    } else {
+        all_ones
+    };
     if value.is_nan() {
         return sign | nan;
     }
@@ -78,7 +108,11 @@ pub(super) fn encode(value: f64, width: u32, format: FloatFormat) -> u64 {
     let rounded = kept + u64::from(rest > half || rest == half && kept & 1 == 1);
     // The significand's leading 1 adds the last unit to the exponent field, and so does a carry out of the rounding.
     let magnitude = ((exponent - least).max(0) as u64) * (1 << mantissa_bits) + rounded;
-    sign | if magnitude > largest { too_large } else { magnitude }
+    sign | if magnitude > largest {
+        too_large
+    } else {
+        magnitude
+    }
 }
 
 /// An integer as a floating-point number's bits, rounded once.
@@ -88,7 +122,11 @@ pub(super) fn from_integer(magnitude: u64, negative: bool, width: u32, format: F
     } else {
         // Rounding to odd keeps what the second rounding needs to know.
         let low = 0x7ff;
-        let odd = if magnitude < 1 << 53 { magnitude } else { magnitude & !low | if magnitude & low == 0 { 0 } else { low + 1 } };
+        let odd = if magnitude < 1 << 53 {
+            magnitude
+        } else {
+            magnitude & !low | if magnitude & low == 0 { 0 } else { low + 1 }
+        };
         odd as f64
     };
     encode(if negative { -nearest } else { nearest }, width, format)
@@ -100,14 +138,23 @@ mod tests {
 
     #[test]
     fn every_narrow_value_comes_back() {
-        let formats = [(16, FloatFormat::Ieee), (16, FloatFormat::BFloat16), (8, FloatFormat::Float8E4M3), (8, FloatFormat::Float8E5M2)];
+        let formats = [
+            (16, FloatFormat::Ieee),
+            (16, FloatFormat::BFloat16),
+            (8, FloatFormat::Float8E4M3),
+            (8, FloatFormat::Float8E5M2),
+        ];
         for (width, format) in formats {
             for bits in 0..1u64 << width {
                 let value = decode(bits, width, format);
                 if value.is_nan() {
                     assert!(decode(encode(value, width, format), width, format).is_nan());
                 } else {
-                    assert_eq!(encode(value, width, format), bits, "{bits:#x} of {format:?} is {value}");
+                    assert_eq!(
+                        encode(value, width, format),
+                        bits,
+                        "{bits:#x} of {format:?} is {value}"
+                    );
                 }
             }
         }
@@ -117,13 +164,23 @@ mod tests {
     fn rounding_agrees_with_the_hardware() {
         let mut x = 0x0123_4567_89ab_cdefu64;
         for _ in 0..100_000 {
-            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            x = x
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let value = f64::from_bits(x);
             let expected = value as f32;
             if !expected.is_nan() {
-                assert_eq!(encode(value, 32, FloatFormat::Ieee), u64::from(expected.to_bits()), "{value}");
+                assert_eq!(
+                    encode(value, 32, FloatFormat::Ieee),
+                    u64::from(expected.to_bits()),
+                    "{value}"
+                );
             }
-            assert_eq!(from_integer(x, false, 32, FloatFormat::Ieee), u64::from((x as f32).to_bits()), "{x}");
+            assert_eq!(
+                from_integer(x, false, 32, FloatFormat::Ieee),
+                u64::from((x as f32).to_bits()),
+                "{x}"
+            );
             let narrow = f32::from_bits((x >> 32) as u32);
             if !narrow.is_nan() {
                 assert_eq!(decode(x >> 32, 32, FloatFormat::Ieee), f64::from(narrow));

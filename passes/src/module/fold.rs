@@ -1,22 +1,11 @@
 //! OpSpecConstantOp: the operations that can be evaluated when the specialization constants are known (SPIR-V 3.49.7).
 
-use super::float;
-use super::{Constant, Constants, Declarations, FloatFormat, Id, Inst, Type};
+use super::scalar::{Scalar, arity, evaluate, number, numeric_width};
+use super::{Constant, Constants, Declarations, Id, Inst, Type};
 use crate::diagnostic::{Code, Diagnostic};
 
-/// The low `width` bits.
-pub(super) fn mask(width: u32) -> u64 {
-    1u64.checked_shl(width).map_or(u64::MAX, |bit| bit - 1)
-}
-
-/// The low `width` bits as a signed number.
-pub(super) fn sign_extend(bits: u64, width: u32) -> i64 {
-    let unused = 64u32.saturating_sub(width).min(63);
-    ((bits << unused) as i64) >> unused
-}
-
 /// Why an operation has no result.
-enum Stop {
+pub(super) enum Stop {
     /// An operand has no value here, or the operation is not evaluated here.
     NoValue,
     /// SPIR-V leaves the result undefined.
@@ -36,20 +25,25 @@ impl From<Diagnostic> for Stop {
 ///
 /// # Errors
 /// `BadConstant` when an index is outside of its composite, `TypeMismatch` when operands do not fit the operation, `MissingOperand`.
-pub(super) fn operation(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>, room: usize) -> Result<Option<Constant>, Diagnostic> {
-    match (Folder { declarations, constants, inst, room }).run() {
+pub(super) fn operation(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    inst: Inst<'_>,
+    room: usize,
+) -> Result<Option<Constant>, Diagnostic> {
+    match (Folder {
+        declarations,
+        constants,
+        inst,
+        room,
+    })
+    .run()
+    {
         Ok(value) => Ok(Some(value)),
         Err(Stop::NoValue) => Ok(None),
         Err(Stop::Undefined) => Ok(Some(Constant::Undef)),
         Err(Stop::Wrong(diagnostic)) => Err(diagnostic),
     }
-}
-
-/// A scalar operand with its type.
-#[derive(Copy, Clone)]
-struct Scalar<'a> {
-    value: &'a Constant,
-    ty: &'a Type,
 }
 
 struct Folder<'f, 'm> {
@@ -91,7 +85,10 @@ impl<'f> Folder<'f, '_> {
     /// The scalar type and the number of components of `ty`; a scalar has `None`.
     fn shape(&self, ty: Id) -> Result<(&'f Type, Option<u32>), Stop> {
         match self.declarations.ty(ty) {
-            Some(Type::Vector { component, count }) => Ok((self.declarations.ty(*component).ok_or(Stop::NoValue)?, Some(*count))),
+            Some(Type::Vector { component, count }) => Ok((
+                self.declarations.ty(*component).ok_or(Stop::NoValue)?,
+                Some(*count),
+            )),
             Some(scalar) if scalar.is_scalar() => Ok((scalar, None)),
             _ => Err(Stop::NoValue), // an operation on pointers or matrices
         }
@@ -100,21 +97,39 @@ impl<'f> Folder<'f, '_> {
     fn by_lane(&self, op: spirv::Op) -> Result<Constant, Stop> {
         let arity = arity(op).ok_or(Stop::NoValue)?;
         let (result, count) = self.shape(self.result_type()?)?;
-        let arguments: Vec<(&Constant, Id)> = (0..arity).map(|index| self.argument(index)).collect::<Result<_, _>>()?;
+        let arguments: Vec<(&Constant, Id)> = (0..arity)
+            .map(|index| self.argument(index))
+            .collect::<Result<_, _>>()?;
         let mut shapes = Vec::with_capacity(arity);
         for (_, ty) in &arguments {
             let (scalar, lanes) = self.shape(*ty)?;
             if lanes != count {
-                return Err(self.wrong(Code::TypeMismatch, format!("the operands of Op{op:?} have other numbers of components than its result")));
+                return Err(self.wrong(
+                    Code::TypeMismatch,
+                    format!(
+                        "the operands of Op{op:?} have other numbers of components than its result"
+                    ),
+                ));
             }
             shapes.push(scalar);
         }
         let lane = |index: u32| -> Result<Constant, Stop> {
-            let scalars: Vec<Scalar<'_>> =
-                arguments.iter().zip(&shapes).map(|((value, _), ty)| Ok(Scalar { value: component(value, index, count)?, ty })).collect::<Result<_, Stop>>()?;
+            let scalars: Vec<Scalar<'_>> = arguments
+                .iter()
+                .zip(&shapes)
+                .map(|((value, _), ty)| {
+                    Ok(Scalar {
+                        value: component(value, index, count)?,
+                        ty,
+                    })
+                })
+                .collect::<Result<_, Stop>>()?;
             evaluate(op, result, &scalars).map_err(|stop| match stop {
                 Stop::Wrong(_) | Stop::Undefined => stop,
-                Stop::NoValue => self.wrong(Code::TypeMismatch, format!("the operands of Op{op:?} are not of the types that it takes")),
+                Stop::NoValue => self.wrong(
+                    Code::TypeMismatch,
+                    format!("the operands of Op{op:?} are not of the types that it takes"),
+                ),
             })
         };
         let Some(count) = count else { return lane(0) };
@@ -126,19 +141,34 @@ impl<'f> Folder<'f, '_> {
     }
 
     fn select(&self) -> Result<Constant, Stop> {
-        let [(condition, condition_type), (yes, yes_type), (no, no_type)] = [self.argument(0)?, self.argument(1)?, self.argument(2)?];
+        let [(condition, condition_type), (yes, yes_type), (no, no_type)] =
+            [self.argument(0)?, self.argument(1)?, self.argument(2)?];
         self.is_result(yes_type)?;
         self.is_result(no_type)?;
         let (_, lanes) = self.shape(condition_type)?;
         let pick = |condition: &Constant, yes: &Constant, no: &Constant| match condition {
             Constant::Undef => Err(Stop::Undefined),
-            other => other.as_bool().map(|is| if is { yes.clone() } else { no.clone() }).ok_or_else(|| self.wrong(Code::TypeMismatch, "the condition of OpSelect is not Boolean")),
+            other => other
+                .as_bool()
+                .map(|is| if is { yes.clone() } else { no.clone() })
+                .ok_or_else(|| {
+                    self.wrong(
+                        Code::TypeMismatch,
+                        "the condition of OpSelect is not Boolean",
+                    )
+                }),
         };
         if lanes.is_none() {
             return pick(condition, yes, no);
         }
         let count = lanes.unwrap_or(0);
-        let parts = (0..count).map(|index| pick(component(condition, index, lanes)?, component(yes, index, lanes)?, component(no, index, lanes)?));
+        let parts = (0..count).map(|index| {
+            pick(
+                component(condition, index, lanes)?,
+                component(yes, index, lanes)?,
+                component(no, index, lanes)?,
+            )
+        });
         Ok(Constant::Composite(parts.collect::<Result<_, _>>()?))
     }
 
@@ -152,9 +182,13 @@ impl<'f> Folder<'f, '_> {
         for index in self.literals(1) {
             (_, ty) = self.parts(ty, *index)?;
             value = match value {
-                Constant::Composite(parts) => parts.get(*index as usize).ok_or_else(|| self.outside(*index))?,
+                Constant::Composite(parts) => parts
+                    .get(*index as usize)
+                    .ok_or_else(|| self.outside(*index))?,
                 Constant::Null | Constant::Undef => value,
-                Constant::Bool(_) | Constant::Int { .. } | Constant::Float { .. } => return Err(self.outside(*index)),
+                Constant::Bool(_) | Constant::Int { .. } | Constant::Float { .. } => {
+                    return Err(self.outside(*index));
+                }
             };
         }
         self.is_result(ty)?;
@@ -162,7 +196,8 @@ impl<'f> Folder<'f, '_> {
     }
 
     fn insert(&self) -> Result<Constant, Stop> {
-        let [(object, object_type), (composite, composite_type)] = [self.argument(0)?, self.argument(1)?];
+        let [(object, object_type), (composite, composite_type)] =
+            [self.argument(0)?, self.argument(1)?];
         self.is_result(composite_type)?;
         let mut result = composite.clone();
         let mut slot = &mut result;
@@ -174,12 +209,19 @@ impl<'f> Folder<'f, '_> {
                 room = room.checked_sub(count).ok_or(Stop::NoValue)?;
                 *slot = Constant::Composite(vec![slot.clone(); count]);
             }
-            let Constant::Composite(list) = slot else { return Err(self.outside(*index)) };
-            slot = list.get_mut(*index as usize).ok_or_else(|| self.outside(*index))?;
+            let Constant::Composite(list) = slot else {
+                return Err(self.outside(*index));
+            };
+            slot = list
+                .get_mut(*index as usize)
+                .ok_or_else(|| self.outside(*index))?;
             ty = part;
         }
         if ty != object_type {
-            return Err(self.wrong(Code::TypeMismatch, "the object of OpCompositeInsert is not of the type of the part that it replaces"));
+            return Err(self.wrong(
+                Code::TypeMismatch,
+                "the object of OpCompositeInsert is not of the type of the part that it replaces",
+            ));
         }
         *slot = object.clone();
         Ok(result)
@@ -187,41 +229,76 @@ impl<'f> Folder<'f, '_> {
 
     /// An operand of type `ty` becomes the result, so it must be of the result's type.
     fn is_result(&self, ty: Id) -> Result<(), Stop> {
-        if self.inst.result_type() == Some(ty) { Ok(()) } else { Err(self.wrong(Code::TypeMismatch, format!("the type {ty} of an operand is not the type of the result"))) }
+        if self.inst.result_type() == Some(ty) {
+            Ok(())
+        } else {
+            Err(self.wrong(
+                Code::TypeMismatch,
+                format!("the type {ty} of an operand is not the type of the result"),
+            ))
+        }
     }
 
     /// How many parts the composite type `ty` has, and the type of part `index`.
     fn parts(&self, ty: Id, index: u32) -> Result<(usize, Id), Stop> {
         let index = index as usize;
         let (count, part) = match self.declarations.ty(ty) {
-            Some(Type::Vector { component: part, count } | Type::Matrix { column: part, count }) => (*count as usize, Some(part)),
+            Some(
+                Type::Vector {
+                    component: part,
+                    count,
+                }
+                | Type::Matrix {
+                    column: part,
+                    count,
+                },
+            ) => (*count as usize, Some(part)),
             Some(Type::Struct { members }) => (members.len(), members.get(index)),
-            Some(Type::Array { element, length }) => (self.constants.as_u32(*length).ok_or(Stop::NoValue)? as usize, Some(element)),
+            Some(Type::Array { element, length }) => (
+                self.constants.as_u32(*length).ok_or(Stop::NoValue)? as usize,
+                Some(element),
+            ),
             _ => (0, None), // not a composite
         };
-        part.filter(|_| index < count).map(|part| (count, *part)).ok_or_else(|| self.outside(index as u32))
+        part.filter(|_| index < count)
+            .map(|part| (count, *part))
+            .ok_or_else(|| self.outside(index as u32))
     }
 
     fn outside(&self, index: u32) -> Stop {
-        self.wrong(Code::BadConstant, format!("the index {index} is outside of the composite"))
+        self.wrong(
+            Code::BadConstant,
+            format!("the index {index} is outside of the composite"),
+        )
     }
 
     fn shuffle(&self) -> Result<Constant, Stop> {
         let [(first, first_type), (second, second_type)] = [self.argument(0)?, self.argument(1)?];
-        let [(_, first_lanes), (_, second_lanes)] = [self.shape(first_type)?, self.shape(second_type)?];
+        let [(_, first_lanes), (_, second_lanes)] =
+            [self.shape(first_type)?, self.shape(second_type)?];
         let (Some(in_first), Some(in_second)) = (first_lanes, second_lanes) else {
             return Err(self.wrong(Code::TypeMismatch, "OpVectorShuffle takes two vectors"));
         };
         if self.shape(self.result_type()?)?.1 != u32::try_from(self.literals(2).len()).ok() {
-            return Err(self.wrong(Code::TypeMismatch, "OpVectorShuffle has another number of components than its result type"));
+            return Err(self.wrong(
+                Code::TypeMismatch,
+                "OpVectorShuffle has another number of components than its result type",
+            ));
         }
         let pick = |index: &u32| match *index {
             u32::MAX => Ok(Constant::Undef),
             index if index < in_first => component(first, index, first_lanes).cloned(),
-            index if index - in_first < in_second => component(second, index - in_first, second_lanes).cloned(),
+            index if index - in_first < in_second => {
+                component(second, index - in_first, second_lanes).cloned()
+            }
             index => Err(self.outside(index)),
         };
-        Ok(Constant::Composite(self.literals(2).iter().map(pick).collect::<Result<_, _>>()?))
+        Ok(Constant::Composite(
+            self.literals(2)
+                .iter()
+                .map(pick)
+                .collect::<Result<_, _>>()?,
+        ))
     }
 
     /// The same bits as another type: the lowest component holds the lowest bits (SPIR-V 3.49.11, OpBitcast).
@@ -229,17 +306,34 @@ impl<'f> Folder<'f, '_> {
         let (value, from) = self.argument(0)?;
         let (from, from_lanes) = self.shape(from)?;
         let (to, to_lanes) = self.shape(self.result_type()?)?;
-        let (from_width, to_width) = (numeric_width(from).ok_or(Stop::NoValue)?, numeric_width(to).ok_or(Stop::NoValue)?);
+        let (from_width, to_width) = (
+            numeric_width(from).ok_or(Stop::NoValue)?,
+            numeric_width(to).ok_or(Stop::NoValue)?,
+        );
         if from_width * from_lanes.unwrap_or(1) != to_width * to_lanes.unwrap_or(1) {
-            return Err(self.wrong(Code::TypeMismatch, "OpBitcast between types of different sizes"));
+            return Err(self.wrong(
+                Code::TypeMismatch,
+                "OpBitcast between types of different sizes",
+            ));
         }
         let mut stream = Vec::new();
         for index in 0..from_lanes.unwrap_or(1) {
-            let bits = Scalar { value: component(value, index, from_lanes)?, ty: from }.bits()?;
+            let bits = Scalar {
+                value: component(value, index, from_lanes)?,
+                ty: from,
+            }
+            .bits()?;
             stream.extend((0..from_width).map(|bit| bits >> bit & 1));
         }
-        let mut lanes: Vec<Constant> = stream.chunks(to_width as usize).map(|bits| number(to, bits.iter().rev().fold(0, |all, bit| all << 1 | bit))).collect();
-        if to_lanes.is_some() { Ok(Constant::Composite(lanes)) } else { lanes.pop().ok_or(Stop::NoValue) }
+        let mut lanes: Vec<Constant> = stream
+            .chunks(to_width as usize)
+            .map(|bits| number(to, bits.iter().rev().fold(0, |all, bit| all << 1 | bit)))
+            .collect();
+        if to_lanes.is_some() {
+            Ok(Constant::Composite(lanes))
+        } else {
+            lanes.pop().ok_or(Stop::NoValue)
+        }
     }
 }
 
@@ -248,219 +342,9 @@ fn component(value: &Constant, index: u32, lanes: Option<u32>) -> Result<&Consta
     match value {
         Constant::Composite(parts) => parts.get(index as usize).ok_or(Stop::NoValue),
         Constant::Null | Constant::Undef => Ok(value),
-        Constant::Bool(_) | Constant::Int { .. } | Constant::Float { .. } if lanes.is_none() => Ok(value),
+        Constant::Bool(_) | Constant::Int { .. } | Constant::Float { .. } if lanes.is_none() => {
+            Ok(value)
+        }
         Constant::Bool(_) | Constant::Int { .. } | Constant::Float { .. } => Err(Stop::NoValue),
     }
-}
-
-/// Width of a type of numbers.
-fn numeric_width(ty: &Type) -> Option<u32> {
-    match ty {
-        Type::Int { width, .. } | Type::Float { width, .. } => Some(*width),
-        _ => None, // no number
-    }
-}
-
-/// The number of type `ty` with the low bits of `bits`.
-fn number(ty: &Type, bits: u64) -> Constant {
-    match ty {
-        Type::Float { width, .. } => Constant::Float { bits: bits & mask(*width), width: *width },
-        Type::Int { width, .. } => Constant::Int { bits: bits & mask(*width), width: *width },
-        _ => Constant::Bool(bits & 1 == 1), // callers pass scalars
-    }
-}
-
-impl Scalar<'_> {
-    /// The bits of a number; those of OpConstantNull are 0.
-    fn bits(self) -> Result<u64, Stop> {
-        match self.value {
-            Constant::Int { bits, .. } | Constant::Float { bits, .. } => Ok(*bits),
-            Constant::Null => Ok(0),
-            Constant::Undef => Err(Stop::Undefined),
-            Constant::Bool(_) | Constant::Composite(_) => Err(Stop::NoValue),
-        }
-    }
-
-    fn unsigned(self) -> Result<u64, Stop> {
-        if matches!(self.ty, Type::Int { .. }) { self.bits() } else { Err(Stop::NoValue) }
-    }
-
-    fn signed(self) -> Result<i64, Stop> {
-        match self.ty {
-            Type::Int { width, .. } => Ok(sign_extend(self.bits()?, *width)),
-            _ => Err(Stop::NoValue), // not an integer
-        }
-    }
-
-    fn float(self) -> Result<f64, Stop> {
-        match self.ty {
-            Type::Float { width, format } => Ok(float::decode(self.bits()?, *width, *format)),
-            _ => Err(Stop::NoValue), // not a floating-point number
-        }
-    }
-
-    fn boolean(self) -> Result<bool, Stop> {
-        match self.value {
-            Constant::Undef => Err(Stop::Undefined),
-            value => value.as_bool().filter(|_| *self.ty == Type::Bool).ok_or(Stop::NoValue),
-        }
-    }
-}
-
-/// How many operands an operation on scalars takes; `None` for operations that are not evaluated here.
-fn arity(op: spirv::Op) -> Option<usize> {
-    use spirv::Op;
-    Some(match op {
-        Op::SConvert | Op::UConvert | Op::FConvert | Op::SNegate | Op::Not | Op::LogicalNot | Op::QuantizeToF16 => 1,
-        Op::ConvertFToS | Op::ConvertSToF | Op::ConvertFToU | Op::ConvertUToF | Op::FNegate => 1,
-        Op::IAdd | Op::ISub | Op::IMul | Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => 2,
-        Op::ShiftRightLogical | Op::ShiftRightArithmetic | Op::ShiftLeftLogical | Op::BitwiseOr | Op::BitwiseXor | Op::BitwiseAnd => 2,
-        Op::LogicalOr | Op::LogicalAnd | Op::LogicalEqual | Op::LogicalNotEqual | Op::IEqual | Op::INotEqual => 2,
-        Op::ULessThan | Op::SLessThan | Op::UGreaterThan | Op::SGreaterThan | Op::ULessThanEqual | Op::SLessThanEqual | Op::UGreaterThanEqual | Op::SGreaterThanEqual => 2,
-        Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FRem | Op::FMod => 2,
-        _ => return None, // addresses and what only run time knows
-    })
-}
-
-/// `op` on scalars. `NoValue` when an operand is of the wrong kind.
-fn evaluate(op: spirv::Op, result: &Type, arguments: &[Scalar<'_>]) -> Result<Constant, Stop> {
-    use spirv::Op;
-    match (op, arguments) {
-        (Op::LogicalNot, [a]) => boolean(result, !a.boolean()?),
-        (Op::LogicalOr | Op::LogicalAnd | Op::LogicalEqual | Op::LogicalNotEqual, [a, b]) => logical(op, result, a.boolean()?, b.boolean()?),
-        (Op::SConvert, [a]) => integer(result, a.signed()? as u64),
-        (Op::UConvert, [a]) => integer(result, a.unsigned()?),
-        (Op::SNegate, [a]) => integer(result, a.unsigned()?.wrapping_neg()),
-        (Op::Not, [a]) => integer(result, !a.unsigned()?),
-        (Op::FConvert, [a]) => floating(result, a.float()?),
-        (Op::FNegate, [a]) => floating(result, -a.float()?),
-        (Op::QuantizeToF16, [a]) => floating(result, quantize_to_f16(a.float()?)),
-        (Op::ConvertFToS | Op::ConvertFToU, [a]) => to_integer(result, op == Op::ConvertFToS, a.float()?),
-        (Op::ConvertSToF, [a]) => from_integer(result, a.signed()?.unsigned_abs(), a.signed()? < 0),
-        (Op::ConvertUToF, [a]) => from_integer(result, a.unsigned()?, false),
-        (Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FRem | Op::FMod, [a, b]) => floating(result, float_binary(op, a.float()?, b.float()?)?),
-        (_, [a, b]) => integer_binary(op, result, *a, *b),
-        _ => Err(Stop::NoValue), // `arity` lets no other count through
-    }
-}
-
-fn logical(op: spirv::Op, result: &Type, a: bool, b: bool) -> Result<Constant, Stop> {
-    use spirv::Op;
-    let value = match op {
-        Op::LogicalOr => a || b,
-        Op::LogicalAnd => a && b,
-        Op::LogicalEqual => a == b,
-        Op::LogicalNotEqual => a != b,
-        _ => return Err(Stop::NoValue), // not logical
-    };
-    boolean(result, value)
-}
-
-fn boolean(result: &Type, value: bool) -> Result<Constant, Stop> {
-    if *result == Type::Bool { Ok(Constant::Bool(value)) } else { Err(Stop::NoValue) }
-}
-
-fn integer(result: &Type, bits: u64) -> Result<Constant, Stop> {
-    if matches!(result, Type::Int { .. }) { Ok(number(result, bits)) } else { Err(Stop::NoValue) }
-}
-
-fn integer_binary(op: spirv::Op, result: &Type, a: Scalar<'_>, b: Scalar<'_>) -> Result<Constant, Stop> {
-    use spirv::Op;
-    let (ua, ub, sa, sb) = (a.unsigned()?, b.unsigned()?, a.signed()?, b.signed()?);
-    let width = numeric_width(a.ty).unwrap_or(64);
-    let shift = u32::try_from(ub).ok().filter(|shift| *shift < width);
-    let compared = match op {
-        Op::IEqual => Some(ua == ub),
-        Op::INotEqual => Some(ua != ub),
-        Op::ULessThan => Some(ua < ub),
-        Op::SLessThan => Some(sa < sb),
-        Op::UGreaterThan => Some(ua > ub),
-        Op::SGreaterThan => Some(sa > sb),
-        Op::ULessThanEqual => Some(ua <= ub),
-        Op::SLessThanEqual => Some(sa <= sb),
-        Op::UGreaterThanEqual => Some(ua >= ub),
-        Op::SGreaterThanEqual => Some(sa >= sb),
-        _ => None, // arithmetic
-    };
-    if let Some(value) = compared {
-        return boolean(result, value);
-    }
-    let bits = match op {
-        Op::IAdd => Some(ua.wrapping_add(ub)),
-        Op::ISub => Some(ua.wrapping_sub(ub)),
-        Op::IMul => Some(ua.wrapping_mul(ub)),
-        Op::UDiv => ua.checked_div(ub),
-        Op::UMod => ua.checked_rem(ub),
-        // The quotient of the least value and -1 does not fit: undefined, as a division by zero.
-        Op::SDiv => sa.checked_div(sb).filter(|quotient| fits(*quotient, width)).map(|quotient| quotient as u64),
-        Op::SRem => if sb == 0 { None } else { Some(sa.wrapping_rem(sb) as u64) },
-        Op::SMod => if sb == 0 { None } else { Some(floor_modulo(sa, sb) as u64) },
-        Op::ShiftRightLogical => shift.map(|shift| ua >> shift),
-        Op::ShiftRightArithmetic => shift.map(|shift| (sa >> shift) as u64),
-        Op::ShiftLeftLogical => shift.map(|shift| ua << shift),
-        Op::BitwiseOr => Some(ua | ub),
-        Op::BitwiseXor => Some(ua ^ ub),
-        Op::BitwiseAnd => Some(ua & ub),
-        _ => return Err(Stop::NoValue), // `arity` lets no other through
-    };
-    integer(result, bits.ok_or(Stop::Undefined)?)
-}
-
-/// Whether `value` is a signed number of `width` bits.
-fn fits(value: i64, width: u32) -> bool {
-    sign_extend(value as u64, width) == value
-}
-
-/// The remainder with the sign of the divisor (OpSMod).
-fn floor_modulo(a: i64, b: i64) -> i64 {
-    let rest = a.wrapping_rem(b);
-    if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
-}
-
-fn floating(result: &Type, value: f64) -> Result<Constant, Stop> {
-    match result {
-        Type::Float { width, format } => Ok(Constant::Float { bits: float::encode(value, *width, *format), width: *width }),
-        _ => Err(Stop::NoValue), // not a floating-point type
-    }
-}
-
-fn from_integer(result: &Type, magnitude: u64, negative: bool) -> Result<Constant, Stop> {
-    match result {
-        Type::Float { width, format } => Ok(Constant::Float { bits: float::from_integer(magnitude, negative, *width, *format), width: *width }),
-        _ => Err(Stop::NoValue), // not a floating-point type
-    }
-}
-
-/// Toward zero; undefined when the value does not fit (SPIR-V 3.49.11).
-fn to_integer(result: &Type, signed: bool, value: f64) -> Result<Constant, Stop> {
-    let Type::Int { width, .. } = result else { return Err(Stop::NoValue) };
-    let whole = value.trunc();
-    let limit = 2f64.powi(if signed { *width as i32 - 1 } else { *width as i32 });
-    let least = if signed { -limit } else { 0.0 };
-    if !(whole >= least && whole < limit) {
-        return Err(Stop::Undefined);
-    }
-    integer(result, if signed { whole as i64 as u64 } else { whole as u64 })
-}
-
-/// Rounds to a 16-bit number; what would be subnormal becomes zero (SPIR-V 3.49.11, OpQuantizeToF16).
-fn quantize_to_f16(value: f64) -> f64 {
-    let narrow = float::decode(float::encode(value, 16, FloatFormat::Ieee), 16, FloatFormat::Ieee);
-    let least_normal = 2f64.powi(-14);
-    if narrow.abs() < least_normal { 0f64.copysign(value) } else { narrow }
-}
-
-/// In double precision: rounding the result once more to a format of at most half of its digits gives what one rounding would.
-fn float_binary(op: spirv::Op, a: f64, b: f64) -> Result<f64, Stop> {
-    use spirv::Op;
-    let with_sign_of_divisor = |rest: f64| if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest };
-    Ok(match op {
-        Op::FAdd => a + b,
-        Op::FSub => a - b,
-        Op::FMul => a * b,
-        Op::FDiv => a / b,
-        Op::FRem => a % b,
-        Op::FMod => with_sign_of_divisor(a % b),
-        _ => return Err(Stop::NoValue), // not arithmetic
-    })
 }

@@ -46,7 +46,9 @@ pub struct Function<'m> {
 impl<'m> Function<'m> {
     /// All instructions of all blocks in module order, labels left out.
     pub fn insts(&self) -> impl Iterator<Item = Inst<'m>> {
-        self.blocks.iter().flat_map(|block| block.insts.iter().copied())
+        self.blocks
+            .iter()
+            .flat_map(|block| block.insts.iter().copied())
     }
 }
 
@@ -62,12 +64,27 @@ pub(super) struct FunctionReader<'m> {
 
 impl<'m> FunctionReader<'m> {
     pub(super) fn new(module: &'m Module<'m>) -> Self {
-        FunctionReader { module, done: Vec::new(), open: None, block: None, strayed: false }
+        FunctionReader {
+            module,
+            done: Vec::new(),
+            open: None,
+            block: None,
+            strayed: false,
+        }
     }
 
     /// Whether `inst` belongs to a function: it opens one or one is open.
     pub(super) fn takes(&self, inst: Inst<'_>) -> bool {
-        self.open.is_some() || matches!(inst.op(), Some(spirv::Op::Function | spirv::Op::FunctionEnd | spirv::Op::FunctionParameter | spirv::Op::Label))
+        self.open.is_some()
+            || matches!(
+                inst.op(),
+                Some(
+                    spirv::Op::Function
+                        | spirv::Op::FunctionEnd
+                        | spirv::Op::FunctionParameter
+                        | spirv::Op::Label
+                )
+            )
     }
 
     /// Takes the next instruction.
@@ -86,20 +103,34 @@ impl<'m> FunctionReader<'m> {
                 self.open = Some(open_function(inst)?);
                 self.strayed = false;
             }
-            Some(Op::FunctionEnd) if self.open.is_none() => return Err(malformed("OpFunctionEnd without OpFunction")),
+            Some(Op::FunctionEnd) if self.open.is_none() => {
+                return Err(malformed("OpFunctionEnd without OpFunction"));
+            }
             Some(Op::FunctionEnd) => {
                 self.close_block(report);
                 let function = self.open.take();
                 self.finish(function, inst.offset, report);
             }
             Some(Op::FunctionParameter) => match &mut self.open {
-                Some(function) if function.blocks.is_empty() && self.block.is_none() => function.params.extend(inst.result().zip(inst.result_type())),
-                _ => return Err(malformed("OpFunctionParameter does not stand between OpFunction and the first block")),
+                Some(function) if function.blocks.is_empty() && self.block.is_none() => function
+                    .params
+                    .extend(inst.result().zip(inst.result_type())),
+                _ => {
+                    return Err(malformed(
+                        "OpFunctionParameter does not stand between OpFunction and the first block",
+                    ));
+                }
             },
-            Some(Op::Label) if self.open.is_none() => return Err(malformed("OpLabel outside of a function")),
+            Some(Op::Label) if self.open.is_none() => {
+                return Err(malformed("OpLabel outside of a function"));
+            }
             Some(Op::Label) => {
                 self.close_block(report);
-                self.block = inst.result().map(|label| Block { label, offset: inst.offset, insts: Vec::new() });
+                self.block = inst.result().map(|label| Block {
+                    label,
+                    offset: inst.offset,
+                    insts: Vec::new(),
+                });
             }
             Some(Op::Line | Op::NoLine) => {}
             _ if self.module.is_debug_ext_inst(inst) => {}
@@ -114,7 +145,10 @@ impl<'m> FunctionReader<'m> {
             None if self.strayed => {}
             None => {
                 self.strayed = true;
-                return Err(malformed(format!("{} stands outside of a block", inst.name())).because("a block starts with OpLabel and ends with its terminator"));
+                return Err(
+                    malformed(format!("{} stands outside of a block", inst.name()))
+                        .because("a block starts with OpLabel and ends with its terminator"),
+                );
             }
         }
         if is_terminator(inst)
@@ -128,14 +162,24 @@ impl<'m> FunctionReader<'m> {
     /// Reports the open block, which something ended that is no terminator.
     fn close_block(&mut self, report: &mut Report<'_>) {
         if let Some(block) = self.block.take() {
-            report.push(Diagnostic::error(Code::MissingTerminator, format!("the block {} has no terminator", block.label)).at_word(block.offset).help("end it with a branch, OpReturn or OpUnreachable"));
+            report.push(
+                Diagnostic::error(
+                    Code::MissingTerminator,
+                    format!("the block {} has no terminator", block.label),
+                )
+                .at_word(block.offset)
+                .help("end it with a branch, OpReturn or OpUnreachable"),
+            );
         }
     }
 
     /// Reports the open function, which has no OpFunctionEnd.
     fn close_function(&mut self, end: u32, report: &mut Report<'_>) {
         if let Some(function) = self.open.take() {
-            report.push(malformed(format!("the function {} has no OpFunctionEnd", function.id)).at_word(function.offset));
+            report.push(
+                malformed(format!("the function {} has no OpFunctionEnd", function.id))
+                    .at_word(function.offset),
+            );
             self.finish(Some(function), end, report);
         }
     }
@@ -164,7 +208,15 @@ fn open_function(inst: Inst<'_>) -> Result<Function<'_>, Diagnostic> {
     let (Some(id), Some(result_type)) = (inst.result(), inst.result_type()) else {
         return Err(malformed("OpFunction without result"));
     };
-    Ok(Function { id, result_type, type_id: inst.id(1)?, params: Vec::new(), blocks: Vec::new(), offset: inst.offset, end: inst.offset })
+    Ok(Function {
+        id,
+        result_type,
+        type_id: inst.id(1)?,
+        params: Vec::new(),
+        blocks: Vec::new(),
+        offset: inst.offset,
+        end: inst.offset,
+    })
 }
 
 /// Labels that control can go to from `terminator`, in the order of its operands; a label that stands there twice comes twice.
@@ -175,7 +227,11 @@ pub fn targets(module: &Module<'_>, terminator: Inst<'_>) -> Vec<Id> {
         Some(Op::BranchConditional | Op::Switch) => 1,
         _ => return Vec::new(), // control leaves the function
     };
-    module.ids(terminator).skip(skip).map(|(_, id)| id).collect()
+    module
+        .ids(terminator)
+        .skip(skip)
+        .map(|(_, id)| id)
+        .collect()
 }
 
 /// Every branch and merge instruction names labels of its own function.
@@ -183,15 +239,28 @@ fn check_targets(module: &Module<'_>, function: &Function<'_>, report: &mut Repo
     let labels: BTreeSet<Id> = function.blocks.iter().map(|block| block.label).collect();
     let entry = function.blocks.first().map(|block| block.label);
     for inst in function.insts() {
-        let merges = matches!(inst.op(), Some(spirv::Op::LoopMerge | spirv::Op::SelectionMerge));
-        let named = if merges { module.ids(inst).map(|(_, id)| id).collect() } else { targets(module, inst) };
+        let merges = matches!(
+            inst.op(),
+            Some(spirv::Op::LoopMerge | spirv::Op::SelectionMerge)
+        );
+        let named = if merges {
+            module.ids(inst).map(|(_, id)| id).collect()
+        } else {
+            targets(module, inst)
+        };
         for label in named {
             if !labels.contains(&label) {
-                let message = format!("{} goes to {label}, which is no block of its function", inst.name());
-                report.push(Diagnostic::error(Code::MissingTerminator, message).at_word(inst.offset));
+                let message = format!(
+                    "{} goes to {label}, which is no block of its function",
+                    inst.name()
+                );
+                report
+                    .push(Diagnostic::error(Code::MissingTerminator, message).at_word(inst.offset));
             } else if !merges && Some(label) == entry {
                 let message = format!("{} goes back to the entry block {label}", inst.name());
-                report.push(malformed(message).at_word(inst.offset).because("the first block of a function is the target of no branch (SPIR-V 2.16.1)"));
+                report.push(malformed(message).at_word(inst.offset).because(
+                    "the first block of a function is the target of no branch (SPIR-V 2.16.1)",
+                ));
             }
         }
         if report.is_full() {

@@ -11,6 +11,8 @@ use std::sync::OnceLock;
 /// What the reader asks of an opcode for every instruction. The default is an opcode that no table knows.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Shape {
+    /// Of [`Tail::Bits`]: the bits, of [`Tail::Number`]: the values below 64 (bit `v` for the value `v`), that are followed by plain literals at the most.
+    pub plain: u64,
     /// Bit `i`: word `i + 1` of the instruction is an id (words before the tail only).
     pub ids: u32,
     /// Words before the tail, the opcode word included.
@@ -33,7 +35,15 @@ pub(super) enum Tail {
     Literals,
     /// Ids only.
     Ids,
-    /// Strings, enumerants with parameters, pairs: [`super::operands::Operands`] tells.
+    /// One literal string.
+    Text,
+    /// A mask and the parameters of its bits.
+    Bits,
+    /// An enumerant and its parameters.
+    Number,
+    /// The number of an extended instruction and its operands.
+    Ext,
+    /// Anything else: [`super::operands::Operands`] tells.
     Mixed,
 }
 
@@ -45,7 +55,10 @@ struct Own {
 }
 
 const fn one(kind: OperandKind) -> LogicalOperand {
-    LogicalOperand { kind, quantifier: OperandQuantifier::One }
+    LogicalOperand {
+        kind,
+        quantifier: OperandQuantifier::One,
+    }
 }
 
 /// Result type, result, two vectors, an accumulator.
@@ -59,13 +72,28 @@ const DOT_ACCUMULATE: &[LogicalOperand] = &[
 
 /// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341), from the extension SPV_VALVE_mixed_float_dot_product.
 const OWN: &[Own] = &[
-    Own { opcode: 6916, name: "OpFDot2MixAcc32VALVE", operands: DOT_ACCUMULATE },
-    Own { opcode: 6917, name: "OpFDot2MixAcc16VALVE", operands: DOT_ACCUMULATE },
-    Own { opcode: 6918, name: "OpFDot4MixAcc32VALVE", operands: DOT_ACCUMULATE },
+    Own {
+        opcode: 6916,
+        name: "OpFDot2MixAcc32VALVE",
+        operands: DOT_ACCUMULATE,
+    },
+    Own {
+        opcode: 6917,
+        name: "OpFDot2MixAcc16VALVE",
+        operands: DOT_ACCUMULATE,
+    },
+    Own {
+        opcode: 6918,
+        name: "OpFDot4MixAcc32VALVE",
+        operands: DOT_ACCUMULATE,
+    },
 ];
 
 /// Opcodes whose name in the `spirv` crate is an older alias of today's name.
-const RENAMED: &[(u16, &str)] = &[(6142, "OpControlBarrierArriveEXT"), (6143, "OpControlBarrierWaitEXT")];
+const RENAMED: &[(u16, &str)] = &[
+    (6142, "OpControlBarrierArriveEXT"),
+    (6143, "OpControlBarrierWaitEXT"),
+];
 
 struct Grammar {
     shapes: Vec<Shape>,
@@ -99,12 +127,20 @@ const LARGEST_ENUMERANT: u32 = 8192;
 
 /// Number and form of a kind whose values take parameters.
 pub(super) fn parameter_class(kind: OperandKind) -> Option<(u8, Values)> {
-    WITH_PARAMETERS.iter().zip(0..).find(|((k, _), _)| *k == kind).map(|((_, values), number)| (number, *values))
+    WITH_PARAMETERS
+        .iter()
+        .zip(0..)
+        .find(|((k, _), _)| *k == kind)
+        .map(|((_, values), number)| (number, *values))
 }
 
 /// Parameters that follow the enumerant (or the bit) `value` of the kind with number `class`.
 pub(super) fn parameters(class: u8, value: u32) -> &'static [LogicalOperand] {
-    grammar().parameters.get(&(class, value)).copied().unwrap_or(&[])
+    grammar()
+        .parameters
+        .get(&(class, value))
+        .copied()
+        .unwrap_or(&[])
 }
 
 fn grammar() -> &'static Grammar {
@@ -119,14 +155,21 @@ fn grammar() -> &'static Grammar {
                 patterns.insert(opcode, (known.opname, known.operands));
             }
         }
-        let len = patterns.last_key_value().map_or(0, |(opcode, _)| usize::from(*opcode) + 1);
+        let len = patterns
+            .last_key_value()
+            .map_or(0, |(opcode, _)| usize::from(*opcode) + 1);
+        let parameters = all_parameters();
         let mut shapes = vec![Shape::default(); len];
         for (opcode, (_, operands)) in &patterns {
             if let Some(slot) = shapes.get_mut(usize::from(*opcode)) {
-                *slot = shape_of(operands);
+                *slot = shape_of(operands, &parameters);
             }
         }
-        Grammar { shapes, patterns, parameters: all_parameters() }
+        Grammar {
+            shapes,
+            patterns,
+            parameters,
+        }
     })
 }
 
@@ -134,7 +177,9 @@ fn all_parameters() -> BTreeMap<(u8, u32), &'static [LogicalOperand]> {
     let mut all = BTreeMap::new();
     for ((kind, values), number) in WITH_PARAMETERS.into_iter().zip(0..) {
         let mut add = |value: u32| {
-            let list = concrete(kind, value).map(|operand| operand.additional_operands()).unwrap_or_default();
+            let list = concrete(kind, value)
+                .map(|operand| operand.additional_operands())
+                .unwrap_or_default();
             if !list.is_empty() {
                 all.insert((number, value), &*list.leak());
             }
@@ -147,10 +192,17 @@ fn all_parameters() -> BTreeMap<(u8, u32), &'static [LogicalOperand]> {
     all
 }
 
-fn shape_of(operands: &[LogicalOperand]) -> Shape {
-    let mut shape = Shape { fixed: 1, least: 1, ..Shape::default() };
+fn shape_of(
+    operands: &[LogicalOperand],
+    parameters: &BTreeMap<(u8, u32), &'static [LogicalOperand]>,
+) -> Shape {
+    let mut shape = Shape {
+        fixed: 1,
+        least: 1,
+        ..Shape::default()
+    };
     let mut in_tail = false;
-    for operand in operands {
+    for (index, operand) in operands.iter().enumerate() {
         if operand.quantifier == OperandQuantifier::One {
             shape.least += 1;
         }
@@ -164,7 +216,11 @@ fn shape_of(operands: &[LogicalOperand]) -> Shape {
             WordClass::Id if repeated => (shape.tail, in_tail) = (Tail::Ids, true),
             WordClass::Literal if repeated => in_tail = true,
             WordClass::IdPair => (shape.tail, in_tail) = (Tail::Ids, true),
-            WordClass::Mixed => (shape.tail, in_tail) = (Tail::Mixed, true),
+            WordClass::Mixed => {
+                in_tail = true;
+                (shape.tail, shape.plain) =
+                    mixed_tail(operand.kind, index + 1 == operands.len(), parameters);
+            }
             WordClass::Id => {
                 shape.ids |= 1 << (shape.fixed - 1);
                 shape.fixed += 1;
@@ -174,6 +230,37 @@ fn shape_of(operands: &[LogicalOperand]) -> Shape {
         }
     }
     shape
+}
+
+/// What a tail that starts with `kind` is, and which of its values are plain.
+fn mixed_tail(
+    kind: OperandKind,
+    last: bool,
+    parameters: &BTreeMap<(u8, u32), &'static [LogicalOperand]>,
+) -> (Tail, u64) {
+    let is_plain = |class: u8, value: u32| {
+        parameters.get(&(class, value)).is_none_or(|list| {
+            list.iter()
+                .all(|operand| matches!(word_class(operand.kind), WordClass::Literal))
+        })
+    };
+    match (kind, parameter_class(kind)) {
+        (OperandKind::LiteralString, _) if last => (Tail::Text, 0),
+        (OperandKind::LiteralExtInstInteger, _) => (Tail::Ext, 0),
+        (_, Some((class, Values::Bits))) if last => (
+            Tail::Bits,
+            (0..32)
+                .filter(|bit| is_plain(class, 1 << bit))
+                .fold(0, |all, bit| all | 1 << bit),
+        ),
+        (_, Some((class, Values::Numbers))) if last => (
+            Tail::Number,
+            (0..64)
+                .filter(|value| is_plain(class, *value))
+                .fold(0, |all, value| all | 1 << value),
+        ),
+        _ => (Tail::Mixed, 0), // more follows, or pairs
+    }
 }
 
 enum WordClass {
@@ -187,10 +274,16 @@ enum WordClass {
 fn word_class(kind: OperandKind) -> WordClass {
     use OperandKind as K;
     match kind {
-        K::IdResultType | K::IdResult | K::IdMemorySemantics | K::IdScope | K::IdRef => WordClass::Id,
+        K::IdResultType | K::IdResult | K::IdMemorySemantics | K::IdScope | K::IdRef => {
+            WordClass::Id
+        }
         K::PairIdRefIdRef => WordClass::IdPair,
         K::LiteralContextDependentNumber => WordClass::Number,
-        K::LiteralString | K::LiteralSpecConstantOpInteger | K::LiteralExtInstInteger | K::PairLiteralIntegerIdRef | K::PairIdRefLiteralInteger => WordClass::Mixed,
+        K::LiteralString
+        | K::LiteralSpecConstantOpInteger
+        | K::LiteralExtInstInteger
+        | K::PairLiteralIntegerIdRef
+        | K::PairIdRefLiteralInteger => WordClass::Mixed,
         other if parameter_class(other).is_some() => WordClass::Mixed,
         _ => WordClass::Literal, // every other kind is one word that is no id
     }
@@ -208,12 +301,18 @@ pub(super) fn shapes() -> &'static [Shape] {
 
 /// The shape of `opcode`; one that no table knows has neither result nor ids.
 pub(super) fn shape(opcode: u16) -> Shape {
-    shapes().get(usize::from(opcode)).copied().unwrap_or_default()
+    shapes()
+        .get(usize::from(opcode))
+        .copied()
+        .unwrap_or_default()
 }
 
 /// The operands of `opcode` in order, result type and result included; `None` when no table knows it.
 pub(super) fn pattern(opcode: u16) -> Option<&'static [LogicalOperand]> {
-    grammar().patterns.get(&opcode).map(|(_, operands)| *operands)
+    grammar()
+        .patterns
+        .get(&opcode)
+        .map(|(_, operands)| *operands)
 }
 
 /// The name of `opcode` with its `Op` prefix, today's alias preferred; `Op` and the number when no table knows it.
@@ -260,13 +359,44 @@ mod tests {
     #[test]
     fn shapes_know_results_ids_and_tails() {
         let add = shape(rspirv::spirv::Op::IAdd as u16);
-        assert_eq!((add.ids, add.fixed, add.least, add.has_type, add.has_result, add.tail), (0b1111, 5, 5, true, true, Tail::Literals));
+        assert_eq!(
+            (
+                add.ids,
+                add.fixed,
+                add.least,
+                add.has_type,
+                add.has_result,
+                add.tail
+            ),
+            (0b1111, 5, 5, true, true, Tail::Literals)
+        );
         let load = shape(rspirv::spirv::Op::Load as u16);
-        assert_eq!((load.ids, load.fixed, load.least, load.tail), (0b111, 4, 4, Tail::Mixed));
+        assert_eq!(
+            (load.ids, load.fixed, load.least, load.tail),
+            (0b111, 4, 4, Tail::Bits)
+        );
+        assert_eq!(
+            (load.plain & 0x2, load.plain & 0x10),
+            (0x2, 0),
+            "Aligned takes a literal, MakePointerVisible an id"
+        );
+        assert_eq!(shape(rspirv::spirv::Op::Decorate as u16).tail, Tail::Number);
+        assert_eq!(
+            shape(rspirv::spirv::Op::CopyMemory as u16).tail,
+            Tail::Mixed,
+            "two masks"
+        );
+        assert_eq!(shape(rspirv::spirv::Op::Name as u16).tail, Tail::Text);
         let arrive = shape(6142);
-        assert_eq!((arrive.ids, arrive.least, arrive.has_type, arrive.has_result), (0b111, 4, false, false));
+        assert_eq!(
+            (arrive.ids, arrive.least, arrive.has_type, arrive.has_result),
+            (0b111, 4, false, false)
+        );
         let dot = shape(6916);
-        assert_eq!((dot.ids, dot.least, dot.has_type, dot.has_result), (0b11111, 6, true, true));
+        assert_eq!(
+            (dot.ids, dot.least, dot.has_type, dot.has_result),
+            (0b11111, 6, true, true)
+        );
         assert_eq!(shape(u16::MAX).least, 0);
     }
 

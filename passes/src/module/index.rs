@@ -2,7 +2,7 @@
 
 use super::ext::ExtSet;
 use super::grammar::{self, Shape, Tail};
-use super::operands::{Context, Operands};
+use super::operands::{Context, Operands, has_zero_byte};
 use super::report::Report;
 use super::{Id, Inst};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -46,7 +46,11 @@ impl Definitions {
             },
             Definitions::Sparse(offsets) => {
                 let slot = offsets.entry(id).or_insert(0);
-                if *slot == 0 { std::mem::replace(slot, offset) } else { *slot }
+                if *slot == 0 {
+                    std::mem::replace(slot, offset)
+                } else {
+                    *slot
+                }
             }
         }
     }
@@ -56,9 +60,22 @@ impl Index {
     /// Indexes `words`, which start with a whole header. Everything that is wrong goes to `diagnostics`.
     pub(super) fn build(words: &[u32], diagnostics: &mut Diagnostics) -> Index {
         let bound = words.get(3).copied().unwrap_or(0);
-        let definitions = if bound as usize <= words.len() { Definitions::Dense(vec![0; bound as usize]) } else { Definitions::Sparse(HashMap::new()) };
-        let index = Index { definitions, starts: vec![0; words.len().div_ceil(64)] };
-        let mut scan = Scan { words, bound, index, report: Report::new(diagnostics) };
+        let definitions = if bound as usize <= words.len() {
+            Definitions::Dense(vec![0; bound as usize])
+        } else {
+            Definitions::Sparse(HashMap::new())
+        };
+        let index = Index {
+            definitions,
+            starts: vec![0; words.len().div_ceil(64)],
+        };
+        let mut scan = Scan {
+            words,
+            bound,
+            index,
+            report: Report::new(diagnostics),
+            last_set: (0, false),
+        };
         scan.run();
         scan.index
     }
@@ -71,7 +88,10 @@ impl Index {
             return None;
         }
         let count = (words.get(at)? >> 16) as usize;
-        Some(Inst { offset, words: words.get(at..at + count)? })
+        Some(Inst {
+            offset,
+            words: words.get(at..at + count)?,
+        })
     }
 
     /// The instruction of `words` that defines `id`.
@@ -84,10 +104,17 @@ impl Index {
 
     /// What the layout of `inst` depends on outside of itself.
     pub(super) fn context(&self, words: &[u32], inst: Inst<'_>) -> Context {
-        let mut context = Context { switch_words: 1, ext: ExtSet::Unknown };
+        let mut context = Context {
+            switch_words: 1,
+            ext: ExtSet::Unknown,
+        };
         match inst.op() {
-            Some(spirv::Op::Switch) => context.switch_words = self.switch_words(words, inst).unwrap_or(1),
-            Some(spirv::Op::ExtInst | spirv::Op::ExtInstWithForwardRefsKHR) => context.ext = self.ext_set(words, inst),
+            Some(spirv::Op::Switch) => {
+                context.switch_words = self.switch_words(words, inst).unwrap_or(1)
+            }
+            Some(spirv::Op::ExtInst | spirv::Op::ExtInstWithForwardRefsKHR) => {
+                context.ext = self.ext_set(words, inst)
+            }
             _ => {} // the layout of every other instruction stands in its own words
         }
         context
@@ -97,7 +124,9 @@ impl Index {
     pub(super) fn ext_set(&self, words: &[u32], inst: Inst<'_>) -> ExtSet {
         let import = inst.words.get(3).and_then(|set| self.def(words, *set));
         match import {
-            Some(import) if import.op() == Some(spirv::Op::ExtInstImport) => ExtSet::named(import.operands()),
+            Some(import) if import.op() == Some(spirv::Op::ExtInstImport) => {
+                ExtSet::named(import.operands())
+            }
             _ => ExtSet::Unknown, // the id is no import
         }
     }
@@ -105,7 +134,11 @@ impl Index {
     fn switch_words(&self, words: &[u32], inst: Inst<'_>) -> Option<usize> {
         let selector = self.def(words, *inst.words.get(1)?)?;
         let ty = self.def(words, selector.result_type()?.0)?;
-        let width = if ty.op() == Some(spirv::Op::TypeInt) { *ty.words.get(2)? } else { return None };
+        let width = if ty.op() == Some(spirv::Op::TypeInt) {
+            *ty.words.get(2)?
+        } else {
+            return None;
+        };
         Some(if width > 32 { 2 } else { 1 })
     }
 }
@@ -116,6 +149,8 @@ struct Scan<'m, 'd> {
     bound: u32,
     index: Index,
     report: Report<'d>,
+    /// The set that an OpExtInst named last, and whether it has only ids.
+    last_set: (u32, bool),
 }
 
 impl<'m> Scan<'m, '_> {
@@ -128,7 +163,11 @@ impl<'m> Scan<'m, '_> {
             let count = (first >> 16) as usize;
             let opcode = (first & 0xffff) as u16;
             let offset = at as u32; // a module has fewer than 2^30 words
-            let Some(words) = self.words.get(at..at + count).filter(|words| !words.is_empty()) else {
+            let Some(words) = self
+                .words
+                .get(at..at + count)
+                .filter(|words| !words.is_empty())
+            else {
                 self.cut_short(offset, opcode, count);
                 return;
             };
@@ -137,7 +176,7 @@ impl<'m> Scan<'m, '_> {
             }
             let inst = Inst { offset, words };
             let shape = shapes.get(usize::from(opcode)).copied().unwrap_or_default();
-            if !self.has_sound_ids(inst, shape, limit) {
+            if !self.is_sound(inst, shape, limit) {
                 self.explain(inst, shape);
             }
             if shape.has_result {
@@ -150,28 +189,58 @@ impl<'m> Scan<'m, '_> {
         }
     }
 
-    /// Whether the instruction has its words, its ids are in range and its strings end.
-    fn has_sound_ids(&self, inst: Inst<'m>, shape: Shape, limit: u32) -> bool {
-        let fixed = usize::from(shape.fixed);
-        let (head, tail) = inst.words.split_at_checked(fixed).unwrap_or((inst.words, &[]));
+    /// Whether the instruction has its words, its ids are in range and its strings end. Most instructions are done here; the walk over their operands
+    /// is for what is left.
+    #[inline(always)]
+    fn is_sound(&mut self, inst: Inst<'m>, shape: Shape, limit: u32) -> bool {
+        let (head, tail) = inst
+            .words
+            .split_at_checked(usize::from(shape.fixed))
+            .unwrap_or((inst.words, &[]));
         let mut sound = inst.words.len() >= usize::from(shape.least);
-        let mut ids = shape.ids;
-        for word in head.iter().skip(1) {
-            sound &= ids & 1 == 0 || word.wrapping_sub(1) < limit;
-            ids >>= 1;
+        let mut outside = 0u32;
+        for word in head.iter().skip(1).rev() {
+            outside = outside << 1 | u32::from(word.wrapping_sub(1) >= limit);
         }
-        match shape.tail {
-            Tail::Literals => sound,
-            Tail::Ids => tail.iter().all(|word| word.wrapping_sub(1) < limit) && sound,
-            Tail::Mixed => sound && (tail.is_empty() || self.has_sound_tail(inst, tail, limit)),
-        }
+        sound &= outside & shape.ids == 0;
+        let Some((first, rest)) = tail.split_first() else {
+            return sound;
+        };
+        let in_range = |words: &[u32]| words.iter().all(|word| word.wrapping_sub(1) < limit);
+        sound
+            && match shape.tail {
+                Tail::Literals => true,
+                Tail::Ids => in_range(tail),
+                Tail::Text => {
+                    tail.last().is_some_and(|word| has_zero_byte(*word))
+                        || self.is_walk_sound(inst, limit)
+                }
+                Tail::Bits => {
+                    rest.is_empty()
+                        || u64::from(*first) & !shape.plain == 0
+                        || self.is_walk_sound(inst, limit)
+                }
+                Tail::Number => {
+                    rest.is_empty()
+                        || shape.plain.checked_shr(*first).unwrap_or(0) & 1 == 1
+                        || self.is_walk_sound(inst, limit)
+                }
+                Tail::Ext if self.has_only_ids(inst) => in_range(rest),
+                Tail::Ext | Tail::Mixed => self.is_walk_sound(inst, limit),
+            }
     }
 
-    fn has_sound_tail(&self, inst: Inst<'m>, tail: &[u32], limit: u32) -> bool {
-        let context = self.index.context(self.words, inst);
-        if context.ext.has_only_ids() {
-            return tail.iter().skip(1).all(|word| word.wrapping_sub(1) < limit);
+    /// Whether the set of the OpExtInst `inst` has only ids as operands. Most modules have one set: the last answer is kept.
+    fn has_only_ids(&mut self, inst: Inst<'m>) -> bool {
+        let set = inst.words.get(3).copied().unwrap_or(0);
+        if self.last_set.0 != set {
+            self.last_set = (set, self.index.ext_set(self.words, inst).has_only_ids());
         }
+        self.last_set.1
+    }
+
+    fn is_walk_sound(&self, inst: Inst<'m>, limit: u32) -> bool {
+        let context = self.index.context(self.words, inst);
         Operands::new(inst, context).all(|operand| match operand.id() {
             Some(id) => id.0.wrapping_sub(1) < limit,
             None => !operand.is_unterminated(),
@@ -179,13 +248,22 @@ impl<'m> Scan<'m, '_> {
     }
 
     fn define(&mut self, inst: Inst<'m>, shape: Shape) {
-        let Some(id) = inst.words.get(1 + usize::from(shape.has_type)).copied() else { return };
+        let Some(id) = inst.words.get(1 + usize::from(shape.has_type)).copied() else {
+            return;
+        };
         if id == 0 || id >= self.bound {
             return; // reported with the other ids of the instruction
         }
         let earlier = self.index.definitions.define(id, inst.offset);
         if earlier != 0 {
-            self.report(inst, Diagnostic::error(Code::DuplicateId, format!("{} is defined a second time", Id(id))).because(format!("the first definition is at word {earlier}")));
+            self.report(
+                inst,
+                Diagnostic::error(
+                    Code::DuplicateId,
+                    format!("{} is defined a second time", Id(id)),
+                )
+                .because(format!("the first definition is at word {earlier}")),
+            );
         }
     }
 
@@ -193,22 +271,45 @@ impl<'m> Scan<'m, '_> {
     fn explain(&mut self, inst: Inst<'m>, shape: Shape) {
         let least = usize::from(shape.least);
         if inst.words.len() < least {
-            let message = format!("{} has {} words and needs {least}", inst.name(), inst.words.len());
+            let message = format!(
+                "{} has {} words and needs {least}",
+                inst.name(),
+                inst.words.len()
+            );
             self.report(inst, Diagnostic::error(Code::MissingOperand, message));
         }
         let context = self.index.context(self.words, inst);
         for operand in Operands::new(inst, context) {
             if operand.is_unterminated() {
-                let message = format!("the string at word {} of {} does not end", operand.index, inst.name());
-                self.report(inst, Diagnostic::error(Code::UnterminatedString, message).because("no byte of it is 0 up to the end of the instruction"));
+                let message = format!(
+                    "the string at word {} of {} does not end",
+                    operand.index,
+                    inst.name()
+                );
+                self.report(
+                    inst,
+                    Diagnostic::error(Code::UnterminatedString, message)
+                        .because("no byte of it is 0 up to the end of the instruction"),
+                );
             }
             let Some(id) = operand.id() else { continue };
             if id.0 == 0 {
                 let message = format!("word {} of {} is the id 0", operand.index, inst.name());
-                self.report(inst, Diagnostic::error(Code::ZeroId, message).because("ids start at 1"));
+                self.report(
+                    inst,
+                    Diagnostic::error(Code::ZeroId, message).because("ids start at 1"),
+                );
             } else if id.0 >= self.bound {
-                let message = format!("{id} in {} is not below the bound {}", inst.name(), self.bound);
-                self.report(inst, Diagnostic::error(Code::IdOutOfBound, message).because("the header's fourth word says that all ids are below it"));
+                let message = format!(
+                    "{id} in {} is not below the bound {}",
+                    inst.name(),
+                    self.bound
+                );
+                self.report(
+                    inst,
+                    Diagnostic::error(Code::IdOutOfBound, message)
+                        .because("the header's fourth word says that all ids are below it"),
+                );
             }
         }
     }
@@ -217,12 +318,24 @@ impl<'m> Scan<'m, '_> {
     fn cut_short(&mut self, offset: u32, opcode: u16, count: usize) {
         let name = grammar::name(opcode);
         let diagnostic = if count == 0 {
-            Diagnostic::error(Code::ZeroWordCount, format!("the word count of {name} is 0")).because("an instruction counts its own first word, so what follows cannot be found")
+            Diagnostic::error(
+                Code::ZeroWordCount,
+                format!("the word count of {name} is 0"),
+            )
+            .because("an instruction counts its own first word, so what follows cannot be found")
         } else {
             let rest = self.words.len() - offset as usize;
-            Diagnostic::error(Code::TruncatedModule, format!("the module ends inside {name}")).because(format!("it has {count} words, and {rest} are left"))
+            Diagnostic::error(
+                Code::TruncatedModule,
+                format!("the module ends inside {name}"),
+            )
+            .because(format!("it has {count} words, and {rest} are left"))
         };
-        self.push(diagnostic.help("compare the size of the file with the one that its producer wrote"), offset, name);
+        self.push(
+            diagnostic.help("compare the size of the file with the one that its producer wrote"),
+            offset,
+            name,
+        );
     }
 
     fn report(&mut self, inst: Inst<'m>, diagnostic: Diagnostic) {

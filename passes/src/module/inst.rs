@@ -37,13 +37,24 @@ impl<'m> Inst<'m> {
 
     /// The result type, if the grammar gives this opcode one.
     pub fn result_type(self) -> Option<Id> {
-        if grammar::shape(self.opcode()).has_type { self.words.get(1).copied().map(Id) } else { None }
+        if grammar::shape(self.opcode()).has_type {
+            self.words.get(1).copied().map(Id)
+        } else {
+            None
+        }
     }
 
     /// The result id, if the grammar gives this opcode one.
     pub fn result(self) -> Option<Id> {
         let shape = grammar::shape(self.opcode());
-        if shape.has_result { self.words.get(1 + usize::from(shape.has_type)).copied().map(Id) } else { None }
+        if shape.has_result {
+            self.words
+                .get(1 + usize::from(shape.has_type))
+                .copied()
+                .map(Id)
+        } else {
+            None
+        }
     }
 
     /// The operand words after result type and result id.
@@ -59,7 +70,11 @@ impl<'m> Inst<'m> {
     /// `MissingOperand` when the instruction ends before it.
     pub fn operand(self, index: usize) -> Result<u32, Diagnostic> {
         self.operands().get(index).copied().ok_or_else(|| {
-            Diagnostic::error(Code::MissingOperand, format!("{} has no operand {index}", self.name())).at_word(self.offset)
+            Diagnostic::error(
+                Code::MissingOperand,
+                format!("{} has no operand {index}", self.name()),
+            )
+            .at_word(self.offset)
         })
     }
 

@@ -1,15 +1,22 @@
 //! Where an instruction stands: function, block, source line.
 
-use super::{Block, Declarations, Function};
+use super::operands::string_starts_with;
+use super::types::is_terminator;
+use super::{Block, Declarations, Function, Id, Inst, Module};
 use crate::diagnostic::{Diagnostic, SourcePosition};
 
 impl<'m> Declarations<'m> {
     /// Fills in function, block, instruction text and source position of a diagnostic that has a word offset.
     pub fn locate(&self, diagnostic: &mut Diagnostic) {
-        let Some(word) = diagnostic.location.word else { return };
+        let Some(word) = diagnostic.location.word else {
+            return;
+        };
         let location = &mut diagnostic.location;
         if let Some(function) = self.function_at(word) {
-            location.function = Some(self.name(function.id).map_or_else(|| function.id.to_string(), str::to_owned));
+            location.function = Some(
+                self.name(function.id)
+                    .map_or_else(|| function.id.to_string(), str::to_owned),
+            );
             location.block = block_at(function, word).map(|block| block.label.to_string());
         }
         if let Some(inst) = self.module.at(word) {
@@ -20,39 +27,101 @@ impl<'m> Declarations<'m> {
 
     /// The function that the instruction at word `word` belongs to.
     pub fn function_at(&self, word: u32) -> Option<&Function<'m>> {
-        let after = self.functions.partition_point(|function| function.offset <= word);
-        self.functions.get(after.checked_sub(1)?).filter(|function| word <= function.end)
+        let after = self
+            .functions
+            .partition_point(|function| function.offset <= word);
+        self.functions
+            .get(after.checked_sub(1)?)
+            .filter(|function| word <= function.end)
     }
 
-    /// The source position that is in force at the instruction at word `word`: the last OpLine before it, unless OpNoLine or the end of a block
-    /// came later (SPIR-V 3.49.2).
+    /// The source position that is in force at the instruction at word `word`: the last OpLine, or DebugLine of NonSemantic.Shader.DebugInfo.100, before it, unless
+    /// OpNoLine, DebugNoLine or the end of a block came later (SPIR-V 3.49.2).
     pub fn source_position(&self, word: u32) -> Option<SourcePosition> {
-        use spirv::Op;
         let from = self.function_at(word).map_or(5, |function| function.offset);
         let mut line = None;
         for inst in self.module.instructions_from(from) {
-            match inst.op() {
-                Some(Op::Line) => line = Some(inst),
-                Some(Op::NoLine) => line = None,
-                _ => {} // the position stays in force
+            match mark_of(inst, self.module) {
+                Some(Mark::Line) => line = Some(inst),
+                Some(Mark::NoLine) => line = None,
+                None => {}
             }
             if inst.offset >= word {
                 break;
             }
-            if super::types::is_terminator(inst) {
+            if is_terminator(inst) {
                 line = None;
             }
         }
         let line = line?;
-        let [file, number, column, ..] = *line.operands() else { return None };
-        let file = self.string(super::Id(file)).unwrap_or("?").to_owned();
-        Some(SourcePosition { file, line: number, column })
+        match (line.op(), line.operands()) {
+            (Some(spirv::Op::Line), [file, number, column, ..]) => Some(SourcePosition {
+                file: self.string(Id(*file))?.to_owned(),
+                line: *number,
+                column: *column,
+            }),
+            (_, [_set, _number, source, number, _end, column, ..]) => Some(SourcePosition {
+                file: self.debug_source(Id(*source))?.to_owned(),
+                line: self.literal(Id(*number))?,
+                column: self.literal(Id(*column))?,
+            }),
+            _ => None, // cut short
+        }
     }
+
+    /// The file name of a DebugSource.
+    fn debug_source(&self, id: Id) -> Option<&str> {
+        self.string(Id(*self.module.def(id)?.operands().get(2)?))
+    }
+
+    /// The 32-bit OpConstant `id`: debug instructions take their numbers as constants.
+    fn literal(&self, id: Id) -> Option<u32> {
+        let inst = self
+            .module
+            .def(id)
+            .filter(|inst| inst.op() == Some(spirv::Op::Constant))?;
+        inst.operands().first().copied()
+    }
+}
+
+/// What an instruction says about source lines.
+enum Mark {
+    Line,
+    NoLine,
+}
+
+/// Numbers of NonSemantic.Shader.DebugInfo.100.
+const DEBUG_LINE: u32 = 103;
+const DEBUG_NO_LINE: u32 = 104;
+
+fn mark_of(inst: Inst<'_>, module: &Module<'_>) -> Option<Mark> {
+    match (inst.op()?, inst.operands()) {
+        (spirv::Op::Line, _) => Some(Mark::Line),
+        (spirv::Op::NoLine, _) => Some(Mark::NoLine),
+        (spirv::Op::ExtInst, [set, number @ (DEBUG_LINE | DEBUG_NO_LINE), ..])
+            if is_shader_debug_info(Id(*set), module) =>
+        {
+            Some(if *number == DEBUG_LINE {
+                Mark::Line
+            } else {
+                Mark::NoLine
+            })
+        }
+        _ => None, // nothing
+    }
+}
+
+fn is_shader_debug_info(set: Id, module: &Module<'_>) -> bool {
+    module.def(set).is_some_and(|import| {
+        string_starts_with(import.operands(), b"NonSemantic.Shader.DebugInfo.100\0")
+    })
 }
 
 /// The block of `function` that the instruction at word `word` belongs to.
 fn block_at<'f, 'm>(function: &'f Function<'m>, word: u32) -> Option<&'f Block<'m>> {
-    let after = function.blocks.partition_point(|block| block.offset <= word);
+    let after = function
+        .blocks
+        .partition_point(|block| block.offset <= word);
     let block = function.blocks.get(after.checked_sub(1)?)?;
     let last = block.terminator().map_or(block.offset, |inst| inst.offset);
     (word <= last).then_some(block)

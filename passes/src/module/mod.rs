@@ -22,6 +22,7 @@ mod operands;
 mod reader;
 mod report;
 mod rspirv_door;
+mod scalar;
 mod semantics;
 mod types;
 mod workgroup;

@@ -1,7 +1,7 @@
 //! Names that a module gives its ids: OpName, OpMemberName, OpString.
 
 use super::{Id, Inst};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All names of a module.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +9,9 @@ pub(super) struct Names {
     of_ids: BTreeMap<Id, String>,
     of_members: BTreeMap<(Id, u32), String>,
     strings: BTreeMap<Id, String>,
+    /// Names of ids, and those that more than one id has.
+    given: BTreeSet<String>,
+    shared: BTreeSet<String>,
 }
 
 impl Names {
@@ -16,8 +19,10 @@ impl Names {
     pub(super) fn read(&mut self, inst: Inst<'_>) -> bool {
         use spirv::Op;
         match (inst.op(), inst.operands()) {
-            (Some(Op::Name), [id, ..]) => insert(&mut self.of_ids, Id(*id), inst.string(1)),
-            (Some(Op::MemberName), [id, member, ..]) => insert(&mut self.of_members, (Id(*id), *member), inst.string(2)),
+            (Some(Op::Name), [id, ..]) => self.name(Id(*id), inst.string(1)),
+            (Some(Op::MemberName), [id, member, ..]) => {
+                insert(&mut self.of_members, (Id(*id), *member), inst.string(2))
+            }
             (Some(Op::String), _) => {
                 if let Some(id) = inst.result() {
                     self.strings.insert(id, inst.string(0));
@@ -26,6 +31,20 @@ impl Names {
             _ => return false, // not a name
         }
         true
+    }
+
+    fn name(&mut self, id: Id, name: String) {
+        if !name.is_empty() && !self.of_ids.contains_key(&id) {
+            if !self.given.insert(name.clone()) {
+                self.shared.insert(name.clone());
+            }
+            self.of_ids.insert(id, name);
+        }
+    }
+
+    /// Whether more than one id has this name.
+    pub(super) fn is_shared(&self, name: &str) -> bool {
+        self.shared.contains(name)
     }
 
     pub(super) fn of_id(&self, id: Id) -> Option<&str> {

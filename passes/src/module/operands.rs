@@ -21,12 +21,17 @@ pub struct Operand<'m> {
 impl Operand<'_> {
     /// The id, if the operand is one (result type and result id included).
     pub fn id(self) -> Option<Id> {
-        if grammar::is_id(self.kind) { self.words.first().copied().map(Id) } else { None }
+        if grammar::is_id(self.kind) {
+            self.words.first().copied().map(Id)
+        } else {
+            None
+        }
     }
 
     /// Whether it is a literal string without its terminating zero byte.
     pub(super) fn is_unterminated(self) -> bool {
-        self.kind == OperandKind::LiteralString && !self.words.last().is_some_and(|word| has_zero_byte(*word))
+        self.kind == OperandKind::LiteralString
+            && !self.words.last().is_some_and(|word| has_zero_byte(*word))
     }
 }
 
@@ -58,7 +63,16 @@ pub struct Operands<'m> {
 impl<'m> Operands<'m> {
     pub(super) fn new(inst: Inst<'m>, context: Context) -> Self {
         let pattern = grammar::pattern(inst.opcode()).unwrap_or(&[]);
-        Operands { words: inst.words, at: 1, context, pattern, nested: false, parameters: &[], mask: (0, 0), second: None }
+        Operands {
+            words: inst.words,
+            at: 1,
+            context,
+            pattern,
+            nested: false,
+            parameters: &[],
+            mask: (0, 0),
+            second: None,
+        }
     }
 
     /// The kind of the next operand; words that no rule of the grammar covers are literals.
@@ -106,8 +120,12 @@ impl<'m> Iterator for Operands<'m> {
         let mut kind = self.next_kind();
         let mut len = 1;
         match kind {
-            OperandKind::PairIdRefIdRef => (kind, self.second) = (OperandKind::IdRef, Some(OperandKind::IdRef)),
-            OperandKind::PairIdRefLiteralInteger => (kind, self.second) = (OperandKind::IdRef, Some(OperandKind::LiteralInteger)),
+            OperandKind::PairIdRefIdRef => {
+                (kind, self.second) = (OperandKind::IdRef, Some(OperandKind::IdRef))
+            }
+            OperandKind::PairIdRefLiteralInteger => {
+                (kind, self.second) = (OperandKind::IdRef, Some(OperandKind::LiteralInteger))
+            }
             OperandKind::PairLiteralIntegerIdRef => {
                 (kind, self.second) = (OperandKind::LiteralInteger, Some(OperandKind::IdRef));
                 len = self.context.switch_words;
@@ -116,7 +134,10 @@ impl<'m> Iterator for Operands<'m> {
             OperandKind::LiteralContextDependentNumber => len = rest.len(),
             OperandKind::LiteralSpecConstantOpInteger => {
                 self.nested = true;
-                self.pattern = u16::try_from(value).ok().and_then(grammar::pattern).unwrap_or(&[]);
+                self.pattern = u16::try_from(value)
+                    .ok()
+                    .and_then(grammar::pattern)
+                    .unwrap_or(&[]);
             }
             OperandKind::LiteralExtInstInteger => self.pattern = self.context.ext.pattern(value),
             other => {
@@ -136,39 +157,58 @@ impl<'m> Iterator for Operands<'m> {
 }
 
 /// Whether one of the four bytes of `word` is 0.
-fn has_zero_byte(word: u32) -> bool {
+pub(super) fn has_zero_byte(word: u32) -> bool {
     word.wrapping_sub(0x0101_0101) & !word & 0x8080_8080 != 0
 }
 
 /// Words of the literal string at the start of `words`: up to and with the one that holds the zero byte.
 fn string_words(words: &[u32]) -> usize {
-    words.iter().position(|word| has_zero_byte(*word)).map_or(words.len(), |last| last + 1)
+    words
+        .iter()
+        .position(|word| has_zero_byte(*word))
+        .map_or(words.len(), |last| last + 1)
 }
 
 /// The literal string at the start of `words`, and how many words it takes; bytes that are no UTF-8 are replaced.
 pub(super) fn literal_string(words: &[u32]) -> (String, usize) {
     let len = string_words(words);
-    let mut bytes: Vec<u8> = words.get(..len).unwrap_or(words).iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut bytes: Vec<u8> = words
+        .get(..len)
+        .unwrap_or(words)
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
     if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
         bytes.truncate(end);
     }
-    (String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()), len)
+    (
+        String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        len,
+    )
 }
 
 /// Whether the literal string at the start of `words` starts with `prefix` (with a zero byte at its end: is it).
 pub(super) fn string_starts_with(words: &[u32], prefix: &[u8]) -> bool {
     let mut bytes = words.iter().flat_map(|word| word.to_le_bytes());
-    prefix.iter().all(|expected| bytes.next() == Some(*expected))
+    prefix
+        .iter()
+        .all(|expected| bytes.next() == Some(*expected))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PLAIN: Context = Context { switch_words: 1, ext: ExtSet::Unknown };
+    const PLAIN: Context = Context {
+        switch_words: 1,
+        ext: ExtSet::Unknown,
+    };
 
     fn kinds(words: &[u32], context: Context) -> Vec<(OperandKind, usize)> {
-        Operands::new(Inst { offset: 5, words }, context).map(|operand| (operand.kind, operand.words.len())).collect()
+        Operands::new(Inst { offset: 5, words }, context)
+            .map(|operand| (operand.kind, operand.words.len()))
+            .collect()
     }
 
     #[test]
@@ -176,7 +216,14 @@ mod tests {
         // OpLoad with Aligned 4 and MakePointerVisible %9.
         let words = [7 << 16 | 61, 1, 2, 3, 0x2 | 0x10, 4, 9];
         use OperandKind as K;
-        let expected = [(K::IdResultType, 1), (K::IdResult, 1), (K::IdRef, 1), (K::MemoryAccess, 1), (K::LiteralInteger, 1), (K::IdScope, 1)];
+        let expected = [
+            (K::IdResultType, 1),
+            (K::IdResult, 1),
+            (K::IdRef, 1),
+            (K::MemoryAccess, 1),
+            (K::LiteralInteger, 1),
+            (K::IdScope, 1),
+        ];
         assert_eq!(kinds(&words, PLAIN), expected);
     }
 
@@ -184,23 +231,55 @@ mod tests {
     fn switch_literals_can_be_two_words() {
         let words = [6 << 16 | 251, 1, 2, 7, 0, 3];
         use OperandKind as K;
-        assert_eq!(kinds(&words, Context { switch_words: 2, ext: ExtSet::Unknown }), [(K::IdRef, 1), (K::IdRef, 1), (K::LiteralInteger, 2), (K::IdRef, 1)]);
+        assert_eq!(
+            kinds(
+                &words,
+                Context {
+                    switch_words: 2,
+                    ext: ExtSet::Unknown
+                }
+            ),
+            [
+                (K::IdRef, 1),
+                (K::IdRef, 1),
+                (K::LiteralInteger, 2),
+                (K::IdRef, 1)
+            ]
+        );
     }
 
     #[test]
     fn the_operation_of_a_specialization_constant_brings_its_operands() {
         let words = [6 << 16 | 52, 1, 2, 81, 3, 0]; // CompositeExtract %3 0
         use OperandKind as K;
-        let expected = [(K::IdResultType, 1), (K::IdResult, 1), (K::LiteralSpecConstantOpInteger, 1), (K::IdRef, 1), (K::LiteralInteger, 1)];
+        let expected = [
+            (K::IdResultType, 1),
+            (K::IdResult, 1),
+            (K::LiteralSpecConstantOpInteger, 1),
+            (K::IdRef, 1),
+            (K::LiteralInteger, 1),
+        ];
         assert_eq!(kinds(&words, PLAIN), expected);
     }
 
     #[test]
     fn strings_end_at_the_zero_byte() {
-        assert_eq!(literal_string(&[u32::from_le_bytes(*b"main"), 0, 7]), ("main".to_owned(), 2));
-        assert_eq!(literal_string(&[u32::from_le_bytes(*b"abc\0"), 7]), ("abc".to_owned(), 1));
+        assert_eq!(
+            literal_string(&[u32::from_le_bytes(*b"main"), 0, 7]),
+            ("main".to_owned(), 2)
+        );
+        assert_eq!(
+            literal_string(&[u32::from_le_bytes(*b"abc\0"), 7]),
+            ("abc".to_owned(), 1)
+        );
         assert!(has_zero_byte(0x1100_2233) && !has_zero_byte(0x8080_8080));
-        assert!(string_starts_with(&[u32::from_le_bytes(*b"abc\0")], b"abc\0"));
-        assert!(!string_starts_with(&[u32::from_le_bytes(*b"abc\0")], b"abc\0\0"));
+        assert!(string_starts_with(
+            &[u32::from_le_bytes(*b"abc\0")],
+            b"abc\0"
+        ));
+        assert!(!string_starts_with(
+            &[u32::from_le_bytes(*b"abc\0")],
+            b"abc\0\0"
+        ));
     }
 }

@@ -26,7 +26,11 @@ pub enum Endianness {
 
 impl Endianness {
     /// The byte order of this machine.
-    pub const NATIVE: Endianness = if cfg!(target_endian = "big") { Endianness::Big } else { Endianness::Little };
+    pub const NATIVE: Endianness = if cfg!(target_endian = "big") {
+        Endianness::Big
+    } else {
+        Endianness::Little
+    };
 }
 
 /// The five words in front of the first instruction.
@@ -62,19 +66,47 @@ impl<'a> Module<'a> {
         let mut diagnostics = Diagnostics::new();
         let whole = bytes.len() - bytes.len() % 4;
         if whole != bytes.len() {
-            let message = format!("the length is {} bytes, not a multiple of four", bytes.len());
-            diagnostics.push(Diagnostic::error(Code::BadLength, message).because("a module is a stream of 32-bit words"));
+            let message = format!(
+                "the length is {} bytes, not a multiple of four",
+                bytes.len()
+            );
+            diagnostics.push(
+                Diagnostic::error(Code::BadLength, message)
+                    .because("a module is a stream of 32-bit words"),
+            );
         }
         let bytes = bytes.get(..whole).unwrap_or(bytes);
-        let Some(endianness) = bytes.first_chunk::<4>().and_then(|magic| endianness_of(*magic)) else {
-            let found: Vec<String> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-            let found = if found.is_empty() { "the file is empty".to_owned() } else { format!("the file starts with the bytes {}", found.join(" ")) };
-            diagnostics.push(Diagnostic::error(Code::BadMagic, "this is no SPIR-V module").at_word(0).because(found).help("give a binary module (.spv); assemble text with spirv-as first"));
+        let Some(endianness) = bytes
+            .first_chunk::<4>()
+            .and_then(|magic| endianness_of(*magic))
+        else {
+            let found: Vec<String> = bytes
+                .iter()
+                .take(4)
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            let found = if found.is_empty() {
+                "the file is empty".to_owned()
+            } else {
+                format!("the file starts with the bytes {}", found.join(" "))
+            };
+            diagnostics.push(
+                Diagnostic::error(Code::BadMagic, "this is no SPIR-V module")
+                    .at_word(0)
+                    .because(found)
+                    .help("give a binary module (.spv); assemble text with spirv-as first"),
+            );
             return Err(diagnostics);
         };
         let words = match bytemuck::try_cast_slice::<u8, u32>(bytes) {
             Ok(words) if endianness == Endianness::NATIVE => Cow::Borrowed(words),
-            _ => Cow::Owned(bytes.chunks_exact(4).filter_map(|chunk| chunk.try_into().ok()).map(|chunk| from_bytes(chunk, endianness)).collect()),
+            _ => Cow::Owned(
+                bytes
+                    .chunks_exact(4)
+                    .filter_map(|chunk| chunk.try_into().ok())
+                    .map(|chunk| from_bytes(chunk, endianness))
+                    .collect(),
+            ),
         };
         Module::check(words, endianness, diagnostics)
     }
@@ -85,19 +117,36 @@ impl<'a> Module<'a> {
     /// As [`Module::parse`].
     pub fn from_words(words: Vec<u32>) -> Result<Module<'static>, Diagnostics> {
         if words.first() != Some(&MAGIC) {
-            let found = words.first().map_or_else(|| "there are no words".to_owned(), |word| format!("the first word is {word:#010x}"));
-            return Err(Diagnostic::error(Code::BadMagic, "these words are no SPIR-V module").at_word(0).because(found).into());
+            let found = words.first().map_or_else(
+                || "there are no words".to_owned(),
+                |word| format!("the first word is {word:#010x}"),
+            );
+            return Err(
+                Diagnostic::error(Code::BadMagic, "these words are no SPIR-V module")
+                    .at_word(0)
+                    .because(found)
+                    .into(),
+            );
         }
         Module::check(Cow::Owned(words), Endianness::NATIVE, Diagnostics::new())
     }
 
-    fn check(words: Cow<'a, [u32]>, endianness: Endianness, mut diagnostics: Diagnostics) -> Result<Module<'a>, Diagnostics> {
+    fn check(
+        words: Cow<'a, [u32]>,
+        endianness: Endianness,
+        mut diagnostics: Diagnostics,
+    ) -> Result<Module<'a>, Diagnostics> {
         if words.len() > MOST_WORDS {
             let message = format!("the module has {} words", words.len());
-            return Err(Diagnostic::error(Code::ModuleTooLarge, message).because(format!("at most {MOST_WORDS} are read")).into());
+            return Err(Diagnostic::error(Code::ModuleTooLarge, message)
+                .because(format!("at most {MOST_WORDS} are read"))
+                .into());
         }
         if words.len() < HEADER_WORDS {
-            let message = format!("the module ends after {} of the header's {HEADER_WORDS} words", words.len());
+            let message = format!(
+                "the module ends after {} of the header's {HEADER_WORDS} words",
+                words.len()
+            );
             diagnostics.push(Diagnostic::error(Code::TruncatedModule, message).at_word(0));
             return Err(diagnostics);
         }
@@ -107,7 +156,15 @@ impl<'a> Module<'a> {
             diagnostics.push(Diagnostic::error(Code::UnsupportedVersion, message).at_word(0).because(format!("versions 1.0 to 1.{LAST_MINOR} are read, written 0x00010000 to 0x00010{LAST_MINOR}00")));
         }
         let index = Index::build(&words, &mut diagnostics);
-        if diagnostics.has_errors() { Err(diagnostics) } else { Ok(Module { words, endianness, index }) }
+        if diagnostics.has_errors() {
+            Err(diagnostics)
+        } else {
+            Ok(Module {
+                words,
+                endianness,
+                index,
+            })
+        }
     }
 
     /// The words, header included, in the machine's byte order.
@@ -118,7 +175,12 @@ impl<'a> Module<'a> {
     /// The header.
     pub fn header(&self) -> Header {
         let word = |index: usize| self.words.get(index).copied().unwrap_or(0);
-        Header { version: word(1), generator: word(2), bound: word(3), schema: word(4) }
+        Header {
+            version: word(1),
+            generator: word(2),
+            bound: word(3),
+            schema: word(4),
+        }
     }
 
     /// The byte order of the input.
@@ -136,12 +198,19 @@ impl<'a> Module<'a> {
         if self.endianness == Endianness::NATIVE {
             return bytemuck::cast_slice(&self.words).to_vec();
         }
-        self.words.iter().flat_map(|word| word.swap_bytes().to_ne_bytes()).collect()
+        self.words
+            .iter()
+            .flat_map(|word| word.swap_bytes().to_ne_bytes())
+            .collect()
     }
 
     /// The module with words of its own.
     pub fn into_owned(self) -> Module<'static> {
-        Module { words: Cow::Owned(self.words.into_owned()), endianness: self.endianness, index: self.index }
+        Module {
+            words: Cow::Owned(self.words.into_owned()),
+            endianness: self.endianness,
+            index: self.index,
+        }
     }
 
     /// All instructions in order.
@@ -151,7 +220,11 @@ impl<'a> Module<'a> {
 
     /// The instructions from the one that starts at word `offset` to the end; none when no instruction starts there.
     pub fn instructions_from(&self, offset: u32) -> impl Iterator<Item = Inst<'_>> {
-        std::iter::successors(self.at(offset), |inst| self.at(inst.offset.checked_add(u32::try_from(inst.words.len()).ok()?)?))
+        std::iter::successors(self.at(offset), |inst| {
+            self.at(inst
+                .offset
+                .checked_add(u32::try_from(inst.words.len()).ok()?)?)
+        })
     }
 
     /// The instruction that starts at word `offset`, if one does.
@@ -171,12 +244,16 @@ impl<'a> Module<'a> {
 
     /// Every id in an instruction of this module with its index in [`Inst::words`]; result type and result id included.
     pub fn ids<'m>(&self, inst: Inst<'m>) -> impl Iterator<Item = (usize, Id)> + use<'m> {
-        self.operands(inst).filter_map(|operand| Some((operand.index, operand.id()?)))
+        self.operands(inst)
+            .filter_map(|operand| Some((operand.index, operand.id()?)))
     }
 
     /// Whether `inst` is an OpExtInst of a set that has no effect on code.
     pub(super) fn is_debug_ext_inst(&self, inst: Inst<'_>) -> bool {
-        matches!(inst.op(), Some(spirv::Op::ExtInst | spirv::Op::ExtInstWithForwardRefsKHR)) && self.index.ext_set(&self.words, inst).is_debug()
+        matches!(
+            inst.op(),
+            Some(spirv::Op::ExtInst | spirv::Op::ExtInstWithForwardRefsKHR)
+        ) && self.index.ext_set(&self.words, inst).is_debug()
     }
 }
 

@@ -13,12 +13,17 @@ pub(super) struct Report<'d> {
 
 impl<'d> Report<'d> {
     pub(super) fn new(diagnostics: &'d mut Diagnostics) -> Self {
-        Report { diagnostics, left: MOST_PROBLEMS }
+        Report {
+            diagnostics,
+            left: MOST_PROBLEMS,
+        }
     }
 
     /// Adds one; the last one that fits is followed by a note that says so, later ones are dropped.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
-        let Some(left) = self.left.checked_sub(1) else { return };
+        let Some(left) = self.left.checked_sub(1) else {
+            return;
+        };
         self.left = left;
         let rest = (left == 0).then(|| Diagnostic {
             severity: Severity::Note,
@@ -28,7 +33,8 @@ impl<'d> Report<'d> {
             ..diagnostic.clone()
         });
         self.diagnostics.push(diagnostic);
-        rest.into_iter().for_each(|note| self.diagnostics.push(note));
+        rest.into_iter()
+            .for_each(|note| self.diagnostics.push(note));
     }
 
     /// Whether nothing more fits.

@@ -26,7 +26,10 @@ impl TryFrom<&Module<'_>> for dr::Module {
     /// `RspirvRefused` when the loader of `rspirv` does not accept the module: it stops at opcodes and enumerants that it does not know, and at instructions that it
     /// does not expect where they stand.
     fn try_from(module: &Module<'_>) -> Result<Self, Diagnostics> {
-        let mut loaded = dr::load_words(module.words()).map_err(|state| Diagnostic::error(Code::RspirvRefused, "rspirv does not accept the module").because(state.to_string()))?;
+        let mut loaded = dr::load_words(module.words()).map_err(|state| {
+            Diagnostic::error(Code::RspirvRefused, "rspirv does not accept the module")
+                .because(state.to_string())
+        })?;
         if let Some(header) = &mut loaded.header {
             header.generator = module.header().generator;
         }
@@ -70,10 +73,18 @@ mod tests {
             header.bound = 2;
         }
         let problems = Module::try_from(&module).err().unwrap_or_default();
-        assert!(problems.iter().any(|problem| problem.code == Code::IdOutOfBound));
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.code == Code::IdOutOfBound)
+        );
         module.header = None;
         let problems = Module::try_from(&module).err().unwrap_or_default();
-        assert!(problems.iter().any(|problem| problem.code == Code::BadMagic));
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.code == Code::BadMagic)
+        );
         Ok(())
     }
 
@@ -83,7 +94,13 @@ mod tests {
         words.push(1 << 16 | 60_000);
         let module = Module::from_words(words).map_err(|problems| anyhow!("{problems}"))?;
         let problems = dr::Module::try_from(&module).err().unwrap_or_default();
-        assert!(problems.iter().any(|problem| problem.code == Code::RspirvRefused && problem.reasons.iter().any(|reason| reason.contains("60000"))));
+        assert!(problems.iter().any(|problem| {
+            problem.code == Code::RspirvRefused
+                && problem
+                    .reasons
+                    .iter()
+                    .any(|reason| reason.contains("60000"))
+        }));
         Ok(())
     }
 }

@@ -41,11 +41,17 @@ pub enum Order {
 impl Order {
     /// Whether earlier accesses become visible to who acquires.
     pub fn releases(self) -> bool {
-        matches!(self, Order::Release | Order::AcquireRelease | Order::SequentiallyConsistent)
+        matches!(
+            self,
+            Order::Release | Order::AcquireRelease | Order::SequentiallyConsistent
+        )
     }
     /// Whether later accesses see what was released.
     pub fn acquires(self) -> bool {
-        matches!(self, Order::Acquire | Order::AcquireRelease | Order::SequentiallyConsistent)
+        matches!(
+            self,
+            Order::Acquire | Order::AcquireRelease | Order::SequentiallyConsistent
+        )
     }
 }
 
@@ -104,9 +110,14 @@ impl Scope {
     /// `BadScope` when it is not a constant or not a scope.
     pub fn of(id: Id, inst: Inst<'_>, constants: &Constants) -> Result<Scope, Diagnostic> {
         use crate::diagnostic::Code;
-        constants.as_u32(id).and_then(Scope::from_u32).ok_or_else(|| {
-            Diagnostic::error(Code::BadScope, format!("{id} is not a constant scope")).at_word(inst.offset).help("use an OpConstant of a 32-bit integer type with a value from 0 to 6")
-        })
+        constants
+            .as_u32(id)
+            .and_then(Scope::from_u32)
+            .ok_or_else(|| {
+                Diagnostic::error(Code::BadScope, format!("{id} is not a constant scope"))
+                    .at_word(inst.offset)
+                    .help("use an OpConstant of a 32-bit integer type with a value from 0 to 6")
+            })
     }
 }
 
@@ -191,7 +202,18 @@ impl fmt::Display for Semantics {
             (self.make_visible, "MakeVisible"),
             (self.volatile, "Volatile"),
         ];
-        let names: Vec<&str> = order.into_iter().chain(flags.into_iter().filter_map(|(set, name)| set.then_some(name))).collect();
-        f.write_str(&if names.is_empty() { "None".to_owned() } else { names.join("|") })
+        let names: Vec<&str> = order
+            .into_iter()
+            .chain(
+                flags
+                    .into_iter()
+                    .filter_map(|(set, name)| set.then_some(name)),
+            )
+            .collect();
+        f.write_str(&if names.is_empty() {
+            "None".to_owned()
+        } else {
+            names.join("|")
+        })
     }
 }

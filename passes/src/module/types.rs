@@ -115,19 +115,31 @@ impl Type {
     /// Types that it is made of, without what a pointer points to.
     fn parts(&self) -> Vec<Id> {
         match self {
-            Type::Vector { component, .. } | Type::CooperativeMatrix { component, .. } => vec![*component],
+            Type::Vector { component, .. } | Type::CooperativeMatrix { component, .. } => {
+                vec![*component]
+            }
             Type::Matrix { column, .. } => vec![*column],
             Type::Array { element, .. } | Type::RuntimeArray { element } => vec![*element],
             Type::Struct { members } => members.clone(),
-            Type::Function { result, params } => std::iter::once(*result).chain(params.iter().copied()).collect(),
-            Type::Void | Type::Bool | Type::Int { .. } | Type::Float { .. } | Type::Pointer { .. } | Type::Event | Type::NamedBarrier | Type::Other { .. } => Vec::new(),
+            Type::Function { result, params } => std::iter::once(*result)
+                .chain(params.iter().copied())
+                .collect(),
+            Type::Void
+            | Type::Bool
+            | Type::Int { .. }
+            | Type::Float { .. }
+            | Type::Pointer { .. }
+            | Type::Event
+            | Type::NamedBarrier
+            | Type::Other { .. } => Vec::new(),
         }
     }
 }
 
 /// Whether `inst` declares a type.
 pub(super) fn is_type(inst: Inst<'_>) -> bool {
-    inst.op().is_some_and(|op| op != spirv::Op::TypeForwardPointer && op.is_type())
+    inst.op()
+        .is_some_and(|op| op != spirv::Op::TypeForwardPointer && op.is_type())
 }
 
 /// The types of a module while they are read, in module order.
@@ -142,7 +154,8 @@ impl Types {
     /// finitely and at most [`MOST_TYPE_DEPTH`] deep (pointers start at 1 again).
     pub(super) fn declare(&mut self, module: &Module<'_>, inst: Inst<'_>, report: &mut Report<'_>) {
         let Some(id) = inst.result() else { return };
-        match decode(inst).and_then(|ty| self.depth_of(module, inst, &ty).map(|depth| (ty, depth))) {
+        match decode(inst).and_then(|ty| self.depth_of(module, inst, &ty).map(|depth| (ty, depth)))
+        {
             Ok((ty, Some(depth))) => {
                 self.depth.insert(id, depth);
                 self.by_id.insert(id, ty);
@@ -152,7 +165,12 @@ impl Types {
         }
     }
 
-    fn depth_of(&self, module: &Module<'_>, inst: Inst<'_>, ty: &Type) -> Result<Option<u32>, Diagnostic> {
+    fn depth_of(
+        &self,
+        module: &Module<'_>,
+        inst: Inst<'_>,
+        ty: &Type,
+    ) -> Result<Option<u32>, Diagnostic> {
         let mut deepest = 0;
         for part in ty.parts() {
             if let Some(depth) = self.depth.get(&part) {
@@ -162,61 +180,124 @@ impl Types {
             }
             let declared = module.def(part);
             match declared {
-                Some(declared) if is_type(declared) && declared.offset < inst.offset => return Ok(None),
+                Some(declared) if is_type(declared) && declared.offset < inst.offset => {
+                    return Ok(None);
+                }
                 // A pointer type that was declared forward.
                 Some(declared) if declared.op() == Some(spirv::Op::TypePointer) => {}
                 Some(declared) if is_type(declared) => {
-                    let message = format!("{} uses the type {part} before its declaration", inst.name());
-                    return Err(Diagnostic::error(Code::UndefinedId, message).at_word(inst.offset).because(format!("{part} is declared at word {}", declared.offset)));
+                    let message = format!(
+                        "{} uses the type {part} before its declaration",
+                        inst.name()
+                    );
+                    return Err(Diagnostic::error(Code::UndefinedId, message)
+                        .at_word(inst.offset)
+                        .because(format!("{part} is declared at word {}", declared.offset)));
                 }
                 Some(declared) => {
                     let message = format!("{} uses {part}, which is no type", inst.name());
-                    return Err(Diagnostic::error(Code::WrongDefinition, message).at_word(inst.offset).because(format!("{part} is defined by {}", declared.name())));
+                    return Err(Diagnostic::error(Code::WrongDefinition, message)
+                        .at_word(inst.offset)
+                        .because(format!("{part} is defined by {}", declared.name())));
                 }
-                None => return Err(Diagnostic::error(Code::UndefinedId, format!("{} uses the type {part}, which is not defined", inst.name())).at_word(inst.offset)),
+                None => {
+                    return Err(Diagnostic::error(
+                        Code::UndefinedId,
+                        format!("{} uses the type {part}, which is not defined", inst.name()),
+                    )
+                    .at_word(inst.offset));
+                }
             }
         }
         if deepest >= MOST_TYPE_DEPTH {
             let message = format!("the type is nested deeper than {MOST_TYPE_DEPTH} levels");
-            return Err(Diagnostic::error(Code::NestingTooDeep, message).at_word(inst.offset).because("SPIR-V 2.17 allows no deeper structure"));
+            return Err(Diagnostic::error(Code::NestingTooDeep, message)
+                .at_word(inst.offset)
+                .because("SPIR-V 2.17 allows no deeper structure"));
         }
         Ok(Some(deepest + 1))
     }
 
     /// Vectors are made of scalars, matrices of vectors (SPIR-V 3.49.6).
     fn check_part(&self, inst: Inst<'_>, ty: &Type, part: Id) -> Result<(), Diagnostic> {
-        let Some(found) = self.by_id.get(&part) else { return Ok(()) };
+        let Some(found) = self.by_id.get(&part) else {
+            return Ok(());
+        };
         let wanted = match ty {
             Type::Vector { .. } if !found.is_scalar() => "a scalar type",
             Type::Matrix { .. } if !matches!(found, Type::Vector { .. }) => "a vector type",
             _ => return Ok(()), // other types take any part
         };
-        Err(Diagnostic::error(Code::WrongDefinition, format!("{} is made of {part}, which is not {wanted}", inst.name())).at_word(inst.offset))
+        Err(Diagnostic::error(
+            Code::WrongDefinition,
+            format!("{} is made of {part}, which is not {wanted}", inst.name()),
+        )
+        .at_word(inst.offset))
     }
 }
 
 /// Decodes one declaration.
 fn decode(inst: Inst<'_>) -> Result<Type, Diagnostic> {
     use spirv::Op;
-    let ids = |from: usize| inst.operands().get(from..).unwrap_or(&[]).iter().copied().map(Id).collect();
-    let Some(op) = inst.op() else { return Ok(Type::Other { opcode: inst.opcode() }) };
+    let ids = |from: usize| {
+        inst.operands()
+            .get(from..)
+            .unwrap_or(&[])
+            .iter()
+            .copied()
+            .map(Id)
+            .collect()
+    };
+    let Some(op) = inst.op() else {
+        return Ok(Type::Other {
+            opcode: inst.opcode(),
+        });
+    };
     Ok(match op {
         Op::TypeVoid => Type::Void,
         Op::TypeBool => Type::Bool,
-        Op::TypeInt => Type::Int { width: width(inst, inst.operand(0)?, |bits| (1..=64).contains(&bits))?, signed: inst.operand(1)? != 0 },
+        Op::TypeInt => Type::Int {
+            width: width(inst, inst.operand(0)?, |bits| (1..=64).contains(&bits))?,
+            signed: inst.operand(1)? != 0,
+        },
         Op::TypeFloat => float(inst)?,
-        Op::TypeVector => Type::Vector { component: inst.id(0)?, count: count(inst)? },
-        Op::TypeMatrix => Type::Matrix { column: inst.id(0)?, count: count(inst)? },
-        Op::TypeArray => Type::Array { element: inst.id(0)?, length: inst.id(1)? },
-        Op::TypeRuntimeArray => Type::RuntimeArray { element: inst.id(0)? },
+        Op::TypeVector => Type::Vector {
+            component: inst.id(0)?,
+            count: count(inst)?,
+        },
+        Op::TypeMatrix => Type::Matrix {
+            column: inst.id(0)?,
+            count: count(inst)?,
+        },
+        Op::TypeArray => Type::Array {
+            element: inst.id(0)?,
+            length: inst.id(1)?,
+        },
+        Op::TypeRuntimeArray => Type::RuntimeArray {
+            element: inst.id(0)?,
+        },
         Op::TypeStruct => Type::Struct { members: ids(0) },
-        Op::TypePointer => Type::Pointer { class: storage_class(inst, inst.operand(0)?)?, pointee: Some(inst.id(1)?) },
-        Op::TypeUntypedPointerKHR => Type::Pointer { class: storage_class(inst, inst.operand(0)?)?, pointee: None },
-        Op::TypeFunction => Type::Function { result: inst.id(0)?, params: ids(1) },
+        Op::TypePointer => Type::Pointer {
+            class: storage_class(inst, inst.operand(0)?)?,
+            pointee: Some(inst.id(1)?),
+        },
+        Op::TypeUntypedPointerKHR => Type::Pointer {
+            class: storage_class(inst, inst.operand(0)?)?,
+            pointee: None,
+        },
+        Op::TypeFunction => Type::Function {
+            result: inst.id(0)?,
+            params: ids(1),
+        },
         Op::TypeEvent => Type::Event,
         Op::TypeNamedBarrier => Type::NamedBarrier,
-        Op::TypeCooperativeMatrixKHR => Type::CooperativeMatrix { component: inst.id(0)?, operands: [inst.id(1)?, inst.id(2)?, inst.id(3)?, inst.id(4)?] },
-        _ => Type::Other { opcode: inst.opcode() }, // images, samplers, tensors and what is yet to come
+        Op::TypeCooperativeMatrixKHR => Type::CooperativeMatrix {
+            component: inst.id(0)?,
+            operands: [inst.id(1)?, inst.id(2)?, inst.id(3)?, inst.id(4)?],
+        },
+        _ => Type::Other {
+            opcode: inst.opcode(),
+        }, // images, samplers, tensors and what is yet to come
     })
 }
 
@@ -224,18 +305,34 @@ fn width(inst: Inst<'_>, bits: u32, known: impl Fn(u32) -> bool) -> Result<u32, 
     if known(bits) {
         return Ok(bits);
     }
-    Err(Diagnostic::error(Code::UnsupportedType, format!("{} of {bits} bits", inst.name())).at_word(inst.offset).help("use 8, 16, 32 or 64 bits"))
+    Err(Diagnostic::error(
+        Code::UnsupportedType,
+        format!("{} of {bits} bits", inst.name()),
+    )
+    .at_word(inst.offset)
+    .help("use 8, 16, 32 or 64 bits"))
 }
 
 fn float(inst: Inst<'_>) -> Result<Type, Diagnostic> {
-    let width = width(inst, inst.operand(0)?, |bits| [8, 16, 32, 64].contains(&bits))?;
-    let encoding = inst.operands().get(1).map(|word| spirv::FPEncoding::from_u32(*word));
+    let width = width(inst, inst.operand(0)?, |bits| {
+        [8, 16, 32, 64].contains(&bits)
+    })?;
+    let encoding = inst
+        .operands()
+        .get(1)
+        .map(|word| spirv::FPEncoding::from_u32(*word));
     let format = match (encoding, width) {
         (None, 16..) => FloatFormat::Ieee,
         (Some(Some(spirv::FPEncoding::BFloat16KHR)), 16) => FloatFormat::BFloat16,
         (Some(Some(spirv::FPEncoding::Float8E4M3EXT)), 8) => FloatFormat::Float8E4M3,
         (Some(Some(spirv::FPEncoding::Float8E5M2EXT)), 8) => FloatFormat::Float8E5M2,
-        _ => return Err(Diagnostic::error(Code::UnsupportedType, format!("a floating-point type of {width} bits with this encoding")).at_word(inst.offset)),
+        _ => {
+            return Err(Diagnostic::error(
+                Code::UnsupportedType,
+                format!("a floating-point type of {width} bits with this encoding"),
+            )
+            .at_word(inst.offset));
+        }
     };
     Ok(Type::Float { width, format })
 }
@@ -246,12 +343,26 @@ fn count(inst: Inst<'_>) -> Result<u32, Diagnostic> {
     if (2..=16).contains(&count) {
         return Ok(count);
     }
-    Err(Diagnostic::error(Code::UnsupportedType, format!("{} with {count} parts", inst.name())).at_word(inst.offset).because("vectors and matrices have 2 to 16"))
+    Err(Diagnostic::error(
+        Code::UnsupportedType,
+        format!("{} with {count} parts", inst.name()),
+    )
+    .at_word(inst.offset)
+    .because("vectors and matrices have 2 to 16"))
 }
 
 /// Decodes a storage class.
-pub(super) fn storage_class(inst: Inst<'_>, number: u32) -> Result<spirv::StorageClass, Diagnostic> {
-    spirv::StorageClass::from_u32(number).ok_or_else(|| Diagnostic::error(Code::UnsupportedStorageClass, format!("the storage class {number} of {} is not known", inst.name())).at_word(inst.offset))
+pub(super) fn storage_class(
+    inst: Inst<'_>,
+    number: u32,
+) -> Result<spirv::StorageClass, Diagnostic> {
+    spirv::StorageClass::from_u32(number).ok_or_else(|| {
+        Diagnostic::error(
+            Code::UnsupportedStorageClass,
+            format!("the storage class {number} of {} is not known", inst.name()),
+        )
+        .at_word(inst.offset)
+    })
 }
 
 /// Whether `inst` ends a block.

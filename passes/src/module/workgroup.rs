@@ -5,25 +5,48 @@ use super::{Constant, Constants, Declarations, EntryPoint, Id};
 impl<'m> Declarations<'m> {
     /// The size of the workgroup of `entry`: a constant decorated with the WorkgroupSize built-in, else LocalSizeId, else LocalSize (the built-in takes
     /// precedence over the execution modes, SPIR-V 3.21 "WorkgroupSize"); `None` when the module leaves it open (OpenCL without reqd_work_group_size).
-    pub fn workgroup_size(&self, entry: &EntryPoint<'m>, constants: &Constants) -> Option<[u32; 3]> {
+    pub fn workgroup_size(
+        &self,
+        entry: &EntryPoint<'m>,
+        constants: &Constants,
+    ) -> Option<[u32; 3]> {
         self.size_from_built_in(constants)
             .or_else(|| {
                 let mode = entry.mode(spirv::ExecutionMode::LocalSizeId)?;
-                let [x, y, z] = *mode.operands().get(2..5)? else { return None };
-                Some([constants.as_u32(Id(x))?, constants.as_u32(Id(y))?, constants.as_u32(Id(z))?])
+                let [x, y, z] = *mode.operands().get(2..5)? else {
+                    return None;
+                };
+                Some([
+                    constants.as_u32(Id(x))?,
+                    constants.as_u32(Id(y))?,
+                    constants.as_u32(Id(z))?,
+                ])
             })
-            .or_else(|| entry.mode(spirv::ExecutionMode::LocalSize)?.operands().get(2..5)?.try_into().ok())
+            .or_else(|| {
+                entry
+                    .mode(spirv::ExecutionMode::LocalSize)?
+                    .operands()
+                    .get(2..5)?
+                    .try_into()
+                    .ok()
+            })
     }
 
     fn size_from_built_in(&self, constants: &Constants) -> Option<[u32; 3]> {
-        let decorated = |id: &Id| self.decoration(*id, spirv::Decoration::BuiltIn) == Some(spirv::BuiltIn::WorkgroupSize as u32);
-        let id = constants.iter().map(|(id, _)| id).find(decorated)?;
-        match constants.get(id)? {
+        let value = self
+            .workgroup_sizes
+            .iter()
+            .find_map(|id| constants.get(*id))?;
+        match value {
             Constant::Composite(parts) => match parts.as_slice() {
                 [x, y, z] => Some([x.as_u32()?, y.as_u32()?, z.as_u32()?]),
                 _ => None, // not three components
             },
-            Constant::Bool(_) | Constant::Int { .. } | Constant::Float { .. } | Constant::Null | Constant::Undef => None,
+            Constant::Bool(_)
+            | Constant::Int { .. }
+            | Constant::Float { .. }
+            | Constant::Null
+            | Constant::Undef => None,
         }
     }
 }

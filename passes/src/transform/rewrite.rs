@@ -53,7 +53,11 @@ impl Writer {
         let words = module.words();
         let mut new = Vec::with_capacity(words.len());
         new.extend(words.iter().take(5));
-        Writer { words: new, origin: Vec::new(), bound: module.header().bound }
+        Writer {
+            words: new,
+            origin: Vec::new(),
+            bound: module.header().bound,
+        }
     }
 
     /// An id that the old module does not use.
@@ -62,7 +66,10 @@ impl Writer {
     /// `ModuleTooLarge` when there is none left.
     pub fn fresh(&mut self) -> Result<Id, Diagnostic> {
         let id = Id(self.bound);
-        self.bound = self.bound.checked_add(1).ok_or_else(|| too_large("the module has no id left for new values"))?;
+        self.bound = self
+            .bound
+            .checked_add(1)
+            .ok_or_else(|| too_large("the module has no id left for new values"))?;
         Ok(id)
     }
 
@@ -73,7 +80,9 @@ impl Writer {
     pub fn push(&mut self, words: &[u32], origin: u32) -> Result<(), Diagnostic> {
         let at = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
         if self.words.len() + words.len() > MAX_WORDS {
-            return Err(too_large("the module gets too large").at_word(origin).because(format!("{MAX_WORDS} words are the limit")));
+            return Err(too_large("the module gets too large")
+                .at_word(origin)
+                .because(format!("{MAX_WORDS} words are the limit")));
         }
         self.words.extend_from_slice(words);
         self.origin.push((at, origin));
@@ -88,12 +97,16 @@ impl Writer {
         if let Some(bound) = self.words.get_mut(BOUND) {
             *bound = self.bound;
         }
-        Ok(Edited { module: Module::from_words(self.words)?, origin: Origin { pairs: self.origin } })
+        Ok(Edited {
+            module: Module::from_words(self.words)?,
+            origin: Origin { pairs: self.origin },
+        })
     }
 }
 
 fn too_large(message: &str) -> Diagnostic {
-    Diagnostic::error(Code::ModuleTooLarge, message).help("call fewer functions that contain barriers, or make them smaller")
+    Diagnostic::error(Code::ModuleTooLarge, message)
+        .help("call fewer functions that contain barriers, or make them smaller")
 }
 
 /// An instruction of `opcode` with `operands`: the words.
@@ -109,20 +122,32 @@ pub(super) fn instruction(opcode: spirv::Op, operands: &[u32]) -> Result<Vec<u32
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn offsets_lead_back() {
-        let origin = Origin { pairs: vec![(5, 5), (8, 30), (12, 9)] };
+        let origin = Origin {
+            pairs: vec![(5, 5), (8, 30), (12, 9)],
+        };
         assert_eq!(origin.of(4), None);
-        assert_eq!((origin.of(5), origin.of(7), origin.of(8), origin.of(99)), (Some(5), Some(5), Some(30), Some(9)));
+        assert_eq!(
+            (origin.of(5), origin.of(7), origin.of(8), origin.of(99)),
+            (Some(5), Some(5), Some(30), Some(9))
+        );
     }
 
     #[test]
     fn an_instruction_has_a_limit() {
-        assert_eq!(instruction(spirv::Op::Branch, &[7]).unwrap(), [2 << 16 | 249, 7]);
-        assert_eq!(instruction(spirv::Op::Phi, &[0; 65_535]).unwrap_err().code, Code::ModuleTooLarge);
+        assert_eq!(
+            instruction(spirv::Op::Branch, &[7]).unwrap(),
+            [2 << 16 | 249, 7]
+        );
+        assert_eq!(
+            instruction(spirv::Op::Phi, &[0; 65_535]).unwrap_err().code,
+            Code::ModuleTooLarge
+        );
     }
 
     #[test]

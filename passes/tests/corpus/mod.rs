@@ -1,10 +1,12 @@
-//! The corpus of `fixtures/corpus`, read out of its archive.
+//! The corpus of `fixtures/corpus`, read out of its archive once for each process.
 
 use anyhow::{Context, Result};
 use std::io::{Cursor, Read};
 use std::path::Path;
+use std::sync::{Mutex, OnceLock};
 
 /// One file of the archive.
+#[derive(Clone)]
 pub struct File {
     /// Its path in the archive.
     pub path: String,
@@ -13,9 +15,29 @@ pub struct File {
 }
 
 /// All files, in the order of the archive.
-pub fn files() -> Result<Vec<File>> {
+pub fn files() -> Result<&'static [File]> {
+    static FILES: OnceLock<Vec<File>> = OnceLock::new();
+    static UNPACKING: Mutex<()> = Mutex::new(());
+    let _one = UNPACKING.lock();
+    if FILES.get().is_none() {
+        let _ = FILES.set(unpack()?);
+    }
+    FILES
+        .get()
+        .map(Vec::as_slice)
+        .context("the corpus was unpacked a moment ago")
+}
+
+/// The modules: all files whose name ends with `.spv`.
+pub fn modules() -> Result<Vec<File>> {
+    let is_module = |file: &&File| file.path.ends_with(".spv");
+    Ok(files()?.iter().filter(is_module).cloned().collect())
+}
+
+fn unpack() -> Result<Vec<File>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/corpus/dev.tar.xz");
-    let packed = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let packed =
+        std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     let mut unpacked = Vec::new();
     lzma_rs::xz_decompress(&mut Cursor::new(packed), &mut unpacked)?;
     let mut files = Vec::new();
@@ -27,9 +49,4 @@ pub fn files() -> Result<Vec<File>> {
         files.push(File { path, bytes });
     }
     Ok(files)
-}
-
-/// The modules: all files whose name ends with `.spv`.
-pub fn modules() -> Result<Vec<File>> {
-    Ok(files()?.into_iter().filter(|file| file.path.ends_with(".spv")).collect())
 }

@@ -8,7 +8,9 @@ pub struct Asm {
 impl Asm {
     /// A header with `bound`, and nothing else.
     pub fn new(bound: u32) -> Asm {
-        Asm { words: vec![0x0723_0203, 0x0001_0600, 0, bound, 0] }
+        Asm {
+            words: vec![0x0723_0203, 0x0001_0600, 0, bound, 0],
+        }
     }
 
     /// Adds the instruction `op` with the words `operands` after its first.
@@ -18,7 +20,8 @@ impl Asm {
 
     /// Adds an instruction by the number of its opcode.
     pub fn raw(&mut self, opcode: u16, operands: &[u32]) -> &mut Asm {
-        self.words.push((operands.len() as u32 + 1) << 16 | u32::from(opcode));
+        self.words
+            .push((operands.len() as u32 + 1) << 16 | u32::from(opcode));
         self.words.extend(operands);
         self
     }
@@ -30,7 +33,10 @@ impl Asm {
 
     /// The words as bytes in the order of this machine.
     pub fn bytes(&self) -> Vec<u8> {
-        self.words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+        self.words
+            .iter()
+            .flat_map(|word| word.to_ne_bytes())
+            .collect()
     }
 
     /// Where the next instruction will start, in words.

@@ -90,7 +90,10 @@ fn flipped_bits_and_exchanged_words_never_break_it() {
         }
         refused += usize::from(read_all(&bytes).has_errors());
     }
-    assert!(refused * 4 > runs, "{refused} of {runs} were refused: flips must reach something");
+    assert!(
+        refused * 4 > runs,
+        "{refused} of {runs} were refused: flips must reach something"
+    );
 }
 
 proptest! {
@@ -122,12 +125,19 @@ proptest! {
 fn quickly<T>(work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = work();
-    assert!(start.elapsed() < Duration::from_secs(10), "it took {:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(10),
+        "it took {:?}",
+        start.elapsed()
+    );
     result
 }
 
 fn codes(asm: &Asm) -> Vec<Code> {
-    quickly(|| read_all(&asm.bytes())).iter().map(|problem| problem.code).collect()
+    quickly(|| read_all(&asm.bytes()))
+        .iter()
+        .map(|problem| problem.code)
+        .collect()
 }
 
 #[test]
@@ -150,10 +160,18 @@ fn deep_types_are_refused() {
 #[test]
 fn composites_of_composites_do_not_multiply() {
     let mut asm = Asm::new(1000);
-    asm.op(Op::TypeInt, &[1, 32, 0]).op(Op::Constant, &[1, 2, 9]);
+    asm.op(Op::TypeInt, &[1, 32, 0])
+        .op(Op::Constant, &[1, 2, 9]);
     for level in 0..100 {
-        let (ty, value) = if level == 0 { (1, 2) } else { (100 + level - 1, 300 + level - 1) };
-        asm.op(Op::TypeStruct, &[100 + level, ty, ty, ty, ty]).op(Op::ConstantComposite, &[100 + level, 300 + level, value, value, value, value]);
+        let (ty, value) = if level == 0 {
+            (1, 2)
+        } else {
+            (100 + level - 1, 300 + level - 1)
+        };
+        asm.op(Op::TypeStruct, &[100 + level, ty, ty, ty, ty]).op(
+            Op::ConstantComposite,
+            &[100 + level, 300 + level, value, value, value, value],
+        );
     }
     assert_eq!(codes(&asm), [Code::NestingTooDeep]);
 }
@@ -162,15 +180,34 @@ fn composites_of_composites_do_not_multiply() {
 fn values_keep_the_shape_of_their_types() {
     // Every step would put the last value into itself and give it the type of a scalar.
     let mut asm = Asm::new(10_000);
-    asm.op(Op::TypeInt, &[1, 32, 0]).op(Op::TypeStruct, &[2, 1]).op(Op::Constant, &[1, 10, 9]);
+    asm.op(Op::TypeInt, &[1, 32, 0])
+        .op(Op::TypeStruct, &[2, 1])
+        .op(Op::Constant, &[1, 10, 9]);
     for step in 0..1000 {
-        asm.op(Op::ConstantComposite, &[2, 3000 + step, 10 + step]).op(Op::SpecConstantOp, &[1, 11 + step, Op::CompositeExtract as u32, 3000 + step]);
+        asm.op(Op::ConstantComposite, &[2, 3000 + step, 10 + step])
+            .op(
+                Op::SpecConstantOp,
+                &[1, 11 + step, Op::CompositeExtract as u32, 3000 + step],
+            );
     }
     assert!(codes(&asm).contains(&Code::TypeMismatch));
     let mut asm = Asm::new(10_000);
-    asm.op(Op::TypeInt, &[1, 32, 0]).op(Op::TypeStruct, &[2, 1]).op(Op::Constant, &[1, 9, 9]).op(Op::ConstantComposite, &[2, 10, 9]);
+    asm.op(Op::TypeInt, &[1, 32, 0])
+        .op(Op::TypeStruct, &[2, 1])
+        .op(Op::Constant, &[1, 9, 9])
+        .op(Op::ConstantComposite, &[2, 10, 9]);
     for step in 0..1000 {
-        asm.op(Op::SpecConstantOp, &[2, 11 + step, Op::CompositeInsert as u32, 10 + step, 10 + step, 0]);
+        asm.op(
+            Op::SpecConstantOp,
+            &[
+                2,
+                11 + step,
+                Op::CompositeInsert as u32,
+                10 + step,
+                10 + step,
+                0,
+            ],
+        );
     }
     assert!(codes(&asm).contains(&Code::TypeMismatch));
 }
@@ -182,11 +219,13 @@ fn groups_and_modes_do_not_multiply() {
         asm.op(Op::Decorate, &[1, kind]);
     }
     let targets: Vec<u32> = (0..50_000).collect();
-    asm.op(Op::DecorationGroup, &[1]).op(Op::GroupDecorate, &[&[1][..], &targets[1..]].concat());
+    asm.op(Op::DecorationGroup, &[1])
+        .op(Op::GroupDecorate, &[&[1][..], &targets[1..]].concat());
     assert!(codes(&asm).contains(&Code::TooManyDecorations));
     let mut asm = Asm::new(10);
     for _ in 0..20_000 {
-        asm.op(Op::EntryPoint, &[5, 1, 0]).op(Op::ExecutionMode, &[1, 17, 1, 1, 1]);
+        asm.op(Op::EntryPoint, &[5, 1, 0])
+            .op(Op::ExecutionMode, &[1, 17, 1, 1, 1]);
     }
     assert!(codes(&asm).contains(&Code::TooManyDecorations));
 }

@@ -8,7 +8,10 @@ use splitbar_passes::module::{Constants, Declarations, Id, Module, SpecValues};
 fn text(words: &str) -> Vec<u32> {
     let mut bytes = words.as_bytes().to_vec();
     bytes.resize(bytes.len() / 4 * 4 + 4, 0);
-    bytes.chunks_exact(4).map(|chunk| u32::from_le_bytes(chunk.try_into().unwrap())).collect()
+    bytes
+        .chunks_exact(4)
+        .map(|chunk| u32::from_le_bytes(chunk.try_into().unwrap()))
+        .collect()
 }
 
 /// A kernel with an extension string, names, a line, and a pair of split barriers in its only block.
@@ -20,11 +23,22 @@ fn kernel(extension: &str) -> (Asm, u32) {
     asm.op(Op::String, &[&[20][..], &text("tile.comp")].concat());
     asm.op(Op::Name, &[&[10][..], &text("main(")].concat());
     asm.op(Op::Name, &[&[5][..], &text("scope")].concat());
-    asm.op(Op::TypeVoid, &[1]).op(Op::TypeFunction, &[2, 1]).op(Op::TypeInt, &[3, 32, 0]);
-    asm.op(Op::Constant, &[3, 5, 2]).op(Op::Constant, &[3, 6, 0x104]);
-    asm.op(Op::Function, &[1, 10, 0, 2]).op(Op::Label, &[11]).op(Op::Line, &[20, 12, 3]);
+    asm.op(Op::Name, &[&[1][..], &text("twice")].concat())
+        .op(Op::Name, &[&[11][..], &text("twice")].concat());
+    asm.op(Op::TypeVoid, &[1])
+        .op(Op::TypeFunction, &[2, 1])
+        .op(Op::TypeInt, &[3, 32, 0]);
+    asm.op(Op::Constant, &[3, 5, 2])
+        .op(Op::Constant, &[3, 6, 0x104]);
+    asm.op(Op::Function, &[1, 10, 0, 2])
+        .op(Op::Label, &[11])
+        .op(Op::Line, &[20, 12, 3]);
     let arrive = asm.offset();
-    asm.raw(6142, &[5, 5, 6]).op(Op::NoLine, &[]).raw(6143, &[5, 5, 6]).op(Op::Return, &[]).op(Op::FunctionEnd, &[]);
+    asm.raw(6142, &[5, 5, 6])
+        .op(Op::NoLine, &[])
+        .raw(6143, &[5, 5, 6])
+        .op(Op::Return, &[])
+        .op(Op::FunctionEnd, &[]);
     (asm, arrive)
 }
 
@@ -40,17 +54,33 @@ fn a_place_has_function_block_instruction_and_source() {
     let location = &diagnostic.location;
     assert_eq!(location.function.as_deref(), Some("main("));
     assert_eq!(location.block.as_deref(), Some("%11"));
-    assert_eq!(location.instruction.as_deref(), Some("OpControlBarrierArriveEXT %scope %scope %6"));
+    assert_eq!(
+        location.instruction.as_deref(),
+        Some("OpControlBarrierArriveEXT %scope %scope %6")
+    );
     let source = location.source.as_ref().unwrap();
-    assert_eq!((source.file.as_str(), source.line, source.column), ("tile.comp", 12, 3));
+    assert_eq!(
+        (source.file.as_str(), source.line, source.column),
+        ("tile.comp", 12, 3)
+    );
     let mut after = Diagnostic::error(Code::Internal, "here").at_word(arrive + 5);
     declarations.locate(&mut after);
     assert_eq!(after.location.source, None, "OpNoLine ends the position");
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
-    assert_eq!(declarations.workgroup_size(&declarations.entry_points[0], &constants), Some([8, 4, 1]));
+    assert_eq!(
+        declarations.workgroup_size(&declarations.entry_points[0], &constants),
+        Some([8, 4, 1])
+    );
     assert_eq!(declarations.display_id(Id(10)), "%main__10");
     assert_eq!(declarations.display_id(Id(3)), "%uint");
-    assert_eq!(declarations.function_at(arrive).map(|function| function.id), Some(Id(10)));
+    assert_eq!(
+        [1, 11].map(|id| declarations.display_id(Id(id))),
+        ["%twice_1", "%twice_11"]
+    );
+    assert_eq!(
+        declarations.function_at(arrive).map(|function| function.id),
+        Some(Id(10))
+    );
     assert!(declarations.function_at(5).is_none());
 }
 
@@ -59,8 +89,14 @@ fn barriers_are_spelled_as_the_module_spells_them() {
     let (asm, arrive) = kernel("SPV_INTEL_split_barrier");
     let module = Module::from_words(asm.words()).unwrap();
     let declarations = Declarations::of(&module, &mut Diagnostics::new());
-    assert_eq!(declarations.disassemble(module.at(arrive).unwrap()), "OpControlBarrierArriveINTEL %scope %scope %6");
-    assert!(module.at(arrive + 1).is_none(), "no instruction starts there");
+    assert_eq!(
+        declarations.disassemble(module.at(arrive).unwrap()),
+        "OpControlBarrierArriveINTEL %scope %scope %6"
+    );
+    assert!(
+        module.at(arrive + 1).is_none(),
+        "no instruction starts there"
+    );
 }
 
 #[test]
@@ -68,10 +104,18 @@ fn calls_are_walked_callees_first_and_circles_are_found() {
     let build = |callee_of_leaf: Option<u32>| {
         let mut asm = Asm::new(30);
         asm.op(Op::TypeVoid, &[1]).op(Op::TypeFunction, &[2, 1]);
-        for (function, callees) in [(10u32, vec![12u32, 11]), (11, vec![12]), (12, callee_of_leaf.into_iter().collect())] {
-            asm.op(Op::Function, &[1, function, 0, 2]).op(Op::Label, &[function + 5]);
+        for (function, callees) in [
+            (10u32, vec![12u32, 11]),
+            (11, vec![12]),
+            (12, callee_of_leaf.into_iter().collect()),
+        ] {
+            asm.op(Op::Function, &[1, function, 0, 2])
+                .op(Op::Label, &[function + 5]);
             for (callee, number) in callees.iter().zip(0..) {
-                asm.op(Op::FunctionCall, &[1, 20 + (function - 10) * 2 + number, *callee]);
+                asm.op(
+                    Op::FunctionCall,
+                    &[1, 20 + (function - 10) * 2 + number, *callee],
+                );
             }
             asm.op(Op::Return, &[]).op(Op::FunctionEnd, &[]);
         }
@@ -79,24 +123,89 @@ fn calls_are_walked_callees_first_and_circles_are_found() {
     };
     let module = build(None);
     let declarations = Declarations::of(&module, &mut Diagnostics::new());
-    assert_eq!(declarations.reachable_functions(Id(10)).unwrap(), [Id(12), Id(11), Id(10)]);
+    assert_eq!(
+        declarations.reachable_functions(Id(10)).unwrap(),
+        [Id(12), Id(11), Id(10)]
+    );
     let module = build(Some(11));
     let declarations = Declarations::of(&module, &mut Diagnostics::new());
-    assert_eq!(declarations.reachable_functions(Id(10)).unwrap_err().code, Code::RecursiveCall);
+    assert_eq!(
+        declarations.reachable_functions(Id(10)).unwrap_err().code,
+        Code::RecursiveCall
+    );
 }
 
 #[test]
 fn decoration_groups_reach_their_targets() {
     let mut asm = Asm::new(9);
-    asm.op(Op::Decorate, &[1, spirv::Decoration::Alignment as u32, 16]).op(Op::DecorationGroup, &[1]).op(Op::Decorate, &[4, spirv::Decoration::Restrict as u32]);
-    asm.op(Op::GroupDecorate, &[1, 3, 4]).op(Op::GroupMemberDecorate, &[1, 5, 7]);
-    asm.op(Op::MemberDecorate, &[5, 0, spirv::Decoration::Offset as u32, 24]);
-    asm.op(Op::TypeInt, &[2, 32, 0]).op(Op::Undef, &[2, 3]).op(Op::Undef, &[2, 4]).op(Op::TypeStruct, &[5, 2]);
+    asm.op(Op::Decorate, &[1, spirv::Decoration::Alignment as u32, 16])
+        .op(Op::DecorationGroup, &[1])
+        .op(Op::Decorate, &[4, spirv::Decoration::Restrict as u32]);
+    asm.op(Op::GroupDecorate, &[1, 3, 4])
+        .op(Op::GroupMemberDecorate, &[1, 5, 7]);
+    asm.op(
+        Op::MemberDecorate,
+        &[5, 0, spirv::Decoration::Offset as u32, 24],
+    );
+    asm.op(Op::TypeInt, &[2, 32, 0])
+        .op(Op::Undef, &[2, 3])
+        .op(Op::Undef, &[2, 4])
+        .op(Op::TypeStruct, &[5, 2]);
     let module = Module::from_words(asm.words()).unwrap();
     let declarations = Declarations::of(&module, &mut Diagnostics::new());
-    assert_eq!(declarations.decoration(Id(3), spirv::Decoration::Alignment), Some(16));
+    assert_eq!(
+        declarations.decoration(Id(3), spirv::Decoration::Alignment),
+        Some(16)
+    );
     assert_eq!(declarations.decorations(Id(4)).len(), 2);
-    assert_eq!(declarations.member_decoration(Id(5), 7, spirv::Decoration::Alignment), Some(16));
-    assert_eq!(declarations.member_decoration(Id(5), 0, spirv::Decoration::Offset), Some(24));
-    assert_eq!(declarations.decoration(Id(3), spirv::Decoration::Restrict), None);
+    assert_eq!(
+        declarations.member_decoration(Id(5), 7, spirv::Decoration::Alignment),
+        Some(16)
+    );
+    assert_eq!(
+        declarations.member_decoration(Id(5), 0, spirv::Decoration::Offset),
+        Some(24)
+    );
+    assert_eq!(
+        declarations.decoration(Id(3), spirv::Decoration::Restrict),
+        None
+    );
+}
+
+#[test]
+fn lines_of_the_shader_debug_information_count_too() {
+    let mut asm = Asm::new(40);
+    asm.op(
+        Op::ExtInstImport,
+        &[&[30][..], &text("NonSemantic.Shader.DebugInfo.100")].concat(),
+    );
+    asm.op(Op::String, &[&[20][..], &text("tile.slang")].concat());
+    asm.op(Op::TypeVoid, &[1])
+        .op(Op::TypeFunction, &[2, 1])
+        .op(Op::TypeInt, &[3, 32, 0]);
+    asm.op(Op::Constant, &[3, 5, 77])
+        .op(Op::Constant, &[3, 6, 9]);
+    asm.op(Op::ExtInst, &[1, 31, 30, 35, 20]);
+    asm.op(Op::Function, &[1, 10, 0, 2]).op(Op::Label, &[11]);
+    asm.op(Op::ExtInst, &[1, 32, 30, 103, 31, 5, 5, 6, 6]);
+    let marked = asm.offset();
+    asm.op(Op::Undef, &[3, 12])
+        .op(Op::ExtInst, &[1, 33, 30, 104]);
+    let unmarked = asm.offset();
+    asm.op(Op::Return, &[]).op(Op::FunctionEnd, &[]);
+    let module = Module::from_words(asm.words()).unwrap();
+    let mut problems = Diagnostics::new();
+    let declarations = Declarations::of(&module, &mut problems);
+    assert!(problems.is_empty(), "{problems}");
+    let position = declarations.source_position(marked).unwrap();
+    assert_eq!(
+        (position.file.as_str(), position.line, position.column),
+        ("tile.slang", 77, 9)
+    );
+    assert_eq!(declarations.source_position(unmarked), None);
+    assert_eq!(
+        declarations.functions[0].blocks[0].insts.len(),
+        2,
+        "debug instructions are left out of blocks"
+    );
 }

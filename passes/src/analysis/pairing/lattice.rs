@@ -27,7 +27,10 @@ pub(super) struct State {
 impl State {
     /// No arrive is outstanding.
     pub(super) fn closed() -> State {
-        State { bits: Vec::new(), closed: true }
+        State {
+            bits: Vec::new(),
+            closed: true,
+        }
     }
 
     /// `arrive` is outstanding.
@@ -36,7 +39,10 @@ impl State {
         if let Some(last) = bits.last_mut() {
             *last = 1 << (arrive % 64);
         }
-        State { bits, closed: false }
+        State {
+            bits,
+            closed: false,
+        }
     }
 
     /// Adds what `other` knows; says whether that was new.
@@ -57,7 +63,9 @@ impl State {
     pub(super) fn arrives(&self) -> impl Iterator<Item = usize> {
         self.bits.iter().enumerate().flat_map(|(word, bits)| {
             let bits = *bits;
-            (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| word * 64 + bit)
+            (0..64)
+                .filter(move |bit| bits >> bit & 1 != 0)
+                .map(move |bit| word * 64 + bit)
         })
     }
 
@@ -79,7 +87,11 @@ mod tests {
 
     fn any_state() -> impl Strategy<Value = State> {
         (prop::collection::vec(0usize..200, 0..4), any::<bool>()).prop_map(|(arrives, closed)| {
-            let mut state = if closed { State::closed() } else { State::default() };
+            let mut state = if closed {
+                State::closed()
+            } else {
+                State::default()
+            };
             for arrive in arrives {
                 state.join(&State::open(arrive));
             }
@@ -111,12 +123,18 @@ mod tests {
         assert_eq!(State::default().verdict(), Open::Never);
         assert_eq!(State::closed().verdict(), Open::Never);
         assert_eq!(State::open(70).verdict(), Open::Always);
-        assert_eq!(joined(&State::open(3), &State::closed()).verdict(), Open::Sometimes);
+        assert_eq!(
+            joined(&State::open(3), &State::closed()).verdict(),
+            Open::Sometimes
+        );
     }
 
     #[test]
     fn arrives_are_ascending() {
-        let state = joined(&State::open(130), &joined(&State::open(0), &State::open(63)));
+        let state = joined(
+            &State::open(130),
+            &joined(&State::open(0), &State::open(63)),
+        );
         assert_eq!(state.arrives().collect::<Vec<_>>(), [0, 63, 130]);
     }
 }

@@ -11,6 +11,7 @@ mod flow;
 mod lattice;
 mod sites;
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests;
 mod window;
 
@@ -25,8 +26,8 @@ use std::collections::BTreeMap;
 use window::Groups;
 
 /// Bound on (blocks + leading sites) x arrives of one execution scope, where a leading site has no arrive and no wait of the scope before
-/// it in its block. It bounds memory (64 MiB of ids) and time (the solver's worst graphs are quadratic in arrives).
-const MAX_FACTS: usize = 1 << 24;
+/// it in its block. It bounds memory (128 MiB of ids) and time.
+const MAX_FACTS: usize = 1 << 25;
 
 /// The scopes that pairs can have.
 const SCOPES: [Scope; 2] = [Scope::Workgroup, Scope::Subgroup];
@@ -105,7 +106,9 @@ impl Pairing {
             }
         };
         for id in reached {
-            let Some(function) = declarations.function(id) else { continue };
+            let Some(function) = declarations.function(id) else {
+                continue;
+            };
             let is_entry = id == entry.function;
             if !is_entry && !has_barrier(function) {
                 continue;
@@ -126,8 +129,14 @@ impl Pairing {
     ///
     /// Outside of the entry function nothing is known: the answer is `Sometimes` if the entry function has an arrive of the scope at all.
     pub fn open_before(&self, scope: Scope, offset: u32) -> Open {
-        let Some((_, facts)) = SCOPES.iter().zip(&self.scopes).find(|(s, _)| **s == scope) else { return Open::Never };
-        let block = self.blocks.range(..=offset).next_back().filter(|(_, (last, _))| offset <= *last);
+        let Some((_, facts)) = SCOPES.iter().zip(&self.scopes).find(|(s, _)| **s == scope) else {
+            return Open::Never;
+        };
+        let block = self
+            .blocks
+            .range(..=offset)
+            .next_back()
+            .filter(|(_, (last, _))| offset <= *last);
         let Some((first, (_, block))) = block else {
             let any = facts.after.values().any(|open| *open != Open::Never);
             return if any { Open::Sometimes } else { Open::Never };
@@ -141,23 +150,48 @@ impl Pairing {
     /// The arrives of the execution scope of `site` that reach it with no other arrive or wait of that scope on the way, in module
     /// order. None for OpMemoryBarrier.
     pub fn reaching_arrives(&self, site: SiteId) -> &[SiteId] {
-        self.reaching.get(&site).and_then(|set| self.sets.get(*set)).map_or(&[], Vec::as_slice)
+        self.reaching
+            .get(&site)
+            .and_then(|set| self.sets.get(*set))
+            .map_or(&[], Vec::as_slice)
     }
 
     /// Finds pairs, verdicts and reaching arrives in the entry function, whose sites start at index `first`.
-    fn connect(&mut self, function: &Function<'_>, cfg: &Cfg, first: usize, diagnostics: &mut Diagnostics) {
+    fn connect(
+        &mut self,
+        function: &Function<'_>,
+        cfg: &Cfg,
+        first: usize,
+        diagnostics: &mut Diagnostics,
+    ) {
         for (block, index) in function.blocks.iter().zip(0..) {
             let last = block.terminator().map_or(block.offset, |inst| inst.offset);
             self.blocks.insert(block.offset, (last, index));
-            self.returns.extend(block.terminator().filter(|inst| cfg::is_exit(*inst)).map(|inst| inst.offset));
+            self.returns.extend(
+                block
+                    .terminator()
+                    .filter(|inst| cfg::is_exit(*inst))
+                    .map(|inst| inst.offset),
+            );
         }
         let mut sets = BTreeMap::new();
         let mut pairs = Vec::new();
         for (slot, scope) in SCOPES.into_iter().enumerate() {
-            let sites: Vec<Site> =
-                self.sites.iter().skip(first).filter(|site| site.execution == Some(scope)).cloned().collect();
+            let sites: Vec<Site> = self
+                .sites
+                .iter()
+                .skip(first)
+                .filter(|site| site.execution == Some(scope))
+                .cloned()
+                .collect();
             let arrives = window::ids(&sites, |site| site.kind == SiteKind::Arrive);
-            let problem = ScopeProblem { function, cfg, scope, sites, arrives };
+            let problem = ScopeProblem {
+                function,
+                cfg,
+                scope,
+                sites,
+                arrives,
+            };
             if problem.facts() > MAX_FACTS {
                 diagnostics.push(problem.too_many());
                 continue;
@@ -178,7 +212,12 @@ impl Pairing {
 
     /// Reports the control barriers among the sites from index `first` on, and takes them out.
     fn refuse_control_barriers(&mut self, first: usize, diagnostics: &mut Diagnostics) {
-        for site in self.sites.iter().skip(first).filter(|site| site.execution.is_some()) {
+        for site in self
+            .sites
+            .iter()
+            .skip(first)
+            .filter(|site| site.execution.is_some())
+        {
             diagnostics.push(
                 Diagnostic::error(Code::Internal, "a control barrier outside of the entry function was not inlined")
                     .at_word(site.offset)
@@ -224,10 +263,15 @@ impl ScopeProblem<'_, '_> {
 
     fn too_many(&self) -> Diagnostic {
         let (arrives, blocks) = (self.arrives.len(), self.cfg.len());
-        let message = format!("{arrives} arrives of scope {} in {blocks} blocks are more than the pairing analysis takes", self.scope);
+        let message = format!(
+            "{arrives} arrives of scope {} in {blocks} blocks are more than the pairing analysis takes",
+            self.scope
+        );
         Diagnostic::error(Code::ModuleTooLarge, message)
             .at_word(self.function.offset)
-            .because(format!("blocks and barriers times arrives may be {MAX_FACTS} at the most"))
+            .because(format!(
+                "blocks and barriers times arrives may be {MAX_FACTS} at the most"
+            ))
             .help("split the kernel, or unroll less")
     }
 
@@ -243,29 +287,42 @@ impl ScopeProblem<'_, '_> {
             return Vec::new();
         }
         let events = self.events();
-        let bare: Vec<Vec<Event>> =
-            events.iter().map(|events| events.iter().map(|(_, event)| *event).collect()).collect();
+        let bare: Vec<Vec<Event>> = events
+            .iter()
+            .map(|events| events.iter().map(|(_, event)| *event).collect())
+            .collect();
         let flow = flow::flow(self.cfg, &bare);
         let facts = &mut pairing.scopes[slot];
         facts.at_start = flow.at_start.iter().map(lattice::State::verdict).collect();
         for (block, events) in events.iter().enumerate() {
             for (offset, event) in events {
-                let open = if self.cfg.is_reachable(block) { event.after().verdict() } else { Open::Never };
+                let open = if self.cfg.is_reachable(block) {
+                    event.after().verdict()
+                } else {
+                    Open::Never
+                };
                 facts.after.insert(*offset, open);
             }
         }
         let mut groups = Groups::new(self.arrives.len());
         let mut first_arrive: BTreeMap<SiteId, usize> = BTreeMap::new(); // by wait: an arrive that reaches it
         for site in self.sites.iter().filter(|site| site.reachable) {
-            let Some(block) = self.cfg.index_of(site.block) else { continue };
-            let before = events[block].iter().rev().find(|(offset, _)| *offset < site.offset);
+            let Some(block) = self.cfg.index_of(site.block) else {
+                continue;
+            };
+            let before = events[block]
+                .iter()
+                .rev()
+                .find(|(offset, _)| *offset < site.offset);
             let numbers: Vec<usize> = match before {
                 Some((_, Event::Arrive(arrive))) => vec![*arrive],
                 Some((_, Event::Wait)) => Vec::new(),
                 None => flow.at_start[block].arrives().collect(),
             };
             if let (SiteKind::Wait, Some(first)) = (site.kind, numbers.first()) {
-                numbers.iter().for_each(|arrive| groups.union(*first, *arrive));
+                numbers
+                    .iter()
+                    .for_each(|arrive| groups.union(*first, *arrive));
                 first_arrive.insert(site.id, *first);
             } else if site.kind == SiteKind::Wait {
                 diagnostics.push(without_arrive(site, self.scope));
@@ -273,7 +330,9 @@ impl ScopeProblem<'_, '_> {
             if !numbers.is_empty() {
                 let next = sets.len();
                 let set = numbers.iter().map(|arrive| self.arrives[*arrive]).collect();
-                pairing.reaching.insert(site.id, *sets.entry(set).or_insert(next));
+                pairing
+                    .reaching
+                    .insert(site.id, *sets.entry(set).or_insert(next));
             }
         }
         let mut windows = window::windows(self.function, self.cfg, &events, &flow, &mut groups);
@@ -319,7 +378,11 @@ impl ScopeProblem<'_, '_> {
 }
 
 fn has_barrier(function: &Function<'_>) -> bool {
-    function.blocks.iter().flat_map(|block| &block.insts).any(|inst| SiteKind::of(*inst).is_some())
+    function
+        .blocks
+        .iter()
+        .flat_map(|block| &block.insts)
+        .any(|inst| SiteKind::of(*inst).is_some())
 }
 
 fn without_arrive(site: &Site, scope: Scope) -> Diagnostic {

@@ -72,7 +72,9 @@ pub(super) fn collect(
     let mut post_dominators = None;
     for (block, index) in function.blocks.iter().zip(0..) {
         for inst in &block.insts {
-            let Some(kind) = SiteKind::of(*inst) else { continue };
+            let Some(kind) = SiteKind::of(*inst) else {
+                continue;
+            };
             let (execution, memory, semantics) = match operands(kind, *inst, constants) {
                 Ok(operands) => operands,
                 Err(problems) => {
@@ -99,21 +101,38 @@ pub(super) fn collect(
 
 type Operands = (Option<Scope>, Scope, Semantics);
 
-fn operands(kind: SiteKind, inst: Inst<'_>, constants: &Constants) -> Result<Operands, Diagnostics> {
+fn operands(
+    kind: SiteKind,
+    inst: Inst<'_>,
+    constants: &Constants,
+) -> Result<Operands, Diagnostics> {
     let mut problems = Diagnostics::new();
-    let mut scope = |index| keep(inst.id(index).and_then(|id| Scope::of(id, inst, constants)), &mut problems);
+    let mut scope = |index| {
+        keep(
+            inst.id(index).and_then(|id| Scope::of(id, inst, constants)),
+            &mut problems,
+        )
+    };
     let (execution, memory, next) = match kind {
         SiteKind::MemoryBarrier => (Some(None), scope(0), 1),
-        SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => (scope(0).map(Some), scope(1), 2),
+        SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => {
+            (scope(0).map(Some), scope(1), 2)
+        }
     };
-    let semantics = keep(inst.id(next).and_then(|id| Semantics::of(id, inst, constants)), &mut problems);
+    let semantics = keep(
+        inst.id(next)
+            .and_then(|id| Semantics::of(id, inst, constants)),
+        &mut problems,
+    );
     if let Some(Some(execution)) = execution
         && let Some(problem) = refuse(kind, execution, inst)
     {
         problems.push(problem);
     }
     match (execution, memory, semantics) {
-        (Some(execution), Some(memory), Some(semantics)) if problems.is_empty() => Ok((execution, memory, semantics)),
+        (Some(execution), Some(memory), Some(semantics)) if problems.is_empty() => {
+            Ok((execution, memory, semantics))
+        }
         _ => Err(problems),
     }
 }

@@ -7,37 +7,71 @@ use spirv::Op;
 fn analyse(module: &Assembled) -> (Pairing, Diagnostics) {
     let (declarations, constants) = declared(&module.module);
     let mut diagnostics = Diagnostics::new();
-    let pairing = Pairing::analyse(&declarations, &constants, &declarations.entry_points[0], &mut diagnostics);
+    let pairing = Pairing::analyse(
+        &declarations,
+        &constants,
+        &declarations.entry_points[0],
+        &mut diagnostics,
+    );
     (pairing, diagnostics)
 }
 
 fn main(body: &str) -> Assembled {
-    assemble("", &format!("%main = OpFunction %void 0 %fn\n%start = OpLabel\n{body}\nOpFunctionEnd"))
+    assemble(
+        "",
+        &format!("%main = OpFunction %void 0 %fn\n%start = OpLabel\n{body}\nOpFunctionEnd"),
+    )
 }
 
 fn kinds(pairing: &Pairing, ids: &[SiteId]) -> Vec<SiteKind> {
-    ids.iter().map(|id| pairing.sites[id.0 as usize].kind).collect()
+    ids.iter()
+        .map(|id| pairing.sites[id.0 as usize].kind)
+        .collect()
 }
 
 #[test]
 fn a_pair_with_a_barrier_and_a_fence_inside() {
-    let module = main("arrive\n%x = OpLoad %uint %cond\nbarrier\nOpMemoryBarrier %group %acquire\n%y = OpLoad %uint %cond\nwait\n%z = OpLoad %uint %cond\nOpReturn");
+    let module = main(
+        "arrive\n%x = OpLoad %uint %cond\nbarrier\nOpMemoryBarrier %group %acquire\n%y = OpLoad %uint %cond\nwait\n%z = OpLoad %uint %cond\nOpReturn",
+    );
     let (pairing, diagnostics) = analyse(&module);
     assert!(diagnostics.is_empty(), "{diagnostics}");
     assert_eq!(pairing.pairs.len(), 1);
     let pair = &pairing.pairs[0];
-    assert_eq!((pair.arrives.as_slice(), pair.waits.as_slice()), (&[SiteId(0)][..], &[SiteId(3)][..]));
-    assert_eq!(pair.window, [module.offset(Op::Load, 0), module.offset(Op::Load, 1)]);
+    assert_eq!(
+        (pair.arrives.as_slice(), pair.waits.as_slice()),
+        (&[SiteId(0)][..], &[SiteId(3)][..])
+    );
+    assert_eq!(
+        pair.window,
+        [module.offset(Op::Load, 0), module.offset(Op::Load, 1)]
+    );
     let open = |op| pairing.open_before(Scope::Workgroup, module.offset(op, 0));
     assert_eq!(open(Op::ControlBarrierArriveINTEL), Open::Never);
     assert_eq!(open(Op::ControlBarrier), Open::Always);
     assert_eq!(open(Op::ControlBarrierWaitINTEL), Open::Always);
     assert_eq!(open(Op::Return), Open::Never);
-    assert_eq!(pairing.open_before(Scope::Subgroup, module.offset(Op::ControlBarrier, 0)), Open::Never);
-    assert_eq!(pairing.reaching_arrives(SiteId(1)), [SiteId(0)], "the control barrier is inside");
-    assert_eq!(pairing.reaching_arrives(SiteId(2)), [], "a fence has no execution scope");
+    assert_eq!(
+        pairing.open_before(Scope::Subgroup, module.offset(Op::ControlBarrier, 0)),
+        Open::Never
+    );
+    assert_eq!(
+        pairing.reaching_arrives(SiteId(1)),
+        [SiteId(0)],
+        "the control barrier is inside"
+    );
+    assert_eq!(
+        pairing.reaching_arrives(SiteId(2)),
+        [],
+        "a fence has no execution scope"
+    );
     assert_eq!(pairing.returns, [module.offset(Op::Return, 0)]);
-    assert!(pairing.sites.iter().all(|site| site.reachable && !site.conditional));
+    assert!(
+        pairing
+            .sites
+            .iter()
+            .all(|site| site.reachable && !site.conditional)
+    );
 }
 
 /// if (c) arrive; work; if (c) wait
@@ -64,24 +98,60 @@ fn a_pair_under_two_equal_conditions() {
     let (pairing, diagnostics) = analyse(&module);
     assert!(diagnostics.is_empty(), "{diagnostics}");
     assert_eq!(pairing.pairs.len(), 1);
-    assert!(pairing.pairs[0].window.contains(&module.offset(Op::Load, 0)));
-    assert!(!pairing.pairs[0].window.contains(&module.offset(Op::INotEqual, 0)));
+    assert!(
+        pairing.pairs[0]
+            .window
+            .contains(&module.offset(Op::Load, 0))
+    );
+    assert!(
+        !pairing.pairs[0]
+            .window
+            .contains(&module.offset(Op::INotEqual, 0))
+    );
     let open = |op, nth| pairing.open_before(Scope::Workgroup, module.offset(op, nth));
     assert_eq!(open(Op::Load, 0), Open::Sometimes);
     assert_eq!(open(Op::ControlBarrierWaitINTEL, 0), Open::Sometimes);
-    assert_eq!(open(Op::Return, 0), Open::Sometimes, "conditions are not compared");
+    assert_eq!(
+        open(Op::Return, 0),
+        Open::Sometimes,
+        "conditions are not compared"
+    );
     assert!(pairing.sites.iter().all(|site| site.conditional));
 }
 
 #[test]
 fn scopes_are_independent() {
-    let module = main("arrive\narrive.sub\n%x = OpLoad %uint %cond\nwait\nwait.sub\narrive.sub\nOpReturn");
+    let module =
+        main("arrive\narrive.sub\n%x = OpLoad %uint %cond\nwait\nwait.sub\narrive.sub\nOpReturn");
     let (pairing, diagnostics) = analyse(&module);
     assert!(diagnostics.is_empty(), "{diagnostics}");
-    let shape: Vec<_> = pairing.pairs.iter().map(|p| (p.id.0, p.scope, p.arrives.len(), p.waits.len(), p.window.len())).collect();
-    assert_eq!(shape, [(0, Scope::Workgroup, 1, 1, 1), (1, Scope::Subgroup, 1, 1, 1), (2, Scope::Subgroup, 1, 0, 0)]);
+    let shape: Vec<_> = pairing
+        .pairs
+        .iter()
+        .map(|p| {
+            (
+                p.id.0,
+                p.scope,
+                p.arrives.len(),
+                p.waits.len(),
+                p.window.len(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        shape,
+        [
+            (0, Scope::Workgroup, 1, 1, 1),
+            (1, Scope::Subgroup, 1, 1, 1),
+            (2, Scope::Subgroup, 1, 0, 0)
+        ]
+    );
     let end = module.offset(Op::Return, 0);
-    assert_eq!(pairing.open_before(Scope::Subgroup, end), Open::Always, "a dangling arrive");
+    assert_eq!(
+        pairing.open_before(Scope::Subgroup, end),
+        Open::Always,
+        "a dangling arrive"
+    );
     assert_eq!(pairing.open_before(Scope::Workgroup, end), Open::Never);
 }
 
@@ -106,10 +176,24 @@ fn a_pipelined_loop_is_one_pair() {
     let (pairing, diagnostics) = analyse(&module);
     assert!(diagnostics.is_empty(), "{diagnostics}");
     assert_eq!(pairing.pairs.len(), 1);
-    assert_eq!((pairing.pairs[0].arrives.len(), pairing.pairs[0].waits.len()), (2, 2));
-    assert!(pairing.pairs[0].window.contains(&module.offset(Op::Load, 1)));
-    assert!(!pairing.pairs[0].window.contains(&module.offset(Op::Load, 0)));
-    assert_eq!(kinds(&pairing, pairing.reaching_arrives(SiteId(1))), [SiteKind::Arrive, SiteKind::Arrive]);
+    assert_eq!(
+        (pairing.pairs[0].arrives.len(), pairing.pairs[0].waits.len()),
+        (2, 2)
+    );
+    assert!(
+        pairing.pairs[0]
+            .window
+            .contains(&module.offset(Op::Load, 1))
+    );
+    assert!(
+        !pairing.pairs[0]
+            .window
+            .contains(&module.offset(Op::Load, 0))
+    );
+    assert_eq!(
+        kinds(&pairing, pairing.reaching_arrives(SiteId(1))),
+        [SiteKind::Arrive, SiteKind::Arrive]
+    );
     assert_eq!(pairing.reaching_arrives(SiteId(3)), [SiteId(2)]);
 }
 
@@ -117,11 +201,23 @@ fn a_pipelined_loop_is_one_pair() {
 fn a_wait_without_arrive_is_an_error_and_an_unreachable_one_is_not() {
     let module = main("wait\narrive\nwait\nwait\nOpReturn\n%dead = OpLabel\nwait\nOpReturn");
     let (pairing, diagnostics) = analyse(&module);
-    let found: Vec<_> = diagnostics.iter().map(|d| (d.code, d.location.word)).collect();
+    let found: Vec<_> = diagnostics
+        .iter()
+        .map(|d| (d.code, d.location.word))
+        .collect();
     let wait = |nth| Some(module.offset(Op::ControlBarrierWaitINTEL, nth));
-    assert_eq!(found, [(Code::WaitWithoutArrive, wait(0)), (Code::WaitWithoutArrive, wait(2))]);
+    assert_eq!(
+        found,
+        [
+            (Code::WaitWithoutArrive, wait(0)),
+            (Code::WaitWithoutArrive, wait(2))
+        ]
+    );
     assert_eq!(pairing.pairs.len(), 1);
-    assert_eq!(pairing.sites.iter().filter(|site| !site.reachable).count(), 1);
+    assert_eq!(
+        pairing.sites.iter().filter(|site| !site.reachable).count(),
+        1
+    );
 }
 
 #[test]
@@ -137,13 +233,26 @@ fn execution_scopes() {
     let (pairing, diagnostics) = analyse(&module);
     let codes: Vec<_> = diagnostics.iter().map(|d| d.code).collect();
     use Code::{BadExecutionScope, BadScope, BadSemantics, UnsupportedExecutionScope};
-    assert_eq!(codes, [BadExecutionScope, UnsupportedExecutionScope, BadScope, BadScope, BadSemantics], "{diagnostics}");
+    assert_eq!(
+        codes,
+        [
+            BadExecutionScope,
+            UnsupportedExecutionScope,
+            BadScope,
+            BadScope,
+            BadSemantics
+        ],
+        "{diagnostics}"
+    );
     assert!(pairing.sites.is_empty());
 }
 
 #[test]
 fn a_barrier_of_one_invocation_is_legal() {
-    let module = assemble("", "%four = OpConstant %uint 4\n%main = OpFunction %void 0 %fn\n%start = OpLabel\nOpControlBarrier %four %four %none\nOpReturn\nOpFunctionEnd");
+    let module = assemble(
+        "",
+        "%four = OpConstant %uint 4\n%main = OpFunction %void 0 %fn\n%start = OpLabel\nOpControlBarrier %four %four %none\nOpReturn\nOpFunctionEnd",
+    );
     let (pairing, diagnostics) = analyse(&module);
     assert!(diagnostics.is_empty(), "{diagnostics}");
     assert_eq!(pairing.sites[0].execution, Some(Scope::Invocation));
@@ -168,24 +277,49 @@ fn fences_in_callees_are_sites_and_control_barriers_there_are_not_overlooked() {
         OpFunctionEnd",
     );
     let (pairing, diagnostics) = analyse(&module);
-    assert_eq!(diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(), [Code::Internal]);
-    assert_eq!(pairing.sites.iter().map(|site| (site.id.0, site.kind)).collect::<Vec<_>>(), [(0, SiteKind::MemoryBarrier), (1, SiteKind::Arrive), (2, SiteKind::Wait)]);
+    assert_eq!(
+        diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(),
+        [Code::Internal]
+    );
+    assert_eq!(
+        pairing
+            .sites
+            .iter()
+            .map(|site| (site.id.0, site.kind))
+            .collect::<Vec<_>>(),
+        [
+            (0, SiteKind::MemoryBarrier),
+            (1, SiteKind::Arrive),
+            (2, SiteKind::Wait)
+        ]
+    );
     assert_eq!(pairing.sites[0].function, module.id("f"));
     assert_eq!(pairing.pairs[0].arrives, [SiteId(1)]);
-    assert_eq!(pairing.open_before(Scope::Workgroup, pairing.sites[0].offset), Open::Sometimes);
+    assert_eq!(
+        pairing.open_before(Scope::Workgroup, pairing.sites[0].offset),
+        Open::Sometimes
+    );
 }
 
 #[test]
 fn too_many_facts_are_a_limit() {
-    let blocks: String = (0..3000).map(|n| format!("arrive\nOpBranch %b{n}\n%b{n} = OpLabel\n")).collect();
+    let blocks: String = (0..4500)
+        .map(|n| format!("arrive\nOpBranch %b{n}\n%b{n} = OpLabel\n"))
+        .collect();
     let (pairing, diagnostics) = analyse(&main(&format!("{blocks}OpReturn")));
-    assert_eq!(diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(), [Code::ModuleTooLarge]);
+    assert_eq!(
+        diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(),
+        [Code::ModuleTooLarge]
+    );
     assert!(pairing.pairs.is_empty());
 }
 
 #[test]
 fn many_barriers_in_one_block_are_none() {
-    let (pairing, diagnostics) = analyse(&main(&format!("{}OpReturn", "arrive\nbarrier\nwait\n".repeat(5000))));
+    let (pairing, diagnostics) = analyse(&main(&format!(
+        "{}OpReturn",
+        "arrive\nbarrier\nwait\n".repeat(5000)
+    )));
     assert!(diagnostics.is_empty(), "{diagnostics}");
     assert_eq!(pairing.pairs.len(), 5000);
 }
@@ -227,7 +361,9 @@ mod paths {
             match succs.as_slice() {
                 [] => text.push_str("OpReturn\n"),
                 [one] => writeln!(text, "OpBranch %b{one}").unwrap(),
-                [one, two, ..] => writeln!(text, "OpBranchConditional %true %b{one} %b{two}").unwrap(),
+                [one, two, ..] => {
+                    writeln!(text, "OpBranchConditional %true %b{one} %b{two}").unwrap()
+                }
             }
         }
         text
@@ -241,7 +377,14 @@ mod paths {
         reached: BTreeSet<u32>,
     }
 
-    fn walk(function: &Function<'_>, cfg: &Cfg, block: usize, mut since: Option<(u32, Vec<u32>)>, left: usize, seen: &mut Seen) {
+    fn walk(
+        function: &Function<'_>,
+        cfg: &Cfg,
+        block: usize,
+        mut since: Option<(u32, Vec<u32>)>,
+        left: usize,
+        seen: &mut Seen,
+    ) {
         if left == 0 {
             return;
         }
@@ -252,10 +395,13 @@ mod paths {
                     seen.reached.insert(inst.offset);
                     if let Some((arrive, between)) = since.take() {
                         seen.connections.insert((arrive, inst.offset));
-                        seen.windows.extend(between.into_iter().map(|place| (arrive, place)));
+                        seen.windows
+                            .extend(between.into_iter().map(|place| (arrive, place)));
                     }
                 }
-                _ => since.iter_mut().for_each(|(_, between)| between.push(inst.offset)),
+                _ => since
+                    .iter_mut()
+                    .for_each(|(_, between)| between.push(inst.offset)),
             }
         }
         for succ in cfg.succs(block) {

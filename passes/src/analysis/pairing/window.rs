@@ -17,7 +17,9 @@ pub(super) struct Groups {
 impl Groups {
     /// Each of `count` arrives alone.
     pub(super) fn new(count: usize) -> Groups {
-        Groups { parent: (0..count).collect() }
+        Groups {
+            parent: (0..count).collect(),
+        }
     }
 
     /// The least arrive of the set that `arrive` is in.
@@ -47,8 +49,17 @@ pub(super) fn windows(
     groups: &mut Groups,
 ) -> Vec<Vec<u32>> {
     let mut windows = vec![Vec::new(); groups.parent.len()];
-    for (index, block) in function.blocks.iter().enumerate().filter(|(index, _)| cfg.is_reachable(*index)) {
-        let (Some(start), Some(wait_ahead)) = (flow.at_start.get(index), flow.wait_ahead.get(index)) else { continue };
+    for (index, block) in function
+        .blocks
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| cfg.is_reachable(*index))
+    {
+        let (Some(start), Some(wait_ahead)) =
+            (flow.at_start.get(index), flow.wait_ahead.get(index))
+        else {
+            continue;
+        };
         let events = events.get(index).map_or(&[][..], Vec::as_slice);
         let mut open = start.arrives().next();
         let mut coming = events.iter().peekable();
@@ -60,7 +71,9 @@ pub(super) fn windows(
                 };
                 continue;
             }
-            let waited_for = coming.peek().map_or(*wait_ahead, |(_, next)| *next == Event::Wait);
+            let waited_for = coming
+                .peek()
+                .map_or(*wait_ahead, |(_, next)| *next == Event::Wait);
             if let Some(arrive) = open
                 && waited_for
                 && SiteKind::of(*inst).is_none()
@@ -77,5 +90,9 @@ pub(super) fn windows(
 
 /// The ids of `sites` that `keep` keeps.
 pub(super) fn ids(sites: &[Site], keep: impl Fn(&Site) -> bool) -> Vec<SiteId> {
-    sites.iter().filter(|site| keep(site)).map(|site| site.id).collect()
+    sites
+        .iter()
+        .filter(|site| keep(site))
+        .map(|site| site.id)
+        .collect()
 }

@@ -30,7 +30,10 @@ pub(super) fn annotated(module: &Module<'_>) -> HashSet<u32> {
 
 /// An annotation whose first operand is the id that it is about.
 fn is_of_one_id(op: Op) -> bool {
-    matches!(op, Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString)
+    matches!(
+        op,
+        Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString
+    )
 }
 
 /// Writes the module-scope instruction `inst`, and what it says about copies.

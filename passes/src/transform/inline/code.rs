@@ -26,7 +26,10 @@ pub(super) struct Item<'c> {
 impl<'c> Item<'c> {
     /// As an instruction; its offset is the origin.
     pub(super) fn inst(self) -> Inst<'c> {
-        Inst { offset: self.origin, words: self.words }
+        Inst {
+            offset: self.origin,
+            words: self.words,
+        }
     }
 
     /// Positions in `words` that hold ids.
@@ -56,20 +59,40 @@ impl Code {
 
     /// The instructions in order.
     pub(super) fn items(&self) -> impl Iterator<Item = Item<'_>> {
-        self.insts.iter().enumerate().map(|(index, (start, origin, ids))| {
-            let (end, ids_end) =
-                self.insts.get(index + 1).map_or((self.words.len(), self.ids.len()), |(end, _, ids)| (*end, *ids));
-            Item { words: &self.words[*start..end], origin: *origin, ids: &self.ids[*ids..ids_end], start: *start }
-        })
+        self.insts
+            .iter()
+            .enumerate()
+            .map(|(index, (start, origin, ids))| {
+                let (end, ids_end) = self
+                    .insts
+                    .get(index + 1)
+                    .map_or((self.words.len(), self.ids.len()), |(end, _, ids)| {
+                        (*end, *ids)
+                    });
+                Item {
+                    words: &self.words[*start..end],
+                    origin: *origin,
+                    ids: &self.ids[*ids..ids_end],
+                    start: *start,
+                }
+            })
     }
 
     /// Replaces ids of the instructions of `opcode` from operand word `first` on, where `rename` knows a new one.
-    pub(super) fn rename(&mut self, opcode: spirv::Op, first: usize, rename: impl Fn(u32) -> Option<u32>) {
+    pub(super) fn rename(
+        &mut self,
+        opcode: spirv::Op,
+        first: usize,
+        rename: impl Fn(u32) -> Option<u32>,
+    ) {
         for (index, (start, _, ids)) in self.insts.iter().enumerate() {
             if self.words[*start] & 0xffff != opcode as u32 {
                 continue;
             }
-            let end = self.insts.get(index + 1).map_or(self.ids.len(), |(_, _, ids)| *ids);
+            let end = self
+                .insts
+                .get(index + 1)
+                .map_or(self.ids.len(), |(_, _, ids)| *ids);
             for position in &self.ids[*ids..end] {
                 if *position >= start + first
                     && let Some(new) = rename(self.words[*position])

@@ -18,11 +18,25 @@ const MAX_WORDS: usize = 1 << 22;
 pub(super) type Callees = BTreeMap<Id, Callee>;
 
 /// Expands the calls of `function` to functions of `callees`. `used` counts the words of all expanded functions.
-pub(super) fn expand(shared: &mut Shared<'_, '_>, callees: &Callees, function: &Function<'_>, used: &mut usize) -> Result<Code, Diagnostic> {
-    let mut caller = Caller { code: Code::default(), variables: Code::default(), last_piece: HashMap::new(), used };
+pub(super) fn expand(
+    shared: &mut Shared<'_, '_>,
+    callees: &Callees,
+    function: &Function<'_>,
+    used: &mut usize,
+) -> Result<Code, Diagnostic> {
+    let mut caller = Caller {
+        code: Code::default(),
+        variables: Code::default(),
+        last_piece: HashMap::new(),
+        used,
+    };
     let mut block = Vec::new();
     let mut in_blocks = false;
-    for inst in shared.declarations.module.instructions_from(function.offset) {
+    for inst in shared
+        .declarations
+        .module
+        .instructions_from(function.offset)
+    {
         if inst.op() == Some(Op::FunctionEnd) {
             caller.block(shared, callees, &block)?;
             caller.copy(shared, inst);
@@ -55,21 +69,44 @@ struct Caller<'u> {
 
 impl Caller<'_> {
     fn copy(&mut self, shared: &Shared<'_, '_>, inst: Inst<'_>) {
-        self.code.push(inst.words, inst.offset, shared.declarations.module.ids(inst).map(|(position, _)| position));
+        self.code.push(
+            inst.words,
+            inst.offset,
+            shared
+                .declarations
+                .module
+                .ids(inst)
+                .map(|(position, _)| position),
+        );
     }
 
     /// Copies a block: its label, what follows, and what stands before the next label.
-    fn block(&mut self, shared: &mut Shared<'_, '_>, callees: &Callees, insts: &[Inst<'_>]) -> Result<(), Diagnostic> {
+    fn block(
+        &mut self,
+        shared: &mut Shared<'_, '_>,
+        callees: &Callees,
+        insts: &[Inst<'_>],
+    ) -> Result<(), Diagnostic> {
         let callee = |inst: &Inst<'_>| callgraph::callee(*inst).and_then(|id| callees.get(&id));
         let mut cuts = Vec::new();
-        for _ in insts.iter().filter_map(callee).filter(|callee| !callee.is_straight) {
+        for _ in insts
+            .iter()
+            .filter_map(callee)
+            .filter(|callee| !callee.is_straight)
+        {
             cuts.push(shared.writer.fresh()?.0);
         }
-        let label = insts.first().and_then(|inst| inst.result()).map_or(0, |label| label.0);
+        let label = insts
+            .first()
+            .and_then(|inst| inst.result())
+            .map_or(0, |label| label.0);
         let mut loop_merge = None;
         if let Some(last) = cuts.last() {
             self.last_piece.insert(label, *last);
-            loop_merge = insts.iter().find(|inst| inst.op() == Some(Op::LoopMerge)).copied();
+            loop_merge = insts
+                .iter()
+                .find(|inst| inst.op() == Some(Op::LoopMerge))
+                .copied();
         }
         let mut cuts = cuts.into_iter();
         let mut line = None;
@@ -77,7 +114,11 @@ impl Caller<'_> {
             match inst.op() {
                 Some(Op::Line) => line = Some(*inst),
                 Some(Op::NoLine) => line = None,
-                Some(Op::LoopMerge) if loop_merge.is_none() && self.last_piece.contains_key(&label) => continue, // has moved
+                Some(Op::LoopMerge)
+                    if loop_merge.is_none() && self.last_piece.contains_key(&label) =>
+                {
+                    continue;
+                } // has moved
                 _ => {} // neither changes what line is in force
             }
             let Some(callee) = callee(inst) else {
@@ -95,7 +136,12 @@ impl Caller<'_> {
                 }
             }
             self.check_size(callee.code.len(), inst.offset)?;
-            let mut place = Place { code: &mut self.code, variables: &mut self.variables, after, line };
+            let mut place = Place {
+                code: &mut self.code,
+                variables: &mut self.variables,
+                after,
+                line,
+            };
             splice(shared, callee, *inst, &mut place)?;
         }
         Ok(())
@@ -110,16 +156,25 @@ impl Caller<'_> {
         {
             *target = *last;
         }
-        let ids = shared.declarations.module.ids(merge).map(|(position, _)| position);
+        let ids = shared
+            .declarations
+            .module
+            .ids(merge)
+            .map(|(position, _)| position);
         self.code.push(&words, merge.offset, ids);
     }
 
     fn check_size(&self, more: usize, at: u32) -> Result<(), Diagnostic> {
         if *self.used + self.code.len() + more > MAX_WORDS {
-            return Err(Diagnostic::error(Problem::ModuleTooLarge, "the functions that contain barriers get too large when they are inlined")
-                .at_word(at)
-                .because(format!("{MAX_WORDS} words are the limit for all of them together"))
-                .help("call them less often, or take the barriers out of them"));
+            return Err(Diagnostic::error(
+                Problem::ModuleTooLarge,
+                "the functions that contain barriers get too large when they are inlined",
+            )
+            .at_word(at)
+            .because(format!(
+                "{MAX_WORDS} words are the limit for all of them together"
+            ))
+            .help("call them less often, or take the barriers out of them"));
         }
         Ok(())
     }
@@ -133,7 +188,9 @@ impl Caller<'_> {
             if item.inst().op() == Some(Op::Label)
                 && let Some(variables) = variables.take()
             {
-                variables.items().for_each(|item| done.push(item.words, item.origin, item.ids()));
+                variables
+                    .items()
+                    .for_each(|item| done.push(item.words, item.origin, item.ids()));
             }
         }
         // Word 3 is the first operand of OpPhi. Values are no labels, so a rename cannot hit them.

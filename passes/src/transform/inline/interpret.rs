@@ -26,15 +26,30 @@ pub(super) struct Machine<'m> {
 impl<'m> Machine<'m> {
     /// Runs the entry point with `cond` as the value of the module-scope variable `%cond`.
     pub(super) fn run(declarations: &'m Declarations<'m>, cond: Id, value: u32) -> Vec<Deed> {
-        let mut machine =
-            Machine { module: declarations.module, declarations, values: BTreeMap::new(), memory: Vec::new(), globals: 0, deeds: Vec::new(), steps: 0 };
+        let mut machine = Machine {
+            module: declarations.module,
+            declarations,
+            values: BTreeMap::new(),
+            memory: Vec::new(),
+            globals: 0,
+            deeds: Vec::new(),
+            steps: 0,
+        };
         for variable in &declarations.variables {
             let initial = variable.initializer.and_then(|id| machine.value(id));
-            machine.memory.push(if variable.id == cond { Some(value) } else { initial });
-            machine.values.insert(variable.id, Some(machine.memory.len() as u32 - 1));
+            machine.memory.push(if variable.id == cond {
+                Some(value)
+            } else {
+                initial
+            });
+            machine
+                .values
+                .insert(variable.id, Some(machine.memory.len() as u32 - 1));
         }
         machine.globals = machine.memory.len();
-        let main = declarations.function(declarations.entry_points[0].function).unwrap();
+        let main = declarations
+            .function(declarations.entry_points[0].function)
+            .unwrap();
         machine.call(main, &[]);
         machine.deeds
     }
@@ -53,12 +68,28 @@ impl<'m> Machine<'m> {
 
     fn call(&mut self, function: &Function<'m>, arguments: &[Option<u32>]) -> Option<u32> {
         let outer = self.values.clone();
-        self.values.extend(function.params.iter().zip(arguments).map(|((id, _), value)| (*id, *value)));
-        let blocks: BTreeMap<Id, usize> = function.blocks.iter().zip(0..).map(|(block, index)| (block.label, index)).collect();
+        self.values.extend(
+            function
+                .params
+                .iter()
+                .zip(arguments)
+                .map(|((id, _), value)| (*id, *value)),
+        );
+        let blocks: BTreeMap<Id, usize> = function
+            .blocks
+            .iter()
+            .zip(0..)
+            .map(|(block, index)| (block.label, index))
+            .collect();
         let (mut at, mut from) = (0, None);
         let result = loop {
             let block = &function.blocks[at];
-            let phis: Vec<_> = block.insts.iter().filter(|inst| inst.op() == Some(Op::Phi)).map(|inst| self.phi(*inst, from)).collect();
+            let phis: Vec<_> = block
+                .insts
+                .iter()
+                .filter(|inst| inst.op() == Some(Op::Phi))
+                .map(|inst| self.phi(*inst, from))
+                .collect();
             self.values.extend(phis);
             for inst in &block.insts {
                 self.steps += 1;
@@ -71,8 +102,12 @@ impl<'m> Machine<'m> {
             }
             let next = targets(self.module, last);
             let choice = match last.op().unwrap() {
-                Op::Branch => 0,
-                Op::BranchConditional => usize::from(self.value(last.id(0).unwrap()).expect("a defined condition") == 0),
+                Op::Branch | Op::Switch => 0, // only switches of one case occur
+                Op::BranchConditional => usize::from(
+                    self.value(last.id(0).unwrap())
+                        .expect("a defined condition")
+                        == 0,
+                ),
                 other => panic!("{other:?}"),
             };
             from = Some(block.label);
@@ -83,7 +118,11 @@ impl<'m> Machine<'m> {
     }
 
     fn phi(&self, inst: Inst<'m>, from: Option<Id>) -> (Id, Option<u32>) {
-        let pair = inst.operands().chunks(2).find(|pair| Some(Id(pair[1])) == from).expect("a phi names the block that control comes from");
+        let pair = inst
+            .operands()
+            .chunks(2)
+            .find(|pair| Some(Id(pair[1])) == from)
+            .expect("a phi names the block that control comes from");
         (inst.result().unwrap(), self.value(Id(pair[0])))
     }
 
@@ -92,9 +131,16 @@ impl<'m> Machine<'m> {
         let value = |machine: &Self, index| machine.value(operand(index));
         let both = |machine: &Self| value(machine, 0).zip(value(machine, 1));
         let result = match inst.op().unwrap() {
-            Op::ControlBarrier | Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL => return self.deeds.push(Deed::Barrier(inst.opcode())),
+            Op::ControlBarrier | Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL => {
+                return self.deeds.push(Deed::Barrier(inst.opcode()));
+            }
             Op::Store => return self.store(value(self, 0).unwrap(), value(self, 1)),
-            Op::CopyMemory => return self.store(value(self, 0).unwrap(), self.memory[value(self, 1).unwrap() as usize]),
+            Op::CopyMemory => {
+                return self.store(
+                    value(self, 0).unwrap(),
+                    self.memory[value(self, 1).unwrap() as usize],
+                );
+            }
             Op::Variable => {
                 // One place per execution, so a second run of a body sees no old value unless the pass keeps one.
                 let initial = inst.id(1).ok().and_then(|id| self.value(id));
@@ -108,11 +154,21 @@ impl<'m> Machine<'m> {
             Op::CopyObject => value(self, 0),
             Op::Undef => None,
             Op::FunctionCall => {
-                let arguments: Vec<_> = inst.operands()[1..].iter().map(|id| self.value(Id(*id))).collect();
+                let arguments: Vec<_> = inst.operands()[1..]
+                    .iter()
+                    .map(|id| self.value(Id(*id)))
+                    .collect();
                 let callee = self.declarations.function(operand(0)).unwrap();
                 self.call(callee, &arguments)
             }
-            Op::Phi | Op::LoopMerge | Op::SelectionMerge | Op::Branch | Op::BranchConditional | Op::Return | Op::ReturnValue => return,
+            Op::Phi
+            | Op::LoopMerge
+            | Op::SelectionMerge
+            | Op::Switch
+            | Op::Branch
+            | Op::BranchConditional
+            | Op::Return
+            | Op::ReturnValue => return,
             other => panic!("{other:?}"),
         };
         self.values.insert(inst.result().unwrap(), result);
@@ -120,7 +176,8 @@ impl<'m> Machine<'m> {
 
     fn store(&mut self, address: u32, value: Option<u32>) {
         if (address as usize) < self.globals {
-            self.deeds.push(Deed::Store(value.expect("a defined value")));
+            self.deeds
+                .push(Deed::Store(value.expect("a defined value")));
         }
         self.memory[address as usize] = value;
     }

@@ -8,17 +8,19 @@
 //! Functions that are inlined everywhere are removed with their names and decorations; copies get names and decorations of their own.
 //! OpLine stays in force where it was. Debug information of NonSemantic sets inside of a callee is dropped from the copies.
 //!
-//! Control flow stays structured when a callee returns at its end only. A return inside of a construct of the callee becomes a branch
-//! out of it to the place after the call: right control flow, which the analyses here and the lowering take, but no structured one
-//! in the sense of SPIR-V 2.11.
+//! Control flow stays structured in the sense of SPIR-V 2.11 but for one shape. Where a callee returns at several places, its copy stands
+//! in a switch of one case and the returns are breaks out of it. A return inside of a loop or a switch of the callee becomes a branch out of
+//! that construct to the place after the call: right control flow, which the analyses here and the lowering take, but not structured.
 
 mod annotations;
 mod code;
 mod expand;
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod interpret;
 mod splice;
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests;
 
 use super::rewrite::{Edited, Writer};
@@ -39,17 +41,33 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// # Errors
 /// `RecursiveCall` when such functions call each other in a circle; `ModuleTooLarge` when the copies have more than 2^22 words or ids run
 /// out; `UnsupportedInstruction` for an instruction that cannot be copied; `TypeMismatch` for a call with a wrong number of arguments.
-pub fn inline_barrier_functions(module: &Module<'_>, declarations: &Declarations<'_>) -> Result<Option<Edited>, Diagnostics> {
-    let with_barrier = declarations.functions.iter().filter(|function| has_control_barrier(function));
+pub fn inline_barrier_functions(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+) -> Result<Option<Edited>, Diagnostics> {
+    let with_barrier = declarations
+        .functions
+        .iter()
+        .filter(|function| has_control_barrier(function));
     let calls = CallGraph::of(declarations);
     let concerned = calls.callers(with_barrier.map(|function| function.id));
     let roots = roots(module, declarations, &concerned);
     let order = calls.callees_first(roots.iter().copied(), &concerned)?;
-    let calls_one = |function: &Id| calls.callees(*function).iter().any(|(callee, _)| concerned.contains(callee));
+    let calls_one = |function: &Id| {
+        calls
+            .callees(*function)
+            .iter()
+            .any(|(callee, _)| concerned.contains(callee))
+    };
     if !order.iter().any(calls_one) {
         return Ok(None);
     }
-    let mut shared = Shared { declarations, writer: Writer::new(module), copies: HashMap::new(), annotated: annotations::annotated(module) };
+    let mut shared = Shared {
+        declarations,
+        writer: Writer::new(module),
+        copies: HashMap::new(),
+        annotated: annotations::annotated(module),
+    };
     let mut callees = Callees::new();
     let mut used = 0;
     for id in &order {
@@ -59,25 +77,39 @@ pub fn inline_barrier_functions(module: &Module<'_>, declarations: &Declarations
         }
     }
     callees.retain(|id, _| roots.contains(id));
-    let kept = callees.into_iter().map(|(id, callee)| (id, callee.code)).collect();
+    let kept = callees
+        .into_iter()
+        .map(|(id, callee)| (id, callee.code))
+        .collect();
     let removed = concerned.difference(&roots).copied().collect();
     write(module, shared, &kept, &removed)
 }
 
 fn has_control_barrier(function: &Function<'_>) -> bool {
-    function.insts().filter_map(SiteKind::of).any(|kind| match kind {
-        SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => true,
-        SiteKind::MemoryBarrier => false,
-    })
+    function
+        .insts()
+        .filter_map(SiteKind::of)
+        .any(|kind| match kind {
+            SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => true,
+            SiteKind::MemoryBarrier => false,
+        })
 }
 
 /// Functions among `concerned` that must stay: entry points, and what is exported or named by anything but calls.
-fn roots(module: &Module<'_>, declarations: &Declarations<'_>, concerned: &BTreeSet<Id>) -> BTreeSet<Id> {
+fn roots(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    concerned: &BTreeSet<Id>,
+) -> BTreeSet<Id> {
     let mut roots = BTreeSet::new();
     if concerned.is_empty() {
         return roots;
     }
-    roots.extend(concerned.iter().filter(|id| declarations.decoration(**id, spirv::Decoration::LinkageAttributes).is_some()));
+    roots.extend(concerned.iter().filter(|id| {
+        declarations
+            .decoration(**id, spirv::Decoration::LinkageAttributes)
+            .is_some()
+    }));
     let mut in_function = false;
     for inst in module.instructions() {
         in_function |= inst.op() == Some(Op::Function);
@@ -95,8 +127,18 @@ fn roots(module: &Module<'_>, declarations: &Declarations<'_>, concerned: &BTree
 }
 
 /// Writes the new module: `kept` in place of the functions that it names, without those in `removed`.
-fn write(module: &Module<'_>, shared: Shared<'_, '_>, kept: &BTreeMap<Id, Code>, removed: &BTreeSet<Id>) -> Result<Option<Edited>, Diagnostics> {
-    let Shared { declarations, mut writer, copies, .. } = shared;
+fn write(
+    module: &Module<'_>,
+    shared: Shared<'_, '_>,
+    kept: &BTreeMap<Id, Code>,
+    removed: &BTreeSet<Id>,
+) -> Result<Option<Edited>, Diagnostics> {
+    let Shared {
+        declarations,
+        mut writer,
+        copies,
+        ..
+    } = shared;
     let fate = fate(declarations, kept, removed, &copies);
     let mut skip_to = 0;
     let mut in_functions = false;
@@ -127,17 +169,27 @@ fn write(module: &Module<'_>, shared: Shared<'_, '_>, kept: &BTreeMap<Id, Code>,
 }
 
 /// Which ids are gone, and which copies there are, in the order in which the new module defines them.
-fn fate(declarations: &Declarations<'_>, kept: &BTreeMap<Id, Code>, removed: &BTreeSet<Id>, roots: &HashMap<u32, u32>) -> Fate {
+fn fate(
+    declarations: &Declarations<'_>,
+    kept: &BTreeMap<Id, Code>,
+    removed: &BTreeSet<Id>,
+    roots: &HashMap<u32, u32>,
+) -> Fate {
     let mut gone = HashSet::new();
     for function in &declarations.functions {
         if removed.contains(&function.id) || kept.contains_key(&function.id) {
-            let body = declarations.module.instructions_from(function.offset).take_while(|inst| inst.offset <= function.end);
+            let body = declarations
+                .module
+                .instructions_from(function.offset)
+                .take_while(|inst| inst.offset <= function.end);
             gone.extend(body.filter_map(|inst| inst.result()).map(|id| id.0));
         }
     }
     let mut copies: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for item in kept.values().flat_map(Code::items) {
-        let Some(id) = item.inst().result() else { continue };
+        let Some(id) = item.inst().result() else {
+            continue;
+        };
         gone.remove(&id.0);
         if let Some(root) = roots.get(&id.0) {
             copies.entry(*root).or_default().push(id.0);

@@ -1,6 +1,7 @@
 //! Copies a callee's body into its caller at one call.
 
 use super::code::{Code, Item};
+use crate::analysis::pairing::SiteKind;
 use crate::diagnostic::{Code as Problem, Diagnostic};
 use crate::module::{Declarations, ExtInstSet, Id, Inst};
 use crate::transform::rewrite::{Writer, instruction};
@@ -42,21 +43,35 @@ pub(super) struct Callee {
     /// One block that ends with a return: its copy needs no block of its own.
     pub(super) is_straight: bool,
     returns_value: bool,
+    /// With several returns, in a module with structured control flow: an integer constant of the module.
+    selector: Option<u32>,
     /// It has OpLine or OpNoLine.
     has_lines: bool,
 }
 
 impl Callee {
     pub(super) fn new(declarations: &Declarations<'_>, code: Code) -> Callee {
-        let mut callee = Callee { params: Vec::new(), is_straight: false, returns_value: false, has_lines: false, code };
+        let mut callee = Callee {
+            params: Vec::new(),
+            is_straight: false,
+            returns_value: false,
+            selector: None,
+            has_lines: false,
+            code,
+        };
         let (mut labels, mut returns) = (0, 0);
         for item in callee.code.items() {
             match item.inst().op() {
                 Some(Op::Function) => {
-                    let void = item.inst().result_type().and_then(|id| declarations.module.def(id));
+                    let void = item
+                        .inst()
+                        .result_type()
+                        .and_then(|id| declarations.module.def(id));
                     callee.returns_value = void.is_none_or(|ty| ty.op() != Some(Op::TypeVoid));
                 }
-                Some(Op::FunctionParameter) => callee.params.extend(item.inst().result().map(|id| id.0)),
+                Some(Op::FunctionParameter) => {
+                    callee.params.extend(item.inst().result().map(|id| id.0))
+                }
                 Some(Op::Label) => labels += 1,
                 Some(Op::Return | Op::ReturnValue) => returns += 1,
                 Some(Op::Line | Op::NoLine) => callee.has_lines = true,
@@ -64,8 +79,22 @@ impl Callee {
             }
         }
         callee.is_straight = labels == 1 && returns == 1;
+        if returns > 1 && declarations.has_capability(spirv::Capability::Shader) {
+            callee.selector = constant(declarations, &callee.code);
+        }
         callee
     }
+}
+
+/// An integer constant: the execution scope of the first control barrier, which is one in a valid module.
+fn constant(declarations: &Declarations<'_>, code: &Code) -> Option<u32> {
+    let barrier = code
+        .items()
+        .map(Item::inst)
+        .find(|inst| SiteKind::of(*inst).is_some_and(|kind| kind != SiteKind::MemoryBarrier))?;
+    let scope = barrier.id(0).ok()?;
+    let def = declarations.module.def(scope)?;
+    matches!(def.op(), Some(Op::Constant | Op::SpecConstant)).then_some(scope.0)
 }
 
 /// Where a copy goes.
@@ -82,8 +111,18 @@ pub(super) struct Place<'p> {
 
 /// Copies `callee` in place of the OpFunctionCall `call`. For a callee that is not straight the copy ends the current block and starts the
 /// block `place.after`.
-pub(super) fn splice(shared: &mut Shared<'_, '_>, callee: &Callee, call: Inst<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
-    let mut copy = Copy { map: HashMap::new(), returns: Vec::new(), block: 0, origin: call.offset };
+pub(super) fn splice(
+    shared: &mut Shared<'_, '_>,
+    callee: &Callee,
+    call: Inst<'_>,
+    place: &mut Place<'_>,
+) -> Result<(), Diagnostic> {
+    let mut copy = Copy {
+        map: HashMap::new(),
+        returns: Vec::new(),
+        block: 0,
+        origin: call.offset,
+    };
     copy.bind(shared, callee, call, place)?;
     for item in callee.code.items() {
         if let Some(result) = item.inst().result()
@@ -93,20 +132,24 @@ pub(super) fn splice(shared: &mut Shared<'_, '_>, callee: &Callee, call: Inst<'_
         }
     }
     if !callee.is_straight {
-        let entry = callee.code.items().find(|item| item.inst().op() == Some(Op::Label));
-        let label = entry.and_then(|item| item.inst().result()).map_or(0, |label| copy.renamed(label.0));
-        place.code.push_ids(&instruction(Op::Branch, &[label])?, call.offset);
+        copy.enter(shared, callee, place)?;
     }
     for item in callee.code.items() {
         copy.item(shared, callee, item, place)?;
     }
     if !callee.is_straight {
-        place.code.push_ids(&instruction(Op::Label, &[place.after])?, call.offset);
+        place
+            .code
+            .push_ids(&instruction(Op::Label, &[place.after])?, call.offset);
     }
     if let Some(line) = place.line {
         place.code.push(line.words, line.offset, 1..2);
     } else if callee.is_straight && callee.has_lines {
-        place.code.push(&instruction(Op::NoLine, &[])?, call.offset, std::iter::empty());
+        place.code.push(
+            &instruction(Op::NoLine, &[])?,
+            call.offset,
+            std::iter::empty(),
+        );
     }
     copy.result(callee, call, place)
 }
@@ -128,47 +171,137 @@ impl Copy {
     }
 
     /// Gives the parameters the arguments of the call.
-    fn bind(&mut self, shared: &mut Shared<'_, '_>, callee: &Callee, call: Inst<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
+    fn bind(
+        &mut self,
+        shared: &mut Shared<'_, '_>,
+        callee: &Callee,
+        call: Inst<'_>,
+        place: &mut Place<'_>,
+    ) -> Result<(), Diagnostic> {
         let arguments = call.operands().get(1..).unwrap_or(&[]);
         if arguments.len() != callee.params.len() {
-            let message = format!("the call has {} arguments and the function {} parameters", arguments.len(), callee.params.len());
+            let message = format!(
+                "the call has {} arguments and the function {} parameters",
+                arguments.len(),
+                callee.params.len()
+            );
             return Err(Diagnostic::error(Problem::TypeMismatch, message).at_word(call.offset));
         }
         for (param, argument) in callee.params.iter().zip(arguments) {
             let decorations = shared.declarations.decorations(Id(*param));
-            let by_value = decorations.iter().any(|d| d.kind == spirv::Decoration::FuncParamAttr as u32 && d.operands.first() == Some(&BY_VALUE));
-            let value = if by_value { self.by_value(shared, *param, *argument, place)? } else { *argument };
+            let by_value = decorations.iter().any(|d| {
+                d.kind == spirv::Decoration::FuncParamAttr as u32
+                    && d.operands.first() == Some(&BY_VALUE)
+            });
+            let value = if by_value {
+                self.by_value(shared, *param, *argument, place)?
+            } else {
+                *argument
+            };
             self.map.insert(*param, value);
         }
         Ok(())
     }
 
     /// A variable of the caller with a copy of what `argument` points to.
-    fn by_value(&self, shared: &mut Shared<'_, '_>, param: u32, argument: u32, place: &mut Place<'_>) -> Result<u32, Diagnostic> {
+    fn by_value(
+        &self,
+        shared: &mut Shared<'_, '_>,
+        param: u32,
+        argument: u32,
+        place: &mut Place<'_>,
+    ) -> Result<u32, Diagnostic> {
         let ty = shared.declarations.type_of(Id(param)).map_or(0, |ty| ty.0);
-        let class = shared.declarations.module.def(Id(ty)).and_then(|ty| ty.operand(0).ok());
+        let class = shared
+            .declarations
+            .module
+            .def(Id(ty))
+            .and_then(|ty| ty.operand(0).ok());
         if class != Some(FUNCTION_CLASS) {
             return Err(Diagnostic::error(Problem::UnsupportedInstruction, "a parameter by value points to memory other than the function's own")
                 .at_word(self.origin)
                 .because("a function that contains barriers is copied into its callers, and its copy of the argument with it"));
         }
         let variable = shared.copy_of(param)?;
-        place.variables.push(&instruction(Op::Variable, &[ty, variable, FUNCTION_CLASS])?, self.origin, 1..3);
-        place.code.push_ids(&instruction(Op::CopyMemory, &[variable, argument])?, self.origin);
+        place.variables.push(
+            &instruction(Op::Variable, &[ty, variable, FUNCTION_CLASS])?,
+            self.origin,
+            1..3,
+        );
+        place.code.push_ids(
+            &instruction(Op::CopyMemory, &[variable, argument])?,
+            self.origin,
+        );
         Ok(variable)
     }
 
+    /// Branches to the copy of the entry block.
+    ///
+    /// Several returns become branches to one place out of constructs of the callee. Around a switch of one case those are breaks, which
+    /// SPIR-V 2.11 allows from everything but loops and other switches. The switch has a block of its own: the current one may be the
+    /// header of a loop.
+    fn enter(
+        &self,
+        shared: &mut Shared<'_, '_>,
+        callee: &Callee,
+        place: &mut Place<'_>,
+    ) -> Result<(), Diagnostic> {
+        let mut labels = callee
+            .code
+            .items()
+            .map(Item::inst)
+            .filter(|inst| inst.op() == Some(Op::Label));
+        let entry = labels
+            .next()
+            .and_then(Inst::result)
+            .map_or(0, |label| self.renamed(label.0));
+        if let Some(selector) = callee.selector {
+            let around = shared.writer.fresh()?.0;
+            place
+                .code
+                .push_ids(&instruction(Op::Branch, &[around])?, self.origin);
+            place
+                .code
+                .push_ids(&instruction(Op::Label, &[around])?, self.origin);
+            place.code.push(
+                &instruction(Op::SelectionMerge, &[place.after, 0])?,
+                self.origin,
+                1..2,
+            );
+            place
+                .code
+                .push_ids(&instruction(Op::Switch, &[selector, entry])?, self.origin);
+        } else {
+            place
+                .code
+                .push_ids(&instruction(Op::Branch, &[entry])?, self.origin);
+        }
+        Ok(())
+    }
+
     /// Copies one instruction of the callee.
-    fn item(&mut self, shared: &Shared<'_, '_>, callee: &Callee, item: Item<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
+    fn item(
+        &mut self,
+        shared: &Shared<'_, '_>,
+        callee: &Callee,
+        item: Item<'_>,
+        place: &mut Place<'_>,
+    ) -> Result<(), Diagnostic> {
         let inst = item.inst();
         match inst.op() {
             Some(Op::Function | Op::FunctionParameter | Op::FunctionEnd) => return Ok(()),
             Some(Op::Variable | Op::UntypedVariableKHR) => return self.variable(item, place),
             Some(Op::Return | Op::ReturnValue) => {
-                let value = if callee.returns_value { inst.operands().first().map_or(0, |id| self.renamed(*id)) } else { 0 };
+                let value = if callee.returns_value {
+                    inst.operands().first().map_or(0, |id| self.renamed(*id))
+                } else {
+                    0
+                };
                 self.returns.push((value, self.block));
                 if !callee.is_straight {
-                    place.code.push_ids(&instruction(Op::Branch, &[place.after])?, item.origin);
+                    place
+                        .code
+                        .push_ids(&instruction(Op::Branch, &[place.after])?, item.origin);
                 }
                 return Ok(());
             }
@@ -179,7 +312,11 @@ impl Copy {
                 }
             }
             // Debug information describes the callee as a function of its own.
-            Some(Op::ExtInst | Op::ExtInstWithForwardRefsKHR) if is_debug(shared.declarations, inst) => return Ok(()),
+            Some(Op::ExtInst | Op::ExtInstWithForwardRefsKHR)
+                if is_debug(shared.declarations, inst) =>
+            {
+                return Ok(());
+            }
             _ if !is_known(shared.declarations, inst) => return Err(unknown(inst, self.origin)),
             _ => {} // renamed and copied
         }
@@ -201,14 +338,21 @@ impl Copy {
     /// Moves a variable to the caller. Every call starts with the initial value: a store at the call gives it.
     fn variable(&self, item: Item<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
         let mut words = self.copied(item);
-        let initializer_at = if item.inst().op() == Some(Op::Variable) { 4 } else { 5 };
+        let initializer_at = if item.inst().op() == Some(Op::Variable) {
+            4
+        } else {
+            5
+        };
         if let Some(initializer) = words.get(initializer_at).copied() {
             words.truncate(initializer_at);
             if let (Some(first), Ok(count)) = (words.first_mut(), u32::try_from(initializer_at)) {
                 *first = count << 16 | (*first & 0xffff);
             }
             let variable = words.get(2).copied().unwrap_or(0);
-            place.code.push_ids(&instruction(Op::Store, &[variable, initializer])?, item.origin);
+            place.code.push_ids(
+                &instruction(Op::Store, &[variable, initializer])?,
+                item.origin,
+            );
         }
         let ids = item.ids().filter(|position| *position < initializer_at);
         place.variables.push(&words, item.origin, ids);
@@ -216,8 +360,15 @@ impl Copy {
     }
 
     /// Defines the result of the call.
-    fn result(&self, callee: &Callee, call: Inst<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
-        let (Some(ty), Some(result)) = (call.result_type(), call.result()) else { return Ok(()) };
+    fn result(
+        &self,
+        callee: &Callee,
+        call: Inst<'_>,
+        place: &mut Place<'_>,
+    ) -> Result<(), Diagnostic> {
+        let (Some(ty), Some(result)) = (call.result_type(), call.result()) else {
+            return Ok(());
+        };
         if !callee.returns_value {
             return Ok(());
         }
@@ -239,7 +390,10 @@ impl Copy {
 fn is_known(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     match inst.op() {
         Some(Op::ExtInst | Op::ExtInstWithForwardRefsKHR) => {
-            let set = inst.id(0).ok().and_then(|set| declarations.ext_inst_sets.get(&set));
+            let set = inst
+                .id(0)
+                .ok()
+                .and_then(|set| declarations.ext_inst_sets.get(&set));
             !matches!(set, None | Some(ExtInstSet::Other(_)))
         }
         Some(_) => true,
@@ -248,14 +402,20 @@ fn is_known(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
 }
 
 fn unknown(inst: Inst<'_>, call: u32) -> Diagnostic {
-    Diagnostic::error(Problem::UnsupportedInstruction, format!("{} cannot be copied", inst.name()))
-        .at_word(inst.offset)
-        .because(format!("its function contains barriers, so it is copied into its caller at word {call}"))
-        .because("which of its words are ids is not known")
-        .help("inline the function in the front end")
+    Diagnostic::error(
+        Problem::UnsupportedInstruction,
+        format!("{} cannot be copied", inst.name()),
+    )
+    .at_word(inst.offset)
+    .because(format!(
+        "its function contains barriers, so it is copied into its caller at word {call}"
+    ))
+    .because("which of its words are ids is not known")
+    .help("inline the function in the front end")
 }
 
 /// Whether `inst` is an OpExtInst of a set that only describes the program.
 pub(super) fn is_debug(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
-    inst.id(0).is_ok_and(|set| declarations.ext_inst_sets.get(&set) == Some(&ExtInstSet::NonSemantic))
+    inst.id(0)
+        .is_ok_and(|set| declarations.ext_inst_sets.get(&set) == Some(&ExtInstSet::NonSemantic))
 }
