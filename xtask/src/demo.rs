@@ -55,7 +55,7 @@ pub fn run() -> Result<()> {
     println!("\n{KERNEL}\n");
     print!("{}", side_by_side(&columns));
     println!(
-        "\nA window is the work between arrive and wait: kept / source instructions. Where the barrier is in one piece (fused), there is none.\n\
+        "\nA window is the work between arrive and wait: instructions that are still in it / instructions of the source. A fused barrier has none.\n\
          More: splitbar lower {KERNEL} --target gfx1201 --emit plan"
     );
     Ok(())
@@ -100,8 +100,8 @@ fn column(tool: &Path, target: &str) -> Result<Vec<String>> {
         ));
         for pair in &entry.pairs {
             lines.push(match &pair.window {
-                Some(w) => format!("{}, window {} / {}", pair.strategy, w.kept, w.source),
-                None => format!("{}, no window", pair.strategy),
+                Some(w) => format!("pair: {}, window {} / {}", pair.strategy, w.kept, w.source),
+                None => format!("pair: {}, no window", pair.strategy),
             });
         }
     }
@@ -150,7 +150,10 @@ fn kind(instruction: &str) -> Kind {
         .find(|w| !w.starts_with('@'))
         .unwrap_or_default();
     let is = |names: &[&str]| names.iter().any(|n| mnemonic.starts_with(n));
-    if is(BARRIERS) {
+    if mnemonic == "s_wait_alu" {
+        // A hazard of the pipeline, not a wait for memory.
+        Kind::Other
+    } else if is(BARRIERS) {
         Kind::Barrier
     } else if is(ORDERS) {
         Kind::Order
@@ -235,19 +238,22 @@ fn side_by_side(columns: &[Vec<String>]) -> String {
     for row in 0..height {
         let mut line = String::new();
         for column in columns {
-            let text: String = column
-                .get(row)
-                .map(String::as_str)
-                .unwrap_or_default()
-                .chars()
-                .take(WIDTH - 2)
-                .collect();
+            let text = shorten(column.get(row).map(String::as_str).unwrap_or_default());
             line.push_str(&format!("{text:WIDTH$}"));
         }
         out.push_str(line.trim_end());
         out.push('\n');
     }
     out
+}
+
+/// A text that fits into a column, with a blank to spare.
+fn shorten(text: &str) -> String {
+    if text.chars().count() < WIDTH {
+        return text.to_string();
+    }
+    let kept: String = text.chars().take(WIDTH - 4).collect();
+    format!("{kept}...")
 }
 
 #[cfg(test)]

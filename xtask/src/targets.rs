@@ -122,11 +122,11 @@ fn generate() -> Result<String> {
     );
     for f in &amd.family {
         for name in &f.targets {
-            write!(
+            writeln!(
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, cumode_feature: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
-                 async_counter: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},\n",
+                 async_counter: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
                 f.generation,
                 f.split_barrier,
                 f.named_barriers,
@@ -155,11 +155,11 @@ fn generate() -> Result<String> {
     }
     rows.sort_by_key(|(sm, _)| *sm);
     for (sm, f) in rows {
-        write!(
+        writeln!(
             out,
             "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
              one_sided_fences: {}, volta_fences: {}, cp_async: {}, named_barriers: {} }}), wave_sizes: &[32], lds_bytes: {}, \
-             max_workgroup_size: {} }},\n",
+             max_workgroup_size: {} }},",
             f.ptx,
             f.mbarrier,
             f.cluster,

@@ -29,9 +29,9 @@ pub fn check(problems: &mut Vec<String>) -> Result<()> {
                 ));
             }
         }
-        let mark = format!("`{name}`");
+        let mark = format!("[{name}](kernels/{name})");
         if !readme.lines().any(|l| l.contains(&mark)) {
-            problems.push(format!("fixtures/README.md has no line for {mark}"));
+            problems.push(format!("fixtures/README.md has no line with {mark}"));
         }
     }
     Ok(())

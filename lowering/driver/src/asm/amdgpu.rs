@@ -1,0 +1,205 @@
+//! Reads AMDGPU assembly as LLVM prints it: one instruction, label or directive on a line, `;` begins a comment.
+
+use super::{Builder, Function, Pending, Role};
+
+/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means work.
+///
+/// Sources: LLVM AMDGPUUsage ("Barrier Execution Model", "Memory Model"), RDNA4 ISA chapter 5 (program control).
+const ROLES: &[(&str, Role)] = &[
+    ("s_barrier_signal", Role::Arrive),
+    ("s_barrier_wait", Role::Wait),
+    ("s_barrier_init", Role::Housekeeping),
+    ("s_barrier_join", Role::Housekeeping),
+    ("s_barrier_leave", Role::Housekeeping),
+    ("s_barrier", Role::ArriveAndWait),
+    // Waits for counters and hazards, hints to the instruction fetch and the scheduler.
+    ("s_wait", Role::Housekeeping),
+    ("s_nop", Role::Housekeeping),
+    ("v_nop", Role::Housekeeping),
+    ("s_delay_alu", Role::Housekeeping),
+    ("s_clause", Role::Housekeeping),
+    ("s_sleep", Role::Housekeeping),
+    ("s_setprio", Role::Housekeeping),
+    ("s_inst_prefetch", Role::Housekeeping),
+    ("s_set_inst_prefetch_distance", Role::Housekeeping),
+    ("s_set_vgpr_msb", Role::Housekeeping),
+    ("s_sendmsg", Role::Housekeeping),
+    ("s_code_end", Role::Housekeeping),
+    // Cache maintenance, which fences ask for.
+    ("buffer_wb", Role::Housekeeping),
+    ("buffer_inv", Role::Housekeeping),
+    ("buffer_gl", Role::Housekeeping),
+    ("global_inv", Role::Housekeeping),
+    ("global_wb", Role::Housekeeping),
+    ("s_dcache", Role::Housekeeping),
+    // Control transfer.
+    ("s_branch", Role::Housekeeping),
+    ("s_cbranch", Role::Housekeeping),
+    ("s_endpgm", Role::Housekeeping),
+    ("s_setpc", Role::Housekeeping),
+    ("s_trap", Role::Housekeeping),
+];
+
+/// Reads the functions of `text`.
+pub fn parse(text: &str) -> Vec<Function> {
+    let mut functions = Vec::new();
+    let mut open: Option<Builder> = None;
+    // `.type NAME,@function` announces that the label NAME begins a function.
+    let mut announced: Option<String> = None;
+    for line in text.lines() {
+        let statement = line.split(';').next().unwrap_or("").trim();
+        if statement.is_empty() {
+            continue;
+        }
+        if let Some(directive) = statement.strip_prefix('.') {
+            let (name, operands) = split_word(directive);
+            match name {
+                "type" => {
+                    announced = operands
+                        .strip_suffix(",@function")
+                        .map(|symbol| unquote(symbol.trim()).to_owned())
+                }
+                "loc" => {
+                    if let (Some(function), Some((_, operands))) =
+                        (&mut open, line.split_once(".loc"))
+                    {
+                        function.location(operands);
+                    }
+                }
+                _ => {
+                    // A local label, or a directive that says nothing about code.
+                    if let (Some(label), Some(function)) = (statement.strip_suffix(':'), &mut open)
+                    {
+                        if label.starts_with(".Lfunc_end") {
+                            functions.extend(open.take().map(Builder::finish));
+                        } else {
+                            function.label(label);
+                        }
+                    }
+                }
+            }
+            continue;
+        }
+        if let Some(label) = statement.strip_suffix(':') {
+            let label = unquote(label);
+            if announced.as_deref() == Some(label) {
+                functions.extend(open.take().map(Builder::finish));
+                open = Some(Builder::named(label));
+                announced = None;
+            } else if let Some(function) = &mut open {
+                function.label(label);
+            }
+            continue;
+        }
+        if let Some(function) = &mut open {
+            let (mnemonic, operands) = split_word(statement);
+            function.push(mnemonic, role(mnemonic), flow(mnemonic, operands));
+        }
+    }
+    functions.extend(open.take().map(Builder::finish));
+    functions
+}
+
+fn role(mnemonic: &str) -> Role {
+    ROLES
+        .iter()
+        .find(|(prefix, _)| mnemonic.starts_with(prefix))
+        .map_or(Role::Work, |(_, role)| *role)
+}
+
+fn flow(mnemonic: &str, operands: &str) -> Pending {
+    let target = || vec![operands.trim().to_owned()];
+    if mnemonic == "s_branch" {
+        Pending::Jump(target())
+    } else if mnemonic.starts_with("s_cbranch") {
+        Pending::Branch(target())
+    } else if mnemonic.starts_with("s_endpgm") || mnemonic.starts_with("s_setpc") {
+        Pending::End
+    } else {
+        Pending::Next
+    }
+}
+
+fn split_word(text: &str) -> (&str, &str) {
+    text.split_once(char::is_whitespace)
+        .map_or((text, ""), |(word, rest)| (word, rest.trim()))
+}
+
+fn unquote(symbol: &str) -> &str {
+    symbol
+        .strip_prefix('"')
+        .and_then(|s| s.strip_suffix('"'))
+        .unwrap_or(symbol)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asm::Flow;
+    use pretty_assertions::assert_eq;
+
+    const LOOP: &str = "\
+\t.globl\tk
+\t.type\tk,@function
+k:                                      ; @k
+.Lfunc_begin0:
+; %bb.0:
+\t.file\t1 \"/\" \"k\"
+\t.loc\t1 11 0 prologue_end              ; k:11:0
+\ts_load_b32 s4, s[4:5], 0x10
+\t.loc\t1 0 0 is_stmt 0
+\tv_mov_b32_e32 v18, 0
+.LBB0_1:                                ; %loop
+\t.loc\t1 21 0 is_stmt 1
+\ts_barrier_signal -1
+\tv_fma_f32 v0, v1, v2, v3
+\ts_wait_dscnt 0x0
+\ts_cbranch_scc1 .LBB0_1
+; %bb.2:
+\ts_branch .LBB0_3
+.LBB0_3:
+\ts_barrier_wait -1
+\ts_endpgm
+.Lfunc_end0:
+\t.size\tk, .Lfunc_end0-k
+\t.type\t\"other name\",@function
+\"other name\":
+\ts_barrier
+\ts_endpgm
+";
+
+    #[test]
+    fn functions_lines_roles_and_targets() {
+        let functions = parse(LOOP);
+        assert_eq!(
+            functions
+                .iter()
+                .map(|f| (f.name.as_str(), f.instructions.len()))
+                .collect::<Vec<_>>(),
+            [("k", 9), ("other name", 2)]
+        );
+        let seen: Vec<_> = functions[0]
+            .instructions
+            .iter()
+            .map(|i| (i.mnemonic.as_str(), i.word, i.role))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("s_load_b32", Some(10), Role::Work),
+                ("v_mov_b32_e32", None, Role::Work),
+                ("s_barrier_signal", Some(20), Role::Arrive),
+                ("v_fma_f32", Some(20), Role::Work),
+                ("s_wait_dscnt", Some(20), Role::Housekeeping),
+                ("s_cbranch_scc1", Some(20), Role::Housekeeping),
+                ("s_branch", Some(20), Role::Housekeeping),
+                ("s_barrier_wait", Some(20), Role::Wait),
+                ("s_endpgm", Some(20), Role::Housekeeping),
+            ]
+        );
+        assert_eq!(functions[0].successors(5), [6, 2]);
+        assert_eq!(functions[0].successors(6), [7]);
+        assert_eq!(functions[0].instructions[8].flow, Flow::End);
+        assert_eq!(functions[1].instructions[0].role, Role::ArriveAndWait);
+    }
+}

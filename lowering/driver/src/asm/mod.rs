@@ -1,0 +1,229 @@
+//! Final assembly text, read back: functions, labels, instructions, and which SPIR-V instruction each machine instruction came from.
+//!
+//! The text must have been generated with debug lines whose number is a word offset plus one (`.loc FILE LINE COLUMN` in front of the
+//! instructions it speaks of, in force until the next one). One reader per vendor, because the two notations share nothing but `.loc`;
+//! what they read is the same for both.
+
+pub mod amdgpu;
+pub mod ptx;
+
+use splitbar_plan::target::Arch;
+use std::collections::BTreeMap;
+
+/// What a machine instruction is to a barrier.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Does the kernel's work: arithmetic, moves, memory accesses, calls.
+    Work,
+    /// Tells a workgroup barrier that this wave is here, and goes on.
+    Arrive,
+    /// Waits for a workgroup barrier.
+    Wait,
+    /// Arrives at a workgroup barrier and waits for it.
+    ArriveAndWait,
+    /// Housekeeping that no SPIR-V instruction asked for as work: waits for counters, fences, cache maintenance, branches, returns,
+    /// scheduling hints, the synchronisation of one wave with itself.
+    Housekeeping,
+}
+
+/// Where control goes after an instruction. Targets are positions in [`Function::instructions`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// To the next instruction.
+    Next,
+    /// To one of the targets.
+    Jump(Vec<usize>),
+    /// To the next instruction or to one of the targets.
+    Branch(Vec<usize>),
+    /// Nowhere: the end of the function, or an address that the text does not give.
+    End,
+}
+
+/// A machine instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its mnemonic, without predicate and operands.
+    pub mnemonic: String,
+    /// Word offset of the SPIR-V instruction that it came from; `None` where the compiler merged several or made it itself. Of what was inlined, this is
+    /// the call in the kernel's own function, as far as the text tells.
+    pub word: Option<u32>,
+    /// What it is to a barrier.
+    pub role: Role,
+    /// Where control goes.
+    pub flow: Flow,
+}
+
+/// A function of the assembly text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its symbol.
+    pub name: String,
+    /// Its instructions, in order.
+    pub instructions: Vec<Instruction>,
+}
+
+impl Function {
+    /// The positions that control can reach right after the instruction at `position`.
+    pub fn successors(&self, position: usize) -> Vec<usize> {
+        let next = position + 1;
+        let exists = |p: &usize| *p < self.instructions.len();
+        match self.instructions.get(position).map(|i| &i.flow) {
+            None | Some(Flow::End) => Vec::new(),
+            Some(Flow::Next) => Some(next).into_iter().filter(exists).collect(),
+            Some(Flow::Jump(targets)) => targets.iter().copied().filter(exists).collect(),
+            Some(Flow::Branch(targets)) => std::iter::once(next)
+                .chain(targets.iter().copied())
+                .filter(exists)
+                .collect(),
+        }
+    }
+}
+
+/// Reads assembly text of `arch`: its functions in order.
+pub fn parse(text: &str, arch: &Arch) -> Vec<Function> {
+    match arch {
+        Arch::Amdgpu(_) => amdgpu::parse(text),
+        Arch::Nvptx(_) => ptx::parse(text),
+    }
+}
+
+/// A control transfer whose targets are still names.
+#[derive(Clone, Debug)]
+enum Pending {
+    Next,
+    Jump(Vec<String>),
+    Branch(Vec<String>),
+    End,
+}
+
+/// Collects the instructions of one function; labels may be used before they are defined.
+#[derive(Debug, Default)]
+struct Builder {
+    name: String,
+    instructions: Vec<(Instruction, Pending)>,
+    labels: BTreeMap<String, usize>,
+    /// The line of the `.loc` in force.
+    line: Option<u32>,
+    /// The line of the outermost call that what is in force was inlined by, or its own.
+    outermost: Option<u32>,
+}
+
+impl Builder {
+    fn named(name: &str) -> Self {
+        Builder {
+            name: name.to_owned(),
+            ..Builder::default()
+        }
+    }
+
+    /// A label in front of the next instruction.
+    fn label(&mut self, label: &str) {
+        self.labels
+            .insert(label.to_owned(), self.instructions.len());
+    }
+
+    /// What follows `.loc`: `FILE LINE COLUMN` and options, the comment included. Line 0 is "no place".
+    ///
+    /// Inlined code says where it was inlined: PTX with `, function_name NAME, inlined_at FILE LINE COLUMN`, after a `.loc` of that place; both vendors, where
+    /// comments are printed, with `FILE:LINE:COLUMN @[ FILE:LINE:COLUMN ]` once for every level.
+    fn location(&mut self, operands: &str) {
+        let second = |text: &str| {
+            text.split_whitespace()
+                .nth(1)
+                .and_then(|line| line.trim_end_matches(',').parse::<u32>().ok())
+        };
+        let line = second(operands);
+        let commented = operands
+            .rsplit_once("@[ ")
+            .and_then(|(_, outermost)| outermost.rsplit(':').nth(1)?.parse().ok());
+        let inlined_at = operands
+            .split_once("inlined_at")
+            .and_then(|(_, place)| second(place));
+        self.outermost = match (commented, inlined_at) {
+            (Some(outermost), _) => Some(outermost),
+            (None, Some(at)) if self.line == Some(at) => self.outermost,
+            (None, Some(at)) => Some(at),
+            (None, None) => line,
+        };
+        self.line = line;
+    }
+
+    fn push(&mut self, mnemonic: &str, role: Role, flow: Pending) {
+        let instruction = Instruction {
+            mnemonic: mnemonic.to_owned(),
+            word: self.outermost.and_then(|line| line.checked_sub(1)),
+            role,
+            flow: Flow::Next,
+        };
+        self.instructions.push((instruction, flow));
+    }
+
+    fn finish(self) -> Function {
+        let labels = self.labels;
+        let resolve = |names: Vec<String>| {
+            names
+                .iter()
+                .filter_map(|name| labels.get(name).copied())
+                .collect()
+        };
+        let instructions = self
+            .instructions
+            .into_iter()
+            .map(|(mut instruction, flow)| {
+                instruction.flow = match flow {
+                    Pending::Next => Flow::Next,
+                    Pending::Jump(names) => Flow::Jump(resolve(names)),
+                    Pending::Branch(names) => Flow::Branch(resolve(names)),
+                    Pending::End => Flow::End,
+                };
+                instruction
+            })
+            .collect();
+        Function {
+            name: self.name,
+            instructions,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(directives: &[&str]) -> Vec<Option<u32>> {
+        let mut builder = Builder::named("k");
+        for directive in directives {
+            builder.location(directive);
+            builder.push("x", Role::Work, Pending::Next);
+        }
+        builder
+            .finish()
+            .instructions
+            .iter()
+            .map(|i| i.word)
+            .collect()
+    }
+
+    #[test]
+    fn inlined_code_belongs_to_the_outermost_call() {
+        assert_eq!(words(&["1 8 0", "1 0 0 is_stmt 0"]), [Some(7), None]);
+        assert_eq!(
+            words(&[
+                "1 8 0",
+                "1 90 0, function_name $L__info_string0, inlined_at 1 8 0"
+            ]),
+            [Some(7), Some(7)]
+        );
+        let nested = [
+            "1 8 0",
+            "1 50 0, function_name $a, inlined_at 1 8 0",
+            "1 90 0, function_name $b, inlined_at 1 50 0",
+            "1 9 0",
+        ];
+        assert_eq!(words(&nested), [Some(7), Some(7), Some(7), Some(8)]);
+        assert_eq!(
+            words(&["1 90 0 is_stmt 0   ; m.spv:90:0 @[ m.spv:50:0 @[ m.spv:8:0 ] ]"]),
+            [Some(7)]
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! `splitbar explain CODE`.
+
+use super::write;
+use splitbar::diagnostic::{Code, Kind};
+use splitbar::exit;
+
+/// Prints what a code means. `SB0205`, `sb205` and `205` are the same.
+pub fn run(code: &str) -> u8 {
+    match find(code) {
+        Some(code) => write::to_stdout(explanation(code).as_bytes()),
+        None => {
+            eprintln!("error: there is no diagnostic code {code:?}; they look like SB0205");
+            exit::USAGE
+        }
+    }
+}
+
+fn find(text: &str) -> Option<Code> {
+    let digits = text
+        .strip_prefix("SB")
+        .or_else(|| text.strip_prefix("sb"))
+        .unwrap_or(text);
+    let number: u16 = digits.parse().ok()?;
+    Code::ALL
+        .iter()
+        .copied()
+        .find(|code| code.number() == number)
+}
+
+fn explanation(code: Code) -> String {
+    let (kind, exit) = match code.kind() {
+        Kind::Invalid => (
+            "invalid: the module breaks a rule of SPIR-V or of its client API",
+            exit::INVALID,
+        ),
+        Kind::Unsupported => (
+            "unsupported: the module is right, this target or this build cannot do it",
+            exit::UNSUPPORTED,
+        ),
+        Kind::Limit => ("limit: a documented limit is exceeded", exit::UNSUPPORTED),
+        Kind::Internal => ("internal: a bug in splitbar", exit::BUG),
+    };
+    format!(
+        "{code} {code:?}: {}\n{kind} (exit code {exit})\n",
+        code.summary()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_found_however_they_are_written() {
+        for text in ["SB0205", "sb205", "205"] {
+            assert_eq!(find(text), Some(Code::WaitWithoutArrive));
+        }
+        for text in ["", "SB", "SB9999", "x", "-1"] {
+            assert_eq!(find(text), None);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! `splitbar lower`.
+
+use super::{Emit, LowerArgs, child, report, write};
+use splitbar::diagnostic::Diagnostics;
+use splitbar::{Artefact, Observer, Options, Output, Stage, exit, spec};
+use splitbar_passes::module::{Declarations, Module};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Why the command did not do what it was asked to.
+enum Stop {
+    /// Something about the module or the target.
+    Problems(splitbar::Failure),
+    /// Something about the command line or the files.
+    Usage(String),
+}
+
+impl From<Diagnostics> for Stop {
+    fn from(problems: Diagnostics) -> Self {
+        Stop::Problems(problems.into())
+    }
+}
+
+impl From<String> for Stop {
+    fn from(text: String) -> Self {
+        Stop::Usage(text)
+    }
+}
+
+/// Compiles as `args` ask and gives the exit code.
+pub fn run(args: &LowerArgs) -> u8 {
+    match lower(args) {
+        Ok(code) => code,
+        Err(Stop::Problems(failure)) => {
+            report::print(&failure.diagnostics, args);
+            failure.exit_code()
+        }
+        Err(Stop::Usage(text)) => {
+            eprintln!("error: {text}");
+            exit::USAGE
+        }
+    }
+}
+
+fn lower(args: &LowerArgs) -> Result<u8, Stop> {
+    let emit = match (args.emit, &args.emit_dir) {
+        (None, Some(_)) => None,
+        (emit, _) => Some(emit.unwrap_or(Emit::Asm)),
+    };
+    let to_stdout = output_file(args).is_none();
+    // Ahead of the work, which would be for nothing.
+    if to_stdout && emit.is_some_and(Emit::is_binary) && !write::stdout_takes_binary() {
+        return Err(
+            "the output is binary and the standard output is a terminal; name a file with -o"
+                .to_owned()
+                .into(),
+        );
+    }
+    let bytes = read(&args.input)?;
+    let options = options(args, &bytes)?;
+    let mut watch = Watch::new(args)?;
+    if emit == Some(Emit::Plan) && !options.measure {
+        let planned = splitbar::plan(&bytes, &options, &mut watch).map_err(Stop::Problems)?;
+        watch.end();
+        report::print(&planned.warnings, args);
+        return deliver(args, planned.to_string().as_bytes());
+    }
+    let output = match splitbar::compile_observed(&bytes, &options, &mut watch) {
+        Ok(output) => output,
+        Err(failure) => {
+            watch.end();
+            return Err(Stop::Problems(failure));
+        }
+    };
+    report::print(output.warnings(), args);
+    watch.begin(Stage::Generate);
+    if watch.wants_artefacts() {
+        watch.produced(Artefact::Assembly, output.assembly()?.as_bytes());
+        if let Ok(object) = output.object() {
+            watch.produced(Artefact::Object, &object);
+        }
+        watch.produced(Artefact::Reflect, output.reflect().as_bytes());
+    }
+    let mut code = exit::DONE;
+    if let Some(emit) = emit {
+        if emit == Emit::Hsaco {
+            watch.begin(Stage::Link);
+        }
+        code = deliver(args, &emit.bytes(&output)?)?;
+    }
+    watch.end();
+    watch.result?;
+    Ok(code)
+}
+
+/// The file that the output goes to; `None` is the standard output.
+fn output_file(args: &LowerArgs) -> Option<&Path> {
+    args.output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"))
+}
+
+/// Writes the output where `args` want it.
+fn deliver(args: &LowerArgs, bytes: &[u8]) -> Result<u8, Stop> {
+    match output_file(args) {
+        Some(path) => Ok(write::to_file(path, bytes).map(|()| exit::DONE)?),
+        None => Ok(write::to_stdout(bytes)),
+    }
+}
+
+impl Emit {
+    fn is_binary(self) -> bool {
+        match self {
+            Emit::Bitcode | Emit::Obj | Emit::Hsaco => true,
+            Emit::LlvmIr | Emit::Asm | Emit::Plan | Emit::Reflect => false,
+        }
+    }
+
+    fn bytes(self, output: &Output) -> Result<Vec<u8>, Diagnostics> {
+        Ok(match self {
+            Emit::LlvmIr => output.ir().into_bytes(),
+            Emit::Bitcode => output.bitcode(),
+            Emit::Asm => output.assembly()?.into_bytes(),
+            Emit::Obj => output.object()?,
+            Emit::Hsaco => output.hsaco()?,
+            Emit::Plan => output.plan().into_bytes(),
+            Emit::Reflect => output.reflect().into_bytes(),
+        })
+    }
+}
+
+fn read(input: &Path) -> Result<Vec<u8>, Stop> {
+    if input == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("standard input: {error}"))?;
+        Ok(bytes)
+    } else {
+        Ok(std::fs::read(input).map_err(|error| format!("{}: {error}", input.display()))?)
+    }
+}
+
+fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
+    let mut options = Options::new(args.target);
+    options.entry.clone_from(&args.entry);
+    options.strategy = args.strategy.0;
+    options.fuse_at = args.fuse_at.into();
+    options.window_guards = !args.no_window_guards;
+    options.optimization = args.optimization;
+    options.wave_size = args.wave;
+    options.workgroup_size = args.workgroup_size;
+    options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();
+    if !args.spec.is_empty()
+        && let Ok(module) = Module::parse(bytes)
+    {
+        // Whatever is wrong with the module itself, the compilation reports.
+        let declarations = Declarations::of(&module, &mut Diagnostics::new());
+        options.spec = spec::resolve(&declarations, &args.spec).map_err(|misfits| {
+            let all: Vec<String> = misfits
+                .iter()
+                .map(|misfit| format!("--spec: {misfit}"))
+                .collect();
+            Stop::Usage(all.join("\nerror: "))
+        })?;
+    }
+    Ok(options)
+}
+
+/// Takes the time of each stage, writes the stages' files, and keeps the parent informed.
+struct Watch {
+    folder: Option<PathBuf>,
+    /// The first file that could not be written.
+    result: Result<(), String>,
+    verbose: bool,
+    running: Option<(Stage, Instant)>,
+    total: Duration,
+}
+
+impl Watch {
+    fn new(args: &LowerArgs) -> Result<Watch, String> {
+        if let Some(folder) = &args.emit_dir {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        Ok(Watch {
+            folder: args.emit_dir.clone(),
+            result: Ok(()),
+            verbose: args.verbose,
+            running: None,
+            total: Duration::ZERO,
+        })
+    }
+
+    fn lap(&mut self) {
+        if let Some((stage, since)) = self.running.take() {
+            let time = since.elapsed();
+            self.total += time;
+            if self.verbose {
+                eprintln!("{:>10} {:>10.3} ms", stage.name(), time.as_secs_f64() * 1e3);
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.lap();
+        if self.verbose {
+            eprintln!("{:>10} {:>10.3} ms", "all", self.total.as_secs_f64() * 1e3);
+        }
+    }
+}
+
+impl Observer for Watch {
+    fn begin(&mut self, stage: Stage) {
+        self.lap();
+        child::begin(stage);
+        self.running = Some((stage, Instant::now()));
+    }
+
+    fn wants_artefacts(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    fn produced(&mut self, artefact: Artefact, bytes: &[u8]) {
+        if let (Some(folder), Ok(())) = (&self.folder, &self.result) {
+            self.result = write::to_file(&folder.join(artefact.file_name()), bytes);
+        }
+    }
+}

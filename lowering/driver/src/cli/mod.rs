@@ -1,0 +1,282 @@
+//! What the command line accepts. Each command has a file; [`child`] keeps LLVM's crashes away from the user.
+
+mod child;
+mod explain;
+mod lower;
+mod report;
+mod targets;
+mod write;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use splitbar::spec::Setting;
+use splitbar::{FuseAt, Optimization, Strategy, Target};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Takes SPIR-V compute modules with split barriers to AMDGPU and NVPTX code.
+#[derive(Debug, Parser)]
+#[command(name = "splitbar", version, propagate_version = true, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
+3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
+
+const LOWER_EXAMPLES: &str = "\
+Examples:
+  splitbar lower kernel.spv --target gfx1201                        assembly to the standard output
+  splitbar lower kernel.spv --target gfx1100 --emit hsaco -o k.co   a code object for the ROCm loader
+  splitbar lower kernel.spv --target sm_90 --emit reflect           arguments, shared memory, strategy and window of each pair
+  splitbar lower kernel.spv --target sm_80 --spec 0=128 --spec 1=1.5 --strategy fused
+  glslangValidator -V -o /dev/stdout k.comp | splitbar lower - --target gfx1201 --emit llvm-ir
+  splitbar lower kernel.spv --target gfx1201 --emit-dir stages      every stage in a file of its own
+
+Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
+3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compiles a module for one GPU
+    #[command(after_help = LOWER_EXAMPLES)]
+    Lower(Box<LowerArgs>),
+    /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
+    Targets {
+        /// How the list is printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Says what a diagnostic code means
+    Explain {
+        /// The code, such as SB0205
+        code: String,
+    },
+}
+
+#[derive(Debug, Args)]
+struct LowerArgs {
+    /// The SPIR-V module; `-` is the standard input
+    input: PathBuf,
+    /// The GPU, such as gfx1201 or sm_90 (`splitbar targets` lists them)
+    #[arg(long, value_parser = parse_target)]
+    target: &'static Target,
+    /// Compiles this entry point alone; without it, all of the module's
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    spec: Vec<Setting>,
+    /// How workgroup-scope split barriers are lowered
+    #[arg(long, default_value = "auto", value_parser = strategies())]
+    strategy: Choice,
+    /// Where a fused barrier stands
+    #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
+    fuse_at: FuseAtArg,
+    /// LLVM's optimisation level
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
+    optimization: Optimization,
+    /// Waves of 32 or 64 invocations; without it, the target's default
+    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
+    wave: Option<u32>,
+    /// The workgroup size of kernels that leave it open
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    workgroup_size: Option<[u32; 3]>,
+    /// What is written [default: asm, or nothing but the stages with --emit-dir]
+    #[arg(long, value_enum)]
+    emit: Option<Emit>,
+    /// Where it is written; `-`, the default, is the standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Writes every stage into this folder, each before the next begins
+    #[arg(long, value_name = "DIR")]
+    emit_dir: Option<PathBuf>,
+    /// With --emit plan: counts how much of each window is left in the assembly (--emit reflect always does)
+    #[arg(long)]
+    measure: bool,
+    /// Leaves out what keeps the compiler from closing windows (to see what it would do)
+    #[arg(long)]
+    no_window_guards: bool,
+    /// How problems are printed on the standard error
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    diagnostics: Format,
+    /// Prints the time that each stage took
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum Emit {
+    /// LLVM IR as text
+    LlvmIr,
+    /// LLVM IR as bitcode
+    Bitcode,
+    /// Assembly, or PTX
+    Asm,
+    /// A relocatable object (AMDGPU)
+    Obj,
+    /// A code object, linked with lld (AMDGPU)
+    Hsaco,
+    /// What each barrier becomes, and why
+    Plan,
+    /// The kernels' arguments, memory, pairs and windows as JSON
+    Reflect,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum FuseAtArg {
+    /// At the arrive: before the window
+    Arrive,
+    /// At the wait: after the window
+    Wait,
+}
+
+impl From<FuseAtArg> for FuseAt {
+    fn from(arg: FuseAtArg) -> FuseAt {
+        match arg {
+            FuseAtArg::Arrive => FuseAt::Arrive,
+            FuseAtArg::Wait => FuseAt::Wait,
+        }
+    }
+}
+
+/// A strategy, or none: `auto`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Choice(Option<Strategy>);
+
+fn strategies() -> impl TypedValueParser<Value = Choice> {
+    let names = std::iter::once("auto").chain(Strategy::ALL.iter().map(|strategy| strategy.name()));
+    PossibleValuesParser::new(names).map(|name| Choice(name.parse().ok()))
+}
+
+fn levels() -> impl TypedValueParser<Value = Optimization> {
+    PossibleValuesParser::new(["0", "1", "2", "3"]).map(|level| match level.as_str() {
+        "0" => Optimization::O0,
+        "1" => Optimization::O1,
+        "3" => Optimization::O3,
+        _ => Optimization::O2,
+    })
+}
+
+fn wave_sizes() -> impl TypedValueParser<Value = u32> {
+    PossibleValuesParser::new(["32", "64"]).map(|size| if size == "64" { 64 } else { 32 })
+}
+
+fn parse_target(name: &str) -> Result<&'static Target, String> {
+    Target::by_name(name).ok_or_else(|| {
+        let nearest: Vec<&str> = Target::nearest(name)
+            .iter()
+            .map(|target| target.name)
+            .collect();
+        let hint = if nearest.is_empty() {
+            String::new()
+        } else {
+            format!("; did you mean {}?", nearest.join(" or "))
+        };
+        format!("no such target{hint} (`splitbar targets` lists them)")
+    })
+}
+
+fn parse_setting(text: &str) -> Result<Setting, String> {
+    text.parse()
+}
+
+fn parse_size(text: &str) -> Result<[u32; 3], String> {
+    let wrong = || format!("{text:?} is not X,Y,Z, three numbers from 1");
+    let numbers = text
+        .split(',')
+        .map(|number| number.trim().parse::<u32>().ok().filter(|n| *n > 0))
+        .collect::<Option<Vec<u32>>>()
+        .ok_or_else(wrong)?;
+    numbers.try_into().map_err(|_| wrong())
+}
+
+/// Runs the command that the arguments name.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    ExitCode::from(match &cli.command {
+        Command::Lower(args) if child::is_child() => child::finish(lower::run(args)),
+        Command::Lower(args) => child::run(args).unwrap_or_else(|| lower::run(args)),
+        Command::Targets { format } => targets::run(*format),
+        Command::Explain { code } => explain::run(code),
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn lower(args: &[&str]) -> Result<LowerArgs, clap::Error> {
+        let all = ["splitbar", "lower", "k.spv"].iter().chain(args);
+        match Cli::try_parse_from(all)?.command {
+            Command::Lower(args) => Ok(*args),
+            Command::Targets { .. } | Command::Explain { .. } => {
+                Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
+            }
+        }
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn arguments_as_people_write_them() {
+        let args = lower(&[
+            "--target",
+            "gfx1201",
+            "-O3",
+            "--spec",
+            "1=-5",
+            "--spec",
+            "2=0x10",
+            "--workgroup-size",
+            "8,8,1",
+            "--strategy",
+            "fused",
+            "--fuse-at",
+            "arrive",
+        ])
+        .unwrap();
+        assert_eq!(args.target.name, "gfx1201");
+        assert_eq!(args.optimization, Optimization::O3);
+        assert_eq!(args.spec.len(), 2);
+        assert_eq!(args.workgroup_size, Some([8, 8, 1]));
+        assert_eq!(args.strategy, Choice(Some(Strategy::Fused)));
+        assert_eq!(FuseAt::from(args.fuse_at), FuseAt::Arrive);
+        let args = lower(&["--target", "sm_90"]).unwrap();
+        assert_eq!(
+            (args.strategy, args.emit, args.optimization),
+            (Choice(None), None, Optimization::O2)
+        );
+    }
+
+    #[test]
+    fn wrong_arguments_are_usage_errors() {
+        for wrong in [
+            &["--target", "gfx9999"][..],
+            &["--target", "gfx1201", "-O4"],
+            &["--target", "gfx1201", "--spec", "x"],
+            &["--target", "gfx1201", "--workgroup-size", "8,8"],
+            &["--target", "gfx1201", "--workgroup-size", "0,1,1"],
+            &["--target", "gfx1201", "--strategy", "none"],
+            &["--target", "gfx1201", "--wave", "16"],
+            &[],
+        ] {
+            assert_eq!(lower(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
+        }
+    }
+}

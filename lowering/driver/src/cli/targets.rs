@@ -1,0 +1,50 @@
+//! `splitbar targets`.
+
+use super::{Format, write};
+use splitbar::TargetRow;
+
+/// Prints one line, or one JSON object, per target.
+pub fn run(format: Format) -> u8 {
+    let rows = splitbar::targets();
+    let text = match format {
+        Format::Text => table(&rows),
+        Format::Json => {
+            let mut text = serde_json::to_string_pretty(&rows).unwrap_or_default();
+            text.push('\n');
+            text
+        }
+    };
+    write::to_stdout(text.as_bytes())
+}
+
+fn table(rows: &[TargetRow]) -> String {
+    let mut lines =
+        vec![["target", "wave", "barrier", "async copies", "minimum PTX"].map(str::to_owned)];
+    lines.extend(rows.iter().map(|row| {
+        let waves: Vec<String> = row.wave_sizes.iter().map(u32::to_string).collect();
+        [
+            row.name.to_owned(),
+            waves.join("|"),
+            row.strategy.to_owned(),
+            row.async_copies.unwrap_or("-").to_owned(),
+            row.minimum_ptx.clone().unwrap_or_else(|| "-".to_owned()),
+        ]
+    }));
+    let mut widths = [0; 5];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.len());
+        }
+    }
+    lines
+        .iter()
+        .map(|line| {
+            let cells: Vec<String> = line
+                .iter()
+                .zip(widths)
+                .map(|(cell, width)| format!("{cell:<width$}"))
+                .collect();
+            format!("{}\n", cells.join("  ").trim_end())
+        })
+        .collect()
+}

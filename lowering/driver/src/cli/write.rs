@@ -1,0 +1,70 @@
+//! Output files that are whole or not there, and a standard output that takes binary data only when no terminal listens.
+
+use splitbar::exit;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+/// Writes `bytes` to `path` by way of a temporary file beside it, so that nobody ever sees half of it.
+///
+/// # Errors
+/// What the file system says, with the path in front.
+pub fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    // By its kind alone: the full text may name the temporary file.
+    let named = |error: io::Error| format!("{}: {}", path.display(), io::Error::from(error.kind()));
+    // A device or a pipe cannot be replaced, and must not be.
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, bytes).map_err(named);
+    }
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".splitbar-");
+    // The permissions that a plainly created file would have, less what the process masks out.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder).map_err(named)?;
+    file.write_all(bytes).map_err(named)?;
+    file.persist(path).map_err(|error| named(error.error))?;
+    Ok(())
+}
+
+/// Writes to the standard output and gives the exit code. A reader that has gone away (`| head`) is not an error.
+pub fn to_stdout(bytes: &[u8]) -> u8 {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Ok(()) => exit::DONE,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
+        Err(error) => {
+            eprintln!("error: standard output: {error}");
+            exit::USAGE
+        }
+    }
+}
+
+/// Whether binary data may go to the standard output.
+pub fn stdout_takes_binary() -> bool {
+    !io::stdout().is_terminal()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_and_nothing_is_left_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.s");
+        to_file(&path, b"one").unwrap();
+        to_file(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(
+            to_file(&folder.path().join("no/such/folder"), b"")
+                .unwrap_err()
+                .contains("no/such/folder")
+        );
+    }
+}

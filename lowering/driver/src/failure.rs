@@ -1,0 +1,110 @@
+//! Why a compilation gave nothing, and the exit code that says so.
+
+use splitbar_passes::diagnostic::{Diagnostic, Diagnostics, Kind, Severity};
+use std::fmt;
+
+/// A compilation that failed: everything that was found wrong, at least one error among it.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The problems, located and sorted; warnings of the same run included.
+    pub diagnostics: Diagnostics,
+}
+
+/// Exit codes of the command line.
+pub mod exit {
+    /// Done.
+    pub const DONE: u8 = 0;
+    /// The module is invalid.
+    pub const INVALID: u8 = 1;
+    /// Wrong usage, or a file could not be read or written.
+    pub const USAGE: u8 = 2;
+    /// This target or this build cannot do it, or a limit is exceeded.
+    pub const UNSUPPORTED: u8 = 3;
+    /// A bug in splitbar.
+    pub const BUG: u8 = 4;
+}
+
+impl Failure {
+    /// The exit code for it. One run can find problems of several kinds; the worst decides: a bug of ours (4) makes whatever else was said doubtful,
+    /// then comes an invalid module (1), because what is unsupported (3) may only follow from it.
+    pub fn exit_code(&self) -> u8 {
+        let has = |kind: Kind| {
+            self.diagnostics
+                .iter()
+                .any(|d| d.severity == Severity::Error && d.code.kind() == kind)
+        };
+        if has(Kind::Internal) {
+            exit::BUG
+        } else if has(Kind::Invalid) {
+            exit::INVALID
+        } else if has(Kind::Unsupported) || has(Kind::Limit) {
+            exit::UNSUPPORTED
+        } else {
+            // No error at all: only a bug can make this a failure.
+            exit::BUG
+        }
+    }
+}
+
+impl From<Diagnostics> for Failure {
+    fn from(diagnostics: Diagnostics) -> Self {
+        Failure {
+            diagnostics: diagnostics.sorted(),
+        }
+    }
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Failure {
+            diagnostics: diagnostic.into(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.diagnostics.fmt(f)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use splitbar_passes::diagnostic::Code;
+
+    fn code_of(codes: &[Code]) -> u8 {
+        let mut diagnostics = Diagnostics::new();
+        for code in codes {
+            diagnostics.push(Diagnostic::error(*code, "x"));
+        }
+        Failure::from(diagnostics).exit_code()
+    }
+
+    #[test]
+    fn the_worst_kind_decides() {
+        assert_eq!(code_of(&[Code::UnsupportedInstruction]), exit::UNSUPPORTED);
+        assert_eq!(code_of(&[Code::TooMuchSharedMemory]), exit::UNSUPPORTED);
+        assert_eq!(
+            code_of(&[Code::UnsupportedInstruction, Code::BadScope]),
+            exit::INVALID
+        );
+        assert_eq!(
+            code_of(&[
+                Code::UnsupportedInstruction,
+                Code::BadScope,
+                Code::LlvmFailed
+            ]),
+            exit::BUG
+        );
+    }
+
+    #[test]
+    fn warnings_do_not_decide() {
+        let mut diagnostics = Diagnostics::from(Diagnostic::warning(Code::BadScope, "x"));
+        diagnostics.push(Diagnostic::error(Code::UnsupportedType, "y"));
+        assert_eq!(Failure::from(diagnostics).exit_code(), exit::UNSUPPORTED);
+    }
+}

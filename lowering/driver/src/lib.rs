@@ -1,0 +1,43 @@
+//! SPIR-V compute modules with split barriers in, AMDGPU and NVPTX code out.
+//!
+//! [`compile`] takes the bytes of a module and [`Options`], and gives an [`Output`]: plan, reflection, LLVM IR, assembly, object, code object. What is
+//! wrong comes back as a [`Failure`] with every problem found, each with its code, its place and what to do about it; nothing panics on input.
+//!
+//! ```
+//! use splitbar::{Options, Target};
+//!
+//! let module = include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
+//! let target = Target::by_name("gfx1201").ok_or("no such target")?;
+//! let output = splitbar::compile(module, &Options::new(target))?;
+//! let assembly = output.assembly()?;
+//! let signal = assembly.find("s_barrier_signal -1").ok_or("no signal")?;
+//! assert!(assembly[signal..].contains("s_barrier_wait -1"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! LLVM ends the process on some inputs that it cannot handle. The tables in front of it keep all known ones away from it; a caller that must survive
+//! the unknown ones too runs [`compile`] in a process of its own, as the command line does.
+
+pub mod asm;
+mod failure;
+mod link;
+mod options;
+mod output;
+mod pipeline;
+mod reflect;
+pub mod spec;
+mod stage;
+mod targets;
+pub mod window;
+
+pub use failure::{Failure, exit};
+pub use link::LINKER_VARIABLE;
+pub use options::Options;
+pub use output::{Entry, Output};
+pub use pipeline::{Planned, compile, compile_observed, plan};
+pub use splitbar_llvm::{Argument, ArgumentKind, KernelAbi, Optimization};
+pub use splitbar_passes::diagnostic;
+pub use splitbar_passes::module::SpecValues;
+pub use splitbar_plan::{EntryPlan, FuseAt, PairPlan, Strategy, Target};
+pub use stage::{Artefact, Observer, Stage};
+pub use targets::{TargetRow, targets};

@@ -1,0 +1,59 @@
+//! What a caller can ask of [`crate::compile`].
+
+use splitbar_llvm::Optimization;
+use splitbar_passes::module::SpecValues;
+use splitbar_plan::{FuseAt, PlanOptions, Strategy, Target};
+
+/// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The GPU that code is made for.
+    pub target: &'static Target,
+    /// The name of the one entry point to compile; `None` compiles all of them.
+    pub entry: Option<String>,
+    /// Values of specialization constants by SpecId. Those that are not named keep their defaults.
+    pub spec: SpecValues,
+    /// The strategy of workgroup-scope pairs; `None` lets the planner choose.
+    pub strategy: Option<Strategy>,
+    /// Where a fused barrier stands.
+    pub fuse_at: FuseAt,
+    /// Keeps compilers from closing the window of really split pairs. On by default; off is for measurements.
+    pub window_guards: bool,
+    /// LLVM's optimisation level, -O2 by default.
+    pub optimization: Optimization,
+    /// The wave size; `None` is the target's default.
+    pub wave_size: Option<u32>,
+    /// The workgroup size of entry points that leave it open (OpenCL kernels without `reqd_work_group_size`).
+    pub workgroup_size: Option<[u32; 3]>,
+    /// Measures how much of every window is left in the final assembly. It takes a second code generation.
+    pub measure: bool,
+}
+
+impl Options {
+    /// The defaults for `target`.
+    pub fn new(target: &'static Target) -> Self {
+        let plan = PlanOptions::default();
+        Options {
+            target,
+            entry: None,
+            spec: SpecValues::default(),
+            strategy: plan.strategy,
+            fuse_at: plan.fuse_at,
+            window_guards: plan.window_guards,
+            optimization: Optimization::O2,
+            wave_size: plan.wave_size,
+            workgroup_size: None,
+            measure: false,
+        }
+    }
+
+    /// The planner's part of the options.
+    pub(crate) fn plan(&self) -> PlanOptions {
+        PlanOptions {
+            strategy: self.strategy,
+            fuse_at: self.fuse_at,
+            wave_size: self.wave_size,
+            window_guards: self.window_guards,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a compilation gives.
+
+use crate::link;
+use crate::reflect;
+use crate::window::Window;
+use splitbar_llvm::{KernelAbi, Lowered};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_plan::target::Arch;
+use splitbar_plan::{EntryPlan, Target};
+use std::fmt::Write;
+
+/// One compiled entry point.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// How its barriers were lowered.
+    pub plan: EntryPlan,
+    /// How it is launched.
+    pub abi: KernelAbi,
+    /// What is left of each pair's window, in the order of the plan's pairs; `None` when it was not measured.
+    pub windows: Option<Vec<Window>>,
+}
+
+/// A compiled module. Code is generated when it is asked for.
+pub struct Output {
+    pub(crate) target: &'static Target,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) lowered: Lowered,
+    pub(crate) warnings: Diagnostics,
+}
+
+impl Output {
+    /// The entry points, in the module's order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What did not stop the compilation but should be looked at.
+    pub fn warnings(&self) -> &Diagnostics {
+        &self.warnings
+    }
+
+    /// The plan of every entry point, with the windows where they were measured.
+    pub fn plan(&self) -> String {
+        let plans: Vec<EntryPlan> = self
+            .entries
+            .iter()
+            .map(|entry| entry.plan.clone())
+            .collect();
+        let windows: Vec<Option<&[Window]>> = self
+            .entries
+            .iter()
+            .map(|entry| entry.windows.as_deref())
+            .collect();
+        plan_text(&plans, Some(&windows))
+    }
+
+    /// The reflection: a JSON array with one object per entry point.
+    pub fn reflect(&self) -> String {
+        reflect::json(&self.entries, self.target)
+    }
+
+    /// LLVM IR as text, optimised.
+    pub fn ir(&self) -> String {
+        self.lowered.ir()
+    }
+
+    /// LLVM IR as bitcode, optimised.
+    pub fn bitcode(&self) -> Vec<u8> {
+        self.lowered.bitcode()
+    }
+
+    /// Assembly: GCN or PTX.
+    ///
+    /// # Errors
+    /// `LlvmFailed`.
+    pub fn assembly(&self) -> Result<String, Diagnostics> {
+        self.lowered.assembly()
+    }
+
+    /// A relocatable ELF object (AMDGPU).
+    ///
+    /// # Errors
+    /// `UnsupportedOnTarget` for NVPTX, whose objects only NVIDIA's own assembler makes; `LlvmFailed`.
+    pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
+        self.only_amdgpu("object")?;
+        self.lowered.object()
+    }
+
+    /// A code object that the ROCm loader takes (AMDGPU). Runs a linker.
+    ///
+    /// # Errors
+    /// As [`Output::object`], and `LinkerMissing`, `LinkerFailed`.
+    pub fn hsaco(&self) -> Result<Vec<u8>, Diagnostics> {
+        self.only_amdgpu("code object")?;
+        link::code_object(&self.lowered.object()?)
+    }
+
+    fn only_amdgpu(&self, what: &str) -> Result<(), Diagnostics> {
+        match self.target.arch {
+            Arch::Amdgpu(_) => Ok(()),
+            Arch::Nvptx(_) => Err(Diagnostic::error(Code::UnsupportedOnTarget, format!("there is no {what} for {}", self.target.name))
+                .because("LLVM makes PTX for NVIDIA GPUs; machine code comes from NVIDIA's ptxas or from the driver")
+                .help(format!("use --emit asm and give the PTX to `ptxas -arch {}`, or load it as it is", self.target.name))
+                .into()),
+        }
+    }
+}
+
+/// Plans as text, one after the other, each with a line per measured window.
+pub(crate) fn plan_text(plans: &[EntryPlan], windows: Option<&[Option<&[Window]>]>) -> String {
+    let mut text = String::new();
+    for (position, plan) in plans.iter().enumerate() {
+        if position > 0 {
+            text.push('\n');
+        }
+        let _ = write!(text, "{plan}");
+        let measured = windows
+            .and_then(|windows| windows.get(position).copied().flatten())
+            .unwrap_or(&[]);
+        for (pair, window) in plan.pairs.iter().zip(measured) {
+            let _ = writeln!(
+                text,
+                "  window of pair {}: {} of {} instructions kept",
+                pair.id.0, window.kept, window.source
+            );
+        }
+    }
+    text
+}

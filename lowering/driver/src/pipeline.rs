@@ -1,0 +1,437 @@
+//! The whole way from bytes to code, in order, with the reason for each step. The one file that calls the other crates' work.
+
+use crate::asm;
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::output::{Entry, Output, plan_text};
+use crate::stage::{Artefact, Observer, Stage};
+use crate::window::{self, Places, Window};
+use splitbar_llvm::{KernelAbi, Lowered, Lowering};
+use splitbar_passes::analysis::pairing::Pairing;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
+use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module};
+use splitbar_passes::transform::Edited;
+use splitbar_passes::transform::inline::inline_barrier_functions;
+use splitbar_plan::{EntryPlan, PairPlan, Request};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tracing::info_span;
+
+/// Compiles the SPIR-V module in `bytes`.
+///
+/// # Errors
+/// Everything that is wrong with the module, that the target or this build cannot do, or that went wrong here.
+pub fn compile(bytes: &[u8], options: &Options) -> Result<Output, Failure> {
+    compile_observed(bytes, options, &mut ())
+}
+
+/// As [`compile`], with `observer` told of each stage and shown what it produced.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_observed(
+    bytes: &[u8],
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Output, Failure> {
+    guarded(options, || run(bytes, options, observer, lower))
+}
+
+/// Plans the barriers of the SPIR-V module in `bytes` and goes no further: no LLVM, and what only the lowering of bodies refuses is not looked at.
+///
+/// # Errors
+/// As [`compile`].
+pub fn plan(
+    bytes: &[u8],
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Planned, Failure> {
+    guarded(options, || {
+        run(bytes, options, observer, |_, mut problems, _, plans, _| {
+            Ok(Planned {
+                plans,
+                warnings: problems.take_all(),
+            })
+        })
+    })
+}
+
+/// The plans of a module's entry points. Printed, they are what `--emit plan` shows.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// One per entry point, in the module's order.
+    pub plans: Vec<EntryPlan>,
+    /// What did not stop the planning but should be looked at.
+    pub warnings: Diagnostics,
+}
+
+impl fmt::Display for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&plan_text(&self.plans, None))
+    }
+}
+
+/// A panic anywhere below is a bug of ours, and the caller's process is not ours to end.
+fn guarded<R>(options: &Options, work: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|payload| Err(bug(options, payload.as_ref()).into()))
+}
+
+/// Bytes to plans, and then whatever `then` makes of them ([`lower`], for one).
+fn run<R>(
+    bytes: &[u8],
+    options: &Options,
+    observer: &mut dyn Observer,
+    then: impl FnOnce(
+        &Work<'_, '_>,
+        Problems<'_>,
+        &[Pairing],
+        Vec<EntryPlan>,
+        &mut dyn Observer,
+    ) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    // Read: instructions, then declarations, then the constants that these specialization values give; each needs the one before.
+    let span = info_span!("read").entered();
+    observer.begin(Stage::Read);
+    show(observer, Artefact::Input, || bytes.to_vec());
+    let module = Module::parse(bytes)?;
+    let mut found = Diagnostics::new();
+    let declarations = Declarations::of(&module, &mut found);
+    let constants = Constants::evaluate(&declarations, &options.spec, &mut found);
+    // What follows relies on declarations and constants being whole.
+    let mut problems = Problems::of(&declarations);
+    problems.take(found)?;
+    show(observer, Artefact::Disassembly, || {
+        disassembly(&module, &declarations).into_bytes()
+    });
+    span.exit();
+
+    // Inline: from here on every barrier stands in an entry point's own function, so one function's paths are all there is to know.
+    let span = info_span!("inline").entered();
+    observer.begin(Stage::Inline);
+    let edited = inline_barrier_functions(&module, &declarations)
+        .map_err(|refused| problems.and(refused))?;
+    problems.edited = edited.as_ref();
+    let mut found = Diagnostics::new();
+    let inlined = edited.as_ref().map(|edited| {
+        show(observer, Artefact::Inlined, || edited.module.to_bytes());
+        let declarations = Declarations::of(&edited.module, &mut found);
+        let constants = Constants::evaluate(&declarations, &options.spec, &mut found);
+        (declarations, constants)
+    });
+    problems.take(found)?;
+    let work = Work {
+        declarations: inlined
+            .as_ref()
+            .map_or(&declarations, |(declarations, _)| declarations),
+        constants: inlined
+            .as_ref()
+            .map_or(&constants, |(_, constants)| constants),
+        options,
+    };
+    span.exit();
+
+    // Plan: pair the barriers, then choose what each becomes. Planning needs the size of the workgroup and how much of its memory is taken.
+    let span = info_span!("plan").entered();
+    observer.begin(Stage::Plan);
+    let mut found = Diagnostics::new();
+    let (pairings, plans) = work.plan(&mut found);
+    show(observer, Artefact::Plan, || {
+        plan_text(&plans, None).into_bytes()
+    });
+    problems.take(found)?;
+    span.exit();
+    then(&work, problems, &pairings, plans, observer)
+}
+
+/// Plans to code.
+fn lower(
+    work: &Work<'_, '_>,
+    mut problems: Problems<'_>,
+    pairings: &[Pairing],
+    plans: Vec<EntryPlan>,
+    observer: &mut dyn Observer,
+) -> Result<Output, Failure> {
+    // Lower: bodies and steps to IR; the mid-level optimiser; barriers spelled out after it, so that it cannot close the windows.
+    let span = info_span!("lower").entered();
+    observer.begin(Stage::Lower);
+    let lowered = work
+        .lower(&plans, false)
+        .map_err(|refused| problems.and(refused))?;
+    show(observer, Artefact::UnoptimizedIr, || {
+        lowered.unoptimized().into_bytes()
+    });
+    show(observer, Artefact::Ir, || lowered.ir().into_bytes());
+    span.exit();
+
+    // Measure: the same code once more with debug lines, which tell where each machine instruction came from.
+    let mut windows: Vec<Option<Vec<Window>>> = vec![None; plans.len()];
+    if work.options.measure {
+        let _span = info_span!("measure").entered();
+        observer.begin(Stage::Measure);
+        let measured = work
+            .windows(pairings, &plans, observer)
+            .map_err(|refused| problems.and(refused))?;
+        windows = measured.into_iter().map(Some).collect();
+    }
+
+    let kernels = lowered.kernels().iter().cloned();
+    let entries = plans
+        .into_iter()
+        .zip(kernels)
+        .zip(windows)
+        .map(|((plan, abi), windows)| Entry { plan, abi, windows })
+        .collect();
+    Ok(Output {
+        target: work.options.target,
+        entries,
+        lowered,
+        warnings: problems.take_all(),
+    })
+}
+
+/// What was found so far, located in the module that the user gave.
+struct Problems<'p> {
+    original: &'p Declarations<'p>,
+    /// Once something was inlined, problems name instructions of that module; users know only their own.
+    edited: Option<&'p Edited>,
+    found: Diagnostics,
+}
+
+impl<'p> Problems<'p> {
+    fn of(original: &'p Declarations<'p>) -> Self {
+        Problems {
+            original,
+            edited: None,
+            found: Diagnostics::new(),
+        }
+    }
+
+    /// Adds problems, and stops here if one of them is an error.
+    fn take(&mut self, found: Diagnostics) -> Result<(), Failure> {
+        self.add(found);
+        if self.found.has_errors() {
+            Err(self.take_all().into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The failure that `refused` makes together with what was found before.
+    fn and(&mut self, refused: Diagnostics) -> Failure {
+        self.add(refused);
+        self.take_all().into()
+    }
+
+    /// Everything that was found, sorted.
+    fn take_all(&mut self) -> Diagnostics {
+        std::mem::take(&mut self.found).sorted()
+    }
+
+    fn add(&mut self, mut found: Diagnostics) {
+        for diagnostic in found.iter_mut() {
+            if let (Some(edited), Some(word)) = (self.edited, diagnostic.location.word) {
+                // Whoever found it may have located it in the inlined module; all of that is told anew.
+                *diagnostic.location = Location {
+                    word: edited.origin.of(word),
+                    ..Location::default()
+                };
+            }
+            self.original.locate(diagnostic);
+        }
+        self.found.extend(found);
+    }
+}
+
+/// The module that is planned and lowered (the inlined one, if something was inlined), and how.
+struct Work<'w, 'm> {
+    declarations: &'w Declarations<'m>,
+    constants: &'w Constants,
+    options: &'w Options,
+}
+
+impl<'m> Work<'_, 'm> {
+    /// Pairing and plan of each entry point that is compiled.
+    fn plan(&self, diagnostics: &mut Diagnostics) -> (Vec<Pairing>, Vec<EntryPlan>) {
+        let (mut pairings, mut plans) = (Vec::new(), Vec::new());
+        for entry in self.entries(diagnostics) {
+            let workgroup_size = self.workgroup_size(entry, diagnostics);
+            let pairing = Pairing::analyse(self.declarations, self.constants, entry, diagnostics);
+            let request = Request {
+                entry,
+                pairing: &pairing,
+                workgroup_size,
+                shared_bytes: splitbar_llvm::shared_memory_bytes(
+                    self.declarations,
+                    self.constants,
+                    entry,
+                ),
+                target: self.options.target,
+                options: self.options.plan(),
+            };
+            plans.push(splitbar_plan::plan(request, diagnostics));
+            pairings.push(pairing);
+        }
+        (pairings, plans)
+    }
+
+    /// The entry points to compile: all, or those of the name that was asked for.
+    fn entries(&self, diagnostics: &mut Diagnostics) -> Vec<&EntryPoint<'m>> {
+        let all = &self.declarations.entry_points;
+        let chosen: Vec<_> = all
+            .iter()
+            .filter(|entry| {
+                self.options
+                    .entry
+                    .as_ref()
+                    .is_none_or(|name| *name == entry.name)
+            })
+            .collect();
+        if all.is_empty() {
+            diagnostics.push(
+                Diagnostic::error(Code::NoEntryPoint, "the module has no entry point")
+                    .help("link it with the module that has one, then lower the result"),
+            );
+        } else if let (Some(name), true) = (&self.options.entry, chosen.is_empty()) {
+            let names: Vec<String> = all
+                .iter()
+                .map(|entry| format!("`{}`", entry.name))
+                .collect();
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnknownEntryPoint,
+                    format!("no entry point is called `{name}`"),
+                )
+                .help(format!("the module has {}", names.join(", "))),
+            );
+        }
+        chosen
+    }
+
+    /// The workgroup size: what the module says, else what the caller says.
+    fn workgroup_size(
+        &self,
+        entry: &EntryPoint<'m>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<[u32; 3]> {
+        let fixed = self.declarations.workgroup_size(entry, self.constants);
+        match (fixed, self.options.workgroup_size) {
+            (Some(fixed), Some(asked)) if fixed != asked => {
+                let by = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+                diagnostics.push(
+                    Diagnostic::error(Code::UnsupportedMode, format!("entry point `{}` fixes its workgroup size at {}; it cannot be {}", entry.name, by(fixed), by(asked)))
+                        .at_word(entry.inst.offset)
+                        .help("leave the size out; a size that depends on specialization constants is set by their values"),
+                );
+                Some(fixed)
+            }
+            (fixed, asked) => fixed.or(asked),
+        }
+    }
+
+    fn lower(&self, plans: &[EntryPlan], lines: bool) -> Result<Lowered, Diagnostics> {
+        splitbar_llvm::lower(&Lowering {
+            declarations: self.declarations,
+            constants: self.constants,
+            target: self.options.target,
+            plans,
+            lines,
+            optimization: self.options.optimization,
+        })
+    }
+
+    /// The windows of every pair of every entry point.
+    fn windows(
+        &self,
+        pairings: &[Pairing],
+        plans: &[EntryPlan],
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Vec<Window>>, Diagnostics> {
+        let measured = self.lower(plans, true)?;
+        let assembly = measured.assembly()?;
+        show(observer, Artefact::MeasuredAssembly, || {
+            assembly.clone().into_bytes()
+        });
+        let functions = asm::parse(&assembly, &self.options.target.arch);
+        let of_entry = |((pairing, plan), abi): ((&Pairing, &EntryPlan), &KernelAbi)| {
+            let kernel = functions
+                .iter()
+                .find(|function| function.name == abi.entry)
+                .ok_or_else(|| {
+                    Diagnostics::from(
+                        Diagnostic::error(
+                            Code::Internal,
+                            format!(
+                                "the assembly has no function for entry point `{}`",
+                                plan.entry
+                            ),
+                        )
+                        .help(REPORT),
+                    )
+                })?;
+            Ok(plan
+                .pairs
+                .iter()
+                .map(|pair| window::measure(kernel, &places(pairing, pair)))
+                .collect())
+        };
+        pairings
+            .iter()
+            .zip(plans)
+            .zip(measured.kernels())
+            .map(of_entry)
+            .collect()
+    }
+}
+
+/// Where `pair` stands, in words instead of sites.
+fn places(pairing: &Pairing, pair: &PairPlan) -> Places {
+    let word = |id| {
+        pairing
+            .sites
+            .iter()
+            .find(|site| site.id == id)
+            .map(|site| site.offset)
+    };
+    Places {
+        strategy: pair.strategy,
+        arrives: pair.arrives.iter().filter_map(|id| word(*id)).collect(),
+        window: pair.window.iter().copied().collect(),
+        barriers: pairing.sites.iter().map(|site| site.offset).collect(),
+    }
+}
+
+fn show(observer: &mut dyn Observer, artefact: Artefact, bytes: impl FnOnce() -> Vec<u8>) {
+    if observer.wants_artefacts() {
+        observer.produced(artefact, &bytes());
+    }
+}
+
+/// One instruction on a line, its word offset in front.
+fn disassembly(module: &Module<'_>, declarations: &Declarations<'_>) -> String {
+    module
+        .instructions()
+        .map(|inst| format!("{:>8}  {}\n", inst.offset, declarations.disassemble(inst)))
+        .collect()
+}
+
+/// What to do about a bug of ours.
+const REPORT: &str = concat!(
+    "this is a bug in splitbar ",
+    env!("CARGO_PKG_VERSION"),
+    ": please report it with the module and the command line"
+);
+
+fn bug(options: &Options, payload: &(dyn std::any::Any + Send)) -> Diagnostic {
+    let words = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("it left no message");
+    Diagnostic::error(
+        Code::Internal,
+        format!("a panic while compiling for {}", options.target.name),
+    )
+    .because(words)
+    .help(REPORT)
+}

@@ -1,0 +1,103 @@
+//! The stages of a compilation, and who watches them go by.
+
+use std::fmt;
+
+/// A stage. They follow one another in this order.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Bytes to instructions, declarations and constants.
+    Read,
+    /// Functions with barriers into their callers.
+    Inline,
+    /// Arrives, waits and their windows; strategies and steps.
+    Plan,
+    /// SPIR-V and steps to optimised LLVM IR.
+    Lower,
+    /// A second lowering with debug lines, to count what is left of the windows.
+    Measure,
+    /// LLVM IR to assembly, objects, bitcode or text.
+    Generate,
+    /// An object to a code object.
+    Link,
+}
+
+impl Stage {
+    /// One word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Read => "read",
+            Stage::Inline => "inline",
+            Stage::Plan => "plan",
+            Stage::Lower => "lower",
+            Stage::Measure => "measure",
+            Stage::Generate => "generate",
+            Stage::Link => "link",
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a stage leaves behind for who wants to look.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Artefact {
+    /// The module as it was read.
+    Input,
+    /// The module as text, one instruction on a line.
+    Disassembly,
+    /// The module after barrier functions were inlined; only if one was.
+    Inlined,
+    /// The barrier plan.
+    Plan,
+    /// LLVM IR as the emitter wrote it.
+    UnoptimizedIr,
+    /// LLVM IR as code is generated from it.
+    Ir,
+    /// The assembly that windows are counted in: lines are word offsets, plus one, of the module (of the inlined one, if there is one).
+    MeasuredAssembly,
+    /// Assembly, or PTX.
+    Assembly,
+    /// The relocatable object (AMDGPU).
+    Object,
+    /// The reflection.
+    Reflect,
+}
+
+impl Artefact {
+    /// The name of the file in `--emit-dir`.
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Artefact::Input => "input.spv",
+            Artefact::Disassembly => "input.txt",
+            Artefact::Inlined => "inlined.spv",
+            Artefact::Plan => "plan.txt",
+            Artefact::UnoptimizedIr => "unoptimized.ll",
+            Artefact::Ir => "out.ll",
+            Artefact::MeasuredAssembly => "measured.s",
+            Artefact::Assembly => "out.s",
+            Artefact::Object => "out.o",
+            Artefact::Reflect => "reflect.json",
+        }
+    }
+}
+
+/// Watches a compilation. Each stage's artefacts are shown before the next stage begins, so that they are there even if that one never ends.
+pub trait Observer {
+    /// `stage` begins; the one before it has ended.
+    fn begin(&mut self, _stage: Stage) {}
+
+    /// Whether [`Observer::produced`] is worth calling: artefacts cost time to print.
+    fn wants_artefacts(&self) -> bool {
+        false
+    }
+
+    /// A stage has produced something.
+    fn produced(&mut self, _artefact: Artefact, _bytes: &[u8]) {}
+}
+
+/// Nobody watches.
+impl Observer for () {}

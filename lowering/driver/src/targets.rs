@@ -1,0 +1,87 @@
+//! What each target offers, as the command line lists it.
+
+use serde::Serialize;
+use splitbar_plan::target::{Arch, Mbarrier};
+use splitbar_plan::{Strategy, Target};
+
+/// One target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TargetRow {
+    /// The name for `--target`.
+    pub name: &'static str,
+    /// Wave (warp) sizes, the default first.
+    pub wave_sizes: &'static [u32],
+    /// The strategy of a split barrier in a workgroup of more than one wave, while workgroup memory is left for it.
+    pub strategy: &'static str,
+    /// How the target copies to workgroup memory without registers: `async` (marks and a counter of its own), `dma`, `cp.async`, or null.
+    pub async_copies: Option<&'static str>,
+    /// The PTX version that the code needs, such as `8.0`; null for AMDGPU.
+    pub minimum_ptx: Option<String>,
+    /// Workgroup memory of one workgroup, in bytes.
+    pub lds_bytes: u32,
+    /// Invocations of one workgroup at the most.
+    pub max_workgroup_size: u32,
+}
+
+/// Every target, in the order of the table.
+pub fn targets() -> Vec<TargetRow> {
+    Target::all().iter().map(row).collect()
+}
+
+fn row(target: &'static Target) -> TargetRow {
+    let (strategy, async_copies, minimum_ptx) = match &target.arch {
+        Arch::Amdgpu(gpu) => {
+            let strategy = if gpu.split_barrier {
+                Strategy::Native
+            } else {
+                Strategy::Fused
+            };
+            let copies = match (gpu.async_counter, gpu.lds_dma_bytes.is_empty()) {
+                (true, _) => Some("async"),
+                (false, false) => Some("dma"),
+                (false, true) => None,
+            };
+            (strategy, copies, None)
+        }
+        Arch::Nvptx(gpu) => {
+            let strategy = match gpu.mbarrier {
+                Mbarrier::None => Strategy::Fused,
+                Mbarrier::TestWait | Mbarrier::TryWait => Strategy::Mbarrier,
+            };
+            (
+                strategy,
+                gpu.cp_async.then_some("cp.async"),
+                Some(format!("{}.{}", gpu.ptx / 10, gpu.ptx % 10)),
+            )
+        }
+    };
+    TargetRow {
+        name: target.name,
+        wave_sizes: target.wave_sizes,
+        strategy: strategy.name(),
+        async_copies,
+        minimum_ptx,
+        lds_bytes: target.lds_bytes,
+        max_workgroup_size: target.max_workgroup_size,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_has_a_row_and_only_nvptx_needs_ptx() {
+        let rows = targets();
+        assert_eq!(rows.len(), Target::all().len());
+        for row in rows {
+            assert_eq!(
+                row.minimum_ptx.is_some(),
+                row.name.starts_with("sm_"),
+                "{}",
+                row.name
+            );
+            assert!(!row.wave_sizes.is_empty(), "{}", row.name);
+        }
+    }
+}

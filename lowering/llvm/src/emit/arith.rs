@@ -1,0 +1,124 @@
+//! Integer and floating-point arithmetic (SPIR-V 1.6, section 3.52.13).
+//!
+//! Integers wrap. A division by zero, and the one signed quotient that does not fit, are undefined in SPIR-V and in LLVM alike. Remainders: `SRem` and
+//! `FRem` take the sign of the dividend, `SMod` and `FMod` that of the divisor; all four are exact.
+//! Floating-point operations round to nearest even; which of them may be contracted is the emitter's choice per instruction (`Build::fast_math`).
+
+use super::build::Build;
+use super::function::FunctionEmitter;
+use super::{Handled, Result};
+use crate::ffi::{IntPredicate, Opcode, RealPredicate, Value};
+use spirv::Op;
+use splitbar_passes::module::Inst;
+
+/// Lowers the arithmetic instructions on scalars and vectors.
+pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+    let value = match op {
+        Op::IAdd => binary(e, inst, Opcode::LLVMAdd)?,
+        Op::ISub => binary(e, inst, Opcode::LLVMSub)?,
+        Op::IMul => binary(e, inst, Opcode::LLVMMul)?,
+        Op::UDiv => binary(e, inst, Opcode::LLVMUDiv)?,
+        Op::SDiv => binary(e, inst, Opcode::LLVMSDiv)?,
+        Op::UMod => binary(e, inst, Opcode::LLVMURem)?,
+        Op::SRem => binary(e, inst, Opcode::LLVMSRem)?,
+        Op::FAdd => binary(e, inst, Opcode::LLVMFAdd)?,
+        Op::FSub => binary(e, inst, Opcode::LLVMFSub)?,
+        Op::FMul => binary(e, inst, Opcode::LLVMFMul)?,
+        Op::FDiv => binary(e, inst, Opcode::LLVMFDiv)?,
+        Op::FRem => {
+            let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+            float_remainder(e.b, x, y)?
+        }
+        Op::SMod => {
+            let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+            signed_modulus(e.b, x, y)?
+        }
+        Op::FMod => {
+            let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+            float_modulus(e.b, x, y)?
+        }
+        Op::SNegate => e.b.neg(e.operand(inst, 0)?)?,
+        Op::FNegate => e.b.fneg(e.operand(inst, 0)?)?,
+        Op::IAddCarry | Op::ISubBorrow => return carry(e, op, inst),
+        Op::UMulExtended | Op::SMulExtended => return extended_product(e, op, inst),
+        _ => return Ok(Handled::No),
+    };
+    e.bind(inst, value)?;
+    Ok(Handled::Yes)
+}
+
+fn binary<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, opcode: Opcode) -> Result<Value<'c>> {
+    e.b.binary(opcode, e.operand(inst, 0)?, e.operand(inst, 1)?)
+}
+
+/// Remainder with the sign of the dividend. LLVM has no lowering of a bfloat remainder; `float` holds every bfloat and its remainder exactly.
+pub(crate) fn float_remainder<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>> {
+    let ty = x.ty();
+    if ty.element_if_vector() != b.bfloat_type() {
+        return b.binary(Opcode::LLVMFRem, x, y);
+    }
+    let wide = b.float_type(32).vector(ty.lanes());
+    let r = b.binary(Opcode::LLVMFRem, b.float_resize(x, wide)?, b.float_resize(y, wide)?)?;
+    b.float_resize(r, ty)
+}
+
+/// Remainder with the sign of the divisor: a remainder of the other sign is one divisor away.
+fn signed_modulus<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>> {
+    let zero = x.ty().zero();
+    let r = b.binary(Opcode::LLVMSRem, x, y)?;
+    let signs_differ = b.icmp(IntPredicate::LLVMIntSLT, b.xor(r, y)?, zero)?;
+    let not_zero = b.icmp(IntPredicate::LLVMIntNE, r, zero)?;
+    b.select(b.and(signs_differ, not_zero)?, b.add(r, y)?, r)
+}
+
+/// As [`signed_modulus`], for floating-point numbers.
+fn float_modulus<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>> {
+    let zero = b.float(x.ty(), 0.0)?;
+    let r = float_remainder(b, x, y)?;
+    let r_negative = b.fcmp(RealPredicate::LLVMRealOLT, r, zero)?;
+    let y_negative = b.fcmp(RealPredicate::LLVMRealOLT, y, zero)?;
+    let not_zero = b.fcmp(RealPredicate::LLVMRealONE, r, zero)?;
+    let other = b.and(b.xor(r_negative, y_negative)?, not_zero)?;
+    b.select(other, b.fadd(r, y)?, r)
+}
+
+/// `{ low word of the sum or difference, carry or borrow as 0 or 1 }`.
+fn carry(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+    let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+    let b = e.b;
+    let (low, out) = if op == Op::IAddCarry {
+        let sum = b.add(x, y)?;
+        (sum, b.icmp(IntPredicate::LLVMIntULT, sum, x)?)
+    } else {
+        (b.sub(x, y)?, b.icmp(IntPredicate::LLVMIntULT, x, y)?)
+    };
+    let out = b.int_resize(out, x.ty(), false)?;
+    bind_pair(e, inst, low, out)
+}
+
+/// `{ low half, high half }` of a product of twice the width.
+fn extended_product(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+    let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+    let low = e.b.mul(x, y)?;
+    let high = product_high(e.b, x, y, op == Op::SMulExtended)?;
+    bind_pair(e, inst, low, high)
+}
+
+/// The upper half of the double-width product.
+pub(crate) fn product_high<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>, signed: bool) -> Result<Value<'c>> {
+    let ty = x.ty();
+    let bits = ty.scalar_bits();
+    let wide = b.int_type(bits * 2).vector(ty.lanes());
+    let product = b.mul(b.int_resize(x, wide, signed)?, b.int_resize(y, wide, signed)?)?;
+    let shift = b.int(wide, u64::from(bits))?;
+    b.int_resize(b.lshr(product, shift)?, ty, false)
+}
+
+/// Binds a structure of two members.
+pub(crate) fn bind_pair<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, first: Value<'c>, second: Value<'c>) -> Result<Handled> {
+    let result = e.result_ty(inst)?.poison();
+    let result = e.b.with_member(result, first, 0)?;
+    let result = e.b.with_member(result, second, 1)?;
+    e.bind(inst, result)?;
+    Ok(Handled::Yes)
+}

@@ -1,0 +1,233 @@
+//! Atomic instructions (SPIR-V 1.6, section 3.52.18).
+//!
+//! AMDGPU: `atomicrmw` and friends with the order and the synchronisation scope of the operands; LLVM's memory model for the target inserts the cache
+//! operations. NVPTX: relaxed operations between explicit fences, on every `sm_`: LLVM 23 gives `atomicrmw` with an order no fence below sm_70, and a
+//! `load atomic acquire` there ends the process; from sm_70 on the two forms make the same code. Sequential consistency is a `seq_cst` fence before
+//! and an acquire fence after the operation, as the PTX memory model maps it.
+//!
+//! A memory order takes effect whatever storage classes the semantics name: stronger than asked for, never weaker.
+
+use super::facts;
+use super::function::{FunctionEmitter, Pointer};
+use super::{Handled, Result};
+use crate::ffi::{self, AtomicOrdering, IntPredicate, RmwOp, Ty, Value};
+use spirv::Op;
+use splitbar_passes::module::{Inst, Order, Scope, Semantics};
+use splitbar_plan::target::Arch;
+
+/// Lowers the atomic instructions.
+pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+    use RmwOp::*;
+    let rmw = match op {
+        Op::AtomicExchange => LLVMAtomicRMWBinOpXchg,
+        Op::AtomicIAdd | Op::AtomicIIncrement => LLVMAtomicRMWBinOpAdd,
+        Op::AtomicISub | Op::AtomicIDecrement => LLVMAtomicRMWBinOpSub,
+        Op::AtomicSMin => LLVMAtomicRMWBinOpMin,
+        Op::AtomicUMin => LLVMAtomicRMWBinOpUMin,
+        Op::AtomicSMax => LLVMAtomicRMWBinOpMax,
+        Op::AtomicUMax => LLVMAtomicRMWBinOpUMax,
+        Op::AtomicAnd => LLVMAtomicRMWBinOpAnd,
+        Op::AtomicOr => LLVMAtomicRMWBinOpOr,
+        Op::AtomicXor => LLVMAtomicRMWBinOpXor,
+        Op::AtomicFAddEXT => LLVMAtomicRMWBinOpFAdd,
+        Op::AtomicFMinEXT => LLVMAtomicRMWBinOpFMin,
+        Op::AtomicFMaxEXT => LLVMAtomicRMWBinOpFMax,
+        Op::AtomicLoad => return load(e, inst),
+        Op::AtomicStore => return store(e, inst),
+        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => return compare_exchange(e, inst),
+        Op::AtomicFlagTestAndSet => return flag_test_and_set(e, inst),
+        Op::AtomicFlagClear => return flag_clear(e, inst),
+        _ => return Ok(Handled::No),
+    };
+    let place = Place::of(e, inst, 0, 1, 2)?;
+    let value = match op {
+        Op::AtomicIIncrement | Op::AtomicIDecrement => e.b.int(e.result_ty(inst)?, 1)?,
+        _ => e.operand(inst, 3)?,
+    };
+    let old = place.rmw(e, rmw, value)?;
+    e.bind(inst, old)?;
+    Ok(Handled::Yes)
+}
+
+/// Where an atomic operation happens and how it is ordered.
+struct Place<'c> {
+    pointer: Pointer<'c>,
+    scope: u32,
+    semantics: Semantics,
+    /// Fences stand apart from the operation.
+    fenced: bool,
+}
+
+impl<'c> Place<'c> {
+    /// From the operands at these indices: pointer, scope, semantics.
+    fn of(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, pointer: usize, scope: usize, semantics: usize) -> Result<Place<'c>> {
+        let pointer = e.pointer(inst.id(pointer)?)?;
+        let scope = Scope::of(inst.id(scope)?, inst, e.constants)?;
+        let semantics = Semantics::of(inst.id(semantics)?, inst, e.constants)?;
+        if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(e.target) {
+            return Err(e.unsupported_on_target(inst, "generic pointers"));
+        }
+        let fenced = matches!(e.target.arch, Arch::Nvptx(_));
+        Ok(Place { pointer, scope: ffi::sync_scope(e.b.context(), scope_name(e, scope)), semantics, fenced })
+    }
+
+    /// The order that the operation itself carries.
+    fn order(&self) -> AtomicOrdering {
+        use AtomicOrdering::*;
+        if self.fenced {
+            return LLVMAtomicOrderingMonotonic;
+        }
+        match self.semantics.order {
+            Order::Relaxed => LLVMAtomicOrderingMonotonic,
+            Order::Acquire => LLVMAtomicOrderingAcquire,
+            Order::Release => LLVMAtomicOrderingRelease,
+            Order::AcquireRelease => LLVMAtomicOrderingAcquireRelease,
+            Order::SequentiallyConsistent => LLVMAtomicOrderingSequentiallyConsistent,
+        }
+    }
+
+    /// The fence in front of the operation, where fences stand apart.
+    fn before(&self, e: &FunctionEmitter<'_, 'c, '_>) {
+        use AtomicOrdering::*;
+        if !self.fenced {
+            return;
+        }
+        match self.semantics.order {
+            Order::Relaxed | Order::Acquire => {}
+            Order::Release | Order::AcquireRelease => {
+                e.b.fence(LLVMAtomicOrderingRelease, self.scope);
+            }
+            Order::SequentiallyConsistent => {
+                e.b.fence(LLVMAtomicOrderingSequentiallyConsistent, self.scope);
+            }
+        }
+    }
+
+    /// The fence behind the operation, where fences stand apart.
+    fn after(&self, e: &FunctionEmitter<'_, 'c, '_>) {
+        if self.fenced && self.semantics.order.acquires() {
+            e.b.fence(AtomicOrdering::LLVMAtomicOrderingAcquire, self.scope);
+        }
+    }
+
+    fn rmw(&self, e: &FunctionEmitter<'_, 'c, '_>, op: RmwOp, value: Value<'c>) -> Result<Value<'c>> {
+        self.before(e);
+        let old = e.b.rmw(op, self.pointer.address, value, self.order(), self.scope)?;
+        self.after(e);
+        Ok(old)
+    }
+
+    /// A load; the releasing part of an order has no meaning for it.
+    fn load(&self, e: &FunctionEmitter<'_, 'c, '_>, ty: Ty<'c>) -> Result<Value<'c>> {
+        use AtomicOrdering::*;
+        if self.semantics.order == Order::SequentiallyConsistent {
+            self.before(e);
+        }
+        let value = e.b.load(ty, self.pointer.address, ty.scalar_bits().div_ceil(8))?;
+        let order = match self.order() {
+            LLVMAtomicOrderingSequentiallyConsistent => LLVMAtomicOrderingSequentiallyConsistent,
+            LLVMAtomicOrderingAcquire | LLVMAtomicOrderingAcquireRelease => LLVMAtomicOrderingAcquire,
+            _ => LLVMAtomicOrderingMonotonic,
+        };
+        self.finish(value, order);
+        self.after(e);
+        Ok(value)
+    }
+
+    /// A store; the acquiring part of an order has no meaning for it.
+    fn store(&self, e: &FunctionEmitter<'_, 'c, '_>, value: Value<'c>) -> Result<()> {
+        use AtomicOrdering::*;
+        self.before(e);
+        let store = e.b.store(value, self.pointer.address, value.ty().scalar_bits().div_ceil(8))?;
+        let order = match self.order() {
+            LLVMAtomicOrderingSequentiallyConsistent => LLVMAtomicOrderingSequentiallyConsistent,
+            LLVMAtomicOrderingRelease | LLVMAtomicOrderingAcquireRelease => LLVMAtomicOrderingRelease,
+            _ => LLVMAtomicOrderingMonotonic,
+        };
+        self.finish(store, order);
+        if self.semantics.order == Order::SequentiallyConsistent {
+            self.after(e);
+        }
+        Ok(())
+    }
+
+    fn finish(&self, access: Value<'c>, order: AtomicOrdering) {
+        access.set_ordering(order, self.scope);
+        if self.semantics.volatile {
+            access.set_volatile();
+        }
+    }
+}
+
+/// The name of the synchronisation scope on the target; the empty name is the whole system. NVPTX knows nothing narrower than the block.
+fn scope_name(e: &FunctionEmitter<'_, '_, '_>, scope: Scope) -> &'static str {
+    let (amdgpu, nvptx) = match scope {
+        Scope::Invocation => ("singlethread", "block"),
+        Scope::Subgroup => ("wavefront", "block"),
+        Scope::Workgroup => ("workgroup", "block"),
+        Scope::QueueFamily | Scope::Device | Scope::ShaderCall => ("agent", "device"),
+        Scope::CrossDevice => ("", ""),
+    };
+    match e.target.arch {
+        Arch::Amdgpu(_) => amdgpu,
+        Arch::Nvptx(_) => nvptx,
+    }
+}
+
+/// The result type, which must be a number of 32 bits or more (LLVM would widen a smaller load with a loop).
+fn number<'c>(e: &FunctionEmitter<'_, 'c, '_>, ty: Ty<'c>) -> Result<Ty<'c>> {
+    if (ty.is_int() || ty.is_float()) && !ty.is_vector() && ty.scalar_bits() >= 8 { Ok(ty) } else { Err(e.b.mismatch(format!("an atomic access of {}", ty.print()))) }
+}
+
+fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
+    let place = Place::of(e, inst, 0, 1, 2)?;
+    let value = place.load(e, number(e, e.result_ty(inst)?)?)?;
+    e.bind(inst, value)?;
+    Ok(Handled::Yes)
+}
+
+fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
+    let place = Place::of(e, inst, 0, 1, 2)?;
+    let value = e.operand(inst, 3)?;
+    number(e, value.ty())?;
+    place.store(e, value)?;
+    Ok(Handled::Yes)
+}
+
+/// Operands: pointer, scope, semantics if equal, semantics if unequal, value, comparator. The result is the old value.
+fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
+    use AtomicOrdering::*;
+    let place = Place::of(e, inst, 0, 1, 2)?;
+    let unequal = Semantics::of(inst.id(3)?, inst, e.constants)?;
+    let (value, comparator) = (e.operand(inst, 4)?, e.operand(inst, 5)?);
+    let failure = match (place.fenced, unequal.order) {
+        (true, _) | (false, Order::Relaxed | Order::Release) => LLVMAtomicOrderingMonotonic,
+        (false, Order::Acquire | Order::AcquireRelease) => LLVMAtomicOrderingAcquire,
+        (false, Order::SequentiallyConsistent) => LLVMAtomicOrderingSequentiallyConsistent,
+    };
+    place.before(e);
+    let pair = e.b.cmpxchg(place.pointer.address, comparator, value, place.order(), failure, place.scope)?;
+    if place.semantics.order.acquires() || !unequal.order.acquires() {
+        place.after(e);
+    } else if place.fenced {
+        e.b.fence(LLVMAtomicOrderingAcquire, place.scope);
+    }
+    let old = e.b.member(pair, 0)?;
+    e.bind(inst, old)?;
+    Ok(Handled::Yes)
+}
+
+/// A flag is a 32-bit integer, set when it is not 0.
+fn flag_test_and_set(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
+    let place = Place::of(e, inst, 0, 1, 2)?;
+    let old = place.rmw(e, RmwOp::LLVMAtomicRMWBinOpXchg, e.b.i32(1))?;
+    let set = e.b.icmp(IntPredicate::LLVMIntNE, old, e.b.i32(0))?;
+    e.bind(inst, set)?;
+    Ok(Handled::Yes)
+}
+
+fn flag_clear(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
+    let place = Place::of(e, inst, 0, 1, 2)?;
+    place.store(e, e.b.i32(0))?;
+    Ok(Handled::Yes)
+}

@@ -1,0 +1,247 @@
+//! Barrier steps as each target spells them (the reference for every line: LLVM 23 AMDGPUUsage "Memory Model" and "Execution Barriers"; PTX ISA 9.7.13).
+//!
+//! On NVPTX what makes a window (arrive on the mbarrier, wait, both ends of the window) is first a call of a declared function that the optimiser cannot
+//! look into; [`crate::expand`] gives these functions bodies after the optimiser has run. The order in which the optimiser left work between the calls is then
+//! fixed by branches that nobody can fold.
+
+use super::build::Build;
+use super::function::FunctionEmitter;
+use super::{Handled, Result, builtin};
+use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Value};
+use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::{Inst, Scope};
+use splitbar_plan::target::{Arch, Mbarrier};
+use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Step, Target, WarpMask};
+use std::cell::RefCell;
+
+/// Names of the functions that the expansion fills in, and of the mbarrier.
+pub(crate) mod names {
+    /// The leader's arrival on the mbarrier.
+    pub(crate) const ARRIVE: &str = "splitbar.mbarrier.arrive";
+    /// Waits with `test_wait` for the phase of the given parity.
+    pub(crate) const WAIT_TEST: &str = "splitbar.mbarrier.wait.test";
+    /// Waits with `try_wait`.
+    pub(crate) const WAIT_TRY: &str = "splitbar.mbarrier.wait.try";
+    /// The window begins.
+    pub(crate) const OPEN: &str = "splitbar.window.open";
+    /// The window ends.
+    pub(crate) const CLOSE: &str = "splitbar.window.close";
+    /// The mbarrier itself, in shared memory.
+    pub(crate) const MBARRIER: &str = "splitbar_mbarrier";
+}
+
+/// What the barrier steps of one LLVM module share.
+#[derive(Default)]
+pub(crate) struct Shared<'c> {
+    placeholders: RefCell<Vec<(&'static str, Func<'c>)>>,
+    mbarrier: RefCell<Option<Value<'c>>>,
+    /// Workgroup memory of the OpGroup* instructions.
+    pub(super) scratch: RefCell<Option<Value<'c>>>,
+}
+
+/// Run-time state of a kernel's barriers: stack slots that the optimiser turns into registers.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct StateSlots<'c> {
+    /// The parity of the mbarrier's phase, `i32`.
+    pub(crate) parity: Option<Value<'c>>,
+    /// Whether an arrive is outstanding, `i32`.
+    pub(crate) outstanding: Option<Value<'c>>,
+}
+
+/// The fence scope that a SPIR-V scope asks for.
+pub(crate) fn fence_scope(scope: Scope) -> FenceScope {
+    match scope {
+        Scope::Invocation | Scope::Subgroup => FenceScope::Subgroup,
+        Scope::Workgroup => FenceScope::Workgroup,
+        Scope::Device | Scope::QueueFamily | Scope::ShaderCall => FenceScope::Device,
+        Scope::CrossDevice => FenceScope::System,
+    }
+}
+
+/// The number of the LLVM synchronisation scope. LLVM's NVPTX back end knows no scope below "block" that orders anything, so a subgroup takes that.
+pub(crate) fn sync_scope(b: &Build<'_>, target: &Target, scope: FenceScope) -> u32 {
+    let name = match (&target.arch, scope) {
+        (Arch::Amdgpu(_), FenceScope::Subgroup) => "wavefront",
+        (Arch::Amdgpu(_), FenceScope::Workgroup) => "workgroup",
+        (Arch::Amdgpu(_), FenceScope::Device) => "agent",
+        (Arch::Nvptx(_), FenceScope::Subgroup | FenceScope::Workgroup) => "block",
+        (Arch::Nvptx(_), FenceScope::Device) => "device",
+        (Arch::Amdgpu(_) | Arch::Nvptx(_), FenceScope::System) => "",
+    };
+    ffi::sync_scope(b.context(), name)
+}
+
+/// LLVM's name of an order.
+pub(crate) fn ordering(order: FenceOrder) -> AtomicOrdering {
+    match order {
+        FenceOrder::Acquire => AtomicOrdering::LLVMAtomicOrderingAcquire,
+        FenceOrder::Release => AtomicOrdering::LLVMAtomicOrderingRelease,
+        FenceOrder::AcquireRelease => AtomicOrdering::LLVMAtomicOrderingAcquireRelease,
+        FenceOrder::SequentiallyConsistent => AtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent,
+    }
+}
+
+impl<'c> FunctionEmitter<'_, 'c, '_> {
+    /// Writes a fence. On AMDGPU one that speaks of workgroup memory alone, or of everything else alone, says so in `!mmra`, so that it waits for no more.
+    pub(crate) fn fence(&self, fence: Fence) {
+        let scope = sync_scope(self.b, self.target, fence.scope);
+        let instruction = self.b.fence(ordering(fence.order), scope);
+        let memory = match (&self.target.arch, fence.memory) {
+            (Arch::Amdgpu(_), FenceMemory::Local) => "local",
+            (Arch::Amdgpu(_), FenceMemory::Global) => "global",
+            (Arch::Amdgpu(_), FenceMemory::All) | (Arch::Nvptx(_), _) => return,
+        };
+        let context = self.b.context();
+        let node = ffi::meta_node(context, &[ffi::meta_string(context, "amdgpu-synchronize-as"), ffi::meta_string(context, memory)]);
+        instruction.set_metadata(context, "mmra", node);
+    }
+
+    /// Writes steps, in order.
+    pub(super) fn steps(&mut self, steps: &[Step]) -> Result<()> {
+        for step in steps {
+            self.step_at(step)?;
+        }
+        Ok(())
+    }
+
+    fn lacks(&self, step: &Step) -> Box<Diagnostic> {
+        Box::new(
+            Diagnostic::error(Code::Internal, format!("the plan has the step `{step}`, which {} cannot do", self.target.name)).at_word(self.b.at.get()).help("please report this with the module"),
+        )
+    }
+
+    fn step_at(&mut self, step: &Step) -> Result<()> {
+        let b = self.b;
+        match (step, &self.target.arch) {
+            (Step::Fence(fence), _) => self.fence(*fence),
+            (Step::DrainScalarLoads, Arch::Amdgpu(gpu)) if gpu.kmcnt => {
+                b.intrinsic("llvm.amdgcn.s.wait.kmcnt", &[], &[b.int_type(16).zero()])?;
+            }
+            (Step::Signal, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
+                b.intrinsic("llvm.amdgcn.s.barrier.signal", &[], &[b.i32(u32::MAX)])?;
+            }
+            (Step::WaitSignal, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
+                b.intrinsic("llvm.amdgcn.s.barrier.wait", &[], &[b.int_type(16).int(u64::MAX)])?;
+            }
+            (Step::WorkgroupBarrier, Arch::Amdgpu(_)) => {
+                b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
+            }
+            (Step::WaveBarrier, Arch::Amdgpu(_)) => {
+                b.intrinsic("llvm.amdgcn.wave.barrier", &[], &[])?;
+            }
+            (Step::OpenWindow | Step::CloseWindow, Arch::Amdgpu(_)) => {
+                b.intrinsic("llvm.amdgcn.sched.barrier", &[], &[b.i32(0)])?;
+            }
+            (Step::CtaSync, Arch::Nvptx(_)) => self.cta_sync()?,
+            (Step::WarpSync(mask), Arch::Nvptx(_)) => {
+                let mask = match mask {
+                    WarpMask::Lanes(mask) => b.i32(*mask),
+                    WarpMask::Active => b.intrinsic("llvm.nvvm.activemask", &[], &[])?,
+                };
+                b.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[mask])?;
+            }
+            (Step::MbarrierInit, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => self.mbarrier_init()?,
+            (Step::MbarrierArrive, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
+                self.mbarrier();
+                b.call(self.placeholder(names::ARRIVE, false), &[])?;
+            }
+            (Step::MbarrierWait { try_wait }, Arch::Nvptx(gpu)) if gpu.mbarrier == Mbarrier::TryWait || (gpu.mbarrier == Mbarrier::TestWait && !try_wait) => {
+                let Some(slot) = self.barrier_state.parity else { return Err(self.lacks(step)) };
+                self.mbarrier();
+                let parity = b.load(b.int_type(32), slot, 4)?;
+                b.call(self.placeholder(if *try_wait { names::WAIT_TRY } else { names::WAIT_TEST }, true), &[parity])?;
+                b.store(b.xor(parity, b.i32(1))?, slot, 4)?;
+            }
+            (Step::OpenWindow, Arch::Nvptx(_)) => {
+                b.call(self.placeholder(names::OPEN, false), &[])?;
+            }
+            (Step::CloseWindow, Arch::Nvptx(_)) => {
+                b.call(self.placeholder(names::CLOSE, false), &[])?;
+            }
+            (Step::SetOutstanding(value), _) => {
+                let Some(slot) = self.barrier_state.outstanding else { return Err(self.lacks(step)) };
+                b.store(b.i32(u32::from(*value)), slot, 4)?;
+            }
+            (Step::IfOutstanding(steps), _) => {
+                let Some(slot) = self.barrier_state.outstanding else { return Err(self.lacks(step)) };
+                let note = b.load(b.int_type(32), slot, 4)?;
+                let (yes, on) = (self.new_block(), self.new_block());
+                b.cond_br(b.icmp(IntPredicate::LLVMIntNE, note, b.i32(0))?, yes, on)?;
+                b.position(yes);
+                self.steps(steps)?;
+                b.br(on);
+                b.position(on);
+            }
+            (
+                Step::DrainScalarLoads | Step::Signal | Step::WaitSignal | Step::WorkgroupBarrier | Step::WaveBarrier | Step::CtaSync | Step::WarpSync(_) | Step::MbarrierInit | Step::MbarrierArrive | Step::MbarrierWait { .. },
+                _,
+            ) => return Err(self.lacks(step)),
+        }
+        Ok(())
+    }
+
+    fn cta_sync(&self) -> Result<()> {
+        self.b.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[self.b.i32(0)])?;
+        Ok(())
+    }
+
+    /// The mbarrier: eight bytes of shared memory.
+    fn mbarrier(&self) -> Value<'c> {
+        *self.barriers.mbarrier.borrow_mut().get_or_insert_with(|| {
+            let ty = self.b.int_type(64);
+            let global = ffi::add_global(self.b.module(), ty, 3, names::MBARRIER);
+            global.set_initializer(ty.poison());
+            global.set_linkage(Linkage::LLVMInternalLinkage);
+            global.set_alignment(8);
+            global
+        })
+    }
+
+    /// One invocation sets the number of arrivals of a phase, one per warp; a full barrier makes it known.
+    fn mbarrier_init(&mut self) -> Result<()> {
+        let b = self.b;
+        let index = builtin::local_invocation_index(self)?;
+        let warps = builtin::num_subgroups(self)?;
+        let barrier = self.mbarrier();
+        let (first, on) = (self.new_block(), self.new_block());
+        b.cond_br(b.icmp(IntPredicate::LLVMIntEQ, index, b.i32(0))?, first, on)?;
+        b.position(first);
+        b.intrinsic("llvm.nvvm.mbarrier.init.shared", &[], &[barrier, warps])?;
+        b.br(on);
+        b.position(on);
+        self.cta_sync()
+    }
+
+    fn placeholder(&self, name: &'static str, parity: bool) -> Func<'c> {
+        let mut known = self.barriers.placeholders.borrow_mut();
+        if let Some((_, function)) = known.iter().find(|(n, _)| *n == name) {
+            return *function;
+        }
+        let context = self.b.context();
+        let i32 = self.b.int_type(32);
+        let params = if parity { vec![i32] } else { Vec::new() };
+        let function = Func::add(self.b.module(), name, ffi::void_type(context).function(&params));
+        function.attribute(context, "convergent");
+        function.attribute(context, "nounwind");
+        known.push((name, function));
+        function
+    }
+
+    /// Steps that stand before a return of the entry point.
+    pub(super) fn before_return(&mut self, inst: Inst<'_>) -> Result<()> {
+        match self.plan.at_return.get(&inst.offset) {
+            Some(steps) => self.steps(steps),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Lowers barrier instructions: their steps stand in the plan.
+pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled> {
+    let plan = e.plan;
+    match plan.at_instruction.get(&inst.offset) {
+        Some(steps) => e.steps(steps)?,
+        None => return Err(e.b.internal(format!("{} has no place in the barrier plan", inst.name()))),
+    }
+    Ok(Handled::Yes)
+}

@@ -1,0 +1,84 @@
+//! The operations that subgroup and group instructions reduce and scan with: how two values are combined, and the value that changes nothing.
+
+use super::Result;
+use super::build::Build;
+use crate::ffi::{Ty, Value};
+use spirv::Op;
+
+/// An associative operation.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Collective {
+    IAdd,
+    FAdd,
+    IMul,
+    FMul,
+    SMin,
+    UMin,
+    FMin,
+    SMax,
+    UMax,
+    FMax,
+    /// Bitwise and logical.
+    And,
+    Or,
+    Xor,
+}
+
+/// The operation of a reducing opcode.
+pub(crate) fn collective(op: Op) -> Option<Collective> {
+    use Collective::*;
+    Some(match op {
+        Op::GroupNonUniformIAdd | Op::GroupIAdd => IAdd,
+        Op::GroupNonUniformFAdd | Op::GroupFAdd => FAdd,
+        Op::GroupNonUniformIMul | Op::GroupIMulKHR => IMul,
+        Op::GroupNonUniformFMul | Op::GroupFMulKHR => FMul,
+        Op::GroupNonUniformSMin | Op::GroupSMin => SMin,
+        Op::GroupNonUniformUMin | Op::GroupUMin => UMin,
+        Op::GroupNonUniformFMin | Op::GroupFMin => FMin,
+        Op::GroupNonUniformSMax | Op::GroupSMax => SMax,
+        Op::GroupNonUniformUMax | Op::GroupUMax => UMax,
+        Op::GroupNonUniformFMax | Op::GroupFMax => FMax,
+        Op::GroupNonUniformBitwiseAnd | Op::GroupNonUniformLogicalAnd | Op::GroupBitwiseAndKHR | Op::GroupLogicalAndKHR => And,
+        Op::GroupNonUniformBitwiseOr | Op::GroupNonUniformLogicalOr | Op::GroupBitwiseOrKHR | Op::GroupLogicalOrKHR => Or,
+        Op::GroupNonUniformBitwiseXor | Op::GroupNonUniformLogicalXor | Op::GroupBitwiseXorKHR | Op::GroupLogicalXorKHR => Xor,
+        _ => return None,
+    })
+}
+
+impl Collective {
+    /// `x` and `y` combined. Minimum and maximum prefer a number to a NaN.
+    pub(crate) fn combine<'c>(self, b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>> {
+        let call = |name: &'static str| b.intrinsic(name, &[x.ty()], &[x, y]);
+        match self {
+            Collective::IAdd => b.add(x, y),
+            Collective::FAdd => b.fadd(x, y),
+            Collective::IMul => b.mul(x, y),
+            Collective::FMul => b.fmul(x, y),
+            Collective::SMin => call("llvm.smin"),
+            Collective::UMin => call("llvm.umin"),
+            Collective::FMin => call("llvm.minnum"),
+            Collective::SMax => call("llvm.smax"),
+            Collective::UMax => call("llvm.umax"),
+            Collective::FMax => call("llvm.maxnum"),
+            Collective::And => b.and(x, y),
+            Collective::Or => b.or(x, y),
+            Collective::Xor => b.xor(x, y),
+        }
+    }
+
+    /// The value that changes nothing (SPIR-V names it for each instruction).
+    pub(crate) fn identity<'c>(self, b: &Build<'c>, ty: Ty<'c>) -> Result<Value<'c>> {
+        let top = 1u64 << (ty.scalar_bits().max(1) - 1);
+        match self {
+            Collective::IAdd | Collective::Or | Collective::Xor | Collective::UMax => b.int(ty, 0),
+            Collective::IMul => b.int(ty, 1),
+            Collective::And | Collective::UMin => b.int(ty, u64::MAX),
+            Collective::SMin => b.int(ty, top - 1),
+            Collective::SMax => b.int(ty, top),
+            Collective::FAdd => b.float(ty, 0.0),
+            Collective::FMul => b.float(ty, 1.0),
+            Collective::FMin => b.float(ty, f64::INFINITY),
+            Collective::FMax => b.float(ty, f64::NEG_INFINITY),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Composites (SPIR-V 1.6, section 3.52.12): taking apart, putting together, shuffling.
+//!
+//! A vector is an LLVM vector, a matrix an array of its columns, arrays and structures are LLVM aggregates; so one walk along the literal indices
+//! serves them all. A dynamic index beyond the vector gives poison, as SPIR-V leaves it undefined.
+
+use super::function::FunctionEmitter;
+use super::{Handled, Result};
+use crate::ffi::Value;
+use spirv::Op;
+use splitbar_passes::module::Inst;
+
+/// Lowers the composite instructions.
+pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+    let value = match op {
+        Op::CompositeConstruct => construct(e, inst)?,
+        Op::CompositeExtract => {
+            let mut part = e.operand(inst, 0)?;
+            for &index in inst.operands().get(1..).unwrap_or(&[]) {
+                part = e.b.member(part, index)?;
+            }
+            part
+        }
+        Op::CompositeInsert => insert(e, inst)?,
+        Op::VectorExtractDynamic => e.b.lane_dynamic(e.operand(inst, 0)?, e.operand(inst, 1)?)?,
+        Op::VectorInsertDynamic => e.b.with_lane(e.operand(inst, 0)?, e.operand(inst, 1)?, e.operand(inst, 2)?)?,
+        Op::VectorShuffle => shuffle(e, inst)?,
+        // The two types differ in decorations only, so their LLVM types are the same.
+        Op::CopyLogical => e.operand(inst, 0)?,
+        _ => return Ok(Handled::No),
+    };
+    e.bind(inst, value)?;
+    Ok(Handled::Yes)
+}
+
+/// A vector takes scalars and vectors one after the other; every other composite takes its members.
+fn construct<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    let ty = e.result_ty(inst)?;
+    let parts = e.operands(inst, 0)?;
+    if ty.is_vector() {
+        let mut lanes = Vec::with_capacity(ty.lanes() as usize);
+        for part in parts {
+            for lane in 0..part.ty().lanes() {
+                lanes.push(e.b.lane(part, lane)?);
+            }
+        }
+        return e.b.vector(&lanes);
+    }
+    let mut result = ty.poison();
+    for (index, part) in parts.into_iter().enumerate() {
+        result = e.b.with_member(result, part, index as u32)?;
+    }
+    Ok(result)
+}
+
+/// Takes the composite apart down to the member, replaces it and puts the rest back around it.
+fn insert<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    let object = e.operand(inst, 0)?;
+    let indices = inst.operands().get(2..).unwrap_or(&[]);
+    let mut around = Vec::with_capacity(indices.len());
+    let mut part = e.operand(inst, 1)?;
+    for (depth, &index) in indices.iter().enumerate() {
+        around.push((part, index));
+        if depth + 1 < indices.len() {
+            part = e.b.member(part, index)?;
+        }
+    }
+    let mut result = object;
+    for (composite, index) in around.into_iter().rev() {
+        result = e.b.with_member(composite, result, index)?;
+    }
+    Ok(result)
+}
+
+/// The literals count through the components of both vectors; 0xFFFFFFFF leaves a component undefined.
+fn shuffle<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    let (first, second) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+    let literals = inst.operands().get(2..).unwrap_or(&[]);
+    if first.ty() == second.ty() {
+        let mask: Vec<Option<u32>> = literals.iter().map(|&lane| (lane != u32::MAX).then_some(lane)).collect();
+        return e.b.shuffle(first, second, &mask);
+    }
+    let count = first.ty().lanes();
+    let element = first.ty().element_if_vector();
+    let mut lanes = Vec::with_capacity(literals.len());
+    for &literal in literals {
+        lanes.push(match literal {
+            u32::MAX => element.poison(),
+            lane if lane < count => e.b.lane(first, lane)?,
+            lane => e.b.lane(second, lane - count)?,
+        });
+    }
+    e.b.vector(&lanes)
+}

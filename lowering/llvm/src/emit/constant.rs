@@ -1,0 +1,124 @@
+//! SPIR-V constants as LLVM constants, made when they are first used.
+
+use super::Result;
+use super::function::{FunctionEmitter, MatrixLayout};
+use super::types::{Kind, Types};
+use crate::ffi::{self, Value};
+use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::{Constant, Declarations, Id, Type};
+
+/// Largest constant that is laid out in memory, in bytes.
+pub(crate) const MAX_BYTES: usize = 1 << 24;
+
+impl<'c> FunctionEmitter<'_, 'c, '_> {
+    /// The LLVM constant for the module-scope constant `id`.
+    pub(super) fn constant(&self, id: Id) -> Result<Value<'c>> {
+        if let Some(Some(value)) = self.materialized.borrow().get(id.0 as usize) {
+            return Ok(*value);
+        }
+        let Some(constant) = self.constants.get(id) else {
+            if let Some(ty) = self.declarations.type_of(id) {
+                self.type_info(ty)?;
+            }
+            return Err(self.undefined(id));
+        };
+        let value = self.constant_of_type(constant, self.type_of(id)?)?;
+        if let Some(slot) = self.materialized.borrow_mut().get_mut(id.0 as usize) {
+            *slot = Some(value);
+        }
+        Ok(value)
+    }
+
+    /// `constant` as a value of the type `ty`. Recursion follows the type, whose depth is limited.
+    pub(crate) fn constant_of_type(&self, constant: &Constant, ty: Id) -> Result<Value<'c>> {
+        let info = self.type_info(ty)?;
+        let llvm = self.ty(ty)?;
+        let bad = || {
+            Box::new(Diagnostic::error(Code::BadConstant, format!("a constant does not fit its type {ty}")).at_word(self.b.at.get()).help("run spirv-val over the module"))
+        };
+        let parts = match (constant, &info.kind) {
+            (Constant::Null, _) => return Ok(llvm.zero()),
+            (Constant::Undef, _) => return Ok(llvm.undef()),
+            (Constant::Bool(value), _) => return self.b.int(llvm, u64::from(*value)),
+            (Constant::Int { bits, .. }, _) => return self.b.int(llvm, *bits),
+            (Constant::Float { bits, .. }, _) if llvm.is_float() && !llvm.is_vector() => return Ok(llvm.float_bits(*bits)),
+            (Constant::Float { .. }, _) => return Err(bad()),
+            (Constant::Composite(parts), _) => parts,
+        };
+        if parts.len() as u64 != llvm.count() {
+            return Err(bad());
+        }
+        let part_type = |index: usize| -> Option<Id> {
+            match &info.kind {
+                Kind::Array { element, .. } => Some(*element),
+                Kind::Struct { members } => members.get(index).copied(),
+                _ => self.component_type(ty),
+            }
+        };
+        let mut values = Vec::with_capacity(parts.len());
+        for (index, part) in parts.iter().enumerate() {
+            let value = self.constant_of_type(part, part_type(index).ok_or_else(bad)?)?;
+            if llvm.member(index as u32) != Some(value.ty()) {
+                return Err(bad());
+            }
+            values.push(value);
+        }
+        Ok(match info.kind {
+            Kind::Plain(_) => Value::vector(&values),
+            Kind::Struct { .. } => ffi::const_struct(self.b.context(), &values),
+            _ => Value::array(llvm.element(), &values),
+        })
+    }
+
+    /// The component type of a vector, the column type of a matrix.
+    pub(crate) fn component_type(&self, ty: Id) -> Option<Id> {
+        component_type(self.declarations, ty)
+    }
+}
+
+fn component_type(declarations: &Declarations<'_>, ty: Id) -> Option<Id> {
+    match declarations.ty(ty)? {
+        Type::Vector { component, .. } => Some(*component),
+        Type::Matrix { column, .. } => Some(*column),
+        _ => None,
+    }
+}
+
+/// The bytes of a constant in the memory layout of its type; `None` when it holds what has no bytes (addresses) or is larger than [`MAX_BYTES`].
+pub(crate) fn bytes(types: &Types<'_>, declarations: &Declarations<'_>, constant: &Constant, ty: Id) -> Option<Vec<u8>> {
+    let size = usize::try_from(types.get(ty)?.size).ok().filter(|size| *size <= MAX_BYTES)?;
+    let mut bytes = vec![0; size];
+    lay_out(types, declarations, constant, ty, None, &mut bytes)?;
+    Some(bytes)
+}
+
+/// Recursion follows the type, whose depth is limited.
+fn lay_out(types: &Types<'_>, declarations: &Declarations<'_>, constant: &Constant, ty: Id, matrix: Option<MatrixLayout>, bytes: &mut [u8]) -> Option<()> {
+    let info = types.get(ty)?;
+    let parts = match constant {
+        Constant::Null | Constant::Undef => return Some(()),
+        Constant::Bool(value) => {
+            *bytes.first_mut()? = u8::from(*value);
+            return Some(());
+        }
+        Constant::Int { bits, width } | Constant::Float { bits, width } => {
+            let count = (*width as usize).div_ceil(8).min(8);
+            bytes.get_mut(..count)?.copy_from_slice(bits.to_le_bytes().get(..count)?);
+            return Some(());
+        }
+        Constant::Composite(parts) => parts,
+    };
+    for (index, part) in parts.iter().enumerate() {
+        let (offset, part_type, part_matrix) = match &info.kind {
+            Kind::Struct { members } => {
+                let (offset, matrix) = *info.places.get(index)?;
+                (offset, *members.get(index)?, matrix)
+            }
+            Kind::Array { element, .. } => (info.stride.checked_mul(index as u64)?, *element, matrix),
+            Kind::Plain(_) | Kind::Matrix { .. } if matrix.is_none() => (info.stride.checked_mul(index as u64)?, component_type(declarations, ty)?, None),
+            _ => return None,
+        };
+        lay_out(types, declarations, part, part_type, part_matrix, bytes.get_mut(usize::try_from(offset).ok()?..)?)?;
+    }
+    Some(())
+}

@@ -1,0 +1,354 @@
+//! Control flow: blocks, branches, switches, phis, calls, returns.
+//!
+//! A SPIR-V block becomes one LLVM block (or several, when an instruction needs branches of its own). Any control-flow graph is accepted: merge
+//! instructions carry no obligation here, only their unroll hints are passed on. Blocks that the entry block does not reach are left out.
+
+use super::function::{FunctionEmitter, Slot};
+use super::types::Kind;
+use super::{Handled, Result, dispatch};
+use crate::ffi::{self, Block, Value};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::module::{Function, Id, Inst};
+use spirv::Op;
+use std::collections::BTreeMap;
+
+/// Blocks and edges of the function that is being written.
+#[derive(Default)]
+pub(crate) struct Control<'c, 'm> {
+    heads: Vec<Option<Block<'c>>>,
+    /// Incoming edges by block: label of the SPIR-V block that it comes from, LLVM block that the jump is in. One entry per edge.
+    incoming: Vec<Vec<(Id, Block<'c>)>>,
+    phis: Vec<(usize, Inst<'m>, Value<'c>)>,
+    current: Option<Id>,
+    /// Unroll hints by the label of the loop's header.
+    unroll: BTreeMap<Id, &'static str>,
+    done: Vec<bool>,
+}
+
+/// What control flow leaves behind the terminator `inst`: the labels of its targets.
+fn targets(inst: Inst<'_>, selector_words: usize) -> Vec<Id> {
+    let operands = inst.operands();
+    match inst.op() {
+        Some(Op::Branch) => operands.iter().take(1).map(|w| Id(*w)).collect(),
+        Some(Op::BranchConditional) => operands.iter().skip(1).take(2).map(|w| Id(*w)).collect(),
+        Some(Op::Switch) => {
+            let default = operands.get(1).copied();
+            let cases = operands.get(2..).unwrap_or(&[]).chunks_exact(selector_words + 1).filter_map(|c| c.last().copied());
+            default.into_iter().chain(cases).map(Id).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
+    /// Writes the body of `function`. The builder stands in the prologue; afterwards every block is ended.
+    pub(super) fn body(&mut self, function: &'m Function<'m>, diagnostics: &mut Diagnostics) {
+        let count = function.blocks.len();
+        self.control = Control { heads: vec![None; count], incoming: vec![Vec::new(); count], done: vec![false; count], ..Control::default() };
+        for (index, block) in function.blocks.iter().enumerate() {
+            self.set(block.label, Slot::Block(index as u32));
+        }
+        self.mark_reachable(function);
+        for index in 0..count {
+            if self.control.heads.get(index).is_some_and(Option::is_some) {
+                let head = self.new_block();
+                if let Some(slot) = self.control.heads.get_mut(index) {
+                    *slot = Some(head);
+                }
+            }
+        }
+        if let Some(Some(first)) = self.control.heads.first() {
+            self.b.raw().br(*first);
+        } else {
+            self.b.raw().unreachable();
+        }
+        for (index, block) in function.blocks.iter().enumerate() {
+            let Some(Some(head)) = self.control.heads.get(index).copied() else { continue };
+            self.b.position(head);
+            self.control.current = Some(block.label);
+            for inst in &block.insts {
+                self.instruction(*inst, index, diagnostics);
+            }
+            if let Some(done) = self.control.done.get_mut(index) {
+                *done = true;
+            }
+            let open = self.b.block().is_ok_and(|b| !b.is_terminated());
+            if open {
+                // The terminator could not be lowered and has been reported; LLVM still wants one.
+                self.b.raw().unreachable();
+            }
+        }
+        self.finish_phis(diagnostics);
+    }
+
+    /// Gives every reachable block a placeholder head. Iterative: a hostile module may chain as many blocks as it has words.
+    fn mark_reachable(&mut self, function: &Function<'_>) {
+        let mut stack = vec![0usize];
+        let mut reached = vec![false; function.blocks.len()];
+        while let Some(index) = stack.pop() {
+            let Some(block) = function.blocks.get(index) else { continue };
+            match reached.get_mut(index) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            let Some(terminator) = block.terminator() else { continue };
+            let words = self.selector_words(terminator);
+            for label in targets(terminator, words) {
+                if let Slot::Block(next) = self.slot(label) {
+                    stack.push(next as usize);
+                }
+            }
+        }
+        // A head is made later, in module order; the prologue stands for "reached" until then.
+        for (slot, reached) in self.control.heads.iter_mut().zip(reached) {
+            *slot = reached.then_some(self.prologue);
+        }
+    }
+
+    /// Words of a case literal of an OpSwitch.
+    fn selector_words(&self, inst: Inst<'_>) -> usize {
+        let width = inst
+            .operands()
+            .first()
+            .and_then(|id| self.declarations.type_of(Id(*id)))
+            .and_then(|ty| self.types.get(ty))
+            .map_or(32, |info| if let Kind::Plain(shape) = info.kind { shape.scalar.bits() } else { 32 });
+        (width as usize).div_ceil(32).max(1)
+    }
+
+    /// Lowers one instruction and keeps what goes wrong.
+    fn instruction(&mut self, inst: Inst<'m>, block: usize, diagnostics: &mut Diagnostics) {
+        self.b.at.set(inst.offset);
+        self.b.raw().set_location(inst.offset.saturating_add(1), self.scope);
+        self.b.fast_math.set(self.fast_math_of(inst));
+        self.cascade.set(false);
+        let result = match inst.op() {
+            Some(Op::Phi) => self.phi(inst, block),
+            _ => dispatch::emit(self, inst),
+        };
+        let problem = match result {
+            Ok(Handled::Yes) => return,
+            Ok(Handled::No) => {
+                let name = inst.name();
+                Box::new(Diagnostic::error(Code::UnsupportedInstruction, format!("{name} is not lowered")).at_word(inst.offset))
+            }
+            Err(problem) => problem,
+        };
+        self.bind_poison(inst);
+        if !self.cascade.replace(false) {
+            diagnostics.push(*problem);
+        }
+    }
+
+    fn phi(&mut self, inst: Inst<'m>, block: usize) -> Result<Handled> {
+        let ty = self.result_ty(inst)?;
+        let phi = self.b.raw().phi(ty);
+        self.control.phis.push((block, inst, phi));
+        self.bind(inst, phi)?;
+        Ok(Handled::Yes)
+    }
+
+    /// Gives every phi its incoming values: one for each edge that was written.
+    fn finish_phis(&mut self, diagnostics: &mut Diagnostics) {
+        for (block, inst, phi) in std::mem::take(&mut self.control.phis) {
+            self.b.at.set(inst.offset);
+            let incoming = self.control.incoming.get(block).cloned().unwrap_or_default();
+            for (from, exit) in incoming {
+                let pair = inst.operands().chunks_exact(2).find(|pair| pair.get(1) == Some(&from.0)).and_then(|pair| pair.first().copied());
+                let value = match pair {
+                    Some(id) => self.value(Id(id)),
+                    None => Err(Box::new(Diagnostic::error(Code::MalformedFunction, format!("the phi has no value for the edge from {from}")).at_word(inst.offset).help("run spirv-val over the module"))),
+                };
+                let value = value.and_then(|v| if v.ty() == phi.ty() { Ok(v) } else { Err(self.b.mismatch(format!("the phi is {}, its value from {from} is {}", phi.ty().print(), v.ty().print()))) });
+                match value {
+                    Ok(value) => phi.add_incoming(value, exit),
+                    Err(problem) => {
+                        phi.add_incoming(phi.ty().poison(), exit);
+                        if !self.cascade.replace(false) {
+                            diagnostics.push(*problem);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The LLVM block of `label`, noting that the current block jumps there once more.
+    fn jump_target(&mut self, label: Id) -> Result<Block<'c>> {
+        let Slot::Block(index) = self.slot(label) else {
+            return Err(Box::new(
+                Diagnostic::error(Code::MissingTerminator, format!("{label} is not a block of this function")).at_word(self.b.at.get()).help("run spirv-val over the module"),
+            ));
+        };
+        let exit = self.b.block()?;
+        let from = self.control.current.ok_or_else(|| self.b.internal("a jump outside of a block"))?;
+        let head = self.control.heads.get(index as usize).copied().flatten().ok_or_else(|| self.b.internal("a jump to a block that was thought unreachable"))?;
+        if let Some(incoming) = self.control.incoming.get_mut(index as usize) {
+            incoming.push((from, exit));
+        }
+        Ok(head)
+    }
+
+    /// The unroll hint for a jump back to `label`.
+    fn back_edge_hint(&self, label: Id) -> Option<&'static str> {
+        let Slot::Block(index) = self.slot(label) else { return None };
+        let back = self.control.current == Some(label) || self.control.done.get(index as usize).copied().unwrap_or(false);
+        if back { self.control.unroll.get(&label).copied() } else { None }
+    }
+
+    fn hint(&self, branch: Value<'c>, labels: &[Id]) {
+        if let Some(hint) = labels.iter().find_map(|label| self.back_edge_hint(*label)) {
+            let context = self.b.context();
+            let hint = ffi::meta_node(context, &[ffi::meta_string(context, hint)]);
+            branch.set_metadata(context, "llvm.loop", ffi::meta_loop(context, hint));
+        }
+    }
+
+    fn call(&mut self, inst: Inst<'m>) -> Result<()> {
+        let id = inst.id(0).map_err(Box::new)?;
+        let Some(callee) = self.callees.get(id) else {
+            return match self.declarations.function(id) {
+                Some(function) if function.blocks.is_empty() => {
+                    let name = self.declarations.name(id).map_or_else(|| id.to_string(), str::to_owned);
+                    Err(Box::new(
+                        Diagnostic::error(Code::UnsupportedLinkage, format!("{name} is imported, and the module that has it is not there"))
+                            .at_word(inst.offset)
+                            .help("link the modules first (spirv-link)"),
+                    ))
+                }
+                Some(_) => {
+                    // Its own lowering was refused, and that has been reported.
+                    self.cascade.set(true);
+                    Err(self.b.internal("a call of a function that was not lowered"))
+                }
+                None => Err(self.undefined(id)),
+            };
+        };
+        let mut args = Vec::new();
+        for hidden in &callee.hidden {
+            args.push(self.hidden(*hidden)?);
+        }
+        args.extend(self.operands(inst, 1)?);
+        let value = self.b.call(callee.function, &args)?;
+        if !matches!(self.kind(self.result_type(inst)?)?, Kind::Void) {
+            self.bind(inst, value)?;
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, inst: Inst<'m>) -> Result<()> {
+        let selector = self.operand(inst, 0)?;
+        let ty = selector.ty();
+        if !ty.is_int() || ty.is_vector() {
+            return Err(self.b.mismatch(format!("a switch on {}", ty.print())));
+        }
+        let words = self.selector_words(inst);
+        let default = self.jump_target(inst.id(1).map_err(Box::new)?)?;
+        let cases = inst.operands().get(2..).unwrap_or(&[]);
+        let switch = self.b.raw().switch(selector, default, (cases.len() / (words + 1)) as u32);
+        let mut seen = std::collections::BTreeSet::new();
+        for case in cases.chunks_exact(words + 1) {
+            let (Some(low), Some(label)) = (case.first(), case.last()) else { continue };
+            let high = if words > 1 { case.get(1).copied().unwrap_or(0) } else { 0 };
+            let literal = ty.int(u64::from(*low) | u64::from(high) << 32);
+            if !seen.insert(literal.as_u64()) {
+                return Err(self.mismatch(inst, "two cases of the switch have one value"));
+            }
+            let target = self.jump_target(Id(*label))?;
+            switch.add_case(literal, target);
+        }
+        Ok(())
+    }
+
+    /// Fast-math flags of one instruction. Vulkan and OpenCL allow contraction unless the module says no (NoContraction, ContractionOff);
+    /// anything more only where FPFastMathMode grants it (SPIR-V 1.6 sections 3.15, 3.20).
+    fn fast_math_of(&self, inst: Inst<'_>) -> u32 {
+        use super::build::fast::{APPROXIMATE, CONTRACT, NO_INF, NO_NAN, NO_SIGNED_ZEROS, REASSOC, RECIPROCAL};
+        const GRANTS: [(u32, u32); 8] = [
+            (0x1, NO_NAN),
+            (0x2, NO_INF),
+            (0x4, NO_SIGNED_ZEROS),
+            (0x8, RECIPROCAL),
+            (0x10, NO_NAN | NO_INF | NO_SIGNED_ZEROS | RECIPROCAL | CONTRACT | REASSOC | APPROXIMATE),
+            (0x10000, CONTRACT),
+            (0x20000, REASSOC),
+            (0x40000, REASSOC | CONTRACT),
+        ];
+        let (Some(result), Some(ty)) = (inst.result(), inst.result_type()) else { return 0 };
+        if !self.types.get(ty).and_then(|info| info.value).is_some_and(|t| t.element().element().is_float()) {
+            return 0;
+        }
+        let mut flags = self.default_fast_math;
+        for decoration in self.declarations.decorations(result) {
+            if decoration.kind == spirv::Decoration::NoContraction as u32 {
+                flags &= !CONTRACT;
+            } else if decoration.kind == spirv::Decoration::FPFastMathMode as u32 {
+                let bits = decoration.operands.first().copied().unwrap_or(0);
+                flags |= GRANTS.iter().filter(|(bit, _)| bits & bit != 0).fold(0, |sum, (_, flag)| sum | flag);
+            }
+        }
+        flags
+    }
+}
+
+/// Lowers terminators, calls and merge instructions.
+pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) -> Result<Handled> {
+    let id = |index: usize| inst.id(index).map_err(Box::new);
+    match inst.op() {
+        Some(Op::SelectionMerge | Op::Nop | Op::LifetimeStart | Op::LifetimeStop | Op::NoLine | Op::Line | Op::AssumeTrueKHR | Op::LoopControlINTEL) => {}
+        Some(Op::LoopMerge) => {
+            let control = inst.operand(2).map_err(Box::new)?;
+            let hint = match control & 3 {
+                1 => Some("llvm.loop.unroll.enable"),
+                2 => Some("llvm.loop.unroll.disable"),
+                _ => None,
+            };
+            if let (Some(hint), Some(header)) = (hint, e.control.current) {
+                e.control.unroll.insert(header, hint);
+            }
+        }
+        Some(Op::Branch) => {
+            let label = id(0)?;
+            let target = e.jump_target(label)?;
+            let branch = e.b.raw().br(target);
+            e.hint(branch, &[label]);
+        }
+        Some(Op::BranchConditional) => {
+            let condition = e.operand(inst, 0)?;
+            if condition.ty() != e.b.int_type(1) {
+                return Err(e.b.mismatch(format!("a branch on {}", condition.ty().print())));
+            }
+            let labels = [id(1)?, id(2)?];
+            let (yes, no) = (e.jump_target(id(1)?)?, e.jump_target(id(2)?)?);
+            let branch = e.b.raw().cond_br(condition, yes, no);
+            e.hint(branch, &labels);
+        }
+        Some(Op::Switch) => e.switch(inst)?,
+        Some(Op::Return) => {
+            e.before_return(inst)?;
+            e.b.raw().ret_void();
+        }
+        Some(Op::ReturnValue) => {
+            let value = e.operand(inst, 0)?;
+            e.before_return(inst)?;
+            if ffi::return_type(e.function.ty()) != value.ty() {
+                return Err(e.mismatch(inst, format!("the function returns {}", value.ty().print())));
+            }
+            e.b.raw().ret(value);
+        }
+        Some(Op::Unreachable) => {
+            e.b.raw().unreachable();
+        }
+        Some(Op::FunctionCall) => e.call(inst)?,
+        Some(Op::ExpectKHR) => {
+            let value = e.operand(inst, 0)?;
+            e.bind(inst, value)?;
+        }
+        Some(Op::Undef) => {
+            let value = e.result_ty(inst)?.undef();
+            e.bind(inst, value)?;
+        }
+        _ => return Ok(Handled::No),
+    }
+    Ok(Handled::Yes)
+}

@@ -1,0 +1,57 @@
+//! Facts about targets that instruction families need beyond the target row, each measured by giving LLVM 23.1.1 the intrinsic for every target and
+//! looking at what comes out. An intrinsic that is not there must never reach LLVM: code generation would end the process.
+
+use splitbar_plan::Target;
+use splitbar_plan::target::Arch;
+
+/// How lanes of a subgroup read each other's registers.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum LaneExchange {
+    /// AMDGPU `llvm.amdgcn.wave.shuffle`: any lane from any lane.
+    Shuffle,
+    /// AMDGPU without it: gfx6 and gfx7 have no `ds_bpermute`, gfx10 has one that stays inside half a wave of 64.
+    ReadLane,
+    /// NVPTX `shfl.sync`.
+    Sync,
+}
+
+/// Which lane exchange the target has in waves of `wave_size`.
+pub(crate) fn lane_exchange(target: &Target, wave_size: u32) -> LaneExchange {
+    match &target.arch {
+        Arch::Nvptx(_) => LaneExchange::Sync,
+        Arch::Amdgpu(gpu) => match gpu.generation {
+            "gfx6" | "gfx7" => LaneExchange::ReadLane,
+            "gfx10" if wave_size == 64 => LaneExchange::ReadLane,
+            _ => LaneExchange::Shuffle,
+        },
+    }
+}
+
+/// Whether the target can access memory through a generic pointer (gfx6 has no FLAT instructions).
+pub(crate) fn has_generic_access(target: &Target) -> bool {
+    match &target.arch {
+        Arch::Nvptx(_) => true,
+        Arch::Amdgpu(gpu) => gpu.generation != "gfx6",
+    }
+}
+
+/// How the set of active lanes is asked for on NVPTX.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum ActiveMask {
+    /// `vote.ballot.b32` of true: below sm_70, where a warp runs in lock step.
+    Ballot,
+    /// `activemask.b32` (PTX 6.2).
+    Instruction,
+    /// Neither: the PTX version is too low.
+    Missing,
+}
+
+/// How `target` tells its active lanes; AMDGPU has ballots without a mask operand.
+pub(crate) fn active_mask(target: &Target) -> ActiveMask {
+    match &target.arch {
+        Arch::Nvptx(gpu) if !gpu.volta_fences => ActiveMask::Ballot,
+        Arch::Nvptx(gpu) if gpu.ptx < 62 => ActiveMask::Missing,
+        Arch::Nvptx(_) => ActiveMask::Instruction,
+        Arch::Amdgpu(_) => ActiveMask::Ballot,
+    }
+}

@@ -1,0 +1,297 @@
+//! The state of one function's lowering, and the interface that the instruction families are written against.
+//!
+//! A family is a function `fn emit(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled>`: it reads operands ([`FunctionEmitter::value`],
+//! [`FunctionEmitter::pointer`]), builds with `e.b`, and binds the result ([`FunctionEmitter::bind`]). What it returns as an error is recorded by the
+//! caller, the result becomes poison and the walk goes on.
+
+use super::Result;
+use super::build::Build;
+use super::types::{self, Kind, Shape, TypeInfo, Types};
+use crate::ffi::{Block, Func, Meta, Ty, Value};
+use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::{Constants, Declarations, Id, Inst};
+use splitbar_plan::{EntryPlan, Target};
+use std::cell::{Cell, RefCell};
+
+/// A pointer operand: the address and what is known about the place.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Pointer<'c> {
+    /// The LLVM pointer.
+    pub(crate) address: Value<'c>,
+    /// The SPIR-V type of what it points to; `None` for untyped pointers.
+    pub(crate) pointee: Option<Id>,
+    /// Storage class.
+    pub(crate) class: spirv::StorageClass,
+    /// Known alignment in bytes, a power of two.
+    pub(crate) align: u32,
+    /// How the matrix that it points to or into is laid out; `None`: naturally (column-major, packed columns).
+    pub(crate) matrix: Option<MatrixLayout>,
+}
+
+/// Layout of a matrix in memory (decorations MatrixStride, RowMajor, ColMajor of a structure member).
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct MatrixLayout {
+    /// Bytes between columns, or between rows when row-major.
+    pub(crate) stride: u32,
+    /// Row-major.
+    pub(crate) row_major: bool,
+}
+
+/// What an id stands for in the function that is being written.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Slot<'c> {
+    /// Nothing yet.
+    Empty,
+    /// Something that could not be lowered, and has been reported.
+    Bad,
+    /// A value.
+    Value(Value<'c>),
+    /// A pointer.
+    Pointer(Pointer<'c>),
+    /// A block of the function, by its number.
+    Block(u32),
+}
+
+/// The lowering of one function.
+pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
+    /// The builder; it stands at the end of the block that is being written.
+    pub(crate) b: &'e Build<'c>,
+    /// What the module declares.
+    pub(crate) declarations: &'m Declarations<'m>,
+    /// Constants, evaluated.
+    pub(crate) constants: &'m Constants,
+    /// The target row: what exists on it. Ask before you name a target intrinsic.
+    pub(crate) target: &'static Target,
+    /// Wave (warp, subgroup) size that the kernel is compiled for.
+    pub(crate) wave_size: u32,
+    /// The LLVM function that is being written.
+    pub(crate) function: Func<'c>,
+    /// The barrier plan of the entry point that this copy of the function belongs to.
+    pub(crate) plan: &'e EntryPlan,
+    /// Whether the module is of the OpenCL kind (capability Kernel).
+    pub(crate) kernel: bool,
+    pub(super) types: &'e Types<'c>,
+    pub(super) materialized: &'e RefCell<Vec<Option<Value<'c>>>>,
+    pub(super) slots: Vec<Slot<'c>>,
+    pub(super) trail: Vec<Id>,
+    /// Whether the error that is on its way only follows from one that has been reported.
+    pub(super) cascade: Cell<bool>,
+    /// Where stack slots go: the function's first block, ended when the body is done.
+    pub(super) prologue: Block<'c>,
+    /// The subprogram that debug locations name, when lines are asked for.
+    pub(super) scope: Option<Meta<'c>>,
+    /// Blocks by label.
+    pub(super) control: super::control::Control<'c, 'm>,
+    /// Functions that can be called, with the variables that each wants as hidden arguments.
+    pub(super) callees: &'e super::module::Callees<'c>,
+    /// Byte lengths of buffers by variable, where OpArrayLength asks for them.
+    pub(super) lengths: Vec<(Id, Value<'c>)>,
+    /// Run-time state of the barriers; only the kernel itself has it.
+    pub(super) barrier_state: super::barrier::StateSlots<'c>,
+    /// What the barrier steps share within one module.
+    pub(super) barriers: &'e super::barrier::Shared<'c>,
+    /// Fast-math flags of an instruction that says nothing about them.
+    pub(super) default_fast_math: u32,
+}
+
+impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
+    // Types.
+
+    /// Everything about the type `ty`: LLVM type, size, alignment.
+    pub(crate) fn type_info(&self, ty: Id) -> Result<&'e TypeInfo<'c>> {
+        types::require(self.types, self.declarations, ty)
+    }
+
+    /// What the type `ty` is.
+    pub(crate) fn kind(&self, ty: Id) -> Result<&'e Kind> {
+        Ok(&self.type_info(ty)?.kind)
+    }
+
+    /// The LLVM value type of the type `ty`.
+    ///
+    /// # Errors
+    /// `UnsupportedType` for a composite of more than [`types::MAX_PARTS`] parts: LLVM takes every value apart into its parts.
+    pub(crate) fn ty(&self, ty: Id) -> Result<Ty<'c>> {
+        let info = self.type_info(ty)?;
+        if info.leaves > types::MAX_PARTS {
+            return Err(types::too_many_parts(self.declarations, ty, info.leaves));
+        }
+        info.value.ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))
+    }
+
+    /// The type `ty` as scalar or vector; `TypeMismatch` if it is neither.
+    pub(crate) fn shape(&self, ty: Id) -> Result<Shape> {
+        match self.kind(ty)? {
+            Kind::Plain(shape) => Ok(*shape),
+            _ => Err(self.b.mismatch(format!("{ty} is neither a scalar nor a vector type"))),
+        }
+    }
+
+    /// The type id of the value `id`.
+    pub(crate) fn type_of(&self, id: Id) -> Result<Id> {
+        self.declarations.type_of(id).ok_or_else(|| self.undefined(id))
+    }
+
+    /// The type of the value `id` as scalar or vector.
+    pub(crate) fn shape_of(&self, id: Id) -> Result<Shape> {
+        self.shape(self.type_of(id)?)
+    }
+
+    /// The result type of `inst`.
+    pub(crate) fn result_type(&self, inst: Inst<'_>) -> Result<Id> {
+        inst.result_type().ok_or_else(|| self.b.internal(format!("{} has no result type", inst.name())))
+    }
+
+    /// The LLVM type of the result of `inst`.
+    pub(crate) fn result_ty(&self, inst: Inst<'_>) -> Result<Ty<'c>> {
+        self.ty(self.result_type(inst)?)
+    }
+
+    // Values.
+
+    /// The value of `id`: constant, parameter or earlier result. A pointer comes as its address.
+    pub(crate) fn value(&self, id: Id) -> Result<Value<'c>> {
+        match self.slot(id) {
+            Slot::Value(value) => Ok(value),
+            Slot::Pointer(pointer) => Ok(pointer.address),
+            Slot::Bad => Err(self.follows()),
+            Slot::Block(_) => Err(self.b.mismatch(format!("{id} is a block, not a value"))),
+            Slot::Empty => self.constant(id),
+        }
+    }
+
+    /// Operand `index` of `inst` (0 is the first after the result id) as a value.
+    pub(crate) fn operand(&self, inst: Inst<'_>, index: usize) -> Result<Value<'c>> {
+        self.value(inst.id(index).map_err(Box::new)?)
+    }
+
+    /// All operands of `inst` from `first` on, as values.
+    pub(crate) fn operands(&self, inst: Inst<'_>, first: usize) -> Result<Vec<Value<'c>>> {
+        inst.operands().iter().skip(first).map(|word| self.value(Id(*word))).collect()
+    }
+
+    /// The unsigned value of the constant `id`, if it is one of at most 32 bits.
+    pub(crate) fn constant_u32(&self, id: Id) -> Option<u32> {
+        self.constants.as_u32(id)
+    }
+
+    /// Binds the result of `inst`. `TypeMismatch` when `value` is not of the LLVM type of its result type.
+    pub(crate) fn bind(&mut self, inst: Inst<'_>, value: Value<'c>) -> Result<()> {
+        let ty = self.result_type(inst)?;
+        let Some(result) = inst.result() else { return Err(self.b.internal(format!("{} has no result", inst.name()))) };
+        let info = self.type_info(ty)?;
+        if info.value != Some(value.ty()) {
+            let want = info.value.map_or_else(|| "no value".to_owned(), Ty::print);
+            return Err(self.b.mismatch(format!("the result of {} is {}, its type {ty} is {want}", inst.name(), value.ty().print())));
+        }
+        if let Kind::Pointer { class, pointee } = info.kind {
+            let pointer = self.unknown_place(value, class, pointee);
+            self.set(result, Slot::Pointer(pointer));
+        } else {
+            self.set(result, Slot::Value(value));
+        }
+        Ok(())
+    }
+
+    /// Binds a pointer result.
+    pub(crate) fn bind_pointer(&mut self, inst: Inst<'_>, pointer: Pointer<'c>) -> Result<()> {
+        let Some(result) = inst.result() else { return Err(self.b.internal(format!("{} has no result", inst.name()))) };
+        let ty = self.result_ty(inst)?;
+        if ty != pointer.address.ty() {
+            return Err(self.b.mismatch(format!("the result of {} is {}, its type is {}", inst.name(), pointer.address.ty().print(), ty.print())));
+        }
+        self.set(result, Slot::Pointer(pointer));
+        Ok(())
+    }
+
+    /// A pointer of which only the type is known.
+    pub(crate) fn unknown_place(&self, address: Value<'c>, class: spirv::StorageClass, pointee: Option<Id>) -> Pointer<'c> {
+        Pointer { address, pointee, class, align: 1, matrix: None }
+    }
+
+    pub(super) fn slot(&self, id: Id) -> Slot<'c> {
+        self.slots.get(id.0 as usize).copied().unwrap_or(Slot::Empty)
+    }
+
+    pub(super) fn set(&mut self, id: Id, slot: Slot<'c>) {
+        if let Some(place) = self.slots.get_mut(id.0 as usize) {
+            *place = slot;
+            self.trail.push(id);
+        }
+    }
+
+    /// Binds poison, or a mark that this result is not there, after an error in `inst`.
+    pub(super) fn bind_poison(&mut self, inst: Inst<'_>) {
+        let Some(result) = inst.result() else { return };
+        let value = inst.result_type().and_then(|ty| self.types.get(ty)).filter(|info| !matches!(info.kind, Kind::Pointer { .. })).and_then(|info| info.value);
+        self.set(result, value.map_or(Slot::Bad, |ty| Slot::Value(ty.poison())));
+    }
+
+    // Memory: see memory.rs for load, store and places.
+
+    /// The pointer `id`.
+    pub(crate) fn pointer(&self, id: Id) -> Result<Pointer<'c>> {
+        match self.slot(id) {
+            Slot::Pointer(pointer) => Ok(pointer),
+            Slot::Bad => Err(self.follows()),
+            Slot::Value(_) | Slot::Block(_) => Err(self.b.mismatch(format!("{id} is not a pointer"))),
+            Slot::Empty => {
+                let address = self.constant(id)?;
+                match self.kind(self.type_of(id)?)? {
+                    Kind::Pointer { class, pointee } => Ok(self.unknown_place(address, *class, *pointee)),
+                    _ => Err(self.b.mismatch(format!("{id} is not a pointer"))),
+                }
+            }
+        }
+    }
+
+    // Blocks.
+
+    /// A new block at the end of the function; write on in it with `e.b.position`. A SPIR-V block may become several LLVM blocks.
+    pub(crate) fn new_block(&self) -> Block<'c> {
+        self.function.append(self.b.context())
+    }
+
+    /// A stack slot of LLVM type `ty` in the function's entry block: a pointer in the address space of Function variables.
+    pub(crate) fn stack_slot(&mut self, ty: Ty<'c>, align: u32) -> Result<Value<'c>> {
+        let here = self.b.block()?;
+        self.b.raw().position_before_terminator(self.prologue);
+        let slot = self.b.raw().alloca(ty);
+        slot.set_alignment(align.max(1));
+        self.b.position(here);
+        Ok(slot)
+    }
+
+    // Decorations and diagnostics.
+
+    /// The first operand of decoration `kind` on the result of `inst` (0 if it has none); `None` when it is not there.
+    pub(crate) fn decoration(&self, inst: Inst<'_>, kind: spirv::Decoration) -> Option<u32> {
+        self.declarations.decoration(inst.result()?, kind)
+    }
+
+    /// `UnsupportedInstruction`: `why` completes "OpX is not lowered: ".
+    pub(crate) fn unsupported(&self, inst: Inst<'_>, why: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(Code::UnsupportedInstruction, format!("{} is not lowered: {}", inst.name(), why.into())).at_word(inst.offset))
+    }
+
+    /// `UnsupportedOnTarget`: the target has no instruction for it; `what` is the subject of "... is not there on gfx906".
+    pub(crate) fn unsupported_on_target(&self, inst: Inst<'_>, what: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(Code::UnsupportedOnTarget, format!("{} is not there on {}", what.into(), self.target.name)).at_word(inst.offset))
+    }
+
+    /// `TypeMismatch` at `inst`.
+    pub(crate) fn mismatch(&self, inst: Inst<'_>, message: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(Code::TypeMismatch, message).at_word(inst.offset).help("run spirv-val over the module: an operand has the wrong type"))
+    }
+
+    /// `UndefinedId` at the current instruction.
+    pub(crate) fn undefined(&self, id: Id) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(Code::UndefinedId, format!("{id} is used here and not defined before")).at_word(self.b.at.get()).help("run spirv-val over the module"))
+    }
+
+    /// An error that only follows from one that has been reported: it is not shown.
+    fn follows(&self) -> Box<Diagnostic> {
+        self.cascade.set(true);
+        self.b.internal("an operand was not lowered")
+    }
+}

@@ -1,0 +1,209 @@
+//! OpGroup* of a whole workgroup (SPIR-V 1.6, section 3.52.21): every subgroup reduces or scans its own lanes, its last lane leaves the result in
+//! workgroup memory, and after a barrier every invocation combines what it needs in order of subgroup number. A second barrier keeps the memory until
+//! all have read it.
+//!
+//! These instructions are barriers themselves. Between an arrive and a wait of the target's own split barrier a full barrier would complete the open
+//! phase, so they are refused there; choose another strategy.
+
+use super::build::Build;
+use super::collective::{Collective, collective};
+use super::function::FunctionEmitter;
+use super::lanes::{self, Lanes};
+use super::{Handled, Result, builtin};
+use crate::ffi::{self, IntPredicate, Linkage, Ty, Value};
+use spirv::{GroupOperation, Op};
+use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope};
+use splitbar_plan::target::Arch;
+use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Step, Strategy};
+
+/// Workgroup memory that these instructions share, in bytes: eight for each of 32 subgroups, or one value of OpGroupBroadcast.
+pub(crate) const SCRATCH_BYTES: u32 = 256;
+
+/// Bytes of workgroup memory in all: `variables`, and behind them what the OpGroup* instructions of these functions need.
+pub(crate) fn with_scratch(variables: u32, declarations: &Declarations<'_>, constants: &Constants, functions: &[Id]) -> u32 {
+    let needs = |inst: Inst<'_>| {
+        inst.op().is_some_and(is_group) && inst.id(0).ok().and_then(|scope| Scope::of(scope, inst, constants).ok()) == Some(Scope::Workgroup)
+    };
+    let any = functions.iter().filter_map(|id| declarations.function(*id)).flat_map(|f| &f.blocks).flat_map(|b| &b.insts).any(|inst| needs(*inst));
+    if any { variables.div_ceil(16).saturating_mul(16).saturating_add(SCRATCH_BYTES) } else { variables }
+}
+
+/// Whether the instruction works on a group that its first operand names, and may name the workgroup.
+fn is_group(op: Op) -> bool {
+    matches!(
+        op,
+        Op::GroupAll
+            | Op::GroupAny
+            | Op::GroupBroadcast
+            | Op::GroupIAdd
+            | Op::GroupFAdd
+            | Op::GroupSMin
+            | Op::GroupUMin
+            | Op::GroupFMin
+            | Op::GroupSMax
+            | Op::GroupUMax
+            | Op::GroupFMax
+            | Op::GroupIMulKHR
+            | Op::GroupFMulKHR
+            | Op::GroupBitwiseAndKHR
+            | Op::GroupBitwiseOrKHR
+            | Op::GroupBitwiseXorKHR
+            | Op::GroupLogicalAndKHR
+            | Op::GroupLogicalOrKHR
+            | Op::GroupLogicalXorKHR
+    )
+}
+
+/// Lowers an instruction of workgroup scope.
+pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+    if !is_group(op) {
+        return Err(e.unsupported(inst, "scope Workgroup; only Subgroup is"));
+    }
+    if may_be_open(e, inst) {
+        return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the target's own split barrier; choose the strategy fused"));
+    }
+    let value = match op {
+        Op::GroupBroadcast => broadcast(e, inst)?,
+        Op::GroupAll => reduce(e, inst, Collective::And, GroupOperation::Reduce, e.operand(inst, 1)?)?,
+        Op::GroupAny => reduce(e, inst, Collective::Or, GroupOperation::Reduce, e.operand(inst, 1)?)?,
+        _ => {
+            let (Some(operation), Some(shape)) = (collective(op), GroupOperation::from_u32(inst.operand(1)?)) else { return Ok(Handled::No) };
+            let value = e.operand(inst, 2)?;
+            let mut results = Vec::with_capacity(value.ty().lanes() as usize);
+            for lane in 0..value.ty().lanes() {
+                let scalar = e.b.lane(value, lane)?;
+                results.push(reduce(e, inst, operation, shape, scalar)?);
+            }
+            e.b.vector(&results)?
+        }
+    };
+    e.bind(inst, value)?;
+    Ok(Handled::Yes)
+}
+
+/// Whether an arrive on the target's own split barrier can be outstanding at `inst`: it stands in the window of a pair, or in a function that could be
+/// called from one, or some arrive is never waited for.
+fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool {
+    let mut native = e.plan.pairs.iter().filter(|pair| pair.strategy == Strategy::Native).peekable();
+    if native.peek().is_none() {
+        return false;
+    }
+    let in_entry = e.declarations.function(e.plan.function).is_some_and(|f| f.blocks.iter().flat_map(|b| &b.insts).any(|i| i.offset == inst.offset));
+    !in_entry || native.any(|pair| pair.waits.is_empty() || pair.window.contains(&inst.offset))
+}
+
+/// A full barrier of the workgroup that orders workgroup memory.
+fn barrier(e: &mut FunctionEmitter<'_, '_, '_>) -> Result<()> {
+    let fence = |order| Step::Fence(Fence { order, scope: FenceScope::Workgroup, memory: FenceMemory::Local });
+    match e.target.arch {
+        Arch::Amdgpu(_) => e.steps(&[fence(FenceOrder::Release), Step::WorkgroupBarrier, fence(FenceOrder::Acquire)]),
+        // bar.sync orders by itself.
+        Arch::Nvptx(_) => e.steps(&[Step::CtaSync]),
+    }
+}
+
+/// The shared memory, one global for the whole module.
+fn scratch<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
+    *e.barriers.scratch.borrow_mut().get_or_insert_with(|| {
+        let ty = e.b.int_type(8).array(u64::from(SCRATCH_BYTES));
+        let global = ffi::add_global(e.b.module(), ty, 3, "splitbar_group_scratch");
+        global.set_initializer(ty.poison());
+        global.set_linkage(Linkage::LLVMInternalLinkage);
+        global.set_alignment(16);
+        global
+    })
+}
+
+/// The slot of subgroup `index`.
+fn slot<'c>(e: &FunctionEmitter<'_, 'c, '_>, index: Value<'c>) -> Result<Value<'c>> {
+    e.b.offset(scratch(e), e.b.mul(index, e.b.i32(8))?, true)
+}
+
+/// The type that values of `ty` have in memory: integers of at least a byte.
+fn memory_type<'c>(b: &Build<'c>, ty: Ty<'c>) -> Ty<'c> {
+    b.int_type(ty.scalar_bits().max(8)).vector(ty.lanes())
+}
+
+fn to_memory<'c>(b: &Build<'c>, value: Value<'c>) -> Result<Value<'c>> {
+    let ty = value.ty();
+    let raw = b.bitcast(value, b.int_type(ty.scalar_bits()).vector(ty.lanes()))?;
+    b.int_resize(raw, memory_type(b, ty), false)
+}
+
+fn from_memory<'c>(b: &Build<'c>, stored: Value<'c>, ty: Ty<'c>) -> Result<Value<'c>> {
+    let raw = b.int_resize(stored, b.int_type(ty.scalar_bits()).vector(ty.lanes()), false)?;
+    b.bitcast(raw, ty)
+}
+
+/// Does `store` only where `condition` holds.
+fn store_if<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, condition: Value<'c>, value: Value<'c>, place: Value<'c>, align: u32) -> Result<()> {
+    let (write, on) = (e.new_block(), e.new_block());
+    e.b.cond_br(condition, write, on)?;
+    e.b.position(write);
+    e.b.store(value, place, align)?;
+    e.b.br(on);
+    e.b.position(on);
+    Ok(())
+}
+
+/// A reduction or scan of a scalar over the workgroup.
+fn reduce<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, operation: Collective, shape: GroupOperation, value: Value<'c>) -> Result<Value<'c>> {
+    let b = e.b;
+    let ty = value.ty();
+    let lanes = Lanes::new(e, inst)?;
+    let inclusive = lanes.scan(value, None, operation)?;
+    let own = match shape {
+        GroupOperation::Reduce | GroupOperation::InclusiveScan => inclusive,
+        GroupOperation::ExclusiveScan => lanes.exclusive_scan(value, operation)?,
+        _ => return Err(e.unsupported(inst, "this group operation")),
+    };
+    let last = b.icmp(IntPredicate::LLVMIntEQ, lanes.id, lanes::highest(b, lanes.active())?)?;
+    let subgroup = builtin::subgroup_id(e)?;
+    let count = builtin::num_subgroups(e)?;
+    let place = slot(e, subgroup)?;
+    store_if(e, last, to_memory(b, inclusive)?, place, 8)?;
+    barrier(e)?;
+
+    // for (index = 0; index < count; ++index): the total, and its value when it came to the own subgroup.
+    let identity = operation.identity(b, ty)?;
+    let before = b.block()?;
+    let (body, done) = (e.new_block(), e.new_block());
+    b.br(body);
+    b.position(body);
+    let index = b.phi(&[(b.i32(0), before)])?;
+    let total = b.phi(&[(identity, before)])?;
+    let prefix = b.phi(&[(identity, before)])?;
+    let here = b.icmp(IntPredicate::LLVMIntEQ, index, subgroup)?;
+    let next_prefix = b.select(here, total, prefix)?;
+    let stored = b.load(memory_type(b, ty), slot(e, index)?, 8)?;
+    let next_total = operation.combine(b, total, from_memory(b, stored, ty)?)?;
+    let next = b.add(index, b.i32(1))?;
+    let end = b.block()?;
+    index.add_incoming(next, end);
+    total.add_incoming(next_total, end);
+    prefix.add_incoming(next_prefix, end);
+    b.cond_br(b.icmp(IntPredicate::LLVMIntULT, next, count)?, body, done)?;
+    b.position(done);
+
+    barrier(e)?;
+    if shape == GroupOperation::Reduce { Ok(next_total) } else { operation.combine(b, next_prefix, own) }
+}
+
+/// The value of the invocation with the local id of the third operand.
+fn broadcast<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    let b = e.b;
+    let (value, id) = (e.operand(inst, 1)?, e.operand(inst, 2)?);
+    let mut chosen = b.bool(true);
+    for dimension in 0..id.ty().lanes().min(3) {
+        let wanted = b.int_resize(b.lane(id, dimension)?, b.int_type(32), false)?;
+        let same = b.icmp(IntPredicate::LLVMIntEQ, wanted, builtin::local_id(e, dimension as usize)?)?;
+        chosen = b.and(chosen, same)?;
+    }
+    let place = scratch(e);
+    store_if(e, chosen, to_memory(b, value)?, place, 16)?;
+    barrier(e)?;
+    let stored = b.load(memory_type(b, value.ty()), place, 16)?;
+    let result = from_memory(b, stored, value.ty())?;
+    barrier(e)?;
+    Ok(result)
+}

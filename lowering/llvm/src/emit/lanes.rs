@@ -1,0 +1,222 @@
+//! What the lanes of a subgroup can ask of each other, spelled for both vendors: who is active, ballots, reading another lane's value, and reductions
+//! and scans made of those.
+//!
+//! Only active lanes are ever read. Scans do not assume that all lanes are active: every lane first finds its active predecessor, then the classic
+//! doubling scan runs along those links (value and link of the predecessor are fetched, combined, and the link doubled), so after log2(wave) rounds
+//! each active lane holds the scan over the active lanes before it. A reduction is the scan's value in the last active lane.
+//!
+//! NVPTX: the mask of every `.sync` operation is the set of lanes that are active at the start of the instruction.
+
+use super::Result;
+use super::build::Build;
+use super::collective::Collective;
+use super::facts::{self, ActiveMask, LaneExchange};
+use super::function::FunctionEmitter;
+use crate::ffi::{IntPredicate, Opcode, Value};
+use splitbar_passes::module::Inst;
+use splitbar_plan::target::Arch;
+
+/// The active lanes of the subgroup at one instruction. Sets of lanes are `i64`, bit i for lane i.
+pub(crate) struct Lanes<'e, 'c> {
+    b: &'e Build<'c>,
+    exchange: LaneExchange,
+    wave_size: u32,
+    /// NVPTX: the mask operand, `i32`.
+    mask: Option<Value<'c>>,
+    /// The active lanes.
+    active: Value<'c>,
+    /// This lane's number, `i32`.
+    pub(crate) id: Value<'c>,
+}
+
+impl<'e, 'c> Lanes<'e, 'c> {
+    /// Asks who is active.
+    pub(crate) fn new(e: &FunctionEmitter<'e, 'c, '_>, inst: Inst<'_>) -> Result<Lanes<'e, 'c>> {
+        let b = e.b;
+        let exchange = facts::lane_exchange(e.target, e.wave_size);
+        let id = lane_id(e)?;
+        let (mask, active) = match &e.target.arch {
+            Arch::Amdgpu(_) => (None, b.intrinsic("llvm.amdgcn.ballot", &[b.int_type(64)], &[b.bool(true)])?),
+            Arch::Nvptx(_) => {
+                let mask = match facts::active_mask(e.target) {
+                    ActiveMask::Ballot => b.intrinsic("llvm.nvvm.vote.ballot", &[], &[b.bool(true)])?,
+                    ActiveMask::Instruction => b.intrinsic("llvm.nvvm.activemask", &[], &[])?,
+                    ActiveMask::Missing => return Err(e.unsupported_on_target(inst, "the set of active lanes (activemask, PTX 6.2)")),
+                };
+                (Some(mask), b.int_resize(mask, b.int_type(64), false)?)
+            }
+        };
+        Ok(Lanes { b, exchange, wave_size: e.wave_size, mask, active, id })
+    }
+
+    /// The active lanes.
+    pub(crate) fn active(&self) -> Value<'c> {
+        self.active
+    }
+
+    /// The active lanes for which `predicate` (`i1`) is true.
+    pub(crate) fn ballot(&self, predicate: Value<'c>) -> Result<Value<'c>> {
+        match self.mask {
+            None => self.b.intrinsic("llvm.amdgcn.ballot", &[self.b.int_type(64)], &[predicate]),
+            Some(mask) => {
+                let ballot = self.b.intrinsic("llvm.nvvm.vote.ballot.sync", &[], &[mask, predicate])?;
+                self.b.int_resize(ballot, self.b.int_type(64), false)
+            }
+        }
+    }
+
+    /// Whether `predicate` is true in every active lane.
+    pub(crate) fn all(&self, predicate: Value<'c>) -> Result<Value<'c>> {
+        let not = self.ballot(self.b.not(predicate)?)?;
+        self.b.icmp(IntPredicate::LLVMIntEQ, not, self.b.i64(0))
+    }
+
+    /// Whether `predicate` is true in an active lane.
+    pub(crate) fn any(&self, predicate: Value<'c>) -> Result<Value<'c>> {
+        let yes = self.ballot(predicate)?;
+        self.b.icmp(IntPredicate::LLVMIntNE, yes, self.b.i64(0))
+    }
+
+    /// The lowest active lane, `i32`.
+    pub(crate) fn first(&self) -> Result<Value<'c>> {
+        lowest(self.b, self.active)
+    }
+
+    /// The value that lane `lane` (`i32`) holds: undefined when that lane is not active. Any scalar or vector, lane by lane and 32 bits at a time.
+    pub(crate) fn read(&self, value: Value<'c>, lane: Value<'c>) -> Result<Value<'c>> {
+        words(self.b, value, &|word| self.read_word(word, lane))
+    }
+
+    fn read_word(&self, word: Value<'c>, lane: Value<'c>) -> Result<Value<'c>> {
+        let b = self.b;
+        match (self.exchange, self.mask) {
+            (LaneExchange::Sync, Some(mask)) => b.intrinsic("llvm.nvvm.shfl.sync.idx.i32", &[], &[mask, word, lane, b.i32(31)]),
+            (LaneExchange::ReadLane, _) => {
+                // One scalar read per lane; the lane that was asked for wins.
+                let mut result = word;
+                for index in 0..self.wave_size {
+                    let other = b.intrinsic("llvm.amdgcn.readlane", &[b.int_type(32)], &[word, b.i32(index)])?;
+                    let wanted = b.icmp(IntPredicate::LLVMIntEQ, lane, b.i32(index))?;
+                    result = b.select(wanted, other, result)?;
+                }
+                Ok(result)
+            }
+            (LaneExchange::Shuffle | LaneExchange::Sync, _) => b.intrinsic("llvm.amdgcn.wave.shuffle", &[b.int_type(32)], &[word, lane]),
+        }
+    }
+
+    /// The value of the lowest active lane.
+    pub(crate) fn read_first(&self, value: Value<'c>) -> Result<Value<'c>> {
+        if self.mask.is_some() {
+            return self.read(value, self.first()?);
+        }
+        words(self.b, value, &|word| self.b.intrinsic("llvm.amdgcn.readfirstlane", &[self.b.int_type(32)], &[word]))
+    }
+
+    /// The active lanes that share this lane's cluster of `size` (a power of two) lanes; all of them for `None`.
+    fn cluster(&self, size: Option<u32>) -> Result<Value<'c>> {
+        let b = self.b;
+        match size {
+            Some(size) if size < self.wave_size => {
+                let start = b.and(self.id, b.i32(!(size - 1)))?;
+                let lanes = b.shl(b.i64((1u64 << size) - 1), b.int_resize(start, b.int_type(64), false)?)?;
+                b.and(self.active, lanes)
+            }
+            _ => Ok(self.active),
+        }
+    }
+
+    /// The lanes of `set` below this one.
+    pub(crate) fn below(&self, set: Value<'c>) -> Result<Value<'c>> {
+        let b = self.b;
+        let bit = b.shl(b.i64(1), b.int_resize(self.id, b.int_type(64), false)?)?;
+        b.and(set, b.sub(bit, b.i64(1))?)
+    }
+
+    /// Inclusive scan over the active lanes of the cluster, in order of lane number.
+    pub(crate) fn scan(&self, value: Value<'c>, cluster: Option<u32>, operation: Collective) -> Result<Value<'c>> {
+        let b = self.b;
+        let before = self.below(self.cluster(cluster)?)?;
+        let mut linked = b.icmp(IntPredicate::LLVMIntNE, before, b.i64(0))?;
+        // A lane without predecessor links to itself, so it is always an active lane that is read.
+        let mut link = b.select(linked, highest(b, before)?, self.id)?;
+        let mut sum = value;
+        let mut reach = 1;
+        let span = cluster.unwrap_or(self.wave_size).min(self.wave_size);
+        while reach < span {
+            let other = self.read(sum, link)?;
+            sum = b.select(linked, operation.combine(b, other, sum)?, sum)?;
+            reach *= 2;
+            if reach < span {
+                let other_linked = self.read(b.int_resize(linked, b.int_type(32), false)?, link)?;
+                let other_link = self.read(link, link)?;
+                link = b.select(linked, other_link, link)?;
+                linked = b.and(linked, b.icmp(IntPredicate::LLVMIntNE, other_linked, b.i32(0))?)?;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// The scan without the lane's own value; the identity in the first lane.
+    pub(crate) fn exclusive_scan(&self, value: Value<'c>, operation: Collective) -> Result<Value<'c>> {
+        let b = self.b;
+        let inclusive = self.scan(value, None, operation)?;
+        let before = self.below(self.active)?;
+        let linked = b.icmp(IntPredicate::LLVMIntNE, before, b.i64(0))?;
+        let link = b.select(linked, highest(b, before)?, self.id)?;
+        b.select(linked, self.read(inclusive, link)?, operation.identity(b, value.ty())?)
+    }
+
+    /// All active lanes of the cluster combined; every one of them gets the same value.
+    pub(crate) fn reduce(&self, value: Value<'c>, cluster: Option<u32>, operation: Collective) -> Result<Value<'c>> {
+        let inclusive = self.scan(value, cluster, operation)?;
+        let last = highest(self.b, self.cluster(cluster)?)?;
+        self.read(inclusive, last)
+    }
+}
+
+/// This lane's number in its subgroup, `i32`.
+pub(crate) fn lane_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
+    let b = e.b;
+    match e.target.arch {
+        Arch::Nvptx(_) => b.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", &[], &[]),
+        Arch::Amdgpu(_) => {
+            let ones = b.i32(u32::MAX);
+            let low = b.intrinsic("llvm.amdgcn.mbcnt.lo", &[], &[ones, b.i32(0)])?;
+            if e.wave_size == 64 { b.intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[ones, low]) } else { Ok(low) }
+        }
+    }
+}
+
+/// Index of the lowest lane of a set that is not empty, `i32`.
+pub(crate) fn lowest<'c>(b: &Build<'c>, set: Value<'c>) -> Result<Value<'c>> {
+    let index = b.intrinsic("llvm.cttz", &[set.ty()], &[set, b.bool(false)])?;
+    b.int_resize(index, b.int_type(32), false)
+}
+
+/// Index of the highest lane of a set that is not empty, `i32`.
+pub(crate) fn highest<'c>(b: &Build<'c>, set: Value<'c>) -> Result<Value<'c>> {
+    let leading = b.intrinsic("llvm.ctlz", &[set.ty()], &[set, b.bool(false)])?;
+    b.int_resize(b.sub(b.i64(63), leading)?, b.int_type(32), false)
+}
+
+/// Applies `f` to the 32-bit words of a scalar or vector of any width; narrower values ride in one word.
+fn words<'c>(b: &Build<'c>, value: Value<'c>, f: &dyn Fn(Value<'c>) -> Result<Value<'c>>) -> Result<Value<'c>> {
+    let ty = value.ty();
+    if ty.is_vector() {
+        return b.each_lane(&[value], |lane| words(b, lane.first().copied().unwrap_or(value), f));
+    }
+    let word = b.int_type(32);
+    let pointer = ty.is_pointer();
+    let bits = if pointer { 64 } else { ty.scalar_bits() };
+    let integer = b.int_type(bits);
+    let raw = if pointer { b.cast(Opcode::LLVMPtrToInt, value, integer)? } else { b.bitcast(value, integer)? };
+    let moved = if bits <= 32 {
+        b.int_resize(f(b.int_resize(raw, word, false)?)?, integer, false)?
+    } else {
+        let halves = b.bitcast(raw, word.vector(bits / 32))?;
+        let moved = b.each_lane(&[halves], |lane| f(lane.first().copied().unwrap_or(halves)))?;
+        b.bitcast(moved, integer)?
+    };
+    if pointer { b.cast(Opcode::LLVMIntToPtr, moved, ty) } else { b.bitcast(moved, ty) }
+}

@@ -1,0 +1,75 @@
+//! SPIR-V bodies to LLVM IR.
+//!
+//! | room | what it does |
+//! |---|---|
+//! | [`build`] | the builder façade: checked, uniform over scalars and vectors |
+//! | [`types`], [`layout`] | SPIR-V types as LLVM types; sizes, alignments and offsets in memory |
+//! | [`constant`] | constants as LLVM constants |
+//! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
+//! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
+//! | [`memory`], [`place`], [`control`], [`barrier`], [`builtin`] | families that touch the emitter's core |
+//! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
+//! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`] | what invocations do together |
+//! | [`ext`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`numeric`], [`math`], [`library`] | extended instruction sets |
+//! | [`facts`] | facts about targets beyond the target row |
+//! | [`uses`] | which module-scope variables a function touches |
+//! | [`abi`] | kernels: arguments, hidden parameters, attributes |
+//! | [`check`] | what is refused before any body is lowered |
+//! | [`module`] | one LLVM module: kernels and their functions, in order |
+//!
+//! A problem in one instruction is recorded, its result becomes poison, and the walk goes on, so that one run reports all of them; with any error no
+//! IR leaves the crate.
+
+pub(crate) mod abi;
+pub(crate) mod arith;
+pub(crate) mod atomic;
+pub(crate) mod barrier;
+pub(crate) mod bits;
+pub(crate) mod build;
+pub(crate) mod builtin;
+pub(crate) mod check;
+pub(crate) mod collective;
+pub(crate) mod compare;
+pub(crate) mod composite;
+pub(crate) mod constant;
+pub(crate) mod control;
+pub(crate) mod convert;
+pub(crate) mod dispatch;
+pub(crate) mod ext;
+pub(crate) mod ext_glsl;
+pub(crate) mod ext_opencl;
+pub(crate) mod ext_opencl_integer;
+pub(crate) mod ext_opencl_memory;
+pub(crate) mod facts;
+#[cfg(test)]
+mod core_tests;
+#[cfg(test)]
+mod family_tests;
+pub(crate) mod function;
+pub(crate) mod group;
+pub(crate) mod lanes;
+pub(crate) mod layout;
+pub(crate) mod library;
+pub(crate) mod linear;
+pub(crate) mod math;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod numeric;
+pub(crate) mod place;
+pub(crate) mod subgroup;
+pub(crate) mod types;
+pub(crate) mod uses;
+
+use splitbar_passes::diagnostic::Diagnostic;
+
+/// A result whose error is one diagnostic (boxed: it is large and rare).
+pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// Whether an instruction family knows an instruction.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Handled {
+    /// Lowered; its result is bound.
+    Yes,
+    /// Not lowered: the caller reports `UnsupportedInstruction`.
+    No,
+}

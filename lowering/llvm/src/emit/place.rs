@@ -1,0 +1,352 @@
+//! Pointers: variables, access chains, casts, comparisons, the length of runtime arrays.
+//!
+//! An access chain becomes one byte offset that is computed from the layouts of the types that it walks through. In logical addressing
+//! an object is smaller than 4 GiB and an index stays inside it, so the offset into a buffer is computed in 32 bits and widened without sign, which lets
+//! AMDGPU use a scalar base with a 32-bit offset; physical pointers take 64-bit signed arithmetic.
+
+use super::function::{FunctionEmitter, MatrixLayout, Pointer};
+use super::layout;
+use super::types::Kind;
+use super::{Handled, Result};
+use crate::ffi::{IntPredicate, Opcode, Value};
+use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::{Id, Inst};
+use splitbar_plan::target::Arch;
+use spirv::{Op, StorageClass};
+
+/// Stack bytes of one invocation that a function's variables may take.
+const MAX_STACK_BYTES: u64 = 1 << 20;
+
+/// A byte offset that grows along an access chain.
+struct Offset<'c> {
+    fixed: i64,
+    dynamic: Option<Value<'c>>,
+    align: u32,
+}
+
+impl<'c> FunctionEmitter<'_, 'c, '_> {
+    /// Whether a pointer of class `class` to `pointee` is one to an array of descriptors.
+    pub(super) fn is_descriptor_array(&self, class: StorageClass, pointee: Option<Id>) -> bool {
+        if !matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform) {
+            return false;
+        }
+        let mut ty = pointee;
+        let mut arrays = 0;
+        loop {
+            match ty.and_then(|t| self.types.get(t)).map(|info| &info.kind) {
+                Some(Kind::Array { element, .. } | Kind::RuntimeArray { element }) => {
+                    arrays += 1;
+                    ty = Some(*element);
+                }
+                Some(Kind::Struct { .. }) => {
+                    let block = ty.is_some_and(|t| {
+                        self.declarations.decoration(t, spirv::Decoration::Block).is_some() || self.declarations.decoration(t, spirv::Decoration::BufferBlock).is_some()
+                    });
+                    return arrays > 0 && block;
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// `index * stride` in the width of the address space's offsets.
+    fn scaled(&self, pointer: &Pointer<'c>, index: Value<'c>, stride: u64, signed: bool) -> Result<Value<'c>> {
+        if !index.ty().is_int() || index.ty().is_vector() {
+            return Err(self.b.mismatch(format!("an index of type {}", index.ty().print())));
+        }
+        let narrow = self.offset_bits(pointer, signed) == 32;
+        let ty = self.b.int_type(if narrow { 32 } else { 64 });
+        let index = self.b.int_resize(index, ty, true)?;
+        self.b.mul(index, ty.int(stride))
+    }
+
+    /// Bits in which offsets from `pointer` are computed.
+    fn offset_bits(&self, pointer: &Pointer<'c>, signed: bool) -> u32 {
+        let small_space = matches!((&self.target.arch, pointer.address.ty().address_space()), (_, 3) | (Arch::Amdgpu(_), 5));
+        let buffer = matches!(pointer.class, StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PushConstant) && !signed;
+        if small_space || buffer { 32 } else { 64 }
+    }
+
+    fn add_dynamic(&self, offset: &mut Offset<'c>, value: Value<'c>) -> Result<()> {
+        offset.dynamic = Some(match offset.dynamic {
+            Some(sum) => self.b.add(sum, value)?,
+            None => value,
+        });
+        Ok(())
+    }
+
+    /// Advances `offset` by `index` elements of `stride` bytes.
+    fn step(&self, pointer: &Pointer<'c>, offset: &mut Offset<'c>, index: Id, stride: u64, signed: bool) -> Result<()> {
+        let value = self.value(index)?;
+        offset.align = layout::alignment_of_offset(offset.align, stride);
+        match value.as_u64() {
+            Some(bits) => {
+                let width = value.ty().int_width();
+                let number = if width < 64 { ((bits << (64 - width)) as i64) >> (64 - width) } else { bits as i64 };
+                let bytes = number.wrapping_mul(stride as i64);
+                offset.align = layout::alignment_of_offset(offset.align, bytes.unsigned_abs());
+                offset.fixed = offset.fixed.wrapping_add(bytes);
+            }
+            None => {
+                let scaled = self.scaled(pointer, value, stride, signed)?;
+                self.add_dynamic(offset, scaled)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a walk: the address `offset` behind `pointer`.
+    fn finish(&self, pointer: &Pointer<'c>, offset: &Offset<'c>, in_bounds: bool, signed: bool) -> Result<Value<'c>> {
+        let bits = self.offset_bits(pointer, signed);
+        let ty = self.b.int_type(bits);
+        let mut address = pointer.address;
+        if let Some(dynamic) = offset.dynamic {
+            let small_space = matches!((&self.target.arch, address.ty().address_space()), (_, 3) | (Arch::Amdgpu(_), 5));
+            let dynamic = if bits == 32 && !small_space { self.b.int_resize(dynamic, self.b.int_type(64), false)? } else { dynamic };
+            address = self.b.offset(address, dynamic, in_bounds)?;
+        }
+        if offset.fixed != 0 {
+            let ty = if bits == 32 && address.ty().address_space() != 3 && offset.fixed > i64::from(i32::MAX) { self.b.int_type(64) } else { ty };
+            let fixed = if ty.int_width() == 32 && !matches!(address.ty().address_space(), 3 | 5) { self.b.i64(offset.fixed as u64) } else { ty.int(offset.fixed as u64) };
+            address = self.b.offset(address, fixed, in_bounds)?;
+        }
+        Ok(address)
+    }
+
+    /// The place that `indexes` lead to from `pointer`.
+    pub(crate) fn walk(&self, pointer: Pointer<'c>, indexes: &[u32], in_bounds: bool) -> Result<Pointer<'c>> {
+        let mut pointer = pointer;
+        let mut indexes = indexes;
+        while self.is_descriptor_array(pointer.class, pointer.pointee) && !indexes.is_empty() {
+            (pointer, indexes) = self.descriptor(pointer, indexes)?;
+        }
+        let signed = self.is_physical(pointer.class);
+        let Some(mut ty) = pointer.pointee else { return Err(self.b.mismatch("an access chain from an untyped pointer")) };
+        let mut matrix = pointer.matrix;
+        let mut offset = Offset { fixed: 0, dynamic: None, align: pointer.align };
+        for index in indexes {
+            let index = Id(*index);
+            let info = self.type_info(ty)?;
+            match &info.kind {
+                Kind::Struct { members } => {
+                    let number = self.constant_u32(index);
+                    let at = number.and_then(|n| Some((*info.places.get(n as usize)?, *members.get(n as usize)?)));
+                    let Some(((bytes, layout), member)) = at else { return Err(self.b.mismatch(format!("{index} is not the constant number of a member of {ty}"))) };
+                    offset.fixed = offset.fixed.wrapping_add(bytes as i64);
+                    offset.align = layout::alignment_of_offset(offset.align, bytes);
+                    matrix = layout;
+                    ty = member;
+                }
+                Kind::Array { element, .. } | Kind::RuntimeArray { element } => {
+                    self.step(&pointer, &mut offset, index, info.stride, signed)?;
+                    ty = *element;
+                }
+                Kind::Matrix { column, .. } => {
+                    let stride = match matrix {
+                        Some(MatrixLayout { row_major: true, .. }) => u64::from(column.scalar.bytes()),
+                        Some(MatrixLayout { stride, row_major: false }) => u64::from(stride),
+                        None => info.stride,
+                    };
+                    matrix = matrix.filter(|m| m.row_major);
+                    self.step(&pointer, &mut offset, index, stride, signed)?;
+                    ty = self.component_type(ty).ok_or_else(|| self.b.mismatch(format!("{ty} has no columns")))?;
+                }
+                Kind::Plain(shape) if shape.lanes > 1 => {
+                    let stride = matrix.filter(|m| m.row_major).map_or(u64::from(shape.scalar.bytes()), |m| u64::from(m.stride));
+                    matrix = None;
+                    self.step(&pointer, &mut offset, index, stride, signed)?;
+                    ty = self.component_type(ty).ok_or_else(|| self.b.mismatch(format!("{ty} has no components")))?;
+                }
+                Kind::Plain(_) | Kind::Pointer { .. } | Kind::Void | Kind::Function | Kind::Other(_) => {
+                    return Err(self.b.mismatch(format!("an access chain goes into {ty}, which has no parts")));
+                }
+            }
+        }
+        let address = self.finish(&pointer, &offset, in_bounds, signed)?;
+        Ok(Pointer { address, pointee: Some(ty), align: offset.align, matrix, ..pointer })
+    }
+
+    fn is_physical(&self, class: StorageClass) -> bool {
+        self.kernel || class == StorageClass::PhysicalStorageBuffer
+    }
+
+    /// Takes one descriptor out of a table of them.
+    fn descriptor<'i>(&self, pointer: Pointer<'c>, indexes: &'i [u32]) -> Result<(Pointer<'c>, &'i [u32])> {
+        let mut ty = pointer.pointee;
+        let mut rest = indexes;
+        let mut number: Option<Value<'c>> = None;
+        let i64 = self.b.int_type(64);
+        while let Some(info) = ty.and_then(|t| self.types.get(t)) {
+            let (element, length) = match &info.kind {
+                Kind::Array { element, length } => (*element, *length),
+                Kind::RuntimeArray { element } => (*element, 0),
+                _ => break,
+            };
+            let Some((index, tail)) = rest.split_first() else { return Err(self.b.mismatch("an access chain ends inside an array of descriptors")) };
+            let index = self.b.int_resize(self.value(Id(*index))?, i64, false)?;
+            number = Some(match number {
+                Some(outer) => self.b.add(self.b.mul(outer, i64.int(length))?, index)?,
+                None => index,
+            });
+            rest = tail;
+            ty = Some(element);
+        }
+        let number = number.ok_or_else(|| self.b.internal("an array of descriptors without an index"))?;
+        let bytes = self.b.mul(number, i64.int(layout::POINTER_BYTES))?;
+        let entry = self.b.offset(pointer.address, bytes, true)?;
+        let address = self.b.load(pointer.address.ty(), entry, layout::POINTER_BYTES as u32)?;
+        Ok((Pointer { address, pointee: ty, align: super::abi::BUFFER_ALIGN, matrix: None, ..pointer }, rest))
+    }
+
+    /// Bytes between the elements that a pointer of type `pointer_type` to `pointee` counts.
+    fn element_stride(&self, pointer_type: Id, pointee: Id) -> Result<u64> {
+        match self.declarations.decoration(pointer_type, spirv::Decoration::ArrayStride) {
+            Some(stride) if stride != 0 => Ok(u64::from(stride)),
+            _ => {
+                let info = self.type_info(pointee)?;
+                Ok(layout::round_up(info.size, info.align))
+            }
+        }
+    }
+
+    /// A Function variable: a stack slot.
+    fn variable(&mut self, inst: Inst<'_>) -> Result<()> {
+        let ty = self.result_type(inst)?;
+        let Kind::Pointer { class, pointee } = *self.kind(ty)? else { return Err(self.mismatch(inst, "a variable whose type is no pointer")) };
+        let Some(pointee) = pointee else { return Err(self.unsupported(inst, "its type is not known")) };
+        let info = self.type_info(pointee)?;
+        if info.size > MAX_STACK_BYTES {
+            return Err(Box::new(
+                Diagnostic::error(Code::UnsupportedType, format!("a variable of {} bytes; at most {MAX_STACK_BYTES} are kept on an invocation's stack", info.size))
+                    .at_word(inst.offset)
+                    .help("keep large data in a buffer or in workgroup memory"),
+            ));
+        }
+        let align = info.align.max(4);
+        let slot = self.stack_slot(self.b.int_type(8).array(info.size), align)?;
+        let pointer = Pointer { address: slot, pointee: Some(pointee), class, align, matrix: None };
+        if let Some(initializer) = inst.operands().get(1) {
+            self.store_constant(&pointer, pointee, Id(*initializer))?;
+        }
+        self.bind_pointer(inst, pointer)
+    }
+
+    /// The number of elements in the runtime array that ends a buffer's structure.
+    fn array_length(&mut self, inst: Inst<'_>) -> Result<()> {
+        let structure = inst.id(0).map_err(Box::new)?;
+        let member = inst.operand(1).map_err(Box::new)?;
+        let Some(length) = self.lengths.iter().find(|(variable, _)| *variable == structure).map(|(_, length)| *length) else {
+            return Err(self.unsupported(inst, "its structure is not a buffer variable"));
+        };
+        let Some(ty) = self.pointer(structure)?.pointee else { return Err(self.mismatch(inst, "the buffer has no type")) };
+        let info = self.type_info(ty)?;
+        let Kind::Struct { members } = &info.kind else { return Err(self.mismatch(inst, "the buffer is not a structure")) };
+        let at = info.places.get(member as usize).zip(members.get(member as usize));
+        let Some(((offset, _), array)) = at else { return Err(self.mismatch(inst, format!("the structure has no member {member}"))) };
+        let stride = self.type_info(*array)?.stride;
+        let (Ok(offset), Ok(stride @ 1..)) = (u32::try_from(*offset), u32::try_from(stride)) else { return Err(self.mismatch(inst, "the member is no runtime array")) };
+        let bytes = self.b.sub(length, self.b.i32(offset))?;
+        let count = self.b.binary(Opcode::LLVMUDiv, bytes, self.b.i32(stride))?;
+        self.bind(inst, count)
+    }
+
+    /// OpGenericCastToPtrExplicit: the pointer if it points into the class, null if not.
+    fn cast_explicit(&mut self, inst: Inst<'_>, pointer: Pointer<'c>, class: StorageClass) -> Result<Value<'c>> {
+        let ty = self.result_ty(inst)?;
+        let generic = pointer.address;
+        let inside = match (&self.target.arch, class) {
+            (Arch::Amdgpu(_), StorageClass::Workgroup) => self.b.intrinsic("llvm.amdgcn.is.shared", &[], &[generic])?,
+            (Arch::Amdgpu(_), StorageClass::Function) => self.b.intrinsic("llvm.amdgcn.is.private", &[], &[generic])?,
+            (Arch::Amdgpu(_), StorageClass::CrossWorkgroup) => {
+                let shared = self.b.intrinsic("llvm.amdgcn.is.shared", &[], &[generic])?;
+                let private = self.b.intrinsic("llvm.amdgcn.is.private", &[], &[generic])?;
+                self.b.not(self.b.or(shared, private)?)?
+            }
+            (Arch::Nvptx(_), StorageClass::Workgroup) => self.b.intrinsic("llvm.nvvm.isspacep.shared", &[], &[generic])?,
+            (Arch::Nvptx(_), StorageClass::CrossWorkgroup) => self.b.intrinsic("llvm.nvvm.isspacep.global", &[], &[generic])?,
+            (Arch::Nvptx(_), StorageClass::Function) => self.b.intrinsic("llvm.nvvm.isspacep.local", &[], &[generic])?,
+            _ => return Err(self.unsupported(inst, format!("no pointer of class {class:?} comes from a generic one"))),
+        };
+        let cast = self.b.cast(Opcode::LLVMAddrSpaceCast, generic, ty)?;
+        self.b.select(inside, cast, ty.zero())
+    }
+}
+
+/// Lowers what makes and compares pointers.
+pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled> {
+    let id = |index: usize| inst.id(index).map_err(Box::new);
+    let Some(op) = inst.op() else { return Ok(Handled::No) };
+    match op {
+        Op::Variable => e.variable(inst)?,
+        Op::AccessChain | Op::InBoundsAccessChain => {
+            let base = e.pointer(id(0)?)?;
+            let place = e.walk(base, inst.operands().get(1..).unwrap_or(&[]), true)?;
+            e.bind_pointer(inst, place)?;
+        }
+        Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
+            let base_id = id(0)?;
+            let base = e.pointer(base_id)?;
+            let Some(pointee) = base.pointee else { return Err(e.unsupported(inst, "the base pointer is untyped")) };
+            let stride = e.element_stride(e.type_of(base_id)?, pointee)?;
+            let mut offset = Offset { fixed: 0, dynamic: None, align: base.align };
+            e.step(&base, &mut offset, id(1)?, stride, true)?;
+            let in_bounds = op == Op::InBoundsPtrAccessChain;
+            let address = e.finish(&base, &offset, in_bounds, true)?;
+            let element = Pointer { address, align: offset.align, ..base };
+            let place = e.walk(element, inst.operands().get(2..).unwrap_or(&[]), in_bounds)?;
+            e.bind_pointer(inst, place)?;
+        }
+        Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR => {
+            let base = Pointer { pointee: Some(id(0)?), ..e.pointer(id(1)?)? };
+            let place = e.walk(base, inst.operands().get(2..).unwrap_or(&[]), true)?;
+            e.bind_pointer(inst, place)?;
+        }
+        Op::CopyObject => match e.pointer(id(0)?) {
+            Ok(pointer) => e.bind_pointer(inst, pointer)?,
+            Err(_) => {
+                e.cascade.set(false);
+                let value = e.operand(inst, 0)?;
+                e.bind(inst, value)?;
+            }
+        },
+        Op::ArrayLength => e.array_length(inst)?,
+        Op::PtrCastToGeneric | Op::GenericCastToPtr => {
+            let pointer = e.pointer(id(0)?)?;
+            let address = e.b.cast(Opcode::LLVMAddrSpaceCast, pointer.address, e.result_ty(inst)?)?;
+            let Kind::Pointer { class, pointee } = *e.kind(e.result_type(inst)?)? else { return Err(e.mismatch(inst, "the result is no pointer")) };
+            e.bind_pointer(inst, Pointer { address, class, pointee, ..pointer })?;
+        }
+        Op::GenericCastToPtrExplicit => {
+            let pointer = e.pointer(id(0)?)?;
+            let Kind::Pointer { class, .. } = *e.kind(e.result_type(inst)?)? else { return Err(e.mismatch(inst, "the result is no pointer")) };
+            let value = e.cast_explicit(inst, pointer, class)?;
+            e.bind(inst, value)?;
+        }
+        Op::ConvertPtrToU => {
+            let value = e.b.cast(Opcode::LLVMPtrToInt, e.operand(inst, 0)?, e.result_ty(inst)?)?;
+            e.bind(inst, value)?;
+        }
+        Op::ConvertUToPtr => {
+            let value = e.b.cast(Opcode::LLVMIntToPtr, e.operand(inst, 0)?, e.result_ty(inst)?)?;
+            e.bind(inst, value)?;
+        }
+        Op::PtrEqual | Op::PtrNotEqual => {
+            let predicate = if op == Op::PtrEqual { IntPredicate::LLVMIntEQ } else { IntPredicate::LLVMIntNE };
+            let value = e.b.icmp(predicate, e.operand(inst, 0)?, e.operand(inst, 1)?)?;
+            e.bind(inst, value)?;
+        }
+        Op::PtrDiff => {
+            let left = id(0)?;
+            let Some(pointee) = e.pointer(left)?.pointee else { return Err(e.unsupported(inst, "the pointers are untyped")) };
+            let stride = e.element_stride(e.type_of(left)?, pointee)?.max(1);
+            let i64 = e.b.int_type(64);
+            let a = e.b.cast(Opcode::LLVMPtrToInt, e.operand(inst, 0)?, i64)?;
+            let b = e.b.cast(Opcode::LLVMPtrToInt, e.operand(inst, 1)?, i64)?;
+            let elements = e.b.binary(Opcode::LLVMSDiv, e.b.sub(a, b)?, i64.int(stride))?;
+            let value = e.b.int_resize(elements, e.result_ty(inst)?, true)?;
+            e.bind(inst, value)?;
+        }
+        _ => return Ok(Handled::No),
+    }
+    Ok(Handled::Yes)
+}

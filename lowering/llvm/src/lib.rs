@@ -1,0 +1,170 @@
+//! SPIR-V bodies and barrier steps to LLVM IR, assembly and objects. The only crate that names LLVM.
+//!
+//! [`lower`] takes a module's declarations, its constants and the barrier plans of its entry points, and gives a [`Lowered`]: verified LLVM IR that
+//! the mid-level optimiser has been over, from which text, bitcode, assembly and objects are made.
+#![deny(unsafe_code)]
+
+mod codegen;
+mod debug;
+mod emit;
+mod expand;
+mod ffi;
+
+pub use emit::abi::{Argument, ArgumentKind, KernelAbi};
+
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::targets::FileType;
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Constants, Declarations, EntryPoint};
+use splitbar_plan::{EntryPlan, Target};
+
+/// How much LLVM optimises; `default<O2>` of its pass builder for [`Optimization::O2`], and so on.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Optimization {
+    /// Nothing but what must be inlined.
+    O0,
+    /// A little.
+    O1,
+    /// The usual.
+    #[default]
+    O2,
+    /// More, for longer.
+    O3,
+}
+
+/// What is lowered.
+#[derive(Copy, Clone, Debug)]
+pub struct Lowering<'m> {
+    /// What the module declares.
+    pub declarations: &'m Declarations<'m>,
+    /// Its constants, evaluated under the specialization that is wanted.
+    pub constants: &'m Constants,
+    /// For which target.
+    pub target: &'static Target,
+    /// The barrier plan of each entry point that becomes a kernel.
+    pub plans: &'m [EntryPlan],
+    /// Whether instructions carry debug locations: the line is the word offset of the SPIR-V instruction plus one.
+    pub lines: bool,
+    /// How much LLVM optimises.
+    pub optimization: Optimization,
+}
+
+/// A lowered module.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    unoptimized: Vec<u8>,
+    bitcode: Vec<u8>,
+    kernels: Vec<KernelAbi>,
+    target: &'static Target,
+    optimization: Optimization,
+}
+
+/// Lowers the kernels of all plans into one LLVM module.
+///
+/// # Errors
+/// Everything that is not lowered, each with its place (`UnsupportedInstruction`, `UnsupportedType`, ...), or what LLVM refused (`LlvmFailed`).
+pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
+    codegen::on_large_stack(|| {
+        let context = Context::create();
+        let errors = ffi::Errors::collect(&context);
+        let module = context.create_module("splitbar");
+        let machine = codegen::machine(lowering.target, lowering.optimization)?;
+        codegen::adopt(&module, &machine);
+        let mut diagnostics = Diagnostics::new();
+        let kernels = emit::module::emit(&context, &module, lowering, &mut diagnostics);
+        if diagnostics.has_errors() {
+            return Err(located(lowering, diagnostics));
+        }
+        codegen::verify(&module, "as it was written")?;
+        let unoptimized = module.write_bitcode_to_memory().as_slice().to_vec();
+        emit::library::link(&module).map_err(|problem| Diagnostics::from(*problem))?;
+        let level = match lowering.optimization {
+            Optimization::O0 => "default<O0>",
+            Optimization::O1 => "default<O1>",
+            Optimization::O2 => "default<O2>",
+            Optimization::O3 => "default<O3>",
+        };
+        codegen::run(&module, &machine, level)?;
+        if expand::expand(&context, &module, lowering.target).map_err(|problem| Diagnostics::from(*problem))? {
+            codegen::verify(&module, "with its barriers expanded")?;
+            codegen::run(&module, &machine, expand::PASSES)?;
+        }
+        codegen::check(&errors)?;
+        codegen::verify(&module, "after optimisation")?;
+        let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
+        Ok(Lowered { unoptimized, bitcode, kernels, target: lowering.target, optimization: lowering.optimization })
+    })
+}
+
+fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
+    let mut sorted = diagnostics.sorted();
+    for diagnostic in sorted.iter_mut() {
+        lowering.declarations.locate(diagnostic);
+    }
+    sorted
+}
+
+/// Bytes of the workgroup variables that `entry` uses: what it needs of workgroup memory before barriers reserve any.
+pub fn shared_memory_bytes(declarations: &Declarations<'_>, constants: &Constants, entry: &EntryPoint<'_>) -> u32 {
+    let Ok(order) = declarations.reachable_functions(entry.function) else { return 0 };
+    let Some(target) = Target::all().first() else { return 0 };
+    let context = Context::create();
+    let module: Module<'_> = context.create_module("layout");
+    let build = emit::build::Build::new(&context, ffi::module_ref(&module));
+    let types = emit::types::Types::of(declarations, constants, target, &build, emit::module::id_count(declarations));
+    let uses = emit::uses::uses(declarations, &order);
+    let variables = uses.get(&entry.function).map_or(0, |uses| emit::module::shared_bytes(declarations, &types, uses));
+    emit::group::with_scratch(variables, declarations, constants, &order)
+}
+
+impl Lowered {
+    /// The final LLVM IR as text.
+    pub fn ir(&self) -> String {
+        text(&self.bitcode)
+    }
+
+    /// The final LLVM IR as bitcode.
+    pub fn bitcode(&self) -> Vec<u8> {
+        self.bitcode.clone()
+    }
+
+    /// The LLVM IR as it was written, before the mid-level optimiser and with the NVPTX barriers as calls, as text.
+    pub fn unoptimized(&self) -> String {
+        text(&self.unoptimized)
+    }
+
+    /// Assembly: AMDGPU assembly or PTX.
+    ///
+    /// # Errors
+    /// `LlvmFailed` with LLVM's reason.
+    pub fn assembly(&self) -> Result<String, Diagnostics> {
+        let bytes = codegen::generate(&self.bitcode, self.target, self.optimization, FileType::Assembly)?;
+        Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
+    }
+
+    /// A relocatable AMDGPU ELF object; for NVPTX the PTX text, which is what drivers and ptxas take.
+    ///
+    /// # Errors
+    /// `LlvmFailed` with LLVM's reason.
+    pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
+        match self.target.arch {
+            splitbar_plan::target::Arch::Amdgpu(_) => codegen::generate(&self.bitcode, self.target, self.optimization, FileType::Object),
+            splitbar_plan::target::Arch::Nvptx(_) => self.assembly().map(String::into_bytes),
+        }
+    }
+
+    /// The binary interface of each kernel, in the order of the plans.
+    pub fn kernels(&self) -> &[KernelAbi] {
+        &self.kernels
+    }
+}
+
+/// Bitcode that this crate wrote, as text; if LLVM could not read it back, its reason as a comment.
+fn text(bitcode: &[u8]) -> String {
+    let printed = codegen::on_large_stack(|| {
+        let context = Context::create();
+        Ok(ffi::module_text(&codegen::parse(&context, bitcode)?))
+    });
+    printed.unwrap_or_else(|problems| format!("; {problems}"))
+}
