@@ -1,9 +1,10 @@
 //! From and to the modules of the `rspirv` crate, for programs that build or edit SPIR-V with it.
 
-use super::Module;
+use super::{Inst, Module, grammar};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use rspirv::binary::Assemble;
 use rspirv::dr;
+use rspirv::grammar::{LogicalOperand, OperandKind};
 
 impl TryFrom<&dr::Module> for Module<'static> {
     type Error = Diagnostics;
@@ -26,15 +27,41 @@ impl TryFrom<&Module<'_>> for dr::Module {
     /// `RspirvRefused` when the loader of `rspirv` does not accept the module: it stops at opcodes and enumerants that it does not know, and at instructions that it
     /// does not expect where they stand.
     fn try_from(module: &Module<'_>) -> Result<Self, Diagnostics> {
-        let mut loaded = dr::load_words(module.words()).map_err(|state| {
-            Diagnostic::error(Code::RspirvRefused, "rspirv does not accept the module")
-                .because(state.to_string())
-        })?;
+        if let Some(inst) = module.instructions().find(|inst| would_stop(*inst)) {
+            let reason = format!("the operation of {} is not one of a constant", inst.name());
+            return Err(refused(reason).at_word(inst.offset).into());
+        }
+        let mut loaded =
+            dr::load_words(module.words()).map_err(|state| refused(state.to_string()))?;
         if let Some(header) = &mut loaded.header {
             header.generator = module.header().generator;
         }
         Ok(loaded)
     }
+}
+
+fn refused(reason: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::RspirvRefused, "rspirv does not accept the module").because(reason)
+}
+
+/// Whether the loader of `rspirv` 0.13 would panic: it does not expect literals of another type's width in OpSpecConstantOp.
+fn would_stop(inst: Inst<'_>) -> bool {
+    let operation = inst
+        .operands()
+        .first()
+        .and_then(|op| u16::try_from(*op).ok());
+    let unexpected = |operand: &LogicalOperand| {
+        matches!(
+            operand.kind,
+            OperandKind::LiteralContextDependentNumber
+                | OperandKind::LiteralSpecConstantOpInteger
+                | OperandKind::PairLiteralIntegerIdRef
+        )
+    };
+    inst.op() == Some(spirv::Op::SpecConstantOp)
+        && operation
+            .and_then(grammar::pattern)
+            .is_some_and(|list| list.iter().any(unexpected))
 }
 
 #[cfg(test)]
@@ -101,6 +128,38 @@ mod tests {
                     .iter()
                     .any(|reason| reason.contains("60000"))
         }));
+        Ok(())
+    }
+
+    #[test]
+    fn what_would_make_rspirv_panic_does_not_reach_it() -> Result<()> {
+        for operation in [
+            spirv::Op::Constant,
+            spirv::Op::SpecConstantOp,
+            spirv::Op::Switch,
+        ] {
+            let mut words = built()?.assemble();
+            words.truncate(5);
+            words.extend([
+                4 << 16 | 21,
+                1,
+                32,
+                0,
+                6 << 16 | 52,
+                1,
+                2,
+                operation as u32,
+                1,
+                1,
+            ]);
+            let module = Module::from_words(words).map_err(|problems| anyhow!("{problems}"))?;
+            let problems = dr::Module::try_from(&module).err().unwrap_or_default();
+            assert!(
+                problems
+                    .iter()
+                    .any(|problem| problem.code == Code::RspirvRefused)
+            );
+        }
         Ok(())
     }
 }
