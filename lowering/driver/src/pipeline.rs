@@ -6,7 +6,7 @@ use crate::options::Options;
 use crate::output::{Entry, Output, plan_text};
 use crate::stage::{Artefact, Observer, Stage};
 use crate::window::{self, Places, Window};
-use splitbar_llvm::{KernelAbi, Lowered, Lowering};
+use splitbar_llvm::{KernelAbi, Lowered, Lowering, Optimization};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module};
@@ -37,7 +37,8 @@ pub fn compile_observed(
     guarded(options, || run(bytes, options, observer, lower))
 }
 
-/// Plans the barriers of the SPIR-V module in `bytes` and goes no further: no LLVM, and what only the lowering of bodies refuses is not looked at.
+/// Plans the barriers of the SPIR-V module in `bytes` and goes no further: no code is generated, and what only the
+/// lowering of bodies refuses is not looked at.
 ///
 /// # Errors
 /// As [`compile`].
@@ -155,18 +156,23 @@ fn lower(
     // Lower: bodies and steps to IR; the mid-level optimiser; barriers spelled out after it, so that it cannot close the windows.
     let span = info_span!("lower").entered();
     observer.begin(Stage::Lower);
+    let options = work.options;
+    if observer.wants_artefacts() {
+        // The IR as it was written, from a run that optimises nothing: it must be there before the optimiser begins, which may not come back.
+        let written = work
+            .lower(&plans, false, Optimization::O0)
+            .map_err(|refused| problems.and(refused))?;
+        observer.produced(Artefact::UnoptimizedIr, written.unoptimized().as_bytes());
+    }
     let lowered = work
-        .lower(&plans, false)
+        .lower(&plans, false, options.optimization)
         .map_err(|refused| problems.and(refused))?;
-    show(observer, Artefact::UnoptimizedIr, || {
-        lowered.unoptimized().into_bytes()
-    });
     show(observer, Artefact::Ir, || lowered.ir().into_bytes());
     span.exit();
 
     // Measure: the same code once more with debug lines, which tell where each machine instruction came from.
     let mut windows: Vec<Option<Vec<Window>>> = vec![None; plans.len()];
-    if work.options.measure {
+    if options.measure {
         let _span = info_span!("measure").entered();
         observer.begin(Stage::Measure);
         let measured = work
@@ -183,7 +189,7 @@ fn lower(
         .map(|((plan, abi), windows)| Entry { plan, abi, windows })
         .collect();
     Ok(Output {
-        target: work.options.target,
+        target: options.target,
         entries,
         lowered,
         warnings: problems.take_all(),
@@ -329,14 +335,19 @@ impl<'m> Work<'_, 'm> {
         }
     }
 
-    fn lower(&self, plans: &[EntryPlan], lines: bool) -> Result<Lowered, Diagnostics> {
+    fn lower(
+        &self,
+        plans: &[EntryPlan],
+        lines: bool,
+        optimization: Optimization,
+    ) -> Result<Lowered, Diagnostics> {
         splitbar_llvm::lower(&Lowering {
             declarations: self.declarations,
             constants: self.constants,
             target: self.options.target,
             plans,
             lines,
-            optimization: self.options.optimization,
+            optimization,
         })
     }
 
@@ -347,7 +358,7 @@ impl<'m> Work<'_, 'm> {
         plans: &[EntryPlan],
         observer: &mut dyn Observer,
     ) -> Result<Vec<Vec<Window>>, Diagnostics> {
-        let measured = self.lower(plans, true)?;
+        let measured = self.lower(plans, true, self.options.optimization)?;
         let assembly = measured.assembly()?;
         show(observer, Artefact::MeasuredAssembly, || {
             assembly.clone().into_bytes()
@@ -356,7 +367,7 @@ impl<'m> Work<'_, 'm> {
         let of_entry = |((pairing, plan), abi): ((&Pairing, &EntryPlan), &KernelAbi)| {
             let kernel = functions
                 .iter()
-                .find(|function| function.name == abi.entry)
+                .find(|function| function.name == abi.symbol)
                 .ok_or_else(|| {
                     Diagnostics::from(
                         Diagnostic::error(

@@ -94,3 +94,101 @@ fn argument(argument: &Argument) -> ArgumentReflection {
         offset: argument.offset,
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use serde_json::{Value, json};
+    use splitbar_llvm::KernelAbi;
+    use splitbar_passes::analysis::pairing::PairId;
+    use splitbar_passes::module::{Id, Scope};
+    use splitbar_plan::{EntryPlan, PairPlan, State, Strategy};
+
+    fn entry(windows: Option<Vec<Window>>) -> Entry {
+        let pair = PairPlan {
+            id: PairId(0),
+            scope: Scope::Workgroup,
+            strategy: Strategy::Native,
+            reason: "it can".to_owned(),
+            arrives: Vec::new(),
+            waits: Vec::new(),
+            window: Vec::new(),
+        };
+        let plan = EntryPlan {
+            entry: "main".to_owned(),
+            function: Id(4),
+            target: "gfx1201",
+            workgroup_size: Some([64, 2, 1]),
+            wave_size: 32,
+            pairs: vec![pair],
+            sites: Vec::new(),
+            at_entry: Vec::new(),
+            at_instruction: Default::default(),
+            at_return: Default::default(),
+            state: State::default(),
+            reserved_shared_bytes: 8,
+        };
+        let argument = |index, kind, set, binding, size, offset| Argument {
+            index,
+            kind,
+            set,
+            binding,
+            size,
+            offset,
+        };
+        let arguments = vec![
+            argument(0, ArgumentKind::Buffer, Some(0), Some(3), 8, 0),
+            argument(1, ArgumentKind::PushConstant, None, None, 12, 16),
+            argument(2, ArgumentKind::ArrayLength, Some(0), Some(3), 4, 28),
+            argument(3, ArgumentKind::Value, None, None, 4, 32),
+        ];
+        let abi = KernelAbi {
+            entry: "main".to_owned(),
+            symbol: "main".to_owned(),
+            workgroup_size: Some([64, 2, 1]),
+            shared_memory_bytes: 4096,
+            arguments,
+        };
+        Entry { plan, abi, windows }
+    }
+
+    fn parsed(entry: Entry) -> Value {
+        serde_json::from_str(&json(&[entry], Target::by_name("gfx1201").unwrap())).unwrap()
+    }
+
+    #[test]
+    fn the_keys_are_these_and_no_others() {
+        let expected = json!([{
+            "entry": "main",
+            "target": "gfx1201",
+            "workgroup_size": [64, 2, 1],
+            "shared_memory_bytes": 4096,
+            "reserved_shared_memory_bytes": 8,
+            "arguments": [
+                {"index": 0, "kind": "buffer", "set": 0, "binding": 3, "size": 8, "offset": 0},
+                {"index": 1, "kind": "push_constant", "set": null, "binding": null, "size": 12, "offset": 16},
+                {"index": 2, "kind": "array_length", "set": 0, "binding": 3, "size": 4, "offset": 28},
+                {"index": 3, "kind": "value", "set": null, "binding": null, "size": 4, "offset": 32},
+            ],
+            "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}}],
+        }]);
+        assert_eq!(
+            parsed(entry(Some(vec![Window {
+                source: 16,
+                kept: 15
+            }]))),
+            expected
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_null() {
+        let mut open = entry(None);
+        open.plan.workgroup_size = None;
+        let value = parsed(open);
+        assert_eq!(value[0]["workgroup_size"], Value::Null);
+        assert_eq!(value[0]["pairs"][0]["window"], Value::Null);
+    }
+}

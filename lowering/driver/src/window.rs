@@ -22,10 +22,13 @@ pub struct Places {
 ///
 /// - `source` counts the machine instructions, anywhere in the kernel's own function, that came from a SPIR-V instruction of the window
 ///   ([`Places::window`]) and do work ([`Role::Work`]): the barriers themselves, fences, waits for counters, branches, hints and, in PTX,
-///   copies between registers do not count. An instruction that the compiler merged from several places has no origin and does not count.
+///   copies between registers do not count. An instruction that the compiler merged from several places, or moved
+///   to another block before code generation, may have lost its origin; it does not count, neither here nor in `kept`.
 ///   A dual-issue instruction counts once.
 /// - `kept` counts those of them that the wave can execute after it has arrived and before it waits: they are reachable, through branches and
 ///   fall-through but not into calls, from a machine instruction that arrives for the pair without passing one that waits for a workgroup barrier.
+///
+/// For NVIDIA GPUs the final assembly here is the PTX. ptxas schedules once more; the branches around a window that is guarded keep it from closing it.
 ///
 /// What follows from the strategy:
 /// - `native`, `mbarrier`: as above.

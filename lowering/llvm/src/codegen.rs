@@ -7,7 +7,10 @@ use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
-use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple};
+use inkwell::targets::{
+    CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine,
+    TargetTriple,
+};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
 use std::sync::OnceLock;
@@ -19,13 +22,27 @@ const STACK_BYTES: usize = 256 << 20;
 ///
 /// # Errors
 /// `Internal` when the thread cannot be started or does not finish.
-pub(crate) fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Diagnostics> + Send) -> Result<T, Diagnostics> {
+pub(crate) fn on_large_stack<T: Send>(
+    work: impl FnOnce() -> Result<T, Diagnostics> + Send,
+) -> Result<T, Diagnostics> {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("llvm".to_owned()).stack_size(STACK_BYTES).spawn_scoped(scope, work);
+        let thread = std::thread::Builder::new()
+            .name("llvm".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, work);
         match thread.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(Diagnostic::error(Code::Internal, "the code generator's thread panicked").help("please report this with the module").into()),
-            Err(problem) => Err(Diagnostic::error(Code::Internal, format!("the code generator's thread could not be started: {problem}")).into()),
+            Ok(Err(_)) => Err(Diagnostic::error(
+                Code::Internal,
+                "the code generator's thread panicked",
+            )
+            .help("please report this with the module")
+            .into()),
+            Err(problem) => Err(Diagnostic::error(
+                Code::Internal,
+                format!("the code generator's thread could not be started: {problem}"),
+            )
+            .into()),
         }
     })
 }
@@ -34,8 +51,11 @@ pub(crate) fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Diagnosti
 pub(crate) fn llvm_failed(what: &str, text: &str) -> Diagnostic {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next().unwrap_or("no reason given").trim().to_owned();
-    let failed = Diagnostic::error(Code::LlvmFailed, format!("{what}: {first}")).help("please report this with the module");
-    lines.take(8).fold(failed, |diagnostic, line| diagnostic.because(line.trim()))
+    let failed = Diagnostic::error(Code::LlvmFailed, format!("{what}: {first}"))
+        .help("please report this with the module");
+    lines
+        .take(8)
+        .fold(failed, |diagnostic, line| diagnostic.because(line.trim()))
 }
 
 /// What LLVM reported while it worked: none, or the diagnostics for it.
@@ -46,35 +66,61 @@ pub(crate) fn check(errors: &Errors) -> Result<(), Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     for text in errors.take() {
         diagnostics.push(if text.contains("limit") && text.contains("exceed") {
-            Diagnostic::error(Code::ModuleTooLarge, format!("the target cannot hold the program: {text}")).help("use less private memory per invocation")
+            Diagnostic::error(
+                Code::ModuleTooLarge,
+                format!("the target cannot hold the program: {text}"),
+            )
+            .help("use less private memory per invocation")
         } else {
             llvm_failed("code generation failed", &text)
         });
     }
-    if diagnostics.is_empty() { Ok(()) } else { Err(diagnostics.sorted()) }
+    if diagnostics.is_empty() {
+        Ok(())
+    } else {
+        Err(diagnostics.sorted())
+    }
 }
 
 /// The target machine for a target row.
 ///
 /// # Errors
 /// `LlvmFailed` when this LLVM lacks the target.
-pub(crate) fn machine(target: &Target, optimization: Optimization) -> Result<TargetMachine, Diagnostics> {
+pub(crate) fn machine(
+    target: &Target,
+    optimization: Optimization,
+) -> Result<TargetMachine, Diagnostics> {
     static INITIALIZED: OnceLock<()> = OnceLock::new();
     INITIALIZED.get_or_init(|| {
-        let config = InitializationConfig { asm_parser: true, asm_printer: true, base: true, disassembler: false, info: true, machine_code: true };
+        let config = InitializationConfig {
+            asm_parser: true,
+            asm_printer: true,
+            base: true,
+            disassembler: false,
+            info: true,
+            machine_code: true,
+        };
         LlvmTarget::initialize_amd_gpu(&config);
         LlvmTarget::initialize_nvptx(&config);
     });
     let triple = TargetTriple::create(target.triple());
-    let llvm = LlvmTarget::from_triple(&triple).map_err(|e| llvm_failed("LLVM lacks the target", &e.to_string()))?;
+    let llvm = LlvmTarget::from_triple(&triple)
+        .map_err(|e| llvm_failed("LLVM lacks the target", &e.to_string()))?;
     let level = match optimization {
         Optimization::O0 => OptimizationLevel::None,
         Optimization::O1 => OptimizationLevel::Less,
         Optimization::O2 => OptimizationLevel::Default,
         Optimization::O3 => OptimizationLevel::Aggressive,
     };
-    llvm.create_target_machine(&triple, target.cpu(), &target.features(), level, RelocMode::PIC, CodeModel::Default)
-        .ok_or_else(|| llvm_failed("LLVM has no machine", target.name).into())
+    llvm.create_target_machine(
+        &triple,
+        target.cpu(),
+        &target.features(),
+        level,
+        RelocMode::PIC,
+        CodeModel::Default,
+    )
+    .ok_or_else(|| llvm_failed("LLVM has no machine", target.name).into())
 }
 
 /// Gives `module` the machine's triple and data layout. Without them LLVM's AMDGPU printer crashes.
@@ -87,8 +133,14 @@ pub(crate) fn adopt(module: &Module<'_>, machine: &TargetMachine) {
 ///
 /// # Errors
 /// `LlvmFailed` with LLVM's reason.
-pub(crate) fn run(module: &Module<'_>, machine: &TargetMachine, passes: &str) -> Result<(), Diagnostics> {
-    module.run_passes(passes, machine, PassBuilderOptions::create()).map_err(|e| llvm_failed("an LLVM pass failed", &e.to_string()).into())
+pub(crate) fn run(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    passes: &str,
+) -> Result<(), Diagnostics> {
+    module
+        .run_passes(passes, machine, PassBuilderOptions::create())
+        .map_err(|e| llvm_failed("an LLVM pass failed", &e.to_string()).into())
 }
 
 /// Verifies `module`.
@@ -100,9 +152,19 @@ pub(crate) fn verify(module: &Module<'_>, stage: &str) -> Result<(), Diagnostics
         let text = e.to_string();
         if text.contains("does not dominate all uses") {
             // The one rule of SPIR-V that the emitter leaves to LLVM to check.
-            return Diagnostic::error(Code::UndefinedId, "an id is used where control can arrive without passing its definition").because(text.lines().nth(1).unwrap_or("").trim()).help("run spirv-val over the module").into();
+            return Diagnostic::error(
+                Code::UndefinedId,
+                "an id is used where control can arrive without passing its definition",
+            )
+            .because(text.lines().nth(1).unwrap_or("").trim())
+            .help("run spirv-val over the module")
+            .into();
         }
-        llvm_failed(&format!("LLVM's verifier refuses the module {stage}"), &text).into()
+        llvm_failed(
+            &format!("LLVM's verifier refuses the module {stage}"),
+            &text,
+        )
+        .into()
     })
 }
 
@@ -112,20 +174,28 @@ pub(crate) fn verify(module: &Module<'_>, stage: &str) -> Result<(), Diagnostics
 /// `LlvmFailed` with LLVM's reason.
 pub(crate) fn parse<'c>(context: &'c Context, bitcode: &[u8]) -> Result<Module<'c>, Diagnostics> {
     let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, "module");
-    Module::parse_bitcode_from_buffer(&buffer, context).map_err(|e| llvm_failed("bitcode cannot be read back", &e.to_string()).into())
+    Module::parse_bitcode_from_buffer(&buffer, context)
+        .map_err(|e| llvm_failed("bitcode cannot be read back", &e.to_string()).into())
 }
 
 /// Generates code from bitcode.
 ///
 /// # Errors
 /// `LlvmFailed` with LLVM's reason.
-pub(crate) fn generate(bitcode: &[u8], target: &Target, optimization: Optimization, file: FileType) -> Result<Vec<u8>, Diagnostics> {
+pub(crate) fn generate(
+    bitcode: &[u8],
+    target: &Target,
+    optimization: Optimization,
+    file: FileType,
+) -> Result<Vec<u8>, Diagnostics> {
     on_large_stack(|| {
         let context = Context::create();
         let errors = Errors::collect(&context);
         let machine = machine(target, optimization)?;
         let module = parse(&context, bitcode)?;
-        let buffer = machine.write_to_memory_buffer(&module, file).map_err(|e| llvm_failed("code generation failed", &e.to_string()))?;
+        let buffer = machine
+            .write_to_memory_buffer(&module, file)
+            .map_err(|e| llvm_failed("code generation failed", &e.to_string()))?;
         check(&errors)?;
         Ok(buffer.as_slice().to_vec())
     })

@@ -3,7 +3,10 @@
 
 use crate::ffi::{Func, Meta, meta_from_raw};
 use inkwell::context::ContextRef;
-use inkwell::debug_info::{AsDIScope, DICompileUnit, DIFile, DIFlagsConstants, DISubroutineType, DWARFEmissionKind, DWARFSourceLanguage, DebugInfoBuilder};
+use inkwell::debug_info::{
+    AsDIScope, DICompileUnit, DIFile, DIFlagsConstants, DISubroutineType, DWARFEmissionKind,
+    DWARFSourceLanguage, DebugInfoBuilder,
+};
 use inkwell::module::{FlagBehavior, Module};
 
 /// The debug information of a module.
@@ -19,8 +22,16 @@ impl<'c> Lines<'c> {
     pub(crate) fn new(module: &Module<'c>) -> Self {
         let context: ContextRef<'c> = module.get_context();
         let word = context.i32_type();
-        module.add_basic_value_flag("Debug Info Version", FlagBehavior::Warning, word.const_int(3, false));
-        module.add_basic_value_flag("Dwarf Version", FlagBehavior::Warning, word.const_int(4, false));
+        module.add_basic_value_flag(
+            "Debug Info Version",
+            FlagBehavior::Warning,
+            word.const_int(3, false),
+        );
+        module.add_basic_value_flag(
+            "Dwarf Version",
+            FlagBehavior::Warning,
+            word.const_int(4, false),
+        );
         let (builder, unit) = module.create_debug_info_builder(
             true,
             DWARFSourceLanguage::C,
@@ -39,13 +50,31 @@ impl<'c> Lines<'c> {
             "",
         );
         let file = unit.get_file();
-        let signature = builder.create_subroutine_type(file, None, &[], inkwell::debug_info::DIFlags::ZERO);
-        Lines { builder, unit, file, signature }
+        let signature =
+            builder.create_subroutine_type(file, None, &[], inkwell::debug_info::DIFlags::ZERO);
+        Lines {
+            builder,
+            unit,
+            file,
+            signature,
+        }
     }
 
     /// The subprogram of `function`, attached to it.
     pub(crate) fn subprogram(&self, function: Func<'c>, name: &str, line: u32) -> Meta<'c> {
-        let subprogram = self.builder.create_function(self.unit.as_debug_info_scope(), name, None, self.file, line, self.signature, true, true, line, inkwell::debug_info::DIFlags::ZERO, true);
+        let subprogram = self.builder.create_function(
+            self.unit.as_debug_info_scope(),
+            name,
+            None,
+            self.file,
+            line,
+            self.signature,
+            true,
+            true,
+            line,
+            inkwell::debug_info::DIFlags::ZERO,
+            true,
+        );
         let meta = meta_from_raw(subprogram.as_mut_ptr());
         function.set_subprogram(meta);
         meta

@@ -34,9 +34,19 @@ struct Expansion<'c> {
 ///
 /// # Errors
 /// `Internal` when LLVM or the module lacks what a body needs.
-pub(crate) fn expand<'c>(context: &'c Context, module: &Module<'c>, target: &Target) -> Result<bool> {
-    let Arch::Nvptx(gpu) = &target.arch else { return Ok(false) };
-    let expansion = Expansion { context, module: ffi::module_ref(module), b: RawBuilder::new(context) };
+pub(crate) fn expand<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    target: &Target,
+) -> Result<bool> {
+    let Arch::Nvptx(gpu) = &target.arch else {
+        return Ok(false);
+    };
+    let expansion = Expansion {
+        context,
+        module: ffi::module_ref(module),
+        b: RawBuilder::new(context),
+    };
     let mut any = false;
     if let Some(function) = expansion.begin(names::OPEN) {
         expansion.guard(function, "splitbar_guard_open")?;
@@ -52,10 +62,7 @@ pub(crate) fn expand<'c>(context: &'c Context, module: &Module<'c>, target: &Tar
         expansion.arrive(function, gpu.mbarrier)?;
         any = true;
     }
-    for (name, poll) in [
-        (names::WAIT_TEST, TEST_WAIT),
-        (names::WAIT_TRY, TRY_WAIT),
-    ] {
+    for (name, poll) in [(names::WAIT_TEST, TEST_WAIT), (names::WAIT_TRY, TRY_WAIT)] {
         if let Some(function) = expansion.begin(name) {
             expansion.wait(function, poll)?;
             any = true;
@@ -65,7 +72,10 @@ pub(crate) fn expand<'c>(context: &'c Context, module: &Module<'c>, target: &Tar
 }
 
 fn missing(name: &str) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(Code::Internal, format!("{name} is not there")).help("please report this with the module"))
+    Box::new(
+        Diagnostic::error(Code::Internal, format!("{name} is not there"))
+            .help("please report this with the module"),
+    )
 }
 
 impl<'c> Expansion<'c> {
@@ -98,11 +108,26 @@ impl<'c> Expansion<'c> {
         let inside: HashSet<Value<'c>> = earlier.iter().copied().collect();
         let leaves = |value: &Value<'c>| {
             let ty = value.ty();
-            (ty.is_int() || ty.is_float()) && matches!(ty.scalar_bits(), 16 | 32 | 64) && !value.is_phi() && value.users().iter().any(|user| user.is_phi() || !inside.contains(user))
+            (ty.is_int() || ty.is_float())
+                && matches!(ty.scalar_bits(), 16 | 32 | 64)
+                && !value.is_phi()
+                && value
+                    .users()
+                    .iter()
+                    .any(|user| user.is_phi() || !inside.contains(user))
         };
-        let held: Vec<Value<'c>> = earlier.iter().copied().filter(leaves).take(MAX_HELD).collect();
+        let held: Vec<Value<'c>> = earlier
+            .iter()
+            .copied()
+            .filter(leaves)
+            .take(MAX_HELD)
+            .collect();
         let types: Vec<Ty<'c>> = held.iter().map(|value| value.ty()).collect();
-        let function = Func::add(self.module, &format!("{}.{number}", names::CLOSE), ffi::void_type(self.context).function(&types));
+        let function = Func::add(
+            self.module,
+            &format!("{}.{number}", names::CLOSE),
+            ffi::void_type(self.context).function(&types),
+        );
         function.set_internal();
         function.attribute(self.context, "alwaysinline");
         function.attribute(self.context, "convergent");
@@ -127,11 +152,20 @@ impl<'c> Expansion<'c> {
             global.set_alignment(4);
             global
         });
-        let (entry, dead, go) = (function.append(self.context), function.append(self.context), function.append(self.context));
+        let (entry, dead, go) = (
+            function.append(self.context),
+            function.append(self.context),
+            function.append(self.context),
+        );
         self.b.position(entry);
         let value = self.b.load(self.word(), guard);
         value.set_alignment(4);
-        self.b.cond_br(self.b.icmp(IntPredicate::LLVMIntNE, value, self.word().int(0)), go, dead);
+        self.b.cond_br(
+            self.b
+                .icmp(IntPredicate::LLVMIntNE, value, self.word().int(0)),
+            go,
+            dead,
+        );
         self.b.position(dead);
         for value in (0..).map_while(|index| function.param(index)) {
             let store = self.b.store(value, self.mbarrier()?);
@@ -139,7 +173,11 @@ impl<'c> Expansion<'c> {
             store.set_volatile();
         }
         let ty = ffi::void_type(self.context).function(&[]);
-        self.b.call(ty, ffi::inline_assembly(ty, "trap;\n\texit;", "~{memory}"), &[]);
+        self.b.call(
+            ty,
+            ffi::inline_assembly(ty, "trap;\n\texit;", "~{memory}"),
+            &[],
+        );
         self.b.br(go);
         self.b.position(go);
         self.b.ret_void();
@@ -148,16 +186,33 @@ impl<'c> Expansion<'c> {
 
     /// The warp syncs, which makes its accesses the leader's to release, and its first lane arrives.
     fn arrive(&self, function: Func<'c>, level: Mbarrier) -> Result<()> {
-        let (entry, leader, on) = (function.append(self.context), function.append(self.context), function.append(self.context));
+        let (entry, leader, on) = (
+            function.append(self.context),
+            function.append(self.context),
+            function.append(self.context),
+        );
         let barrier = self.mbarrier()?;
         self.b.position(entry);
-        self.intrinsic("llvm.nvvm.bar.warp.sync", &[self.word().int(u64::from(u32::MAX))])?;
+        self.intrinsic(
+            "llvm.nvvm.bar.warp.sync",
+            &[self.word().int(u64::from(u32::MAX))],
+        )?;
         let lane = self.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", &[])?;
-        self.b.cond_br(self.b.icmp(IntPredicate::LLVMIntEQ, lane, self.word().int(0)), leader, on);
+        self.b.cond_br(
+            self.b
+                .icmp(IntPredicate::LLVMIntEQ, lane, self.word().int(0)),
+            leader,
+            on,
+        );
         self.b.position(leader);
         match level {
-            Mbarrier::TryWait => self.intrinsic("llvm.nvvm.mbarrier.arrive.scope.cta.space.cta", &[barrier, self.word().int(1)])?,
-            Mbarrier::TestWait | Mbarrier::None => self.intrinsic("llvm.nvvm.mbarrier.arrive.shared", &[barrier])?,
+            Mbarrier::TryWait => self.intrinsic(
+                "llvm.nvvm.mbarrier.arrive.scope.cta.space.cta",
+                &[barrier, self.word().int(1)],
+            )?,
+            Mbarrier::TestWait | Mbarrier::None => {
+                self.intrinsic("llvm.nvvm.mbarrier.arrive.shared", &[barrier])?
+            }
         };
         self.b.br(on);
         self.b.position(on);
@@ -167,8 +222,15 @@ impl<'c> Expansion<'c> {
 
     /// Polls until the phase of the given parity is complete.
     fn wait(&self, function: Func<'c>, poll: &str) -> Result<()> {
-        let (entry, again, done) = (function.append(self.context), function.append(self.context), function.append(self.context));
-        let (barrier, parity) = (self.mbarrier()?, function.param(0).ok_or_else(|| missing("the parity"))?);
+        let (entry, again, done) = (
+            function.append(self.context),
+            function.append(self.context),
+            function.append(self.context),
+        );
+        let (barrier, parity) = (
+            self.mbarrier()?,
+            function.param(0).ok_or_else(|| missing("the parity"))?,
+        );
         self.b.position(entry);
         self.b.br(again);
         self.b.position(again);

@@ -13,8 +13,9 @@ use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
 pub(crate) use inkwell::llvm_sys::{
-    LLVMAtomicOrdering as AtomicOrdering, LLVMAtomicRMWBinOp as RmwOp, LLVMIntPredicate as IntPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode, LLVMRealPredicate as RealPredicate,
-    LLVMTypeKind as TypeKind,
+    LLVMAtomicOrdering as AtomicOrdering, LLVMAtomicRMWBinOp as RmwOp,
+    LLVMIntPredicate as IntPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode,
+    LLVMRealPredicate as RealPredicate, LLVMTypeKind as TypeKind,
 };
 use inkwell::module::Module;
 use std::ffi::{CStr, CString, c_char, c_uint};
@@ -31,11 +32,6 @@ macro_rules! handle {
             fn wrap(raw: $raw) -> Self {
                 debug_assert!(!raw.is_null());
                 $name(raw, PhantomData)
-            }
-
-            /// The pointer that LLVM knows it by.
-            pub(crate) fn raw(self) -> $raw {
-                self.0
             }
         }
     };
@@ -72,6 +68,18 @@ pub(crate) fn module_ref<'c>(module: &Module<'c>) -> ModuleRef<'c> {
     ModuleRef::wrap(module.as_mut_ptr())
 }
 
+macro_rules! calls {
+    ($this:ident $($(#[$doc:meta])* $name:ident($($arg:ident: $ty:ty),*) = $call:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) fn $name($this, $($arg: $ty),*) {
+                // SAFETY: stated at the row.
+                unsafe { $call }
+            }
+        )*
+    };
+}
+
 fn text(bytes: &str) -> (*const c_char, usize) {
     (bytes.as_ptr().cast(), bytes.len())
 }
@@ -79,6 +87,11 @@ fn text(bytes: &str) -> (*const c_char, usize) {
 const NO_NAME: *const c_char = c"".as_ptr();
 
 impl<'c> Ty<'c> {
+    /// A number that tells it from the context's other types.
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
+
     /// Its kind.
     pub(crate) fn kind(self) -> TypeKind {
         // SAFETY: self is a live type of its context.
@@ -141,7 +154,9 @@ impl<'c> Ty<'c> {
         }
         match self.kind() {
             // SAFETY: the index was checked against the number of members.
-            TypeKind::LLVMStructTypeKind => Some(Ty::wrap(unsafe { LLVMStructGetTypeAtIndex(self.0, index) })),
+            TypeKind::LLVMStructTypeKind => {
+                Some(Ty::wrap(unsafe { LLVMStructGetTypeAtIndex(self.0, index) }))
+            }
             _ => Some(self.element()),
         }
     }
@@ -155,7 +170,10 @@ impl<'c> Ty<'c> {
     pub(crate) fn is_float(self) -> bool {
         matches!(
             self.element_if_vector().kind(),
-            TypeKind::LLVMHalfTypeKind | TypeKind::LLVMBFloatTypeKind | TypeKind::LLVMFloatTypeKind | TypeKind::LLVMDoubleTypeKind
+            TypeKind::LLVMHalfTypeKind
+                | TypeKind::LLVMBFloatTypeKind
+                | TypeKind::LLVMFloatTypeKind
+                | TypeKind::LLVMDoubleTypeKind
         )
     }
 
@@ -166,7 +184,11 @@ impl<'c> Ty<'c> {
 
     /// The component type of a vector; the type itself for any other.
     pub(crate) fn element_if_vector(self) -> Ty<'c> {
-        if self.is_vector() { self.element() } else { self }
+        if self.is_vector() {
+            self.element()
+        } else {
+            self
+        }
     }
 
     /// Bits of a scalar integer or floating-point type, or of a vector's component; 0 for any other.
@@ -195,7 +217,11 @@ impl<'c> Ty<'c> {
     /// `<lanes x self>`, or the type itself for one lane.
     pub(crate) fn vector(self, lanes: u32) -> Ty<'c> {
         // SAFETY: self is a live scalar type.
-        if lanes == 1 { self } else { Ty::wrap(unsafe { LLVMVectorType(self.0, lanes) }) }
+        if lanes == 1 {
+            self
+        } else {
+            Ty::wrap(unsafe { LLVMVectorType(self.0, lanes) })
+        }
     }
 
     /// `[length x self]`.
@@ -284,20 +310,21 @@ impl<'c> Value<'c> {
         Ty::wrap(unsafe { LLVMTypeOf(self.0) })
     }
 
-    /// Whether it is a constant.
-    pub(crate) fn is_constant(self) -> bool {
-        // SAFETY: self is a live value.
-        unsafe { LLVMIsConstant(self.0) != 0 }
-    }
-
     /// The bits of an integer constant of at most 64 bits.
     pub(crate) fn as_u64(self) -> Option<u64> {
         // SAFETY: the value is read only if it is a ConstantInt of at most 64 bits.
-        unsafe { (!LLVMIsAConstantInt(self.0).is_null() && self.ty().int_width() <= 64).then(|| LLVMConstIntGetZExtValue(self.0)) }
+        unsafe {
+            (!LLVMIsAConstantInt(self.0).is_null() && self.ty().int_width() <= 64)
+                .then(|| LLVMConstIntGetZExtValue(self.0))
+        }
     }
 
     fn splat_constant(self, lanes: u32) -> Value<'c> {
-        if lanes == 1 { self } else { Value::vector(&vec![self; lanes as usize]) }
+        if lanes == 1 {
+            self
+        } else {
+            Value::vector(&vec![self; lanes as usize])
+        }
     }
 
     /// A constant vector.
@@ -325,16 +352,13 @@ impl<'c> Value<'c> {
         }
     }
 
-    /// Sets the alignment in bytes of a load, store, alloca or global.
-    pub(crate) fn set_alignment(self, bytes: u32) {
+    calls! { self
+        /// Sets the alignment in bytes of a load, store, alloca or global.
         // SAFETY: called on those four only; `bytes` is a power of two.
-        unsafe { LLVMSetAlignment(self.0, bytes) }
-    }
-
-    /// Marks a load or store volatile.
-    pub(crate) fn set_volatile(self) {
+        set_alignment(bytes: u32) = LLVMSetAlignment(self.0, bytes);
+        /// Marks a load or store volatile.
         // SAFETY: called on loads and stores only.
-        unsafe { LLVMSetVolatile(self.0, 1) }
+        set_volatile() = LLVMSetVolatile(self.0, 1);
     }
 
     /// Makes a load or store atomic.
@@ -353,10 +377,10 @@ impl<'c> Value<'c> {
         unsafe { LLVMAddIncoming(self.0, &mut v, &mut b, 1) }
     }
 
-    /// Adds a case to a switch.
-    pub(crate) fn add_case(self, value: Value<'c>, block: Block<'c>) {
+    calls! { self
+        /// Adds a case to a switch.
         // SAFETY: self is a switch, value a constant of its selector's type.
-        unsafe { LLVMAddCase(self.0, value.0, block.0) }
+        add_case(value: Value<'c>, block: Block<'c>) = LLVMAddCase(self.0, value.0, block.0);
     }
 
     /// Sets the fast-math flags (LLVM-C `LLVMFastMathFlags`) of an instruction that can have them.
@@ -403,49 +427,35 @@ impl<'c> Value<'c> {
         unsafe { !LLVMIsAPHINode(self.0).is_null() }
     }
 
-    /// Takes an instruction that nobody uses out of its block and deletes it. The handle is dead afterwards.
-    pub(crate) fn erase(self) {
+    calls! { self
+        /// Takes an instruction that nobody uses out of its block and deletes it. The handle is dead afterwards.
         // SAFETY: the callers erase calls of void functions, once, and drop the handle.
-        unsafe { LLVMInstructionEraseFromParent(self.0) }
-    }
-
-    /// Adds an attribute to a call.
-    pub(crate) fn call_attribute(self, context: &'c Context, name: &str) {
-        let attribute = enum_attribute(context, name, 0);
-        // SAFETY: self is a call instruction; the attribute is a function attribute.
-        unsafe { LLVMAddCallSiteAttribute(self.0, inkwell::llvm_sys::LLVMAttributeFunctionIndex, attribute) }
-    }
-
-    /// Initialiser of a global variable.
-    pub(crate) fn set_initializer(self, value: Value<'c>) {
+        erase() = LLVMInstructionEraseFromParent(self.0);
+        /// Initialiser of a global variable.
         // SAFETY: self is a global variable of value's type.
-        unsafe { LLVMSetInitializer(self.0, value.0) }
-    }
-
-    /// Linkage of a global.
-    pub(crate) fn set_linkage(self, linkage: Linkage) {
+        set_initializer(value: Value<'c>) = LLVMSetInitializer(self.0, value.0);
+        /// Linkage of a global.
         // SAFETY: self is a global.
-        unsafe { LLVMSetLinkage(self.0, linkage) }
-    }
-
-    /// Marks a global variable constant.
-    pub(crate) fn set_constant(self) {
+        set_linkage(linkage: Linkage) = LLVMSetLinkage(self.0, linkage);
+        /// Marks a global variable constant.
         // SAFETY: self is a global variable.
-        unsafe { LLVMSetGlobalConstant(self.0, 1) }
-    }
-
-    /// Marks a global variable as one whose value somebody outside may change before the program starts.
-    pub(crate) fn set_externally_initialized(self) {
+        set_constant() = LLVMSetGlobalConstant(self.0, 1);
+        /// Marks a global variable as one whose value somebody outside may change before the program starts.
         // SAFETY: self is a global variable.
-        unsafe { LLVMSetExternallyInitialized(self.0, 1) }
+        set_externally_initialized() = LLVMSetExternallyInitialized(self.0, 1);
     }
-
 }
 
 fn enum_attribute(context: &Context, name: &str, value: u64) -> LLVMAttributeRef {
     let (name, length) = text(name);
     // SAFETY: the name is a valid slice; an attribute is owned by its context.
-    unsafe { LLVMCreateEnumAttribute(context.as_ctx_ref(), LLVMGetEnumAttributeKindForName(name, length), value) }
+    unsafe {
+        LLVMCreateEnumAttribute(
+            context.as_ctx_ref(),
+            LLVMGetEnumAttributeKindForName(name, length),
+            value,
+        )
+    }
 }
 
 impl<'c> Block<'c> {
@@ -478,19 +488,18 @@ impl<'c> Func<'c> {
     /// Parameter `index`.
     pub(crate) fn param(self, index: u32) -> Option<Value<'c>> {
         // SAFETY: the index is checked first.
-        unsafe { (index < LLVMCountParams(self.0)).then(|| Value::wrap(LLVMGetParam(self.0, index))) }
+        unsafe {
+            (index < LLVMCountParams(self.0)).then(|| Value::wrap(LLVMGetParam(self.0, index)))
+        }
     }
 
-    /// Calling convention, by LLVM's number.
-    pub(crate) fn set_call_convention(self, number: u32) {
+    calls! { self
+        /// Calling convention, by LLVM's number.
         // SAFETY: self is a live function.
-        unsafe { LLVMSetFunctionCallConv(self.0, number) }
-    }
-
-    /// Adds an enum attribute (`convergent`, `nounwind`, `alwaysinline`, ...).
-    pub(crate) fn attribute(self, context: &'c Context, name: &str) {
+        set_call_convention(number: u32) = LLVMSetFunctionCallConv(self.0, number);
+        /// Adds an enum attribute (`convergent`, `nounwind`, `alwaysinline`, ...).
         // SAFETY: a function attribute on a live function.
-        unsafe { LLVMAddAttributeAtIndex(self.0, inkwell::llvm_sys::LLVMAttributeFunctionIndex, enum_attribute(context, name, 0)) }
+        attribute(context: &'c Context, name: &str) = LLVMAddAttributeAtIndex(self.0, inkwell::llvm_sys::LLVMAttributeFunctionIndex, enum_attribute(context, name, 0));
     }
 
     /// Adds a string attribute.
@@ -498,15 +507,20 @@ impl<'c> Func<'c> {
         let ((k, kl), (v, vl)) = (text(key), text(value));
         // SAFETY: both slices are valid; LLVM copies them.
         unsafe {
-            let attribute = LLVMCreateStringAttribute(context.as_ctx_ref(), k, kl as c_uint, v, vl as c_uint);
-            LLVMAddAttributeAtIndex(self.0, inkwell::llvm_sys::LLVMAttributeFunctionIndex, attribute);
+            let attribute =
+                LLVMCreateStringAttribute(context.as_ctx_ref(), k, kl as c_uint, v, vl as c_uint);
+            LLVMAddAttributeAtIndex(
+                self.0,
+                inkwell::llvm_sys::LLVMAttributeFunctionIndex,
+                attribute,
+            );
         }
     }
 
-    /// Adds an attribute with a number (`align`, `dereferenceable`) or without (`noalias`) to parameter `index`.
-    pub(crate) fn param_attribute(self, context: &'c Context, index: u32, name: &str, value: u64) {
+    calls! { self
+        /// Adds an attribute with a number (`align`, `dereferenceable`) or without (`noalias`) to parameter `index`.
         // SAFETY: a parameter attribute on a live function; index 0 is the return value.
-        unsafe { LLVMAddAttributeAtIndex(self.0, index + 1, enum_attribute(context, name, value)) }
+        param_attribute(context: &'c Context, index: u32, name: &str, value: u64) = LLVMAddAttributeAtIndex(self.0, index + 1, enum_attribute(context, name, value));
     }
 
     /// Adds a string attribute to parameter `index`.
@@ -514,18 +528,29 @@ impl<'c> Func<'c> {
         let (k, kl) = text(key);
         // SAFETY: as `string_attribute`.
         unsafe {
-            let attribute = LLVMCreateStringAttribute(context.as_ctx_ref(), k, kl as c_uint, NO_NAME, 0);
+            let attribute =
+                LLVMCreateStringAttribute(context.as_ctx_ref(), k, kl as c_uint, NO_NAME, 0);
             LLVMAddAttributeAtIndex(self.0, index + 1, attribute);
         }
     }
 
     /// Adds an attribute that carries a type (`byval`, `byref`) to parameter `index`.
-    pub(crate) fn param_type_attribute(self, context: &'c Context, index: u32, name: &str, ty: Ty<'c>) {
+    pub(crate) fn param_type_attribute(
+        self,
+        context: &'c Context,
+        index: u32,
+        name: &str,
+        ty: Ty<'c>,
+    ) {
         let (name, length) = text(name);
         // SAFETY: a type attribute on a live function's parameter.
         unsafe {
             let kind = LLVMGetEnumAttributeKindForName(name, length);
-            LLVMAddAttributeAtIndex(self.0, index + 1, LLVMCreateTypeAttribute(context.as_ctx_ref(), kind, ty.0));
+            LLVMAddAttributeAtIndex(
+                self.0,
+                index + 1,
+                LLVMCreateTypeAttribute(context.as_ctx_ref(), kind, ty.0),
+            );
         }
     }
 
@@ -541,23 +566,29 @@ impl<'c> Func<'c> {
         unsafe { LLVMCountBasicBlocks(self.0) != 0 }
     }
 
-    /// Internal linkage.
-    pub(crate) fn set_internal(self) {
+    calls! { self
+        /// Internal linkage.
         // SAFETY: self is a live function.
-        unsafe { LLVMSetLinkage(self.0, Linkage::LLVMInternalLinkage) }
+        set_internal() = LLVMSetLinkage(self.0, Linkage::LLVMInternalLinkage);
     }
 
     /// Metadata of kind `kind` on the function.
     pub(crate) fn set_metadata(self, context: &'c Context, kind: &str, node: Meta<'c>) {
         let (name, length) = text(kind);
         // SAFETY: self is a global object of `context`; the name is a valid slice.
-        unsafe { LLVMGlobalSetMetadata(self.0, LLVMGetMDKindIDInContext(context.as_ctx_ref(), name, length as c_uint), node.0) }
+        unsafe {
+            LLVMGlobalSetMetadata(
+                self.0,
+                LLVMGetMDKindIDInContext(context.as_ctx_ref(), name, length as c_uint),
+                node.0,
+            )
+        }
     }
 
-    /// Attaches a debug subprogram.
-    pub(crate) fn set_subprogram(self, subprogram: Meta<'c>) {
+    calls! { self
+        /// Attaches a debug subprogram.
         // SAFETY: the metadata is a DISubprogram of the same context.
-        unsafe { inkwell::llvm_sys::debuginfo::LLVMSetSubprogram(self.0, subprogram.0) }
+        set_subprogram(subprogram: Meta<'c>) = inkwell::llvm_sys::debuginfo::LLVMSetSubprogram(self.0, subprogram.0);
     }
 }
 
@@ -607,14 +638,28 @@ pub(crate) fn pointer_type(context: &Context, space: u32) -> Ty<'_> {
 pub(crate) fn struct_type<'c>(context: &'c Context, members: &[Ty<'c>]) -> Ty<'c> {
     let mut raw: Vec<LLVMTypeRef> = members.iter().map(|m| m.0).collect();
     // SAFETY: a live context; LLVM copies the list.
-    Ty::wrap(unsafe { LLVMStructTypeInContext(context.as_ctx_ref(), raw.as_mut_ptr(), raw.len() as c_uint, 0) })
+    Ty::wrap(unsafe {
+        LLVMStructTypeInContext(
+            context.as_ctx_ref(),
+            raw.as_mut_ptr(),
+            raw.len() as c_uint,
+            0,
+        )
+    })
 }
 
 /// A constant structure.
 pub(crate) fn const_struct<'c>(context: &'c Context, values: &[Value<'c>]) -> Value<'c> {
     let mut raw: Vec<LLVMValueRef> = values.iter().map(|v| v.0).collect();
     // SAFETY: a live context, constants; LLVM copies the list.
-    Value::wrap(unsafe { LLVMConstStructInContext(context.as_ctx_ref(), raw.as_mut_ptr(), raw.len() as c_uint, 0) })
+    Value::wrap(unsafe {
+        LLVMConstStructInContext(
+            context.as_ctx_ref(),
+            raw.as_mut_ptr(),
+            raw.len() as c_uint,
+            0,
+        )
+    })
 }
 
 /// The number of a synchronisation scope; the empty name is the whole system.
@@ -636,7 +681,13 @@ impl Errors {
         let texts = Box::<std::cell::RefCell<Vec<String>>>::default();
         let place: *const std::cell::RefCell<Vec<String>> = &*texts;
         // SAFETY: the box outlives LLVM's work in the context, as asked for above; one thread uses both.
-        unsafe { LLVMContextSetDiagnosticHandler(context.as_ctx_ref(), Some(record), place.cast_mut().cast()) };
+        unsafe {
+            LLVMContextSetDiagnosticHandler(
+                context.as_ctx_ref(),
+                Some(record),
+                place.cast_mut().cast(),
+            )
+        };
         Errors { texts }
     }
 
@@ -653,7 +704,9 @@ extern "C" fn record(info: LLVMDiagnosticInfoRef, place: *mut std::ffi::c_void) 
         if LLVMGetDiagInfoSeverity(info) == inkwell::llvm_sys::LLVMDiagnosticSeverity::LLVMDSError
             && let Some(texts) = place.cast::<std::cell::RefCell<Vec<String>>>().as_ref()
         {
-            texts.borrow_mut().push(owned_text(LLVMGetDiagInfoDescription(info)));
+            texts
+                .borrow_mut()
+                .push(owned_text(LLVMGetDiagInfoDescription(info)));
         }
     }
 }
@@ -661,7 +714,9 @@ extern "C" fn record(info: LLVMDiagnosticInfoRef, place: *mut std::ffi::c_void) 
 /// A constant array of bytes.
 pub(crate) fn const_bytes<'c>(context: &'c Context, bytes: &[u8]) -> Value<'c> {
     // SAFETY: a live context and a valid slice, which LLVM copies.
-    Value::wrap(unsafe { LLVMConstStringInContext2(context.as_ctx_ref(), bytes.as_ptr().cast(), bytes.len(), 1) })
+    Value::wrap(unsafe {
+        LLVMConstStringInContext2(context.as_ctx_ref(), bytes.as_ptr().cast(), bytes.len(), 1)
+    })
 }
 
 /// A metadata string.
@@ -682,7 +737,9 @@ pub(crate) fn meta_node<'c>(context: &'c Context, operands: &[Meta<'c>]) -> Meta
 pub(crate) fn meta_loop<'c>(context: &'c Context, hint: Meta<'c>) -> Meta<'c> {
     let node = meta_node(context, &[meta_string(context, ""), hint]);
     // SAFETY: operand 0 exists; LLVM makes a node that names itself distinct.
-    unsafe { LLVMReplaceMDNodeOperandWith(LLVMMetadataAsValue(context.as_ctx_ref(), node.0), 0, node.0) };
+    unsafe {
+        LLVMReplaceMDNodeOperandWith(LLVMMetadataAsValue(context.as_ctx_ref(), node.0), 0, node.0)
+    };
     node
 }
 
@@ -698,7 +755,12 @@ pub(crate) fn meta_from_raw<'c>(raw: LLVMMetadataRef) -> Meta<'c> {
 }
 
 /// Adds a global variable in address space `space`.
-pub(crate) fn add_global<'c>(module: ModuleRef<'c>, ty: Ty<'c>, space: u32, name: &str) -> Value<'c> {
+pub(crate) fn add_global<'c>(
+    module: ModuleRef<'c>,
+    ty: Ty<'c>,
+    space: u32,
+    name: &str,
+) -> Value<'c> {
     let name = c_name(name);
     // SAFETY: a live module and a sized type of its context.
     Value::wrap(unsafe { LLVMAddGlobalInAddressSpace(module.0, ty.0, name.as_ptr(), space) })
@@ -748,7 +810,10 @@ impl<'c> RawBuilder<'c> {
     /// A builder that stands nowhere.
     pub(crate) fn new(context: &'c Context) -> Self {
         // SAFETY: a live context.
-        RawBuilder { raw: unsafe { LLVMCreateBuilderInContext(context.as_ctx_ref()) }, context }
+        RawBuilder {
+            raw: unsafe { LLVMCreateBuilderInContext(context.as_ctx_ref()) },
+            context,
+        }
     }
 
     /// The context.
@@ -793,7 +858,13 @@ impl<'c> RawBuilder<'c> {
         // SAFETY: a live subprogram of the context, or none.
         unsafe {
             let location = match scope {
-                Some(scope) => inkwell::llvm_sys::debuginfo::LLVMDIBuilderCreateDebugLocation(self.context.as_ctx_ref(), line, 0, scope.0, std::ptr::null_mut()),
+                Some(scope) => inkwell::llvm_sys::debuginfo::LLVMDIBuilderCreateDebugLocation(
+                    self.context.as_ctx_ref(),
+                    line,
+                    0,
+                    scope.0,
+                    std::ptr::null_mut(),
+                ),
                 None => std::ptr::null_mut(),
             };
             LLVMSetCurrentDebugLocation2(self.raw, location);
@@ -812,8 +883,6 @@ impl<'c> RawBuilder<'c> {
         fcmp(predicate: RealPredicate, a: Value<'c>, b: Value<'c>) = LLVMBuildFCmp(predicate, a.0, b.0, NO_NAME));
     build!(/// Select.
         select(condition: Value<'c>, yes: Value<'c>, no: Value<'c>) = LLVMBuildSelect(condition.0, yes.0, no.0, NO_NAME));
-    build!(/// Freeze.
-        freeze(a: Value<'c>) = LLVMBuildFreeze(a.0, NO_NAME));
     build!(/// Element of a vector.
         extract_element(vector: Value<'c>, index: Value<'c>) = LLVMBuildExtractElement(vector.0, index.0, NO_NAME));
     build!(/// A vector with one element replaced.
@@ -857,7 +926,12 @@ impl<'c> RawBuilder<'c> {
         memset(to: Value<'c>, byte: Value<'c>, size: Value<'c>, align: u32) = LLVMBuildMemSet(to.0, byte.0, size.0, align));
 
     /// `pointer + bytes`. `in_bounds`: the result stays inside the object.
-    pub(crate) fn offset(&self, pointer: Value<'c>, bytes: Value<'c>, in_bounds: bool) -> Value<'c> {
+    pub(crate) fn offset(
+        &self,
+        pointer: Value<'c>,
+        bytes: Value<'c>,
+        in_bounds: bool,
+    ) -> Value<'c> {
         let mut index = bytes.0;
         let i8 = int_type(self.context, 8);
         // SAFETY: one index over a byte type.
@@ -874,7 +948,16 @@ impl<'c> RawBuilder<'c> {
     pub(crate) fn call(&self, ty: Ty<'c>, callee: Value<'c>, args: &[Value<'c>]) -> Value<'c> {
         let mut raw: Vec<LLVMValueRef> = args.iter().map(|a| a.0).collect();
         // SAFETY: the façade checked the arguments against the function type.
-        Value::wrap(unsafe { LLVMBuildCall2(self.raw, ty.0, callee.0, raw.as_mut_ptr(), raw.len() as c_uint, NO_NAME) })
+        Value::wrap(unsafe {
+            LLVMBuildCall2(
+                self.raw,
+                ty.0,
+                callee.0,
+                raw.as_mut_ptr(),
+                raw.len() as c_uint,
+                NO_NAME,
+            )
+        })
     }
 }
 
@@ -882,7 +965,19 @@ impl<'c> RawBuilder<'c> {
 pub(crate) fn inline_assembly<'c>(ty: Ty<'c>, assembly: &str, constraints: &str) -> Value<'c> {
     let ((a, al), (c, cl)) = (text(assembly), text(constraints));
     // SAFETY: a function type and two valid slices, which LLVM copies.
-    Value::wrap(unsafe { LLVMGetInlineAsm(ty.0, a, al, c, cl, 1, 0, inkwell::llvm_sys::LLVMInlineAsmDialect::LLVMInlineAsmDialectATT, 0) })
+    Value::wrap(unsafe {
+        LLVMGetInlineAsm(
+            ty.0,
+            a,
+            al,
+            c,
+            cl,
+            1,
+            0,
+            inkwell::llvm_sys::LLVMInlineAsmDialect::LLVMInlineAsmDialectATT,
+            0,
+        )
+    })
 }
 
 /// The parameter types of a function type.
@@ -907,7 +1002,9 @@ pub(crate) fn declaration<'c>(module: ModuleRef<'c>, name: &str) -> Option<Func<
     let name = c_name(name);
     // SAFETY: a live module; null means that there is none.
     let function = unsafe { LLVMGetNamedFunction(module.0, name.as_ptr()) };
-    (!function.is_null()).then(|| Func::wrap(function)).filter(|f| !f.has_body())
+    (!function.is_null())
+        .then(|| Func::wrap(function))
+        .filter(|f| !f.has_body())
 }
 
 /// The global variable called `name`, if the module still has it.

@@ -86,14 +86,22 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             Optimization::O3 => "default<O3>",
         };
         codegen::run(&module, &machine, level)?;
-        if expand::expand(&context, &module, lowering.target).map_err(|problem| Diagnostics::from(*problem))? {
+        if expand::expand(&context, &module, lowering.target)
+            .map_err(|problem| Diagnostics::from(*problem))?
+        {
             codegen::verify(&module, "with its barriers expanded")?;
             codegen::run(&module, &machine, expand::PASSES)?;
         }
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;
         let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
-        Ok(Lowered { unoptimized, bitcode, kernels, target: lowering.target, optimization: lowering.optimization })
+        Ok(Lowered {
+            unoptimized,
+            bitcode,
+            kernels,
+            target: lowering.target,
+            optimization: lowering.optimization,
+        })
     })
 }
 
@@ -106,15 +114,31 @@ fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
 }
 
 /// Bytes of the workgroup variables that `entry` uses: what it needs of workgroup memory before barriers reserve any.
-pub fn shared_memory_bytes(declarations: &Declarations<'_>, constants: &Constants, entry: &EntryPoint<'_>) -> u32 {
-    let Ok(order) = declarations.reachable_functions(entry.function) else { return 0 };
-    let Some(target) = Target::all().first() else { return 0 };
+pub fn shared_memory_bytes(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    entry: &EntryPoint<'_>,
+) -> u32 {
+    let Ok(order) = declarations.reachable_functions(entry.function) else {
+        return 0;
+    };
+    let Some(target) = Target::all().first() else {
+        return 0;
+    };
     let context = Context::create();
     let module: Module<'_> = context.create_module("layout");
     let build = emit::build::Build::new(&context, ffi::module_ref(&module));
-    let types = emit::types::Types::of(declarations, constants, target, &build, emit::module::id_count(declarations));
+    let types = emit::types::Types::of(
+        declarations,
+        constants,
+        target,
+        &build,
+        emit::module::id_count(declarations),
+    );
     let uses = emit::uses::uses(declarations, &order);
-    let variables = uses.get(&entry.function).map_or(0, |uses| emit::module::shared_bytes(declarations, &types, uses));
+    let variables = uses.get(&entry.function).map_or(0, |uses| {
+        emit::module::shared_bytes(declarations, &types, uses)
+    });
     emit::group::with_scratch(variables, declarations, constants, &order)
 }
 
@@ -139,8 +163,15 @@ impl Lowered {
     /// # Errors
     /// `LlvmFailed` with LLVM's reason.
     pub fn assembly(&self) -> Result<String, Diagnostics> {
-        let bytes = codegen::generate(&self.bitcode, self.target, self.optimization, FileType::Assembly)?;
-        Ok(String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned())
+        let bytes = codegen::generate(
+            &self.bitcode,
+            self.target,
+            self.optimization,
+            FileType::Assembly,
+        )?;
+        Ok(String::from_utf8_lossy(&bytes)
+            .trim_end_matches('\0')
+            .to_owned())
     }
 
     /// A relocatable AMDGPU ELF object; for NVPTX the PTX text, which is what drivers and ptxas take.
@@ -149,7 +180,12 @@ impl Lowered {
     /// `LlvmFailed` with LLVM's reason.
     pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
         match self.target.arch {
-            splitbar_plan::target::Arch::Amdgpu(_) => codegen::generate(&self.bitcode, self.target, self.optimization, FileType::Object),
+            splitbar_plan::target::Arch::Amdgpu(_) => codegen::generate(
+                &self.bitcode,
+                self.target,
+                self.optimization,
+                FileType::Object,
+            ),
             splitbar_plan::target::Arch::Nvptx(_) => self.assembly().map(String::into_bytes),
         }
     }

@@ -1,6 +1,6 @@
 //! `splitbar lower`.
 
-use super::{Emit, LowerArgs, child, report, write};
+use super::{Emit, Format, LowerArgs, child, report, write};
 use splitbar::diagnostic::Diagnostics;
 use splitbar::{Artefact, Observer, Options, Output, Stage, exit, spec};
 use splitbar_passes::module::{Declarations, Module};
@@ -30,6 +30,10 @@ impl From<String> for Stop {
 
 /// Compiles as `args` ask and gives the exit code.
 pub fn run(args: &LowerArgs) -> u8 {
+    if args.diagnostics == Format::Json {
+        // A panic becomes a diagnostic; what Rust says about it besides is no JSON.
+        std::panic::set_hook(Box::new(|_| {}));
+    }
     match lower(args) {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {

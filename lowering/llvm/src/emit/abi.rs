@@ -68,9 +68,24 @@ pub struct KernelAbi {
 
 /// The symbol for an entry point called `name` beside kernels that have the symbols `taken`: letters, digits, `_` and `$`, no digit first, not LLVM's own.
 pub(crate) fn symbol(name: &str, taken: &[String]) -> String {
-    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '$' { c } else { '_' }).collect();
-    let good_start = plain.starts_with(|c: char| c.is_ascii_alphabetic() || (c == '_' && plain.len() > 1)) && !plain.starts_with("llvm");
-    let base = if good_start { plain } else { format!("k_{plain}") };
+    let plain: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' || c == '$' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let good_start = plain
+        .starts_with(|c: char| c.is_ascii_alphabetic() || (c == '_' && plain.len() > 1))
+        && !plain.starts_with("llvm");
+    let base = if good_start {
+        plain
+    } else {
+        format!("k_{plain}")
+    };
     let mut symbol = base.clone();
     let mut number = 2;
     while taken.contains(&symbol) {
@@ -121,8 +136,23 @@ struct Planner<'a, 'c, 'm> {
 
 impl<'c> Abi<'c> {
     /// Plans the arguments of the kernel of `entry`.
-    pub(crate) fn plan<'m>(context: &'c Context, types: &Types<'c>, declarations: &'m Declarations<'m>, target: &'static Target, entry: &Function<'m>, uses: &Uses, diagnostics: &mut Diagnostics) -> Abi<'c> {
-        let mut planner = Planner { context, types, declarations, target, parameters: Vec::new(), next: 0 };
+    pub(crate) fn plan<'m>(
+        context: &'c Context,
+        types: &Types<'c>,
+        declarations: &'m Declarations<'m>,
+        target: &'static Target,
+        entry: &Function<'m>,
+        uses: &Uses,
+        diagnostics: &mut Diagnostics,
+    ) -> Abi<'c> {
+        let mut planner = Planner {
+            context,
+            types,
+            declarations,
+            target,
+            parameters: Vec::new(),
+            next: 0,
+        };
         planner.buffers(uses, diagnostics);
         planner.lengths(uses);
         for (index, (id, ty)) in entry.params.iter().enumerate() {
@@ -130,28 +160,59 @@ impl<'c> Abi<'c> {
                 diagnostics.push(*problem);
             }
         }
-        Abi { parameters: planner.parameters }
+        Abi {
+            parameters: planner.parameters,
+        }
     }
 }
 
 impl<'c, 'm> Planner<'_, 'c, 'm> {
     fn binding(&self, variable: Id) -> (Option<u32>, Option<u32>) {
-        (self.declarations.decoration(variable, spirv::Decoration::DescriptorSet), self.declarations.decoration(variable, spirv::Decoration::Binding))
+        (
+            self.declarations
+                .decoration(variable, spirv::Decoration::DescriptorSet),
+            self.declarations
+                .decoration(variable, spirv::Decoration::Binding),
+        )
     }
 
-    fn argument(&mut self, role: Role, kind: ArgumentKind, ty: Ty<'c>, size: u64, align: u32, binding: (Option<u32>, Option<u32>)) -> Parameter<'c> {
+    fn argument(
+        &mut self,
+        role: Role,
+        kind: ArgumentKind,
+        ty: Ty<'c>,
+        size: u64,
+        align: u32,
+        binding: (Option<u32>, Option<u32>),
+    ) -> Parameter<'c> {
         let offset = layout::round_up(self.next, align);
         self.next = offset.saturating_add(size);
         let clamp = |v: u64| u32::try_from(v).unwrap_or(u32::MAX);
-        let argument = Argument { index: self.parameters.len() as u32, kind, set: binding.0, binding: binding.1, size: clamp(size), offset: clamp(offset) };
-        Parameter { role, ty, argument, block: None, read_only: false, align: 1 }
+        let argument = Argument {
+            index: self.parameters.len() as u32,
+            kind,
+            set: binding.0,
+            binding: binding.1,
+            size: clamp(size),
+            offset: clamp(offset),
+        };
+        Parameter {
+            role,
+            ty,
+            argument,
+            block: None,
+            read_only: false,
+            align: 1,
+        }
     }
 
     fn buffers(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
         let mut buffers: Vec<(u32, u32, Id)> = Vec::new();
         let mut push_constants = Vec::new();
         for id in uses.variables.iter().chain(&uses.lengths) {
-            let Some(variable) = self.declarations.variable(*id) else { continue };
+            let Some(variable) = self.declarations.variable(*id) else {
+                continue;
+            };
             match variable.class {
                 StorageClass::StorageBuffer | StorageClass::Uniform => {
                     let (set, binding) = self.binding(*id);
@@ -171,46 +232,110 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
         buffers.dedup();
         for group in buffers.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             let ids: Vec<Id> = group.iter().map(|b| b.2).collect();
-            let Some((set, binding, _)) = group.first().copied() else { continue };
+            let Some((set, binding, _)) = group.first().copied() else {
+                continue;
+            };
             let read_only = ids.len() == 1 && ids.iter().all(|id| self.is_read_only(*id));
             let ty = crate::ffi::pointer_type(self.context, 1);
-            let parameter = self.argument(Role::Buffer(ids), ArgumentKind::Buffer, ty, layout::POINTER_BYTES, 8, (Some(set), Some(binding)));
-            self.parameters.push(Parameter { read_only, align: BUFFER_ALIGN, ..parameter });
+            let parameter = self.argument(
+                Role::Buffer(ids),
+                ArgumentKind::Buffer,
+                ty,
+                layout::POINTER_BYTES,
+                8,
+                (Some(set), Some(binding)),
+            );
+            self.parameters.push(Parameter {
+                read_only,
+                align: BUFFER_ALIGN,
+                ..parameter
+            });
         }
         push_constants.sort_unstable();
         push_constants.dedup();
         for id in push_constants {
-            let Some(info) = self.declarations.variable(id).and_then(|v| uses::pointee(self.declarations, v)).and_then(|ty| self.types.get(ty)) else { continue };
+            let Some(info) = self
+                .declarations
+                .variable(id)
+                .and_then(|v| uses::pointee(self.declarations, v))
+                .and_then(|ty| self.types.get(ty))
+            else {
+                continue;
+            };
             let size = layout::round_up(info.size, 4);
             let space = types::address_space(self.target, StorageClass::PushConstant).unwrap_or(0);
             let block = crate::ffi::int_type(self.context, 8).array(size);
             let ty = crate::ffi::pointer_type(self.context, space);
-            let parameter = self.argument(Role::PushConstant(id), ArgumentKind::PushConstant, ty, size, BUFFER_ALIGN, (None, None));
-            self.parameters.push(Parameter { block: Some((block, BUFFER_ALIGN)), ..parameter });
+            let parameter = self.argument(
+                Role::PushConstant(id),
+                ArgumentKind::PushConstant,
+                ty,
+                size,
+                BUFFER_ALIGN,
+                (None, None),
+            );
+            self.parameters.push(Parameter {
+                block: Some((block, BUFFER_ALIGN)),
+                ..parameter
+            });
         }
     }
 
     /// Whether nobody writes the buffer while the kernel runs: no access by this variable can, and no other variable may name the same memory.
     fn is_read_only(&self, id: Id) -> bool {
         let has = |decoration| self.declarations.decoration(id, decoration).is_some();
-        if has(spirv::Decoration::Aliased) || self.declarations.has_capability(spirv::Capability::PhysicalStorageBufferAddresses) {
+        if has(spirv::Decoration::Aliased)
+            || self
+                .declarations
+                .has_capability(spirv::Capability::PhysicalStorageBufferAddresses)
+        {
             return false;
         }
-        let Some(variable) = self.declarations.variable(id) else { return false };
-        let Some(pointee) = uses::pointee(self.declarations, variable) else { return false };
-        let Some(Kind::Struct { members }) = self.types.get(pointee).map(|info| &info.kind) else { return false };
-        let uniform = variable.class == StorageClass::Uniform && self.declarations.decoration(pointee, spirv::Decoration::Block).is_some();
-        let members = (0..members.len() as u32).all(|member| self.declarations.member_decoration(pointee, member, spirv::Decoration::NonWritable).is_some());
+        let Some(variable) = self.declarations.variable(id) else {
+            return false;
+        };
+        let Some(pointee) = uses::pointee(self.declarations, variable) else {
+            return false;
+        };
+        let Some(Kind::Struct { members }) = self.types.get(pointee).map(|info| &info.kind) else {
+            return false;
+        };
+        let uniform = variable.class == StorageClass::Uniform
+            && self
+                .declarations
+                .decoration(pointee, spirv::Decoration::Block)
+                .is_some();
+        let members = (0..members.len() as u32).all(|member| {
+            self.declarations
+                .member_decoration(pointee, member, spirv::Decoration::NonWritable)
+                .is_some()
+        });
         uniform || members || has(spirv::Decoration::NonWritable)
     }
 
     fn lengths(&mut self, uses: &Uses) {
-        let mut lengths: Vec<(u32, u32, Id)> = uses.lengths.iter().map(|id| { let (set, binding) = self.binding(*id); (set.unwrap_or(0), binding.unwrap_or(0), *id) }).collect();
+        let mut lengths: Vec<(u32, u32, Id)> = uses
+            .lengths
+            .iter()
+            .map(|id| {
+                let (set, binding) = self.binding(*id);
+                (set.unwrap_or(0), binding.unwrap_or(0), *id)
+            })
+            .collect();
         lengths.sort_unstable();
         for group in lengths.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             let ids = group.iter().map(|b| b.2).collect();
-            let Some((set, binding, _)) = group.first().copied() else { continue };
-            let parameter = self.argument(Role::Length(ids), ArgumentKind::ArrayLength, crate::ffi::int_type(self.context, 32), 4, 4, (Some(set), Some(binding)));
+            let Some((set, binding, _)) = group.first().copied() else {
+                continue;
+            };
+            let parameter = self.argument(
+                Role::Length(ids),
+                ArgumentKind::ArrayLength,
+                crate::ffi::int_type(self.context, 32),
+                4,
+                4,
+                (Some(set), Some(binding)),
+            );
             self.parameters.push(parameter);
         }
     }
@@ -218,35 +343,94 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
     /// One of an OpenCL kernel's own parameters.
     fn own(&mut self, index: usize, id: Id, ty: Id) -> Result<()> {
         let info = types::require(self.types, self.declarations, ty)?;
-        let at = self.declarations.module.def(id).map_or(0, |inst| inst.offset);
-        let refused = |what: &str| Box::new(Diagnostic::error(Code::UnsupportedType, format!("the kernel parameter {id} is {what}")).at_word(at));
+        let at = self
+            .declarations
+            .module
+            .def(id)
+            .map_or(0, |inst| inst.offset);
+        let refused = |what: &str| {
+            Box::new(
+                Diagnostic::error(
+                    Code::UnsupportedType,
+                    format!("the kernel parameter {id} is {what}"),
+                )
+                .at_word(at),
+            )
+        };
         let value = info.value.ok_or_else(|| refused("no value"))?;
         let amdgpu = matches!(self.target.arch, Arch::Amdgpu(_));
         match &info.kind {
-            Kind::Pointer { class: StorageClass::Function, pointee: Some(pointee) } => {
+            Kind::Pointer {
+                class: StorageClass::Function,
+                pointee: Some(pointee),
+            } => {
                 let block = types::require(self.types, self.declarations, *pointee)?;
                 let space = if amdgpu { 4 } else { 0 };
                 let bytes = crate::ffi::int_type(self.context, 8).array(block.size);
                 let pointer = crate::ffi::pointer_type(self.context, space);
                 let (size, align) = (block.size, block.align);
-                let parameter = self.argument(Role::OwnBlock(index, *pointee), ArgumentKind::Value, pointer, size, align, (None, None));
-                self.parameters.push(Parameter { block: Some((bytes, align)), ..parameter });
+                let parameter = self.argument(
+                    Role::OwnBlock(index, *pointee),
+                    ArgumentKind::Value,
+                    pointer,
+                    size,
+                    align,
+                    (None, None),
+                );
+                self.parameters.push(Parameter {
+                    block: Some((bytes, align)),
+                    ..parameter
+                });
             }
-            Kind::Pointer { class: StorageClass::Workgroup, .. } => {
+            Kind::Pointer {
+                class: StorageClass::Workgroup,
+                ..
+            } => {
                 let size = if amdgpu { 4 } else { 8 };
-                let parameter = self.argument(Role::Own(index), ArgumentKind::Value, value, size, size as u32, (None, None));
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Value,
+                    value,
+                    size,
+                    size as u32,
+                    (None, None),
+                );
                 self.parameters.push(parameter);
             }
-            Kind::Pointer { class: StorageClass::CrossWorkgroup | StorageClass::UniformConstant, .. } => {
-                let parameter = self.argument(Role::Own(index), ArgumentKind::Buffer, value, layout::POINTER_BYTES, 8, (None, None));
+            Kind::Pointer {
+                class: StorageClass::CrossWorkgroup | StorageClass::UniformConstant,
+                ..
+            } => {
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Buffer,
+                    value,
+                    layout::POINTER_BYTES,
+                    8,
+                    (None, None),
+                );
                 self.parameters.push(parameter);
             }
             Kind::Plain(shape) if shape.scalar != types::Scalar::Bool => {
-                let parameter = self.argument(Role::Own(index), ArgumentKind::Value, value, info.size, info.align, (None, None));
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Value,
+                    value,
+                    info.size,
+                    info.align,
+                    (None, None),
+                );
                 self.parameters.push(parameter);
             }
             Kind::Struct { .. } | Kind::Array { .. } => {
-                let parameter = self.argument(Role::Own(index), ArgumentKind::Value, value, info.size, info.align, (None, None));
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Value,
+                    value,
+                    info.size,
+                    info.align,
+                    (None, None),
+                );
                 self.parameters.push(parameter);
             }
             _ => return Err(refused("of a type that a host cannot pass")),
@@ -256,7 +440,12 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
 }
 
 /// Writes the attributes of the kernel's parameters.
-pub(crate) fn attributes<'c>(abi: &Abi<'c>, function: Func<'c>, context: &'c Context, target: &Target) {
+pub(crate) fn attributes<'c>(
+    abi: &Abi<'c>,
+    function: Func<'c>,
+    context: &'c Context,
+    target: &Target,
+) {
     for (index, parameter) in abi.parameters.iter().enumerate() {
         let index = index as u32;
         match (parameter.block, &target.arch) {
@@ -290,10 +479,22 @@ mod tests {
 
     #[test]
     fn symbols_are_names_for_every_assembler() {
-        let cases = [("main", "main"), ("", "k_"), ("1st", "k_1st"), ("llvm.trap", "k_llvm_trap"), ("a b\n\"c", "a_b__c"), ("_", "k__"), ("_Z4kernPf", "_Z4kernPf"), ("größe", "gr__e")];
+        let cases = [
+            ("main", "main"),
+            ("", "k_"),
+            ("1st", "k_1st"),
+            ("llvm.trap", "k_llvm_trap"),
+            ("a b\n\"c", "a_b__c"),
+            ("_", "k__"),
+            ("_Z4kernPf", "_Z4kernPf"),
+            ("größe", "gr__e"),
+        ];
         for (name, expected) in cases {
             assert_eq!(symbol(name, &[]), expected, "{name:?}");
         }
-        assert_eq!(symbol("main", &["main".to_owned(), "main_2".to_owned()]), "main_3");
+        assert_eq!(
+            symbol("main", &["main".to_owned(), "main_2".to_owned()]),
+            "main_3"
+        );
     }
 }

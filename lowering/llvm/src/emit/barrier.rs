@@ -77,7 +77,9 @@ pub(crate) fn ordering(order: FenceOrder) -> AtomicOrdering {
         FenceOrder::Acquire => AtomicOrdering::LLVMAtomicOrderingAcquire,
         FenceOrder::Release => AtomicOrdering::LLVMAtomicOrderingRelease,
         FenceOrder::AcquireRelease => AtomicOrdering::LLVMAtomicOrderingAcquireRelease,
-        FenceOrder::SequentiallyConsistent => AtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent,
+        FenceOrder::SequentiallyConsistent => {
+            AtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent
+        }
     }
 }
 
@@ -92,7 +94,13 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Arch::Amdgpu(_), FenceMemory::All) | (Arch::Nvptx(_), _) => return,
         };
         let context = self.b.context();
-        let node = ffi::meta_node(context, &[ffi::meta_string(context, "amdgpu-synchronize-as"), ffi::meta_string(context, memory)]);
+        let node = ffi::meta_node(
+            context,
+            &[
+                ffi::meta_string(context, "amdgpu-synchronize-as"),
+                ffi::meta_string(context, memory),
+            ],
+        );
         instruction.set_metadata(context, "mmra", node);
     }
 
@@ -106,7 +114,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     fn lacks(&self, step: &Step) -> Box<Diagnostic> {
         Box::new(
-            Diagnostic::error(Code::Internal, format!("the plan has the step `{step}`, which {} cannot do", self.target.name)).at_word(self.b.at.get()).help("please report this with the module"),
+            Diagnostic::error(
+                Code::Internal,
+                format!(
+                    "the plan has the step `{step}`, which {} cannot do",
+                    self.target.name
+                ),
+            )
+            .at_word(self.b.at.get())
+            .help("please report this with the module"),
         )
     }
 
@@ -121,7 +137,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 b.intrinsic("llvm.amdgcn.s.barrier.signal", &[], &[b.i32(u32::MAX)])?;
             }
             (Step::WaitSignal, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
-                b.intrinsic("llvm.amdgcn.s.barrier.wait", &[], &[b.int_type(16).int(u64::MAX)])?;
+                b.intrinsic(
+                    "llvm.amdgcn.s.barrier.wait",
+                    &[],
+                    &[b.int_type(16).int(u64::MAX)],
+                )?;
             }
             (Step::WorkgroupBarrier, Arch::Amdgpu(_)) => {
                 b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
@@ -140,16 +160,33 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 };
                 b.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[mask])?;
             }
-            (Step::MbarrierInit, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => self.mbarrier_init()?,
+            (Step::MbarrierInit, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
+                self.mbarrier_init()?
+            }
             (Step::MbarrierArrive, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
                 self.mbarrier();
                 b.call(self.placeholder(names::ARRIVE, false), &[])?;
             }
-            (Step::MbarrierWait { try_wait }, Arch::Nvptx(gpu)) if gpu.mbarrier == Mbarrier::TryWait || (gpu.mbarrier == Mbarrier::TestWait && !try_wait) => {
-                let Some(slot) = self.barrier_state.parity else { return Err(self.lacks(step)) };
+            (Step::MbarrierWait { try_wait }, Arch::Nvptx(gpu))
+                if gpu.mbarrier == Mbarrier::TryWait
+                    || (gpu.mbarrier == Mbarrier::TestWait && !try_wait) =>
+            {
+                let Some(slot) = self.barrier_state.parity else {
+                    return Err(self.lacks(step));
+                };
                 self.mbarrier();
                 let parity = b.load(b.int_type(32), slot, 4)?;
-                b.call(self.placeholder(if *try_wait { names::WAIT_TRY } else { names::WAIT_TEST }, true), &[parity])?;
+                b.call(
+                    self.placeholder(
+                        if *try_wait {
+                            names::WAIT_TRY
+                        } else {
+                            names::WAIT_TEST
+                        },
+                        true,
+                    ),
+                    &[parity],
+                )?;
                 b.store(b.xor(parity, b.i32(1))?, slot, 4)?;
             }
             (Step::OpenWindow, Arch::Nvptx(_)) => {
@@ -159,11 +196,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 b.call(self.placeholder(names::CLOSE, false), &[])?;
             }
             (Step::SetOutstanding(value), _) => {
-                let Some(slot) = self.barrier_state.outstanding else { return Err(self.lacks(step)) };
+                let Some(slot) = self.barrier_state.outstanding else {
+                    return Err(self.lacks(step));
+                };
                 b.store(b.i32(u32::from(*value)), slot, 4)?;
             }
             (Step::IfOutstanding(steps), _) => {
-                let Some(slot) = self.barrier_state.outstanding else { return Err(self.lacks(step)) };
+                let Some(slot) = self.barrier_state.outstanding else {
+                    return Err(self.lacks(step));
+                };
                 let note = b.load(b.int_type(32), slot, 4)?;
                 let (yes, on) = (self.new_block(), self.new_block());
                 b.cond_br(b.icmp(IntPredicate::LLVMIntNE, note, b.i32(0))?, yes, on)?;
@@ -173,7 +214,16 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 b.position(on);
             }
             (
-                Step::DrainScalarLoads | Step::Signal | Step::WaitSignal | Step::WorkgroupBarrier | Step::WaveBarrier | Step::CtaSync | Step::WarpSync(_) | Step::MbarrierInit | Step::MbarrierArrive | Step::MbarrierWait { .. },
+                Step::DrainScalarLoads
+                | Step::Signal
+                | Step::WaitSignal
+                | Step::WorkgroupBarrier
+                | Step::WaveBarrier
+                | Step::CtaSync
+                | Step::WarpSync(_)
+                | Step::MbarrierInit
+                | Step::MbarrierArrive
+                | Step::MbarrierWait { .. },
                 _,
             ) => return Err(self.lacks(step)),
         }
@@ -181,7 +231,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     fn cta_sync(&self) -> Result<()> {
-        self.b.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[self.b.i32(0)])?;
+        self.b.intrinsic(
+            "llvm.nvvm.barrier.cta.sync.aligned.all",
+            &[],
+            &[self.b.i32(0)],
+        )?;
         Ok(())
     }
 
@@ -220,7 +274,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let context = self.b.context();
         let i32 = self.b.int_type(32);
         let params = if parity { vec![i32] } else { Vec::new() };
-        let function = Func::add(self.b.module(), name, ffi::void_type(context).function(&params));
+        let function = Func::add(
+            self.b.module(),
+            name,
+            ffi::void_type(context).function(&params),
+        );
         function.attribute(context, "convergent");
         function.attribute(context, "nounwind");
         known.push((name, function));
@@ -241,7 +299,11 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
     let plan = e.plan;
     match plan.at_instruction.get(&inst.offset) {
         Some(steps) => e.steps(steps)?,
-        None => return Err(e.b.internal(format!("{} has no place in the barrier plan", inst.name()))),
+        None => {
+            return Err(e
+                .b
+                .internal(format!("{} has no place in the barrier plan", inst.name())));
+        }
     }
     Ok(Handled::Yes)
 }

@@ -5,7 +5,10 @@
 //! an instruction family, so it is a `TypeMismatch` diagnostic at the instruction that is being lowered.
 
 use super::Result;
-use crate::ffi::{self, AtomicOrdering, Block, Func, IntPredicate, ModuleRef, Opcode, RawBuilder, RealPredicate, RmwOp, Ty, TypeKind, Value};
+use crate::ffi::{
+    self, AtomicOrdering, Block, Func, IntPredicate, ModuleRef, Opcode, RawBuilder, RealPredicate,
+    RmwOp, Ty, TypeKind, Value,
+};
 use inkwell::context::Context;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use std::cell::{Cell, RefCell};
@@ -75,16 +78,32 @@ impl<'c> Build<'c> {
 
     /// A `TypeMismatch` at the current instruction.
     pub(crate) fn mismatch(&self, message: impl Into<String>) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(Code::TypeMismatch, message).at_word(self.at.get()).help("run spirv-val over the module: an operand has the wrong type"))
+        Box::new(
+            Diagnostic::error(Code::TypeMismatch, message)
+                .at_word(self.at.get())
+                .help("run spirv-val over the module: an operand has the wrong type"),
+        )
     }
 
     /// An `Internal` diagnostic at the current instruction.
     pub(crate) fn internal(&self, message: impl Into<String>) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(Code::Internal, message).at_word(self.at.get()).help("please report this with the module"))
+        Box::new(
+            Diagnostic::error(Code::Internal, message)
+                .at_word(self.at.get())
+                .help("please report this with the module"),
+        )
     }
 
     fn same(&self, what: &str, a: Value<'c>, b: Value<'c>) -> Result<()> {
-        if a.ty() == b.ty() { Ok(()) } else { Err(self.mismatch(format!("{what} of {} and {}", a.ty().print(), b.ty().print()))) }
+        if a.ty() == b.ty() {
+            Ok(())
+        } else {
+            Err(self.mismatch(format!(
+                "{what} of {} and {}",
+                a.ty().print(),
+                b.ty().print()
+            )))
+        }
     }
 
     // Types.
@@ -133,12 +152,20 @@ impl<'c> Build<'c> {
 
     /// An integer constant of type `ty` (integer or vector of integers: a splat), the low bits of `bits`.
     pub(crate) fn int(&self, ty: Ty<'c>, bits: u64) -> Result<Value<'c>> {
-        if ty.is_int() { Ok(ty.int(bits)) } else { Err(self.mismatch(format!("an integer constant of type {}", ty.print()))) }
+        if ty.is_int() {
+            Ok(ty.int(bits))
+        } else {
+            Err(self.mismatch(format!("an integer constant of type {}", ty.print())))
+        }
     }
 
     /// A floating-point constant of type `ty` (or a splat), rounded to it.
     pub(crate) fn float(&self, ty: Ty<'c>, value: f64) -> Result<Value<'c>> {
-        if ty.is_float() { Ok(ty.float(value)) } else { Err(self.mismatch(format!("a floating-point constant of type {}", ty.print()))) }
+        if ty.is_float() {
+            Ok(ty.float(value))
+        } else {
+            Err(self.mismatch(format!("a floating-point constant of type {}", ty.print())))
+        }
     }
 
     // Arithmetic.
@@ -214,7 +241,11 @@ impl<'c> Build<'c> {
 
     /// `-a`, floating-point.
     pub(crate) fn fneg(&self, a: Value<'c>) -> Result<Value<'c>> {
-        if a.ty().is_float() { Ok(self.raw.fneg(a)) } else { Err(self.mismatch(format!("negation of {}", a.ty().print()))) }
+        if a.ty().is_float() {
+            Ok(self.raw.fneg(a))
+        } else {
+            Err(self.mismatch(format!("negation of {}", a.ty().print())))
+        }
     }
 
     /// `-a`, integers, wrapping.
@@ -229,7 +260,12 @@ impl<'c> Build<'c> {
     }
 
     /// Integer or pointer comparison: `i1` or a vector of them.
-    pub(crate) fn icmp(&self, predicate: IntPredicate, a: Value<'c>, b: Value<'c>) -> Result<Value<'c>> {
+    pub(crate) fn icmp(
+        &self,
+        predicate: IntPredicate,
+        a: Value<'c>,
+        b: Value<'c>,
+    ) -> Result<Value<'c>> {
         self.same("comparison", a, b)?;
         if !(a.ty().is_int() || a.ty().is_pointer()) {
             return Err(self.mismatch(format!("integer comparison of {}", a.ty().print())));
@@ -238,7 +274,12 @@ impl<'c> Build<'c> {
     }
 
     /// Floating-point comparison: `i1` or a vector of them.
-    pub(crate) fn fcmp(&self, predicate: RealPredicate, a: Value<'c>, b: Value<'c>) -> Result<Value<'c>> {
+    pub(crate) fn fcmp(
+        &self,
+        predicate: RealPredicate,
+        a: Value<'c>,
+        b: Value<'c>,
+    ) -> Result<Value<'c>> {
         self.same("comparison", a, b)?;
         if !a.ty().is_float() {
             return Err(self.mismatch(format!("floating-point comparison of {}", a.ty().print())));
@@ -247,16 +288,26 @@ impl<'c> Build<'c> {
     }
 
     /// `condition ? yes : no`; the condition is `i1`, or a vector of `i1` with as many lanes as the operands.
-    pub(crate) fn select(&self, condition: Value<'c>, yes: Value<'c>, no: Value<'c>) -> Result<Value<'c>> {
+    pub(crate) fn select(
+        &self,
+        condition: Value<'c>,
+        yes: Value<'c>,
+        no: Value<'c>,
+    ) -> Result<Value<'c>> {
         self.same("selection", yes, no)?;
         let c = condition.ty();
-        let fits = c.scalar_bits() == 1 && c.is_int() && (!c.is_vector() || (yes.ty().is_vector() && yes.ty().lanes() == c.lanes()));
-        if fits { Ok(self.raw.select(condition, yes, no)) } else { Err(self.mismatch(format!("selection by {} among {}", c.print(), yes.ty().print()))) }
-    }
-
-    /// Freeze: poison and undef become some fixed value.
-    pub(crate) fn freeze(&self, a: Value<'c>) -> Value<'c> {
-        self.raw.freeze(a)
+        let fits = c.scalar_bits() == 1
+            && c.is_int()
+            && (!c.is_vector() || (yes.ty().is_vector() && yes.ty().lanes() == c.lanes()));
+        if fits {
+            Ok(self.raw.select(condition, yes, no))
+        } else {
+            Err(self.mismatch(format!(
+                "selection by {} among {}",
+                c.print(),
+                yes.ty().print()
+            )))
+        }
     }
 
     /// A cast, checked. Equal types come back as they are for bitcasts and address space casts.
@@ -284,20 +335,39 @@ impl<'c> Build<'c> {
                 if from == to {
                     return Ok(a);
                 }
-                f != 0 && t != 0 && u64::from(f) * u64::from(from.lanes()) == u64::from(t) * u64::from(to.lanes())
+                f != 0
+                    && t != 0
+                    && u64::from(f) * u64::from(from.lanes())
+                        == u64::from(t) * u64::from(to.lanes())
             }
             _ => false,
         };
-        if ok { Ok(self.raw.cast(op, a, to)) } else { Err(self.mismatch(format!("{op:?} from {} to {}", from.print(), to.print()))) }
+        if ok {
+            Ok(self.raw.cast(op, a, to))
+        } else {
+            Err(self.mismatch(format!("{op:?} from {} to {}", from.print(), to.print())))
+        }
     }
 
     /// Integer to integer of any width: truncation, sign or zero extension, or nothing.
     pub(crate) fn int_resize(&self, a: Value<'c>, to: Ty<'c>, signed: bool) -> Result<Value<'c>> {
         match a.ty().scalar_bits().cmp(&to.scalar_bits()) {
             std::cmp::Ordering::Equal if a.ty() == to => Ok(a),
-            std::cmp::Ordering::Equal => Err(self.mismatch(format!("{} where {} is asked for", a.ty().print(), to.print()))),
+            std::cmp::Ordering::Equal => Err(self.mismatch(format!(
+                "{} where {} is asked for",
+                a.ty().print(),
+                to.print()
+            ))),
             std::cmp::Ordering::Greater => self.cast(Opcode::LLVMTrunc, a, to),
-            std::cmp::Ordering::Less => self.cast(if signed { Opcode::LLVMSExt } else { Opcode::LLVMZExt }, a, to),
+            std::cmp::Ordering::Less => self.cast(
+                if signed {
+                    Opcode::LLVMSExt
+                } else {
+                    Opcode::LLVMZExt
+                },
+                a,
+                to,
+            ),
         }
     }
 
@@ -305,7 +375,11 @@ impl<'c> Build<'c> {
     pub(crate) fn float_resize(&self, a: Value<'c>, to: Ty<'c>) -> Result<Value<'c>> {
         match a.ty().scalar_bits().cmp(&to.scalar_bits()) {
             std::cmp::Ordering::Equal if a.ty() == to => Ok(a),
-            std::cmp::Ordering::Equal => Err(self.mismatch(format!("{} where {} is asked for", a.ty().print(), to.print()))),
+            std::cmp::Ordering::Equal => Err(self.mismatch(format!(
+                "{} where {} is asked for",
+                a.ty().print(),
+                to.print()
+            ))),
             std::cmp::Ordering::Greater => self.cast(Opcode::LLVMFPTrunc, a, to),
             std::cmp::Ordering::Less => self.cast(Opcode::LLVMFPExt, a, to),
         }
@@ -321,7 +395,11 @@ impl<'c> Build<'c> {
     /// Element `index` of a vector; of a scalar, the scalar itself for index 0.
     pub(crate) fn lane(&self, vector: Value<'c>, index: u32) -> Result<Value<'c>> {
         if !vector.ty().is_vector() {
-            return if index == 0 { Ok(vector) } else { Err(self.mismatch("a component of a scalar")) };
+            return if index == 0 {
+                Ok(vector)
+            } else {
+                Err(self.mismatch("a component of a scalar"))
+            };
         }
         if index >= vector.ty().lanes() {
             return Err(self.mismatch(format!("component {index} of {}", vector.ty().print())));
@@ -339,12 +417,25 @@ impl<'c> Build<'c> {
     }
 
     /// The vector with one element replaced, at a constant or run-time index.
-    pub(crate) fn with_lane(&self, vector: Value<'c>, element: Value<'c>, index: Value<'c>) -> Result<Value<'c>> {
+    pub(crate) fn with_lane(
+        &self,
+        vector: Value<'c>,
+        element: Value<'c>,
+        index: Value<'c>,
+    ) -> Result<Value<'c>> {
         let ty = vector.ty();
-        if ty.is_vector() && ty.element() == element.ty() && index.ty().is_int() && !index.ty().is_vector() {
+        if ty.is_vector()
+            && ty.element() == element.ty()
+            && index.ty().is_int()
+            && !index.ty().is_vector()
+        {
             Ok(self.raw.insert_element(vector, element, index))
         } else {
-            Err(self.mismatch(format!("{} as a component of {}", element.ty().print(), ty.print())))
+            Err(self.mismatch(format!(
+                "{} as a component of {}",
+                element.ty().print(),
+                ty.print()
+            )))
         }
     }
 
@@ -373,25 +464,43 @@ impl<'c> Build<'c> {
     }
 
     /// Shuffle of two vectors of one type; `None` in the mask: that lane does not matter.
-    pub(crate) fn shuffle(&self, a: Value<'c>, b: Value<'c>, mask: &[Option<u32>]) -> Result<Value<'c>> {
+    pub(crate) fn shuffle(
+        &self,
+        a: Value<'c>,
+        b: Value<'c>,
+        mask: &[Option<u32>],
+    ) -> Result<Value<'c>> {
         self.same("shuffle", a, b)?;
         let limit = a.ty().lanes() * 2;
-        if !a.ty().is_vector() || mask.is_empty() || mask.iter().flatten().any(|&lane| lane >= limit) {
+        if !a.ty().is_vector()
+            || mask.is_empty()
+            || mask.iter().flatten().any(|&lane| lane >= limit)
+        {
             return Err(self.mismatch(format!("shuffle of {}", a.ty().print())));
         }
-        let mask: Vec<Value<'c>> = mask.iter().map(|lane| lane.map_or_else(|| self.int_type(32).poison(), |lane| self.i32(lane))).collect();
+        let mask: Vec<Value<'c>> = mask
+            .iter()
+            .map(|lane| lane.map_or_else(|| self.int_type(32).poison(), |lane| self.i32(lane)))
+            .collect();
         Ok(self.raw.shuffle(a, b, Value::vector(&mask)))
     }
 
     /// Applies `f` to every lane of vectors with equal lane counts (or to scalars) and puts the results together.
-    pub(crate) fn each_lane(&self, operands: &[Value<'c>], mut f: impl FnMut(&[Value<'c>]) -> Result<Value<'c>>) -> Result<Value<'c>> {
+    pub(crate) fn each_lane(
+        &self,
+        operands: &[Value<'c>],
+        mut f: impl FnMut(&[Value<'c>]) -> Result<Value<'c>>,
+    ) -> Result<Value<'c>> {
         let lanes = operands.first().map_or(1, |v| v.ty().lanes());
         if lanes == 1 {
             return f(operands);
         }
         let mut results = Vec::with_capacity(lanes as usize);
         for lane in 0..lanes {
-            let scalars = operands.iter().map(|v| self.lane(*v, lane)).collect::<Result<Vec<_>>>()?;
+            let scalars = operands
+                .iter()
+                .map(|v| self.lane(*v, lane))
+                .collect::<Result<Vec<_>>>()?;
             results.push(f(&scalars)?);
         }
         self.vector(&results)
@@ -409,14 +518,23 @@ impl<'c> Build<'c> {
     }
 
     /// The aggregate (or vector) with member `index` replaced.
-    pub(crate) fn with_member(&self, aggregate: Value<'c>, member: Value<'c>, index: u32) -> Result<Value<'c>> {
+    pub(crate) fn with_member(
+        &self,
+        aggregate: Value<'c>,
+        member: Value<'c>,
+        index: u32,
+    ) -> Result<Value<'c>> {
         match aggregate.ty().member(index) {
             Some(ty) if ty == member.ty() => Ok(if aggregate.ty().is_vector() {
                 self.raw.insert_element(aggregate, member, self.i32(index))
             } else {
                 self.raw.insert_value(aggregate, member, index)
             }),
-            _ => Err(self.mismatch(format!("{} as member {index} of {}", member.ty().print(), aggregate.ty().print()))),
+            _ => Err(self.mismatch(format!(
+                "{} as member {index} of {}",
+                member.ty().print(),
+                aggregate.ty().print()
+            ))),
         }
     }
 
@@ -431,7 +549,12 @@ impl<'c> Build<'c> {
     }
 
     /// Stores a scalar or vector with `align` bytes of alignment; gives the store.
-    pub(crate) fn store(&self, value: Value<'c>, pointer: Value<'c>, align: u32) -> Result<Value<'c>> {
+    pub(crate) fn store(
+        &self,
+        value: Value<'c>,
+        pointer: Value<'c>,
+        align: u32,
+    ) -> Result<Value<'c>> {
         self.want_pointer(pointer)?;
         let store = self.raw.store(value, pointer);
         store.set_alignment(align);
@@ -439,7 +562,12 @@ impl<'c> Build<'c> {
     }
 
     /// `pointer + bytes`; `bytes` is an integer.
-    pub(crate) fn offset(&self, pointer: Value<'c>, bytes: Value<'c>, in_bounds: bool) -> Result<Value<'c>> {
+    pub(crate) fn offset(
+        &self,
+        pointer: Value<'c>,
+        bytes: Value<'c>,
+        in_bounds: bool,
+    ) -> Result<Value<'c>> {
         self.want_pointer(pointer)?;
         if bytes.as_u64() == Some(0) {
             return Ok(pointer);
@@ -451,7 +579,14 @@ impl<'c> Build<'c> {
     }
 
     fn want_pointer(&self, value: Value<'c>) -> Result<()> {
-        if value.ty().kind() == TypeKind::LLVMPointerTypeKind { Ok(()) } else { Err(self.mismatch(format!("{} where a pointer is asked for", value.ty().print()))) }
+        if value.ty().kind() == TypeKind::LLVMPointerTypeKind {
+            Ok(())
+        } else {
+            Err(self.mismatch(format!(
+                "{} where a pointer is asked for",
+                value.ty().print()
+            )))
+        }
     }
 
     /// `fence ordering` in the synchronisation scope with number `scope`; gives the fence (to hang metadata on).
@@ -460,12 +595,31 @@ impl<'c> Build<'c> {
     }
 
     /// Atomic read-modify-write; the old value.
-    pub(crate) fn rmw(&self, op: RmwOp, pointer: Value<'c>, value: Value<'c>, ordering: AtomicOrdering, scope: u32) -> Result<Value<'c>> {
+    pub(crate) fn rmw(
+        &self,
+        op: RmwOp,
+        pointer: Value<'c>,
+        value: Value<'c>,
+        ordering: AtomicOrdering,
+        scope: u32,
+    ) -> Result<Value<'c>> {
         use RmwOp::*;
         self.want_pointer(pointer)?;
         let ty = value.ty();
-        let float = matches!(op, LLVMAtomicRMWBinOpFAdd | LLVMAtomicRMWBinOpFSub | LLVMAtomicRMWBinOpFMax | LLVMAtomicRMWBinOpFMin);
-        let ok = if op == LLVMAtomicRMWBinOpXchg { ty.is_int() || ty.is_float() } else if float { ty.is_float() } else { ty.is_int() };
+        let float = matches!(
+            op,
+            LLVMAtomicRMWBinOpFAdd
+                | LLVMAtomicRMWBinOpFSub
+                | LLVMAtomicRMWBinOpFMax
+                | LLVMAtomicRMWBinOpFMin
+        );
+        let ok = if op == LLVMAtomicRMWBinOpXchg {
+            ty.is_int() || ty.is_float()
+        } else if float {
+            ty.is_float()
+        } else {
+            ty.is_int()
+        };
         if !ok || ty.is_vector() {
             return Err(self.mismatch(format!("{op:?} of {}", ty.print())));
         }
@@ -473,13 +627,23 @@ impl<'c> Build<'c> {
     }
 
     /// Atomic compare and exchange of integers: `{ old, i1 success }`.
-    pub(crate) fn cmpxchg(&self, pointer: Value<'c>, expected: Value<'c>, new: Value<'c>, success: AtomicOrdering, failure: AtomicOrdering, scope: u32) -> Result<Value<'c>> {
+    pub(crate) fn cmpxchg(
+        &self,
+        pointer: Value<'c>,
+        expected: Value<'c>,
+        new: Value<'c>,
+        success: AtomicOrdering,
+        failure: AtomicOrdering,
+        scope: u32,
+    ) -> Result<Value<'c>> {
         self.want_pointer(pointer)?;
         self.same("compare and exchange", expected, new)?;
         if !expected.ty().is_int() || expected.ty().is_vector() {
             return Err(self.mismatch(format!("compare and exchange of {}", expected.ty().print())));
         }
-        Ok(self.raw.cmpxchg(pointer, expected, new, success, failure, scope))
+        Ok(self
+            .raw
+            .cmpxchg(pointer, expected, new, success, failure, scope))
     }
 
     // Calls.
@@ -490,7 +654,11 @@ impl<'c> Build<'c> {
         let params = ffi::param_types(ty);
         if params.len() != args.len() || params.iter().zip(args).any(|(p, a)| *p != a.ty()) {
             let given: Vec<String> = args.iter().map(|a| a.ty().print()).collect();
-            return Err(self.mismatch(format!("a call of a function of type {} with ({})", ty.print(), given.join(", "))));
+            return Err(self.mismatch(format!(
+                "a call of a function of type {} with ({})",
+                ty.print(),
+                given.join(", ")
+            )));
         }
         let call = self.raw.call(ty, callee.value(), args);
         if ffi::return_type(ty).is_float() {
@@ -503,20 +671,48 @@ impl<'c> Build<'c> {
     /// get their number right, LLVM does not check it.
     ///
     /// Never name one that the target cannot select: code generation would end the process. Ask the target row first.
-    pub(crate) fn intrinsic(&self, name: &'static str, overloads: &[Ty<'c>], args: &[Value<'c>]) -> Result<Value<'c>> {
-        let known = *self.names.borrow_mut().entry(name).or_insert_with(|| ffi::intrinsic_id(name));
-        let Some((id, overloaded)) = known else { return Err(self.internal(format!("LLVM has no intrinsic {name}"))) };
+    pub(crate) fn intrinsic(
+        &self,
+        name: &'static str,
+        overloads: &[Ty<'c>],
+        args: &[Value<'c>],
+    ) -> Result<Value<'c>> {
+        let known = *self
+            .names
+            .borrow_mut()
+            .entry(name)
+            .or_insert_with(|| ffi::intrinsic_id(name));
+        let Some((id, overloaded)) = known else {
+            return Err(self.internal(format!("LLVM has no intrinsic {name}")));
+        };
         if overloaded == overloads.is_empty() {
-            return Err(self.internal(format!("{name} is {}overloaded", if overloaded { "" } else { "not " })));
+            return Err(self.internal(format!(
+                "{name} is {}overloaded",
+                if overloaded { "" } else { "not " }
+            )));
         }
-        let key = (id, overloads.iter().map(|t| t.raw() as usize).collect::<Vec<_>>());
-        let callee = *self.intrinsics.borrow_mut().entry(key).or_insert_with(|| ffi::intrinsic(self.module, id, overloads));
+        let key = (id, overloads.iter().map(|t| t.number()).collect::<Vec<_>>());
+        let callee = *self
+            .intrinsics
+            .borrow_mut()
+            .entry(key)
+            .or_insert_with(|| ffi::intrinsic(self.module, id, overloads));
         self.call(callee, args)
     }
 
     /// Calls the function `name` of type `ty`, which is declared in the module on its first call.
-    pub(crate) fn declared_call(&self, name: &str, ty: Ty<'c>, args: &[Value<'c>]) -> Result<Value<'c>> {
-        let known = self.declared.borrow().iter().find(|(known, _)| known == name).map(|(_, function)| *function);
+    pub(crate) fn declared_call(
+        &self,
+        name: &str,
+        ty: Ty<'c>,
+        args: &[Value<'c>],
+    ) -> Result<Value<'c>> {
+        let known = self
+            .declared
+            .borrow()
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, function)| *function);
         let callee = known.unwrap_or_else(|| {
             let function = Func::add(self.module, name, ty);
             self.declared.borrow_mut().push((name.to_owned(), function));
@@ -529,7 +725,9 @@ impl<'c> Build<'c> {
 
     /// The block that is being written.
     pub(crate) fn block(&self) -> Result<Block<'c>> {
-        self.raw.block().ok_or_else(|| self.internal("no block is being written"))
+        self.raw
+            .block()
+            .ok_or_else(|| self.internal("no block is being written"))
     }
 
     /// Goes on writing at the end of `block`.
@@ -543,7 +741,12 @@ impl<'c> Build<'c> {
     }
 
     /// Ends the block with a branch on an `i1`.
-    pub(crate) fn cond_br(&self, condition: Value<'c>, yes: Block<'c>, no: Block<'c>) -> Result<()> {
+    pub(crate) fn cond_br(
+        &self,
+        condition: Value<'c>,
+        yes: Block<'c>,
+        no: Block<'c>,
+    ) -> Result<()> {
         if condition.ty() != self.int_type(1) {
             return Err(self.mismatch(format!("a branch on {}", condition.ty().print())));
         }
@@ -553,7 +756,9 @@ impl<'c> Build<'c> {
 
     /// A phi of values by the block that each comes from.
     pub(crate) fn phi(&self, incoming: &[(Value<'c>, Block<'c>)]) -> Result<Value<'c>> {
-        let Some((first, _)) = incoming.first() else { return Err(self.internal("a phi without incoming values")) };
+        let Some((first, _)) = incoming.first() else {
+            return Err(self.internal("a phi without incoming values"));
+        };
         let phi = self.raw.phi(first.ty());
         for (value, block) in incoming {
             self.same("phi", *first, *value)?;

@@ -14,15 +14,39 @@ use splitbar_passes::module::Id;
 use splitbar_plan::target::Arch;
 
 const LOCAL_ID: [[&str; 3]; 2] = [
-    ["llvm.amdgcn.workitem.id.x", "llvm.amdgcn.workitem.id.y", "llvm.amdgcn.workitem.id.z"],
-    ["llvm.nvvm.read.ptx.sreg.tid.x", "llvm.nvvm.read.ptx.sreg.tid.y", "llvm.nvvm.read.ptx.sreg.tid.z"],
+    [
+        "llvm.amdgcn.workitem.id.x",
+        "llvm.amdgcn.workitem.id.y",
+        "llvm.amdgcn.workitem.id.z",
+    ],
+    [
+        "llvm.nvvm.read.ptx.sreg.tid.x",
+        "llvm.nvvm.read.ptx.sreg.tid.y",
+        "llvm.nvvm.read.ptx.sreg.tid.z",
+    ],
 ];
 const GROUP_ID: [[&str; 3]; 2] = [
-    ["llvm.amdgcn.workgroup.id.x", "llvm.amdgcn.workgroup.id.y", "llvm.amdgcn.workgroup.id.z"],
-    ["llvm.nvvm.read.ptx.sreg.ctaid.x", "llvm.nvvm.read.ptx.sreg.ctaid.y", "llvm.nvvm.read.ptx.sreg.ctaid.z"],
+    [
+        "llvm.amdgcn.workgroup.id.x",
+        "llvm.amdgcn.workgroup.id.y",
+        "llvm.amdgcn.workgroup.id.z",
+    ],
+    [
+        "llvm.nvvm.read.ptx.sreg.ctaid.x",
+        "llvm.nvvm.read.ptx.sreg.ctaid.y",
+        "llvm.nvvm.read.ptx.sreg.ctaid.z",
+    ],
 ];
-const GROUP_SIZE: [&str; 3] = ["llvm.nvvm.read.ptx.sreg.ntid.x", "llvm.nvvm.read.ptx.sreg.ntid.y", "llvm.nvvm.read.ptx.sreg.ntid.z"];
-const GROUP_COUNT: [&str; 3] = ["llvm.nvvm.read.ptx.sreg.nctaid.x", "llvm.nvvm.read.ptx.sreg.nctaid.y", "llvm.nvvm.read.ptx.sreg.nctaid.z"];
+const GROUP_SIZE: [&str; 3] = [
+    "llvm.nvvm.read.ptx.sreg.ntid.x",
+    "llvm.nvvm.read.ptx.sreg.ntid.y",
+    "llvm.nvvm.read.ptx.sreg.ntid.z",
+];
+const GROUP_COUNT: [&str; 3] = [
+    "llvm.nvvm.read.ptx.sreg.nctaid.x",
+    "llvm.nvvm.read.ptx.sreg.nctaid.y",
+    "llvm.nvvm.read.ptx.sreg.nctaid.z",
+];
 
 fn vendor(e: &FunctionEmitter<'_, '_, '_>) -> usize {
     match e.target.arch {
@@ -31,8 +55,16 @@ fn vendor(e: &FunctionEmitter<'_, '_, '_>) -> usize {
     }
 }
 
-fn by_name<'c>(e: &FunctionEmitter<'_, 'c, '_>, table: &[[&'static str; 3]; 2], dimension: usize) -> Result<Value<'c>> {
-    let name = table.get(vendor(e)).and_then(|names| names.get(dimension)).copied().ok_or_else(|| e.b.internal("a fourth dimension"))?;
+fn by_name<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    table: &[[&'static str; 3]; 2],
+    dimension: usize,
+) -> Result<Value<'c>> {
+    let name = table
+        .get(vendor(e))
+        .and_then(|names| names.get(dimension))
+        .copied()
+        .ok_or_else(|| e.b.internal("a fourth dimension"))?;
     e.b.intrinsic(name, &[], &[])
 }
 
@@ -41,17 +73,27 @@ fn implicit<'c>(e: &FunctionEmitter<'_, 'c, '_>, offset: u64, bits: u32) -> Resu
     let base = e.b.intrinsic("llvm.amdgcn.implicitarg.ptr", &[], &[])?;
     let place = e.b.offset(base, e.b.i64(offset), true)?;
     let value = e.b.load(e.b.int_type(bits), place, (bits / 8).min(4))?;
-    value.set_metadata(e.b.context(), "invariant.load", crate::ffi::meta_node(e.b.context(), &[]));
+    value.set_metadata(
+        e.b.context(),
+        "invariant.load",
+        crate::ffi::meta_node(e.b.context(), &[]),
+    );
     e.b.int_resize(value, e.b.int_type(bits.max(32)), false)
 }
 
 fn known_size(e: &FunctionEmitter<'_, '_, '_>, dimension: usize) -> Option<u32> {
-    e.plan.workgroup_size.and_then(|size| size.get(dimension).copied())
+    e.plan
+        .workgroup_size
+        .and_then(|size| size.get(dimension).copied())
 }
 
 /// This invocation's id in its workgroup along one dimension (0 to 2), `i32`.
 pub(crate) fn local_id<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<Value<'c>> {
-    if known_size(e, dimension) == Some(1) { Ok(e.b.i32(0)) } else { by_name(e, &LOCAL_ID, dimension) }
+    if known_size(e, dimension) == Some(1) {
+        Ok(e.b.i32(0))
+    } else {
+        by_name(e, &LOCAL_ID, dimension)
+    }
 }
 
 fn group_size<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<Value<'c>> {
@@ -71,17 +113,31 @@ fn group_count<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<
 
 /// The global offset of a dimension, `i64`: a launch on NVIDIA has none.
 fn global_offset<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<Value<'c>> {
-    if vendor(e) == 1 || !e.kernel { Ok(e.b.i64(0)) } else { implicit(e, 40 + 8 * dimension as u64, 64) }
+    if vendor(e) == 1 || !e.kernel {
+        Ok(e.b.i64(0))
+    } else {
+        implicit(e, 40 + 8 * dimension as u64, 64)
+    }
 }
 
 fn group_base<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<Value<'c>> {
-    e.b.add(e.b.mul(by_name(e, &GROUP_ID, dimension)?, group_size(e, dimension)?)?, local_id(e, dimension)?)
+    e.b.add(
+        e.b.mul(by_name(e, &GROUP_ID, dimension)?, group_size(e, dimension)?)?,
+        local_id(e, dimension)?,
+    )
 }
 
 /// GlobalInvocationId of a dimension, `i32` in shaders, `i64` with the global offset in kernels.
 fn global_id<'c>(e: &FunctionEmitter<'_, 'c, '_>, dimension: usize) -> Result<Value<'c>> {
     let id = group_base(e, dimension)?;
-    if e.kernel { e.b.add(e.b.int_resize(id, e.b.int_type(64), false)?, global_offset(e, dimension)?) } else { Ok(id) }
+    if e.kernel {
+        e.b.add(
+            e.b.int_resize(id, e.b.int_type(64), false)?,
+            global_offset(e, dimension)?,
+        )
+    } else {
+        Ok(id)
+    }
 }
 
 /// The linear index of an invocation in its workgroup, `i32`.
@@ -98,7 +154,10 @@ pub(crate) fn local_invocation_index<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Res
 }
 
 pub(crate) fn invocations<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    e.b.mul(e.b.mul(group_size(e, 0)?, group_size(e, 1)?)?, group_size(e, 2)?)
+    e.b.mul(
+        e.b.mul(group_size(e, 0)?, group_size(e, 1)?)?,
+        group_size(e, 2)?,
+    )
 }
 
 /// How many subgroups a workgroup has, `i32`.
@@ -109,10 +168,16 @@ pub(crate) fn num_subgroups<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value
 
 /// The number of this invocation's subgroup in its workgroup, `i32`.
 pub(crate) fn subgroup_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    let id = e.b.binary(Opcode::LLVMUDiv, local_invocation_index(e)?, e.b.i32(e.wave_size.max(1)))?;
+    let id = e.b.binary(
+        Opcode::LLVMUDiv,
+        local_invocation_index(e)?,
+        e.b.i32(e.wave_size.max(1)),
+    )?;
     match e.target.arch {
         // Every lane of a wave has the same number: tell LLVM, which cannot see it from the invocation index.
-        Arch::Amdgpu(_) => e.b.intrinsic("llvm.amdgcn.readfirstlane", &[e.b.int_type(32)], &[id]),
+        Arch::Amdgpu(_) => {
+            e.b.intrinsic("llvm.amdgcn.readfirstlane", &[e.b.int_type(32)], &[id])
+        }
         Arch::Nvptx(_) => Ok(id),
     }
 }
@@ -122,8 +187,13 @@ pub(crate) fn lane<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
     match e.target.arch {
         Arch::Amdgpu(_) => {
             let ones = e.b.i32(u32::MAX);
-            let low = e.b.intrinsic("llvm.amdgcn.mbcnt.lo", &[], &[ones, e.b.i32(0)])?;
-            if e.wave_size <= 32 { Ok(low) } else { e.b.intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[ones, low]) }
+            let low =
+                e.b.intrinsic("llvm.amdgcn.mbcnt.lo", &[], &[ones, e.b.i32(0)])?;
+            if e.wave_size <= 32 {
+                Ok(low)
+            } else {
+                e.b.intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[ones, low])
+            }
         }
         Arch::Nvptx(_) => e.b.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", &[], &[]),
     }
@@ -137,7 +207,11 @@ fn mask<'c>(e: &FunctionEmitter<'_, 'c, '_>, built_in: BuiltIn) -> Result<Value<
     let lane = b.int_resize(lane(e)?, wide, false)?;
     let bit = b.shl(one, lane)?;
     let below = b.sub(bit, one)?;
-    let all = wide.int(if e.wave_size >= 64 { u64::MAX } else { (1u64 << e.wave_size) - 1 });
+    let all = wide.int(if e.wave_size >= 64 {
+        u64::MAX
+    } else {
+        (1u64 << e.wave_size) - 1
+    });
     let value = match built_in {
         BuiltIn::SubgroupEqMask => bit,
         BuiltIn::SubgroupLtMask => below,
@@ -150,13 +224,18 @@ fn mask<'c>(e: &FunctionEmitter<'_, 'c, '_>, built_in: BuiltIn) -> Result<Value<
     b.vector(&[low, high, b.i32(0), b.i32(0)])
 }
 
-fn three<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: impl Fn(&FunctionEmitter<'_, 'c, '_>, usize) -> Result<Value<'c>>) -> Result<Value<'c>> {
+fn three<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    f: impl Fn(&FunctionEmitter<'_, 'c, '_>, usize) -> Result<Value<'c>>,
+) -> Result<Value<'c>> {
     e.b.vector(&[f(e, 0)?, f(e, 1)?, f(e, 2)?])
 }
 
 /// The value of the built-in `number`, in whatever integer type it comes in; `None` when it is not lowered on this target.
 fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Value<'c>>> {
-    let Some(built_in) = BuiltIn::from_u32(number) else { return Ok(None) };
+    let Some(built_in) = BuiltIn::from_u32(number) else {
+        return Ok(None);
+    };
     let b = e.b;
     Ok(Some(match built_in {
         BuiltIn::WorkgroupId => three(e, |e, d| by_name(e, &GROUP_ID, d))?,
@@ -171,8 +250,12 @@ fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Va
             let wide = b.int_type(64);
             let mut index = wide.int(0);
             for d in (0..3).rev() {
-                let size = b.int_resize(b.mul(group_size(e, d)?, group_count(e, d)?)?, wide, false)?;
-                index = b.add(b.mul(index, size)?, b.int_resize(group_base(e, d)?, wide, false)?)?;
+                let size =
+                    b.int_resize(b.mul(group_size(e, d)?, group_count(e, d)?)?, wide, false)?;
+                index = b.add(
+                    b.mul(index, size)?,
+                    b.int_resize(group_base(e, d)?, wide, false)?,
+                )?;
             }
             index
         }
@@ -191,7 +274,11 @@ fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Va
         BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => num_subgroups(e)?,
         BuiltIn::SubgroupId => subgroup_id(e)?,
         BuiltIn::SubgroupLocalInvocationId => lane(e)?,
-        BuiltIn::SubgroupEqMask | BuiltIn::SubgroupGeMask | BuiltIn::SubgroupGtMask | BuiltIn::SubgroupLeMask | BuiltIn::SubgroupLtMask => mask(e, built_in)?,
+        BuiltIn::SubgroupEqMask
+        | BuiltIn::SubgroupGeMask
+        | BuiltIn::SubgroupGtMask
+        | BuiltIn::SubgroupLeMask
+        | BuiltIn::SubgroupLtMask => mask(e, built_in)?,
         _ => return Ok(None),
     }))
 }
@@ -199,16 +286,35 @@ fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Va
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// The value of the built-in input variable `variable`, of the variable's type.
     pub(super) fn built_in(&self, variable: Id, pointee: Id) -> Result<Value<'c>> {
-        let declared = self.declarations.decoration(variable, spirv::Decoration::BuiltIn);
-        let name = declared.and_then(BuiltIn::from_u32).map_or_else(|| "an input that is no built-in".to_owned(), |b| format!("the built-in {b:?}"));
+        let declared = self
+            .declarations
+            .decoration(variable, spirv::Decoration::BuiltIn);
+        let name = declared.and_then(BuiltIn::from_u32).map_or_else(
+            || "an input that is no built-in".to_owned(),
+            |b| format!("the built-in {b:?}"),
+        );
         let unsupported = || {
-            let offset = self.declarations.variable(variable).map_or(0, |v| v.inst.offset);
-            Box::new(Diagnostic::error(Code::UnsupportedBuiltIn, format!("{name} is not lowered for {}", self.target.name)).at_word(offset))
+            let offset = self
+                .declarations
+                .variable(variable)
+                .map_or(0, |v| v.inst.offset);
+            Box::new(
+                Diagnostic::error(
+                    Code::UnsupportedBuiltIn,
+                    format!("{name} is not lowered for {}", self.target.name),
+                )
+                .at_word(offset),
+            )
         };
         let value = compute(self, declared.ok_or_else(unsupported)?)?.ok_or_else(unsupported)?;
-        let Kind::Plain(shape) = self.kind(pointee)? else { return Err(unsupported()) };
+        let Kind::Plain(shape) = self.kind(pointee)? else {
+            return Err(unsupported());
+        };
         if value.ty().lanes() != shape.lanes {
-            return Err(self.b.mismatch(format!("{name} is declared with {} components", shape.lanes)));
+            return Err(self.b.mismatch(format!(
+                "{name} is declared with {} components",
+                shape.lanes
+            )));
         }
         self.b.int_resize(value, self.ty(pointee)?, false)
     }

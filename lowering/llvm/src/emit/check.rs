@@ -9,7 +9,11 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, EntryPoint, Id};
 
 /// Capabilities that change what a module means as a whole.
-const REFUSED: &[Capability] = &[Capability::VectorComputeINTEL, Capability::FunctionPointersINTEL, Capability::VariableLengthArrayINTEL];
+const REFUSED: &[Capability] = &[
+    Capability::VectorComputeINTEL,
+    Capability::FunctionPointersINTEL,
+    Capability::VariableLengthArrayINTEL,
+];
 
 /// Capabilities that the grammar in use does not name, whose instructions are reported where they stand.
 const NAMELESS: std::ops::RangeInclusive<u32> = 6912..=6919;
@@ -27,15 +31,32 @@ enum Mode {
 fn mode(mode: ExecutionMode) -> Mode {
     use ExecutionMode as M;
     match mode {
-        M::LocalSize | M::LocalSizeId | M::LocalSizeHint | M::LocalSizeHintId | M::VecTypeHint | M::MaxWorkgroupSizeINTEL => Mode::Fine,
+        M::LocalSize
+        | M::LocalSizeId
+        | M::LocalSizeHint
+        | M::LocalSizeHintId
+        | M::VecTypeHint
+        | M::MaxWorkgroupSizeINTEL => Mode::Fine,
         // Contraction and default fast-math flags are read by the emitter.
         M::ContractionOff | M::FPFastMathDefault => Mode::Fine,
         // What both back ends do anyway.
-        M::DenormPreserve | M::SignedZeroInfNanPreserve | M::RoundingModeRTE | M::FloatingPointModeIEEEINTEL => Mode::Fine,
+        M::DenormPreserve
+        | M::SignedZeroInfNanPreserve
+        | M::RoundingModeRTE
+        | M::FloatingPointModeIEEEINTEL => Mode::Fine,
         // Promises about control flow, which the lowering does not use, and about quads, whose instructions are reported.
-        M::SubgroupUniformControlFlowKHR | M::MaximallyReconvergesKHR | M::DerivativeGroupQuadsKHR | M::DerivativeGroupLinearKHR | M::QuadDerivativesKHR => Mode::Fine,
+        M::SubgroupUniformControlFlowKHR
+        | M::MaximallyReconvergesKHR
+        | M::DerivativeGroupQuadsKHR
+        | M::DerivativeGroupLinearKHR
+        | M::QuadDerivativesKHR => Mode::Fine,
         // Hints for other devices.
-        M::NumSIMDWorkitemsINTEL | M::SchedulerTargetFmaxMhzINTEL | M::MaxWorkDimINTEL | M::NoGlobalOffsetINTEL | M::MaximumRegistersINTEL | M::NamedMaximumRegistersINTEL => Mode::Fine,
+        M::NumSIMDWorkitemsINTEL
+        | M::SchedulerTargetFmaxMhzINTEL
+        | M::MaxWorkDimINTEL
+        | M::NoGlobalOffsetINTEL
+        | M::MaximumRegistersINTEL
+        | M::NamedMaximumRegistersINTEL => Mode::Fine,
         M::SubgroupSize => Mode::SubgroupSize,
         _ => Mode::Refused,
     }
@@ -50,24 +71,62 @@ pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
             continue;
         }
         let name = name.map_or_else(|| number.to_string(), |c| format!("{c:?}"));
-        diagnostics.push(Diagnostic::error(Code::UnsupportedCapability, format!("the capability {name} is not lowered")).at_word(inst.offset));
+        diagnostics.push(
+            Diagnostic::error(
+                Code::UnsupportedCapability,
+                format!("the capability {name} is not lowered"),
+            )
+            .at_word(inst.offset),
+        );
     }
     for plan in lowering.plans {
-        for entry in declarations.entry_points.iter().filter(|e| e.function == plan.function && e.name == plan.entry) {
+        if plan.workgroup_size.is_some_and(|size| size.contains(&0)) {
+            let at = declarations
+                .entry_points
+                .iter()
+                .find(|e| e.function == plan.function)
+                .map_or(0, |e| e.inst.offset);
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnsupportedMode,
+                    format!("the workgroup of `{}` has a dimension of 0", plan.entry),
+                )
+                .at_word(at)
+                .help("give the specialization constants that its size depends on a value"),
+            );
+        }
+        for entry in declarations
+            .entry_points
+            .iter()
+            .filter(|e| e.function == plan.function && e.name == plan.entry)
+        {
             check_entry(entry, plan.wave_size, diagnostics);
         }
     }
 }
 
 fn check_entry(entry: &EntryPoint<'_>, wave_size: u32, diagnostics: &mut Diagnostics) {
-    if !matches!(entry.model, Some(ExecutionModel::GLCompute | ExecutionModel::Kernel)) {
-        let model = entry.model.map_or_else(|| "of an unknown execution model".to_owned(), |m| format!("of execution model {m:?}"));
+    if !matches!(
+        entry.model,
+        Some(ExecutionModel::GLCompute | ExecutionModel::Kernel)
+    ) {
+        let model = entry.model.map_or_else(
+            || "of an unknown execution model".to_owned(),
+            |m| format!("of execution model {m:?}"),
+        );
         diagnostics.push(
-            Diagnostic::error(Code::UnsupportedExecutionModel, format!("the entry point `{}` is {model}", entry.name)).at_word(entry.inst.offset).help("lowered are GLCompute and Kernel"),
+            Diagnostic::error(
+                Code::UnsupportedExecutionModel,
+                format!("the entry point `{}` is {model}", entry.name),
+            )
+            .at_word(entry.inst.offset)
+            .help("lowered are GLCompute and Kernel"),
         );
     }
     for inst in &entry.modes {
-        let Some(number) = inst.operands().get(1) else { continue };
+        let Some(number) = inst.operands().get(1) else {
+            continue;
+        };
         let known = ExecutionMode::from_u32(*number);
         let verdict = known.map_or(Mode::Refused, mode);
         let refused = match verdict {
@@ -77,13 +136,28 @@ fn check_entry(entry: &EntryPoint<'_>, wave_size: u32, diagnostics: &mut Diagnos
         };
         if refused {
             let name = known.map_or_else(|| number.to_string(), |m| format!("{m:?}"));
-            diagnostics.push(Diagnostic::error(Code::UnsupportedMode, format!("the execution mode {name} of `{}` is not lowered", entry.name)).at_word(inst.offset));
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnsupportedMode,
+                    format!(
+                        "the execution mode {name} of `{}` is not lowered",
+                        entry.name
+                    ),
+                )
+                .at_word(inst.offset),
+            );
         }
     }
 }
 
 /// Whether the entry point `function` forbids contraction of floating-point operations.
 pub(crate) fn contraction_off(declarations: &Declarations<'_>, function: Id) -> bool {
-    let modes = declarations.entry_points.iter().filter(|entry| entry.function == function).flat_map(|entry| &entry.modes);
-    modes.into_iter().any(|inst| inst.operands().get(1) == Some(&(ExecutionMode::ContractionOff as u32)))
+    let modes = declarations
+        .entry_points
+        .iter()
+        .filter(|entry| entry.function == function)
+        .flat_map(|entry| &entry.modes);
+    modes
+        .into_iter()
+        .any(|inst| inst.operands().get(1) == Some(&(ExecutionMode::ContractionOff as u32)))
 }

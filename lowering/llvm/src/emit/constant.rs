@@ -34,14 +34,23 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let info = self.type_info(ty)?;
         let llvm = self.ty(ty)?;
         let bad = || {
-            Box::new(Diagnostic::error(Code::BadConstant, format!("a constant does not fit its type {ty}")).at_word(self.b.at.get()).help("run spirv-val over the module"))
+            Box::new(
+                Diagnostic::error(
+                    Code::BadConstant,
+                    format!("a constant does not fit its type {ty}"),
+                )
+                .at_word(self.b.at.get())
+                .help("run spirv-val over the module"),
+            )
         };
         let parts = match (constant, &info.kind) {
             (Constant::Null, _) => return Ok(llvm.zero()),
             (Constant::Undef, _) => return Ok(llvm.undef()),
             (Constant::Bool(value), _) => return self.b.int(llvm, u64::from(*value)),
             (Constant::Int { bits, .. }, _) => return self.b.int(llvm, *bits),
-            (Constant::Float { bits, .. }, _) if llvm.is_float() && !llvm.is_vector() => return Ok(llvm.float_bits(*bits)),
+            (Constant::Float { bits, .. }, _) if llvm.is_float() && !llvm.is_vector() => {
+                return Ok(llvm.float_bits(*bits));
+            }
             (Constant::Float { .. }, _) => return Err(bad()),
             (Constant::Composite(parts), _) => parts,
         };
@@ -85,15 +94,29 @@ fn component_type(declarations: &Declarations<'_>, ty: Id) -> Option<Id> {
 }
 
 /// The bytes of a constant in the memory layout of its type; `None` when it holds what has no bytes (addresses) or is larger than [`MAX_BYTES`].
-pub(crate) fn bytes(types: &Types<'_>, declarations: &Declarations<'_>, constant: &Constant, ty: Id) -> Option<Vec<u8>> {
-    let size = usize::try_from(types.get(ty)?.size).ok().filter(|size| *size <= MAX_BYTES)?;
+pub(crate) fn bytes(
+    types: &Types<'_>,
+    declarations: &Declarations<'_>,
+    constant: &Constant,
+    ty: Id,
+) -> Option<Vec<u8>> {
+    let size = usize::try_from(types.get(ty)?.size)
+        .ok()
+        .filter(|size| *size <= MAX_BYTES)?;
     let mut bytes = vec![0; size];
     lay_out(types, declarations, constant, ty, None, &mut bytes)?;
     Some(bytes)
 }
 
 /// Recursion follows the type, whose depth is limited.
-fn lay_out(types: &Types<'_>, declarations: &Declarations<'_>, constant: &Constant, ty: Id, matrix: Option<MatrixLayout>, bytes: &mut [u8]) -> Option<()> {
+fn lay_out(
+    types: &Types<'_>,
+    declarations: &Declarations<'_>,
+    constant: &Constant,
+    ty: Id,
+    matrix: Option<MatrixLayout>,
+    bytes: &mut [u8],
+) -> Option<()> {
     let info = types.get(ty)?;
     let parts = match constant {
         Constant::Null | Constant::Undef => return Some(()),
@@ -103,7 +126,9 @@ fn lay_out(types: &Types<'_>, declarations: &Declarations<'_>, constant: &Consta
         }
         Constant::Int { bits, width } | Constant::Float { bits, width } => {
             let count = (*width as usize).div_ceil(8).min(8);
-            bytes.get_mut(..count)?.copy_from_slice(bits.to_le_bytes().get(..count)?);
+            bytes
+                .get_mut(..count)?
+                .copy_from_slice(bits.to_le_bytes().get(..count)?);
             return Some(());
         }
         Constant::Composite(parts) => parts,
@@ -114,11 +139,24 @@ fn lay_out(types: &Types<'_>, declarations: &Declarations<'_>, constant: &Consta
                 let (offset, matrix) = *info.places.get(index)?;
                 (offset, *members.get(index)?, matrix)
             }
-            Kind::Array { element, .. } => (info.stride.checked_mul(index as u64)?, *element, matrix),
-            Kind::Plain(_) | Kind::Matrix { .. } if matrix.is_none() => (info.stride.checked_mul(index as u64)?, component_type(declarations, ty)?, None),
+            Kind::Array { element, .. } => {
+                (info.stride.checked_mul(index as u64)?, *element, matrix)
+            }
+            Kind::Plain(_) | Kind::Matrix { .. } if matrix.is_none() => (
+                info.stride.checked_mul(index as u64)?,
+                component_type(declarations, ty)?,
+                None,
+            ),
             _ => return None,
         };
-        lay_out(types, declarations, part, part_type, part_matrix, bytes.get_mut(usize::try_from(offset).ok()?..)?)?;
+        lay_out(
+            types,
+            declarations,
+            part,
+            part_type,
+            part_matrix,
+            bytes.get_mut(usize::try_from(offset).ok()?..)?,
+        )?;
     }
     Some(())
 }

@@ -7,9 +7,9 @@ use super::function::{FunctionEmitter, Slot};
 use super::types::Kind;
 use super::{Handled, Result, dispatch};
 use crate::ffi::{self, Block, Value};
+use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Function, Id, Inst};
-use spirv::Op;
 use std::collections::BTreeMap;
 
 /// Blocks and edges of the function that is being written.
@@ -33,7 +33,11 @@ fn targets(inst: Inst<'_>, selector_words: usize) -> Vec<Id> {
         Some(Op::BranchConditional) => operands.iter().skip(1).take(2).map(|w| Id(*w)).collect(),
         Some(Op::Switch) => {
             let default = operands.get(1).copied();
-            let cases = operands.get(2..).unwrap_or(&[]).chunks_exact(selector_words + 1).filter_map(|c| c.last().copied());
+            let cases = operands
+                .get(2..)
+                .unwrap_or(&[])
+                .chunks_exact(selector_words + 1)
+                .filter_map(|c| c.last().copied());
             default.into_iter().chain(cases).map(Id).collect()
         }
         _ => Vec::new(),
@@ -44,7 +48,12 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// Writes the body of `function`. The builder stands in the prologue; afterwards every block is ended.
     pub(super) fn body(&mut self, function: &'m Function<'m>, diagnostics: &mut Diagnostics) {
         let count = function.blocks.len();
-        self.control = Control { heads: vec![None; count], incoming: vec![Vec::new(); count], done: vec![false; count], ..Control::default() };
+        self.control = Control {
+            heads: vec![None; count],
+            incoming: vec![Vec::new(); count],
+            done: vec![false; count],
+            ..Control::default()
+        };
         for (index, block) in function.blocks.iter().enumerate() {
             self.set(block.label, Slot::Block(index as u32));
         }
@@ -63,7 +72,9 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             self.b.raw().unreachable();
         }
         for (index, block) in function.blocks.iter().enumerate() {
-            let Some(Some(head)) = self.control.heads.get(index).copied() else { continue };
+            let Some(Some(head)) = self.control.heads.get(index).copied() else {
+                continue;
+            };
             self.b.position(head);
             self.control.current = Some(block.label);
             for inst in &block.insts {
@@ -86,12 +97,16 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let mut stack = vec![0usize];
         let mut reached = vec![false; function.blocks.len()];
         while let Some(index) = stack.pop() {
-            let Some(block) = function.blocks.get(index) else { continue };
+            let Some(block) = function.blocks.get(index) else {
+                continue;
+            };
             match reached.get_mut(index) {
                 Some(seen) if !*seen => *seen = true,
                 _ => continue,
             }
-            let Some(terminator) = block.terminator() else { continue };
+            let Some(terminator) = block.terminator() else {
+                continue;
+            };
             let words = self.selector_words(terminator);
             for label in targets(terminator, words) {
                 if let Slot::Block(next) = self.slot(label) {
@@ -112,14 +127,22 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             .first()
             .and_then(|id| self.declarations.type_of(Id(*id)))
             .and_then(|ty| self.types.get(ty))
-            .map_or(32, |info| if let Kind::Plain(shape) = info.kind { shape.scalar.bits() } else { 32 });
+            .map_or(32, |info| {
+                if let Kind::Plain(shape) = info.kind {
+                    shape.scalar.bits()
+                } else {
+                    32
+                }
+            });
         (width as usize).div_ceil(32).max(1)
     }
 
     /// Lowers one instruction and keeps what goes wrong.
     fn instruction(&mut self, inst: Inst<'m>, block: usize, diagnostics: &mut Diagnostics) {
         self.b.at.set(inst.offset);
-        self.b.raw().set_location(inst.offset.saturating_add(1), self.scope);
+        self.b
+            .raw()
+            .set_location(inst.offset.saturating_add(1), self.scope);
         self.b.fast_math.set(self.fast_math_of(inst));
         self.cascade.set(false);
         let result = match inst.op() {
@@ -130,7 +153,13 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             Ok(Handled::Yes) => return,
             Ok(Handled::No) => {
                 let name = inst.name();
-                Box::new(Diagnostic::error(Code::UnsupportedInstruction, format!("{name} is not lowered")).at_word(inst.offset))
+                Box::new(
+                    Diagnostic::error(
+                        Code::UnsupportedInstruction,
+                        format!("{name} is not lowered"),
+                    )
+                    .at_word(inst.offset),
+                )
             }
             Err(problem) => problem,
         };
@@ -152,14 +181,40 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     fn finish_phis(&mut self, diagnostics: &mut Diagnostics) {
         for (block, inst, phi) in std::mem::take(&mut self.control.phis) {
             self.b.at.set(inst.offset);
-            let incoming = self.control.incoming.get(block).cloned().unwrap_or_default();
+            let incoming = self
+                .control
+                .incoming
+                .get(block)
+                .cloned()
+                .unwrap_or_default();
             for (from, exit) in incoming {
-                let pair = inst.operands().chunks_exact(2).find(|pair| pair.get(1) == Some(&from.0)).and_then(|pair| pair.first().copied());
+                let pair = inst
+                    .operands()
+                    .chunks_exact(2)
+                    .find(|pair| pair.get(1) == Some(&from.0))
+                    .and_then(|pair| pair.first().copied());
                 let value = match pair {
                     Some(id) => self.value(Id(id)),
-                    None => Err(Box::new(Diagnostic::error(Code::MalformedFunction, format!("the phi has no value for the edge from {from}")).at_word(inst.offset).help("run spirv-val over the module"))),
+                    None => Err(Box::new(
+                        Diagnostic::error(
+                            Code::MalformedFunction,
+                            format!("the phi has no value for the edge from {from}"),
+                        )
+                        .at_word(inst.offset)
+                        .help("run spirv-val over the module"),
+                    )),
                 };
-                let value = value.and_then(|v| if v.ty() == phi.ty() { Ok(v) } else { Err(self.b.mismatch(format!("the phi is {}, its value from {from} is {}", phi.ty().print(), v.ty().print()))) });
+                let value = value.and_then(|v| {
+                    if v.ty() == phi.ty() {
+                        Ok(v)
+                    } else {
+                        Err(self.b.mismatch(format!(
+                            "the phi is {}, its value from {from} is {}",
+                            phi.ty().print(),
+                            v.ty().print()
+                        )))
+                    }
+                });
                 match value {
                     Ok(value) => phi.add_incoming(value, exit),
                     Err(problem) => {
@@ -177,12 +232,29 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     fn jump_target(&mut self, label: Id) -> Result<Block<'c>> {
         let Slot::Block(index) = self.slot(label) else {
             return Err(Box::new(
-                Diagnostic::error(Code::MissingTerminator, format!("{label} is not a block of this function")).at_word(self.b.at.get()).help("run spirv-val over the module"),
+                Diagnostic::error(
+                    Code::MissingTerminator,
+                    format!("{label} is not a block of this function"),
+                )
+                .at_word(self.b.at.get())
+                .help("run spirv-val over the module"),
             ));
         };
         let exit = self.b.block()?;
-        let from = self.control.current.ok_or_else(|| self.b.internal("a jump outside of a block"))?;
-        let head = self.control.heads.get(index as usize).copied().flatten().ok_or_else(|| self.b.internal("a jump to a block that was thought unreachable"))?;
+        let from = self
+            .control
+            .current
+            .ok_or_else(|| self.b.internal("a jump outside of a block"))?;
+        let head = self
+            .control
+            .heads
+            .get(index as usize)
+            .copied()
+            .flatten()
+            .ok_or_else(|| {
+                self.b
+                    .internal("a jump to a block that was thought unreachable")
+            })?;
         if let Some(incoming) = self.control.incoming.get_mut(index as usize) {
             incoming.push((from, exit));
         }
@@ -191,9 +263,21 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// The unroll hint for a jump back to `label`.
     fn back_edge_hint(&self, label: Id) -> Option<&'static str> {
-        let Slot::Block(index) = self.slot(label) else { return None };
-        let back = self.control.current == Some(label) || self.control.done.get(index as usize).copied().unwrap_or(false);
-        if back { self.control.unroll.get(&label).copied() } else { None }
+        let Slot::Block(index) = self.slot(label) else {
+            return None;
+        };
+        let back = self.control.current == Some(label)
+            || self
+                .control
+                .done
+                .get(index as usize)
+                .copied()
+                .unwrap_or(false);
+        if back {
+            self.control.unroll.get(&label).copied()
+        } else {
+            None
+        }
     }
 
     fn hint(&self, branch: Value<'c>, labels: &[Id]) {
@@ -209,11 +293,17 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let Some(callee) = self.callees.get(id) else {
             return match self.declarations.function(id) {
                 Some(function) if function.blocks.is_empty() => {
-                    let name = self.declarations.name(id).map_or_else(|| id.to_string(), str::to_owned);
+                    let name = self
+                        .declarations
+                        .name(id)
+                        .map_or_else(|| id.to_string(), str::to_owned);
                     Err(Box::new(
-                        Diagnostic::error(Code::UnsupportedLinkage, format!("{name} is imported, and the module that has it is not there"))
-                            .at_word(inst.offset)
-                            .help("link the modules first (spirv-link)"),
+                        Diagnostic::error(
+                            Code::UnsupportedLinkage,
+                            format!("{name} is imported, and the module that has it is not there"),
+                        )
+                        .at_word(inst.offset)
+                        .help("link the modules first (spirv-link)"),
                     ))
                 }
                 Some(_) => {
@@ -245,11 +335,20 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let words = self.selector_words(inst);
         let default = self.jump_target(inst.id(1).map_err(Box::new)?)?;
         let cases = inst.operands().get(2..).unwrap_or(&[]);
-        let switch = self.b.raw().switch(selector, default, (cases.len() / (words + 1)) as u32);
+        let switch = self
+            .b
+            .raw()
+            .switch(selector, default, (cases.len() / (words + 1)) as u32);
         let mut seen = std::collections::BTreeSet::new();
         for case in cases.chunks_exact(words + 1) {
-            let (Some(low), Some(label)) = (case.first(), case.last()) else { continue };
-            let high = if words > 1 { case.get(1).copied().unwrap_or(0) } else { 0 };
+            let (Some(low), Some(label)) = (case.first(), case.last()) else {
+                continue;
+            };
+            let high = if words > 1 {
+                case.get(1).copied().unwrap_or(0)
+            } else {
+                0
+            };
             let literal = ty.int(u64::from(*low) | u64::from(high) << 32);
             if !seen.insert(literal.as_u64()) {
                 return Err(self.mismatch(inst, "two cases of the switch have one value"));
@@ -263,19 +362,31 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// Fast-math flags of one instruction. Vulkan and OpenCL allow contraction unless the module says no (NoContraction, ContractionOff);
     /// anything more only where FPFastMathMode grants it (SPIR-V 1.6 sections 3.15, 3.20).
     fn fast_math_of(&self, inst: Inst<'_>) -> u32 {
-        use super::build::fast::{APPROXIMATE, CONTRACT, NO_INF, NO_NAN, NO_SIGNED_ZEROS, REASSOC, RECIPROCAL};
+        use super::build::fast::{
+            APPROXIMATE, CONTRACT, NO_INF, NO_NAN, NO_SIGNED_ZEROS, REASSOC, RECIPROCAL,
+        };
         const GRANTS: [(u32, u32); 8] = [
             (0x1, NO_NAN),
             (0x2, NO_INF),
             (0x4, NO_SIGNED_ZEROS),
             (0x8, RECIPROCAL),
-            (0x10, NO_NAN | NO_INF | NO_SIGNED_ZEROS | RECIPROCAL | CONTRACT | REASSOC | APPROXIMATE),
+            (
+                0x10,
+                NO_NAN | NO_INF | NO_SIGNED_ZEROS | RECIPROCAL | CONTRACT | REASSOC | APPROXIMATE,
+            ),
             (0x10000, CONTRACT),
             (0x20000, REASSOC),
             (0x40000, REASSOC | CONTRACT),
         ];
-        let (Some(result), Some(ty)) = (inst.result(), inst.result_type()) else { return 0 };
-        if !self.types.get(ty).and_then(|info| info.value).is_some_and(|t| t.element().element().is_float()) {
+        let (Some(result), Some(ty)) = (inst.result(), inst.result_type()) else {
+            return 0;
+        };
+        if !self
+            .types
+            .get(ty)
+            .and_then(|info| info.value)
+            .is_some_and(|t| t.element().element().is_float())
+        {
             return 0;
         }
         let mut flags = self.default_fast_math;
@@ -284,7 +395,10 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 flags &= !CONTRACT;
             } else if decoration.kind == spirv::Decoration::FPFastMathMode as u32 {
                 let bits = decoration.operands.first().copied().unwrap_or(0);
-                flags |= GRANTS.iter().filter(|(bit, _)| bits & bit != 0).fold(0, |sum, (_, flag)| sum | flag);
+                flags |= GRANTS
+                    .iter()
+                    .filter(|(bit, _)| bits & bit != 0)
+                    .fold(0, |sum, (_, flag)| sum | flag);
             }
         }
         flags
@@ -295,7 +409,16 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) -> Result<Handled> {
     let id = |index: usize| inst.id(index).map_err(Box::new);
     match inst.op() {
-        Some(Op::SelectionMerge | Op::Nop | Op::LifetimeStart | Op::LifetimeStop | Op::NoLine | Op::Line | Op::AssumeTrueKHR | Op::LoopControlINTEL) => {}
+        Some(
+            Op::SelectionMerge
+            | Op::Nop
+            | Op::LifetimeStart
+            | Op::LifetimeStop
+            | Op::NoLine
+            | Op::Line
+            | Op::AssumeTrueKHR
+            | Op::LoopControlINTEL,
+        ) => {}
         Some(Op::LoopMerge) => {
             let control = inst.operand(2).map_err(Box::new)?;
             let hint = match control & 3 {
@@ -316,7 +439,9 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Some(Op::BranchConditional) => {
             let condition = e.operand(inst, 0)?;
             if condition.ty() != e.b.int_type(1) {
-                return Err(e.b.mismatch(format!("a branch on {}", condition.ty().print())));
+                return Err(e
+                    .b
+                    .mismatch(format!("a branch on {}", condition.ty().print())));
             }
             let labels = [id(1)?, id(2)?];
             let (yes, no) = (e.jump_target(id(1)?)?, e.jump_target(id(2)?)?);
@@ -332,7 +457,9 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
             let value = e.operand(inst, 0)?;
             e.before_return(inst)?;
             if ffi::return_type(e.function.ty()) != value.ty() {
-                return Err(e.mismatch(inst, format!("the function returns {}", value.ty().print())));
+                return Err(
+                    e.mismatch(inst, format!("the function returns {}", value.ty().print()))
+                );
             }
             e.b.raw().ret(value);
         }

@@ -1,7 +1,10 @@
 //! From opcode to instruction family. To lower another opcode, add it to the row of its family (or add a row and a file).
 
 use super::function::FunctionEmitter;
-use super::{Handled, Result, arith, atomic, barrier, bits, compare, composite, control, convert, ext, linear, memory, place, subgroup};
+use super::{
+    Handled, Result, arith, atomic, barrier, bits, compare, composite, control, convert, ext,
+    linear, memory, place, subgroup,
+};
 use spirv::Op;
 use splitbar_passes::module::Inst;
 
@@ -13,7 +16,9 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
     let Some(op) = inst.op() else {
         // Opcodes that the `spirv` crate has no name for.
         return match inst.opcode() {
-            linear::valve::FDOT2_MIX_ACC32 | linear::valve::FDOT2_MIX_ACC16 => linear::mixed_dot(e, inst),
+            linear::valve::FDOT2_MIX_ACC32 | linear::valve::FDOT2_MIX_ACC16 => {
+                linear::mixed_dot(e, inst)
+            }
             _ => Ok(Handled::No),
         };
     };

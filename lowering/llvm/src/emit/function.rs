@@ -6,7 +6,7 @@
 
 use super::Result;
 use super::build::Build;
-use super::types::{self, Kind, Shape, TypeInfo, Types};
+use super::types::{self, Kind, TypeInfo, Types};
 use crate::ffi::{Block, Func, Meta, Ty, Value};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constants, Declarations, Id, Inst};
@@ -116,30 +116,23 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         if info.leaves > types::MAX_PARTS {
             return Err(types::too_many_parts(self.declarations, ty, info.leaves));
         }
-        info.value.ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))
-    }
-
-    /// The type `ty` as scalar or vector; `TypeMismatch` if it is neither.
-    pub(crate) fn shape(&self, ty: Id) -> Result<Shape> {
-        match self.kind(ty)? {
-            Kind::Plain(shape) => Ok(*shape),
-            _ => Err(self.b.mismatch(format!("{ty} is neither a scalar nor a vector type"))),
-        }
+        info.value
+            .ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))
     }
 
     /// The type id of the value `id`.
     pub(crate) fn type_of(&self, id: Id) -> Result<Id> {
-        self.declarations.type_of(id).ok_or_else(|| self.undefined(id))
-    }
-
-    /// The type of the value `id` as scalar or vector.
-    pub(crate) fn shape_of(&self, id: Id) -> Result<Shape> {
-        self.shape(self.type_of(id)?)
+        self.declarations
+            .type_of(id)
+            .ok_or_else(|| self.undefined(id))
     }
 
     /// The result type of `inst`.
     pub(crate) fn result_type(&self, inst: Inst<'_>) -> Result<Id> {
-        inst.result_type().ok_or_else(|| self.b.internal(format!("{} has no result type", inst.name())))
+        inst.result_type().ok_or_else(|| {
+            self.b
+                .internal(format!("{} has no result type", inst.name()))
+        })
     }
 
     /// The LLVM type of the result of `inst`.
@@ -167,7 +160,11 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
 
     /// All operands of `inst` from `first` on, as values.
     pub(crate) fn operands(&self, inst: Inst<'_>, first: usize) -> Result<Vec<Value<'c>>> {
-        inst.operands().iter().skip(first).map(|word| self.value(Id(*word))).collect()
+        inst.operands()
+            .iter()
+            .skip(first)
+            .map(|word| self.value(Id(*word)))
+            .collect()
     }
 
     /// The unsigned value of the constant `id`, if it is one of at most 32 bits.
@@ -178,11 +175,17 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// Binds the result of `inst`. `TypeMismatch` when `value` is not of the LLVM type of its result type.
     pub(crate) fn bind(&mut self, inst: Inst<'_>, value: Value<'c>) -> Result<()> {
         let ty = self.result_type(inst)?;
-        let Some(result) = inst.result() else { return Err(self.b.internal(format!("{} has no result", inst.name()))) };
+        let Some(result) = inst.result() else {
+            return Err(self.b.internal(format!("{} has no result", inst.name())));
+        };
         let info = self.type_info(ty)?;
         if info.value != Some(value.ty()) {
             let want = info.value.map_or_else(|| "no value".to_owned(), Ty::print);
-            return Err(self.b.mismatch(format!("the result of {} is {}, its type {ty} is {want}", inst.name(), value.ty().print())));
+            return Err(self.b.mismatch(format!(
+                "the result of {} is {}, its type {ty} is {want}",
+                inst.name(),
+                value.ty().print()
+            )));
         }
         if let Kind::Pointer { class, pointee } = info.kind {
             let pointer = self.unknown_place(value, class, pointee);
@@ -195,22 +198,43 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
 
     /// Binds a pointer result.
     pub(crate) fn bind_pointer(&mut self, inst: Inst<'_>, pointer: Pointer<'c>) -> Result<()> {
-        let Some(result) = inst.result() else { return Err(self.b.internal(format!("{} has no result", inst.name()))) };
+        let Some(result) = inst.result() else {
+            return Err(self.b.internal(format!("{} has no result", inst.name())));
+        };
         let ty = self.result_ty(inst)?;
         if ty != pointer.address.ty() {
-            return Err(self.b.mismatch(format!("the result of {} is {}, its type is {}", inst.name(), pointer.address.ty().print(), ty.print())));
+            return Err(self.b.mismatch(format!(
+                "the result of {} is {}, its type is {}",
+                inst.name(),
+                pointer.address.ty().print(),
+                ty.print()
+            )));
         }
         self.set(result, Slot::Pointer(pointer));
         Ok(())
     }
 
     /// A pointer of which only the type is known.
-    pub(crate) fn unknown_place(&self, address: Value<'c>, class: spirv::StorageClass, pointee: Option<Id>) -> Pointer<'c> {
-        Pointer { address, pointee, class, align: 1, matrix: None }
+    pub(crate) fn unknown_place(
+        &self,
+        address: Value<'c>,
+        class: spirv::StorageClass,
+        pointee: Option<Id>,
+    ) -> Pointer<'c> {
+        Pointer {
+            address,
+            pointee,
+            class,
+            align: 1,
+            matrix: None,
+        }
     }
 
     pub(super) fn slot(&self, id: Id) -> Slot<'c> {
-        self.slots.get(id.0 as usize).copied().unwrap_or(Slot::Empty)
+        self.slots
+            .get(id.0 as usize)
+            .copied()
+            .unwrap_or(Slot::Empty)
     }
 
     pub(super) fn set(&mut self, id: Id, slot: Slot<'c>) {
@@ -223,8 +247,15 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// Binds poison, or a mark that this result is not there, after an error in `inst`.
     pub(super) fn bind_poison(&mut self, inst: Inst<'_>) {
         let Some(result) = inst.result() else { return };
-        let value = inst.result_type().and_then(|ty| self.types.get(ty)).filter(|info| !matches!(info.kind, Kind::Pointer { .. })).and_then(|info| info.value);
-        self.set(result, value.map_or(Slot::Bad, |ty| Slot::Value(ty.poison())));
+        let value = inst
+            .result_type()
+            .and_then(|ty| self.types.get(ty))
+            .filter(|info| !matches!(info.kind, Kind::Pointer { .. }))
+            .and_then(|info| info.value);
+        self.set(
+            result,
+            value.map_or(Slot::Bad, |ty| Slot::Value(ty.poison())),
+        );
     }
 
     // Memory: see memory.rs for load, store and places.
@@ -234,11 +265,15 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         match self.slot(id) {
             Slot::Pointer(pointer) => Ok(pointer),
             Slot::Bad => Err(self.follows()),
-            Slot::Value(_) | Slot::Block(_) => Err(self.b.mismatch(format!("{id} is not a pointer"))),
+            Slot::Value(_) | Slot::Block(_) => {
+                Err(self.b.mismatch(format!("{id} is not a pointer")))
+            }
             Slot::Empty => {
                 let address = self.constant(id)?;
                 match self.kind(self.type_of(id)?)? {
-                    Kind::Pointer { class, pointee } => Ok(self.unknown_place(address, *class, *pointee)),
+                    Kind::Pointer { class, pointee } => {
+                        Ok(self.unknown_place(address, *class, *pointee))
+                    }
                     _ => Err(self.b.mismatch(format!("{id} is not a pointer"))),
                 }
             }
@@ -271,22 +306,49 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
 
     /// `UnsupportedInstruction`: `why` completes "OpX is not lowered: ".
     pub(crate) fn unsupported(&self, inst: Inst<'_>, why: impl Into<String>) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(Code::UnsupportedInstruction, format!("{} is not lowered: {}", inst.name(), why.into())).at_word(inst.offset))
+        Box::new(
+            Diagnostic::error(
+                Code::UnsupportedInstruction,
+                format!("{} is not lowered: {}", inst.name(), why.into()),
+            )
+            .at_word(inst.offset),
+        )
     }
 
     /// `UnsupportedOnTarget`: the target has no instruction for it; `what` is the subject of "... is not there on gfx906".
-    pub(crate) fn unsupported_on_target(&self, inst: Inst<'_>, what: impl Into<String>) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(Code::UnsupportedOnTarget, format!("{} is not there on {}", what.into(), self.target.name)).at_word(inst.offset))
+    pub(crate) fn unsupported_on_target(
+        &self,
+        inst: Inst<'_>,
+        what: impl Into<String>,
+    ) -> Box<Diagnostic> {
+        Box::new(
+            Diagnostic::error(
+                Code::UnsupportedOnTarget,
+                format!("{} is not there on {}", what.into(), self.target.name),
+            )
+            .at_word(inst.offset),
+        )
     }
 
     /// `TypeMismatch` at `inst`.
     pub(crate) fn mismatch(&self, inst: Inst<'_>, message: impl Into<String>) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(Code::TypeMismatch, message).at_word(inst.offset).help("run spirv-val over the module: an operand has the wrong type"))
+        Box::new(
+            Diagnostic::error(Code::TypeMismatch, message)
+                .at_word(inst.offset)
+                .help("run spirv-val over the module: an operand has the wrong type"),
+        )
     }
 
     /// `UndefinedId` at the current instruction.
     pub(crate) fn undefined(&self, id: Id) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(Code::UndefinedId, format!("{id} is used here and not defined before")).at_word(self.b.at.get()).help("run spirv-val over the module"))
+        Box::new(
+            Diagnostic::error(
+                Code::UndefinedId,
+                format!("{id} is used here and not defined before"),
+            )
+            .at_word(self.b.at.get())
+            .help("run spirv-val over the module"),
+        )
     }
 
     /// An error that only follows from one that has been reported: it is not shown.

@@ -13,12 +13,18 @@ pub(crate) const POINTER_BYTES: u64 = 8;
 
 /// `value` rounded up to a multiple of `align`.
 pub(crate) fn round_up(value: u64, align: u32) -> u64 {
-    value.checked_next_multiple_of(u64::from(align.max(1))).unwrap_or(u64::MAX)
+    value
+        .checked_next_multiple_of(u64::from(align.max(1)))
+        .unwrap_or(u64::MAX)
 }
 
 /// The largest power of two that divides `offset` (0: as large as it gets), at most `limit`.
 pub(crate) fn alignment_of_offset(limit: u32, offset: u64) -> u32 {
-    let low = if offset == 0 { u64::MAX } else { offset & offset.wrapping_neg() };
+    let low = if offset == 0 {
+        u64::MAX
+    } else {
+        offset & offset.wrapping_neg()
+    };
     u64::from(limit).min(low) as u32
 }
 
@@ -39,29 +45,58 @@ pub(crate) fn array_stride(declarations: &Declarations<'_>, id: Id, element: &Ty
 }
 
 /// The layout of a matrix member, if it is decorated.
-pub(crate) fn matrix_of_member(declarations: &Declarations<'_>, structure: Id, member: u32) -> Option<MatrixLayout> {
-    let stride = declarations.member_decoration(structure, member, spirv::Decoration::MatrixStride)?;
-    Some(MatrixLayout { stride, row_major: declarations.member_decoration(structure, member, spirv::Decoration::RowMajor).is_some() })
+pub(crate) fn matrix_of_member(
+    declarations: &Declarations<'_>,
+    structure: Id,
+    member: u32,
+) -> Option<MatrixLayout> {
+    let stride =
+        declarations.member_decoration(structure, member, spirv::Decoration::MatrixStride)?;
+    Some(MatrixLayout {
+        stride,
+        row_major: declarations
+            .member_decoration(structure, member, spirv::Decoration::RowMajor)
+            .is_some(),
+    })
 }
 
 /// Bytes of a member of type `info` with matrix layout `matrix`.
 pub(crate) fn member_size(info: &TypeInfo<'_>, matrix: Option<MatrixLayout>) -> u64 {
     match (&info.kind, matrix) {
-        (Kind::Matrix { column, columns }, Some(layout)) => u64::from(layout.stride) * u64::from(if layout.row_major { column.lanes } else { *columns }),
+        (Kind::Matrix { column, columns }, Some(layout)) => {
+            u64::from(layout.stride)
+                * u64::from(if layout.row_major {
+                    column.lanes
+                } else {
+                    *columns
+                })
+        }
         _ => info.size,
     }
 }
 
 /// Size and alignment of the structure `id` with members `infos`.
-pub(crate) fn structure(declarations: &Declarations<'_>, id: Id, infos: &[&TypeInfo<'_>]) -> (u64, u32) {
+pub(crate) fn structure(
+    declarations: &Declarations<'_>,
+    id: Id,
+    infos: &[&TypeInfo<'_>],
+) -> (u64, u32) {
     let mut end = 0u64;
     let mut align = 1;
-    let packed = declarations.decoration(id, spirv::Decoration::CPacked).is_some();
+    let packed = declarations
+        .decoration(id, spirv::Decoration::CPacked)
+        .is_some();
     let mut explicit = false;
-    for (i, (info, offset)) in infos.iter().zip(offsets(declarations, id, infos)).enumerate() {
+    for (i, (info, offset)) in infos
+        .iter()
+        .zip(offsets(declarations, id, infos))
+        .enumerate()
+    {
         let matrix = matrix_of_member(declarations, id, i as u32);
         end = end.max(offset.saturating_add(member_size(info, matrix)));
-        explicit |= declarations.member_decoration(id, i as u32, spirv::Decoration::Offset).is_some();
+        explicit |= declarations
+            .member_decoration(id, i as u32, spirv::Decoration::Offset)
+            .is_some();
         align = align.max(info.align);
     }
     if packed {
@@ -71,8 +106,14 @@ pub(crate) fn structure(declarations: &Declarations<'_>, id: Id, infos: &[&TypeI
 }
 
 /// The offset of every member of the structure `id`.
-pub(crate) fn offsets(declarations: &Declarations<'_>, id: Id, infos: &[&TypeInfo<'_>]) -> Vec<u64> {
-    let packed = declarations.decoration(id, spirv::Decoration::CPacked).is_some();
+pub(crate) fn offsets(
+    declarations: &Declarations<'_>,
+    id: Id,
+    infos: &[&TypeInfo<'_>],
+) -> Vec<u64> {
+    let packed = declarations
+        .decoration(id, spirv::Decoration::CPacked)
+        .is_some();
     let mut next = 0u64;
     let mut offsets = Vec::with_capacity(infos.len());
     for (i, info) in infos.iter().enumerate() {

@@ -9,9 +9,9 @@ use super::layout;
 use super::types::{Kind, Scalar, Shape};
 use super::{Handled, Result, barrier, constant};
 use crate::ffi::{AtomicOrdering, IntPredicate, Linkage, Opcode, Ty, Value};
+use spirv::MemoryAccess;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Id, Inst, Scope};
-use spirv::MemoryAccess;
 
 /// Most scalars and vectors that the loads and stores of one LLVM module are taken apart into.
 const MAX_TOTAL_LEAVES: u64 = 1 << 22;
@@ -30,41 +30,58 @@ pub(crate) struct Access {
 }
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
-    /// Loads a value of type `ty` (any composite too) from `pointer`.
-    pub(crate) fn load(&mut self, pointer: &Pointer<'c>, ty: Id) -> Result<Value<'c>> {
-        self.load_with(pointer, ty, Access::default())
-    }
-
     /// Stores a value of type `ty` to `pointer`.
     pub(crate) fn store(&mut self, pointer: &Pointer<'c>, ty: Id, value: Value<'c>) -> Result<()> {
         self.store_with(pointer, ty, value, Access::default())
     }
 
-    /// As [`FunctionEmitter::load`], with memory operands.
-    pub(crate) fn load_with(&mut self, pointer: &Pointer<'c>, ty: Id, access: Access) -> Result<Value<'c>> {
+    /// Loads a value of type `ty` (any composite too) from `pointer`.
+    pub(crate) fn load_with(
+        &mut self,
+        pointer: &Pointer<'c>,
+        ty: Id,
+        access: Access,
+    ) -> Result<Value<'c>> {
         self.check_leaves(ty)?;
         let pointer = self.with_access(pointer, access);
         self.load_part(pointer, ty, access)
     }
 
     /// As [`FunctionEmitter::store`], with memory operands.
-    pub(crate) fn store_with(&mut self, pointer: &Pointer<'c>, ty: Id, value: Value<'c>, access: Access) -> Result<()> {
+    pub(crate) fn store_with(
+        &mut self,
+        pointer: &Pointer<'c>,
+        ty: Id,
+        value: Value<'c>,
+        access: Access,
+    ) -> Result<()> {
         self.check_leaves(ty)?;
         if self.ty(ty)? != value.ty() {
-            return Err(self.b.mismatch(format!("a store of {} as {}", value.ty().print(), self.ty(ty)?.print())));
+            return Err(self.b.mismatch(format!(
+                "a store of {} as {}",
+                value.ty().print(),
+                self.ty(ty)?.print()
+            )));
         }
         let pointer = self.with_access(pointer, access);
         self.store_part(pointer, ty, value, access)
     }
 
     fn with_access(&self, pointer: &Pointer<'c>, access: Access) -> Pointer<'c> {
-        Pointer { align: pointer.align.max(access.aligned.unwrap_or(1)), ..*pointer }
+        Pointer {
+            align: pointer.align.max(access.aligned.unwrap_or(1)),
+            ..*pointer
+        }
     }
 
     /// Counts the parts of an access, so that a small module cannot ask for an endless one.
     fn check_leaves(&self, ty: Id) -> Result<()> {
         self.ty(ty)?;
-        let total = self.b.parts.get().saturating_add(self.type_info(ty)?.leaves);
+        let total = self
+            .b
+            .parts
+            .get()
+            .saturating_add(self.type_info(ty)?.leaves);
         self.b.parts.set(total);
         if total <= MAX_TOTAL_LEAVES {
             return Ok(());
@@ -77,10 +94,26 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// The place `bytes` behind `pointer`.
-    pub(crate) fn part(&self, pointer: Pointer<'c>, bytes: u64, matrix: Option<MatrixLayout>) -> Result<Pointer<'c>> {
-        let index = self.b.int_type(if pointer.address.ty().address_space() == 3 { 32 } else { 64 });
+    pub(crate) fn part(
+        &self,
+        pointer: Pointer<'c>,
+        bytes: u64,
+        matrix: Option<MatrixLayout>,
+    ) -> Result<Pointer<'c>> {
+        let index = self
+            .b
+            .int_type(if pointer.address.ty().address_space() == 3 {
+                32
+            } else {
+                64
+            });
         let address = self.b.offset(pointer.address, index.int(bytes), true)?;
-        Ok(Pointer { address, align: layout::alignment_of_offset(pointer.align, bytes), matrix, ..pointer })
+        Ok(Pointer {
+            address,
+            align: layout::alignment_of_offset(pointer.align, bytes),
+            matrix,
+            ..pointer
+        })
     }
 
     fn load_part(&mut self, pointer: Pointer<'c>, ty: Id, access: Access) -> Result<Value<'c>> {
@@ -88,7 +121,19 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let llvm = self.ty(ty)?;
         let parts: u64 = match &info.kind {
             Kind::Plain(shape) => return self.load_plain(pointer, *shape, access),
-            Kind::Pointer { .. } => return self.leaf_load(llvm, pointer.address, pointer.align.max(if access.aligned.is_some() { 1 } else { layout::POINTER_BYTES as u32 }), access, pointer.class),
+            Kind::Pointer { .. } => {
+                return self.leaf_load(
+                    llvm,
+                    pointer.address,
+                    pointer.align.max(if access.aligned.is_some() {
+                        1
+                    } else {
+                        layout::POINTER_BYTES as u32
+                    }),
+                    access,
+                    pointer.class,
+                );
+            }
             Kind::Matrix { column, columns } => {
                 let mut value = llvm.poison();
                 for index in 0..*columns {
@@ -100,7 +145,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             Kind::Array { length, .. } => *length,
             Kind::Struct { members } => members.len() as u64,
-            Kind::Void | Kind::RuntimeArray { .. } | Kind::Function | Kind::Other(_) => return Err(self.b.mismatch(format!("a load of type {ty}"))),
+            Kind::Void | Kind::RuntimeArray { .. } | Kind::Function | Kind::Other(_) => {
+                return Err(self.b.mismatch(format!("a load of type {ty}")));
+            }
         };
         let mut value = llvm.poison();
         for index in 0..parts {
@@ -111,11 +158,29 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Ok(value)
     }
 
-    fn store_part(&mut self, pointer: Pointer<'c>, ty: Id, value: Value<'c>, access: Access) -> Result<()> {
+    fn store_part(
+        &mut self,
+        pointer: Pointer<'c>,
+        ty: Id,
+        value: Value<'c>,
+        access: Access,
+    ) -> Result<()> {
         let info = self.type_info(ty)?;
         let parts: u64 = match &info.kind {
             Kind::Plain(shape) => return self.store_plain(pointer, *shape, value, access),
-            Kind::Pointer { .. } => return self.leaf_store(value, pointer.address, pointer.align.max(if access.aligned.is_some() { 1 } else { layout::POINTER_BYTES as u32 }), access, pointer.class),
+            Kind::Pointer { .. } => {
+                return self.leaf_store(
+                    value,
+                    pointer.address,
+                    pointer.align.max(if access.aligned.is_some() {
+                        1
+                    } else {
+                        layout::POINTER_BYTES as u32
+                    }),
+                    access,
+                    pointer.class,
+                );
+            }
             Kind::Matrix { column, columns } => {
                 for index in 0..*columns {
                     let place = self.column_place(pointer, info.stride, *column, index)?;
@@ -126,7 +191,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             Kind::Array { length, .. } => *length,
             Kind::Struct { members } => members.len() as u64,
-            Kind::Void | Kind::RuntimeArray { .. } | Kind::Function | Kind::Other(_) => return Err(self.b.mismatch(format!("a store of type {ty}"))),
+            Kind::Void | Kind::RuntimeArray { .. } | Kind::Function | Kind::Other(_) => {
+                return Err(self.b.mismatch(format!("a store of type {ty}")));
+            }
         };
         for index in 0..parts {
             let (place, part_type) = self.member_place(pointer, ty, index)?;
@@ -137,28 +204,65 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// The place and type of member `index` of an array or structure.
-    pub(crate) fn member_place(&self, pointer: Pointer<'c>, ty: Id, index: u64) -> Result<(Pointer<'c>, Id)> {
+    pub(crate) fn member_place(
+        &self,
+        pointer: Pointer<'c>,
+        ty: Id,
+        index: u64,
+    ) -> Result<(Pointer<'c>, Id)> {
         let info = self.type_info(ty)?;
         match &info.kind {
             Kind::Array { element, .. } | Kind::RuntimeArray { element } => {
-                let place = self.part(pointer, info.stride.saturating_mul(index), pointer.matrix)?;
-                Ok((Pointer { pointee: Some(*element), ..place }, *element))
+                let place =
+                    self.part(pointer, info.stride.saturating_mul(index), pointer.matrix)?;
+                Ok((
+                    Pointer {
+                        pointee: Some(*element),
+                        ..place
+                    },
+                    *element,
+                ))
             }
             Kind::Struct { members } => {
-                let at = usize::try_from(index).ok().and_then(|i| Some((*info.places.get(i)?, *members.get(i)?)));
-                let Some(((offset, matrix), member)) = at else { return Err(self.b.mismatch(format!("member {index} of structure {ty}"))) };
+                let at = usize::try_from(index)
+                    .ok()
+                    .and_then(|i| Some((*info.places.get(i)?, *members.get(i)?)));
+                let Some(((offset, matrix), member)) = at else {
+                    return Err(self.b.mismatch(format!("member {index} of structure {ty}")));
+                };
                 let place = self.part(pointer, offset, matrix)?;
-                Ok((Pointer { pointee: Some(member), ..place }, member))
+                Ok((
+                    Pointer {
+                        pointee: Some(member),
+                        ..place
+                    },
+                    member,
+                ))
             }
             _ => Err(self.b.mismatch(format!("member {index} of {ty}"))),
         }
     }
 
     /// The place of column `index` of a matrix.
-    fn column_place(&self, pointer: Pointer<'c>, natural: u64, column: Shape, index: u32) -> Result<Pointer<'c>> {
+    fn column_place(
+        &self,
+        pointer: Pointer<'c>,
+        natural: u64,
+        column: Shape,
+        index: u32,
+    ) -> Result<Pointer<'c>> {
         match pointer.matrix {
-            Some(MatrixLayout { row_major: true, .. }) => self.part(pointer, u64::from(index) * u64::from(column.scalar.bytes()), pointer.matrix),
-            Some(MatrixLayout { stride, row_major: false }) => self.part(pointer, u64::from(index) * u64::from(stride), None),
+            Some(MatrixLayout {
+                row_major: true, ..
+            }) => self.part(
+                pointer,
+                u64::from(index) * u64::from(column.scalar.bytes()),
+                pointer.matrix,
+            ),
+            Some(MatrixLayout {
+                stride,
+                row_major: false,
+            }) => self.part(pointer, u64::from(index) * u64::from(stride), None),
             None => self.part(pointer, u64::from(index) * natural, None),
         }
     }
@@ -168,21 +272,39 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         match scalar {
             Scalar::Bool => self.b.int_type(8),
             Scalar::Int { width, .. } => self.b.int_type(width),
-            Scalar::Float { format: splitbar_passes::module::FloatFormat::BFloat16, .. } => self.b.bfloat_type(),
+            Scalar::Float {
+                format: splitbar_passes::module::FloatFormat::BFloat16,
+                ..
+            } => self.b.bfloat_type(),
             Scalar::Float { width, .. } => self.b.float_type(width),
         }
         .vector(lanes)
     }
 
     fn leaf_align(&self, pointer: &Pointer<'c>, scalar: Scalar, access: Access) -> u32 {
-        if access.aligned.is_some() { pointer.align } else { pointer.align.max(scalar.bytes()) }
+        if access.aligned.is_some() {
+            pointer.align
+        } else {
+            pointer.align.max(scalar.bytes())
+        }
     }
 
-    fn load_plain(&mut self, pointer: Pointer<'c>, shape: Shape, access: Access) -> Result<Value<'c>> {
+    fn load_plain(
+        &mut self,
+        pointer: Pointer<'c>,
+        shape: Shape,
+        access: Access,
+    ) -> Result<Value<'c>> {
         let scattered = pointer.matrix.is_some_and(|m| m.row_major) && shape.lanes > 1;
         if scattered || (access.coherent.is_some() && shape.lanes > 1) {
-            let step = pointer.matrix.filter(|m| m.row_major).map_or(shape.scalar.bytes(), |m| m.stride);
-            let scalar = Shape { scalar: shape.scalar, lanes: 1 };
+            let step = pointer
+                .matrix
+                .filter(|m| m.row_major)
+                .map_or(shape.scalar.bytes(), |m| m.stride);
+            let scalar = Shape {
+                scalar: shape.scalar,
+                lanes: 1,
+            };
             let parts = (0..shape.lanes)
                 .map(|lane| {
                     let place = self.part(pointer, u64::from(lane) * u64::from(step), None)?;
@@ -194,22 +316,51 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let ty = self.memory_type(shape.scalar, shape.lanes);
         let align = self.leaf_align(&pointer, shape.scalar, access);
         let value = self.leaf_load(ty, pointer.address, align, access, pointer.class)?;
-        if shape.scalar == Scalar::Bool { self.b.icmp(IntPredicate::LLVMIntNE, value, ty.zero()) } else { Ok(value) }
+        if shape.scalar == Scalar::Bool {
+            self.b.icmp(IntPredicate::LLVMIntNE, value, ty.zero())
+        } else {
+            Ok(value)
+        }
     }
 
-    fn store_plain(&mut self, pointer: Pointer<'c>, shape: Shape, value: Value<'c>, access: Access) -> Result<()> {
+    fn store_plain(
+        &mut self,
+        pointer: Pointer<'c>,
+        shape: Shape,
+        value: Value<'c>,
+        access: Access,
+    ) -> Result<()> {
         let scattered = pointer.matrix.is_some_and(|m| m.row_major) && shape.lanes > 1;
         if scattered || (access.coherent.is_some() && shape.lanes > 1) {
-            let step = pointer.matrix.filter(|m| m.row_major).map_or(shape.scalar.bytes(), |m| m.stride);
+            let step = pointer
+                .matrix
+                .filter(|m| m.row_major)
+                .map_or(shape.scalar.bytes(), |m| m.stride);
             for lane in 0..shape.lanes {
                 let place = self.part(pointer, u64::from(lane) * u64::from(step), None)?;
                 let part = self.b.lane(value, lane)?;
-                self.store_plain(place, Shape { scalar: shape.scalar, lanes: 1 }, part, access)?;
+                self.store_plain(
+                    place,
+                    Shape {
+                        scalar: shape.scalar,
+                        lanes: 1,
+                    },
+                    part,
+                    access,
+                )?;
             }
             return Ok(());
         }
         let align = self.leaf_align(&pointer, shape.scalar, access);
-        let value = if shape.scalar == Scalar::Bool { self.b.cast(Opcode::LLVMZExt, value, self.memory_type(shape.scalar, shape.lanes))? } else { value };
+        let value = if shape.scalar == Scalar::Bool {
+            self.b.cast(
+                Opcode::LLVMZExt,
+                value,
+                self.memory_type(shape.scalar, shape.lanes),
+            )?
+        } else {
+            value
+        };
         self.leaf_store(value, pointer.address, align, access, pointer.class)
     }
 
@@ -217,15 +368,38 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn coherence(&self, access: Access, class: spirv::StorageClass) -> Option<u32> {
         match access.coherent? {
             Scope::Invocation | Scope::Subgroup => None,
-            _ if matches!(class, spirv::StorageClass::Workgroup | spirv::StorageClass::Function | spirv::StorageClass::Private) => None,
-            scope => Some(barrier::sync_scope(self.b, self.target, barrier::fence_scope(scope))),
+            _ if matches!(
+                class,
+                spirv::StorageClass::Workgroup
+                    | spirv::StorageClass::Function
+                    | spirv::StorageClass::Private
+            ) =>
+            {
+                None
+            }
+            scope => Some(barrier::sync_scope(
+                self.b,
+                self.target,
+                barrier::fence_scope(scope),
+            )),
         }
     }
 
-    fn leaf_load(&mut self, ty: Ty<'c>, address: Value<'c>, align: u32, access: Access, class: spirv::StorageClass) -> Result<Value<'c>> {
+    fn leaf_load(
+        &mut self,
+        ty: Ty<'c>,
+        address: Value<'c>,
+        align: u32,
+        access: Access,
+        class: spirv::StorageClass,
+    ) -> Result<Value<'c>> {
         let asked = self.coherence(access, class);
         let coherent = asked.filter(|_| align >= ty.scalar_bits().div_ceil(8));
-        let integer = if coherent.is_some() && ty.is_float() { self.b.int_type(ty.scalar_bits()) } else { ty };
+        let integer = if coherent.is_some() && ty.is_float() {
+            self.b.int_type(ty.scalar_bits())
+        } else {
+            ty
+        };
         let value = self.b.load(integer, address, align)?;
         // An atomic access must be aligned; one that is not is made volatile, which is coherent everywhere.
         if access.volatile || (asked.is_some() && coherent.is_none()) {
@@ -234,14 +408,29 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         if let Some(scope) = coherent {
             value.set_ordering(AtomicOrdering::LLVMAtomicOrderingMonotonic, scope);
         }
-        if integer == ty { Ok(value) } else { self.b.bitcast(value, ty) }
+        if integer == ty {
+            Ok(value)
+        } else {
+            self.b.bitcast(value, ty)
+        }
     }
 
-    fn leaf_store(&mut self, value: Value<'c>, address: Value<'c>, align: u32, access: Access, class: spirv::StorageClass) -> Result<()> {
+    fn leaf_store(
+        &mut self,
+        value: Value<'c>,
+        address: Value<'c>,
+        align: u32,
+        access: Access,
+        class: spirv::StorageClass,
+    ) -> Result<()> {
         let ty = value.ty();
         let asked = self.coherence(access, class);
         let coherent = asked.filter(|_| align >= ty.scalar_bits().div_ceil(8));
-        let value = if coherent.is_some() && ty.is_float() { self.b.bitcast(value, self.b.int_type(ty.scalar_bits()))? } else { value };
+        let value = if coherent.is_some() && ty.is_float() {
+            self.b.bitcast(value, self.b.int_type(ty.scalar_bits()))?
+        } else {
+            value
+        };
         let store = self.b.store(value, address, align)?;
         if access.volatile || (asked.is_some() && coherent.is_none()) {
             store.set_volatile();
@@ -255,7 +444,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Decodes memory operands that start at operand `first`; gives the access and the index behind them.
     pub(crate) fn access(&self, inst: Inst<'_>, first: usize) -> Result<(Access, usize)> {
         let mut access = Access::default();
-        let Some(bits) = inst.operands().get(first).copied() else { return Ok((access, first)) };
+        let Some(bits) = inst.operands().get(first).copied() else {
+            return Ok((access, first));
+        };
         let mut next = first + 1;
         let mut operand = |bit: MemoryAccess| -> Result<Option<u32>> {
             if bits & bit.bits() == 0 {
@@ -267,11 +458,16 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let aligned = operand(MemoryAccess::ALIGNED)?;
         let available = operand(MemoryAccess::MAKE_POINTER_AVAILABLE)?;
         let visible = operand(MemoryAccess::MAKE_POINTER_VISIBLE)?;
-        for bit in [MemoryAccess::ALIAS_SCOPE_INTEL_MASK, MemoryAccess::NO_ALIAS_INTEL_MASK] {
+        for bit in [
+            MemoryAccess::ALIAS_SCOPE_INTEL_MASK,
+            MemoryAccess::NO_ALIAS_INTEL_MASK,
+        ] {
             operand(bit)?;
         }
         access.volatile = bits & MemoryAccess::VOLATILE.bits() != 0;
-        access.aligned = aligned.filter(|a| a.is_power_of_two()).map(|a| a.min(1 << 16));
+        access.aligned = aligned
+            .filter(|a| a.is_power_of_two())
+            .map(|a| a.min(1 << 16));
         if let Some(scope) = available.or(visible) {
             access.coherent = Some(Scope::of(Id(scope), inst, self.constants).map_err(Box::new)?);
         }
@@ -283,7 +479,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Stores the constant `id` of type `ty` to fresh memory at `pointer`: large ones are copied from constant memory.
     pub(crate) fn store_constant(&mut self, pointer: &Pointer<'c>, ty: Id, id: Id) -> Result<()> {
         if self.type_info(ty)?.leaves > INLINE_LEAVES
-            && let Some(bytes) = self.constants.get(id).and_then(|constant| constant::bytes(self.types, self.declarations, constant, ty))
+            && let Some(bytes) = self
+                .constants
+                .get(id)
+                .and_then(|constant| constant::bytes(self.types, self.declarations, constant, ty))
         {
             return self.copy_bytes(pointer, &bytes);
         }
@@ -294,18 +493,26 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn copy_bytes(&mut self, pointer: &Pointer<'c>, bytes: &[u8]) -> Result<()> {
         let size = self.b.i64(bytes.len() as u64);
         if bytes.iter().all(|b| *b == 0) {
-            self.b.raw().memset(pointer.address, self.b.int_type(8).zero(), size, pointer.align);
+            self.b.raw().memset(
+                pointer.address,
+                self.b.int_type(8).zero(),
+                size,
+                pointer.align,
+            );
             return Ok(());
         }
         let global = self.byte_global(bytes, 16, "splitbar_constant");
-        self.b.raw().memcpy(pointer.address, pointer.align, global, 16, size);
+        self.b
+            .raw()
+            .memcpy(pointer.address, pointer.align, global, 16, size);
         Ok(())
     }
 
     /// A constant global that holds `bytes`, in the address space of read-only data.
     pub(crate) fn byte_global(&self, bytes: &[u8], align: u32, name: &str) -> Value<'c> {
         let value = crate::ffi::const_bytes(self.b.context(), bytes);
-        let space = super::types::address_space(self.target, spirv::StorageClass::UniformConstant).unwrap_or(1);
+        let space = super::types::address_space(self.target, spirv::StorageClass::UniformConstant)
+            .unwrap_or(1);
         let global = crate::ffi::add_global(self.b.module(), value.ty(), space, name);
         global.set_initializer(value);
         global.set_constant();
@@ -332,7 +539,12 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             let object = id(1)?;
             let (access, _) = e.access(inst, 2)?;
             let ty = e.type_of(object)?;
-            if e.type_info(ty)?.leaves > INLINE_LEAVES && e.constants.get(object).is_some() && !access.volatile && access.coherent.is_none() && pointer.matrix.is_none() {
+            if e.type_info(ty)?.leaves > INLINE_LEAVES
+                && e.constants.get(object).is_some()
+                && !access.volatile
+                && access.coherent.is_none()
+                && pointer.matrix.is_none()
+            {
                 let pointer = e.with_access(&pointer, access);
                 e.store_constant(&pointer, ty, object)?;
             } else {
@@ -345,11 +557,23 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             let (write, next) = e.access(inst, 2)?;
             let (read, end) = e.access(inst, next)?;
             let read = if end == next { write } else { read };
-            let Some(ty) = source.pointee else { return Err(e.unsupported(inst, "the pointers are untyped")) };
+            let Some(ty) = source.pointee else {
+                return Err(e.unsupported(inst, "the pointers are untyped"));
+            };
             let info = e.type_info(ty)?;
-            if info.leaves > INLINE_LEAVES && !read.volatile && !write.volatile && target.matrix == source.matrix {
+            if info.leaves > INLINE_LEAVES
+                && !read.volatile
+                && !write.volatile
+                && target.matrix == source.matrix
+            {
                 let (to, from) = (e.with_access(&target, write), e.with_access(&source, read));
-                e.b.raw().memcpy(to.address, to.align, from.address, from.align, e.b.i64(info.size));
+                e.b.raw().memcpy(
+                    to.address,
+                    to.align,
+                    from.address,
+                    from.align,
+                    e.b.i64(info.size),
+                );
             } else {
                 let value = e.load_with(&source, ty, read)?;
                 e.store_with(&target, ty, value, write)?;
@@ -357,12 +581,14 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         }
         Some(Op::CopyMemorySized) => {
             let (target, source) = (e.pointer(id(0)?)?, e.pointer(id(1)?)?);
-            let size = e.b.int_resize(e.operand(inst, 2)?, e.b.int_type(64), false)?;
+            let size =
+                e.b.int_resize(e.operand(inst, 2)?, e.b.int_type(64), false)?;
             let (write, next) = e.access(inst, 3)?;
             let (read, end) = e.access(inst, next)?;
             let read = if end == next { write } else { read };
             let (to, from) = (e.with_access(&target, write), e.with_access(&source, read));
-            e.b.raw().memcpy(to.address, to.align, from.address, from.align, size);
+            e.b.raw()
+                .memcpy(to.address, to.align, from.address, from.align, size);
         }
         _ => return Ok(Handled::No),
     }

@@ -34,6 +34,8 @@ pub(crate) mod composite;
 pub(crate) mod constant;
 pub(crate) mod control;
 pub(crate) mod convert;
+#[cfg(test)]
+mod core_tests;
 pub(crate) mod dispatch;
 pub(crate) mod ext;
 pub(crate) mod ext_glsl;
@@ -41,8 +43,6 @@ pub(crate) mod ext_opencl;
 pub(crate) mod ext_opencl_integer;
 pub(crate) mod ext_opencl_memory;
 pub(crate) mod facts;
-#[cfg(test)]
-mod core_tests;
 #[cfg(test)]
 mod family_tests;
 pub(crate) mod function;

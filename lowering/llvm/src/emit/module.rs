@@ -60,11 +60,22 @@ struct Emission<'e, 'c, 'm> {
 
 /// One more than the greatest result id.
 pub(crate) fn id_count(declarations: &Declarations<'_>) -> usize {
-    declarations.module.instructions().filter_map(|inst| inst.result()).map(|id| id.0 as usize + 1).max().unwrap_or(0)
+    declarations
+        .module
+        .instructions()
+        .filter_map(|inst| inst.result())
+        .map(|id| id.0 as usize + 1)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Writes the kernels of all plans into `module`.
-pub(crate) fn emit<'c>(context: &'c Context, module: &Module<'c>, lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) -> Vec<KernelAbi> {
+pub(crate) fn emit<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    lowering: &Lowering<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<KernelAbi> {
     let declarations = lowering.declarations;
     check::check(lowering, diagnostics);
     let b = Build::new(context, ffi::module_ref(module));
@@ -85,7 +96,11 @@ pub(crate) fn emit<'c>(context: &'c Context, module: &Module<'c>, lowering: &Low
         kernel: declarations.has_capability(spirv::Capability::Kernel),
         symbols: Vec::new(),
     };
-    let abis = lowering.plans.iter().filter_map(|plan| emission.kernel(plan, diagnostics)).collect();
+    let abis = lowering
+        .plans
+        .iter()
+        .filter_map(|plan| emission.kernel(plan, diagnostics))
+        .collect();
     if let Some(lines) = &lines {
         lines.finish();
     }
@@ -106,26 +121,42 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let own = uses.get(&plan.function)?;
         let symbol = abi::symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());
-        self.make_globals(plan, own, diagnostics);
+        self.make_globals(own, diagnostics);
         let inline = inlined_size(declarations, &order) <= MAX_INLINED;
         let mut callees = Callees::default();
         for id in order.iter().filter(|id| **id != plan.function) {
-            let (Some(function), Some(used)) = (declarations.function(*id), uses.get(id)) else { continue };
+            let (Some(function), Some(used)) = (declarations.function(*id), uses.get(id)) else {
+                continue;
+            };
             if function.blocks.is_empty() {
                 continue;
             }
-            if let Some(callee) = self.function(plan, function, used, &callees, inline, diagnostics) {
+            if let Some(callee) = self.function(plan, function, used, &callees, inline, diagnostics)
+            {
                 callees.0.insert(*id, callee);
             }
         }
         let entry = declarations.function(plan.function)?;
-        let abi = Abi::plan(self.b.context(), self.types, declarations, self.lowering.target, entry, own, diagnostics);
+        let abi = Abi::plan(
+            self.b.context(),
+            self.types,
+            declarations,
+            self.lowering.target,
+            entry,
+            own,
+            diagnostics,
+        );
         self.entry(plan, entry, own, &callees, &abi, diagnostics);
         Some(KernelAbi {
             entry: plan.entry.clone(),
             symbol,
             workgroup_size: plan.workgroup_size,
-            shared_memory_bytes: super::group::with_scratch(shared_bytes(declarations, self.types, own), declarations, self.lowering.constants, &order),
+            shared_memory_bytes: super::group::with_scratch(
+                shared_bytes(declarations, self.types, own),
+                declarations,
+                self.lowering.constants,
+                &order,
+            ),
             arguments: abi.parameters.into_iter().map(|p| p.argument).collect(),
         })
     }
@@ -136,11 +167,13 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     }
 
     /// Workgroup variables and initialised program-scope data become LLVM globals.
-    fn make_globals(&mut self, plan: &EntryPlan, uses: &Uses, diagnostics: &mut Diagnostics) {
+    fn make_globals(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
         let declarations = self.lowering.declarations;
         self.globals.clear();
         for id in &uses.variables {
-            let Some(variable) = declarations.variable(*id).filter(|v| uses::is_global(v)) else { continue };
+            let Some(variable) = declarations.variable(*id).filter(|v| uses::is_global(v)) else {
+                continue;
+            };
             let pointee = uses::pointee(declarations, variable);
             let info = match pointee.map(|ty| types::require(self.types, declarations, ty)) {
                 Some(Ok(info)) => info,
@@ -150,7 +183,13 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                     continue;
                 }
                 None => {
-                    diagnostics.push(Diagnostic::error(Code::UnsupportedType, format!("the variable {id} is untyped")).at_word(variable.inst.offset));
+                    diagnostics.push(
+                        Diagnostic::error(
+                            Code::UnsupportedType,
+                            format!("the variable {id} is untyped"),
+                        )
+                        .at_word(variable.inst.offset),
+                    );
                     self.globals.push((*id, Slot::Bad));
                     continue;
                 }
@@ -167,12 +206,29 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                     global
                 }
                 class => {
-                    let bytes = match (variable.initializer.and_then(|id| self.lowering.constants.get(id)), pointee) {
-                        (Some(constant), Some(ty)) => constant::bytes(self.types, declarations, constant, ty),
-                        _ => usize::try_from(info.size).ok().filter(|size| *size <= constant::MAX_BYTES).map(|size| vec![0; size]),
+                    let bytes = match (
+                        variable
+                            .initializer
+                            .and_then(|id| self.lowering.constants.get(id)),
+                        pointee,
+                    ) {
+                        (Some(constant), Some(ty)) => {
+                            constant::bytes(self.types, declarations, constant, ty)
+                        }
+                        _ => usize::try_from(info.size)
+                            .ok()
+                            .filter(|size| *size <= constant::MAX_BYTES)
+                            .map(|size| vec![0; size]),
                     };
                     let Some(bytes) = bytes else {
-                        diagnostics.push(Diagnostic::error(Code::BadConstant, format!("the initializer of {id} is not lowered")).at_word(variable.inst.offset).because("it holds addresses, or is too large"));
+                        diagnostics.push(
+                            Diagnostic::error(
+                                Code::BadConstant,
+                                format!("the initializer of {id} is not lowered"),
+                            )
+                            .at_word(variable.inst.offset)
+                            .because("it holds addresses, or is too large"),
+                        );
                         self.globals.push((*id, Slot::Bad));
                         continue;
                     };
@@ -188,24 +244,43 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                     global
                 }
             };
-            self.globals.push((*id, Slot::Pointer(Pointer { address, pointee, class: variable.class, align, matrix: None })));
+            self.globals.push((
+                *id,
+                Slot::Pointer(Pointer {
+                    address,
+                    pointee,
+                    class: variable.class,
+                    align,
+                    matrix: None,
+                }),
+            ));
         }
     }
 
-    fn emitter<'f>(&mut self, plan: &'f EntryPlan, function: Func<'c>, callees: &'f Callees<'c>, name: &str, line: u32) -> FunctionEmitter<'f, 'c, 'm>
+    fn emitter<'f>(
+        &mut self,
+        plan: &'f EntryPlan,
+        function: Func<'c>,
+        callees: &'f Callees<'c>,
+        name: &str,
+        line: u32,
+    ) -> FunctionEmitter<'f, 'c, 'm>
     where
         'e: 'f,
     {
         let prologue = function.append(self.b.context());
         let start = function.append(self.b.context());
-        let scope = self.lines.map(|lines| lines.subprogram(function, name, line));
+        let scope = self
+            .lines
+            .map(|lines| lines.subprogram(function, name, line));
         self.b.at.set(line.saturating_sub(1));
         self.b.position(prologue);
         self.b.raw().set_location(line, scope);
         self.b.raw().br(start);
         self.b.position(start);
         let float_controls = spirv::Capability::FloatControls2;
-        let strict = self.lowering.declarations.has_capability(float_controls) || check::contraction_off(self.lowering.declarations, plan.function);
+        let strict = self.lowering.declarations.has_capability(float_controls)
+            || check::contraction_off(self.lowering.declarations, plan.function);
         let mut emitter = FunctionEmitter {
             b: self.b,
             declarations: self.lowering.declarations,
@@ -227,7 +302,11 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             lengths: Vec::new(),
             barrier_state: StateSlots::default(),
             barriers: self.barriers,
-            default_fast_math: if strict { 0 } else { super::build::fast::CONTRACT },
+            default_fast_math: if strict {
+                0
+            } else {
+                super::build::fast::CONTRACT
+            },
         };
         for (id, slot) in &self.globals {
             emitter.set(*id, *slot);
@@ -245,7 +324,15 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         self.slots = emitter.slots;
     }
 
-    fn function(&mut self, plan: &'e EntryPlan, function: &'m Function<'m>, uses: &Uses, callees: &Callees<'c>, inline: bool, diagnostics: &mut Diagnostics) -> Option<Callee<'c>> {
+    fn function(
+        &mut self,
+        plan: &'e EntryPlan,
+        function: &'m Function<'m>,
+        uses: &Uses,
+        callees: &Callees<'c>,
+        inline: bool,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<Callee<'c>> {
         let declarations = self.lowering.declarations;
         let context = self.b.context();
         let hidden = uses.hidden(declarations);
@@ -257,7 +344,9 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 return None;
             }
         };
-        let name = declarations.name(function.id).map_or_else(|| format!("function.{}", function.id.0), str::to_owned);
+        let name = declarations
+            .name(function.id)
+            .map_or_else(|| format!("function.{}", function.id.0), str::to_owned);
         let llvm = Func::add(self.b.module(), &format!("{}.{name}", self.symbol()), ty);
         llvm.set_internal();
         llvm.attribute(context, "nounwind");
@@ -266,9 +355,17 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             llvm.attribute(context, "alwaysinline");
         }
         self.target_attributes(plan, llvm);
-        let mut emitter = self.emitter(plan, llvm, callees, &name, function.offset.saturating_add(1));
+        let mut emitter = self.emitter(
+            plan,
+            llvm,
+            callees,
+            &name,
+            function.offset.saturating_add(1),
+        );
         for (index, hidden) in hidden.iter().enumerate() {
-            let Some(value) = llvm.param(index as u32) else { continue };
+            let Some(value) = llvm.param(index as u32) else {
+                continue;
+            };
             match hidden {
                 Hidden::Variable(id) => {
                     let slot = emitter.variable_slot(*id, value);
@@ -278,27 +375,42 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             }
         }
         for (index, (id, ty)) in function.params.iter().enumerate() {
-            let Some(value) = llvm.param((hidden.len() + index) as u32) else { continue };
+            let Some(value) = llvm.param((hidden.len() + index) as u32) else {
+                continue;
+            };
             let slot = emitter.parameter_slot(*ty, value);
             emitter.set(*id, slot);
         }
         emitter.body(function, diagnostics);
         self.recycle(emitter);
-        Some(Callee { function: llvm, hidden })
+        Some(Callee {
+            function: llvm,
+            hidden,
+        })
     }
 
     fn signature(&self, function: &Function<'_>, hidden: &[Hidden]) -> Result<Ty<'c>> {
         let declarations = self.lowering.declarations;
         let value_type = |id: Id| -> Result<Ty<'c>> {
             let info = types::require(self.types, declarations, id)?;
-            info.value.ok_or_else(|| Box::new(Diagnostic::error(Code::TypeMismatch, format!("{id} is not the type of a value")).at_word(function.offset).help("run spirv-val over the module")))
+            info.value.ok_or_else(|| {
+                Box::new(
+                    Diagnostic::error(
+                        Code::TypeMismatch,
+                        format!("{id} is not the type of a value"),
+                    )
+                    .at_word(function.offset)
+                    .help("run spirv-val over the module"),
+                )
+            })
         };
         let mut params = Vec::new();
         for hidden in hidden {
             params.push(match hidden {
                 Hidden::Variable(id) => {
                     let class = declarations.variable(*id).map(|v| v.class);
-                    let space = class.and_then(|class| types::address_space(self.lowering.target, class));
+                    let space =
+                        class.and_then(|class| types::address_space(self.lowering.target, class));
                     self.b.pointer_type(space.unwrap_or(1))
                 }
                 Hidden::Length(_) => self.b.int_type(32),
@@ -318,20 +430,42 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let context = self.b.context();
         let target = self.lowering.target;
         if let Arch::Amdgpu(_) = target.arch {
-            let total = plan.workgroup_size.map(|size| size.iter().fold(1u64, |n, d| n.saturating_mul(u64::from(*d))));
-            let sizes = total.map_or_else(|| format!("1,{}", target.max_workgroup_size), |n| format!("{n},{n}"));
+            let total = plan.workgroup_size.map(|size| {
+                size.iter()
+                    .fold(1u64, |n, d| n.saturating_mul(u64::from(*d)))
+            });
+            let sizes = total.map_or_else(
+                || format!("1,{}", target.max_workgroup_size),
+                |n| format!("{n},{n}"),
+            );
             function.string_attribute(context, "amdgpu-flat-work-group-size", &sizes);
             function.string_attribute(context, "uniform-work-group-size", "true");
             if plan.wave_size != target.default_wave_size() {
-                function.string_attribute(context, "target-features", &format!("+wavefrontsize{}", plan.wave_size));
+                function.string_attribute(
+                    context,
+                    "target-features",
+                    &format!("+wavefrontsize{}", plan.wave_size),
+                );
             }
         }
     }
 
-    fn entry(&mut self, plan: &'e EntryPlan, function: &'m Function<'m>, uses: &Uses, callees: &Callees<'c>, abi: &Abi<'c>, diagnostics: &mut Diagnostics) {
+    fn entry(
+        &mut self,
+        plan: &'e EntryPlan,
+        function: &'m Function<'m>,
+        uses: &Uses,
+        callees: &Callees<'c>,
+        abi: &Abi<'c>,
+        diagnostics: &mut Diagnostics,
+    ) {
         let context = self.b.context();
         let params: Vec<Ty<'c>> = abi.parameters.iter().map(|p| p.ty).collect();
-        let llvm = Func::add(self.b.module(), self.symbol(), ffi::void_type(context).function(&params));
+        let llvm = Func::add(
+            self.b.module(),
+            self.symbol(),
+            ffi::void_type(context).function(&params),
+        );
         llvm.attribute(context, "nounwind");
         llvm.attribute(context, "convergent");
         self.target_attributes(plan, llvm);
@@ -341,7 +475,11 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 llvm.set_call_convention(AMDGPU_KERNEL);
                 if let Some(size) = size {
                     let parts = size.map(|d| ffi::meta_value(self.b.i32(d)));
-                    llvm.set_metadata(context, "reqd_work_group_size", ffi::meta_node(context, &parts));
+                    llvm.set_metadata(
+                        context,
+                        "reqd_work_group_size",
+                        ffi::meta_node(context, &parts),
+                    );
                 }
             }
             (Arch::Nvptx(_), size) => {
@@ -351,7 +489,13 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 }
             }
         }
-        let mut emitter = self.emitter(plan, llvm, callees, &plan.entry, function.offset.saturating_add(1));
+        let mut emitter = self.emitter(
+            plan,
+            llvm,
+            callees,
+            &plan.entry,
+            function.offset.saturating_add(1),
+        );
         if let Err(problem) = emitter.kernel_prologue(function, uses, abi, diagnostics) {
             diagnostics.push(*problem);
         }
@@ -366,10 +510,16 @@ fn inlined_size(declarations: &Declarations<'_>, order: &[Id]) -> u64 {
     let mut sizes: BTreeMap<Id, u64> = BTreeMap::new();
     let mut last = 0;
     for id in order {
-        let Some(function) = declarations.function(*id) else { continue };
+        let Some(function) = declarations.function(*id) else {
+            continue;
+        };
         let mut size = 0u64;
         for inst in function.blocks.iter().flat_map(|block| &block.insts) {
-            let callee = if inst.op() == Some(spirv::Op::FunctionCall) { inst.id(0).ok().and_then(|id| sizes.get(&id).copied()) } else { None };
+            let callee = if inst.op() == Some(spirv::Op::FunctionCall) {
+                inst.id(0).ok().and_then(|id| sizes.get(&id).copied())
+            } else {
+                None
+            };
             size = size.saturating_add(callee.unwrap_or(1));
         }
         sizes.insert(*id, size);
@@ -382,8 +532,15 @@ fn inlined_size(declarations: &Declarations<'_>, order: &[Id]) -> u64 {
 pub(crate) fn shared_bytes(declarations: &Declarations<'_>, types: &Types<'_>, uses: &Uses) -> u32 {
     let mut total = 0u64;
     for id in &uses.variables {
-        let Some(variable) = declarations.variable(*id).filter(|v| v.class == StorageClass::Workgroup) else { continue };
-        let Some(info) = uses::pointee(declarations, variable).and_then(|ty| types.get(ty)) else { continue };
+        let Some(variable) = declarations
+            .variable(*id)
+            .filter(|v| v.class == StorageClass::Workgroup)
+        else {
+            continue;
+        };
+        let Some(info) = uses::pointee(declarations, variable).and_then(|ty| types.get(ty)) else {
+            continue;
+        };
         total = super::layout::round_up(total, info.align.max(16)).saturating_add(info.size);
     }
     u32::try_from(total).unwrap_or(u32::MAX)
@@ -392,20 +549,34 @@ pub(crate) fn shared_bytes(declarations: &Declarations<'_>, types: &Types<'_>, u
 impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// The slot of module-scope variable `id` at `address`.
     fn variable_slot(&self, id: Id, address: Value<'c>) -> Slot<'c> {
-        let Some(variable) = self.declarations.variable(id) else { return Slot::Bad };
+        let Some(variable) = self.declarations.variable(id) else {
+            return Slot::Bad;
+        };
         let pointee = uses::pointee(self.declarations, variable);
-        let natural = pointee.and_then(|ty| self.types.get(ty)).map_or(1, |info| info.align);
+        let natural = pointee
+            .and_then(|ty| self.types.get(ty))
+            .map_or(1, |info| info.align);
         let align = match variable.class {
-            StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PushConstant => abi::BUFFER_ALIGN,
+            StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PushConstant => {
+                abi::BUFFER_ALIGN
+            }
             _ => natural,
         };
-        Slot::Pointer(Pointer { address, pointee, class: variable.class, align, matrix: None })
+        Slot::Pointer(Pointer {
+            address,
+            pointee,
+            class: variable.class,
+            align,
+            matrix: None,
+        })
     }
 
     /// The slot of a parameter of type `ty`.
     fn parameter_slot(&self, ty: Id, value: Value<'c>) -> Slot<'c> {
         match self.types.get(ty).map(|info| &info.kind) {
-            Some(Kind::Pointer { class, pointee }) => Slot::Pointer(self.unknown_place(value, *class, *pointee)),
+            Some(Kind::Pointer { class, pointee }) => {
+                Slot::Pointer(self.unknown_place(value, *class, *pointee))
+            }
             Some(_) => Slot::Value(value),
             None => Slot::Bad,
         }
@@ -415,14 +586,27 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     pub(super) fn hidden(&self, hidden: Hidden) -> Result<Value<'c>> {
         match hidden {
             Hidden::Variable(id) => self.value(id),
-            Hidden::Length(id) => self.lengths.iter().find(|(v, _)| *v == id).map(|(_, length)| *length).ok_or_else(|| self.b.internal(format!("the length of {id} is not there"))),
+            Hidden::Length(id) => self
+                .lengths
+                .iter()
+                .find(|(v, _)| *v == id)
+                .map(|(_, length)| *length)
+                .ok_or_else(|| self.b.internal(format!("the length of {id} is not there"))),
         }
     }
 
     /// Binds arguments, private variables and built-ins, clears what starts as zero, and sets the barriers up.
-    fn kernel_prologue(&mut self, function: &Function<'m>, uses: &Uses, abi: &Abi<'c>, diagnostics: &mut Diagnostics) -> Result<()> {
+    fn kernel_prologue(
+        &mut self,
+        function: &Function<'m>,
+        uses: &Uses,
+        abi: &Abi<'c>,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<()> {
         for (index, parameter) in abi.parameters.iter().enumerate() {
-            let Some(value) = self.function.param(index as u32) else { continue };
+            let Some(value) = self.function.param(index as u32) else {
+                continue;
+            };
             match &parameter.role {
                 Role::Buffer(ids) => {
                     for id in ids {
@@ -439,16 +623,33 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     self.lengths.extend(lengths);
                 }
                 Role::Own(own) => {
-                    let Some((id, ty)) = function.params.get(*own) else { continue };
+                    let Some((id, ty)) = function.params.get(*own) else {
+                        continue;
+                    };
                     let slot = self.parameter_slot(*ty, value);
                     self.set(*id, slot);
                 }
                 Role::OwnBlock(own, pointee) => {
-                    let (Some((id, _)), Some((block, align))) = (function.params.get(*own), parameter.block) else { continue };
+                    let (Some((id, _)), Some((block, align))) =
+                        (function.params.get(*own), parameter.block)
+                    else {
+                        continue;
+                    };
                     let size = self.type_info(*pointee)?.size;
                     let copy = self.stack_slot(block, align)?;
-                    self.b.raw().memcpy(copy, align, value, align, self.b.i64(size));
-                    self.set(*id, Slot::Pointer(Pointer { address: copy, pointee: Some(*pointee), class: StorageClass::Function, align, matrix: None }));
+                    self.b
+                        .raw()
+                        .memcpy(copy, align, value, align, self.b.i64(size));
+                    self.set(
+                        *id,
+                        Slot::Pointer(Pointer {
+                            address: copy,
+                            pointee: Some(*pointee),
+                            class: StorageClass::Function,
+                            align,
+                            matrix: None,
+                        }),
+                    );
                 }
             }
         }
@@ -471,7 +672,11 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             if wanted {
                 let slot = self.stack_slot(word, 4)?;
                 self.b.store(word.zero(), slot, 4)?;
-                *(if parity { &mut self.barrier_state.parity } else { &mut self.barrier_state.outstanding }) = Some(slot);
+                *(if parity {
+                    &mut self.barrier_state.parity
+                } else {
+                    &mut self.barrier_state.outstanding
+                }) = Some(slot);
             }
         }
         self.steps(&plan.at_entry)
@@ -479,16 +684,25 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// A Private variable or a built-in: a stack slot of the kernel.
     fn local_variable(&mut self, id: Id) -> Result<()> {
-        let Some(variable) = self.declarations.variable(id) else { return Ok(()) };
+        let Some(variable) = self.declarations.variable(id) else {
+            return Ok(());
+        };
         if !matches!(variable.class, StorageClass::Private | StorageClass::Input) {
             return Ok(());
         }
         self.b.at.set(variable.inst.offset);
-        let pointee = uses::pointee(self.declarations, variable).ok_or_else(|| self.b.mismatch(format!("the variable {id} has no type")))?;
+        let pointee = uses::pointee(self.declarations, variable)
+            .ok_or_else(|| self.b.mismatch(format!("the variable {id} has no type")))?;
         let info = self.type_info(pointee)?;
         let align = info.align.max(4);
         let address = self.stack_slot(self.b.int_type(8).array(info.size), align)?;
-        let pointer = Pointer { address, pointee: Some(pointee), class: variable.class, align, matrix: None };
+        let pointer = Pointer {
+            address,
+            pointee: Some(pointee),
+            class: variable.class,
+            align,
+            matrix: None,
+        };
         if variable.class == StorageClass::Input {
             let value = self.built_in(id, pointee)?;
             self.store(&pointer, pointee, value)?;
@@ -503,8 +717,16 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     fn clear_workgroup_variables(&mut self, uses: &Uses) -> Result<()> {
         let mut any = false;
         for id in &uses.variables {
-            let Some(variable) = self.declarations.variable(*id).filter(|v| v.class == StorageClass::Workgroup && v.initializer.is_some()) else { continue };
-            let Some(pointee) = uses::pointee(self.declarations, variable) else { continue };
+            let Some(variable) = self
+                .declarations
+                .variable(*id)
+                .filter(|v| v.class == StorageClass::Workgroup && v.initializer.is_some())
+            else {
+                continue;
+            };
+            let Some(pointee) = uses::pointee(self.declarations, variable) else {
+                continue;
+            };
             let size = self.type_info(pointee)?.size;
             let pointer = self.pointer(*id)?;
             self.clear(pointer.address, size)?;
@@ -513,11 +735,19 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         if !any {
             return Ok(());
         }
-        let fence = |order| Fence { order, scope: FenceScope::Workgroup, memory: FenceMemory::Local };
+        let fence = |order| Fence {
+            order,
+            scope: FenceScope::Workgroup,
+            memory: FenceMemory::Local,
+        };
         self.fence(fence(FenceOrder::Release));
         match self.target.arch {
             Arch::Amdgpu(_) => self.b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?,
-            Arch::Nvptx(_) => self.b.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[self.b.i32(0)])?,
+            Arch::Nvptx(_) => self.b.intrinsic(
+                "llvm.nvvm.barrier.cta.sync.aligned.all",
+                &[],
+                &[self.b.i32(0)],
+            )?,
         };
         self.fence(fence(FenceOrder::Acquire));
         Ok(())
@@ -527,7 +757,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     fn clear(&mut self, base: Value<'c>, bytes: u64) -> Result<()> {
         let b = self.b;
         let unit: u32 = if bytes.is_multiple_of(4) { 4 } else { 1 };
-        let count = u32::try_from(bytes / u64::from(unit)).map_err(|_| b.mismatch("a workgroup variable of more than 4 GiB"))?;
+        let count = u32::try_from(bytes / u64::from(unit))
+            .map_err(|_| b.mismatch("a workgroup variable of more than 4 GiB"))?;
         let first = super::builtin::local_invocation_index(self)?;
         let step = super::builtin::invocations(self)?;
         let before = b.block()?;
@@ -535,7 +766,11 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         b.br(test);
         b.position(test);
         let index = b.phi(&[(first, before)])?;
-        b.cond_br(b.icmp(IntPredicate::LLVMIntULT, index, b.i32(count))?, body, done)?;
+        b.cond_br(
+            b.icmp(IntPredicate::LLVMIntULT, index, b.i32(count))?,
+            body,
+            done,
+        )?;
         b.position(body);
         let place = b.offset(base, b.mul(index, b.i32(unit))?, true)?;
         b.store(b.int_type(unit * 8).zero(), place, unit)?;

@@ -9,10 +9,10 @@ use super::layout;
 use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{IntPredicate, Opcode, Value};
+use spirv::{Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Id, Inst};
 use splitbar_plan::target::Arch;
-use spirv::{Op, StorageClass};
 
 /// Stack bytes of one invocation that a function's variables may take.
 const MAX_STACK_BYTES: u64 = 1 << 20;
@@ -40,7 +40,13 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 }
                 Some(Kind::Struct { .. }) => {
                     let block = ty.is_some_and(|t| {
-                        self.declarations.decoration(t, spirv::Decoration::Block).is_some() || self.declarations.decoration(t, spirv::Decoration::BufferBlock).is_some()
+                        self.declarations
+                            .decoration(t, spirv::Decoration::Block)
+                            .is_some()
+                            || self
+                                .declarations
+                                .decoration(t, spirv::Decoration::BufferBlock)
+                                .is_some()
                     });
                     return arrays > 0 && block;
                 }
@@ -50,9 +56,17 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// `index * stride` in the width of the address space's offsets.
-    fn scaled(&self, pointer: &Pointer<'c>, index: Value<'c>, stride: u64, signed: bool) -> Result<Value<'c>> {
+    fn scaled(
+        &self,
+        pointer: &Pointer<'c>,
+        index: Value<'c>,
+        stride: u64,
+        signed: bool,
+    ) -> Result<Value<'c>> {
         if !index.ty().is_int() || index.ty().is_vector() {
-            return Err(self.b.mismatch(format!("an index of type {}", index.ty().print())));
+            return Err(self
+                .b
+                .mismatch(format!("an index of type {}", index.ty().print())));
         }
         let narrow = self.offset_bits(pointer, signed) == 32;
         let ty = self.b.int_type(if narrow { 32 } else { 64 });
@@ -62,8 +76,14 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Bits in which offsets from `pointer` are computed.
     fn offset_bits(&self, pointer: &Pointer<'c>, signed: bool) -> u32 {
-        let small_space = matches!((&self.target.arch, pointer.address.ty().address_space()), (_, 3) | (Arch::Amdgpu(_), 5));
-        let buffer = matches!(pointer.class, StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PushConstant) && !signed;
+        let small_space = matches!(
+            (&self.target.arch, pointer.address.ty().address_space()),
+            (_, 3) | (Arch::Amdgpu(_), 5)
+        );
+        let buffer = matches!(
+            pointer.class,
+            StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PushConstant
+        ) && !signed;
         if small_space || buffer { 32 } else { 64 }
     }
 
@@ -76,13 +96,24 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// Advances `offset` by `index` elements of `stride` bytes.
-    fn step(&self, pointer: &Pointer<'c>, offset: &mut Offset<'c>, index: Id, stride: u64, signed: bool) -> Result<()> {
+    fn step(
+        &self,
+        pointer: &Pointer<'c>,
+        offset: &mut Offset<'c>,
+        index: Id,
+        stride: u64,
+        signed: bool,
+    ) -> Result<()> {
         let value = self.value(index)?;
         offset.align = layout::alignment_of_offset(offset.align, stride);
         match value.as_u64() {
             Some(bits) => {
                 let width = value.ty().int_width();
-                let number = if width < 64 { ((bits << (64 - width)) as i64) >> (64 - width) } else { bits as i64 };
+                let number = if width < 64 {
+                    ((bits << (64 - width)) as i64) >> (64 - width)
+                } else {
+                    bits as i64
+                };
                 let bytes = number.wrapping_mul(stride as i64);
                 offset.align = layout::alignment_of_offset(offset.align, bytes.unsigned_abs());
                 offset.fixed = offset.fixed.wrapping_add(bytes);
@@ -96,42 +127,83 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// Ends a walk: the address `offset` behind `pointer`.
-    fn finish(&self, pointer: &Pointer<'c>, offset: &Offset<'c>, in_bounds: bool, signed: bool) -> Result<Value<'c>> {
+    fn finish(
+        &self,
+        pointer: &Pointer<'c>,
+        offset: &Offset<'c>,
+        in_bounds: bool,
+        signed: bool,
+    ) -> Result<Value<'c>> {
         let bits = self.offset_bits(pointer, signed);
         let ty = self.b.int_type(bits);
         let mut address = pointer.address;
         if let Some(dynamic) = offset.dynamic {
-            let small_space = matches!((&self.target.arch, address.ty().address_space()), (_, 3) | (Arch::Amdgpu(_), 5));
-            let dynamic = if bits == 32 && !small_space { self.b.int_resize(dynamic, self.b.int_type(64), false)? } else { dynamic };
+            let small_space = matches!(
+                (&self.target.arch, address.ty().address_space()),
+                (_, 3) | (Arch::Amdgpu(_), 5)
+            );
+            let dynamic = if bits == 32 && !small_space {
+                self.b.int_resize(dynamic, self.b.int_type(64), false)?
+            } else {
+                dynamic
+            };
             address = self.b.offset(address, dynamic, in_bounds)?;
         }
         if offset.fixed != 0 {
-            let ty = if bits == 32 && address.ty().address_space() != 3 && offset.fixed > i64::from(i32::MAX) { self.b.int_type(64) } else { ty };
-            let fixed = if ty.int_width() == 32 && !matches!(address.ty().address_space(), 3 | 5) { self.b.i64(offset.fixed as u64) } else { ty.int(offset.fixed as u64) };
+            let ty = if bits == 32
+                && address.ty().address_space() != 3
+                && offset.fixed > i64::from(i32::MAX)
+            {
+                self.b.int_type(64)
+            } else {
+                ty
+            };
+            let fixed = if ty.int_width() == 32 && !matches!(address.ty().address_space(), 3 | 5) {
+                self.b.i64(offset.fixed as u64)
+            } else {
+                ty.int(offset.fixed as u64)
+            };
             address = self.b.offset(address, fixed, in_bounds)?;
         }
         Ok(address)
     }
 
     /// The place that `indexes` lead to from `pointer`.
-    pub(crate) fn walk(&self, pointer: Pointer<'c>, indexes: &[u32], in_bounds: bool) -> Result<Pointer<'c>> {
+    pub(crate) fn walk(
+        &self,
+        pointer: Pointer<'c>,
+        indexes: &[u32],
+        in_bounds: bool,
+    ) -> Result<Pointer<'c>> {
         let mut pointer = pointer;
         let mut indexes = indexes;
         while self.is_descriptor_array(pointer.class, pointer.pointee) && !indexes.is_empty() {
             (pointer, indexes) = self.descriptor(pointer, indexes)?;
         }
         let signed = self.is_physical(pointer.class);
-        let Some(mut ty) = pointer.pointee else { return Err(self.b.mismatch("an access chain from an untyped pointer")) };
+        let Some(mut ty) = pointer.pointee else {
+            return Err(self.b.mismatch("an access chain from an untyped pointer"));
+        };
         let mut matrix = pointer.matrix;
-        let mut offset = Offset { fixed: 0, dynamic: None, align: pointer.align };
+        let mut offset = Offset {
+            fixed: 0,
+            dynamic: None,
+            align: pointer.align,
+        };
         for index in indexes {
             let index = Id(*index);
             let info = self.type_info(ty)?;
             match &info.kind {
                 Kind::Struct { members } => {
                     let number = self.constant_u32(index);
-                    let at = number.and_then(|n| Some((*info.places.get(n as usize)?, *members.get(n as usize)?)));
-                    let Some(((bytes, layout), member)) = at else { return Err(self.b.mismatch(format!("{index} is not the constant number of a member of {ty}"))) };
+                    let at = number.and_then(|n| {
+                        Some((*info.places.get(n as usize)?, *members.get(n as usize)?))
+                    });
+                    let Some(((bytes, layout), member)) = at else {
+                        return Err(self.b.mismatch(format!(
+                            "{index} is not the constant number of a member of {ty}"
+                        )));
+                    };
                     offset.fixed = offset.fixed.wrapping_add(bytes as i64);
                     offset.align = layout::alignment_of_offset(offset.align, bytes);
                     matrix = layout;
@@ -143,27 +215,50 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 }
                 Kind::Matrix { column, .. } => {
                     let stride = match matrix {
-                        Some(MatrixLayout { row_major: true, .. }) => u64::from(column.scalar.bytes()),
-                        Some(MatrixLayout { stride, row_major: false }) => u64::from(stride),
+                        Some(MatrixLayout {
+                            row_major: true, ..
+                        }) => u64::from(column.scalar.bytes()),
+                        Some(MatrixLayout {
+                            stride,
+                            row_major: false,
+                        }) => u64::from(stride),
                         None => info.stride,
                     };
                     matrix = matrix.filter(|m| m.row_major);
                     self.step(&pointer, &mut offset, index, stride, signed)?;
-                    ty = self.component_type(ty).ok_or_else(|| self.b.mismatch(format!("{ty} has no columns")))?;
+                    ty = self
+                        .component_type(ty)
+                        .ok_or_else(|| self.b.mismatch(format!("{ty} has no columns")))?;
                 }
                 Kind::Plain(shape) if shape.lanes > 1 => {
-                    let stride = matrix.filter(|m| m.row_major).map_or(u64::from(shape.scalar.bytes()), |m| u64::from(m.stride));
+                    let stride = matrix
+                        .filter(|m| m.row_major)
+                        .map_or(u64::from(shape.scalar.bytes()), |m| u64::from(m.stride));
                     matrix = None;
                     self.step(&pointer, &mut offset, index, stride, signed)?;
-                    ty = self.component_type(ty).ok_or_else(|| self.b.mismatch(format!("{ty} has no components")))?;
+                    ty = self
+                        .component_type(ty)
+                        .ok_or_else(|| self.b.mismatch(format!("{ty} has no components")))?;
                 }
-                Kind::Plain(_) | Kind::Pointer { .. } | Kind::Void | Kind::Function | Kind::Other(_) => {
-                    return Err(self.b.mismatch(format!("an access chain goes into {ty}, which has no parts")));
+                Kind::Plain(_)
+                | Kind::Pointer { .. }
+                | Kind::Void
+                | Kind::Function
+                | Kind::Other(_) => {
+                    return Err(self.b.mismatch(format!(
+                        "an access chain goes into {ty}, which has no parts"
+                    )));
                 }
             }
         }
         let address = self.finish(&pointer, &offset, in_bounds, signed)?;
-        Ok(Pointer { address, pointee: Some(ty), align: offset.align, matrix, ..pointer })
+        Ok(Pointer {
+            address,
+            pointee: Some(ty),
+            align: offset.align,
+            matrix,
+            ..pointer
+        })
     }
 
     fn is_physical(&self, class: StorageClass) -> bool {
@@ -171,7 +266,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// Takes one descriptor out of a table of them.
-    fn descriptor<'i>(&self, pointer: Pointer<'c>, indexes: &'i [u32]) -> Result<(Pointer<'c>, &'i [u32])> {
+    fn descriptor<'i>(
+        &self,
+        pointer: Pointer<'c>,
+        indexes: &'i [u32],
+    ) -> Result<(Pointer<'c>, &'i [u32])> {
         let mut ty = pointer.pointee;
         let mut rest = indexes;
         let mut number: Option<Value<'c>> = None;
@@ -182,7 +281,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 Kind::RuntimeArray { element } => (*element, 0),
                 _ => break,
             };
-            let Some((index, tail)) = rest.split_first() else { return Err(self.b.mismatch("an access chain ends inside an array of descriptors")) };
+            let Some((index, tail)) = rest.split_first() else {
+                return Err(self
+                    .b
+                    .mismatch("an access chain ends inside an array of descriptors"));
+            };
             let index = self.b.int_resize(self.value(Id(*index))?, i64, false)?;
             number = Some(match number {
                 Some(outer) => self.b.add(self.b.mul(outer, i64.int(length))?, index)?,
@@ -191,16 +294,31 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             rest = tail;
             ty = Some(element);
         }
-        let number = number.ok_or_else(|| self.b.internal("an array of descriptors without an index"))?;
+        let number =
+            number.ok_or_else(|| self.b.internal("an array of descriptors without an index"))?;
         let bytes = self.b.mul(number, i64.int(layout::POINTER_BYTES))?;
         let entry = self.b.offset(pointer.address, bytes, true)?;
-        let address = self.b.load(pointer.address.ty(), entry, layout::POINTER_BYTES as u32)?;
-        Ok((Pointer { address, pointee: ty, align: super::abi::BUFFER_ALIGN, matrix: None, ..pointer }, rest))
+        let address = self
+            .b
+            .load(pointer.address.ty(), entry, layout::POINTER_BYTES as u32)?;
+        Ok((
+            Pointer {
+                address,
+                pointee: ty,
+                align: super::abi::BUFFER_ALIGN,
+                matrix: None,
+                ..pointer
+            },
+            rest,
+        ))
     }
 
     /// Bytes between the elements that a pointer of type `pointer_type` to `pointee` counts.
     fn element_stride(&self, pointer_type: Id, pointee: Id) -> Result<u64> {
-        match self.declarations.decoration(pointer_type, spirv::Decoration::ArrayStride) {
+        match self
+            .declarations
+            .decoration(pointer_type, spirv::Decoration::ArrayStride)
+        {
             Some(stride) if stride != 0 => Ok(u64::from(stride)),
             _ => {
                 let info = self.type_info(pointee)?;
@@ -212,8 +330,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// A Function variable: a stack slot.
     fn variable(&mut self, inst: Inst<'_>) -> Result<()> {
         let ty = self.result_type(inst)?;
-        let Kind::Pointer { class, pointee } = *self.kind(ty)? else { return Err(self.mismatch(inst, "a variable whose type is no pointer")) };
-        let Some(pointee) = pointee else { return Err(self.unsupported(inst, "its type is not known")) };
+        let Kind::Pointer { class, pointee } = *self.kind(ty)? else {
+            return Err(self.mismatch(inst, "a variable whose type is no pointer"));
+        };
+        let Some(pointee) = pointee else {
+            return Err(self.unsupported(inst, "its type is not known"));
+        };
         let info = self.type_info(pointee)?;
         if info.size > MAX_STACK_BYTES {
             return Err(Box::new(
@@ -224,7 +346,13 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
         let align = info.align.max(4);
         let slot = self.stack_slot(self.b.int_type(8).array(info.size), align)?;
-        let pointer = Pointer { address: slot, pointee: Some(pointee), class, align, matrix: None };
+        let pointer = Pointer {
+            address: slot,
+            pointee: Some(pointee),
+            class,
+            align,
+            matrix: None,
+        };
         if let Some(initializer) = inst.operands().get(1) {
             self.store_constant(&pointer, pointee, Id(*initializer))?;
         }
@@ -235,37 +363,79 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn array_length(&mut self, inst: Inst<'_>) -> Result<()> {
         let structure = inst.id(0).map_err(Box::new)?;
         let member = inst.operand(1).map_err(Box::new)?;
-        let Some(length) = self.lengths.iter().find(|(variable, _)| *variable == structure).map(|(_, length)| *length) else {
+        let Some(length) = self
+            .lengths
+            .iter()
+            .find(|(variable, _)| *variable == structure)
+            .map(|(_, length)| *length)
+        else {
             return Err(self.unsupported(inst, "its structure is not a buffer variable"));
         };
-        let Some(ty) = self.pointer(structure)?.pointee else { return Err(self.mismatch(inst, "the buffer has no type")) };
+        let Some(ty) = self.pointer(structure)?.pointee else {
+            return Err(self.mismatch(inst, "the buffer has no type"));
+        };
         let info = self.type_info(ty)?;
-        let Kind::Struct { members } = &info.kind else { return Err(self.mismatch(inst, "the buffer is not a structure")) };
-        let at = info.places.get(member as usize).zip(members.get(member as usize));
-        let Some(((offset, _), array)) = at else { return Err(self.mismatch(inst, format!("the structure has no member {member}"))) };
+        let Kind::Struct { members } = &info.kind else {
+            return Err(self.mismatch(inst, "the buffer is not a structure"));
+        };
+        let at = info
+            .places
+            .get(member as usize)
+            .zip(members.get(member as usize));
+        let Some(((offset, _), array)) = at else {
+            return Err(self.mismatch(inst, format!("the structure has no member {member}")));
+        };
         let stride = self.type_info(*array)?.stride;
-        let (Ok(offset), Ok(stride @ 1..)) = (u32::try_from(*offset), u32::try_from(stride)) else { return Err(self.mismatch(inst, "the member is no runtime array")) };
+        let (Ok(offset), Ok(stride @ 1..)) = (u32::try_from(*offset), u32::try_from(stride)) else {
+            return Err(self.mismatch(inst, "the member is no runtime array"));
+        };
         let bytes = self.b.sub(length, self.b.i32(offset))?;
         let count = self.b.binary(Opcode::LLVMUDiv, bytes, self.b.i32(stride))?;
         self.bind(inst, count)
     }
 
     /// OpGenericCastToPtrExplicit: the pointer if it points into the class, null if not.
-    fn cast_explicit(&mut self, inst: Inst<'_>, pointer: Pointer<'c>, class: StorageClass) -> Result<Value<'c>> {
+    fn cast_explicit(
+        &mut self,
+        inst: Inst<'_>,
+        pointer: Pointer<'c>,
+        class: StorageClass,
+    ) -> Result<Value<'c>> {
         let ty = self.result_ty(inst)?;
         let generic = pointer.address;
         let inside = match (&self.target.arch, class) {
-            (Arch::Amdgpu(_), StorageClass::Workgroup) => self.b.intrinsic("llvm.amdgcn.is.shared", &[], &[generic])?,
-            (Arch::Amdgpu(_), StorageClass::Function) => self.b.intrinsic("llvm.amdgcn.is.private", &[], &[generic])?,
+            (Arch::Amdgpu(_), StorageClass::Workgroup) => {
+                self.b.intrinsic("llvm.amdgcn.is.shared", &[], &[generic])?
+            }
+            (Arch::Amdgpu(_), StorageClass::Function) => {
+                self.b
+                    .intrinsic("llvm.amdgcn.is.private", &[], &[generic])?
+            }
             (Arch::Amdgpu(_), StorageClass::CrossWorkgroup) => {
                 let shared = self.b.intrinsic("llvm.amdgcn.is.shared", &[], &[generic])?;
-                let private = self.b.intrinsic("llvm.amdgcn.is.private", &[], &[generic])?;
+                let private = self
+                    .b
+                    .intrinsic("llvm.amdgcn.is.private", &[], &[generic])?;
                 self.b.not(self.b.or(shared, private)?)?
             }
-            (Arch::Nvptx(_), StorageClass::Workgroup) => self.b.intrinsic("llvm.nvvm.isspacep.shared", &[], &[generic])?,
-            (Arch::Nvptx(_), StorageClass::CrossWorkgroup) => self.b.intrinsic("llvm.nvvm.isspacep.global", &[], &[generic])?,
-            (Arch::Nvptx(_), StorageClass::Function) => self.b.intrinsic("llvm.nvvm.isspacep.local", &[], &[generic])?,
-            _ => return Err(self.unsupported(inst, format!("no pointer of class {class:?} comes from a generic one"))),
+            (Arch::Nvptx(_), StorageClass::Workgroup) => {
+                self.b
+                    .intrinsic("llvm.nvvm.isspacep.shared", &[], &[generic])?
+            }
+            (Arch::Nvptx(_), StorageClass::CrossWorkgroup) => {
+                self.b
+                    .intrinsic("llvm.nvvm.isspacep.global", &[], &[generic])?
+            }
+            (Arch::Nvptx(_), StorageClass::Function) => {
+                self.b
+                    .intrinsic("llvm.nvvm.isspacep.local", &[], &[generic])?
+            }
+            _ => {
+                return Err(self.unsupported(
+                    inst,
+                    format!("no pointer of class {class:?} comes from a generic one"),
+                ));
+            }
         };
         let cast = self.b.cast(Opcode::LLVMAddrSpaceCast, generic, ty)?;
         self.b.select(inside, cast, ty.zero())
@@ -275,7 +445,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 /// Lowers what makes and compares pointers.
 pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled> {
     let id = |index: usize| inst.id(index).map_err(Box::new);
-    let Some(op) = inst.op() else { return Ok(Handled::No) };
+    let Some(op) = inst.op() else {
+        return Ok(Handled::No);
+    };
     match op {
         Op::Variable => e.variable(inst)?,
         Op::AccessChain | Op::InBoundsAccessChain => {
@@ -286,18 +458,31 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
             let base_id = id(0)?;
             let base = e.pointer(base_id)?;
-            let Some(pointee) = base.pointee else { return Err(e.unsupported(inst, "the base pointer is untyped")) };
+            let Some(pointee) = base.pointee else {
+                return Err(e.unsupported(inst, "the base pointer is untyped"));
+            };
             let stride = e.element_stride(e.type_of(base_id)?, pointee)?;
-            let mut offset = Offset { fixed: 0, dynamic: None, align: base.align };
+            let mut offset = Offset {
+                fixed: 0,
+                dynamic: None,
+                align: base.align,
+            };
             e.step(&base, &mut offset, id(1)?, stride, true)?;
             let in_bounds = op == Op::InBoundsPtrAccessChain;
             let address = e.finish(&base, &offset, in_bounds, true)?;
-            let element = Pointer { address, align: offset.align, ..base };
+            let element = Pointer {
+                address,
+                align: offset.align,
+                ..base
+            };
             let place = e.walk(element, inst.operands().get(2..).unwrap_or(&[]), in_bounds)?;
             e.bind_pointer(inst, place)?;
         }
         Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR => {
-            let base = Pointer { pointee: Some(id(0)?), ..e.pointer(id(1)?)? };
+            let base = Pointer {
+                pointee: Some(id(0)?),
+                ..e.pointer(id(1)?)?
+            };
             let place = e.walk(base, inst.operands().get(2..).unwrap_or(&[]), true)?;
             e.bind_pointer(inst, place)?;
         }
@@ -312,37 +497,69 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         Op::ArrayLength => e.array_length(inst)?,
         Op::PtrCastToGeneric | Op::GenericCastToPtr => {
             let pointer = e.pointer(id(0)?)?;
-            let address = e.b.cast(Opcode::LLVMAddrSpaceCast, pointer.address, e.result_ty(inst)?)?;
-            let Kind::Pointer { class, pointee } = *e.kind(e.result_type(inst)?)? else { return Err(e.mismatch(inst, "the result is no pointer")) };
-            e.bind_pointer(inst, Pointer { address, class, pointee, ..pointer })?;
+            let address = e.b.cast(
+                Opcode::LLVMAddrSpaceCast,
+                pointer.address,
+                e.result_ty(inst)?,
+            )?;
+            let Kind::Pointer { class, pointee } = *e.kind(e.result_type(inst)?)? else {
+                return Err(e.mismatch(inst, "the result is no pointer"));
+            };
+            e.bind_pointer(
+                inst,
+                Pointer {
+                    address,
+                    class,
+                    pointee,
+                    ..pointer
+                },
+            )?;
         }
         Op::GenericCastToPtrExplicit => {
             let pointer = e.pointer(id(0)?)?;
-            let Kind::Pointer { class, .. } = *e.kind(e.result_type(inst)?)? else { return Err(e.mismatch(inst, "the result is no pointer")) };
+            let Kind::Pointer { class, .. } = *e.kind(e.result_type(inst)?)? else {
+                return Err(e.mismatch(inst, "the result is no pointer"));
+            };
             let value = e.cast_explicit(inst, pointer, class)?;
             e.bind(inst, value)?;
         }
         Op::ConvertPtrToU => {
-            let value = e.b.cast(Opcode::LLVMPtrToInt, e.operand(inst, 0)?, e.result_ty(inst)?)?;
+            let value = e.b.cast(
+                Opcode::LLVMPtrToInt,
+                e.operand(inst, 0)?,
+                e.result_ty(inst)?,
+            )?;
             e.bind(inst, value)?;
         }
         Op::ConvertUToPtr => {
-            let value = e.b.cast(Opcode::LLVMIntToPtr, e.operand(inst, 0)?, e.result_ty(inst)?)?;
+            let value = e.b.cast(
+                Opcode::LLVMIntToPtr,
+                e.operand(inst, 0)?,
+                e.result_ty(inst)?,
+            )?;
             e.bind(inst, value)?;
         }
         Op::PtrEqual | Op::PtrNotEqual => {
-            let predicate = if op == Op::PtrEqual { IntPredicate::LLVMIntEQ } else { IntPredicate::LLVMIntNE };
-            let value = e.b.icmp(predicate, e.operand(inst, 0)?, e.operand(inst, 1)?)?;
+            let predicate = if op == Op::PtrEqual {
+                IntPredicate::LLVMIntEQ
+            } else {
+                IntPredicate::LLVMIntNE
+            };
+            let value =
+                e.b.icmp(predicate, e.operand(inst, 0)?, e.operand(inst, 1)?)?;
             e.bind(inst, value)?;
         }
         Op::PtrDiff => {
             let left = id(0)?;
-            let Some(pointee) = e.pointer(left)?.pointee else { return Err(e.unsupported(inst, "the pointers are untyped")) };
+            let Some(pointee) = e.pointer(left)?.pointee else {
+                return Err(e.unsupported(inst, "the pointers are untyped"));
+            };
             let stride = e.element_stride(e.type_of(left)?, pointee)?.max(1);
             let i64 = e.b.int_type(64);
             let a = e.b.cast(Opcode::LLVMPtrToInt, e.operand(inst, 0)?, i64)?;
             let b = e.b.cast(Opcode::LLVMPtrToInt, e.operand(inst, 1)?, i64)?;
-            let elements = e.b.binary(Opcode::LLVMSDiv, e.b.sub(a, b)?, i64.int(stride))?;
+            let elements =
+                e.b.binary(Opcode::LLVMSDiv, e.b.sub(a, b)?, i64.int(stride))?;
             let value = e.b.int_resize(elements, e.result_ty(inst)?, true)?;
             e.bind(inst, value)?;
         }

@@ -3,8 +3,8 @@
 //! Value types: bool `i1`, integers `iN`, floats `half`/`bfloat`/`float`/`double`, vectors `<n x T>`, matrices `[columns x <rows x T>]`,
 //! arrays `[n x T]`, structures `{ ... }`, pointers `ptr addrspace(n)`. The table is built once, in module order, without recursion.
 
-use super::layout;
 use super::function::MatrixLayout;
+use super::layout;
 use super::{Result, build::Build};
 use crate::ffi::Ty;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -130,7 +130,16 @@ pub(crate) struct TypeInfo<'c> {
 
 impl TypeInfo<'_> {
     fn not_a_value(kind: Kind) -> Self {
-        TypeInfo { kind, value: None, size: 0, align: 1, leaves: 0, depth: 0, stride: 0, places: Vec::new() }
+        TypeInfo {
+            kind,
+            value: None,
+            size: 0,
+            align: 1,
+            leaves: 0,
+            depth: 0,
+            stride: 0,
+            places: Vec::new(),
+        }
     }
 }
 
@@ -142,16 +151,36 @@ pub(crate) struct Types<'c> {
 
 impl<'c> Types<'c> {
     /// Builds the table. `ids`: one more than the greatest id.
-    pub(crate) fn of(declarations: &Declarations<'_>, constants: &Constants, target: &Target, b: &Build<'c>, ids: usize) -> Types<'c> {
-        let mut types = Types { index: vec![u32::MAX; ids], infos: Vec::new() };
+    pub(crate) fn of(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        target: &Target,
+        b: &Build<'c>,
+        ids: usize,
+    ) -> Types<'c> {
+        let mut types = Types {
+            index: vec![u32::MAX; ids],
+            infos: Vec::new(),
+        };
         let kernel = declarations.has_capability(spirv::Capability::Kernel);
         for inst in declarations.module.instructions() {
             if inst.op() == Some(spirv::Op::Function) {
                 break;
             }
             let Some(id) = inst.result() else { continue };
-            let Some(ty) = declarations.ty(id) else { continue };
-            let info = types.one(id, ty, inst.opcode(), declarations, constants, target, b, kernel);
+            let Some(ty) = declarations.ty(id) else {
+                continue;
+            };
+            let info = types.one(
+                id,
+                ty,
+                inst.opcode(),
+                declarations,
+                constants,
+                target,
+                b,
+                kernel,
+            );
             if let Some(slot) = types.index.get_mut(id.0 as usize) {
                 *slot = types.infos.len() as u32;
                 types.infos.push(info);
@@ -166,32 +195,100 @@ impl<'c> Types<'c> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "one call, from the loop above")]
-    fn one(&self, id: Id, ty: &Type, opcode: u16, declarations: &Declarations<'_>, constants: &Constants, target: &Target, b: &Build<'c>, kernel: bool) -> TypeInfo<'c> {
+    fn one(
+        &self,
+        id: Id,
+        ty: &Type,
+        opcode: u16,
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        target: &Target,
+        b: &Build<'c>,
+        kernel: bool,
+    ) -> TypeInfo<'c> {
         let other = || TypeInfo::not_a_value(Kind::Other(opcode));
         let plain = |shape: Shape| {
             let scalar = match shape.scalar {
                 Scalar::Bool => b.int_type(1),
                 Scalar::Int { width, .. } => b.int_type(width),
-                Scalar::Float { format: FloatFormat::BFloat16, .. } => b.bfloat_type(),
+                Scalar::Float {
+                    format: FloatFormat::BFloat16,
+                    ..
+                } => b.bfloat_type(),
                 Scalar::Float { width, .. } => b.float_type(width),
             };
             let (size, align) = layout::plain(shape, kernel);
-            TypeInfo { kind: Kind::Plain(shape), value: Some(scalar.vector(shape.lanes)), size, align, leaves: 1, depth: u32::from(shape.lanes > 1), stride: u64::from(shape.scalar.bytes()), places: Vec::new() }
+            TypeInfo {
+                kind: Kind::Plain(shape),
+                value: Some(scalar.vector(shape.lanes)),
+                size,
+                align,
+                leaves: 1,
+                depth: u32::from(shape.lanes > 1),
+                stride: u64::from(shape.scalar.bytes()),
+                places: Vec::new(),
+            }
         };
         match ty {
             Type::Void => TypeInfo::not_a_value(Kind::Void),
-            Type::Bool => plain(Shape { scalar: Scalar::Bool, lanes: 1 }),
-            Type::Int { width: width @ (8 | 16 | 32 | 64), signed } => plain(Shape { scalar: Scalar::Int { width: *width, signed: *signed }, lanes: 1 }),
-            Type::Float { width: width @ (16 | 32 | 64), format: FloatFormat::Ieee } => plain(Shape { scalar: Scalar::Float { width: *width, format: FloatFormat::Ieee }, lanes: 1 }),
-            Type::Float { width: 16, format: FloatFormat::BFloat16 } => plain(Shape { scalar: Scalar::Float { width: 16, format: FloatFormat::BFloat16 }, lanes: 1 }),
+            Type::Bool => plain(Shape {
+                scalar: Scalar::Bool,
+                lanes: 1,
+            }),
+            Type::Int {
+                width: width @ (8 | 16 | 32 | 64),
+                signed,
+            } => plain(Shape {
+                scalar: Scalar::Int {
+                    width: *width,
+                    signed: *signed,
+                },
+                lanes: 1,
+            }),
+            Type::Float {
+                width: width @ (16 | 32 | 64),
+                format: FloatFormat::Ieee,
+            } => plain(Shape {
+                scalar: Scalar::Float {
+                    width: *width,
+                    format: FloatFormat::Ieee,
+                },
+                lanes: 1,
+            }),
+            Type::Float {
+                width: 16,
+                format: FloatFormat::BFloat16,
+            } => plain(Shape {
+                scalar: Scalar::Float {
+                    width: 16,
+                    format: FloatFormat::BFloat16,
+                },
+                lanes: 1,
+            }),
             Type::Int { .. } | Type::Float { .. } => other(),
             Type::Vector { component, count } => match self.get(*component).map(|c| &c.kind) {
-                Some(Kind::Plain(Shape { scalar, lanes: 1 })) if matches!(count, 2 | 3 | 4 | 8 | 16) => plain(Shape { scalar: *scalar, lanes: *count }),
+                Some(Kind::Plain(Shape { scalar, lanes: 1 }))
+                    if matches!(count, 2 | 3 | 4 | 8 | 16) =>
+                {
+                    plain(Shape {
+                        scalar: *scalar,
+                        lanes: *count,
+                    })
+                }
                 _ => other(),
             },
             Type::Matrix { column, count } => match self.get(*column) {
-                Some(TypeInfo { kind: Kind::Plain(shape), value: Some(value), size, align, .. }) if matches!(count, 2..=4) => TypeInfo {
-                    kind: Kind::Matrix { column: *shape, columns: *count },
+                Some(TypeInfo {
+                    kind: Kind::Plain(shape),
+                    value: Some(value),
+                    size,
+                    align,
+                    ..
+                }) if matches!(count, 2..=4) => TypeInfo {
+                    kind: Kind::Matrix {
+                        column: *shape,
+                        columns: *count,
+                    },
                     value: Some(value.array(u64::from(*count))),
                     size: layout::round_up(*size, *align).saturating_mul(u64::from(*count)),
                     align: *align,
@@ -203,14 +300,22 @@ impl<'c> Types<'c> {
                 _ => other(),
             },
             Type::Array { element, length } => {
-                let (Some(info), Some(length)) = (self.get(*element), constants.as_u32(*length)) else { return other() };
+                let (Some(info), Some(length)) = (self.get(*element), constants.as_u32(*length))
+                else {
+                    return other();
+                };
                 let length = u64::from(length);
-                if info.depth >= MAX_DEPTH || matches!(info.kind, Kind::Other(_) | Kind::Void | Kind::Function) {
+                if info.depth >= MAX_DEPTH
+                    || matches!(info.kind, Kind::Other(_) | Kind::Void | Kind::Function)
+                {
                     return other();
                 }
                 let stride = layout::array_stride(declarations, id, info);
                 TypeInfo {
-                    kind: Kind::Array { element: *element, length },
+                    kind: Kind::Array {
+                        element: *element,
+                        length,
+                    },
                     value: info.value.map(|v| v.array(length)),
                     size: stride.saturating_mul(length),
                     align: info.align,
@@ -221,32 +326,55 @@ impl<'c> Types<'c> {
                 }
             }
             Type::RuntimeArray { element } => match self.get(*element) {
-                Some(info) if !matches!(info.kind, Kind::Other(_)) => TypeInfo { align: info.align, depth: info.depth + 1, stride: layout::array_stride(declarations, id, info), ..TypeInfo::not_a_value(Kind::RuntimeArray { element: *element }) },
+                Some(info) if !matches!(info.kind, Kind::Other(_)) => TypeInfo {
+                    align: info.align,
+                    depth: info.depth + 1,
+                    stride: layout::array_stride(declarations, id, info),
+                    ..TypeInfo::not_a_value(Kind::RuntimeArray { element: *element })
+                },
                 _ => other(),
             },
             Type::Struct { members } => {
-                let infos: Option<Vec<&TypeInfo<'c>>> = members.iter().map(|m| self.get(*m)).collect();
+                let infos: Option<Vec<&TypeInfo<'c>>> =
+                    members.iter().map(|m| self.get(*m)).collect();
                 let Some(infos) = infos else { return other() };
                 let depth = infos.iter().map(|i| i.depth).max().unwrap_or(0);
-                if depth >= MAX_DEPTH || infos.iter().any(|i| matches!(i.kind, Kind::Other(_) | Kind::Void | Kind::Function)) {
+                if depth >= MAX_DEPTH
+                    || infos
+                        .iter()
+                        .any(|i| matches!(i.kind, Kind::Other(_) | Kind::Void | Kind::Function))
+                {
                     return other();
                 }
                 let (size, align) = layout::structure(declarations, id, &infos);
                 let values: Option<Vec<Ty<'c>>> = infos.iter().map(|i| i.value).collect();
                 TypeInfo {
-                    kind: Kind::Struct { members: members.clone() },
+                    kind: Kind::Struct {
+                        members: members.clone(),
+                    },
                     value: values.map(|v| b.struct_type(&v)),
                     size,
                     align,
-                    leaves: infos.iter().fold(0u64, |sum, i| sum.saturating_add(i.leaves)),
+                    leaves: infos
+                        .iter()
+                        .fold(0u64, |sum, i| sum.saturating_add(i.leaves)),
                     depth: depth + 1,
                     stride: 0,
-                    places: layout::offsets(declarations, id, &infos).into_iter().enumerate().map(|(i, offset)| (offset, layout::matrix_of_member(declarations, id, i as u32))).collect(),
+                    places: layout::offsets(declarations, id, &infos)
+                        .into_iter()
+                        .enumerate()
+                        .map(|(i, offset)| {
+                            (offset, layout::matrix_of_member(declarations, id, i as u32))
+                        })
+                        .collect(),
                 }
             }
             Type::Pointer { class, pointee } => match address_space(target, *class) {
                 Some(space) => TypeInfo {
-                    kind: Kind::Pointer { class: *class, pointee: *pointee },
+                    kind: Kind::Pointer {
+                        class: *class,
+                        pointee: *pointee,
+                    },
                     value: Some(b.pointer_type(space)),
                     size: layout::POINTER_BYTES,
                     align: layout::POINTER_BYTES as u32,
@@ -258,7 +386,10 @@ impl<'c> Types<'c> {
                 None => other(),
             },
             Type::Function { .. } => TypeInfo::not_a_value(Kind::Function),
-            Type::Event | Type::NamedBarrier | Type::CooperativeMatrix { .. } | Type::Other { .. } => other(),
+            Type::Event
+            | Type::NamedBarrier
+            | Type::CooperativeMatrix { .. }
+            | Type::Other { .. } => other(),
         }
     }
 }
@@ -300,7 +431,27 @@ pub(crate) fn address_space(target: &Target, class: spirv::StorageClass) -> Opti
 }
 
 /// The diagnostic for the use of a type that is not lowered; the same at every use, so that one remains.
-pub(crate) fn unsupported_type(declarations: &Declarations<'_>, id: Id) -> Box<Diagnostic> {
+fn unsupported_type(types: &Types<'_>, declarations: &Declarations<'_>, id: Id) -> Box<Diagnostic> {
+    let refused = |id: &Id| {
+        types
+            .get(*id)
+            .is_some_and(|info| matches!(info.kind, Kind::Other(_)))
+    };
+    // Name the innermost type that is to blame, not what holds it.
+    let mut id = id;
+    for _ in 0..=MAX_DEPTH {
+        let part = match declarations.ty(id) {
+            Some(Type::Array { element, .. } | Type::RuntimeArray { element }) => Some(*element),
+            Some(Type::Vector { component, .. }) => Some(*component),
+            Some(Type::Matrix { column, .. }) => Some(*column),
+            Some(Type::Struct { members }) => members.iter().copied().find(|m| refused(m)),
+            _ => None,
+        };
+        match part.filter(|part| refused(part)) {
+            Some(part) => id = part,
+            None => break,
+        }
+    }
     let inst = declarations.module.def(id);
     let (name, offset) = inst.map_or_else(|| ("the type".to_owned(), 0), |i| (i.name(), i.offset));
     Box::new(
@@ -311,20 +462,39 @@ pub(crate) fn unsupported_type(declarations: &Declarations<'_>, id: Id) -> Box<D
 }
 
 /// The diagnostic for a value of a composite type with too many parts.
-pub(crate) fn too_many_parts(declarations: &Declarations<'_>, id: Id, parts: u64) -> Box<Diagnostic> {
+pub(crate) fn too_many_parts(
+    declarations: &Declarations<'_>,
+    id: Id,
+    parts: u64,
+) -> Box<Diagnostic> {
     let offset = declarations.module.def(id).map_or(0, |inst| inst.offset);
     Box::new(
-        Diagnostic::error(Code::UnsupportedType, format!("a value of the type {id} has {parts} parts; at most {MAX_PARTS} are lowered"))
-            .at_word(offset)
-            .help("access its elements, or copy it with OpCopyMemory"),
+        Diagnostic::error(
+            Code::UnsupportedType,
+            format!("a value of the type {id} has {parts} parts; at most {MAX_PARTS} are lowered"),
+        )
+        .at_word(offset)
+        .help("access its elements, or copy it with OpCopyMemory"),
     )
 }
 
 /// A type that must be there.
-pub(crate) fn require<'t, 'c>(types: &'t Types<'c>, declarations: &Declarations<'_>, id: Id) -> Result<&'t TypeInfo<'c>> {
+pub(crate) fn require<'t, 'c>(
+    types: &'t Types<'c>,
+    declarations: &Declarations<'_>,
+    id: Id,
+) -> Result<&'t TypeInfo<'c>> {
     match types.get(id) {
-        Some(info) if matches!(info.kind, Kind::Other(_)) => Err(unsupported_type(declarations, id)),
+        Some(info) if matches!(info.kind, Kind::Other(_)) => {
+            Err(unsupported_type(types, declarations, id))
+        }
         Some(info) => Ok(info),
-        None => Err(Box::new(Diagnostic::error(Code::WrongDefinition, format!("{id} is used as a type and is none")).help("run spirv-val over the module"))),
+        None => Err(Box::new(
+            Diagnostic::error(
+                Code::WrongDefinition,
+                format!("{id} is used as a type and is none"),
+            )
+            .help("run spirv-val over the module"),
+        )),
     }
 }

@@ -23,7 +23,11 @@ pub(crate) struct Uses {
 }
 
 impl Uses {
-    fn of(function: &Function<'_>, declarations: &Declarations<'_>, done: &BTreeMap<Id, Uses>) -> Uses {
+    fn of(
+        function: &Function<'_>,
+        declarations: &Declarations<'_>,
+        done: &BTreeMap<Id, Uses>,
+    ) -> Uses {
         let mut uses = Uses::default();
         for inst in function.blocks.iter().flat_map(|block| &block.insts) {
             if inst.op() == Some(Op::ArrayLength)
@@ -31,7 +35,13 @@ impl Uses {
             {
                 uses.lengths.insert(structure);
             }
-            uses.variables.extend(declarations.module.ids(*inst).map(|(_, id)| id).filter(|id| declarations.variable(*id).is_some()));
+            uses.variables.extend(
+                declarations
+                    .module
+                    .ids(*inst)
+                    .map(|(_, id)| id)
+                    .filter(|id| declarations.variable(*id).is_some()),
+            );
             if inst.op() == Some(Op::FunctionCall)
                 && let Some(callee) = inst.id(0).ok().and_then(|id| done.get(&id))
             {
@@ -39,14 +49,21 @@ impl Uses {
                 uses.lengths.extend(&callee.lengths);
             }
         }
-        uses.lengths.retain(|id| declarations.variable(*id).is_some());
+        uses.lengths
+            .retain(|id| declarations.variable(*id).is_some());
         uses
     }
 
     /// The hidden parameters, in the fixed order: variables, then lengths.
     pub(crate) fn hidden(&self, declarations: &Declarations<'_>) -> Vec<Hidden> {
-        let passed = self.variables.iter().filter(|id| declarations.variable(**id).is_some_and(|v| !is_global(v)));
-        passed.map(|id| Hidden::Variable(*id)).chain(self.lengths.iter().map(|id| Hidden::Length(*id))).collect()
+        let passed = self
+            .variables
+            .iter()
+            .filter(|id| declarations.variable(**id).is_some_and(|v| !is_global(v)));
+        passed
+            .map(|id| Hidden::Variable(*id))
+            .chain(self.lengths.iter().map(|id| Hidden::Length(*id)))
+            .collect()
     }
 }
 

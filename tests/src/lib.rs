@@ -1,0 +1,8 @@
+//! What the suites share: the check language, the fixtures, their host references, and the tools around them.
+//!
+//! Nothing here knows LLVM, so that this part builds and tests in seconds; the suite in `tests/suite` links it.
+
+pub mod check;
+pub mod fixture;
+pub mod reference;
+pub mod tools;

@@ -1,0 +1,129 @@
+//! Kernels that exchange values inside a workgroup: `mirror(t) = N - 1 - t`, `next(t) = (t + 1) mod N`.
+
+use super::{Buffer, Case, Place, input, noise, output};
+
+/// Workgroups of every launch here.
+const GROUPS: usize = 3;
+
+/// The values of one workgroup, as an invocation sees them.
+struct Group<'s>(&'s [u32]);
+
+impl Group<'_> {
+    fn own(&self, t: usize) -> u32 {
+        self.0[t]
+    }
+    fn mirror(&self, t: usize) -> u32 {
+        self.0[self.0.len() - 1 - t]
+    }
+    fn next(&self, t: usize) -> u32 {
+        self.0[(t + 1) % self.0.len()]
+    }
+}
+
+/// A launch of workgroups of `size` invocations that each turn one value of `src` into one value of `dst`.
+fn exchange(size: usize, formula: impl Fn(&Group<'_>, usize) -> u32) -> Case {
+    let src = noise(GROUPS * size);
+    let dst = src
+        .chunks(size)
+        .flat_map(|values| {
+            let group = Group(values);
+            (0..size).map(|t| formula(&group, t)).collect::<Vec<_>>()
+        })
+        .collect();
+    Case {
+        groups: [GROUPS as u32, 1, 1],
+        workgroup_size: [size as u32, 1, 1],
+        push_constants: Vec::new(),
+        buffers: vec![input(0, "src", src), output(1, "dst", dst)],
+    }
+}
+
+pub(super) fn arrive_barrier_wait() -> Case {
+    exchange(128, |g, t| g.mirror(t).wrapping_add(g.next(t) ^ 0x5a5a))
+}
+
+pub(super) fn buffer_exchange() -> Case {
+    let mut case = exchange(128, |g, t| {
+        g.mirror(t).wrapping_add(g.own(t).wrapping_mul(13))
+    });
+    let src = case.buffers[0].before.clone();
+    case.buffers[1].place = Place::Binding(0, 2);
+    case.buffers.insert(1, output(1, "scratch", src));
+    case
+}
+
+pub(super) fn dangling_arrive() -> Case {
+    exchange(128, |g, t| g.mirror(t).wrapping_add(g.own(t) >> 3))
+}
+
+pub(super) fn odd_workgroup() -> Case {
+    exchange(100, |g, t| {
+        g.mirror(t)
+            .wrapping_add(g.next(t) << 1)
+            .wrapping_add(square(g.own(t)))
+    })
+}
+
+pub(super) fn one_wave() -> Case {
+    exchange(32, |g, t| {
+        g.mirror(t).wrapping_add(g.own(t).wrapping_mul(9))
+    })
+}
+
+pub(super) fn opencl_exchange() -> Case {
+    let mut case = exchange(64, |g, t| {
+        g.mirror(t).wrapping_add(g.own(t).wrapping_mul(3))
+    });
+    for (index, buffer) in (0..).zip(&mut case.buffers) {
+        let buffer: &mut Buffer = buffer;
+        buffer.place = Place::Argument(index);
+    }
+    case
+}
+
+pub(super) fn relaxed_pair() -> Case {
+    exchange(128, |g, t| g.mirror(t).wrapping_add(square(g.own(t))))
+}
+
+pub(super) fn subgroup_and_workgroup() -> Case {
+    exchange(128, |g, t| {
+        let neighbour = g.own(t ^ 1).wrapping_mul(5);
+        neighbour
+            .wrapping_add(g.mirror(t))
+            .wrapping_add(square(g.own(t)))
+    })
+}
+
+pub(super) fn split_functions() -> Case {
+    exchange(128, |g, t| {
+        // What the second exchange carries is what the first one brought.
+        let second = g.mirror((t + 1) % 128);
+        second
+            .wrapping_add(g.own(t).wrapping_mul(7))
+            .wrapping_add(g.mirror(t).wrapping_mul(11))
+    })
+}
+
+pub(super) fn uniform_ifs() -> Case {
+    let mut case = exchange(128, |g, t| {
+        g.mirror(t).wrapping_add(g.own(t).wrapping_mul(5))
+    });
+    case.push_constants = vec![1];
+    case
+}
+
+pub(super) fn spec_size() -> Case {
+    const ROUNDS: usize = 3;
+    const SCALE: u32 = 17;
+    let turned: usize = (1..=ROUNDS).sum();
+    let mut case = exchange(64, |g, t| {
+        g.own((t + turned) % 64)
+            .wrapping_add(SCALE.wrapping_mul(ROUNDS as u32))
+    });
+    case.push_constants = vec![SCALE];
+    case
+}
+
+fn square(x: u32) -> u32 {
+    x.wrapping_mul(x)
+}

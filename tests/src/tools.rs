@@ -1,0 +1,103 @@
+//! Programs that the suites use when they are installed: ptxas and nvdisasm.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names the ptxas to use, several separated as in PATH: each release assembles for its own range of targets.
+pub const PTXAS_VARIABLE: &str = "SPLITBAR_PTXAS";
+
+/// Names the nvdisasm to use.
+pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
+
+/// One ptxas and what it can do.
+#[derive(Clone, Debug)]
+pub struct Ptxas {
+    program: PathBuf,
+    targets: Vec<String>,
+}
+
+/// Every ptxas that is named in the environment, or else the one on PATH.
+pub fn ptxas() -> Vec<Ptxas> {
+    let programs = named_or_on_path(PTXAS_VARIABLE, "ptxas");
+    programs.into_iter().filter_map(Ptxas::at).collect()
+}
+
+/// The nvdisasm that is named in the environment, or else the one on PATH.
+pub fn nvdisasm() -> Option<PathBuf> {
+    named_or_on_path(NVDISASM_VARIABLE, "nvdisasm")
+        .into_iter()
+        .next()
+}
+
+fn named_or_on_path(variable: &str, name: &str) -> Vec<PathBuf> {
+    let named = std::env::var_os(variable).filter(|value| !value.is_empty());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let candidates: Vec<PathBuf> = match &named {
+        Some(value) => std::env::split_paths(value).collect(),
+        None => std::env::split_paths(&path)
+            .map(|folder| folder.join(name))
+            .collect(),
+    };
+    candidates
+        .into_iter()
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+impl Ptxas {
+    fn at(program: PathBuf) -> Option<Ptxas> {
+        let help = Command::new(&program).arg("--help").output().ok()?;
+        let targets = targets_of(&String::from_utf8_lossy(&help.stdout));
+        (!targets.is_empty()).then_some(Ptxas { program, targets })
+    }
+
+    /// Whether it knows the target.
+    pub fn knows(&self, target: &str) -> bool {
+        self.targets.iter().any(|known| known == target)
+    }
+
+    /// Assembles `ptx` for `target` into the file `cubin`.
+    ///
+    /// # Errors
+    /// What ptxas says.
+    pub fn assemble(&self, ptx: &Path, target: &str, cubin: &Path) -> Result<(), String> {
+        let result = Command::new(&self.program)
+            .args(["-arch", target, "-o"])
+            .args([cubin, ptx])
+            .output()
+            .map_err(|error| format!("{}: {error}", self.program.display()))?;
+        if result.status.success() {
+            Ok(())
+        } else {
+            Err(format!(
+                "ptxas: {}{}",
+                String::from_utf8_lossy(&result.stdout),
+                String::from_utf8_lossy(&result.stderr)
+            ))
+        }
+    }
+}
+
+/// The targets in the text of `ptxas --help`: quoted names that begin with `sm_`.
+fn targets_of(help: &str) -> Vec<String> {
+    let mut targets: Vec<String> = help
+        .split('\'')
+        .filter(|word| word.starts_with("sm_"))
+        .map(str::to_owned)
+        .collect();
+    targets.sort();
+    targets.dedup();
+    targets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_read_from_the_help() {
+        let help =
+            "Allowed values for this option:  'compute_90','sm_100',\n 'sm_90','sm_90a','lto_90'.";
+        assert_eq!(targets_of(help), ["sm_100", "sm_90", "sm_90a"]);
+    }
+}

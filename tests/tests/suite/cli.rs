@@ -1,0 +1,364 @@
+//! The command line: exit codes, files and pipes.
+
+use crate::support::{run, trial};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use splitbar_tests::fixture::Fixture;
+
+/// A test of the command line.
+type Test = fn() -> Result<()>;
+
+pub fn trials() -> Vec<Trial> {
+    let tests: [(&str, Test); 13] = [
+        ("done_is_0", done_is_0),
+        ("invalid_is_1", invalid_is_1),
+        ("usage_is_2", usage_is_2),
+        ("unsupported_is_3", unsupported_is_3),
+        ("pipes_and_files_agree", pipes_and_files_agree),
+        ("every_emit_works", every_emit_works),
+        ("emit_dir_has_the_stages", emit_dir_has_the_stages),
+        ("spec_changes_the_workgroup", spec_changes_the_workgroup),
+        ("levels_are_accepted", levels_are_accepted),
+        ("reflect_is_an_array", reflect_is_an_array),
+        ("targets_are_listed", targets_are_listed),
+        ("processes_agree", processes_agree),
+        ("errors_leave_no_output", errors_leave_no_output),
+    ];
+    tests
+        .into_iter()
+        .map(|(name, test)| trial(format!("cli/{name}"), test))
+        .collect()
+}
+
+fn path(kernel: &str) -> Result<String> {
+    Ok(Fixture::load(kernel)?.module_path().display().to_string())
+}
+
+fn expect(arguments: &[&str], stdin: &[u8], code: i32) -> Result<crate::support::Ran> {
+    let ran = run(arguments, stdin, false)?;
+    ensure!(
+        ran.code == Some(code),
+        "splitbar {}: exit code {:?} instead of {code}\n{}",
+        arguments.join(" "),
+        ran.code,
+        ran.stderr
+    );
+    Ok(ran)
+}
+
+fn done_is_0() -> Result<()> {
+    let ran = expect(
+        &["lower", &path("reduction")?, "--target", "gfx1201"],
+        b"",
+        0,
+    )?;
+    let text = String::from_utf8(ran.stdout)?;
+    ensure!(
+        text.contains("s_barrier_signal -1"),
+        "assembly is what comes by default:\n{text}"
+    );
+    ensure!(ran.stderr.is_empty(), "nothing to say: {}", ran.stderr);
+    Ok(())
+}
+
+fn invalid_is_1() -> Result<()> {
+    let module = Fixture::load("reduction")?.module()?;
+    let mut no_words = module.clone();
+    // The first instruction claims to have no words.
+    no_words[22..24].fill(0);
+    let mut magic = module.clone();
+    magic[0] ^= 1;
+    let truncated = &module[..module.len() - 6];
+    for (what, bytes) in [
+        ("nothing", &[][..]),
+        ("no SPIR-V", b"#version 460\n"),
+        ("truncated", truncated),
+        ("word count 0", &no_words),
+        ("wrong magic", &magic),
+    ] {
+        let ran = expect(&["lower", "-", "--target", "sm_90"], bytes, 1)?;
+        ensure!(
+            ran.stderr.contains("SB"),
+            "{what}: no code in `{}`",
+            ran.stderr
+        );
+        ensure!(
+            ran.stdout.is_empty(),
+            "{what}: output in spite of the error"
+        );
+    }
+    Ok(())
+}
+
+fn usage_is_2() -> Result<()> {
+    let module = path("reduction")?;
+    expect(&["lower", &module, "--target", "gfx9999"], b"", 2)?;
+    expect(&["lower", &module], b"", 2)?;
+    expect(
+        &["lower", &module, "--target", "gfx1201", "--emit", "poetry"],
+        b"",
+        2,
+    )?;
+    expect(
+        &["lower", "no/such/file.spv", "--target", "gfx1201"],
+        b"",
+        2,
+    )?;
+    expect(
+        &[
+            "lower",
+            &module,
+            "--target",
+            "gfx1201",
+            "-o",
+            "no/such/folder/out.s",
+        ],
+        b"",
+        2,
+    )?;
+    expect(&["frobnicate"], b"", 2)?;
+    let ran = expect(&["lower", &module, "--target", "gfx1202"], b"", 2)?;
+    ensure!(
+        ran.stderr.contains("gfx1201"),
+        "near names are offered: {}",
+        ran.stderr
+    );
+    Ok(())
+}
+
+fn unsupported_is_3() -> Result<()> {
+    let module = path("reduction")?;
+    // gfx1100 has no split barrier in hardware.
+    let ran = expect(
+        &[
+            "lower",
+            &module,
+            "--target",
+            "gfx1100",
+            "--strategy",
+            "native",
+        ],
+        b"",
+        3,
+    )?;
+    ensure!(
+        ran.stderr.contains("SB") && ran.stderr.contains("native"),
+        "{}",
+        ran.stderr
+    );
+    // LLVM stops at PTX.
+    let object = ["lower", &module, "--target", "sm_90", "--emit", "obj"];
+    let ran = expect(&object, b"", 3)?;
+    ensure!(
+        ran.stderr.contains("SB") && ran.stdout.is_empty(),
+        "{}",
+        ran.stderr
+    );
+    Ok(())
+}
+
+fn pipes_and_files_agree() -> Result<()> {
+    let fixture = Fixture::load("scan")?;
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("scan.s");
+    let out_name = out.display().to_string();
+    let module = path("scan")?;
+    expect(
+        &["lower", &module, "--target", "gfx1100", "-o", &out_name],
+        b"",
+        0,
+    )?;
+    let file = std::fs::read(&out)?;
+    let piped = expect(
+        &["lower", "-", "--target", "gfx1100", "-o", "-"],
+        &fixture.module()?,
+        0,
+    )?;
+    ensure!(
+        !file.is_empty() && file == piped.stdout,
+        "the file and the pipe differ"
+    );
+    Ok(())
+}
+
+fn every_emit_works() -> Result<()> {
+    let module = path("tiled_matmul")?;
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("out").display().to_string();
+    let expected: [(&str, &str, &[u8]); 7] = [
+        ("llvm-ir", "gfx1201", b";"),
+        ("bitcode", "gfx1201", b"BC"),
+        ("asm", "sm_90", b"//"),
+        ("obj", "gfx1201", b"\x7fELF"),
+        ("plan", "sm_90", b"entry main for sm_90"),
+        ("reflect", "sm_90", b"["),
+        ("hsaco", "gfx1201", b"\x7fELF"),
+    ];
+    for (emit, target, first) in expected {
+        if emit == "hsaco" && !crate::support::has_linker() {
+            continue;
+        }
+        expect(
+            &[
+                "lower", &module, "--target", target, "--emit", emit, "-o", &out,
+            ],
+            b"",
+            0,
+        )?;
+        let bytes = std::fs::read(&out)?;
+        let start = bytes.trim_ascii_start();
+        ensure!(
+            start.starts_with(first),
+            "{emit} begins with {:?}",
+            start.get(..8)
+        );
+    }
+    Ok(())
+}
+
+fn emit_dir_has_the_stages() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let stages = folder.path().join("stages");
+    let name = stages.display().to_string();
+    expect(
+        &[
+            "lower",
+            &path("reduction")?,
+            "--target",
+            "gfx1201",
+            "--emit-dir",
+            &name,
+        ],
+        b"",
+        0,
+    )?;
+    for file in [
+        "input.spv",
+        "plan.txt",
+        "unoptimized.ll",
+        "out.ll",
+        "out.s",
+        "out.o",
+        "reflect.json",
+    ] {
+        ensure!(
+            std::fs::metadata(stages.join(file)).is_ok_and(|file| file.len() > 0),
+            "no {file}"
+        );
+    }
+    ensure!(
+        std::fs::read(stages.join("input.spv"))? == Fixture::load("reduction")?.module()?,
+        "the module was changed"
+    );
+    Ok(())
+}
+
+fn spec_changes_the_workgroup() -> Result<()> {
+    let module = path("spec_size")?;
+    let size = |arguments: &[&str]| -> Result<serde_json::Value> {
+        let mut all = vec!["lower", &module, "--target", "sm_90", "--emit", "reflect"];
+        all.extend(arguments);
+        let reflection: serde_json::Value = serde_json::from_slice(&expect(&all, b"", 0)?.stdout)?;
+        Ok(serde_json::json!([
+            reflection[0]["workgroup_size"],
+            reflection[0]["shared_memory_bytes"]
+        ]))
+    };
+    ensure!(
+        size(&[])? == serde_json::json!([[64, 1, 1], 512]),
+        "default: {}",
+        size(&[])?
+    );
+    let other = size(&["--spec", "0=96"])?;
+    ensure!(
+        other == serde_json::json!([[96, 1, 1], 768]),
+        "SIZE = 96: {other}"
+    );
+    let arguments = ["lower", &module, "--target", "sm_90", "--spec", "77=1"];
+    let unknown = run(&arguments, b"", false)?;
+    ensure!(
+        matches!(unknown.code, Some(1 | 2)) && unknown.stderr.contains("77"),
+        "{unknown:?}"
+    );
+    Ok(())
+}
+
+fn levels_are_accepted() -> Result<()> {
+    let module = path("transpose")?;
+    for level in ["-O0", "-O1", "-O2", "-O3"] {
+        expect(&["lower", &module, "--target", "gfx1250", level], b"", 0)?;
+    }
+    expect(&["lower", &module, "--target", "gfx1250", "-O9"], b"", 2)?;
+    Ok(())
+}
+
+fn reflect_is_an_array() -> Result<()> {
+    let module = path("tiled_matmul")?;
+    let reflect = ["lower", &module, "--target", "gfx1201", "--emit", "reflect"];
+    let ran = expect(&reflect, b"", 0)?;
+    let reflection: serde_json::Value = serde_json::from_slice(&ran.stdout)?;
+    let entry = reflection.get(0).context("an array with one entry")?;
+    ensure!(
+        entry["pairs"][0]["window"]["kept"].as_u64() > Some(0),
+        "the window is measured: {entry}"
+    );
+    let mut named = reflect.to_vec();
+    named.extend(["--entry", "main"]);
+    ensure!(
+        expect(&named, b"", 0)?.stdout == ran.stdout,
+        "--entry main is the only one"
+    );
+    let mut wrong = reflect.to_vec();
+    wrong.extend(["--entry", "nobody"]);
+    let refused = run(&wrong, b"", false)?;
+    ensure!(
+        matches!(refused.code, Some(1 | 2)) && refused.stderr.contains("nobody"),
+        "{refused:?}"
+    );
+    Ok(())
+}
+
+fn targets_are_listed() -> Result<()> {
+    let text = String::from_utf8(expect(&["targets"], b"", 0)?.stdout)?;
+    for target in splitbar_tests::fixture::GRID {
+        let lines = text
+            .lines()
+            .filter(|line| line.split_whitespace().next() == Some(target))
+            .count();
+        ensure!(lines == 1, "{lines} lines for {target}");
+    }
+    Ok(())
+}
+
+/// Two processes write the same bytes, whatever their environment and folder.
+fn processes_agree() -> Result<()> {
+    let module = path("tiled_matmul")?;
+    for target in ["gfx1201", "sm_90"] {
+        for emit in ["asm", "obj", "bitcode", "reflect"] {
+            if emit == "obj" && target == "sm_90" {
+                continue;
+            }
+            let arguments = ["lower", &module, "--target", target, "--emit", emit];
+            let first = expect(&arguments, b"", 0)?;
+            let second = expect(&arguments, b"", 0)?;
+            ensure!(
+                !first.stdout.is_empty() && first.stdout == second.stdout,
+                "{target} {emit}: two runs differ"
+            );
+        }
+    }
+    Ok(())
+}
+
+fn errors_leave_no_output() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let out = folder.path().join("out.s");
+    let name = out.display().to_string();
+    expect(
+        &["lower", "-", "--target", "gfx1201", "-o", &name],
+        b"\x03\x02\x23\x07",
+        1,
+    )?;
+    ensure!(!out.exists(), "a file in spite of the error");
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Real modules: nothing that people publish takes the compiler down. Unsupported is an answer; a panic, an abort or a bug report is not.
+//!
+//! Each module is compiled in a process of its own, without the command line's shield, so that a crash is seen as one. Normally every module meets one
+//! of the targets, in turn; `SPLITBAR_CORPUS=all` gives every module every target.
+
+use crate::support::{run, trial};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use splitbar_tests::fixture;
+use std::io::Read;
+use std::sync::OnceLock;
+
+/// The targets, each with its own share of the modules.
+const TARGETS: [&str; 6] = ["gfx1201", "sm_90", "gfx1100", "gfx906", "sm_75", "gfx1250"];
+
+/// The archive holds this many modules.
+const MODULES: usize = 1070;
+
+/// A module and its path in the archive.
+type Module = (String, Vec<u8>);
+
+pub fn trials() -> Vec<Trial> {
+    let everything = std::env::var_os("SPLITBAR_CORPUS").is_some_and(|value| value == "all");
+    let mut trials = vec![trial("corpus/complete".to_owned(), || {
+        let count = modules()?.len();
+        ensure!(count == MODULES, "{count} modules instead of {MODULES}");
+        Ok(())
+    })];
+    for (share, target) in TARGETS.iter().enumerate() {
+        trials.push(trial(format!("corpus/survives/{target}"), move || {
+            survives(target, share, everything)
+        }));
+    }
+    trials
+}
+
+fn modules() -> Result<&'static [Module]> {
+    static LOADED: OnceLock<Result<Vec<Module>, String>> = OnceLock::new();
+    match LOADED.get_or_init(|| load().map_err(|error| format!("{error:#}"))) {
+        Ok(modules) => Ok(modules),
+        Err(error) => anyhow::bail!("{error}"),
+    }
+}
+
+fn load() -> Result<Vec<Module>> {
+    let path = fixture::root().join("fixtures/corpus/dev.tar.xz");
+    let packed = std::fs::read(&path).with_context(|| path.display().to_string())?;
+    let mut unpacked = Vec::new();
+    lzma_rs::xz_decompress(&mut packed.as_slice(), &mut unpacked)?;
+    let mut modules = Vec::new();
+    for entry in tar::Archive::new(unpacked.as_slice()).entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.display().to_string();
+        if name.ends_with(".spv") {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes)?;
+            modules.push((name, bytes));
+        }
+    }
+    modules.sort();
+    Ok(modules)
+}
+
+fn survives(target: &'static str, share: usize, everything: bool) -> Result<()> {
+    let modules = modules()?;
+    let mine: Vec<&Module> = modules
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| everything || at % TARGETS.len() == share)
+        .map(|(_, module)| module)
+        .collect();
+    ensure!(!mine.is_empty(), "no modules");
+    let mut codes = [0usize; 4];
+    let mut wrong = Vec::new();
+    for (name, bytes) in &mine {
+        let ran = run(
+            &["lower", "-", "--target", target, "--emit", "asm"],
+            bytes,
+            true,
+        )?;
+        match ran.code {
+            // Not 1: other compilers take these modules every day, so calling one invalid is our mistake.
+            Some(code @ (0 | 3)) => codes[code as usize] += 1,
+            code => {
+                let said: String = ran.stderr.chars().take(800).collect();
+                wrong.push(format!("{name}: exit code {code:?}\n{said}"));
+            }
+        }
+    }
+    println!(
+        "corpus on {target}: {} done, {} unsupported of {}",
+        codes[0],
+        codes[3],
+        mine.len()
+    );
+    ensure!(
+        wrong.is_empty(),
+        "{} of {} modules:\n{}",
+        wrong.len(),
+        mine.len(),
+        wrong.join("\n")
+    );
+    Ok(())
+}

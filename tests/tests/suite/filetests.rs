@@ -1,0 +1,93 @@
+//! The checks of every `NAME.toml`, and the plan snapshots beside it.
+//!
+//! `SPLITBAR_BLESS=1` writes the snapshots; without it nothing is ever written.
+
+use crate::support::{compile, told, trial};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use splitbar::Optimization;
+use splitbar_tests::check::Check;
+use splitbar_tests::fixture::{Emit, Fixture, SNAPSHOTS};
+
+pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for fixture in fixtures {
+        for (number, table) in fixture.expectations.check.iter().enumerate() {
+            for target in table.target.names() {
+                let (fixture, table, target) = (fixture.clone(), table.clone(), target.to_owned());
+                let emit = match table.emit {
+                    Emit::Asm => "asm",
+                    Emit::LlvmIr => "llvm-ir",
+                    Emit::Plan => "plan",
+                };
+                let name = format!("filetest/{}/{target}/{emit}/{number}", fixture.name);
+                trials.push(trial(name, move || {
+                    let check = Check::parse(&table.order).map_err(anyhow::Error::msg)?;
+                    let output = compile(&fixture, &target, Optimization::O2)?;
+                    let text = match table.emit {
+                        Emit::Asm => told(output.assembly())?,
+                        Emit::LlvmIr => output.ir(),
+                        Emit::Plan => output.plan(),
+                    };
+                    check.run(&text).map_err(anyhow::Error::msg)
+                }));
+            }
+        }
+        for target in SNAPSHOTS {
+            let fixture = fixture.clone();
+            trials.push(trial(
+                format!("snapshot/{}/{target}", fixture.name),
+                move || snapshot(&fixture, target),
+            ));
+        }
+        let fixture = fixture.clone();
+        trials.push(trial(format!("pairs/{}", fixture.name), move || {
+            pairs(&fixture)
+        }));
+    }
+    trials
+}
+
+fn snapshot(fixture: &Fixture, target: &str) -> Result<()> {
+    let path = fixture.folder.join(format!("plan.{target}.txt"));
+    let plan = compile(fixture, target, Optimization::O0)?.plan();
+    if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
+        return std::fs::write(&path, plan).with_context(|| path.display().to_string());
+    }
+    let blessed = std::fs::read_to_string(&path)
+        .with_context(|| format!("{}; SPLITBAR_BLESS=1 writes it", path.display()))?;
+    ensure!(
+        plan == blessed,
+        "the plan is not the blessed one (SPLITBAR_BLESS=1 accepts it)\n{}",
+        pretty_assertions::StrComparison::new(&blessed, &plan)
+    );
+    Ok(())
+}
+
+/// The pairs are the same on every target, and those that are expected.
+fn pairs(fixture: &Fixture) -> Result<()> {
+    let expected: Vec<&str> = fixture
+        .expectations
+        .pairs
+        .iter()
+        .map(|pair| pair.scope.as_str())
+        .collect();
+    for target in ["gfx1100", "gfx1250", "sm_75", "sm_90"] {
+        let output = compile(fixture, target, Optimization::O0)?;
+        ensure!(
+            output.entries().len() == 1,
+            "{} entries",
+            output.entries().len()
+        );
+        for entry in output.entries() {
+            let found: Vec<String> = entry
+                .plan
+                .pairs
+                .iter()
+                .map(|pair| pair.scope.to_string().to_lowercase())
+                .collect();
+            ensure!(found == expected, "{target}: pairs {found:?}");
+        }
+    }
+    Ok(())
+}

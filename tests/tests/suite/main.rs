@@ -1,0 +1,51 @@
+//! Every fixture on every target, and the command line: one binary, because linking LLVM takes time.
+//!
+//! The harness gives each fixture and target a test with a name of its own: `cargo test -p splitbar-tests --test suite -- filetest/scan`.
+//! What needs a program that is not installed says so on the standard output in lines that begin with `skipped:`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod cli;
+mod corpus;
+mod endianness;
+mod filetests;
+mod grid;
+mod hostile;
+mod outputs;
+mod references;
+mod support;
+mod windows;
+
+use libtest_mimic::{Arguments, Conclusion, Trial};
+use splitbar_tests::fixture;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let fixtures = match fixture::all() {
+        Ok(fixtures) => fixtures,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut trials: Vec<Trial> = Vec::new();
+    trials.extend(references::trials(&fixtures));
+    trials.extend(filetests::trials(&fixtures));
+    trials.extend(grid::trials(&fixtures));
+    trials.extend(windows::trials());
+    trials.extend(outputs::trials(&fixtures));
+    trials.extend(endianness::trials(&fixtures));
+    trials.extend(cli::trials());
+    trials.extend(hostile::trials());
+    trials.extend(corpus::trials());
+    // A runner that starts one process for each test names it exactly; the notice would come hundreds of times.
+    if !arguments.list && !arguments.exact {
+        support::report_missing_tools();
+    }
+    let Conclusion { num_failed, .. } = libtest_mimic::run(&arguments, trials);
+    if num_failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(101)
+    }
+}

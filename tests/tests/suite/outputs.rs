@@ -1,0 +1,142 @@
+//! Outputs as such: the same bytes every time, and a reflection that names the launch.
+
+use crate::support::{compile, compile_bytes, is_nvptx, told, trial};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use serde_json::Value;
+use splitbar::Optimization;
+use splitbar_tests::fixture::Fixture;
+
+pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for fixture in fixtures {
+        for target in ["gfx1201", "sm_90"] {
+            let again = fixture.clone();
+            trials.push(trial(
+                format!("deterministic/{}/{target}", fixture.name),
+                move || deterministic(&again, target),
+            ));
+            let reflected = fixture.clone();
+            trials.push(trial(
+                format!("reflect/{}/{target}", fixture.name),
+                move || reflect(&reflected, target),
+            ));
+        }
+    }
+    trials
+}
+
+fn deterministic(fixture: &Fixture, target: &str) -> Result<()> {
+    let all = || -> Result<_> {
+        let output = compile(fixture, target, Optimization::O2)?;
+        Ok((
+            output.plan(),
+            output.reflect(),
+            output.ir(),
+            output.bitcode(),
+            told(output.assembly())?,
+            output.object().ok(),
+        ))
+    };
+    let first = all()?;
+    ensure!(
+        first.5.is_some() != is_nvptx(target),
+        "objects are for AMDGPU alone"
+    );
+    ensure!(first == all()?, "two runs differ");
+    Ok(())
+}
+
+const ENTRY_KEYS: [&str; 7] = [
+    "entry",
+    "target",
+    "workgroup_size",
+    "shared_memory_bytes",
+    "reserved_shared_memory_bytes",
+    "arguments",
+    "pairs",
+];
+const ARGUMENT_KEYS: [&str; 6] = ["index", "kind", "set", "binding", "size", "offset"];
+const PAIR_KEYS: [&str; 5] = ["id", "scope", "strategy", "reason", "window"];
+
+fn keys(value: &Value, expected: &[&str]) -> Result<()> {
+    let found: Vec<&str> = value
+        .as_object()
+        .context("not an object")?
+        .keys()
+        .map(String::as_str)
+        .collect();
+    ensure!(found == expected, "keys {found:?} instead of {expected:?}");
+    Ok(())
+}
+
+fn reflect(fixture: &Fixture, target: &str) -> Result<()> {
+    let output = compile_bytes(&fixture.module()?, target, |options| {
+        options.measure = true;
+    })?;
+    let reflection: Value = serde_json::from_str(&output.reflect())?;
+    let [entry] = reflection.as_array().context("not an array")?.as_slice() else {
+        anyhow::bail!("not one entry");
+    };
+    keys(entry, &ENTRY_KEYS)?;
+    ensure!(entry["target"] == target, "target {}", entry["target"]);
+    let launch = &fixture.expectations.reference;
+    ensure!(
+        entry["workgroup_size"] == serde_json::json!(launch.workgroup_size),
+        "workgroup size {}",
+        entry["workgroup_size"]
+    );
+
+    let arguments = entry["arguments"].as_array().context("no arguments")?;
+    for (index, argument) in arguments.iter().enumerate() {
+        keys(argument, &ARGUMENT_KEYS)?;
+        ensure!(argument["index"] == index, "arguments out of order");
+    }
+    for buffer in &launch.buffers {
+        let found = arguments.iter().any(|argument| match buffer.binding {
+            Some([set, binding]) => {
+                argument["kind"] == "buffer"
+                    && argument["set"] == set
+                    && argument["binding"] == binding
+            }
+            None => argument["index"] == serde_json::json!(buffer.argument),
+        });
+        ensure!(found, "no argument for {}: {arguments:?}", buffer.name);
+    }
+    let constants: Vec<&Value> = arguments
+        .iter()
+        .filter(|argument| argument["kind"] == "push_constant")
+        .collect();
+    let words = launch.push_constants.len();
+    match constants.as_slice() {
+        [] => ensure!(words == 0, "no push constants"),
+        [block] => ensure!(
+            block["size"] == words * 4,
+            "{words} words of push constants, reflected as {block}"
+        ),
+        more => anyhow::bail!("{} push-constant blocks", more.len()),
+    }
+
+    let pairs = entry["pairs"].as_array().context("no pairs")?;
+    ensure!(
+        pairs.len() == fixture.expectations.pairs.len(),
+        "{} pairs",
+        pairs.len()
+    );
+    for (pair, expected) in pairs.iter().zip(&fixture.expectations.pairs) {
+        keys(pair, &PAIR_KEYS)?;
+        ensure!(
+            pair["scope"] == expected.scope.as_str(),
+            "scope {}",
+            pair["scope"]
+        );
+        let window = &pair["window"];
+        keys(window, &["source", "kept"])?;
+        let (source, kept) = (window["source"].as_u64(), window["kept"].as_u64());
+        ensure!(
+            kept.context("kept")? <= source.context("source")?,
+            "more kept than there was: {window}"
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! Compiling in process, running the command line, and finding out which tools are there.
+
+use libtest_mimic::{Failed, Trial};
+use splitbar::{Optimization, Options, Output, Target};
+use splitbar_tests::fixture::{Fixture, GRID};
+use splitbar_tests::tools::{self, Ptxas};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// A test with a name; an error of any kind fails it.
+pub fn trial<E: std::fmt::Display>(
+    name: String,
+    run: impl FnOnce() -> Result<(), E> + Send + 'static,
+) -> Trial {
+    Trial::test(name, move || {
+        run().map_err(|error| Failed::from(format!("{error:#}")))
+    })
+}
+
+/// The target of this name, which the tests take for granted.
+pub fn target(name: &str) -> anyhow::Result<&'static Target> {
+    Target::by_name(name).ok_or_else(|| anyhow::anyhow!("no target is called {name}"))
+}
+
+/// Compiles a fixture; diagnostics become the error's text.
+pub fn compile(
+    fixture: &Fixture,
+    target_name: &str,
+    optimization: Optimization,
+) -> anyhow::Result<Output> {
+    compile_bytes(&fixture.module()?, target_name, |options| {
+        options.optimization = optimization;
+    })
+}
+
+/// Compiles `bytes` with changed options.
+pub fn compile_bytes(
+    bytes: &[u8],
+    target_name: &str,
+    change: impl FnOnce(&mut Options),
+) -> anyhow::Result<Output> {
+    let mut options = Options::new(target(target_name)?);
+    change(&mut options);
+    splitbar::compile(bytes, &options)
+        .map_err(|failure| anyhow::anyhow!("{target_name}: {failure}"))
+}
+
+/// Diagnostics as an error.
+pub fn told<T>(result: Result<T, splitbar::diagnostic::Diagnostics>) -> anyhow::Result<T> {
+    result.map_err(|diagnostics| anyhow::anyhow!("{diagnostics}"))
+}
+
+/// Whether a target is NVIDIA's, by its name.
+pub fn is_nvptx(target_name: &str) -> bool {
+    target_name.starts_with("sm_")
+}
+
+/// Every ptxas that is there, found once.
+pub fn ptxas() -> &'static [Ptxas] {
+    static FOUND: OnceLock<Vec<Ptxas>> = OnceLock::new();
+    FOUND.get_or_init(tools::ptxas)
+}
+
+/// A linker for code objects: found by linking nothing.
+pub fn has_linker() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let fixture = Fixture::load("one_wave");
+        fixture
+            .and_then(|fixture| compile(&fixture, "gfx1100", Optimization::O0))
+            .is_ok_and(|output| match output.hsaco() {
+                Ok(_) => true,
+                Err(problems) => !problems
+                    .iter()
+                    .any(|p| p.code == splitbar::diagnostic::Code::LinkerMissing),
+            })
+    })
+}
+
+/// Says once what the tests cannot do here.
+pub fn report_missing_tools() {
+    let without: Vec<&str> = GRID
+        .into_iter()
+        .filter(|name| is_nvptx(name) && !ptxas().iter().any(|tool| tool.knows(name)))
+        .collect();
+    if !without.is_empty() {
+        println!(
+            "skipped: no ptxas for {} (name one in {})",
+            without.join(", "),
+            tools::PTXAS_VARIABLE
+        );
+    }
+    if tools::nvdisasm().is_none() {
+        println!(
+            "skipped: no nvdisasm, so windows are not looked for in SASS (name one in {})",
+            tools::NVDISASM_VARIABLE
+        );
+    }
+    if !has_linker() {
+        println!("skipped: no lld, so code objects are not linked");
+    }
+}
+
+/// The bin `splitbar` of this build, made first if it is stale or missing.
+pub fn splitbar() -> anyhow::Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    BUILT
+        .get_or_init(build)
+        .clone()
+        .map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+fn build() -> Result<PathBuf, String> {
+    // TARGET/PROFILE/deps/suite-HASH
+    let suite = std::env::current_exe().map_err(|error| error.to_string())?;
+    let folder = suite
+        .parent()
+        .and_then(|deps| deps.parent())
+        .ok_or("the suite stands in no target folder")?;
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(name) => name,
+    };
+    let target = folder.parent().ok_or("the profile has no folder")?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let result = Command::new(cargo)
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "splitbar",
+            "--bin",
+            "splitbar",
+            "--profile",
+            profile,
+        ])
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(splitbar_tests::fixture::root())
+        .output()
+        .map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if !result.status.success() {
+        return Err(String::from_utf8_lossy(&result.stderr).into_owned());
+    }
+    Ok(folder.join(format!("splitbar{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// What a run of the command line left.
+#[derive(Debug)]
+pub struct Ran {
+    /// The exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// The standard output.
+    pub stdout: Vec<u8>,
+    /// The standard error.
+    pub stderr: String,
+}
+
+/// Runs the command line with `stdin` on its standard input.
+pub fn run(arguments: &[&str], stdin: &[u8], in_process: bool) -> anyhow::Result<Ran> {
+    let mut command = Command::new(splitbar()?);
+    command
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if in_process {
+        // No child that shields us: a crash of the compiler is seen as a signal.
+        command.env("SPLITBAR_IN_PROCESS", "1");
+    }
+    let mut child = command.spawn()?;
+    let mut pipe = child.stdin.take();
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if let Some(mut pipe) = pipe.take() {
+                // A command that refuses its arguments reads nothing.
+                let _ = pipe.write_all(stdin);
+            }
+        });
+        child.wait_with_output()
+    })?;
+    Ok(Ran {
+        code: result.status.code(),
+        stdout: result.stdout,
+        stderr: String::from_utf8_lossy(&result.stderr).into_owned(),
+    })
+}

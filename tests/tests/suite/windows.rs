@@ -1,0 +1,198 @@
+//! The window of the tiled multiplication stays open to the end: in the measurement, and in the assembly as it can be read without it.
+
+use crate::support::{compile_bytes, ptxas, told, trial};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use regex::Regex;
+use splitbar_tests::fixture::Fixture;
+use splitbar_tests::tools;
+use std::process::Command;
+
+/// Multiply-adds that one invocation does in one window of the tiled multiplication: 4 x 4 x 8.
+const MULTIPLY_ADDS: usize = 128;
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for target in ["gfx1201", "gfx1250", "sm_80", "sm_90"] {
+        for kernel in ["tiled_matmul", "tiled_matmul_double_buffered"] {
+            trials.push(trial(
+                format!("window/measured/{kernel}/{target}"),
+                move || measured(kernel, target),
+            ));
+        }
+    }
+    for target in ["gfx1201", "gfx1250"] {
+        trials.push(trial(
+            format!("window/unguarded/tiled_matmul/{target}"),
+            move || unguarded(target),
+        ));
+    }
+    for target in ["gfx1201", "gfx1250"] {
+        trials.push(trial(
+            format!("window/read/tiled_matmul/{target}"),
+            move || read_amdgpu(target),
+        ));
+    }
+    for target in ["sm_80", "sm_90"] {
+        trials.push(trial(
+            format!("window/read/tiled_matmul/{target}"),
+            move || read_ptx(target),
+        ));
+    }
+    trials.push(trial(
+        "window/read/tiled_matmul/sm_90/sass".to_owned(),
+        read_sass,
+    ));
+    trials
+}
+
+fn assembly(target: &str) -> Result<String> {
+    let module = Fixture::load("tiled_matmul")?.module()?;
+    told(compile_bytes(&module, target, |_| {})?.assembly())
+}
+
+/// At least 90 %.
+fn open(kept: usize, source: usize) -> Result<()> {
+    ensure!(source > 0, "the window is empty");
+    ensure!(
+        kept * 10 >= source * 9,
+        "{kept} of {source} are left in the window"
+    );
+    Ok(())
+}
+
+/// Measures the one window of a kernel.
+fn measure(kernel: &str, target: &str, guards: bool) -> Result<(usize, usize)> {
+    let module = Fixture::load(kernel)?.module()?;
+    let output = compile_bytes(&module, target, |options| {
+        options.measure = true;
+        options.window_guards = guards;
+    })?;
+    let entry = output.entries().first().context("no entry point")?;
+    let windows = entry.windows.as_ref().context("nothing was measured")?;
+    let [window] = windows.as_slice() else {
+        anyhow::bail!("{} windows instead of one", windows.len());
+    };
+    Ok((window.kept as usize, window.source as usize))
+}
+
+fn measured(kernel: &str, target: &str) -> Result<()> {
+    let (kept, source) = measure(kernel, target, true)?;
+    // 128 and 32 multiply-adds; a packed or dual instruction does two.
+    let least = match kernel {
+        "tiled_matmul" => MULTIPLY_ADDS / 2,
+        _ => 16,
+    };
+    ensure!(
+        source >= least,
+        "only {source} instructions of the window were found"
+    );
+    open(kept, source)
+}
+
+/// Without the guards LLVM closes the window: that they are needed, and that the measurement sees it.
+fn unguarded(target: &str) -> Result<()> {
+    let (kept, source) = measure("tiled_matmul", target, false)?;
+    ensure!(
+        open(kept, source).is_err(),
+        "{kept} of {source} are left without the guards"
+    );
+    Ok(())
+}
+
+/// Multiply-adds of a line: a dual instruction has two halves, a packed one counts twice.
+fn multiply_adds(line: &str) -> usize {
+    let code = line.split([';', '/']).next().unwrap_or_default();
+    code.matches("fma").count() * if code.contains("v_pk_") { 2 } else { 1 }
+}
+
+/// Lines after the first match of `from` up to the next match of `to`, by line.
+fn between<'t>(text: &'t str, from: &Regex, to: &Regex) -> Result<Vec<&'t str>> {
+    let mut lines = text.lines();
+    lines
+        .find(|line| from.is_match(line))
+        .with_context(|| format!("no {from}"))?;
+    let mut found = Vec::new();
+    for line in lines {
+        if to.is_match(line) {
+            return Ok(found);
+        }
+        found.push(line);
+    }
+    anyhow::bail!("no {to} after {from}")
+}
+
+/// The arithmetic stands between a signal and the wait that follows it. The full barrier of the kernel is a signal with a wait behind it too, with
+/// nothing between; so all the spans are added.
+fn read_amdgpu(target: &str) -> Result<()> {
+    let text = assembly(target)?;
+    let (mut inside, mut kept, mut all) = (false, 0, 0);
+    for line in text.lines() {
+        if line.contains("s_barrier_signal") {
+            inside = true;
+        } else if line.contains("s_barrier_wait") {
+            inside = false;
+        }
+        all += multiply_adds(line);
+        if inside {
+            kept += multiply_adds(line);
+        }
+    }
+    ensure!(
+        all >= MULTIPLY_ADDS,
+        "{all} multiply-adds instead of {MULTIPLY_ADDS}"
+    );
+    open(kept, all)
+}
+
+fn read_ptx(target: &str) -> Result<()> {
+    let text = assembly(target)?;
+    let arrive = Regex::new(r"mbarrier\.arrive")?;
+    let wait = Regex::new(r"mbarrier\.(test|try)_wait")?;
+    let kept: usize = between(&text, &arrive, &wait)?
+        .iter()
+        .map(|line| multiply_adds(line))
+        .sum();
+    let all = text.lines().map(multiply_adds).sum();
+    ensure!(
+        all >= MULTIPLY_ADDS,
+        "{all} multiply-adds instead of {MULTIPLY_ADDS}"
+    );
+    open(kept, all)
+}
+
+/// What ptxas leaves. In SASS an arrive is `SYNCS.ARRIVE...` and the wait's first question `SYNCS.PHASECHK...`.
+fn read_sass() -> Result<()> {
+    let (Some(disassembler), Some(tool)) = (
+        tools::nvdisasm(),
+        ptxas().iter().find(|tool| tool.knows("sm_90")),
+    ) else {
+        println!("skipped: window/read/tiled_matmul/sm_90/sass needs ptxas and nvdisasm");
+        return Ok(());
+    };
+    let folder = tempfile::tempdir()?;
+    let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+    std::fs::write(&ptx, assembly("sm_90")?)?;
+    tool.assemble(&ptx, "sm_90", &cubin)
+        .map_err(anyhow::Error::msg)?;
+    let result = Command::new(disassembler).arg("-c").arg(&cubin).output()?;
+    ensure!(
+        result.status.success(),
+        "{}",
+        String::from_utf8_lossy(&result.stderr)
+    );
+    let text = String::from_utf8(result.stdout)?;
+    let arrive = Regex::new(r"SYNCS\.ARRIVE")?;
+    let wait = Regex::new(r"SYNCS\.PHASECHK")?;
+    let fused = Regex::new(r"\bFFMA\b")?;
+    let kept = between(&text, &arrive, &wait)?
+        .iter()
+        .filter(|line| fused.is_match(line))
+        .count();
+    let all = text.lines().filter(|line| fused.is_match(line)).count();
+    ensure!(
+        all >= MULTIPLY_ADDS,
+        "{all} FFMA instead of {MULTIPLY_ADDS}"
+    );
+    open(kept, all)
+}
