@@ -6,7 +6,7 @@ use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::transform::inline::inline_barrier_functions;
-use splitbar_plan::{PlanOptions, Request, Target, plan};
+use splitbar_plan::{PlanOptions, Request, Strategy, Target, plan};
 
 /// The plan of the first entry point of a fixture kernel.
 fn plan_of(kernel: &str, target: &str, options: PlanOptions) -> Result<String> {
@@ -259,19 +259,17 @@ fn one_wave_needs_no_barrier() -> Result<()> {
 }
 
 #[test]
-fn a_strategy_that_the_target_lacks_is_refused_with_the_reason() {
-    let forced = |strategy| PlanOptions {
-        strategy: Some(strategy),
+fn a_strategy_that_the_target_lacks_is_refused_with_the_reason() -> Result<()> {
+    let options = PlanOptions {
+        strategy: Some(Strategy::Native),
         ..PlanOptions::default()
     };
-    let error = plan_of(
-        "tiled_matmul",
-        "gfx1100",
-        forced(splitbar_plan::Strategy::Native),
-    )
-    .expect_err("gfx1100 has no split barrier");
+    let error = plan_of("tiled_matmul", "gfx1100", options)
+        .err()
+        .context("gfx1100 has no split barrier")?;
     expect![[r#"
         SB0308: strategy `native` cannot lower the split barriers of entry point `main` for gfx1100
     "#]]
     .assert_eq(&error.to_string());
+    Ok(())
 }

@@ -47,7 +47,11 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     Ok(Handled::Yes)
 }
 
-fn binary<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, opcode: Opcode) -> Result<Value<'c>> {
+fn binary<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    opcode: Opcode,
+) -> Result<Value<'c>> {
     e.b.binary(opcode, e.operand(inst, 0)?, e.operand(inst, 1)?)
 }
 
@@ -58,7 +62,11 @@ pub(crate) fn float_remainder<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> 
         return b.binary(Opcode::LLVMFRem, x, y);
     }
     let wide = b.float_type(32).vector(ty.lanes());
-    let r = b.binary(Opcode::LLVMFRem, b.float_resize(x, wide)?, b.float_resize(y, wide)?)?;
+    let r = b.binary(
+        Opcode::LLVMFRem,
+        b.float_resize(x, wide)?,
+        b.float_resize(y, wide)?,
+    )?;
     b.float_resize(r, ty)
 }
 
@@ -97,7 +105,11 @@ fn carry(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<
 }
 
 /// `{ low half, high half }` of a product of twice the width.
-fn extended_product(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+fn extended_product(
+    e: &mut FunctionEmitter<'_, '_, '_>,
+    op: Op,
+    inst: Inst<'_>,
+) -> Result<Handled> {
     let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     let low = e.b.mul(x, y)?;
     let high = product_high(e.b, x, y, op == Op::SMulExtended)?;
@@ -105,17 +117,30 @@ fn extended_product(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>)
 }
 
 /// The upper half of the double-width product.
-pub(crate) fn product_high<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>, signed: bool) -> Result<Value<'c>> {
+pub(crate) fn product_high<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    y: Value<'c>,
+    signed: bool,
+) -> Result<Value<'c>> {
     let ty = x.ty();
     let bits = ty.scalar_bits();
     let wide = b.int_type(bits * 2).vector(ty.lanes());
-    let product = b.mul(b.int_resize(x, wide, signed)?, b.int_resize(y, wide, signed)?)?;
+    let product = b.mul(
+        b.int_resize(x, wide, signed)?,
+        b.int_resize(y, wide, signed)?,
+    )?;
     let shift = b.int(wide, u64::from(bits))?;
     b.int_resize(b.lshr(product, shift)?, ty, false)
 }
 
 /// Binds a structure of two members.
-pub(crate) fn bind_pair<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, first: Value<'c>, second: Value<'c>) -> Result<Handled> {
+pub(crate) fn bind_pair<'c>(
+    e: &mut FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    first: Value<'c>,
+    second: Value<'c>,
+) -> Result<Handled> {
     let result = e.result_ty(inst)?.poison();
     let result = e.b.with_member(result, first, 0)?;
     let result = e.b.with_member(result, second, 1)?;

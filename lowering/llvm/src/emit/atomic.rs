@@ -34,7 +34,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::AtomicFMaxEXT => LLVMAtomicRMWBinOpFMax,
         Op::AtomicLoad => return load(e, inst),
         Op::AtomicStore => return store(e, inst),
-        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => return compare_exchange(e, inst),
+        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => {
+            return compare_exchange(e, inst);
+        }
         Op::AtomicFlagTestAndSet => return flag_test_and_set(e, inst),
         Op::AtomicFlagClear => return flag_clear(e, inst),
         _ => return Ok(Handled::No),
@@ -60,7 +62,13 @@ struct Place<'c> {
 
 impl<'c> Place<'c> {
     /// From the operands at these indices: pointer, scope, semantics.
-    fn of(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, pointer: usize, scope: usize, semantics: usize) -> Result<Place<'c>> {
+    fn of(
+        e: &FunctionEmitter<'_, 'c, '_>,
+        inst: Inst<'_>,
+        pointer: usize,
+        scope: usize,
+        semantics: usize,
+    ) -> Result<Place<'c>> {
         let pointer = e.pointer(inst.id(pointer)?)?;
         let scope = Scope::of(inst.id(scope)?, inst, e.constants)?;
         let semantics = Semantics::of(inst.id(semantics)?, inst, e.constants)?;
@@ -68,7 +76,12 @@ impl<'c> Place<'c> {
             return Err(e.unsupported_on_target(inst, "generic pointers"));
         }
         let fenced = matches!(e.target.arch, Arch::Nvptx(_));
-        Ok(Place { pointer, scope: ffi::sync_scope(e.b.context(), scope_name(e, scope)), semantics, fenced })
+        Ok(Place {
+            pointer,
+            scope: ffi::sync_scope(e.b.context(), scope_name(e, scope)),
+            semantics,
+            fenced,
+        })
     }
 
     /// The order that the operation itself carries.
@@ -110,9 +123,15 @@ impl<'c> Place<'c> {
         }
     }
 
-    fn rmw(&self, e: &FunctionEmitter<'_, 'c, '_>, op: RmwOp, value: Value<'c>) -> Result<Value<'c>> {
+    fn rmw(
+        &self,
+        e: &FunctionEmitter<'_, 'c, '_>,
+        op: RmwOp,
+        value: Value<'c>,
+    ) -> Result<Value<'c>> {
         self.before(e);
-        let old = e.b.rmw(op, self.pointer.address, value, self.order(), self.scope)?;
+        let old =
+            e.b.rmw(op, self.pointer.address, value, self.order(), self.scope)?;
         self.after(e);
         Ok(old)
     }
@@ -123,10 +142,13 @@ impl<'c> Place<'c> {
         if self.semantics.order == Order::SequentiallyConsistent {
             self.before(e);
         }
-        let value = e.b.load(ty, self.pointer.address, ty.scalar_bits().div_ceil(8))?;
+        let value =
+            e.b.load(ty, self.pointer.address, ty.scalar_bits().div_ceil(8))?;
         let order = match self.order() {
             LLVMAtomicOrderingSequentiallyConsistent => LLVMAtomicOrderingSequentiallyConsistent,
-            LLVMAtomicOrderingAcquire | LLVMAtomicOrderingAcquireRelease => LLVMAtomicOrderingAcquire,
+            LLVMAtomicOrderingAcquire | LLVMAtomicOrderingAcquireRelease => {
+                LLVMAtomicOrderingAcquire
+            }
             _ => LLVMAtomicOrderingMonotonic,
         };
         self.finish(value, order);
@@ -138,10 +160,16 @@ impl<'c> Place<'c> {
     fn store(&self, e: &FunctionEmitter<'_, 'c, '_>, value: Value<'c>) -> Result<()> {
         use AtomicOrdering::*;
         self.before(e);
-        let store = e.b.store(value, self.pointer.address, value.ty().scalar_bits().div_ceil(8))?;
+        let store = e.b.store(
+            value,
+            self.pointer.address,
+            value.ty().scalar_bits().div_ceil(8),
+        )?;
         let order = match self.order() {
             LLVMAtomicOrderingSequentiallyConsistent => LLVMAtomicOrderingSequentiallyConsistent,
-            LLVMAtomicOrderingRelease | LLVMAtomicOrderingAcquireRelease => LLVMAtomicOrderingRelease,
+            LLVMAtomicOrderingRelease | LLVMAtomicOrderingAcquireRelease => {
+                LLVMAtomicOrderingRelease
+            }
             _ => LLVMAtomicOrderingMonotonic,
         };
         self.finish(store, order);
@@ -176,7 +204,11 @@ fn scope_name(e: &FunctionEmitter<'_, '_, '_>, scope: Scope) -> &'static str {
 
 /// The result type, which must be a number of 32 bits or more (LLVM would widen a smaller load with a loop).
 fn number<'c>(e: &FunctionEmitter<'_, 'c, '_>, ty: Ty<'c>) -> Result<Ty<'c>> {
-    if (ty.is_int() || ty.is_float()) && !ty.is_vector() && ty.scalar_bits() >= 8 { Ok(ty) } else { Err(e.b.mismatch(format!("an atomic access of {}", ty.print()))) }
+    if (ty.is_int() || ty.is_float()) && !ty.is_vector() && ty.scalar_bits() >= 8 {
+        Ok(ty)
+    } else {
+        Err(e.b.mismatch(format!("an atomic access of {}", ty.print())))
+    }
 }
 
 fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
@@ -206,7 +238,14 @@ fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         (false, Order::SequentiallyConsistent) => LLVMAtomicOrderingSequentiallyConsistent,
     };
     place.before(e);
-    let pair = e.b.cmpxchg(place.pointer.address, comparator, value, place.order(), failure, place.scope)?;
+    let pair = e.b.cmpxchg(
+        place.pointer.address,
+        comparator,
+        value,
+        place.order(),
+        failure,
+        place.scope,
+    )?;
     if place.semantics.order.acquires() || !unequal.order.acquires() {
         place.after(e);
     } else if place.fenced {

@@ -55,8 +55,14 @@ fn shift<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, opcode: Opcode) ->
 }
 
 /// A scalar offset or count operand, in every lane of `ty`.
-fn field_operand<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, index: usize, ty: Ty<'c>) -> Result<Value<'c>> {
-    let scalar = e.b.int_resize(e.operand(inst, index)?, ty.element_if_vector(), false)?;
+fn field_operand<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    index: usize,
+    ty: Ty<'c>,
+) -> Result<Value<'c>> {
+    let scalar =
+        e.b.int_resize(e.operand(inst, index)?, ty.element_if_vector(), false)?;
     e.b.splat(scalar, ty.lanes())
 }
 
@@ -75,9 +81,15 @@ fn insert<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'
     let (base, field) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     let b = e.b;
     let ty = base.ty();
-    let (offset, count) = (field_operand(e, inst, 2, ty)?, field_operand(e, inst, 3, ty)?);
+    let (offset, count) = (
+        field_operand(e, inst, 2, ty)?,
+        field_operand(e, inst, 3, ty)?,
+    );
     let mask = b.shl(low_mask(b, count)?, offset)?;
-    let merged = b.or(b.and(base, b.not(mask)?)?, b.and(b.shl(field, offset)?, mask)?)?;
+    let merged = b.or(
+        b.and(base, b.not(mask)?)?,
+        b.and(b.shl(field, offset)?, mask)?,
+    )?;
     // With count 0 the offset may be the width, which is no shift.
     let none = b.icmp(IntPredicate::LLVMIntEQ, count, ty.zero())?;
     b.select(none, base, merged)
@@ -87,7 +99,10 @@ fn extract<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, signed: bool) ->
     let base = e.operand(inst, 0)?;
     let b = e.b;
     let ty = base.ty();
-    let (offset, count) = (field_operand(e, inst, 1, ty)?, field_operand(e, inst, 2, ty)?);
+    let (offset, count) = (
+        field_operand(e, inst, 1, ty)?,
+        field_operand(e, inst, 2, ty)?,
+    );
     let field = if signed {
         let width = b.int(ty, u64::from(ty.scalar_bits()))?;
         let room = b.sub(width, count)?;

@@ -38,16 +38,30 @@ pub(crate) fn collective(op: Op) -> Option<Collective> {
         Op::GroupNonUniformSMax | Op::GroupSMax => SMax,
         Op::GroupNonUniformUMax | Op::GroupUMax => UMax,
         Op::GroupNonUniformFMax | Op::GroupFMax => FMax,
-        Op::GroupNonUniformBitwiseAnd | Op::GroupNonUniformLogicalAnd | Op::GroupBitwiseAndKHR | Op::GroupLogicalAndKHR => And,
-        Op::GroupNonUniformBitwiseOr | Op::GroupNonUniformLogicalOr | Op::GroupBitwiseOrKHR | Op::GroupLogicalOrKHR => Or,
-        Op::GroupNonUniformBitwiseXor | Op::GroupNonUniformLogicalXor | Op::GroupBitwiseXorKHR | Op::GroupLogicalXorKHR => Xor,
+        Op::GroupNonUniformBitwiseAnd
+        | Op::GroupNonUniformLogicalAnd
+        | Op::GroupBitwiseAndKHR
+        | Op::GroupLogicalAndKHR => And,
+        Op::GroupNonUniformBitwiseOr
+        | Op::GroupNonUniformLogicalOr
+        | Op::GroupBitwiseOrKHR
+        | Op::GroupLogicalOrKHR => Or,
+        Op::GroupNonUniformBitwiseXor
+        | Op::GroupNonUniformLogicalXor
+        | Op::GroupBitwiseXorKHR
+        | Op::GroupLogicalXorKHR => Xor,
         _ => return None,
     })
 }
 
 impl Collective {
     /// `x` and `y` combined. Minimum and maximum prefer a number to a NaN.
-    pub(crate) fn combine<'c>(self, b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>> {
+    pub(crate) fn combine<'c>(
+        self,
+        b: &Build<'c>,
+        x: Value<'c>,
+        y: Value<'c>,
+    ) -> Result<Value<'c>> {
         let call = |name: &'static str| b.intrinsic(name, &[x.ty()], &[x, y]);
         match self {
             Collective::IAdd => b.add(x, y),

@@ -69,8 +69,16 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::Any => fold_lanes(b, x, Build::or)?,
         Op::All => fold_lanes(b, x, Build::and)?,
         Op::IsNan => is_nan(b, x)?,
-        Op::IsInf => b.fcmp(RealPredicate::LLVMRealOEQ, magnitude(b, x)?, b.float(x.ty(), f64::INFINITY)?)?,
-        Op::IsFinite => b.fcmp(RealPredicate::LLVMRealOLT, magnitude(b, x)?, b.float(x.ty(), f64::INFINITY)?)?,
+        Op::IsInf => b.fcmp(
+            RealPredicate::LLVMRealOEQ,
+            magnitude(b, x)?,
+            b.float(x.ty(), f64::INFINITY)?,
+        )?,
+        Op::IsFinite => b.fcmp(
+            RealPredicate::LLVMRealOLT,
+            magnitude(b, x)?,
+            b.float(x.ty(), f64::INFINITY)?,
+        )?,
         Op::IsNormal => is_normal(b, x)?,
         Op::SignBitSet => sign_bit(b, x)?,
         Op::Select => return select(e, inst),
@@ -81,7 +89,11 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
 }
 
 /// All lanes combined by `f`, lowest first.
-fn fold_lanes<'c>(b: &Build<'c>, vector: Value<'c>, f: fn(&Build<'c>, Value<'c>, Value<'c>) -> Result<Value<'c>>) -> Result<Value<'c>> {
+fn fold_lanes<'c>(
+    b: &Build<'c>,
+    vector: Value<'c>,
+    f: fn(&Build<'c>, Value<'c>, Value<'c>) -> Result<Value<'c>>,
+) -> Result<Value<'c>> {
     let mut result = b.lane(vector, 0)?;
     for lane in 1..vector.ty().lanes() {
         result = f(b, result, b.lane(vector, lane)?)?;
@@ -109,7 +121,11 @@ fn is_normal<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
     };
     let size = magnitude(b, x)?;
     let large_enough = b.fcmp(RealPredicate::LLVMRealOGE, size, b.float(ty, smallest)?)?;
-    let finite = b.fcmp(RealPredicate::LLVMRealOLT, size, b.float(ty, f64::INFINITY)?)?;
+    let finite = b.fcmp(
+        RealPredicate::LLVMRealOLT,
+        size,
+        b.float(ty, f64::INFINITY)?,
+    )?;
     b.and(large_enough, finite)
 }
 
@@ -127,9 +143,17 @@ fn select(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled
     if let Kind::Pointer { .. } = e.kind(ty)? {
         let (yes, no) = (e.pointer(inst.id(1)?)?, e.pointer(inst.id(2)?)?);
         let address = e.b.select(condition, yes.address, no.address)?;
-        e.bind_pointer(inst, Pointer { address, align: yes.align.min(no.align), ..yes })?;
+        e.bind_pointer(
+            inst,
+            Pointer {
+                address,
+                align: yes.align.min(no.align),
+                ..yes
+            },
+        )?;
     } else {
-        let value = e.b.select(condition, e.operand(inst, 1)?, e.operand(inst, 2)?)?;
+        let value =
+            e.b.select(condition, e.operand(inst, 1)?, e.operand(inst, 2)?)?;
         e.bind(inst, value)?;
     }
     Ok(Handled::Yes)

@@ -22,7 +22,11 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::CompositeInsert => insert(e, inst)?,
         Op::VectorExtractDynamic => e.b.lane_dynamic(e.operand(inst, 0)?, e.operand(inst, 1)?)?,
-        Op::VectorInsertDynamic => e.b.with_lane(e.operand(inst, 0)?, e.operand(inst, 1)?, e.operand(inst, 2)?)?,
+        Op::VectorInsertDynamic => e.b.with_lane(
+            e.operand(inst, 0)?,
+            e.operand(inst, 1)?,
+            e.operand(inst, 2)?,
+        )?,
         Op::VectorShuffle => shuffle(e, inst)?,
         // The two types differ in decorations only, so their LLVM types are the same.
         Op::CopyLogical => e.operand(inst, 0)?,
@@ -76,7 +80,10 @@ fn shuffle<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<
     let (first, second) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     let literals = inst.operands().get(2..).unwrap_or(&[]);
     if first.ty() == second.ty() {
-        let mask: Vec<Option<u32>> = literals.iter().map(|&lane| (lane != u32::MAX).then_some(lane)).collect();
+        let mask: Vec<Option<u32>> = literals
+            .iter()
+            .map(|&lane| (lane != u32::MAX).then_some(lane))
+            .collect();
         return e.b.shuffle(first, second, &mask);
     }
     let count = first.ty().lanes();

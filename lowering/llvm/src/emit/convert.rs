@@ -46,23 +46,49 @@ fn rounding(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Option<FPRoundin
 
 fn resize<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, signed: bool) -> Result<Value<'c>> {
     let (x, to) = (e.operand(inst, 0)?, e.result_ty(inst)?);
-    if e.decoration(inst, Decoration::SaturatedConversion).is_some() {
+    if e.decoration(inst, Decoration::SaturatedConversion)
+        .is_some()
+    {
         return clamp_resize(e.b, x, to, signed, signed);
     }
     e.b.int_resize(x, to, signed)
 }
 
 /// OpSatConvertSToU and OpSatConvertUToS.
-fn saturate<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, from_signed: bool) -> Result<Value<'c>> {
-    clamp_resize(e.b, e.operand(inst, 0)?, e.result_ty(inst)?, from_signed, !from_signed)
+fn saturate<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    from_signed: bool,
+) -> Result<Value<'c>> {
+    clamp_resize(
+        e.b,
+        e.operand(inst, 0)?,
+        e.result_ty(inst)?,
+        from_signed,
+        !from_signed,
+    )
 }
 
 /// To an integer of another width or signedness, clamped to what the result can hold.
-pub(crate) fn clamp_resize<'c>(b: &Build<'c>, x: Value<'c>, to: Ty<'c>, from_signed: bool, to_signed: bool) -> Result<Value<'c>> {
+pub(crate) fn clamp_resize<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    to: Ty<'c>,
+    from_signed: bool,
+    to_signed: bool,
+) -> Result<Value<'c>> {
     let from = x.ty();
     let (f, t) = (from.scalar_bits(), to.scalar_bits());
-    let largest = if to_signed { (1u64 << (t - 1)) - 1 } else { u64::MAX >> (64 - t) };
-    let largest_from = if from_signed { (1u64 << (f - 1)) - 1 } else { u64::MAX >> (64 - f) };
+    let largest = if to_signed {
+        (1u64 << (t - 1)) - 1
+    } else {
+        u64::MAX >> (64 - t)
+    };
+    let largest_from = if from_signed {
+        (1u64 << (f - 1)) - 1
+    } else {
+        u64::MAX >> (64 - f)
+    };
     let mut x = x;
     if from_signed {
         let smallest = if to_signed { -(1i128 << (t - 1)) } else { 0 };
@@ -71,12 +97,24 @@ pub(crate) fn clamp_resize<'c>(b: &Build<'c>, x: Value<'c>, to: Ty<'c>, from_sig
         }
     }
     if largest < largest_from {
-        x = b.intrinsic(if from_signed { "llvm.smin" } else { "llvm.umin" }, &[from], &[x, b.int(from, largest)?])?;
+        x = b.intrinsic(
+            if from_signed {
+                "llvm.smin"
+            } else {
+                "llvm.umin"
+            },
+            &[from],
+            &[x, b.int(from, largest)?],
+        )?;
     }
     b.int_resize(x, to, from_signed)
 }
 
-fn float_to_int<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, signed: bool) -> Result<Value<'c>> {
+fn float_to_int<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    signed: bool,
+) -> Result<Value<'c>> {
     let (mut x, to) = (e.operand(inst, 0)?, e.result_ty(inst)?);
     let b = e.b;
     let toward = match rounding(e, inst) {
@@ -88,26 +126,64 @@ fn float_to_int<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, signed: boo
     if let Some(name) = toward {
         x = b.intrinsic(name, &[x.ty()], &[x])?;
     }
-    if e.decoration(inst, Decoration::SaturatedConversion).is_some() {
+    if e.decoration(inst, Decoration::SaturatedConversion)
+        .is_some()
+    {
         return saturating_to_int(b, x, to, signed);
     }
-    b.cast(if signed { Opcode::LLVMFPToSI } else { Opcode::LLVMFPToUI }, x, to)
+    b.cast(
+        if signed {
+            Opcode::LLVMFPToSI
+        } else {
+            Opcode::LLVMFPToUI
+        },
+        x,
+        to,
+    )
 }
 
 /// Clamped to the integer type; NaN gives 0.
-pub(crate) fn saturating_to_int<'c>(b: &Build<'c>, x: Value<'c>, to: Ty<'c>, signed: bool) -> Result<Value<'c>> {
-    b.intrinsic(if signed { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" }, &[to, x.ty()], &[x])
+pub(crate) fn saturating_to_int<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    to: Ty<'c>,
+    signed: bool,
+) -> Result<Value<'c>> {
+    b.intrinsic(
+        if signed {
+            "llvm.fptosi.sat"
+        } else {
+            "llvm.fptoui.sat"
+        },
+        &[to, x.ty()],
+        &[x],
+    )
 }
 
-fn int_to_float<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, signed: bool) -> Result<Value<'c>> {
+fn int_to_float<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    signed: bool,
+) -> Result<Value<'c>> {
     let (x, to) = (e.operand(inst, 0)?, e.result_ty(inst)?);
     if let Some(mode) = rounding(e, inst)
         && mode != FPRoundingMode::RTE
         && x.ty().scalar_bits() - u32::from(signed) > significand_bits(e.b, to)
     {
-        return Err(e.unsupported(inst, format!("rounding mode {mode:?} for an integer that the result may not hold exactly")));
+        return Err(e.unsupported(
+            inst,
+            format!("rounding mode {mode:?} for an integer that the result may not hold exactly"),
+        ));
     }
-    e.b.cast(if signed { Opcode::LLVMSIToFP } else { Opcode::LLVMUIToFP }, x, to)
+    e.b.cast(
+        if signed {
+            Opcode::LLVMSIToFP
+        } else {
+            Opcode::LLVMUIToFP
+        },
+        x,
+        to,
+    )
 }
 
 /// Bits of the significand, the hidden one included.
@@ -121,7 +197,12 @@ fn significand_bits<'c>(b: &Build<'c>, ty: Ty<'c>) -> u32 {
 }
 
 /// Between floating-point types of any width and format.
-pub(crate) fn float_to_float<'c>(b: &Build<'c>, x: Value<'c>, to: Ty<'c>, mode: Option<FPRoundingMode>) -> Result<Value<'c>> {
+pub(crate) fn float_to_float<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    to: Ty<'c>,
+    mode: Option<FPRoundingMode>,
+) -> Result<Value<'c>> {
     let from = x.ty();
     if from == to {
         return Ok(x);
@@ -145,11 +226,19 @@ pub(crate) fn float_to_float<'c>(b: &Build<'c>, x: Value<'c>, to: Ty<'c>, mode: 
     let (larger, smaller) = (b.add(nearest_bits, one)?, b.sub(nearest_bits, one)?);
     let negative = b.icmp(IntPredicate::LLVMIntSLT, nearest_bits, bits.zero())?;
     let sign = b.int(bits, 1 << (to.scalar_bits() - 1))?;
-    let is_zero = b.icmp(IntPredicate::LLVMIntEQ, b.and(nearest_bits, b.not(sign)?)?, bits.zero())?;
+    let is_zero = b.icmp(
+        IntPredicate::LLVMIntEQ,
+        b.and(nearest_bits, b.not(sign)?)?,
+        bits.zero(),
+    )?;
     let stepped = match mode {
         FPRoundingMode::RTE => nearest_bits,
         FPRoundingMode::RTZ => {
-            let too_large = b.fcmp(RealPredicate::LLVMRealOGT, magnitude(b, back)?, magnitude(b, x)?)?;
+            let too_large = b.fcmp(
+                RealPredicate::LLVMRealOGT,
+                magnitude(b, back)?,
+                magnitude(b, x)?,
+            )?;
             b.select(too_large, smaller, nearest_bits)?
         }
         FPRoundingMode::RTP => {
@@ -159,7 +248,11 @@ pub(crate) fn float_to_float<'c>(b: &Build<'c>, x: Value<'c>, to: Ty<'c>, mode: 
         }
         FPRoundingMode::RTN => {
             let too_large = b.fcmp(RealPredicate::LLVMRealOGT, back, x)?;
-            let down = b.select(is_zero, b.or(sign, one)?, b.select(negative, larger, smaller)?)?;
+            let down = b.select(
+                is_zero,
+                b.or(sign, one)?,
+                b.select(negative, larger, smaller)?,
+            )?;
             b.select(too_large, down, nearest_bits)?
         }
     };
@@ -171,7 +264,11 @@ fn quantize<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
     let ty = x.ty();
     let half = b.float_type(16).vector(ty.lanes());
     let rounded = b.float_resize(b.float_resize(x, half)?, ty)?;
-    let tiny = b.fcmp(RealPredicate::LLVMRealOLT, magnitude(b, rounded)?, b.float(ty, 2f64.powi(-14))?)?;
+    let tiny = b.fcmp(
+        RealPredicate::LLVMRealOLT,
+        magnitude(b, rounded)?,
+        b.float(ty, 2f64.powi(-14))?,
+    )?;
     let zero = b.intrinsic("llvm.copysign", &[ty], &[b.float(ty, 0.0)?, x])?;
     b.select(tiny, zero, rounded)
 }
@@ -179,7 +276,8 @@ fn quantize<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
 /// OpConvertFToBF16INTEL: the bfloat as a 16-bit integer.
 fn to_bfloat_bits<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let (x, to) = (e.operand(inst, 0)?, e.result_ty(inst)?);
-    let brain = e.b.float_resize(x, e.b.bfloat_type().vector(x.ty().lanes()))?;
+    let brain =
+        e.b.float_resize(x, e.b.bfloat_type().vector(x.ty().lanes()))?;
     e.b.bitcast(brain, to)
 }
 
@@ -212,10 +310,21 @@ fn bitcast(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handle
             };
             // OpenCL pointers are aligned to their pointee; elsewhere only what is known counts.
             let natural = match pointee {
-                Some(pointee) if class != spirv::StorageClass::PhysicalStorageBuffer => e.type_info(pointee)?.align,
+                Some(pointee) if class != spirv::StorageClass::PhysicalStorageBuffer => {
+                    e.type_info(pointee)?.align
+                }
                 _ => 1,
             };
-            e.bind_pointer(inst, Pointer { address, pointee, class, align: align.max(natural), matrix: None })?;
+            e.bind_pointer(
+                inst,
+                Pointer {
+                    address,
+                    pointee,
+                    class,
+                    align: align.max(natural),
+                    matrix: None,
+                },
+            )?;
         }
         None if from_pointer => {
             let bits = b.cast(Opcode::LLVMPtrToInt, e.value(operand)?, b.int_type(64))?;

@@ -20,14 +20,21 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
         return Ok(Handled::Yes);
     }
     let called = match e.declarations.ext_inst_sets.get(&set) {
-        Some(ExtInstSet::Glsl450) => spirv::GlslStd450Op::from_u32(number).map(|op| format!("{op:?}")),
-        Some(ExtInstSet::OpenCl) => spirv::OpenclStd100Op::from_u32(number).map(|op| format!("{op:?}")),
+        Some(ExtInstSet::Glsl450) => {
+            spirv::GlslStd450Op::from_u32(number).map(|op| format!("{op:?}"))
+        }
+        Some(ExtInstSet::OpenCl) => {
+            spirv::OpenclStd100Op::from_u32(number).map(|op| format!("{op:?}"))
+        }
         _ => None,
     };
     let called = called.unwrap_or_else(|| format!("instruction {number}"));
     Err(Box::new(
-        Diagnostic::error(Code::UnsupportedExtendedInstruction, format!("{called} of {name} is not lowered"))
-            .at_word(inst.offset)
-            .help("write it out with instructions that are lowered; docs list them"),
+        Diagnostic::error(
+            Code::UnsupportedExtendedInstruction,
+            format!("{called} of {name} is not lowered"),
+        )
+        .at_word(inst.offset)
+        .help("write it out with instructions that are lowered; docs list them"),
     ))
 }

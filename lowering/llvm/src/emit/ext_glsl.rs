@@ -15,8 +15,14 @@ use splitbar_passes::module::Inst;
 const ARGS: usize = 2;
 
 /// Lowers the extended instruction `number`.
-pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, number: u32) -> Result<Handled> {
-    let Some(op) = Glsl::from_u32(number) else { return Ok(Handled::No) };
+pub(crate) fn emit(
+    e: &mut FunctionEmitter<'_, '_, '_>,
+    inst: Inst<'_>,
+    number: u32,
+) -> Result<Handled> {
+    let Some(op) = Glsl::from_u32(number) else {
+        return Ok(Handled::No);
+    };
     match op {
         Glsl::Modf | Glsl::Frexp => return with_pointer(e, op, inst),
         Glsl::ModfStruct => {
@@ -25,7 +31,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, number: 
         }
         Glsl::FrexpStruct => {
             let (significand, exponent) = numeric::frexp(e.b, e.operand(inst, ARGS)?)?;
-            let Some(member) = e.result_ty(inst)?.member(1) else { return Err(e.mismatch(inst, "the result is no structure of two members")) };
+            let Some(member) = e.result_ty(inst)?.member(1) else {
+                return Err(e.mismatch(inst, "the result is no structure of two members"));
+            };
             let exponent = e.b.int_resize(exponent, member, true)?;
             return bind_pair(e, inst, significand, exponent);
         }
@@ -38,7 +46,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, number: 
         [x, y, z] => three(e, op, *x, *y, *z)?,
         _ => None,
     };
-    let Some(value) = value else { return Ok(Handled::No) };
+    let Some(value) = value else {
+        return Ok(Handled::No);
+    };
     e.bind(inst, value)?;
     Ok(Handled::Yes)
 }
@@ -66,7 +76,12 @@ fn elementary(op: Glsl) -> Option<Unary> {
     })
 }
 
-fn one<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Glsl, inst: Inst<'_>, x: Value<'c>) -> Result<Option<Value<'c>>> {
+fn one<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Glsl,
+    inst: Inst<'_>,
+    x: Value<'c>,
+) -> Result<Option<Value<'c>>> {
     let b = e.b;
     if let Some(f) = elementary(op) {
         return math::unary(e, f, Precision::Fast, x).map(Some);
@@ -104,14 +119,25 @@ fn one<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Glsl, inst: Inst<'_>, x: Value<'
         Glsl::UnpackUnorm4x8 => unpack(b, x, 8, false)?,
         Glsl::UnpackSnorm2x16 => unpack(b, x, 16, true)?,
         Glsl::UnpackUnorm2x16 => unpack(b, x, 16, false)?,
-        Glsl::PackHalf2x16 => b.bitcast(b.float_resize(x, b.float_type(16).vector(2))?, b.int_type(32))?,
-        Glsl::UnpackHalf2x16 => b.float_resize(b.bitcast(x, b.float_type(16).vector(2))?, e.result_ty(inst)?)?,
+        Glsl::PackHalf2x16 => b.bitcast(
+            b.float_resize(x, b.float_type(16).vector(2))?,
+            b.int_type(32),
+        )?,
+        Glsl::UnpackHalf2x16 => b.float_resize(
+            b.bitcast(x, b.float_type(16).vector(2))?,
+            e.result_ty(inst)?,
+        )?,
         Glsl::PackDouble2x32 | Glsl::UnpackDouble2x32 => b.bitcast(x, e.result_ty(inst)?)?,
         _ => return Ok(None),
     }))
 }
 
-fn two<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Glsl, x: Value<'c>, y: Value<'c>) -> Result<Option<Value<'c>>> {
+fn two<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Glsl,
+    x: Value<'c>,
+    y: Value<'c>,
+) -> Result<Option<Value<'c>>> {
     let b = e.b;
     Ok(Some(match op {
         Glsl::Atan2 => math::binary(e, Binary::Atan2, Precision::Fast, x, y)?,
@@ -128,14 +154,23 @@ fn two<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Glsl, x: Value<'c>, y: Value<'c>
         Glsl::Cross => numeric::cross(b, x, y)?,
         Glsl::Reflect => {
             // x - 2 * dot(y, x) * y
-            let twice = b.fmul(b.float(x.ty().element_if_vector(), 2.0)?, linear::dot(b, y, x)?)?;
+            let twice = b.fmul(
+                b.float(x.ty().element_if_vector(), 2.0)?,
+                linear::dot(b, y, x)?,
+            )?;
             b.fsub(x, b.fmul(y, b.splat(twice, x.ty().lanes())?)?)?
         }
         _ => return Ok(None),
     }))
 }
 
-fn three<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Glsl, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Result<Option<Value<'c>>> {
+fn three<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Glsl,
+    x: Value<'c>,
+    y: Value<'c>,
+    z: Value<'c>,
+) -> Result<Option<Value<'c>>> {
     let b = e.b;
     Ok(Some(match op {
         Glsl::FClamp | Glsl::NClamp => math::clamp(b, x, y, z)?,
@@ -145,7 +180,11 @@ fn three<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Glsl, x: Value<'c>, y: Value<'
         Glsl::SmoothStep => numeric::smoothstep(b, x, y, z)?,
         Glsl::Fma => call3(b, "llvm.fma", x, y, z)?,
         Glsl::FaceForward => {
-            let away = b.fcmp(RealPredicate::LLVMRealOLT, linear::dot(b, z, y)?, b.float(x.ty().element_if_vector(), 0.0)?)?;
+            let away = b.fcmp(
+                RealPredicate::LLVMRealOLT,
+                linear::dot(b, z, y)?,
+                b.float(x.ty().element_if_vector(), 0.0)?,
+            )?;
             b.select(away, x, b.fneg(x)?)?
         }
         Glsl::Refract => refract(b, x, y, z)?,
@@ -157,9 +196,19 @@ fn three<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Glsl, x: Value<'c>, y: Value<'
 fn with_pointer(e: &mut FunctionEmitter<'_, '_, '_>, op: Glsl, inst: Inst<'_>) -> Result<Handled> {
     let x = e.operand(inst, ARGS)?;
     let pointer = e.pointer(inst.id(ARGS + 1)?)?;
-    let Some(pointee) = pointer.pointee else { return Err(e.mismatch(inst, "the pointer says nothing of what it points to")) };
-    let (value, second) = if op == Glsl::Modf { numeric::modf(e.b, x)? } else { numeric::frexp(e.b, x)? };
-    let second = if second.ty().is_int() { e.b.int_resize(second, e.ty(pointee)?, true)? } else { second };
+    let Some(pointee) = pointer.pointee else {
+        return Err(e.mismatch(inst, "the pointer says nothing of what it points to"));
+    };
+    let (value, second) = if op == Glsl::Modf {
+        numeric::modf(e.b, x)?
+    } else {
+        numeric::frexp(e.b, x)?
+    };
+    let second = if second.ty().is_int() {
+        e.b.int_resize(second, e.ty(pointee)?, true)?
+    } else {
+        second
+    };
     e.store(&pointer, pointee, second)?;
     e.bind(inst, value)?;
     Ok(Handled::Yes)
@@ -172,7 +221,11 @@ fn pack<'c>(b: &Build<'c>, x: Value<'c>, width: u32, signed: bool) -> Result<Val
     let clamped = math::clamp(b, x, b.float(ty, low)?, b.float(ty, 1.0)?)?;
     let rounded = call1(b, "llvm.roundeven", b.fmul(clamped, b.float(ty, scale)?)?)?;
     // Through 32 bits: every value fits, of either sign.
-    let wide = b.cast(Opcode::LLVMFPToSI, rounded, b.int_type(32).vector(ty.lanes()))?;
+    let wide = b.cast(
+        Opcode::LLVMFPToSI,
+        rounded,
+        b.int_type(32).vector(ty.lanes()),
+    )?;
     let narrow = b.int_resize(wide, b.int_type(width).vector(ty.lanes()), false)?;
     b.bitcast(narrow, b.int_type(32))
 }
@@ -185,12 +238,20 @@ fn unpack<'c>(b: &Build<'c>, x: Value<'c>, width: u32, signed: bool) -> Result<V
     let integers = b.bitcast(x, b.int_type(width).vector(lanes))?;
     let wide = b.int_resize(integers, b.int_type(32).vector(lanes), signed)?;
     let number = b.fdiv(b.cast(Opcode::LLVMSIToFP, wide, ty)?, b.float(ty, scale)?)?;
-    if signed { call2(b, "llvm.maxnum", number, b.float(ty, low)?) } else { Ok(number) }
+    if signed {
+        call2(b, "llvm.maxnum", number, b.float(ty, low)?)
+    } else {
+        Ok(number)
+    }
 }
 
 /// The smallest value and the scale of a normalized format.
 fn limits(width: u32, signed: bool) -> (f64, f64) {
-    if signed { (-1.0, f64::from((1u32 << (width - 1)) - 1)) } else { (0.0, f64::from((1u32 << width) - 1)) }
+    if signed {
+        (-1.0, f64::from((1u32 << (width - 1)) - 1))
+    } else {
+        (0.0, f64::from((1u32 << width) - 1))
+    }
 }
 
 /// `eta * i - (eta * d + sqrt(k)) * n` with `d = dot(n, i)` and `k = 1 - eta^2 (1 - d^2)`; 0 when k is negative.
@@ -203,15 +264,30 @@ fn refract<'c>(b: &Build<'c>, i: Value<'c>, n: Value<'c>, eta: Value<'c>) -> Res
     let k = b.fsub(one, b.fmul(b.fmul(eta, eta)?, b.fsub(one, b.fmul(d, d)?)?)?)?;
     let total = b.fcmp(RealPredicate::LLVMRealOLT, k, b.float(scalar, 0.0)?)?;
     let along = b.fadd(b.fmul(eta, d)?, call1(b, "llvm.sqrt", k)?)?;
-    let bent = b.fsub(b.fmul(b.splat(eta, lanes)?, i)?, b.fmul(b.splat(along, lanes)?, n)?)?;
+    let bent = b.fsub(
+        b.fmul(b.splat(eta, lanes)?, i)?,
+        b.fmul(b.splat(along, lanes)?, n)?,
+    )?;
     b.select(total, i.ty().zero(), bent)
 }
 
 /// The matrix without one column and one row, as columns.
-fn minor<'c>(b: &Build<'c>, columns: &[Value<'c>], column: usize, row: u32) -> Result<Vec<Value<'c>>> {
+fn minor<'c>(
+    b: &Build<'c>,
+    columns: &[Value<'c>],
+    column: usize,
+    row: u32,
+) -> Result<Vec<Value<'c>>> {
     let mut rest = Vec::with_capacity(columns.len());
-    for (_, old) in columns.iter().enumerate().filter(|(index, _)| *index != column) {
-        let lanes = (0..old.ty().lanes()).filter(|r| *r != row).map(|r| b.lane(*old, r)).collect::<Result<Vec<_>>>()?;
+    for (_, old) in columns
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| *index != column)
+    {
+        let lanes = (0..old.ty().lanes())
+            .filter(|r| *r != row)
+            .map(|r| b.lane(*old, r))
+            .collect::<Result<Vec<_>>>()?;
         rest.push(b.vector(&lanes)?);
     }
     Ok(rest)
@@ -219,7 +295,9 @@ fn minor<'c>(b: &Build<'c>, columns: &[Value<'c>], column: usize, row: u32) -> R
 
 /// The determinant, along the first row; matrices have 4 columns at the most.
 fn determinant<'c>(b: &Build<'c>, columns: &[Value<'c>]) -> Result<Value<'c>> {
-    let Some(first) = columns.first() else { return Err(b.mismatch("a matrix without columns")) };
+    let Some(first) = columns.first() else {
+        return Err(b.mismatch("a matrix without columns"));
+    };
     if columns.len() > 4 || first.ty().lanes() as usize != columns.len() {
         return Err(b.mismatch("a matrix that is not square"));
     }
@@ -228,7 +306,10 @@ fn determinant<'c>(b: &Build<'c>, columns: &[Value<'c>]) -> Result<Value<'c>> {
     }
     let mut sum: Option<Value<'c>> = None;
     for (index, column) in columns.iter().enumerate() {
-        let product = b.fmul(b.lane(*column, 0)?, determinant(b, &minor(b, columns, index, 0)?)?)?;
+        let product = b.fmul(
+            b.lane(*column, 0)?,
+            determinant(b, &minor(b, columns, index, 0)?)?,
+        )?;
         sum = Some(match sum {
             None => product,
             Some(sum) if index % 2 == 1 => b.fsub(sum, product)?,
@@ -248,7 +329,11 @@ fn inverse<'c>(b: &Build<'c>, matrix: Value<'c>) -> Result<Value<'c>> {
         for row in 0..columns.len() {
             // Element (row, column) of the inverse is the cofactor of (column, row).
             let cofactor = determinant(b, &minor(b, &columns, row, column)?)?;
-            lanes.push(if (row as u32 + column) % 2 == 1 { b.fneg(cofactor)? } else { cofactor });
+            lanes.push(if (row as u32 + column) % 2 == 1 {
+                b.fneg(cofactor)?
+            } else {
+                cofactor
+            });
         }
         let adjugate = b.vector(&lanes)?;
         inverted.push(b.fdiv(adjugate, b.splat(scale, adjugate.ty().lanes())?)?);

@@ -13,8 +13,14 @@ use splitbar_passes::module::Inst;
 pub(crate) const ARGS: usize = 2;
 
 /// Lowers the extended instruction `number`.
-pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, number: u32) -> Result<Handled> {
-    let Some(op) = Cl::from_u32(number) else { return Ok(Handled::No) };
+pub(crate) fn emit(
+    e: &mut FunctionEmitter<'_, '_, '_>,
+    inst: Inst<'_>,
+    number: u32,
+) -> Result<Handled> {
+    let Some(op) = Cl::from_u32(number) else {
+        return Ok(Handled::No);
+    };
     if let Handled::Yes = ext_opencl_memory::emit(e, op, inst)? {
         return Ok(Handled::Yes);
     }
@@ -29,7 +35,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, number: 
         Some(value) => Some(value),
         None => ext_opencl_integer::emit(e, op, inst, &args)?,
     };
-    let Some(value) = value else { return Ok(Handled::No) };
+    let Some(value) = value else {
+        return Ok(Handled::No);
+    };
     e.bind(inst, value)?;
     Ok(Handled::Yes)
 }
@@ -88,7 +96,12 @@ fn per_pi<'c>(b: &Build<'c>, value: Value<'c>) -> Result<Value<'c>> {
     b.fmul(value, b.float(value.ty(), std::f64::consts::FRAC_1_PI)?)
 }
 
-fn one<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Cl, inst: Inst<'_>, x: Value<'c>) -> Result<Option<Value<'c>>> {
+fn one<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Cl,
+    inst: Inst<'_>,
+    x: Value<'c>,
+) -> Result<Option<Value<'c>>> {
     let b = e.b;
     if let Some((f, precision)) = elementary(op) {
         return math::unary(e, f, precision, x).map(Some);
@@ -123,7 +136,13 @@ fn one<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Cl, inst: Inst<'_>, x: Value<'c>
     }))
 }
 
-fn two<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Cl, inst: Inst<'_>, x: Value<'c>, y: Value<'c>) -> Result<Option<Value<'c>>> {
+fn two<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Cl,
+    inst: Inst<'_>,
+    x: Value<'c>,
+    y: Value<'c>,
+) -> Result<Option<Value<'c>>> {
     let b = e.b;
     Ok(Some(match op {
         Cl::atan2 => math::binary(e, Binary::Atan2, Precision::Exact, x, y)?,
@@ -155,7 +174,13 @@ fn two<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Cl, inst: Inst<'_>, x: Value<'c>
     }))
 }
 
-fn three<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Cl, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Result<Option<Value<'c>>> {
+fn three<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Cl,
+    x: Value<'c>,
+    y: Value<'c>,
+    z: Value<'c>,
+) -> Result<Option<Value<'c>>> {
     let b = e.b;
     Ok(Some(match op {
         Cl::fma => call3(b, "llvm.fma", x, y, z)?,
@@ -172,12 +197,25 @@ fn three<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Cl, x: Value<'c>, y: Value<'c>
 
 /// A scalar operand beside a vector counts for all lanes.
 fn same_lanes<'c>(b: &Build<'c>, scalar: Value<'c>, like: Value<'c>) -> Result<Value<'c>> {
-    if scalar.ty().lanes() == like.ty().lanes() { Ok(scalar) } else { b.splat(scalar, like.ty().lanes()) }
+    if scalar.ty().lanes() == like.ty().lanes() {
+        Ok(scalar)
+    } else {
+        b.splat(scalar, like.ty().lanes())
+    }
 }
 
 /// The operand of larger (or smaller) magnitude; of equal ones the larger (smaller) value.
-fn extreme_magnitude<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>, wins: RealPredicate, tie: &'static str) -> Result<Value<'c>> {
-    let (mx, my) = (super::compare::magnitude(b, x)?, super::compare::magnitude(b, y)?);
+fn extreme_magnitude<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    y: Value<'c>,
+    wins: RealPredicate,
+    tie: &'static str,
+) -> Result<Value<'c>> {
+    let (mx, my) = (
+        super::compare::magnitude(b, x)?,
+        super::compare::magnitude(b, y)?,
+    );
     let (x_wins, y_wins) = (b.fcmp(wins, mx, my)?, b.fcmp(wins, my, mx)?);
     b.select(x_wins, x, b.select(y_wins, y, call2(b, tie, x, y)?)?)
 }
@@ -202,7 +240,11 @@ fn ilogb<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
     let (_, exponent) = numeric::frexp(b, x)?;
     let word = exponent.ty();
     let exponent = b.sub(exponent, b.int(word, 1)?)?;
-    let infinite = b.fcmp(RealPredicate::LLVMRealOEQ, super::compare::magnitude(b, x)?, b.float(ty, f64::INFINITY)?)?;
+    let infinite = b.fcmp(
+        RealPredicate::LLVMRealOEQ,
+        super::compare::magnitude(b, x)?,
+        b.float(ty, f64::INFINITY)?,
+    )?;
     let exponent = b.select(infinite, b.int(word, 0x7fff_ffff)?, exponent)?;
     // Zero or NaN: not different from zero in the ordered sense.
     let number = b.fcmp(RealPredicate::LLVMRealONE, x, b.float(ty, 0.0)?)?;
@@ -220,18 +262,33 @@ fn nan<'c>(b: &Build<'c>, bits: Value<'c>, ty: crate::ffi::Ty<'c>) -> Result<Val
 }
 
 /// `x^y` for x >= 0: a negative base gives NaN, and so do the cases that have no limit.
-fn powr<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, y: Value<'c>, precision: Precision) -> Result<Value<'c>> {
+fn powr<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    x: Value<'c>,
+    y: Value<'c>,
+    precision: Precision,
+) -> Result<Value<'c>> {
     let b = e.b;
     let ty = x.ty();
     let power = math::binary(e, Binary::Pow, precision, x, y)?;
-    let (zero, one, infinity) = (b.float(ty, 0.0)?, b.float(ty, 1.0)?, b.float(ty, f64::INFINITY)?);
+    let (zero, one, infinity) = (
+        b.float(ty, 0.0)?,
+        b.float(ty, 1.0)?,
+        b.float(ty, f64::INFINITY)?,
+    );
     let size_x = super::compare::magnitude(b, x)?;
     let size_y = super::compare::magnitude(b, y)?;
     let negative = b.fcmp(RealPredicate::LLVMRealOLT, x, zero)?;
     let either_nan = b.fcmp(RealPredicate::LLVMRealUNO, x, y)?;
-    let x_edge = b.or(b.fcmp(RealPredicate::LLVMRealOEQ, x, zero)?, b.fcmp(RealPredicate::LLVMRealOEQ, size_x, infinity)?)?;
+    let x_edge = b.or(
+        b.fcmp(RealPredicate::LLVMRealOEQ, x, zero)?,
+        b.fcmp(RealPredicate::LLVMRealOEQ, size_x, infinity)?,
+    )?;
     let no_limit_x = b.and(x_edge, b.fcmp(RealPredicate::LLVMRealOEQ, y, zero)?)?;
-    let no_limit_y = b.and(b.fcmp(RealPredicate::LLVMRealOEQ, x, one)?, b.fcmp(RealPredicate::LLVMRealOEQ, size_y, infinity)?)?;
+    let no_limit_y = b.and(
+        b.fcmp(RealPredicate::LLVMRealOEQ, x, one)?,
+        b.fcmp(RealPredicate::LLVMRealOEQ, size_y, infinity)?,
+    )?;
     let undefined = b.or(b.or(negative, either_nan)?, b.or(no_limit_x, no_limit_y)?)?;
     // Minus zero counts as zero: the sign of a power of it goes.
     let positive = super::compare::magnitude(b, power)?;
@@ -242,30 +299,57 @@ fn powr<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, y: Value<'c>, precisi
 fn pown<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, n: Value<'c>) -> Result<Value<'c>> {
     let b = e.b;
     b.each_lane(&[x, n], |args| {
-        let [x, n] = args else { return Err(b.internal("pown of two arguments")) };
+        let [x, n] = args else {
+            return Err(b.internal("pown of two arguments"));
+        };
         let double = b.float_type(64);
         let exponent = b.cast(Opcode::LLVMSIToFP, *n, double)?;
-        let power = math::binary(e, Binary::Pow, Precision::Exact, b.float_resize(*x, double)?, exponent)?;
+        let power = math::binary(
+            e,
+            Binary::Pow,
+            Precision::Exact,
+            b.float_resize(*x, double)?,
+            exponent,
+        )?;
         b.float_resize(power, x.ty())
     })
 }
 
 /// `x^(1/n)`; in double precision, so not for doubles.
-fn rootn<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, x: Value<'c>, n: Value<'c>) -> Result<Value<'c>> {
+fn rootn<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    x: Value<'c>,
+    n: Value<'c>,
+) -> Result<Value<'c>> {
     let b = e.b;
     math::refuse_double(e, inst, x.ty(), "rootn")?;
     b.each_lane(&[x, n], |args| {
-        let [x, n] = args else { return Err(b.internal("rootn of two arguments")) };
+        let [x, n] = args else {
+            return Err(b.internal("rootn of two arguments"));
+        };
         let double = b.float_type(64);
         let wide = b.float_resize(*x, double)?;
-        let exponent = b.fdiv(b.float(double, 1.0)?, b.cast(Opcode::LLVMSIToFP, *n, double)?)?;
-        let root = math::binary(e, Binary::Pow, Precision::Exact, super::compare::magnitude(b, wide)?, exponent)?;
+        let exponent = b.fdiv(
+            b.float(double, 1.0)?,
+            b.cast(Opcode::LLVMSIToFP, *n, double)?,
+        )?;
+        let root = math::binary(
+            e,
+            Binary::Pow,
+            Precision::Exact,
+            super::compare::magnitude(b, wide)?,
+            exponent,
+        )?;
         let odd = b.int_resize(*n, b.int_type(1), false)?;
         // Odd roots keep the sign (of zero too); even roots of negative numbers and zeroth roots are NaN.
         let signed = b.select(odd, call2(b, "llvm.copysign", root, wide)?, root)?;
         let negative = b.fcmp(RealPredicate::LLVMRealOLT, wide, b.float(double, 0.0)?)?;
         let zeroth = b.icmp(IntPredicate::LLVMIntEQ, *n, n.ty().zero())?;
         let undefined = b.or(b.and(negative, b.not(odd)?)?, zeroth)?;
-        b.float_resize(b.select(undefined, b.float(double, f64::NAN)?, signed)?, x.ty())
+        b.float_resize(
+            b.select(undefined, b.float(double, f64::NAN)?, signed)?,
+            x.ty(),
+        )
     })
 }

@@ -1,17 +1,22 @@
 //! OpenCL.std: integer and relational functions.
 
+use super::Result;
 use super::arith::product_high;
 use super::build::Build;
 use super::convert::clamp_resize;
 use super::function::FunctionEmitter;
 use super::numeric::{self, call1, call2};
-use super::Result;
 use crate::ffi::{IntPredicate, Value};
 use spirv::OpenclStd100Op as Cl;
 use splitbar_passes::module::Inst;
 
 /// Lowers an integer function; `None` if `op` is none.
-pub(crate) fn emit<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Cl, inst: Inst<'_>, args: &[Value<'c>]) -> Result<Option<Value<'c>>> {
+pub(crate) fn emit<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Cl,
+    inst: Inst<'_>,
+    args: &[Value<'c>],
+) -> Result<Option<Value<'c>>> {
     match args {
         [x] => one(e.b, op, *x),
         [x, y] => two(e, op, inst, *x, *y),
@@ -32,7 +37,13 @@ fn one<'c>(b: &Build<'c>, op: Cl, x: Value<'c>) -> Result<Option<Value<'c>>> {
     }))
 }
 
-fn two<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Cl, inst: Inst<'_>, x: Value<'c>, y: Value<'c>) -> Result<Option<Value<'c>>> {
+fn two<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Cl,
+    inst: Inst<'_>,
+    x: Value<'c>,
+    y: Value<'c>,
+) -> Result<Option<Value<'c>>> {
     let b = e.b;
     Ok(Some(match op {
         Cl::s_abs_diff => numeric::abs_diff(b, x, y, true)?,
@@ -65,7 +76,13 @@ fn two<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Cl, inst: Inst<'_>, x: Value<'c>
     }))
 }
 
-fn three<'c>(b: &Build<'c>, op: Cl, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Result<Option<Value<'c>>> {
+fn three<'c>(
+    b: &Build<'c>,
+    op: Cl,
+    x: Value<'c>,
+    y: Value<'c>,
+    z: Value<'c>,
+) -> Result<Option<Value<'c>>> {
     Ok(Some(match op {
         Cl::s_clamp => call2(b, "llvm.smin", call2(b, "llvm.smax", x, y)?, z)?,
         Cl::u_clamp => call2(b, "llvm.umin", call2(b, "llvm.umax", x, y)?, z)?,
@@ -76,12 +93,20 @@ fn three<'c>(b: &Build<'c>, op: Cl, x: Value<'c>, y: Value<'c>, z: Value<'c>) ->
         Cl::u_mad_sat => mad_sat(b, x, y, z, false)?,
         Cl::bitselect => {
             let bits = b.int_type(x.ty().scalar_bits()).vector(x.ty().lanes());
-            let (no, yes, mask) = (b.bitcast(x, bits)?, b.bitcast(y, bits)?, b.bitcast(z, bits)?);
+            let (no, yes, mask) = (
+                b.bitcast(x, bits)?,
+                b.bitcast(y, bits)?,
+                b.bitcast(z, bits)?,
+            );
             b.bitcast(b.or(b.and(no, b.not(mask)?)?, b.and(yes, mask)?)?, x.ty())?
         }
         Cl::select => {
             // A scalar selects when it is not 0, a vector's component by its highest bit.
-            let predicate = if z.ty().is_vector() { IntPredicate::LLVMIntSLT } else { IntPredicate::LLVMIntNE };
+            let predicate = if z.ty().is_vector() {
+                IntPredicate::LLVMIntSLT
+            } else {
+                IntPredicate::LLVMIntNE
+            };
             let condition = b.icmp(predicate, z, z.ty().zero())?;
             b.select(condition, y, x)?
         }
@@ -91,20 +116,47 @@ fn three<'c>(b: &Build<'c>, op: Cl, x: Value<'c>, y: Value<'c>, z: Value<'c>) ->
 }
 
 /// `(x + y) >> 1` without overflow, rounded down or up.
-fn half_sum<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>, signed: bool, up: bool) -> Result<Value<'c>> {
+fn half_sum<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    y: Value<'c>,
+    signed: bool,
+    up: bool,
+) -> Result<Value<'c>> {
     let one = b.int(x.ty(), 1)?;
-    let halve = |v| if signed { b.ashr(v, one) } else { b.lshr(v, one) };
+    let halve = |v| {
+        if signed {
+            b.ashr(v, one)
+        } else {
+            b.lshr(v, one)
+        }
+    };
     let carry = b.and(if up { b.or(x, y)? } else { b.and(x, y)? }, one)?;
     b.add(b.add(halve(x)?, halve(y)?)?, carry)
 }
 
 /// `x * y + z`, clamped.
-fn mad_sat<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>, z: Value<'c>, signed: bool) -> Result<Value<'c>> {
+fn mad_sat<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    y: Value<'c>,
+    z: Value<'c>,
+    signed: bool,
+) -> Result<Value<'c>> {
     let ty = x.ty();
     if ty.scalar_bits() < 64 {
         let wide = b.int_type(ty.scalar_bits() * 2).vector(ty.lanes());
-        let product = b.mul(b.int_resize(x, wide, signed)?, b.int_resize(y, wide, signed)?)?;
-        return clamp_resize(b, b.add(product, b.int_resize(z, wide, signed)?)?, ty, signed, signed);
+        let product = b.mul(
+            b.int_resize(x, wide, signed)?,
+            b.int_resize(y, wide, signed)?,
+        )?;
+        return clamp_resize(
+            b,
+            b.add(product, b.int_resize(z, wide, signed)?)?,
+            ty,
+            signed,
+            signed,
+        );
     }
     // 64 bits: the exact sum is a high and a low word; it fits when the high word is the extension of the low one.
     let low = b.mul(x, y)?;
@@ -114,7 +166,11 @@ fn mad_sat<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>, z: Value<'c>, signed: 
     let last = b.int(ty, 63)?;
     let z_high = if signed { b.ashr(z, last)? } else { ty.zero() };
     let high = b.add(b.add(high, z_high)?, carry)?;
-    let extension = if signed { b.ashr(sum, last)? } else { ty.zero() };
+    let extension = if signed {
+        b.ashr(sum, last)?
+    } else {
+        ty.zero()
+    };
     let fits = b.icmp(IntPredicate::LLVMIntEQ, high, extension)?;
     let limit = if signed {
         let negative = b.icmp(IntPredicate::LLVMIntSLT, high, ty.zero())?;

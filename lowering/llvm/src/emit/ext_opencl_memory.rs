@@ -22,23 +22,44 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) 
             let mode = FPRoundingMode::from_u32(inst.operand(ARGS + 3)?);
             store(e, op, inst, mode)
         }
-        Cl::fract | Cl::frexp | Cl::modf | Cl::lgamma_r | Cl::remquo | Cl::sincos => second_result(e, op, inst),
+        Cl::fract | Cl::frexp | Cl::modf | Cl::lgamma_r | Cl::remquo | Cl::sincos => {
+            second_result(e, op, inst)
+        }
         _ => Ok(Handled::No),
     }
 }
 
 /// Whether the aligned half forms treat three components as four.
 fn stride(op: Cl, lanes: u32) -> u32 {
-    if lanes == 3 && matches!(op, Cl::vloada_halfn | Cl::vstorea_halfn | Cl::vstorea_halfn_r) { 4 } else { lanes }
+    if lanes == 3
+        && matches!(
+            op,
+            Cl::vloada_halfn | Cl::vstorea_halfn | Cl::vstorea_halfn_r
+        )
+    {
+        4
+    } else {
+        lanes
+    }
 }
 
 /// The address of element `offset` of vectors of `lanes` components of type `element`, and its alignment.
-fn place<'c>(b: &Build<'c>, op: Cl, base: Value<'c>, offset: Value<'c>, element: Ty<'c>, lanes: u32) -> Result<(Value<'c>, u32)> {
+fn place<'c>(
+    b: &Build<'c>,
+    op: Cl,
+    base: Value<'c>,
+    offset: Value<'c>,
+    element: Ty<'c>,
+    lanes: u32,
+) -> Result<(Value<'c>, u32)> {
     let bytes = element.scalar_bits() / 8;
     let stride = stride(op, lanes);
     let size = b.int(offset.ty(), u64::from(bytes * stride))?;
     let address = b.offset(base, b.mul(offset, size)?, false)?;
-    let whole = matches!(op, Cl::vloada_halfn | Cl::vstorea_halfn | Cl::vstorea_halfn_r);
+    let whole = matches!(
+        op,
+        Cl::vloada_halfn | Cl::vstorea_halfn | Cl::vstorea_halfn_r
+    );
     Ok((address, if whole { bytes * stride } else { bytes }))
 }
 
@@ -49,23 +70,44 @@ fn load(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) -> Result<H
     let offset = e.operand(inst, ARGS)?;
     let pointer = e.pointer(inst.id(ARGS + 1)?)?;
     let half = op != Cl::vloadn;
-    let element = if half { b.float_type(16) } else { to.element_if_vector() };
+    let element = if half {
+        b.float_type(16)
+    } else {
+        to.element_if_vector()
+    };
     let (address, align) = place(b, op, pointer.address, offset, element, to.lanes())?;
     let value = b.load(element.vector(to.lanes()), address, align)?;
-    let value = if half { b.float_resize(value, to)? } else { value };
+    let value = if half {
+        b.float_resize(value, to)?
+    } else {
+        value
+    };
     e.bind(inst, value)?;
     Ok(Handled::Yes)
 }
 
 /// Operands: data, offset, pointer (, rounding mode).
-fn store(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>, mode: Option<FPRoundingMode>) -> Result<Handled> {
+fn store(
+    e: &mut FunctionEmitter<'_, '_, '_>,
+    op: Cl,
+    inst: Inst<'_>,
+    mode: Option<FPRoundingMode>,
+) -> Result<Handled> {
     let b = e.b;
     let data = e.operand(inst, ARGS)?;
     let offset = e.operand(inst, ARGS + 1)?;
     let pointer = e.pointer(inst.id(ARGS + 2)?)?;
     let lanes = data.ty().lanes();
-    let element = if op == Cl::vstoren { data.ty().element_if_vector() } else { b.float_type(16) };
-    let value = if op == Cl::vstoren { data } else { float_to_float(b, data, element.vector(lanes), mode)? };
+    let element = if op == Cl::vstoren {
+        data.ty().element_if_vector()
+    } else {
+        b.float_type(16)
+    };
+    let value = if op == Cl::vstoren {
+        data
+    } else {
+        float_to_float(b, data, element.vector(lanes), mode)?
+    };
     let (address, align) = place(b, op, pointer.address, offset, element, lanes)?;
     b.store(value, address, align)?;
     Ok(Handled::Yes)
@@ -77,7 +119,9 @@ fn second_result(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) ->
     let x = e.operand(inst, ARGS)?;
     let last = if op == Cl::remquo { ARGS + 2 } else { ARGS + 1 };
     let pointer = e.pointer(inst.id(last)?)?;
-    let Some(pointee) = pointer.pointee else { return Err(e.mismatch(inst, "the pointer says nothing of what it points to")) };
+    let Some(pointee) = pointer.pointee else {
+        return Err(e.mismatch(inst, "the pointer says nothing of what it points to"));
+    };
     let (value, second) = match op {
         Cl::fract => {
             let below = numeric::call1(b, "llvm.floor", x)?;
@@ -86,20 +130,41 @@ fn second_result(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) ->
                 32 => 1.0 - 2f64.powi(-24),
                 _ => 1.0 - 2f64.powi(-53),
             };
-            let rest = numeric::call2(b, "llvm.minnum", b.fsub(x, below)?, b.float(x.ty(), largest)?)?;
+            let rest = numeric::call2(
+                b,
+                "llvm.minnum",
+                b.fsub(x, below)?,
+                b.float(x.ty(), largest)?,
+            )?;
             // A NaN stays one, and an infinity leaves 0.
             let rest = b.select(super::compare::is_nan(b, x)?, x, rest)?;
-            let infinite = b.fcmp(crate::ffi::RealPredicate::LLVMRealOEQ, super::compare::magnitude(b, x)?, b.float(x.ty(), f64::INFINITY)?)?;
+            let infinite = b.fcmp(
+                crate::ffi::RealPredicate::LLVMRealOEQ,
+                super::compare::magnitude(b, x)?,
+                b.float(x.ty(), f64::INFINITY)?,
+            )?;
             (b.select(infinite, b.float(x.ty(), 0.0)?, rest)?, below)
         }
         Cl::frexp => numeric::frexp(b, x)?,
         Cl::modf => numeric::modf(b, x)?,
-        Cl::sincos => (math::unary(e, Unary::Sin, Precision::Exact, x)?, math::unary(e, Unary::Cos, Precision::Exact, x)?),
+        Cl::sincos => (
+            math::unary(e, Unary::Sin, Precision::Exact, x)?,
+            math::unary(e, Unary::Cos, Precision::Exact, x)?,
+        ),
         Cl::lgamma_r => {
             let word = b.int_type(32);
             let sign = math::in_single_or_double(b, &[x], |args| {
                 let double = args.first().is_some_and(|a| a.ty().scalar_bits() == 64);
-                library::call(b, if double { "sb_lgamma_sign_f64" } else { "sb_lgamma_sign_f32" }, word, args)
+                library::call(
+                    b,
+                    if double {
+                        "sb_lgamma_sign_f64"
+                    } else {
+                        "sb_lgamma_sign_f32"
+                    },
+                    word,
+                    args,
+                )
             })?;
             (math::unary(e, Unary::Lgamma, Precision::Exact, x)?, sign)
         }
@@ -108,12 +173,28 @@ fn second_result(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) ->
             let word = b.int_type(32);
             let quotient = math::in_single_or_double(b, &[x, y], |args| {
                 let double = args.first().is_some_and(|a| a.ty().scalar_bits() == 64);
-                library::call(b, if double { "sb_remquo_bits_f64" } else { "sb_remquo_bits_f32" }, word, args)
+                library::call(
+                    b,
+                    if double {
+                        "sb_remquo_bits_f64"
+                    } else {
+                        "sb_remquo_bits_f32"
+                    },
+                    word,
+                    args,
+                )
             })?;
-            (math::binary(e, Binary::Remainder, Precision::Exact, x, y)?, quotient)
+            (
+                math::binary(e, Binary::Remainder, Precision::Exact, x, y)?,
+                quotient,
+            )
         }
     };
-    let second = if second.ty().is_int() { b.int_resize(second, e.ty(pointee)?, true)? } else { second };
+    let second = if second.ty().is_int() {
+        b.int_resize(second, e.ty(pointee)?, true)?
+    } else {
+        second
+    };
     e.store(&pointer, pointee, second)?;
     e.bind(inst, value)?;
     Ok(Handled::Yes)

@@ -20,12 +20,34 @@ use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Step, Strategy};
 pub(crate) const SCRATCH_BYTES: u32 = 256;
 
 /// Bytes of workgroup memory in all: `variables`, and behind them what the OpGroup* instructions of these functions need.
-pub(crate) fn with_scratch(variables: u32, declarations: &Declarations<'_>, constants: &Constants, functions: &[Id]) -> u32 {
+pub(crate) fn with_scratch(
+    variables: u32,
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    functions: &[Id],
+) -> u32 {
     let needs = |inst: Inst<'_>| {
-        inst.op().is_some_and(is_group) && inst.id(0).ok().and_then(|scope| Scope::of(scope, inst, constants).ok()) == Some(Scope::Workgroup)
+        inst.op().is_some_and(is_group)
+            && inst
+                .id(0)
+                .ok()
+                .and_then(|scope| Scope::of(scope, inst, constants).ok())
+                == Some(Scope::Workgroup)
     };
-    let any = functions.iter().filter_map(|id| declarations.function(*id)).flat_map(|f| &f.blocks).flat_map(|b| &b.insts).any(|inst| needs(*inst));
-    if any { variables.div_ceil(16).saturating_mul(16).saturating_add(SCRATCH_BYTES) } else { variables }
+    let any = functions
+        .iter()
+        .filter_map(|id| declarations.function(*id))
+        .flat_map(|f| &f.blocks)
+        .flat_map(|b| &b.insts)
+        .any(|inst| needs(*inst));
+    if any {
+        variables
+            .div_ceil(16)
+            .saturating_mul(16)
+            .saturating_add(SCRATCH_BYTES)
+    } else {
+        variables
+    }
 }
 
 /// Whether the instruction works on a group that its first operand names, and may name the workgroup.
@@ -64,10 +86,26 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     }
     let value = match op {
         Op::GroupBroadcast => broadcast(e, inst)?,
-        Op::GroupAll => reduce(e, inst, Collective::And, GroupOperation::Reduce, e.operand(inst, 1)?)?,
-        Op::GroupAny => reduce(e, inst, Collective::Or, GroupOperation::Reduce, e.operand(inst, 1)?)?,
+        Op::GroupAll => reduce(
+            e,
+            inst,
+            Collective::And,
+            GroupOperation::Reduce,
+            e.operand(inst, 1)?,
+        )?,
+        Op::GroupAny => reduce(
+            e,
+            inst,
+            Collective::Or,
+            GroupOperation::Reduce,
+            e.operand(inst, 1)?,
+        )?,
         _ => {
-            let (Some(operation), Some(shape)) = (collective(op), GroupOperation::from_u32(inst.operand(1)?)) else { return Ok(Handled::No) };
+            let (Some(operation), Some(shape)) =
+                (collective(op), GroupOperation::from_u32(inst.operand(1)?))
+            else {
+                return Ok(Handled::No);
+            };
             let value = e.operand(inst, 2)?;
             let mut results = Vec::with_capacity(value.ty().lanes() as usize);
             for lane in 0..value.ty().lanes() {
@@ -84,19 +122,39 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
 /// Whether an arrive on the target's own split barrier can be outstanding at `inst`: it stands in the window of a pair, or in a function that could be
 /// called from one, or some arrive is never waited for.
 fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool {
-    let mut native = e.plan.pairs.iter().filter(|pair| pair.strategy == Strategy::Native).peekable();
+    let mut native = e
+        .plan
+        .pairs
+        .iter()
+        .filter(|pair| pair.strategy == Strategy::Native)
+        .peekable();
     if native.peek().is_none() {
         return false;
     }
-    let in_entry = e.declarations.function(e.plan.function).is_some_and(|f| f.blocks.iter().flat_map(|b| &b.insts).any(|i| i.offset == inst.offset));
+    let in_entry = e.declarations.function(e.plan.function).is_some_and(|f| {
+        f.blocks
+            .iter()
+            .flat_map(|b| &b.insts)
+            .any(|i| i.offset == inst.offset)
+    });
     !in_entry || native.any(|pair| pair.waits.is_empty() || pair.window.contains(&inst.offset))
 }
 
 /// A full barrier of the workgroup that orders workgroup memory.
 fn barrier(e: &mut FunctionEmitter<'_, '_, '_>) -> Result<()> {
-    let fence = |order| Step::Fence(Fence { order, scope: FenceScope::Workgroup, memory: FenceMemory::Local });
+    let fence = |order| {
+        Step::Fence(Fence {
+            order,
+            scope: FenceScope::Workgroup,
+            memory: FenceMemory::Local,
+        })
+    };
     match e.target.arch {
-        Arch::Amdgpu(_) => e.steps(&[fence(FenceOrder::Release), Step::WorkgroupBarrier, fence(FenceOrder::Acquire)]),
+        Arch::Amdgpu(_) => e.steps(&[
+            fence(FenceOrder::Release),
+            Step::WorkgroupBarrier,
+            fence(FenceOrder::Acquire),
+        ]),
         // bar.sync orders by itself.
         Arch::Nvptx(_) => e.steps(&[Step::CtaSync]),
     }
@@ -131,12 +189,22 @@ fn to_memory<'c>(b: &Build<'c>, value: Value<'c>) -> Result<Value<'c>> {
 }
 
 fn from_memory<'c>(b: &Build<'c>, stored: Value<'c>, ty: Ty<'c>) -> Result<Value<'c>> {
-    let raw = b.int_resize(stored, b.int_type(ty.scalar_bits()).vector(ty.lanes()), false)?;
+    let raw = b.int_resize(
+        stored,
+        b.int_type(ty.scalar_bits()).vector(ty.lanes()),
+        false,
+    )?;
     b.bitcast(raw, ty)
 }
 
 /// Does `store` only where `condition` holds.
-fn store_if<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, condition: Value<'c>, value: Value<'c>, place: Value<'c>, align: u32) -> Result<()> {
+fn store_if<'c>(
+    e: &mut FunctionEmitter<'_, 'c, '_>,
+    condition: Value<'c>,
+    value: Value<'c>,
+    place: Value<'c>,
+    align: u32,
+) -> Result<()> {
     let (write, on) = (e.new_block(), e.new_block());
     e.b.cond_br(condition, write, on)?;
     e.b.position(write);
@@ -147,7 +215,13 @@ fn store_if<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, condition: Value<'c>, value
 }
 
 /// A reduction or scan of a scalar over the workgroup.
-fn reduce<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, operation: Collective, shape: GroupOperation, value: Value<'c>) -> Result<Value<'c>> {
+fn reduce<'c>(
+    e: &mut FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    operation: Collective,
+    shape: GroupOperation,
+    value: Value<'c>,
+) -> Result<Value<'c>> {
     let b = e.b;
     let ty = value.ty();
     let lanes = Lanes::new(e, inst)?;
@@ -157,7 +231,11 @@ fn reduce<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, operation: Co
         GroupOperation::ExclusiveScan => lanes.exclusive_scan(value, operation)?,
         _ => return Err(e.unsupported(inst, "this group operation")),
     };
-    let last = b.icmp(IntPredicate::LLVMIntEQ, lanes.id, lanes::highest(b, lanes.active())?)?;
+    let last = b.icmp(
+        IntPredicate::LLVMIntEQ,
+        lanes.id,
+        lanes::highest(b, lanes.active())?,
+    )?;
     let subgroup = builtin::subgroup_id(e)?;
     let count = builtin::num_subgroups(e)?;
     let place = slot(e, subgroup)?;
@@ -186,7 +264,11 @@ fn reduce<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, operation: Co
     b.position(done);
 
     barrier(e)?;
-    if shape == GroupOperation::Reduce { Ok(next_total) } else { operation.combine(b, next_prefix, own) }
+    if shape == GroupOperation::Reduce {
+        Ok(next_total)
+    } else {
+        operation.combine(b, next_prefix, own)
+    }
 }
 
 /// The value of the invocation with the local id of the third operand.
@@ -196,7 +278,11 @@ fn broadcast<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<
     let mut chosen = b.bool(true);
     for dimension in 0..id.ty().lanes().min(3) {
         let wanted = b.int_resize(b.lane(id, dimension)?, b.int_type(32), false)?;
-        let same = b.icmp(IntPredicate::LLVMIntEQ, wanted, builtin::local_id(e, dimension as usize)?)?;
+        let same = b.icmp(
+            IntPredicate::LLVMIntEQ,
+            wanted,
+            builtin::local_id(e, dimension as usize)?,
+        )?;
         chosen = b.and(chosen, same)?;
     }
     let place = scratch(e);

@@ -36,17 +36,34 @@ impl<'e, 'c> Lanes<'e, 'c> {
         let exchange = facts::lane_exchange(e.target, e.wave_size);
         let id = lane_id(e)?;
         let (mask, active) = match &e.target.arch {
-            Arch::Amdgpu(_) => (None, b.intrinsic("llvm.amdgcn.ballot", &[b.int_type(64)], &[b.bool(true)])?),
+            Arch::Amdgpu(_) => (
+                None,
+                b.intrinsic("llvm.amdgcn.ballot", &[b.int_type(64)], &[b.bool(true)])?,
+            ),
             Arch::Nvptx(_) => {
                 let mask = match facts::active_mask(e.target) {
-                    ActiveMask::Ballot => b.intrinsic("llvm.nvvm.vote.ballot", &[], &[b.bool(true)])?,
+                    ActiveMask::Ballot => {
+                        b.intrinsic("llvm.nvvm.vote.ballot", &[], &[b.bool(true)])?
+                    }
                     ActiveMask::Instruction => b.intrinsic("llvm.nvvm.activemask", &[], &[])?,
-                    ActiveMask::Missing => return Err(e.unsupported_on_target(inst, "the set of active lanes (activemask, PTX 6.2)")),
+                    ActiveMask::Missing => {
+                        return Err(e.unsupported_on_target(
+                            inst,
+                            "the set of active lanes (activemask, PTX 6.2)",
+                        ));
+                    }
                 };
                 (Some(mask), b.int_resize(mask, b.int_type(64), false)?)
             }
         };
-        Ok(Lanes { b, exchange, wave_size: e.wave_size, mask, active, id })
+        Ok(Lanes {
+            b,
+            exchange,
+            wave_size: e.wave_size,
+            mask,
+            active,
+            id,
+        })
     }
 
     /// The active lanes.
@@ -57,9 +74,13 @@ impl<'e, 'c> Lanes<'e, 'c> {
     /// The active lanes for which `predicate` (`i1`) is true.
     pub(crate) fn ballot(&self, predicate: Value<'c>) -> Result<Value<'c>> {
         match self.mask {
-            None => self.b.intrinsic("llvm.amdgcn.ballot", &[self.b.int_type(64)], &[predicate]),
+            None => self
+                .b
+                .intrinsic("llvm.amdgcn.ballot", &[self.b.int_type(64)], &[predicate]),
             Some(mask) => {
-                let ballot = self.b.intrinsic("llvm.nvvm.vote.ballot.sync", &[], &[mask, predicate])?;
+                let ballot =
+                    self.b
+                        .intrinsic("llvm.nvvm.vote.ballot.sync", &[], &[mask, predicate])?;
                 self.b.int_resize(ballot, self.b.int_type(64), false)
             }
         }
@@ -90,18 +111,28 @@ impl<'e, 'c> Lanes<'e, 'c> {
     fn read_word(&self, word: Value<'c>, lane: Value<'c>) -> Result<Value<'c>> {
         let b = self.b;
         match (self.exchange, self.mask) {
-            (LaneExchange::Sync, Some(mask)) => b.intrinsic("llvm.nvvm.shfl.sync.idx.i32", &[], &[mask, word, lane, b.i32(31)]),
+            (LaneExchange::Sync, Some(mask)) => b.intrinsic(
+                "llvm.nvvm.shfl.sync.idx.i32",
+                &[],
+                &[mask, word, lane, b.i32(31)],
+            ),
             (LaneExchange::ReadLane, _) => {
                 // One scalar read per lane; the lane that was asked for wins.
                 let mut result = word;
                 for index in 0..self.wave_size {
-                    let other = b.intrinsic("llvm.amdgcn.readlane", &[b.int_type(32)], &[word, b.i32(index)])?;
+                    let other = b.intrinsic(
+                        "llvm.amdgcn.readlane",
+                        &[b.int_type(32)],
+                        &[word, b.i32(index)],
+                    )?;
                     let wanted = b.icmp(IntPredicate::LLVMIntEQ, lane, b.i32(index))?;
                     result = b.select(wanted, other, result)?;
                 }
                 Ok(result)
             }
-            (LaneExchange::Shuffle | LaneExchange::Sync, _) => b.intrinsic("llvm.amdgcn.wave.shuffle", &[b.int_type(32)], &[word, lane]),
+            (LaneExchange::Shuffle | LaneExchange::Sync, _) => {
+                b.intrinsic("llvm.amdgcn.wave.shuffle", &[b.int_type(32)], &[word, lane])
+            }
         }
     }
 
@@ -110,7 +141,10 @@ impl<'e, 'c> Lanes<'e, 'c> {
         if self.mask.is_some() {
             return self.read(value, self.first()?);
         }
-        words(self.b, value, &|word| self.b.intrinsic("llvm.amdgcn.readfirstlane", &[self.b.int_type(32)], &[word]))
+        words(self.b, value, &|word| {
+            self.b
+                .intrinsic("llvm.amdgcn.readfirstlane", &[self.b.int_type(32)], &[word])
+        })
     }
 
     /// The active lanes that share this lane's cluster of `size` (a power of two) lanes; all of them for `None`.
@@ -119,7 +153,10 @@ impl<'e, 'c> Lanes<'e, 'c> {
         match size {
             Some(size) if size < self.wave_size => {
                 let start = b.and(self.id, b.i32(!(size - 1)))?;
-                let lanes = b.shl(b.i64((1u64 << size) - 1), b.int_resize(start, b.int_type(64), false)?)?;
+                let lanes = b.shl(
+                    b.i64((1u64 << size) - 1),
+                    b.int_resize(start, b.int_type(64), false)?,
+                )?;
                 b.and(self.active, lanes)
             }
             _ => Ok(self.active),
@@ -134,7 +171,12 @@ impl<'e, 'c> Lanes<'e, 'c> {
     }
 
     /// Inclusive scan over the active lanes of the cluster, in order of lane number.
-    pub(crate) fn scan(&self, value: Value<'c>, cluster: Option<u32>, operation: Collective) -> Result<Value<'c>> {
+    pub(crate) fn scan(
+        &self,
+        value: Value<'c>,
+        cluster: Option<u32>,
+        operation: Collective,
+    ) -> Result<Value<'c>> {
         let b = self.b;
         let before = self.below(self.cluster(cluster)?)?;
         let mut linked = b.icmp(IntPredicate::LLVMIntNE, before, b.i64(0))?;
@@ -151,24 +193,40 @@ impl<'e, 'c> Lanes<'e, 'c> {
                 let other_linked = self.read(b.int_resize(linked, b.int_type(32), false)?, link)?;
                 let other_link = self.read(link, link)?;
                 link = b.select(linked, other_link, link)?;
-                linked = b.and(linked, b.icmp(IntPredicate::LLVMIntNE, other_linked, b.i32(0))?)?;
+                linked = b.and(
+                    linked,
+                    b.icmp(IntPredicate::LLVMIntNE, other_linked, b.i32(0))?,
+                )?;
             }
         }
         Ok(sum)
     }
 
     /// The scan without the lane's own value; the identity in the first lane.
-    pub(crate) fn exclusive_scan(&self, value: Value<'c>, operation: Collective) -> Result<Value<'c>> {
+    pub(crate) fn exclusive_scan(
+        &self,
+        value: Value<'c>,
+        operation: Collective,
+    ) -> Result<Value<'c>> {
         let b = self.b;
         let inclusive = self.scan(value, None, operation)?;
         let before = self.below(self.active)?;
         let linked = b.icmp(IntPredicate::LLVMIntNE, before, b.i64(0))?;
         let link = b.select(linked, highest(b, before)?, self.id)?;
-        b.select(linked, self.read(inclusive, link)?, operation.identity(b, value.ty())?)
+        b.select(
+            linked,
+            self.read(inclusive, link)?,
+            operation.identity(b, value.ty())?,
+        )
     }
 
     /// All active lanes of the cluster combined; every one of them gets the same value.
-    pub(crate) fn reduce(&self, value: Value<'c>, cluster: Option<u32>, operation: Collective) -> Result<Value<'c>> {
+    pub(crate) fn reduce(
+        &self,
+        value: Value<'c>,
+        cluster: Option<u32>,
+        operation: Collective,
+    ) -> Result<Value<'c>> {
         let inclusive = self.scan(value, cluster, operation)?;
         let last = highest(self.b, self.cluster(cluster)?)?;
         self.read(inclusive, last)
@@ -183,7 +241,11 @@ pub(crate) fn lane_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> 
         Arch::Amdgpu(_) => {
             let ones = b.i32(u32::MAX);
             let low = b.intrinsic("llvm.amdgcn.mbcnt.lo", &[], &[ones, b.i32(0)])?;
-            if e.wave_size == 64 { b.intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[ones, low]) } else { Ok(low) }
+            if e.wave_size == 64 {
+                b.intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[ones, low])
+            } else {
+                Ok(low)
+            }
         }
     }
 }
@@ -201,16 +263,26 @@ pub(crate) fn highest<'c>(b: &Build<'c>, set: Value<'c>) -> Result<Value<'c>> {
 }
 
 /// Applies `f` to the 32-bit words of a scalar or vector of any width; narrower values ride in one word.
-fn words<'c>(b: &Build<'c>, value: Value<'c>, f: &dyn Fn(Value<'c>) -> Result<Value<'c>>) -> Result<Value<'c>> {
+fn words<'c>(
+    b: &Build<'c>,
+    value: Value<'c>,
+    f: &dyn Fn(Value<'c>) -> Result<Value<'c>>,
+) -> Result<Value<'c>> {
     let ty = value.ty();
     if ty.is_vector() {
-        return b.each_lane(&[value], |lane| words(b, lane.first().copied().unwrap_or(value), f));
+        return b.each_lane(&[value], |lane| {
+            words(b, lane.first().copied().unwrap_or(value), f)
+        });
     }
     let word = b.int_type(32);
     let pointer = ty.is_pointer();
     let bits = if pointer { 64 } else { ty.scalar_bits() };
     let integer = b.int_type(bits);
-    let raw = if pointer { b.cast(Opcode::LLVMPtrToInt, value, integer)? } else { b.bitcast(value, integer)? };
+    let raw = if pointer {
+        b.cast(Opcode::LLVMPtrToInt, value, integer)?
+    } else {
+        b.bitcast(value, integer)?
+    };
     let moved = if bits <= 32 {
         b.int_resize(f(b.int_resize(raw, word, false)?)?, integer, false)?
     } else {
@@ -218,5 +290,9 @@ fn words<'c>(b: &Build<'c>, value: Value<'c>, f: &dyn Fn(Value<'c>) -> Result<Va
         let moved = b.each_lane(&[halves], |lane| f(lane.first().copied().unwrap_or(halves)))?;
         b.bitcast(moved, integer)?
     };
-    if pointer { b.cast(Opcode::LLVMIntToPtr, moved, ty) } else { b.bitcast(moved, ty) }
+    if pointer {
+        b.cast(Opcode::LLVMIntToPtr, moved, ty)
+    } else {
+        b.bitcast(moved, ty)
+    }
 }

@@ -15,7 +15,12 @@ static BITCODE: &[u8] = include_bytes!("../../math/math.bc");
 const PREFIX: &str = "sb_";
 
 /// Calls a function of the library.
-pub(crate) fn call<'c>(b: &Build<'c>, name: &str, result: Ty<'c>, args: &[Value<'c>]) -> Result<Value<'c>> {
+pub(crate) fn call<'c>(
+    b: &Build<'c>,
+    name: &str,
+    result: Ty<'c>,
+    args: &[Value<'c>],
+) -> Result<Value<'c>> {
     let params: Vec<Ty<'c>> = args.iter().map(|a| a.ty()).collect();
     b.declared_call(name, result.function(&params), args)
 }
@@ -25,15 +30,31 @@ pub(crate) fn call<'c>(b: &Build<'c>, name: &str, result: Ty<'c>, args: &[Value<
 /// # Errors
 /// `LlvmFailed` when LLVM does not take the library.
 pub(crate) fn link(module: &Module<'_>) -> Result<()> {
-    let declared = |m: &Module<'_>| m.get_functions().any(|f| f.count_basic_blocks() == 0 && f.get_name().to_bytes().starts_with(PREFIX.as_bytes()));
+    let declared = |m: &Module<'_>| {
+        m.get_functions().any(|f| {
+            f.count_basic_blocks() == 0 && f.get_name().to_bytes().starts_with(PREFIX.as_bytes())
+        })
+    };
     if !declared(module) {
         return Ok(());
     }
-    let failed = |why: String| Box::new(Diagnostic::error(Code::LlvmFailed, "the mathematical library could not be linked").because(why));
+    let failed = |why: String| {
+        Box::new(
+            Diagnostic::error(
+                Code::LlvmFailed,
+                "the mathematical library could not be linked",
+            )
+            .because(why),
+        )
+    };
     let buffer = MemoryBuffer::create_from_memory_range_copy(BITCODE, "math");
-    let library = Module::parse_bitcode_from_buffer(&buffer, module.get_context()).map_err(|error| failed(error.to_string()))?;
+    let library = Module::parse_bitcode_from_buffer(&buffer, module.get_context())
+        .map_err(|error| failed(error.to_string()))?;
     for function in library.get_functions() {
-        let wanted = function.count_basic_blocks() == 0 || module.get_function(&function.get_name().to_string_lossy()).is_some();
+        let wanted = function.count_basic_blocks() == 0
+            || module
+                .get_function(&function.get_name().to_string_lossy())
+                .is_some();
         if !wanted {
             // Nothing calls it: the library's functions do not call each other.
             // Internal functions without callers go with the first clean-up pass; so do the tables that only they read.
@@ -42,9 +63,16 @@ pub(crate) fn link(module: &Module<'_>) -> Result<()> {
     }
     library.set_triple(&module.get_triple());
     library.set_data_layout(&module.get_data_layout());
-    module.link_in_module(library).map_err(|error| failed(error.to_string()))?;
+    module
+        .link_in_module(library)
+        .map_err(|error| failed(error.to_string()))?;
     for function in module.get_functions() {
-        if function.count_basic_blocks() != 0 && function.get_name().to_bytes().starts_with(PREFIX.as_bytes()) {
+        if function.count_basic_blocks() != 0
+            && function
+                .get_name()
+                .to_bytes()
+                .starts_with(PREFIX.as_bytes())
+        {
             function.set_linkage(Linkage::Internal);
         }
     }

@@ -21,11 +21,18 @@ pub(crate) mod valve {
 /// OpFDot2MixAcc32VALVE and OpFDot2MixAcc16VALVE: a dot product of two components on top of an accumulator, computed in 32 bits.
 pub(crate) fn mixed_dot(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     let b = e.b;
-    let (x, y, accumulator) = (e.operand(inst, 0)?, e.operand(inst, 1)?, e.operand(inst, 2)?);
+    let (x, y, accumulator) = (
+        e.operand(inst, 0)?,
+        e.operand(inst, 1)?,
+        e.operand(inst, 2)?,
+    );
     let single = b.float_type(32);
     let mut sum = b.float_resize(accumulator, single)?;
     for lane in 0..x.ty().lanes() {
-        let (left, right) = (b.float_resize(b.lane(x, lane)?, single)?, b.float_resize(b.lane(y, lane)?, single)?);
+        let (left, right) = (
+            b.float_resize(b.lane(x, lane)?, single)?,
+            b.float_resize(b.lane(y, lane)?, single)?,
+        );
         sum = b.intrinsic("llvm.fma", &[single], &[left, right, sum])?;
     }
     let result = b.float_resize(sum, e.result_ty(inst)?)?;
@@ -43,17 +50,25 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::MatrixTimesScalar => {
             let (matrix, scalar) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
-            map_columns(e, matrix, |column| b.fmul(column, b.splat(scalar, column.ty().lanes())?))?
+            map_columns(e, matrix, |column| {
+                b.fmul(column, b.splat(scalar, column.ty().lanes())?)
+            })?
         }
         Op::MatrixTimesVector => matrix_times_vector(b, e.operand(inst, 0)?, e.operand(inst, 1)?)?,
         Op::VectorTimesMatrix => {
             let (vector, matrix) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
-            let dots = columns(b, matrix)?.into_iter().map(|column| dot(b, vector, column)).collect::<Result<Vec<_>>>()?;
+            let dots = columns(b, matrix)?
+                .into_iter()
+                .map(|column| dot(b, vector, column))
+                .collect::<Result<Vec<_>>>()?;
             b.vector(&dots)?
         }
         Op::MatrixTimesMatrix => {
             let (left, right) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
-            let products = columns(b, right)?.into_iter().map(|column| matrix_times_vector(b, left, column)).collect::<Result<Vec<_>>>()?;
+            let products = columns(b, right)?
+                .into_iter()
+                .map(|column| matrix_times_vector(b, left, column))
+                .collect::<Result<Vec<_>>>()?;
             from_columns(b, e.result_ty(inst)?, &products)?
         }
         Op::OuterProduct => {
@@ -66,7 +81,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::Transpose => transpose(b, e.operand(inst, 0)?, e.result_ty(inst)?)?,
         Op::Dot => dot(b, e.operand(inst, 0)?, e.operand(inst, 1)?)?,
-        Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => integer_dot(e, op, inst)?,
+        Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
+            integer_dot(e, op, inst)?
+        }
         _ => return Ok(Handled::No),
     };
     e.bind(inst, value)?;
@@ -75,11 +92,17 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
 
 /// The columns of a matrix.
 pub(crate) fn columns<'c>(b: &Build<'c>, matrix: Value<'c>) -> Result<Vec<Value<'c>>> {
-    (0..matrix.ty().count() as u32).map(|index| b.member(matrix, index)).collect()
+    (0..matrix.ty().count() as u32)
+        .map(|index| b.member(matrix, index))
+        .collect()
 }
 
 /// A matrix of these columns.
-pub(crate) fn from_columns<'c>(b: &Build<'c>, ty: Ty<'c>, columns: &[Value<'c>]) -> Result<Value<'c>> {
+pub(crate) fn from_columns<'c>(
+    b: &Build<'c>,
+    ty: Ty<'c>,
+    columns: &[Value<'c>],
+) -> Result<Value<'c>> {
     let mut matrix = ty.poison();
     for (index, column) in columns.iter().enumerate() {
         matrix = b.with_member(matrix, *column, index as u32)?;
@@ -87,16 +110,30 @@ pub(crate) fn from_columns<'c>(b: &Build<'c>, ty: Ty<'c>, columns: &[Value<'c>])
     Ok(matrix)
 }
 
-fn map_columns<'c>(e: &FunctionEmitter<'_, 'c, '_>, matrix: Value<'c>, f: impl Fn(Value<'c>) -> Result<Value<'c>>) -> Result<Value<'c>> {
-    let mapped = columns(e.b, matrix)?.into_iter().map(f).collect::<Result<Vec<_>>>()?;
+fn map_columns<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    matrix: Value<'c>,
+    f: impl Fn(Value<'c>) -> Result<Value<'c>>,
+) -> Result<Value<'c>> {
+    let mapped = columns(e.b, matrix)?
+        .into_iter()
+        .map(f)
+        .collect::<Result<Vec<_>>>()?;
     from_columns(e.b, matrix.ty(), &mapped)
 }
 
 /// The sum of the columns, each times its component of the vector.
-fn matrix_times_vector<'c>(b: &Build<'c>, matrix: Value<'c>, vector: Value<'c>) -> Result<Value<'c>> {
+fn matrix_times_vector<'c>(
+    b: &Build<'c>,
+    matrix: Value<'c>,
+    vector: Value<'c>,
+) -> Result<Value<'c>> {
     let mut sum: Option<Value<'c>> = None;
     for (index, column) in columns(b, matrix)?.into_iter().enumerate() {
-        let product = b.fmul(column, b.splat(b.lane(vector, index as u32)?, column.ty().lanes())?)?;
+        let product = b.fmul(
+            column,
+            b.splat(b.lane(vector, index as u32)?, column.ty().lanes())?,
+        )?;
         sum = Some(match sum {
             Some(sum) => b.fadd(sum, product)?,
             None => product,
@@ -111,7 +148,10 @@ pub(crate) fn transpose<'c>(b: &Build<'c>, matrix: Value<'c>, ty: Ty<'c>) -> Res
     let rows = old.first().map_or(0, |column| column.ty().lanes());
     let mut new = Vec::with_capacity(rows as usize);
     for row in 0..rows {
-        let lanes = old.iter().map(|column| b.lane(*column, row)).collect::<Result<Vec<_>>>()?;
+        let lanes = old
+            .iter()
+            .map(|column| b.lane(*column, row))
+            .collect::<Result<Vec<_>>>()?;
         new.push(b.vector(&lanes)?);
     }
     from_columns(b, ty, &new)
@@ -139,7 +179,13 @@ fn integer_dot<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> R
     };
     let accumulate = matches!(op, Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat);
     let to = e.result_ty(inst)?;
-    let unpack = |value: Value<'c>| if value.ty().is_vector() { Ok(value) } else { b.bitcast(value, b.int_type(8).vector(4)) };
+    let unpack = |value: Value<'c>| {
+        if value.ty().is_vector() {
+            Ok(value)
+        } else {
+            b.bitcast(value, b.int_type(8).vector(4))
+        }
+    };
     let (x, y) = (unpack(e.operand(inst, 0)?)?, unpack(e.operand(inst, 1)?)?);
     let mut sum: Option<Value<'c>> = None;
     for lane in 0..x.ty().lanes() {
@@ -156,5 +202,13 @@ fn integer_dot<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> R
         return Ok(sum);
     }
     let signed = x_signed || y_signed;
-    b.intrinsic(if signed { "llvm.sadd.sat" } else { "llvm.uadd.sat" }, &[to], &[sum, e.operand(inst, 2)?])
+    b.intrinsic(
+        if signed {
+            "llvm.sadd.sat"
+        } else {
+            "llvm.uadd.sat"
+        },
+        &[to],
+        &[sum, e.operand(inst, 2)?],
+    )
 }

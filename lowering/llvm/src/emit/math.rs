@@ -107,7 +107,12 @@ impl Binary {
 }
 
 /// `f(x)` of every component.
-pub(crate) fn unary<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: Unary, precision: Precision, x: Value<'c>) -> Result<Value<'c>> {
+pub(crate) fn unary<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    f: Unary,
+    precision: Precision,
+    x: Value<'c>,
+) -> Result<Value<'c>> {
     in_single_or_double(e.b, &[x], |args| {
         let x = args.first().copied().unwrap_or(x);
         if precision == Precision::Fast
@@ -121,13 +126,21 @@ pub(crate) fn unary<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: Unary, precision: Pr
 }
 
 /// `f(x, y)` of every component.
-pub(crate) fn binary<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: Binary, precision: Precision, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>> {
+pub(crate) fn binary<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    f: Binary,
+    precision: Precision,
+    x: Value<'c>,
+    y: Value<'c>,
+) -> Result<Value<'c>> {
     let b = e.b;
     if f == Binary::Nextafter && x.ty().scalar_bits() == 16 {
         return next_half(b, x, y);
     }
     in_single_or_double(b, &[x, y], |args| {
-        let [x, y] = args else { return Err(b.internal("a function of two arguments")) };
+        let [x, y] = args else {
+            return Err(b.internal("a function of two arguments"));
+        };
         if precision == Precision::Fast && f == Binary::Pow && x.ty().scalar_bits() == 32 {
             let log = fast_or_library(e, Unary::Log2, *x)?;
             return fast_or_library(e, Unary::Exp2, b.fmul(*y, log)?);
@@ -136,7 +149,11 @@ pub(crate) fn binary<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: Binary, precision: 
     })
 }
 
-fn fast_or_library<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: Unary, x: Value<'c>) -> Result<Value<'c>> {
+fn fast_or_library<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    f: Unary,
+    x: Value<'c>,
+) -> Result<Value<'c>> {
     match fast_unary(e, f, x)? {
         Some(value) => Ok(value),
         None => call(e.b, f.library(), x.ty(), &[x]),
@@ -144,14 +161,25 @@ fn fast_or_library<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: Unary, x: Value<'c>) 
 }
 
 /// Calls the library's function for the width of `result`.
-pub(crate) fn call<'c>(b: &Build<'c>, (single, double): (&'static str, &'static str), result: Ty<'c>, args: &[Value<'c>]) -> Result<Value<'c>> {
+pub(crate) fn call<'c>(
+    b: &Build<'c>,
+    (single, double): (&'static str, &'static str),
+    result: Ty<'c>,
+    args: &[Value<'c>],
+) -> Result<Value<'c>> {
     let wide = args.first().is_some_and(|a| a.ty().scalar_bits() == 64);
     library::call(b, if wide { double } else { single }, result, args)
 }
 
 /// Applies `f` lane by lane to 32-bit or 64-bit numbers; narrower ones are widened first and rounded afterwards.
-pub(crate) fn in_single_or_double<'c>(b: &Build<'c>, args: &[Value<'c>], mut f: impl FnMut(&[Value<'c>]) -> Result<Value<'c>>) -> Result<Value<'c>> {
-    let Some(ty) = args.first().map(|a| a.ty()) else { return Err(b.internal("a function without arguments")) };
+pub(crate) fn in_single_or_double<'c>(
+    b: &Build<'c>,
+    args: &[Value<'c>],
+    mut f: impl FnMut(&[Value<'c>]) -> Result<Value<'c>>,
+) -> Result<Value<'c>> {
+    let Some(ty) = args.first().map(|a| a.ty()) else {
+        return Err(b.internal("a function without arguments"));
+    };
     if !ty.is_float() {
         return Err(b.mismatch(format!("a mathematical function of {}", ty.print())));
     }
@@ -160,26 +188,47 @@ pub(crate) fn in_single_or_double<'c>(b: &Build<'c>, args: &[Value<'c>], mut f: 
             return f(scalars);
         }
         let single = b.float_type(32);
-        let wide = scalars.iter().map(|s| b.float_resize(*s, single)).collect::<Result<Vec<_>>>()?;
+        let wide = scalars
+            .iter()
+            .map(|s| b.float_resize(*s, single))
+            .collect::<Result<Vec<_>>>()?;
         let value = f(&wide)?;
-        if value.ty().is_float() { b.float_resize(value, ty.element_if_vector()) } else { Ok(value) }
+        if value.ty().is_float() {
+            b.float_resize(value, ty.element_if_vector())
+        } else {
+            Ok(value)
+        }
     })
 }
 
 /// The hardware's approximation for a `float`, where there is one.
-fn fast_unary<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: Unary, x: Value<'c>) -> Result<Option<Value<'c>>> {
+fn fast_unary<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    f: Unary,
+    x: Value<'c>,
+) -> Result<Option<Value<'c>>> {
     let b = e.b;
     let ty = x.ty();
     let amdgpu = matches!(e.target.arch, Arch::Amdgpu(_));
     let generic = |name: &'static str| b.intrinsic(name, &[ty], &[x]);
     let scaled = |value: Value<'c>, factor: f64| b.fmul(value, b.float(ty, factor)?);
-    let log2 = || if amdgpu { generic("llvm.log2") } else { b.intrinsic("llvm.nvvm.lg2.approx.f", &[], &[x]) };
+    let log2 = || {
+        if amdgpu {
+            generic("llvm.log2")
+        } else {
+            b.intrinsic("llvm.nvvm.lg2.approx.f", &[], &[x])
+        }
+    };
     Ok(Some(match f {
         Unary::Exp2 => generic("llvm.exp2")?,
         Unary::Exp if amdgpu => generic("llvm.exp")?,
         Unary::Exp10 if amdgpu => generic("llvm.exp10")?,
         Unary::Exp | Unary::Exp10 => {
-            let factor = if f == Unary::Exp { std::f64::consts::LOG2_E } else { std::f64::consts::LOG2_10 };
+            let factor = if f == Unary::Exp {
+                std::f64::consts::LOG2_E
+            } else {
+                std::f64::consts::LOG2_10
+            };
             let power = scaled(x, factor)?;
             b.intrinsic("llvm.exp2", &[ty], &[power])?
         }
@@ -193,7 +242,11 @@ fn fast_unary<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: Unary, x: Value<'c>) -> Re
         Unary::Sin => b.intrinsic("llvm.nvvm.sin.approx.f", &[], &[x])?,
         Unary::Cos => b.intrinsic("llvm.nvvm.cos.approx.f", &[], &[x])?,
         Unary::Tan => {
-            let (Some(sine), Some(cosine)) = (fast_unary(e, Unary::Sin, x)?, fast_unary(e, Unary::Cos, x)?) else { return Ok(None) };
+            let (Some(sine), Some(cosine)) =
+                (fast_unary(e, Unary::Sin, x)?, fast_unary(e, Unary::Cos, x)?)
+            else {
+                return Ok(None);
+            };
             b.fdiv(sine, cosine)?
         }
         _ => return Ok(None),
@@ -201,13 +254,25 @@ fn fast_unary<'c>(e: &FunctionEmitter<'_, 'c, '_>, f: Unary, x: Value<'c>) -> Re
 }
 
 /// `1 / sqrt(x)`.
-pub(crate) fn inverse_sqrt<'c>(b: &Build<'c>, x: Value<'c>, precision: Precision) -> Result<Value<'c>> {
+pub(crate) fn inverse_sqrt<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    precision: Precision,
+) -> Result<Value<'c>> {
     let one = b.float(x.ty(), 1.0)?;
     let approximate = precision == Precision::Fast && x.ty().scalar_bits() == 32;
-    with_fast_math(b, if approximate { fast::APPROXIMATE | fast::CONTRACT } else { 0 }, || {
-        let root = b.intrinsic("llvm.sqrt", &[x.ty()], &[x])?;
-        b.fdiv(one, root)
-    })
+    with_fast_math(
+        b,
+        if approximate {
+            fast::APPROXIMATE | fast::CONTRACT
+        } else {
+            0
+        },
+        || {
+            let root = b.intrinsic("llvm.sqrt", &[x.ty()], &[x])?;
+            b.fdiv(one, root)
+        },
+    )
 }
 
 /// Builds with these fast-math flags besides the instruction's own.
@@ -220,7 +285,12 @@ pub(crate) fn with_fast_math<T>(b: &Build<'_>, flags: u32, f: impl FnOnce() -> T
 }
 
 /// `x` clamped to `[low, high]`.
-pub(crate) fn clamp<'c>(b: &Build<'c>, x: Value<'c>, low: Value<'c>, high: Value<'c>) -> Result<Value<'c>> {
+pub(crate) fn clamp<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    low: Value<'c>,
+    high: Value<'c>,
+) -> Result<Value<'c>> {
     let ty = x.ty();
     let lower = b.intrinsic("llvm.maxnum", &[ty], &[x, low])?;
     b.intrinsic("llvm.minnum", &[ty], &[lower, high])
@@ -256,7 +326,11 @@ pub(crate) fn sin_pi<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>) -> Resul
         let r = half_turn(b, x)?;
         let half = b.float(ty, 0.5)?;
         let one = b.intrinsic("llvm.copysign", &[ty], &[b.float(ty, 1.0)?, r])?;
-        let far = b.fcmp(RealPredicate::LLVMRealOGT, super::compare::magnitude(b, r)?, half)?;
+        let far = b.fcmp(
+            RealPredicate::LLVMRealOGT,
+            super::compare::magnitude(b, r)?,
+            half,
+        )?;
         let near = b.select(far, b.fsub(one, r)?, r)?;
         sine_of_turns(e, near)
     })
@@ -285,6 +359,15 @@ fn sine_of_turns<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>) -> Result<Va
 }
 
 /// Refuses what the library has for no width of its kind.
-pub(crate) fn refuse_double(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, ty: Ty<'_>, what: &str) -> Result<()> {
-    if ty.scalar_bits() == 64 { Err(e.unsupported(inst, format!("{what} of 64-bit numbers"))) } else { Ok(()) }
+pub(crate) fn refuse_double(
+    e: &FunctionEmitter<'_, '_, '_>,
+    inst: Inst<'_>,
+    ty: Ty<'_>,
+    what: &str,
+) -> Result<()> {
+    if ty.scalar_bits() == 64 {
+        Err(e.unsupported(inst, format!("{what} of 64-bit numbers")))
+    } else {
+        Ok(())
+    }
 }

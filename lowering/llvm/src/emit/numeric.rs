@@ -1,10 +1,10 @@
 //! Numeric functions that GLSL.std.450 and OpenCL.std share: rounding, signs, splitting, geometry, integer extremes.
 
+use super::Result;
 use super::build::Build;
 use super::compare::magnitude;
 use super::linear::dot;
 use super::math::{Precision, inverse_sqrt};
-use super::Result;
 use crate::ffi::{IntPredicate, RealPredicate, Value};
 
 /// An intrinsic of one argument, overloaded by its type.
@@ -13,12 +13,23 @@ pub(crate) fn call1<'c>(b: &Build<'c>, name: &'static str, x: Value<'c>) -> Resu
 }
 
 /// An intrinsic of two arguments of one type, overloaded by it.
-pub(crate) fn call2<'c>(b: &Build<'c>, name: &'static str, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>> {
+pub(crate) fn call2<'c>(
+    b: &Build<'c>,
+    name: &'static str,
+    x: Value<'c>,
+    y: Value<'c>,
+) -> Result<Value<'c>> {
     b.intrinsic(name, &[x.ty()], &[x, y])
 }
 
 /// An intrinsic of three arguments of one type, overloaded by it.
-pub(crate) fn call3<'c>(b: &Build<'c>, name: &'static str, x: Value<'c>, y: Value<'c>, z: Value<'c>) -> Result<Value<'c>> {
+pub(crate) fn call3<'c>(
+    b: &Build<'c>,
+    name: &'static str,
+    x: Value<'c>,
+    y: Value<'c>,
+    z: Value<'c>,
+) -> Result<Value<'c>> {
     b.intrinsic(name, &[x.ty()], &[x, y, z])
 }
 
@@ -53,7 +64,11 @@ pub(crate) fn fract<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
 pub(crate) fn modf<'c>(b: &Build<'c>, x: Value<'c>) -> Result<(Value<'c>, Value<'c>)> {
     let ty = x.ty();
     let whole = call1(b, "llvm.trunc", x)?;
-    let infinite = b.fcmp(RealPredicate::LLVMRealOEQ, magnitude(b, x)?, b.float(ty, f64::INFINITY)?)?;
+    let infinite = b.fcmp(
+        RealPredicate::LLVMRealOEQ,
+        magnitude(b, x)?,
+        b.float(ty, f64::INFINITY)?,
+    )?;
     let rest = b.select(infinite, b.float(ty, 0.0)?, b.fsub(x, whole)?)?;
     Ok((call2(b, "llvm.copysign", rest, x)?, whole))
 }
@@ -74,17 +89,32 @@ pub(crate) fn frexp<'c>(b: &Build<'c>, x: Value<'c>) -> Result<(Value<'c>, Value
 /// `x * 2^n`, lane by lane; a scalar exponent counts for all lanes.
 pub(crate) fn ldexp<'c>(b: &Build<'c>, x: Value<'c>, n: Value<'c>) -> Result<Value<'c>> {
     let lanes = x.ty().lanes();
-    let n = if n.ty().lanes() == lanes { n } else { b.splat(n, lanes)? };
+    let n = if n.ty().lanes() == lanes {
+        n
+    } else {
+        b.splat(n, lanes)?
+    };
     let word = b.int_type(32).vector(lanes);
-    let n = if n.ty().scalar_bits() > 32 { super::convert::clamp_resize(b, n, word, true, true)? } else { b.int_resize(n, word, true)? };
+    let n = if n.ty().scalar_bits() > 32 {
+        super::convert::clamp_resize(b, n, word, true, true)?
+    } else {
+        b.int_resize(n, word, true)?
+    };
     b.each_lane(&[x, n], |args| {
-        let [x, n] = args else { return Err(b.internal("ldexp of two arguments")) };
+        let [x, n] = args else {
+            return Err(b.internal("ldexp of two arguments"));
+        };
         b.intrinsic("llvm.ldexp", &[x.ty(), n.ty()], &[*x, *n])
     })
 }
 
 /// `x + (y - x) * a` in the form `x * (1 - a) + y * a`.
-pub(crate) fn mix<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>, a: Value<'c>) -> Result<Value<'c>> {
+pub(crate) fn mix<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    y: Value<'c>,
+    a: Value<'c>,
+) -> Result<Value<'c>> {
     let rest = b.fsub(b.float(a.ty(), 1.0)?, a)?;
     b.fadd(b.fmul(x, rest)?, b.fmul(y, a)?)
 }
@@ -96,7 +126,12 @@ pub(crate) fn step<'c>(b: &Build<'c>, edge: Value<'c>, x: Value<'c>) -> Result<V
 }
 
 /// Hermite interpolation between two edges.
-pub(crate) fn smoothstep<'c>(b: &Build<'c>, low: Value<'c>, high: Value<'c>, x: Value<'c>) -> Result<Value<'c>> {
+pub(crate) fn smoothstep<'c>(
+    b: &Build<'c>,
+    low: Value<'c>,
+    high: Value<'c>,
+    x: Value<'c>,
+) -> Result<Value<'c>> {
     let ty = x.ty();
     let position = b.fdiv(b.fsub(x, low)?, b.fsub(high, low)?)?;
     let t = super::math::clamp(b, position, b.float(ty, 0.0)?, b.float(ty, 1.0)?)?;
@@ -113,7 +148,11 @@ pub(crate) fn length<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
 }
 
 /// The vector of length 1 in the same direction; of a scalar its sign.
-pub(crate) fn normalize<'c>(b: &Build<'c>, x: Value<'c>, precision: Precision) -> Result<Value<'c>> {
+pub(crate) fn normalize<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    precision: Precision,
+) -> Result<Value<'c>> {
     if !x.ty().is_vector() {
         return call2(b, "llvm.copysign", b.float(x.ty(), 1.0)?, x);
     }
@@ -136,7 +175,20 @@ pub(crate) fn cross<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Val
 }
 
 /// `|x - y|` as an unsigned integer.
-pub(crate) fn abs_diff<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>, signed: bool) -> Result<Value<'c>> {
-    let greater = b.icmp(if signed { IntPredicate::LLVMIntSGT } else { IntPredicate::LLVMIntUGT }, x, y)?;
+pub(crate) fn abs_diff<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    y: Value<'c>,
+    signed: bool,
+) -> Result<Value<'c>> {
+    let greater = b.icmp(
+        if signed {
+            IntPredicate::LLVMIntSGT
+        } else {
+            IntPredicate::LLVMIntUGT
+        },
+        x,
+        y,
+    )?;
     b.select(greater, b.sub(x, y)?, b.sub(y, x)?)
 }

@@ -36,12 +36,21 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         match scope {
             Scope::Subgroup => {}
             Scope::Workgroup => return super::group::emit(e, op, inst),
-            _ => return Err(e.unsupported(inst, format!("scope {scope}; only Subgroup and Workgroup are"))),
+            _ => {
+                return Err(e.unsupported(
+                    inst,
+                    format!("scope {scope}; only Subgroup and Workgroup are"),
+                ));
+            }
         }
     }
     let first = usize::from(scoped);
     let value = match op {
-        Op::GroupNonUniformBroadcast | Op::GroupNonUniformShuffle | Op::SubgroupShuffleINTEL | Op::SubgroupReadInvocationKHR | Op::GroupBroadcast => {
+        Op::GroupNonUniformBroadcast
+        | Op::GroupNonUniformShuffle
+        | Op::SubgroupShuffleINTEL
+        | Op::SubgroupReadInvocationKHR
+        | Op::GroupBroadcast => {
             let lanes = Lanes::new(e, inst)?;
             let lane = index(e, e.operand(inst, first + 1)?)?;
             lanes.read(e.operand(inst, first)?, lane)?
@@ -54,7 +63,11 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::GroupNonUniformShuffleUp | Op::GroupNonUniformShuffleDown => {
             let lanes = Lanes::new(e, inst)?;
             let delta = index(e, e.operand(inst, 2)?)?;
-            let lane = if op == Op::GroupNonUniformShuffleUp { e.b.sub(lanes.id, delta)? } else { e.b.add(lanes.id, delta)? };
+            let lane = if op == Op::GroupNonUniformShuffleUp {
+                e.b.sub(lanes.id, delta)?
+            } else {
+                e.b.add(lanes.id, delta)?
+            };
             lanes.read(e.operand(inst, 1)?, lane)?
         }
         Op::GroupNonUniformRotateKHR => rotate(e, inst)?,
@@ -67,8 +80,12 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let lanes = Lanes::new(e, inst)?;
             e.b.icmp(IntPredicate::LLVMIntEQ, lanes.id, lanes.first()?)?
         }
-        Op::GroupNonUniformAll | Op::SubgroupAllKHR | Op::GroupAll => Lanes::new(e, inst)?.all(e.operand(inst, first)?)?,
-        Op::GroupNonUniformAny | Op::SubgroupAnyKHR | Op::GroupAny => Lanes::new(e, inst)?.any(e.operand(inst, first)?)?,
+        Op::GroupNonUniformAll | Op::SubgroupAllKHR | Op::GroupAll => {
+            Lanes::new(e, inst)?.all(e.operand(inst, first)?)?
+        }
+        Op::GroupNonUniformAny | Op::SubgroupAnyKHR | Op::GroupAny => {
+            Lanes::new(e, inst)?.any(e.operand(inst, first)?)?
+        }
         Op::GroupNonUniformAllEqual | Op::SubgroupAllEqualKHR => all_equal(e, inst, first)?,
         Op::GroupNonUniformBallot | Op::SubgroupBallotKHR => {
             let set = Lanes::new(e, inst)?.ballot(e.operand(inst, first)?)?;
@@ -84,8 +101,12 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             test_lane(e.b, set, lane)?
         }
         Op::GroupNonUniformBallotBitCount => ballot_bit_count(e, inst)?,
-        Op::GroupNonUniformBallotFindLSB => lanes::lowest(e.b, from_words(e, e.operand(inst, 1)?)?)?,
-        Op::GroupNonUniformBallotFindMSB => lanes::highest(e.b, from_words(e, e.operand(inst, 1)?)?)?,
+        Op::GroupNonUniformBallotFindLSB => {
+            lanes::lowest(e.b, from_words(e, e.operand(inst, 1)?)?)?
+        }
+        Op::GroupNonUniformBallotFindMSB => {
+            lanes::highest(e.b, from_words(e, e.operand(inst, 1)?)?)?
+        }
         Op::GroupNonUniformQuadBroadcast => {
             let lanes = Lanes::new(e, inst)?;
             let corner = e.b.and(lanes.id, e.b.i32(!3))?;
@@ -107,15 +128,27 @@ fn index<'c>(e: &FunctionEmitter<'_, 'c, '_>, value: Value<'c>) -> Result<Value<
 }
 
 /// Counts and indices are 32 bits here; the result type may be another integer.
-fn as_result<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, value: Value<'c>) -> Result<Value<'c>> {
+fn as_result<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    value: Value<'c>,
+) -> Result<Value<'c>> {
     let to = e.result_ty(inst)?;
-    if value.ty() == e.b.int_type(32) && to.is_int() { e.b.int_resize(value, to, false) } else { Ok(value) }
+    if value.ty() == e.b.int_type(32) && to.is_int() {
+        e.b.int_resize(value, to, false)
+    } else {
+        Ok(value)
+    }
 }
 
 /// A set of lanes as the four words of a ballot.
 fn to_words<'c>(b: &Build<'c>, set: Value<'c>) -> Result<Value<'c>> {
     let halves = b.bitcast(set, b.int_type(32).vector(2))?;
-    b.shuffle(halves, b.int_type(32).vector(2).zero(), &[Some(0), Some(1), Some(2), Some(3)])
+    b.shuffle(
+        halves,
+        b.int_type(32).vector(2).zero(),
+        &[Some(0), Some(1), Some(2), Some(3)],
+    )
 }
 
 /// The lanes that a ballot names; bits beyond the subgroup do not count.
@@ -140,8 +173,12 @@ fn ballot_bit_count<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Resu
     let lane = b.int_resize(lanes::lane_id(e)?, b.int_type(64), false)?;
     let counted = match GroupOperation::from_u32(inst.operand(1)?) {
         Some(GroupOperation::Reduce) => set,
-        Some(GroupOperation::InclusiveScan) => b.and(set, b.sub(b.shl(b.i64(2), lane)?, b.i64(1))?)?,
-        Some(GroupOperation::ExclusiveScan) => b.and(set, b.sub(b.shl(b.i64(1), lane)?, b.i64(1))?)?,
+        Some(GroupOperation::InclusiveScan) => {
+            b.and(set, b.sub(b.shl(b.i64(2), lane)?, b.i64(1))?)?
+        }
+        Some(GroupOperation::ExclusiveScan) => {
+            b.and(set, b.sub(b.shl(b.i64(1), lane)?, b.i64(1))?)?
+        }
         _ => return Err(e.unsupported(inst, "this group operation")),
     };
     let count = b.intrinsic("llvm.ctpop", &[b.int_type(64)], &[counted])?;
@@ -149,7 +186,11 @@ fn ballot_bit_count<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Resu
 }
 
 /// Whether every active lane holds what the first one holds. Numbers compare as numbers: a NaN differs from itself.
-fn all_equal<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, first: usize) -> Result<Value<'c>> {
+fn all_equal<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    first: usize,
+) -> Result<Value<'c>> {
     let b = e.b;
     let lanes = Lanes::new(e, inst)?;
     let value = e.operand(inst, first)?;
@@ -157,7 +198,11 @@ fn all_equal<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, first: usize) 
     let mut equal = b.bool(true);
     for lane in 0..value.ty().lanes() {
         let (x, y) = (b.lane(value, lane)?, b.lane(other, lane)?);
-        let same = if x.ty().is_float() { b.fcmp(RealPredicate::LLVMRealOEQ, x, y)? } else { b.icmp(IntPredicate::LLVMIntEQ, x, y)? };
+        let same = if x.ty().is_float() {
+            b.fcmp(RealPredicate::LLVMRealOEQ, x, y)?
+        } else {
+            b.icmp(IntPredicate::LLVMIntEQ, x, y)?
+        };
         equal = b.and(equal, same)?;
     }
     lanes.all(equal)
@@ -184,7 +229,11 @@ fn shuffle_pair<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> 
     let delta = index(e, e.operand(inst, 2)?)?;
     let lanes = Lanes::new(e, inst)?;
     let wave = b.i32(e.wave_size);
-    let place = if op == Op::SubgroupShuffleDownINTEL { b.add(lanes.id, delta)? } else { b.sub(b.add(lanes.id, wave)?, delta)? };
+    let place = if op == Op::SubgroupShuffleDownINTEL {
+        b.add(lanes.id, delta)?
+    } else {
+        b.sub(b.add(lanes.id, wave)?, delta)?
+    };
     let in_left = b.icmp(IntPredicate::LLVMIntULT, place, wave)?;
     let lane = b.and(place, b.i32(e.wave_size - 1))?;
     let (from_left, from_right) = (lanes.read(left, lane)?, lanes.read(right, lane)?);
@@ -193,9 +242,14 @@ fn shuffle_pair<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> 
 
 /// Direction 0 swaps horizontally, 1 vertically, 2 diagonally.
 fn quad_swap<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
-    let Some(direction @ 0..=2) = e.constant_u32(inst.id(2)?) else { return Err(e.unsupported(inst, "a direction that is not a constant from 0 to 2")) };
+    let Some(direction @ 0..=2) = e.constant_u32(inst.id(2)?) else {
+        return Err(e.unsupported(inst, "a direction that is not a constant from 0 to 2"));
+    };
     let lanes = Lanes::new(e, inst)?;
-    lanes.read(e.operand(inst, 1)?, e.b.xor(lanes.id, e.b.i32(direction + 1))?)
+    lanes.read(
+        e.operand(inst, 1)?,
+        e.b.xor(lanes.id, e.b.i32(direction + 1))?,
+    )
 }
 
 /// Whether the predicate holds in all, or in one, of the active lanes of the quad.
@@ -207,7 +261,15 @@ fn quad_vote<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> Res
     let votes = lanes.ballot(if all { b.not(predicate)? } else { predicate })?;
     let corner = b.int_resize(b.and(lanes.id, b.i32(!3))?, b.int_type(64), false)?;
     let quad = b.and(b.lshr(votes, corner)?, b.i64(0xf))?;
-    b.icmp(if all { IntPredicate::LLVMIntEQ } else { IntPredicate::LLVMIntNE }, quad, b.i64(0))
+    b.icmp(
+        if all {
+            IntPredicate::LLVMIntEQ
+        } else {
+            IntPredicate::LLVMIntNE
+        },
+        quad,
+        b.i64(0),
+    )
 }
 
 /// The constant cluster size operand: a power of two.
@@ -220,14 +282,18 @@ fn cluster_size(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<u32> 
 
 /// Reductions and scans, vectors by component.
 fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
-    let Some(operation) = collective(op) else { return Ok(Handled::No) };
+    let Some(operation) = collective(op) else {
+        return Ok(Handled::No);
+    };
     let value = e.operand(inst, 2)?;
     let lanes = Lanes::new(e, inst)?;
     let result = match GroupOperation::from_u32(inst.operand(1)?) {
         Some(GroupOperation::Reduce) => lanes.reduce(value, None, operation)?,
         Some(GroupOperation::InclusiveScan) => lanes.scan(value, None, operation)?,
         Some(GroupOperation::ExclusiveScan) => lanes.exclusive_scan(value, operation)?,
-        Some(GroupOperation::ClusteredReduce) => lanes.reduce(value, Some(cluster_size(e, inst)?), operation)?,
+        Some(GroupOperation::ClusteredReduce) => {
+            lanes.reduce(value, Some(cluster_size(e, inst)?), operation)?
+        }
         _ => return Err(e.unsupported(inst, "this group operation")),
     };
     e.bind(inst, result)?;

@@ -1,0 +1,279 @@
+//! What the families write selects on old and new targets of both vendors, at -O0 and -O2: code generation would end the process otherwise.
+
+use super::*;
+
+/// Lowers one shader for all targets, at -O0 and -O2, down to assembly.
+fn selects_everywhere(name: &str, make: impl Fn(&mut Shader)) {
+    for target in TARGETS {
+        for optimization in [Optimization::O0, Optimization::O2] {
+            let mut s = Shader::new();
+            make(&mut s);
+            let lowered = lowered(s.words(), target, optimization)
+                .unwrap_or_else(|e| panic!("{name} for {target}: {e}"));
+            let assembly = lowered
+                .assembly()
+                .unwrap_or_else(|e| panic!("{name} for {target}: {e}"));
+            assert!(assembly.contains("main"), "{name} for {target}: no kernel");
+        }
+    }
+}
+
+#[test]
+fn glsl_selects_everywhere() {
+    selects_everywhere("GLSL.std.450", |s| {
+        let unary = [
+            Glsl::Round,
+            Glsl::RoundEven,
+            Glsl::Trunc,
+            Glsl::FAbs,
+            Glsl::FSign,
+            Glsl::Floor,
+            Glsl::Ceil,
+            Glsl::Fract,
+            Glsl::Radians,
+            Glsl::Degrees,
+            Glsl::Sin,
+            Glsl::Cos,
+            Glsl::Tan,
+            Glsl::Asin,
+            Glsl::Acos,
+            Glsl::Atan,
+            Glsl::Sinh,
+            Glsl::Cosh,
+            Glsl::Tanh,
+            Glsl::Asinh,
+            Glsl::Acosh,
+            Glsl::Atanh,
+            Glsl::Exp,
+            Glsl::Log,
+            Glsl::Exp2,
+            Glsl::Log2,
+            Glsl::Sqrt,
+            Glsl::InverseSqrt,
+            Glsl::Length,
+            Glsl::Normalize,
+        ];
+        let binary = [
+            Glsl::Atan2,
+            Glsl::Pow,
+            Glsl::FMin,
+            Glsl::FMax,
+            Glsl::NMin,
+            Glsl::NMax,
+            Glsl::Step,
+            Glsl::Distance,
+        ];
+        let ternary = [
+            Glsl::FClamp,
+            Glsl::NClamp,
+            Glsl::FMix,
+            Glsl::SmoothStep,
+            Glsl::Fma,
+        ];
+        let (x, y, z) = (s.load_f(), s.load_f(), s.load_f());
+        for width in [16, 32] {
+            let ty = if width == 16 { s.f16 } else { s.f32 };
+            let convert = |s: &mut Shader, v: Word| {
+                if width == 16 {
+                    s.b.f_convert(ty, None, v).unwrap()
+                } else {
+                    v
+                }
+            };
+            let (x, y, z) = (convert(s, x), convert(s, y), convert(s, z));
+            let mut results = Vec::new();
+            results.extend(unary.map(|op| s.ext(ty, op, &[x])));
+            results.extend(binary.map(|op| s.ext(ty, op, &[x, y])));
+            results.extend(ternary.map(|op| s.ext(ty, op, &[x, y, z])));
+            for value in results {
+                let value = if width == 16 {
+                    s.b.f_convert(s.f32, None, value).unwrap()
+                } else {
+                    value
+                };
+                s.store_bits(value);
+            }
+        }
+    });
+}
+
+#[test]
+fn opencl_doubles_select_everywhere() {
+    selects_everywhere("OpenCL.std of doubles", |s| {
+        let x = s.load_f();
+        let x = s.b.f_convert(s.f64, None, x).unwrap();
+        for op in [
+            Cl::acos,
+            Cl::asinh,
+            Cl::atan,
+            Cl::cbrt,
+            Cl::cos,
+            Cl::cosh,
+            Cl::erf,
+            Cl::exp,
+            Cl::exp2,
+            Cl::exp10,
+            Cl::expm1,
+            Cl::lgamma,
+            Cl::log,
+            Cl::log2,
+            Cl::log10,
+            Cl::log1p,
+            Cl::sin,
+            Cl::sinpi,
+            Cl::cospi,
+            Cl::sqrt,
+            Cl::rsqrt,
+            Cl::tan,
+            Cl::tanh,
+            Cl::tgamma,
+            Cl::logb,
+            Cl::rint,
+            Cl::round,
+        ] {
+            let value = s.cl(s.f64, op, &[x]);
+            let value = s.b.f_convert(s.f32, None, value).unwrap();
+            s.store_bits(value);
+        }
+        for op in [
+            Cl::atan2,
+            Cl::hypot,
+            Cl::nextafter,
+            Cl::pow,
+            Cl::powr,
+            Cl::fmod,
+            Cl::remainder,
+            Cl::fdim,
+            Cl::maxmag,
+        ] {
+            let value = s.cl(s.f64, op, &[x, x]);
+            let value = s.b.f_convert(s.f32, None, value).unwrap();
+            s.store_bits(value);
+        }
+    });
+}
+
+#[test]
+fn subgroup_operations_select_everywhere() {
+    selects_everywhere("subgroup operations", |s| {
+        let (scope, x) = (s.u(3), s.load());
+        let f = s.load_f();
+        let (boolean, u32, f32) = (s.boolean, s.u32, s.f32);
+        let v4 = s.b.type_vector(u32, 4);
+        let one = s.u(1);
+        let odd = s.b.i_equal(boolean, None, x, one).unwrap();
+        let votes = [
+            s.b.group_non_uniform_elect(boolean, None, scope).unwrap(),
+            s.b.group_non_uniform_all(boolean, None, scope, odd)
+                .unwrap(),
+            s.b.group_non_uniform_any(boolean, None, scope, odd)
+                .unwrap(),
+            s.b.group_non_uniform_all_equal(boolean, None, scope, f)
+                .unwrap(),
+        ];
+        for vote in votes {
+            s.store_bool(vote);
+        }
+        let ballot = s.b.group_non_uniform_ballot(v4, None, scope, odd).unwrap();
+        let inverse =
+            s.b.group_non_uniform_inverse_ballot(boolean, None, scope, ballot)
+                .unwrap();
+        s.store_bool(inverse);
+        let words = [
+            s.b.composite_extract(u32, None, ballot, [1]).unwrap(),
+            s.b.group_non_uniform_ballot_bit_count(
+                u32,
+                None,
+                scope,
+                GroupOperation::ExclusiveScan,
+                ballot,
+            )
+            .unwrap(),
+            s.b.group_non_uniform_ballot_find_lsb(u32, None, scope, ballot)
+                .unwrap(),
+            s.b.group_non_uniform_broadcast_first(u32, None, scope, x)
+                .unwrap(),
+            s.b.group_non_uniform_shuffle(u32, None, scope, x, one)
+                .unwrap(),
+            s.b.group_non_uniform_shuffle_xor(u32, None, scope, x, one)
+                .unwrap(),
+            s.b.group_non_uniform_i_add(u32, None, scope, GroupOperation::Reduce, x, None)
+                .unwrap(),
+            s.b.group_non_uniform_u_max(u32, None, scope, GroupOperation::InclusiveScan, x, None)
+                .unwrap(),
+            s.b.group_non_uniform_bitwise_xor(
+                u32,
+                None,
+                scope,
+                GroupOperation::ExclusiveScan,
+                x,
+                None,
+            )
+            .unwrap(),
+        ];
+        for word in words {
+            s.store(word);
+        }
+        let sum =
+            s.b.group_non_uniform_f_add(f32, None, scope, GroupOperation::Reduce, f, None)
+                .unwrap();
+        s.store_bits(sum);
+        let wide = s.b.f_convert(s.f64, None, f).unwrap();
+        let wide =
+            s.b.group_non_uniform_f_min(
+                s.f64,
+                None,
+                scope,
+                GroupOperation::InclusiveScan,
+                wide,
+                None,
+            )
+            .unwrap();
+        let wide = s.b.f_convert(f32, None, wide).unwrap();
+        s.store_bits(wide);
+    });
+}
+
+#[test]
+fn atomics_select_everywhere() {
+    selects_everywhere("atomics", |s| {
+        let (device, u32) = (s.u(1), s.u32);
+        let one = s.u(1);
+        for semantics in [0u32, 0x42, 0x44, 0x48, 0x50] {
+            let semantics = s.u(semantics);
+            let place = s.place(2000);
+            let results = [
+                s.b.atomic_i_add(u32, None, place, device, semantics, one)
+                    .unwrap(),
+                s.b.atomic_s_min(u32, None, place, device, semantics, one)
+                    .unwrap(),
+                s.b.atomic_exchange(u32, None, place, device, semantics, one)
+                    .unwrap(),
+                s.b.atomic_i_increment(u32, None, place, device, semantics)
+                    .unwrap(),
+            ];
+            for result in results {
+                s.store(result);
+            }
+        }
+        let (relaxed, acquire, release) = (s.u(0), s.u(0x42), s.u(0x44));
+        let acquire_release = s.u(0x48);
+        let place = s.place(2001);
+        let exchanged =
+            s.b.atomic_compare_exchange(
+                u32,
+                None,
+                place,
+                device,
+                acquire_release,
+                acquire,
+                one,
+                relaxed,
+            )
+            .unwrap();
+        s.store(exchanged);
+        let loaded = s.b.atomic_load(u32, None, place, device, acquire).unwrap();
+        s.store(loaded);
+        s.b.atomic_store(place, device, release, one).unwrap();
+    });
+}
