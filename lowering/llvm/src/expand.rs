@@ -148,7 +148,8 @@ impl<'c> Expansion<'c> {
             let global = ffi::add_global(self.module, self.word(), 4, variable);
             global.set_initializer(self.word().int(1));
             global.set_externally_initialized();
-            global.set_linkage(Linkage::LLVMExternalLinkage);
+            // Weak, so that modules of a kind can be linked together.
+            global.set_linkage(Linkage::LLVMWeakODRLinkage);
             global.set_alignment(4);
             global
         });

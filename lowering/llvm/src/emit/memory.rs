@@ -7,7 +7,7 @@
 use super::function::{FunctionEmitter, MatrixLayout, Pointer};
 use super::layout;
 use super::types::{Kind, Scalar, Shape};
-use super::{Handled, Result, barrier, constant};
+use super::{Handled, Result, barrier, constant, facts};
 use crate::ffi::{AtomicOrdering, IntPredicate, Linkage, Opcode, Ty, Value};
 use spirv::MemoryAccess;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -43,7 +43,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         access: Access,
     ) -> Result<Value<'c>> {
         self.check_leaves(ty)?;
-        let pointer = self.with_access(pointer, access);
+        let pointer = self.with_access(pointer, access)?;
         self.load_part(pointer, ty, access)
     }
 
@@ -63,15 +63,29 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 self.ty(ty)?.print()
             )));
         }
-        let pointer = self.with_access(pointer, access);
+        let pointer = self.with_access(pointer, access)?;
         self.store_part(pointer, ty, value, access)
     }
 
-    fn with_access(&self, pointer: &Pointer<'c>, access: Access) -> Pointer<'c> {
-        Pointer {
+    /// The pointer as an access takes it. A generic one is refused where the target cannot follow it: LLVM would end the process.
+    fn with_access(&self, pointer: &Pointer<'c>, access: Access) -> Result<Pointer<'c>> {
+        if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(self.target) {
+            return Err(Box::new(
+                Diagnostic::error(
+                    Code::UnsupportedOnTarget,
+                    format!(
+                        "{} cannot access memory through generic pointers",
+                        self.target.name
+                    ),
+                )
+                .at_word(self.b.at.get())
+                .help("use pointers of a named storage class, or a newer target"),
+            ));
+        }
+        Ok(Pointer {
             align: pointer.align.max(access.aligned.unwrap_or(1)),
             ..*pointer
-        }
+        })
     }
 
     /// Counts the parts of an access, so that a small module cannot ask for an endless one.
@@ -545,7 +559,7 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
                 && access.coherent.is_none()
                 && pointer.matrix.is_none()
             {
-                let pointer = e.with_access(&pointer, access);
+                let pointer = e.with_access(&pointer, access)?;
                 e.store_constant(&pointer, ty, object)?;
             } else {
                 let value = e.value(object)?;
@@ -566,7 +580,10 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
                 && !write.volatile
                 && target.matrix == source.matrix
             {
-                let (to, from) = (e.with_access(&target, write), e.with_access(&source, read));
+                let (to, from) = (
+                    e.with_access(&target, write)?,
+                    e.with_access(&source, read)?,
+                );
                 e.b.raw().memcpy(
                     to.address,
                     to.align,
@@ -586,7 +603,10 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             let (write, next) = e.access(inst, 3)?;
             let (read, end) = e.access(inst, next)?;
             let read = if end == next { write } else { read };
-            let (to, from) = (e.with_access(&target, write), e.with_access(&source, read));
+            let (to, from) = (
+                e.with_access(&target, write)?,
+                e.with_access(&source, read)?,
+            );
             e.b.raw()
                 .memcpy(to.address, to.align, from.address, from.align, size);
         }
