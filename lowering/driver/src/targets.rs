@@ -1,7 +1,7 @@
 //! What each target offers, as the command line lists it.
 
 use serde::Serialize;
-use splitbar_plan::target::{Arch, Mbarrier};
+use splitbar_plan::target::Arch;
 use splitbar_plan::{Strategy, Target};
 
 /// One target.
@@ -29,36 +29,24 @@ pub fn targets() -> Vec<TargetRow> {
 }
 
 fn row(target: &'static Target) -> TargetRow {
-    let (strategy, async_copies, minimum_ptx) = match &target.arch {
+    let (async_copies, minimum_ptx) = match &target.arch {
         Arch::Amdgpu(gpu) => {
-            let strategy = if gpu.split_barrier {
-                Strategy::Native
-            } else {
-                Strategy::Fused
-            };
             let copies = match (gpu.async_counter, gpu.lds_dma_bytes.is_empty()) {
                 (true, _) => Some("async"),
                 (false, false) => Some("dma"),
                 (false, true) => None,
             };
-            (strategy, copies, None)
+            (copies, None)
         }
-        Arch::Nvptx(gpu) => {
-            let strategy = match gpu.mbarrier {
-                Mbarrier::None => Strategy::Fused,
-                Mbarrier::TestWait | Mbarrier::TryWait => Strategy::Mbarrier,
-            };
-            (
-                strategy,
-                gpu.cp_async.then_some("cp.async"),
-                Some(format!("{}.{}", gpu.ptx / 10, gpu.ptx % 10)),
-            )
-        }
+        Arch::Nvptx(gpu) => (
+            gpu.cp_async.then_some("cp.async"),
+            Some(format!("{}.{}", gpu.ptx / 10, gpu.ptx % 10)),
+        ),
     };
     TargetRow {
         name: target.name,
         wave_sizes: target.wave_sizes,
-        strategy: strategy.name(),
+        strategy: Strategy::of_target(target).name(),
         async_copies,
         minimum_ptx,
         lds_bytes: target.lds_bytes,

@@ -41,6 +41,16 @@ impl Strategy {
         }
     }
 
+    /// The one that the planner takes on `target` for a workgroup of several waves while workgroup memory is left.
+    pub fn of_target(target: &'static Target) -> Strategy {
+        let situation = Situation {
+            target,
+            waves: None,
+            free_shared_bytes: target.lds_bytes,
+        };
+        choose(Scope::Workgroup, situation).0
+    }
+
     /// Whether other waves may run between this wave's arrive and its wait, so that work in the window overlaps with their arrival.
     pub fn is_split(self) -> bool {
         match self {
