@@ -41,3 +41,8 @@ pub use splitbar_passes::module::SpecValues;
 pub use splitbar_plan::{EntryPlan, FuseAt, PairPlan, Strategy, Target};
 pub use stage::{Artefact, Observer, Stage};
 pub use targets::{TargetRow, targets};
+
+/// The examples of README.md, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
