@@ -7,3 +7,4 @@ pub mod analysis;
 pub mod diagnostic;
 pub mod module;
 pub mod transform;
+pub mod validate;

@@ -130,6 +130,20 @@ impl Cfg {
         cfg
     }
 
+    /// The same blocks with only the edges that `keep` keeps; exits stay what they are.
+    pub(crate) fn restricted(&self, keep: impl Fn(usize, usize) -> bool) -> Cfg {
+        let edges = (0..self.len())
+            .flat_map(|from| self.succs(from).iter().map(move |to| (from, *to)))
+            .filter(|(from, to)| keep(*from, *to))
+            .collect();
+        Cfg::build(
+            self.labels.clone(),
+            self.index.clone(),
+            edges,
+            self.exits.clone(),
+        )
+    }
+
     /// Depth-first search from the entry block, with a stack of its own.
     fn number(&mut self) {
         let mut seen = vec![false; self.len()];

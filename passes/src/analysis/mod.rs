@@ -9,6 +9,7 @@ pub mod components;
 pub mod dataflow;
 pub mod dominance;
 pub mod pairing;
+pub mod uniformity;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

@@ -48,6 +48,8 @@ codes! {
     UnsupportedVersion = 11, Invalid, "the version in the header is not a SPIR-V version";
     RspirvRefused = 12, Unsupported, "rspirv does not accept the module";
 
+    BadAssembly = 13, Invalid, "a line of assembly text cannot be read";
+
     // 01xx: declarations.
     UndefinedId = 100, Invalid, "an id is used and never defined";
     WrongDefinition = 101, Invalid, "an id is defined by an instruction of another class than its use asks for";
@@ -92,6 +94,80 @@ codes! {
     LinkerMissing = 901, Unsupported, "no linker for AMDGPU code objects was found";
     LinkerFailed = 902, Internal, "the linker refused the object";
     LlvmFailed = 903, Internal, "LLVM refused what splitbar gave it";
+
+    TooManyProblems = 1000, Limit, "more problems than are shown";
+    // 100x: declarations of split barriers.
+    MissingSplitCapability = 1001, Invalid, "a split barrier is used without its capability";
+    MissingSplitExtension = 1002, Invalid, "the capability for split barriers is declared without an extension that has it";
+    BothSplitSpellings = 1003, Invalid, "both spellings of the split-barrier extension are declared";
+    ForeignSplitSpelling = 1004, Invalid, "the split-barrier extension has the spelling of another client API";
+    SplitExecutionModel = 1005, Invalid, "an entry point that is no compute shader or kernel reaches a split barrier";
+    ControlBarrierModel = 1006, Invalid, "OpControlBarrier is reached from an execution model that has it from SPIR-V 1.3 only";
+    SharedMemoryLimit = 1007, Invalid, "workgroup variables and what split barriers reserve are more than the limit";
+
+    // 11xx: scopes.
+    ScopeType = 1101, Invalid, "a scope is no 32-bit integer";
+    ScopeNotConstant = 1102, Invalid, "a scope is no constant";
+    ScopeValue = 1103, Invalid, "a scope has a value that is no scope";
+    SplitExecutionScope = 1104, Invalid, "the execution scope of a split barrier is neither Workgroup nor Subgroup";
+    VulkanExecutionScope = 1105, Invalid, "an execution scope is neither Workgroup nor Subgroup";
+    WorkgroupExecutionModel = 1106, Invalid, "the execution scope Workgroup is reached from an execution model without workgroups";
+    VulkanMemoryScope = 1107, Invalid, "a memory scope is not one of Vulkan's";
+    WorkgroupMemoryModel = 1108, Invalid, "the memory scope Workgroup is reached from an execution model without workgroups";
+    SubgroupMemoryVulkan10 = 1109, Invalid, "the memory scope Subgroup is used in Vulkan 1.0 without a subgroup capability";
+    QueueFamilyScope = 1110, Invalid, "the scope QueueFamily is used without Vulkan's memory model";
+    DeviceScope = 1111, Invalid, "the memory scope Device is used under Vulkan's memory model without its capability";
+    InvocationOrder = 1112, Invalid, "an order is asked for among one invocation";
+    OpenClSplitScope = 1113, Invalid, "the execution scope of a split barrier is not Workgroup in OpenCL";
+    OpenClExecutionScope = 1114, Invalid, "an execution scope is not one of OpenCL's";
+    OpenClMemoryScope = 1115, Invalid, "a memory scope is not one of OpenCL's";
+    OpenCl12Barrier = 1116, Invalid, "a barrier is not of the one form that OpenCL 1.2 has";
+    OpenCl12Atomic = 1117, Invalid, "an atomic is not of the one form that OpenCL 1.2 has";
+    ShaderCallScope = 1118, Invalid, "the memory scope ShaderCall is reached from an execution model without ray tracing";
+
+    // 12xx: memory semantics.
+    SemanticsType = 1201, Invalid, "memory semantics are no 32-bit integer";
+    SemanticsNotConstant = 1202, Invalid, "memory semantics are no constant";
+    UnknownSemanticsBits = 1203, Invalid, "memory semantics have a bit that no specification knows";
+    SeveralOrders = 1204, Invalid, "memory semantics have more than one order";
+    SequentiallyConsistentVulkan = 1205, Invalid, "the order SequentiallyConsistent is used in Vulkan";
+    StoreAcquires = 1206, Invalid, "an atomic store acquires";
+    LoadReleases = 1207, Invalid, "an atomic load releases";
+    RelaxedMemoryBarrier = 1208, Invalid, "a memory barrier has no order";
+    OrderWithoutClass = 1209, Invalid, "an order speaks of no storage class";
+    ClassWithoutOrder = 1210, Invalid, "a storage class is named and no order";
+    AvailableWithoutRelease = 1211, Invalid, "MakeAvailable stands without a release";
+    VisibleWithoutAcquire = 1212, Invalid, "MakeVisible stands without an acquire";
+    SemanticsNeedVulkanModel = 1213, Invalid, "semantics that belong to Vulkan's memory model are used without it";
+    VolatileBarrier = 1214, Invalid, "a barrier is volatile";
+    UniformMemoryCapability = 1215, Invalid, "UniformMemory is used without the Shader capability";
+    ArriveOrder = 1216, Invalid, "an arrive has another order than Release";
+    WaitOrder = 1217, Invalid, "a wait has another order than Acquire";
+    UnequalReleases = 1218, Invalid, "the unequal case of a compare-exchange releases";
+    UnequalStronger = 1219, Invalid, "the unequal case of a compare-exchange is stronger than the equal one";
+    UnequalClasses = 1220, Invalid, "the two cases of a compare-exchange speak of different memory";
+    OpenClArriveOrder = 1221, Invalid, "an arrive is not Release in OpenCL";
+    OpenClWaitOrder = 1222, Invalid, "a wait is not Acquire in OpenCL";
+
+    // 13xx: atomics and named barriers.
+    AtomicResultType = 1301, Invalid, "the result of an atomic has a type that it cannot have";
+    AtomicPointer = 1302, Invalid, "an atomic's pointer does not point to a value of the atomic's type";
+    AtomicStorageClass = 1303, Invalid, "an atomic works in a storage class that has none";
+    AtomicValueType = 1304, Invalid, "an operand of an atomic has another type than the memory";
+    AtomicIntegerCapability = 1305, Invalid, "an atomic on 64-bit integers without its capability";
+    AtomicFloatCapability = 1306, Invalid, "an atomic on floating-point numbers without its capability";
+    NamedBarrierType = 1307, Invalid, "an operand of a named barrier has the wrong type";
+
+    // 20xx: run-time rules of split barriers, and lints.
+    NonUniformSplitBarrier = 2000, Invalid, "an arrive or a wait of scope Workgroup is not in uniform control flow, or may not be";
+    UnarrivedWait = 2001, Invalid, "a wait is executed, or may be, without an arrive before it";
+    RepeatedWait = 2002, Invalid, "a wait is executed, or may be, a second time for one arrive";
+    RepeatedArrive = 2003, Invalid, "an arrive is executed, or may be, while an earlier one has not been waited for";
+    DanglingArrive = 2010, Invalid, "nothing waits for an arrive";
+    DisjointClasses = 2011, Invalid, "the two sides of a split barrier have no storage class in common";
+    EmptyWindow = 2012, Invalid, "nothing stands between an arrive and its wait";
+    BarrierInWindow = 2013, Invalid, "a control barrier stands between an arrive and its wait";
+    WindowRace = 2014, Invalid, "a workgroup variable that the pair orders is read between arrive and wait";
 }
 
 impl fmt::Display for Code {

@@ -33,7 +33,7 @@ impl<'d> Line<'d> {
         Line {
             severity: problem.severity.to_string(),
             code: problem.code.to_string(),
-            vuid: None,
+            vuid: problem.vuid,
             message: &problem.message,
             function: location.function.as_deref(),
             block: location.block.as_deref(),
@@ -44,7 +44,7 @@ impl<'d> Line<'d> {
                 line: at.line,
             }),
             reasons: &problem.reasons,
-            witness: &[],
+            witness: &problem.witness,
         }
     }
 }
@@ -78,6 +78,14 @@ mod tests {
             line: 3,
             column: 1,
         });
-        assert!(render(&problem.into()).contains(r#""source":{"file":"a","line":3}"#));
+        let problem = problem.vuid("VUID-x").passing("here");
+        let text = render(&problem.into());
+        for expected in [
+            r#""source":{"file":"a","line":3}"#,
+            r#""vuid":"VUID-x""#,
+            r#""witness":["here"]"#,
+        ] {
+            assert!(text.contains(expected), "{text}");
+        }
     }
 }

@@ -81,8 +81,12 @@ pub struct Diagnostic {
     pub message: String,
     /// Why: a chain of reasons, outermost first.
     pub reasons: Vec<String>,
-    /// What to do.
-    pub help: Option<String>,
+    /// What to do (a boxed string, for the same reason as `location`).
+    pub help: Option<Box<str>>,
+    /// The rule of Vulkan's specification that is broken, by its identifier (`VUID-...`).
+    pub vuid: Option<&'static str>,
+    /// Places that an execution passes on its way to the problem, in their order.
+    pub witness: Vec<String>,
 }
 
 impl Diagnostic {
@@ -95,6 +99,8 @@ impl Diagnostic {
             message: message.into(),
             reasons: Vec::new(),
             help: None,
+            vuid: None,
+            witness: Vec::new(),
         }
     }
 
@@ -120,10 +126,32 @@ impl Diagnostic {
         self
     }
 
+    /// A note with `code` and `message` at no place yet.
+    pub fn note(code: Code, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Note,
+            ..Diagnostic::error(code, message)
+        }
+    }
+
+    /// Names the rule of Vulkan's specification that is broken.
+    #[must_use]
+    pub fn vuid(mut self, vuid: &'static str) -> Self {
+        self.vuid = Some(vuid);
+        self
+    }
+
+    /// Adds a place to the path that an execution takes to the problem.
+    #[must_use]
+    pub fn passing(mut self, place: impl Into<String>) -> Self {
+        self.witness.push(place.into());
+        self
+    }
+
     /// Says what to do.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(help.into().into_boxed_str());
         self
     }
 }
@@ -152,6 +180,10 @@ impl Diagnostics {
     /// All of them, to change (for example to fill in locations).
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
         self.0.iter_mut()
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
     /// Whether nothing was reported.
     pub fn is_empty(&self) -> bool {

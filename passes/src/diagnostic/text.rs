@@ -71,6 +71,14 @@ fn one(text: &mut String, problem: &Diagnostic, file: &str, colour: Colour) {
             .iter()
             .map(|reason| format!("   = because: {}", plain(reason))),
     );
+    lines.extend(problem.vuid.iter().map(|vuid| format!("   = rule: {vuid}")));
+    lines.extend(
+        problem
+            .witness
+            .iter()
+            .zip(1..)
+            .map(|(place, number): (_, u32)| format!("   = path {number}: {}", plain(place))),
+    );
     lines.extend(
         problem
             .help
@@ -127,6 +135,8 @@ mod tests {
             Diagnostic::error(Code::WaitWithoutArrive, "the wait has no arrive before it")
                 .at_word(431)
                 .because("no path passes an arrive")
+                .vuid("VUID-a")
+                .passing("%5")
                 .help("arrive first");
         *problem.location = Location {
             function: Some("main\n".to_owned()),
@@ -145,6 +155,8 @@ mod tests {
                | OpControlBarrierWaitEXT %2 %2 %9
                = source: a.comp:12:3
                = because: no path passes an arrive
+               = rule: VUID-a
+               = path 1: %5
                = help: arrive first
         "#]];
         expected.assert_eq(&render(&problem.into(), "a.spv"));

@@ -98,6 +98,8 @@ const RENAMED: &[(u16, &str)] = &[
 struct Grammar {
     shapes: Vec<Shape>,
     patterns: BTreeMap<u16, (&'static str, &'static [LogicalOperand])>,
+    /// By name, without the `Op`.
+    opcodes: BTreeMap<&'static str, u16>,
     /// Parameters of an enumerant or of one bit of a mask.
     parameters: BTreeMap<(u8, u32), &'static [LogicalOperand]>,
 }
@@ -165,8 +167,13 @@ fn grammar() -> &'static Grammar {
                 *slot = shape_of(operands, &parameters);
             }
         }
+        let opcodes = patterns
+            .iter()
+            .map(|(opcode, (name, _))| (name.strip_prefix("Op").unwrap_or(name), *opcode))
+            .collect();
         Grammar {
             shapes,
+            opcodes,
             patterns,
             parameters,
         }
@@ -327,6 +334,24 @@ pub(super) fn name(opcode: u16) -> String {
     }
 }
 
+/// Calls `$callback` with the names of all operand kinds that `rspirv` enumerates: those with one value of many, and masks.
+macro_rules! enumerated {
+    ($callback:ident) => {
+        $callback! {
+            values: SourceLanguage ExecutionModel AddressingModel MemoryModel ExecutionMode StorageClass Dim SamplerAddressingMode
+                SamplerFilterMode ImageFormat ImageChannelOrder ImageChannelDataType FPRoundingMode FPDenormMode QuantizationModes
+                FPOperationMode OverflowModes LinkageType AccessQualifier HostAccessQualifier FunctionParameterAttribute Decoration
+                BuiltIn Scope GroupOperation KernelEnqueueFlags Capability RayQueryIntersection RayQueryCommittedIntersectionType
+                RayQueryCandidateIntersectionType PackedVectorFormat CooperativeMatrixLayout CooperativeMatrixUse TensorClampMode
+                InitializationModeQualifier LoadCacheControl StoreCacheControl NamedMaximumNumberOfRegisters FPEncoding
+                CooperativeVectorMatrixLayout ComponentType;
+            masks: ImageOperands FPFastMathMode SelectionControl LoopControl FunctionControl MemorySemantics MemoryAccess
+                KernelProfilingInfo RayFlags FragmentShadingRate RawAccessChainOperands CooperativeMatrixOperands
+                CooperativeMatrixReduce TensorAddressingOperands MatrixMultiplyAccumulateOperands TensorOperands
+        }
+    };
+}
+
 /// The word `word` as an operand of the enumerated kind `kind`; `None` for other kinds, and for values that `rspirv` does not know.
 pub(super) fn concrete(kind: OperandKind, word: u32) -> Option<dr::Operand> {
     macro_rules! by_kind {
@@ -338,18 +363,42 @@ pub(super) fn concrete(kind: OperandKind, word: u32) -> Option<dr::Operand> {
             }
         };
     }
-    by_kind! {
-        values: SourceLanguage ExecutionModel AddressingModel MemoryModel ExecutionMode StorageClass Dim SamplerAddressingMode
-            SamplerFilterMode ImageFormat ImageChannelOrder ImageChannelDataType FPRoundingMode FPDenormMode QuantizationModes
-            FPOperationMode OverflowModes LinkageType AccessQualifier HostAccessQualifier FunctionParameterAttribute Decoration
-            BuiltIn Scope GroupOperation KernelEnqueueFlags Capability RayQueryIntersection RayQueryCommittedIntersectionType
-            RayQueryCandidateIntersectionType PackedVectorFormat CooperativeMatrixLayout CooperativeMatrixUse TensorClampMode
-            InitializationModeQualifier LoadCacheControl StoreCacheControl NamedMaximumNumberOfRegisters FPEncoding
-            CooperativeVectorMatrixLayout ComponentType;
-        masks: ImageOperands FPFastMathMode SelectionControl LoopControl FunctionControl MemorySemantics MemoryAccess
-            KernelProfilingInfo RayFlags FragmentShadingRate RawAccessChainOperands CooperativeMatrixOperands
-            CooperativeMatrixReduce TensorAddressingOperands MatrixMultiplyAccumulateOperands TensorOperands
+    enumerated!(by_kind)
+}
+
+/// The number of the enumerant, or of the one bit of a mask, that the specification calls `name`; aliases count. `None` for kinds that are not
+/// enumerated, and for names that nobody knows.
+pub(super) fn enumerant(kind: OperandKind, name: &str) -> Option<u32> {
+    use rspirv::binary::Disassemble;
+    if kind == OperandKind::Capability && name == "SplitBarrierEXT" {
+        return Some(rspirv::spirv::Capability::SplitBarrierINTEL as u32);
     }
+    macro_rules! by_kind {
+        (values: $($value:ident)*; masks: $($mask:ident)*) => {
+            match kind {
+                $(OperandKind::$value => name.parse::<rspirv::spirv::$value>().ok().map(|value| value as u32),)*
+                $(OperandKind::$mask => {
+                    // Bits lost their vendor's suffix when they went into the core; both spellings are one bit.
+                    let plain = |name: &str| name.strip_suffix("KHR").unwrap_or(name).to_owned();
+                    (name == "None").then_some(0).or_else(|| (0..32).map(|bit| 1 << bit).find(|bit| {
+                        rspirv::spirv::$mask::from_bits(*bit).is_some_and(|mask| plain(&mask.disassemble()) == plain(name))
+                    }))
+                })*
+                _ => None, // ids, literals and pairs are no enumerants
+            }
+        };
+    }
+    enumerated!(by_kind)
+}
+
+/// The opcode that the specification calls `name` (without its `Op`); 6142 and 6143 have two names.
+pub(super) fn opcode(name: &str) -> Option<u16> {
+    let renamed = RENAMED
+        .iter()
+        .find(|(_, new)| new.strip_prefix("Op") == Some(name));
+    renamed
+        .map(|(opcode, _)| *opcode)
+        .or_else(|| grammar().opcodes.get(name).copied())
 }
 
 #[cfg(test)]

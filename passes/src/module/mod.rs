@@ -4,6 +4,7 @@
 //! [`Declarations`] decodes what stands outside of function bodies and where functions and blocks begin and end.
 //! [`Constants`] gives every constant its value once the specialization constants are known.
 
+mod assemble;
 mod calls;
 mod constants;
 mod declarations;
@@ -27,6 +28,7 @@ mod semantics;
 mod types;
 mod workgroup;
 
+pub use assemble::{Assembled, assemble};
 pub use constants::{Constant, Constants, SpecValues};
 pub use declarations::{Declarations, EntryPoint, ExtInstSet, Spelling, Variable};
 pub use decorations::Decoration;

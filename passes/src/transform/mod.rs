@@ -1,6 +1,20 @@
-//! SPIR-V to SPIR-V: one file (or folder) per pass, and the layer that they write new modules with.
+//! SPIR-V to SPIR-V: one file (or folder) per pass, and the layers that they write new modules with.
+//!
+//! [`registry`] names the passes, [`pipeline`] runs them.
 
+mod edit;
+mod eliminate_redundant_split_barriers;
+mod fuse_split_barriers;
 pub mod inline;
+mod inlined;
+mod instrument_split_barriers;
+mod operands;
+mod order_split_barriers;
+pub mod pipeline;
+pub mod registry;
 mod rewrite;
+mod split_control_barriers;
+mod strip_split_barrier_spelling;
 
+pub use fuse_split_barriers::FuseAt;
 pub use rewrite::{Edited, Origin, Writer};

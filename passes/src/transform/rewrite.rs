@@ -24,6 +24,15 @@ impl Origin {
         self.pairs.get(after.checked_sub(1)?).map(|(_, old)| *old)
     }
 
+    /// The same instructions with the places that they had a step earlier: `self` leads to a module that `earlier` leads on from.
+    #[must_use]
+    pub fn through(&self, earlier: &Origin) -> Origin {
+        let old = |(new, old): &(u32, u32)| Some((*new, earlier.of(*old)?));
+        Origin {
+            pairs: self.pairs.iter().filter_map(old).collect(),
+        }
+    }
+
     /// New and old word offsets of all instructions, in the order of the new module.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         self.pairs.iter().copied()
@@ -136,6 +145,17 @@ mod tests {
             (origin.of(5), origin.of(7), origin.of(8), origin.of(99)),
             (Some(5), Some(5), Some(30), Some(9))
         );
+    }
+
+    #[test]
+    fn two_steps_are_one() {
+        let first = Origin {
+            pairs: vec![(5, 5), (8, 30)],
+        };
+        let second = Origin {
+            pairs: vec![(5, 8), (9, 5)],
+        };
+        assert_eq!(second.through(&first).pairs, [(5, 30), (9, 5)]);
     }
 
     #[test]

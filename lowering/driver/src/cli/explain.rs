@@ -40,8 +40,10 @@ fn explanation(code: Code) -> String {
         Kind::Limit => ("limit: a documented limit is exceeded", exit::UNSUPPORTED),
         Kind::Internal => ("internal: a bug in splitbar", exit::BUG),
     };
+    let rule = splitbar_passes::validate::rules::find(code)
+        .map_or_else(String::new, |rule| format!("\n{rule}"));
     format!(
-        "{code} {code:?}: {}\n{kind} (exit code {exit})\n",
+        "{code} {code:?}: {}\n{kind} (exit code {exit})\n{rule}",
         code.summary()
     )
 }
@@ -49,6 +51,12 @@ fn explanation(code: Code) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_come_with_their_documentation() {
+        let text = explanation(Code::ArriveOrder);
+        assert!(text.contains("13556") && text.contains("Wrong:"), "{text}");
+    }
 
     #[test]
     fn codes_are_found_however_they_are_written() {

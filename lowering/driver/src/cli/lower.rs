@@ -1,9 +1,10 @@
 //! `splitbar lower`.
 
-use super::{Emit, Format, LowerArgs, child, report, write};
+use super::{Emit, Format, LowerArgs, check, child, report, write};
 use splitbar::diagnostic::Diagnostics;
 use splitbar::{Artefact, Observer, Options, Output, Stage, exit, spec};
 use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::validate::{Environment, Settings};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -63,6 +64,18 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     }
     let bytes = read(&args.input)?;
     let options = options(args, &bytes)?;
+    if !args.no_validate {
+        let problems = check::check(&bytes, &options.spec, |declarations| {
+            Settings::new(
+                args.target_env
+                    .unwrap_or_else(|| Environment::for_lowering(declarations)),
+            )
+        });
+        if problems.has_errors() {
+            return Err(problems.into());
+        }
+        report::print(&problems, args);
+    }
     let mut watch = Watch::new(args)?;
     if emit == Some(Emit::Plan) && !options.measure {
         let planned = splitbar::plan(&bytes, &options, &mut watch).map_err(Stop::Problems)?;

@@ -1,5 +1,6 @@
 //! What the command line accepts. Each command has a file; [`child`] keeps LLVM's crashes away from the user.
 
+mod check;
 mod child;
 mod explain;
 mod lower;
@@ -11,6 +12,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use splitbar::spec::Setting;
 use splitbar::{FuseAt, Optimization, Strategy, Target};
+use splitbar_passes::validate::Environment;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -43,6 +45,8 @@ enum Command {
     /// Compiles a module for one GPU
     #[command(after_help = LOWER_EXAMPLES)]
     Lower(Box<LowerArgs>),
+    /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0 without errors, 1 with
+    Check(Box<CheckArgs>),
     /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
     Targets {
         /// How the list is printed
@@ -54,6 +58,31 @@ enum Command {
         /// The code, such as SB0205
         code: String,
     },
+}
+
+#[derive(Debug, Args)]
+struct CheckArgs {
+    /// The SPIR-V module; `-` is the standard input
+    input: PathBuf,
+    /// Whose rules: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0 [default: by the module's capabilities]
+    #[arg(long, value_name = "ENV", value_parser = parse_environment)]
+    target_env: Option<Environment>,
+    /// A GPU whose workgroup memory is the limit
+    #[arg(long, value_parser = parse_target)]
+    target: Option<&'static Target>,
+    /// Makes an error of what can be neither proved nor refuted
+    #[arg(long)]
+    strict: bool,
+    /// A limit of the implementation, such as maxComputeSharedMemorySize=32768
+    #[arg(long, value_name = "NAME=N", value_parser = check::parse_limit)]
+    limit: Vec<(String, u64)>,
+    /// How problems are printed on the standard error
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    diagnostics: Format,
+}
+
+fn parse_environment(text: &str) -> Result<Environment, String> {
+    text.parse()
 }
 
 #[derive(Debug, Args)]
@@ -102,6 +131,12 @@ struct LowerArgs {
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
+    /// Leaves out the rules that `splitbar check` checks first
+    #[arg(long)]
+    no_validate: bool,
+    /// Whose rules the module must keep: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0 [default: vulkan1.3, or universal for OpenCL modules]
+    #[arg(long, value_name = "ENV", value_parser = parse_environment, conflicts_with = "no_validate")]
+    target_env: Option<Environment>,
     /// Prints the time that each stage took
     #[arg(short, long)]
     verbose: bool,
@@ -207,6 +242,7 @@ pub fn run() -> ExitCode {
     ExitCode::from(match &cli.command {
         Command::Lower(args) if child::is_child() => child::finish(lower::run(args)),
         Command::Lower(args) => child::run(args).unwrap_or_else(|| lower::run(args)),
+        Command::Check(args) => check::run(args),
         Command::Targets { format } => targets::run(*format),
         Command::Explain { code } => explain::run(code),
     })
@@ -222,7 +258,7 @@ mod tests {
         let all = ["splitbar", "lower", "k.spv"].iter().chain(args);
         match Cli::try_parse_from(all)?.command {
             Command::Lower(args) => Ok(*args),
-            Command::Targets { .. } | Command::Explain { .. } => {
+            Command::Check(_) | Command::Targets { .. } | Command::Explain { .. } => {
                 Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
             }
         }

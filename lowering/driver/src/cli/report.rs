@@ -8,8 +8,13 @@ use std::path::Path;
 
 /// Prints problems in the form that `args` ask for.
 pub fn print(problems: &Diagnostics, args: &LowerArgs) {
-    let rendered = match args.diagnostics {
-        Format::Text => text::render_with(problems, &name(&args.input), colour()),
+    show(problems, &args.input, args.diagnostics);
+}
+
+/// Prints problems about the module `input`.
+pub fn show(problems: &Diagnostics, input: &Path, format: Format) {
+    let rendered = match format {
+        Format::Text => text::render_with(problems, &name(input), colour()),
         Format::Json => json::render(problems),
     };
     eprint!("{rendered}");

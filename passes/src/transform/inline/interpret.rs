@@ -1,4 +1,4 @@
-//! A little interpreter for the tests of this pass: runs one invocation and lists what it does to barriers and to %out.
+//! A little interpreter for the tests of passes: runs one invocation and lists what it does to barriers and to %out.
 
 use crate::module::{Declarations, Function, Id, Inst, Module, targets};
 use spirv::Op;
@@ -6,26 +6,30 @@ use std::collections::BTreeMap;
 
 /// What a run does, in order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(in crate::transform) enum Deed {
     Barrier(u16),
     /// A store to module-scope memory.
     Store(u32),
 }
 
-pub(super) struct Machine<'m> {
+pub(in crate::transform) struct Machine<'m> {
     module: &'m Module<'m>,
     declarations: &'m Declarations<'m>,
     /// Values of ids that are not constants, of the running function; `None` is an undefined value.
     values: BTreeMap<Id, Option<u32>>,
     memory: Vec<Option<u32>>,
     globals: usize,
-    pub(super) deeds: Vec<Deed>,
+    pub(in crate::transform) deeds: Vec<Deed>,
     steps: usize,
 }
 
 impl<'m> Machine<'m> {
     /// Runs the entry point with `cond` as the value of the module-scope variable `%cond`.
-    pub(super) fn run(declarations: &'m Declarations<'m>, cond: Id, value: u32) -> Vec<Deed> {
+    pub(in crate::transform) fn run(
+        declarations: &'m Declarations<'m>,
+        cond: Id,
+        value: u32,
+    ) -> Vec<Deed> {
         let mut machine = Machine {
             module: declarations.module,
             declarations,
@@ -62,6 +66,7 @@ impl<'m> Machine<'m> {
         match def.op()? {
             Op::Constant => def.operand(0).ok(),
             Op::ConstantTrue => Some(1),
+            Op::ConstantFalse => Some(0),
             _ => None,
         }
     }
@@ -162,6 +167,7 @@ impl<'m> Machine<'m> {
                 self.call(callee, &arguments)
             }
             Op::Phi
+            | Op::MemoryBarrier
             | Op::LoopMerge
             | Op::SelectionMerge
             | Op::Switch

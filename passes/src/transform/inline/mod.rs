@@ -17,7 +17,7 @@ mod code;
 mod expand;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-mod interpret;
+pub(super) mod interpret;
 mod splice;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]

@@ -1,0 +1,252 @@
+//! The solution for one level: what is not uniform, and why.
+
+use super::graph::{NodeId, Op, Source};
+use super::regions::Regions;
+use super::{Model, lanes};
+use crate::module::Scope;
+
+/// Whose invocations are compared.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Those of a workgroup.
+    Workgroup,
+    /// Those of a subgroup.
+    Subgroup,
+}
+
+/// Why something is not uniform.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The value itself is from a source that gives each invocation its own.
+    Source,
+    /// It is computed from this value.
+    Value(NodeId),
+    /// The branch at the end of this block, whose condition is not uniform, decides.
+    Branch(usize),
+    /// The function is larger than the analysis takes.
+    TooLarge,
+}
+
+/// Which values and blocks of a function are uniform.
+#[derive(Clone, Debug)]
+pub struct Uniformity {
+    values: Vec<Option<Cause>>,
+    blocks: Vec<Option<Cause>>,
+}
+
+/// Bound on the blocks of all regions together, times the blocks of the function, with a least one.
+const REGIONS_PER_BLOCK: usize = 64;
+const LEAST_REGIONS: usize = 1 << 16;
+
+impl Uniformity {
+    /// The uniformity of a function that all invocations enter together.
+    pub fn of(model: &Model, level: Level, size: Option<[u32; 3]>) -> Uniformity {
+        let blocks = model.cfg.len();
+        let mut solver = Solver {
+            model,
+            level,
+            solution: Uniformity {
+                values: vec![None; model.graph.nodes().len()],
+                blocks: vec![None; blocks],
+            },
+            users: users(model),
+            decides: vec![Vec::new(); model.graph.nodes().len()],
+            leaves: vec![Vec::new(); blocks],
+            regions: Regions::of(&model.cfg, LEAST_REGIONS.max(REGIONS_PER_BLOCK * blocks)),
+            ends: vec![None; blocks],
+            work: Vec::new(),
+        };
+        if size.and_then(lanes::count) != Some(1) {
+            solver.run();
+        }
+        solver.solution
+    }
+
+    /// Why `value` is not uniform; `None` when it is.
+    pub fn value(&self, value: NodeId) -> Option<Cause> {
+        self.values.get(value.index()).copied().flatten()
+    }
+
+    /// Why `block` is not executed by all invocations alike; `None` when it is.
+    pub fn block(&self, block: usize) -> Option<Cause> {
+        self.blocks.get(block).copied().flatten()
+    }
+}
+
+/// By node: the nodes computed from it.
+fn users(model: &Model) -> Vec<Vec<NodeId>> {
+    let mut users = vec![Vec::new(); model.graph.nodes().len()];
+    for (id, node) in (0u32..).map(NodeId).zip(model.graph.nodes()) {
+        for arg in &node.args {
+            users[arg.index()].push(id);
+        }
+    }
+    users
+}
+
+struct Solver<'s> {
+    model: &'s Model,
+    level: Level,
+    solution: Uniformity,
+    users: Vec<Vec<NodeId>>,
+    /// By node: blocks whose branch it decides.
+    decides: Vec<Vec<usize>>,
+    /// By block: its leaves and phis.
+    leaves: Vec<Vec<NodeId>>,
+    regions: Regions,
+    /// By non-uniform block: where the region that made it so ends.
+    ends: Vec<Option<Option<usize>>>,
+    work: Vec<NodeId>,
+}
+
+impl Solver<'_> {
+    fn run(&mut self) {
+        for (block, branch) in self.model.branches.iter().enumerate() {
+            if let Some(condition) = branch.condition()
+                && self.model.cfg.succs(block).len() > 1
+            {
+                self.decides[condition.index()].push(block);
+            }
+        }
+        for (id, node) in (0u32..).map(NodeId).zip(self.model.graph.nodes()) {
+            if let Some(block) = node.block {
+                self.leaves[block].push(id);
+            }
+        }
+        for (id, node) in (0u32..).map(NodeId).zip(self.model.graph.nodes()) {
+            if !is_uniform_source(&node.op, self.level) {
+                self.mark(id, Cause::Source);
+            }
+        }
+        while let Some(value) = self.work.pop() {
+            for user in std::mem::take(&mut self.users[value.index()]) {
+                if !hides_arguments(&self.model.graph.node(user).op) {
+                    self.mark(user, Cause::Value(value));
+                }
+            }
+            for block in std::mem::take(&mut self.decides[value.index()]) {
+                self.split(block);
+            }
+        }
+    }
+
+    fn mark(&mut self, value: NodeId, cause: Cause) {
+        let slot = &mut self.solution.values[value.index()];
+        if slot.is_none() {
+            *slot = Some(cause);
+            self.work.push(value);
+        }
+    }
+
+    fn mark_block(&mut self, block: usize, cause: Cause) {
+        if self.solution.blocks[block].is_some() {
+            return;
+        }
+        self.solution.blocks[block] = Some(cause);
+        for leaf in self.leaves[block].clone() {
+            self.mark(leaf, cause);
+        }
+    }
+
+    /// Invocations go different ways at the end of `block`.
+    fn split(&mut self, block: usize) {
+        if self.solution.blocks[block].is_some() {
+            return; // the region that it lies in holds its own, and what meets at the end of it
+        }
+        let ends = &self.ends;
+        let Some(region) = self
+            .regions
+            .region_skipping(&self.model.cfg, block, |at| ends[at])
+        else {
+            for block in 0..self.model.cfg.len() {
+                self.mark_block(block, Cause::TooLarge);
+            }
+            return;
+        };
+        let cause = Cause::Branch(block);
+        for inside in &region.blocks {
+            self.ends[*inside] = Some(region.end);
+        }
+        let repeats = region.blocks.contains(&block);
+        for inside in region.blocks {
+            self.mark_block(inside, cause);
+        }
+        let Some(end) = region.end else { return };
+        let ways = self
+            .model
+            .cfg
+            .preds(end)
+            .iter()
+            .filter(|pred| **pred == block || self.solution.blocks[**pred].is_some())
+            .count();
+        if ways < 2 && !repeats {
+            return;
+        }
+        for phi in self.model.phis[end].clone() {
+            let node = self.model.graph.node(phi);
+            let same = node
+                .args
+                .windows(2)
+                .all(|pair| matches!(pair, [a, b] if a == b));
+            if repeats || !same {
+                self.mark(phi, cause);
+            }
+        }
+    }
+}
+
+/// Whether non-uniform arguments say nothing about the result: it is the same for the scope by what the instruction does.
+fn hides_arguments(op: &Op) -> bool {
+    matches!(op, Op::Leaf(Source::Group(_)))
+}
+
+/// Whether a node with uniform arguments is uniform, where control is.
+fn is_uniform_source(op: &Op, level: Level) -> bool {
+    match op {
+        Op::Number(_)
+        | Op::Constant(_)
+        | Op::Variable(_)
+        | Op::Pure(..)
+        | Op::Extract(_)
+        | Op::Insert(_)
+        | Op::Composite
+        | Op::Constantly
+        | Op::Call(..)
+        | Op::Phi => true,
+        Op::Input(built_in, _) => is_uniform_input(*built_in, level),
+        Op::Leaf(source) => match source {
+            Source::Parameter | Source::QuietWorkgroup(_) => true,
+            Source::Group(scope) => match (scope, level) {
+                (Some(Scope::Workgroup), _) | (Some(Scope::Subgroup), Level::Subgroup) => true,
+                _ => false, // each subgroup or each invocation has its own
+            },
+            Source::Workgroup(_)
+            | Source::Memory(_)
+            | Source::Atomic
+            | Source::Call(_)
+            | Source::Undefined
+            | Source::Other(_) => false,
+        },
+    }
+}
+
+/// Built-ins that have one value in a workgroup or a subgroup (SPIR-V 3.21).
+fn is_uniform_input(built_in: u32, level: Level) -> bool {
+    use spirv::BuiltIn;
+    const OF_WORKGROUP: &[BuiltIn] = &[
+        BuiltIn::NumWorkgroups,
+        BuiltIn::WorkgroupSize,
+        BuiltIn::WorkgroupId,
+        BuiltIn::WorkDim,
+        BuiltIn::GlobalSize,
+        BuiltIn::EnqueuedWorkgroupSize,
+        BuiltIn::GlobalOffset,
+        BuiltIn::NumSubgroups,
+        BuiltIn::NumEnqueuedSubgroups,
+        BuiltIn::SubgroupMaxSize,
+        BuiltIn::DeviceIndex,
+    ];
+    const OF_SUBGROUP: &[BuiltIn] = &[BuiltIn::SubgroupId, BuiltIn::SubgroupSize];
+    let is = |list: &[BuiltIn]| list.iter().any(|known| *known as u32 == built_in);
+    is(OF_WORKGROUP) || (level == Level::Subgroup && is(OF_SUBGROUP))
+}

@@ -1,0 +1,284 @@
+//! What the module as a whole does to memory: which variables it writes, and which functions depend on their arguments alone.
+//!
+//! Assumptions, each granted by the specification: the module has no data race (one is undefined behaviour: SPIR-V 2.18.1, Vulkan memory
+//! model), and memory objects without the decoration Aliased do not overlap (SPIR-V 3.20, Restrict is the default).
+
+use crate::analysis::callgraph::{CallGraph, callee};
+use crate::module::{Declarations, Function, Id, Inst, Module, Type, Variable};
+use spirv::{Decoration, Op, StorageClass};
+use std::collections::BTreeSet;
+
+/// Longest chain of instructions that is followed from a pointer to its variable.
+const MOST_STEPS: usize = 64;
+
+/// Writes of a module.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// Variables that something writes.
+    written: BTreeSet<Id>,
+    /// Classes (by number) that something writes through a pointer whose variable is not known.
+    written_classes: BTreeSet<u32>,
+    /// Functions whose results depend on more than their arguments, or that write more than what their parameters point to.
+    impure: BTreeSet<Id>,
+    /// Private variables that functions name, with the function; for deciding which calls can change them.
+    private: BTreeSet<(Id, Id)>,
+}
+
+/// The variable that `pointer` points into, if a short chain of accesses leads there.
+pub(super) fn root(module: &Module<'_>, pointer: Id) -> Option<Id> {
+    let mut at = pointer;
+    for _ in 0..MOST_STEPS {
+        let inst = module.def(at)?;
+        at = match inst.op()? {
+            Op::Variable => return Some(at),
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain
+            | Op::CopyObject => inst.id(0).ok()?,
+            _ => return None, // a parameter, or an address from elsewhere
+        };
+    }
+    None
+}
+
+/// The pointer that `inst` writes through, if it writes memory.
+fn written_pointer(inst: Inst<'_>) -> Option<Id> {
+    let op = inst.op()?;
+    match op {
+        Op::Store | Op::CopyMemory | Op::CopyMemorySized | Op::AtomicStore => inst.id(0).ok(),
+        Op::AtomicFlagClear => inst.id(0).ok(),
+        Op::CooperativeMatrixStoreKHR => inst.id(0).ok(),
+        _ if is_atomic(op) => inst.id(0).ok(),
+        _ => None, // it writes none
+    }
+}
+
+/// Atomic instructions with a result.
+pub(super) fn is_atomic(op: Op) -> bool {
+    matches!(op as u32, 227 | 229..=242 | 318 | 5614 | 5615 | 6035)
+}
+
+impl Memory {
+    /// Reads all functions of the module.
+    pub fn of(declarations: &Declarations<'_>) -> Memory {
+        let mut memory = Memory::default();
+        let module = declarations.module;
+        let of_class = |variable: &&Variable<'_>| variable.class == StorageClass::Private;
+        let private: BTreeSet<u32> = declarations
+            .variables
+            .iter()
+            .filter(of_class)
+            .map(|variable| variable.id.0)
+            .collect();
+        for function in &declarations.functions {
+            memory.read(declarations, module, function, &private);
+        }
+        let calls = CallGraph::of(declarations);
+        memory.impure = calls.callers(memory.impure.iter().copied().collect::<Vec<_>>());
+        memory
+    }
+
+    fn read(
+        &mut self,
+        declarations: &Declarations<'_>,
+        module: &Module<'_>,
+        function: &Function<'_>,
+        private: &BTreeSet<u32>,
+    ) {
+        let mut impure = function.blocks.is_empty();
+        for inst in function.insts() {
+            let pointer = written_pointer(inst);
+            if let Some(pointer) = pointer {
+                let class = class_of(declarations, pointer);
+                match root(module, pointer) {
+                    Some(variable) => {
+                        self.written.insert(variable);
+                    }
+                    None => {
+                        self.written_classes
+                            .insert(class.map_or(u32::MAX, |class| class as u32));
+                    }
+                }
+                impure |= class != Some(StorageClass::Function);
+            }
+            impure |= !is_deterministic(declarations, inst) && pointer.is_none();
+            // Literals are looked at too: at worst a function is taken to name a variable that it does not.
+            for word in inst.operands() {
+                if private.contains(word) {
+                    impure = true;
+                    self.private.insert((Id(*word), function.id));
+                }
+            }
+        }
+        if impure {
+            self.impure.insert(function.id);
+        }
+    }
+
+    /// Whether the results of `function` depend on its arguments alone (and on memory that is never written), and it writes only through
+    /// pointers of class Function.
+    pub fn is_pure(&self, function: Id) -> bool {
+        !self.impure.contains(&function)
+    }
+
+    /// Whether a function other than `function` names the Private variable.
+    pub(super) fn is_shared_private(&self, variable: Id, function: Id) -> bool {
+        self.private
+            .range((variable, Id(0))..=(variable, Id(u32::MAX)))
+            .any(|(_, other)| *other != function)
+    }
+
+    /// Whether no invocation writes what a load of `pointer`, whose variable is `variable`, reads.
+    pub(super) fn is_constant(
+        &self,
+        declarations: &Declarations<'_>,
+        pointer: Id,
+        variable: Option<Id>,
+    ) -> bool {
+        let Some(class) = class_of(declarations, pointer) else {
+            return false;
+        };
+        match class {
+            StorageClass::PushConstant | StorageClass::UniformConstant => true,
+            StorageClass::Uniform | StorageClass::StorageBuffer => {
+                variable.is_some_and(|variable| {
+                    let ty = pointee_struct(declarations, variable);
+                    let decorated = |kind| {
+                        declarations.decoration(variable, kind).is_some()
+                            || ty.is_some_and(|ty| declarations.decoration(ty, kind).is_some())
+                    };
+                    let read_only = decorated(Decoration::NonWritable)
+                        || ty.is_some_and(|ty| all_members_read_only(declarations, ty))
+                        || (class == StorageClass::Uniform && !decorated(Decoration::BufferBlock));
+                    let volatile =
+                        decorated(Decoration::Volatile) || decorated(Decoration::Aliased);
+                    read_only || (!volatile && !self.is_written(variable, class))
+                })
+            }
+            _ => false, // invocations write it
+        }
+    }
+
+    fn is_written(&self, variable: Id, class: StorageClass) -> bool {
+        self.written.contains(&variable)
+            || self.written_classes.contains(&(class as u32))
+            || self.written_classes.contains(&u32::MAX)
+            || self
+                .written_classes
+                .contains(&(StorageClass::Generic as u32))
+    }
+}
+
+pub(super) fn class_of(declarations: &Declarations<'_>, pointer: Id) -> Option<StorageClass> {
+    match declarations.ty(declarations.type_of(pointer)?)? {
+        Type::Pointer { class, .. } => Some(*class),
+        _ => None, // not a pointer
+    }
+}
+
+fn pointee_struct(declarations: &Declarations<'_>, variable: Id) -> Option<Id> {
+    let Type::Pointer { pointee, .. } = declarations.ty(declarations.type_of(variable)?)? else {
+        return None;
+    };
+    match declarations.ty((*pointee)?)? {
+        Type::Array { element, .. } | Type::RuntimeArray { element } => Some(*element),
+        _ => *pointee, // the block itself
+    }
+}
+
+fn all_members_read_only(declarations: &Declarations<'_>, ty: Id) -> bool {
+    let Some(Type::Struct { members }) = declarations.ty(ty) else {
+        return false;
+    };
+    !members.is_empty()
+        && (0u32..).zip(members).all(|(index, _)| {
+            declarations
+                .member_decoration(ty, index, Decoration::NonWritable)
+                .is_some()
+        })
+}
+
+/// Whether equal operands give equal results, for instructions that write no memory.
+fn is_deterministic(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
+    let Some(op) = inst.op() else {
+        return false;
+    };
+    match op {
+        Op::Load => inst
+            .id(0)
+            .ok()
+            .and_then(|pointer| class_of(declarations, pointer))
+            .is_some_and(|class| {
+                matches!(
+                    class,
+                    StorageClass::Function
+                        | StorageClass::PushConstant
+                        | StorageClass::UniformConstant
+                )
+            }),
+        Op::FunctionCall => callee(inst).is_some(), // the callee answers for itself
+        Op::Variable
+        | Op::AccessChain
+        | Op::InBoundsAccessChain
+        | Op::Phi
+        | Op::SelectionMerge
+        | Op::LoopMerge
+        | Op::Branch
+        | Op::BranchConditional
+        | Op::Switch
+        | Op::Return
+        | Op::ReturnValue
+        | Op::Unreachable
+        | Op::Undef
+        | Op::NoLine
+        | Op::Line
+        | Op::Nop => true,
+        Op::ExtInst => true, // its writes go through pointers that it is given
+        _ => is_pure_op(op),
+    }
+}
+
+/// Instructions without effects, whose results depend on nothing but their operands.
+pub(super) fn is_pure_op(op: Op) -> bool {
+    matches!(op as u32,
+        68 | 77..=84 // OpArrayLength, vectors and composites
+        | 86..=97 | 100 | 103..=107 // sampled images are read-only, queries
+        | 109..=152 // conversions and arithmetic
+        | 154..=191 // comparisons
+        | 194..=205 // bits
+        | 305 | 400..=403 | 4450..=4455
+    )
+}
+
+/// The first member of the address that `variable` is, when it is a Workgroup variable; a mask bit by its number among them.
+pub(super) fn workgroup_bit(declarations: &Declarations<'_>, variable: Option<Id>) -> u64 {
+    let mut number = 0;
+    for candidate in &declarations.variables {
+        if candidate.class != StorageClass::Workgroup {
+            continue;
+        }
+        if Some(candidate.id) == variable {
+            return if number < 63 { 1 << number } else { 1 << 63 };
+        }
+        number += 1;
+    }
+    u64::MAX
+}
+
+/// What `inst` may write of the Workgroup variables, a bit for each; the last bit stands for all from the 64th on.
+pub(super) fn workgroup_writes(declarations: &Declarations<'_>, inst: Inst<'_>) -> u64 {
+    if callee(inst).is_some() {
+        return u64::MAX;
+    }
+    let Some(pointer) = written_pointer(inst) else {
+        return 0;
+    };
+    match class_of(declarations, pointer) {
+        Some(StorageClass::Workgroup) => {
+            workgroup_bit(declarations, root(declarations.module, pointer))
+        }
+        Some(StorageClass::Generic) | None => u64::MAX,
+        Some(_) => 0,
+    }
+}

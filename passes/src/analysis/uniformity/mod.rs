@@ -1,0 +1,147 @@
+//! Which values are the same, and which blocks are executed alike, for all invocations of a workgroup or of a subgroup.
+//!
+//! Values are followed through the graph of [`graph`], control through the regions of [`regions`]: a branch on a value that is not uniform
+//! makes the blocks up to the place where its ways meet non-uniform, and the phis there. Each verdict has a reason, and reasons chain
+//! down to a built-in or a load.
+//!
+//! Relaxed assumptions, each granted: no data races and no overlap of memory objects ([`memory`]); invocations meet again at
+//! the post-dominator of a branch ([`regions`]); a loop that can end does end.
+
+mod arithmetic;
+mod build;
+mod divergence;
+pub mod graph;
+pub mod lanes;
+pub mod memory;
+mod promote;
+mod quiet;
+pub mod regions;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+pub use divergence::{Cause, Level, Uniformity};
+
+use crate::analysis::cfg::Cfg;
+use crate::module::{Constants, Declarations, Function};
+use graph::{Graph, NodeId, Op};
+use lanes::Lanes;
+use memory::Memory;
+
+/// How often a function is looked at again because branches of it turned out to go one way.
+const MOST_ROUNDS: usize = 4;
+
+/// How a block ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Branch {
+    /// With one successor or none.
+    #[default]
+    None,
+    /// OpBranchConditional.
+    If {
+        /// The condition.
+        condition: NodeId,
+        /// Where to when it is true.
+        yes: usize,
+        /// Where to when it is false.
+        no: usize,
+    },
+    /// OpSwitch.
+    Switch {
+        /// The selector.
+        selector: NodeId,
+        /// A condition that is true when the case is taken, the literal, and where to.
+        cases: Vec<(NodeId, u64, usize)>,
+        /// Where to when none is.
+        default: usize,
+    },
+}
+
+impl Branch {
+    /// The value that decides.
+    pub fn condition(&self) -> Option<NodeId> {
+        match self {
+            Branch::None => None,
+            Branch::If { condition, .. } => Some(*condition),
+            Branch::Switch { selector, .. } => Some(*selector),
+        }
+    }
+
+    /// Where to for a value of the condition.
+    pub fn target(&self, value: u64) -> Option<usize> {
+        match self {
+            Branch::None => None,
+            Branch::If { yes, no, .. } => Some(if value != 0 { *yes } else { *no }),
+            Branch::Switch { cases, default, .. } => Some(
+                cases
+                    .iter()
+                    .find(|(_, literal, _)| *literal == value)
+                    .map_or(*default, |(_, _, to)| *to),
+            ),
+        }
+    }
+}
+
+/// The values and the control flow of one function.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Control flow, without the edges that no invocation takes.
+    pub cfg: Cfg,
+    /// Values.
+    pub graph: Graph,
+    /// Phis of each block.
+    pub phis: Vec<Vec<NodeId>>,
+    /// How each block ends.
+    pub branches: Vec<Branch>,
+    /// Values that each block computes, in order.
+    pub computed: Vec<Vec<NodeId>>,
+}
+
+impl Model {
+    /// The model of `function`. `size` is the size of the workgroup, where it is fixed: with it, branches on constants and on the
+    /// ids inside of the workgroup that go one way for all invocations lose their other way.
+    pub fn of(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        memory: &Memory,
+        function: &Function<'_>,
+        size: Option<[u32; 3]>,
+    ) -> Model {
+        let input = build::Input {
+            declarations,
+            constants,
+            memory,
+            function,
+            size,
+        };
+        let mut model = build::build(input, Cfg::of(declarations.module, function));
+        for _ in 0..MOST_ROUNDS {
+            let decided = model.decided(size);
+            if decided.iter().all(Option::is_none) {
+                break;
+            }
+            let cfg = model
+                .cfg
+                .restricted(|from, to| decided[from].is_none_or(|target| target == to));
+            model = build::build(input, cfg);
+        }
+        model
+    }
+
+    /// For each block with more than one successor: the one that all invocations take, if that is known.
+    fn decided(&self, size: Option<[u32; 3]>) -> Vec<Option<usize>> {
+        let mut lanes = Lanes::of(size);
+        let decide = |(block, branch): (usize, &Branch)| {
+            if self.cfg.succs(block).len() < 2 {
+                return None;
+            }
+            let condition = branch.condition()?;
+            let value = match self.graph.node(condition).op {
+                Op::Number(value) => value,
+                _ => lanes.same_for_all(&self.graph, condition)?,
+            };
+            branch.target(value)
+        };
+        self.branches.iter().enumerate().map(decide).collect()
+    }
+}

@@ -1,0 +1,233 @@
+//! The command line: flags of passes come from the table of passes, and their order is kept.
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use splitbar_passes::transform::pipeline::Step;
+use splitbar_passes::transform::registry::{OPTIMIZE, PASSES, Pass, PassOptions};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What the help says at its end.
+const AFTER: &str = "\
+Passes run in the order of their flags; a flag may be given several times.
+
+Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
+3 a pass cannot do it or a limit is exceeded, 4 a bug in splitbar.";
+
+/// A whole command line.
+#[derive(Debug)]
+pub struct Arguments {
+    /// The file to read; `-` is the standard input.
+    pub input: OsString,
+    /// The file to write; `None` is the standard output.
+    pub output: Option<PathBuf>,
+    /// The passes.
+    pub steps: Vec<Step>,
+    /// Print the module first and after every pass that changed it.
+    pub print_all: bool,
+    /// Say what the passes did and how long they took.
+    pub time_report: bool,
+    /// Look closely at the module after every pass.
+    pub validate_after_all: bool,
+    /// How many passes may change the module.
+    pub fuel: Option<u64>,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub enum Asked {
+    /// Run passes.
+    Run(Box<Arguments>),
+    /// Name them.
+    ListPasses,
+}
+
+/// Reads the command line of the process; help and version print themselves and end it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read() -> Result<Asked, String> {
+    asked(&command().get_matches())
+}
+
+fn command() -> Command {
+    let mut command = Command::new("splitbar-opt")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Runs passes on a SPIR-V module")
+        .after_help(AFTER)
+        .arg(
+            Arg::new("input")
+                .value_name("IN.spv")
+                .value_parser(value_parser!(OsString))
+                .required_unless_present("list-passes")
+                .help("The module to read, - for the standard input"),
+        )
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .value_name("OUT.spv")
+                .value_parser(value_parser!(OsString))
+                .required_unless_present("list-passes")
+                .help("The module to write, - for the standard output"),
+        )
+        .arg(
+            Arg::new("optimize")
+                .short('O')
+                .action(ArgAction::Append)
+                .num_args(0)
+                .default_missing_value("")
+                .help(format!("Stands for --{}", OPTIMIZE.join(" --"))),
+        )
+        .arg(flag("list-passes", "Name all passes and end"))
+        .arg(flag(
+            "print-all",
+            "Print the module to the standard error, first and after every pass that changed it",
+        ))
+        .arg(flag(
+            "time-report",
+            "Say what the passes did and how long they took",
+        ))
+        .arg(flag(
+            "validate-after-all",
+            "Look closely at the module after every pass that changed it",
+        ))
+        .arg(
+            Arg::new("fuel")
+                .long("fuel")
+                .value_name("N")
+                .value_parser(value_parser!(u64))
+                .help("Leave passes out once N of them have changed the module"),
+        );
+    for pass in PASSES {
+        let mut arg = Arg::new(pass.name)
+            .long(pass.name)
+            .action(ArgAction::Append)
+            .help(pass.about)
+            .help_heading("Passes")
+            .default_missing_value("");
+        arg = match (pass.value, pass.value_is_optional()) {
+            (None, _) => arg.num_args(0),
+            (Some(form), true) => arg.num_args(0..=1).require_equals(true).value_name(form),
+            (Some(form), false) => arg.num_args(1).require_equals(true).value_name(form),
+        };
+        command = command.arg(arg);
+    }
+    command
+}
+
+fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .help(help)
+}
+
+fn asked(matches: &ArgMatches) -> Result<Asked, String> {
+    if matches.get_flag("list-passes") {
+        return Ok(Asked::ListPasses);
+    }
+    let output = matches
+        .get_one::<OsString>("output")
+        .filter(|path| *path != "-");
+    Ok(Asked::Run(Box::new(Arguments {
+        input: matches
+            .get_one::<OsString>("input")
+            .cloned()
+            .unwrap_or_default(),
+        output: output.map(PathBuf::from),
+        steps: steps(matches)?,
+        print_all: matches.get_flag("print-all"),
+        time_report: matches.get_flag("time-report"),
+        validate_after_all: matches.get_flag("validate-after-all"),
+        fuel: matches.get_one("fuel").copied(),
+    })))
+}
+
+/// The passes in the order of their flags.
+fn steps(matches: &ArgMatches) -> Result<Vec<Step>, String> {
+    let mut placed: Vec<(usize, Step)> = Vec::new();
+    for pass in PASSES {
+        let indices = matches.indices_of(pass.name).into_iter().flatten();
+        let values = matches.get_many::<String>(pass.name).into_iter().flatten();
+        for (index, value) in indices.zip(values) {
+            let value = Some(value.as_str()).filter(|value| !value.is_empty());
+            placed.push((
+                index,
+                Step {
+                    pass,
+                    options: pass.options(value)?,
+                },
+            ));
+        }
+    }
+    for index in matches.indices_of("optimize").into_iter().flatten() {
+        let named = OPTIMIZE.iter().filter_map(|name| Pass::named(name));
+        placed.extend(named.map(|pass| {
+            (
+                index,
+                Step {
+                    pass,
+                    options: PassOptions::None,
+                },
+            )
+        }));
+    }
+    placed.sort_by_key(|(index, _)| *index); // stable: the passes of -O stay in their order
+    Ok(placed.into_iter().map(|(_, step)| step).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn names(line: &str) -> Vec<&'static str> {
+        let words = ["splitbar-opt"].into_iter().chain(line.split_whitespace());
+        let matches = command().try_get_matches_from(words).unwrap();
+        steps(&matches)
+            .unwrap()
+            .iter()
+            .map(|step| step.pass.name)
+            .collect()
+    }
+
+    #[test]
+    fn the_table_makes_a_sound_command() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn order_of_flags_is_order_of_passes() {
+        assert_eq!(
+            names(
+                "--split-control-barriers a.spv --fuse-split-barriers=arrive --split-control-barriers -o b.spv --fuse-split-barriers"
+            ),
+            [
+                "split-control-barriers",
+                "fuse-split-barriers",
+                "split-control-barriers",
+                "fuse-split-barriers"
+            ]
+        );
+        let mut expected = vec!["split-control-barriers"];
+        expected.extend(OPTIMIZE);
+        expected.push("fuse-split-barriers");
+        assert_eq!(
+            names("--split-control-barriers -O a.spv -o - --fuse-split-barriers"),
+            expected
+        );
+    }
+
+    #[test]
+    fn wrong_lines_are_refused() {
+        for line in [
+            "",
+            "a.spv",
+            "a.spv -o b.spv --no-such-pass",
+            "a.spv -o b.spv --fuel x",
+            "a.spv -o b.spv --strip-split-barrier-spelling",
+        ] {
+            let words = ["splitbar-opt"].into_iter().chain(line.split_whitespace());
+            assert!(command().try_get_matches_from(words).is_err(), "{line}");
+        }
+    }
+}

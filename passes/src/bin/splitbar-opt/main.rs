@@ -1,0 +1,166 @@
+//! `splitbar-opt`: runs passes on a SPIR-V module, in the order of their flags.
+
+mod arguments;
+mod files;
+
+use arguments::{Arguments, Asked};
+use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity, text};
+use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::transform::pipeline::{self, Outcome, Ran, Settings};
+use splitbar_passes::transform::registry::{OPTIMIZE, PASSES};
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// Exit codes, the same as those of `splitbar`.
+mod exit {
+    pub const DONE: u8 = 0;
+    pub const INVALID: u8 = 1;
+    pub const USAGE: u8 = 2;
+    pub const UNSUPPORTED: u8 = 3;
+    pub const BUG: u8 = 4;
+}
+
+fn main() -> ExitCode {
+    ExitCode::from(match arguments::read() {
+        Ok(Asked::Run(arguments)) => run(&arguments),
+        Ok(Asked::ListPasses) => files::to_stdout(list().as_bytes()),
+        Err(message) => usage(&message),
+    })
+}
+
+fn usage(message: &str) -> u8 {
+    eprintln!("error: {message}\n\nFor more information, try '--help'.");
+    exit::USAGE
+}
+
+/// The passes, a line each.
+fn list() -> String {
+    let mut text = String::new();
+    for pass in PASSES {
+        let value = match (pass.value, pass.value_is_optional()) {
+            (None, _) => String::new(),
+            (Some(form), true) => format!("[={form}]"),
+            (Some(form), false) => format!("={form}"),
+        };
+        let _ = writeln!(text, "--{}{value}\n    {}", pass.name, pass.about);
+    }
+    let _ = writeln!(text, "-O\n    --{}", OPTIMIZE.join(" --"));
+    text
+}
+
+fn run(arguments: &Arguments) -> u8 {
+    let bytes = match files::read(&arguments.input) {
+        Ok(bytes) => bytes,
+        Err(message) => return usage(&message),
+    };
+    let module = match Module::parse(&bytes) {
+        Ok(module) => module.into_owned(),
+        Err(problems) => return fail(problems, arguments, None),
+    };
+    let original = module.clone();
+    if arguments.print_all {
+        print_module("the module as it was read", &original);
+    }
+    let settings = Settings {
+        validate_after_all: arguments.validate_after_all,
+        fuel: arguments.fuel,
+    };
+    let outcome = pipeline::run(
+        module,
+        &arguments.steps,
+        settings,
+        &mut |step, declarations| {
+            if arguments.print_all {
+                print(&format!("after --{}", step.pass.name), declarations);
+            }
+        },
+    );
+    match outcome {
+        Ok(outcome) => finish(&outcome, &original, arguments),
+        Err(problems) => fail(problems, arguments, Some(&original)),
+    }
+}
+
+fn finish(outcome: &Outcome, original: &Module<'_>, arguments: &Arguments) -> u8 {
+    show(outcome.diagnostics.clone(), arguments, Some(original));
+    if arguments.time_report {
+        eprint!("{}", report(&outcome.ran));
+    }
+    let bytes = outcome.module.to_bytes();
+    match &arguments.output {
+        None => files::to_stdout(&bytes),
+        Some(path) => match files::write(path, &bytes) {
+            Ok(()) => exit::DONE,
+            Err(message) => usage(&message),
+        },
+    }
+}
+
+/// What the passes did and how long they took.
+fn report(ran: &[Ran]) -> String {
+    let mut text = format!("{:>12}  {:<11}  pass\n", "microseconds", "result");
+    for one in ran {
+        let result = match (one.out_of_fuel, one.changed) {
+            (true, _) => "out of fuel",
+            (false, true) => "changed",
+            (false, false) => "unchanged",
+        };
+        let _ = writeln!(
+            text,
+            "{:>12}  {result:<11}  {}",
+            one.time.as_micros(),
+            one.name
+        );
+    }
+    text
+}
+
+fn print_module(title: &str, module: &Module<'_>) {
+    let mut ignored = Diagnostics::new();
+    print(title, &Declarations::of(module, &mut ignored));
+}
+
+/// Prints the disassembly of a module to the standard error.
+fn print(title: &str, declarations: &Declarations<'_>) {
+    let mut text = format!("; {title}\n");
+    for inst in declarations.module.instructions() {
+        let _ = writeln!(text, "{}", declarations.disassemble(inst));
+    }
+    eprintln!("{text}");
+}
+
+fn fail(problems: Diagnostics, arguments: &Arguments, module: Option<&Module<'_>>) -> u8 {
+    let has = |kind: Kind| {
+        problems
+            .iter()
+            .any(|d| d.severity == Severity::Error && d.code.kind() == kind)
+    };
+    // The worst decides: a bug of ours makes whatever else was said doubtful, and what is unsupported may only follow from what is invalid.
+    let code = if has(Kind::Internal) {
+        exit::BUG
+    } else if has(Kind::Invalid) {
+        exit::INVALID
+    } else if has(Kind::Unsupported) || has(Kind::Limit) {
+        exit::UNSUPPORTED
+    } else {
+        exit::BUG
+    };
+    show(problems, arguments, module);
+    code
+}
+
+/// Prints problems to the standard error, with their places in `module`.
+fn show(mut problems: Diagnostics, arguments: &Arguments, module: Option<&Module<'_>>) {
+    if let Some(module) = module {
+        let declarations = Declarations::of(module, &mut Diagnostics::new());
+        problems
+            .iter_mut()
+            .for_each(|problem| declarations.locate(problem));
+    }
+    let name = if arguments.input == "-" {
+        "<standard input>".into()
+    } else {
+        arguments.input.to_string_lossy()
+    };
+    eprint!("{}", text::render(&problems.sorted(), &name));
+}

@@ -1,0 +1,319 @@
+//! Removes barriers that a neighbour makes redundant. A barrier here is an OpControlBarrier, or an arrive and the wait that follows it in the same block.
+//!
+//! What is provably redundant: X, when a barrier U of the same execution scope stands in the same block, nothing that memory or other invocations could see
+//! stands between them, U has nothing in its own window (OpControlBarrier, or arrive and wait with nothing seen between), and U orders at least what X
+//! orders: order, storage classes, memory scope, availability and visibility, on both sides.
+//!
+//! Proof. Let U stand before X. No access, fence or barrier is between U and X, so whatever is before X is before U or U itself, and what is behind X is
+//! behind U. X lets accesses before its arrive happen before accesses behind its wait in other invocations of the scope; these are before U and behind U,
+//! and U orders them with at least the same semantics. Accesses in X's window X does not order, and removing it does not either. A fence
+//! elsewhere that synchronises through X does so through U in the same way: it is before or behind both. X waits for invocations to get to its arrive, and
+//! between U and it they do nothing that can be seen. With U behind X it is the same, mirrored. All invocations that execute one of two barriers in a block
+//! execute the other. The window of X may have plain accesses; with an atomic, a call, a fence or a barrier in it X stays.
+//!
+//! Never looked at: pairs over several blocks, neighbours with a branch between them, barriers of another scope (a Workgroup barrier does not replace a
+//! Subgroup one here), operands from specialization constants. Capability and extension stay declared.
+
+use super::edit::Edit;
+use super::operands::{
+    Fence, SEQUENTIALLY_CONSISTENT, SUBGROUP, VOLATILE, WORKGROUP, execution, fence,
+};
+use super::registry::PassOptions;
+use super::rewrite::Edited;
+use crate::diagnostic::Diagnostics;
+use crate::module::{Block, Declarations, Inst, Module, Type};
+use spirv::{Op, StorageClass};
+
+pub(super) fn run(
+    _: &Module<'_>,
+    declarations: &Declarations<'_>,
+    _: &PassOptions,
+    _: &mut Diagnostics,
+) -> Result<Option<Edited>, Diagnostics> {
+    let mut redundant = Vec::new();
+    for block in declarations
+        .functions
+        .iter()
+        .flat_map(|function| &function.blocks)
+    {
+        let mut barriers = block.insts.iter().filter(|inst| is_control(**inst));
+        if barriers.nth(1).is_none() {
+            continue; // two are needed
+        }
+        for scope in [WORKGROUP, SUBGROUP] {
+            reduce(&parts(declarations, block, scope), &mut redundant);
+        }
+    }
+    if redundant.is_empty() {
+        return Ok(None);
+    }
+    let mut edit = Edit::new(declarations);
+    redundant.into_iter().for_each(|offset| edit.remove(offset));
+    edit.finish()
+}
+
+/// A barrier of one scope.
+#[derive(Clone, Debug)]
+struct Barrier {
+    /// Word offsets of its instructions: first and last, the same for OpControlBarrier.
+    first: u32,
+    last: u32,
+    release: Fence,
+    acquire: Fence,
+    /// Bits that nothing weaker stands for.
+    strict: u32,
+    /// Nothing that can be seen is in its window.
+    is_whole: bool,
+}
+
+impl Barrier {
+    fn covers(&self, other: &Barrier) -> bool {
+        self.is_whole
+            && self.release.covers(other.release)
+            && self.acquire.covers(other.acquire)
+            && other.strict & !self.strict == 0
+    }
+}
+
+/// A block as one scope sees it.
+#[derive(Clone, Debug)]
+enum Part {
+    Barrier(Barrier),
+    /// Something that can be seen.
+    Seen,
+}
+
+/// An arrive whose wait has not come yet.
+struct Pending {
+    offset: u32,
+    fence: Fence,
+    /// Only accesses in the window, and none of them seen.
+    is_quiet: bool,
+    /// No atomic, call, fence or barrier in the window.
+    is_plain: bool,
+}
+
+fn parts(declarations: &Declarations<'_>, block: &Block<'_>, scope: u32) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut pending: Option<Pending> = None;
+    for inst in &block.insts {
+        let fence = (is_control(*inst) && execution(declarations, *inst) == Some(scope))
+            .then(|| fence(declarations, *inst))
+            .flatten();
+        match (inst.op(), fence, pending.take()) {
+            (Some(Op::ControlBarrierArriveINTEL), Some(fence), open) if !fence.acquires() => {
+                // An arrive in an open pair breaks a rule: nothing is concluded from either.
+                parts.extend(open.map(|_| Part::Seen));
+                pending = Some(Pending {
+                    offset: inst.offset,
+                    fence,
+                    is_quiet: true,
+                    is_plain: true,
+                });
+            }
+            (Some(Op::ControlBarrierWaitINTEL), Some(fence), Some(open))
+                if open.is_plain && !fence.releases() =>
+            {
+                parts.push(Part::Barrier(Barrier {
+                    first: open.offset,
+                    last: inst.offset,
+                    release: open.fence.release_half(),
+                    acquire: fence.acquire_half(),
+                    strict: (open.fence.bits | fence.bits) & VOLATILE,
+                    is_whole: open.is_quiet,
+                }));
+            }
+            (Some(Op::ControlBarrier), Some(fence), None) => parts.push(Part::Barrier(Barrier {
+                first: inst.offset,
+                last: inst.offset,
+                release: fence.release_half(),
+                acquire: fence.acquire_half(),
+                strict: fence.bits & (VOLATILE | SEQUENTIALLY_CONSISTENT),
+                is_whole: true,
+            })),
+            (Some(Op::ControlBarrierWaitINTEL), Some(_), _) => parts.push(Part::Seen),
+            (_, _, Some(open)) => {
+                let is_quiet = is_quiet(declarations, *inst);
+                pending = Some(Pending {
+                    is_quiet: open.is_quiet && is_quiet,
+                    is_plain: open.is_plain && (is_quiet || is_plain_access(*inst)),
+                    ..open
+                });
+            }
+            (_, _, None) if is_quiet(declarations, *inst) => {}
+            (_, _, None) => parts.push(Part::Seen),
+        }
+    }
+    parts
+}
+
+/// Finds redundant barriers in `parts`, in one walk with a stack: a barrier that goes leaves its neighbours next to each other when its window had nothing.
+fn reduce(parts: &[Part], redundant: &mut Vec<u32>) {
+    let mut kept: Vec<&Part> = Vec::new();
+    for part in parts {
+        let Part::Barrier(new) = part else {
+            kept.push(part);
+            continue;
+        };
+        let mut stays = true;
+        let mut window = false; // something is seen between the kept ones and the new one
+        while let Some(Part::Barrier(old)) = kept.last() {
+            if old.covers(new) {
+                redundant.extend([new.first, new.last]);
+                stays = false;
+                break;
+            }
+            if !new.covers(old) {
+                break;
+            }
+            redundant.extend([old.first, old.last]);
+            window = !old.is_whole;
+            kept.pop();
+            if window {
+                break;
+            }
+        }
+        if window || !stays && !new.is_whole {
+            kept.push(&Part::Seen);
+        }
+        if stays {
+            kept.push(part);
+        }
+    }
+}
+
+fn is_control(inst: Inst<'_>) -> bool {
+    matches!(
+        inst.op(),
+        Some(Op::ControlBarrier | Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL)
+    )
+}
+
+/// Loads and stores that are no atomics.
+fn is_plain_access(inst: Inst<'_>) -> bool {
+    matches!(
+        inst.op(),
+        Some(Op::Load | Op::Store | Op::CopyMemory | Op::CopyMemorySized)
+    )
+}
+
+/// Whether `inst` does nothing that another invocation can see, and sees nothing that another one does: values, addresses, and accesses to memory of the
+/// invocation's own.
+fn is_quiet(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
+    match inst.op() {
+        Some(Op::Load | Op::Store) => inst.id(0).is_ok_and(|pointer| {
+            let ty = declarations
+                .type_of(pointer)
+                .and_then(|ty| declarations.ty(ty));
+            matches!(
+                ty,
+                Some(Type::Pointer {
+                    class: StorageClass::Function | StorageClass::Private | StorageClass::Input,
+                    ..
+                })
+            )
+        }),
+        Some(Op::Nop | Op::Undef | Op::Variable | Op::Phi | Op::Select | Op::CopyLogical) => true,
+        // Address computations, composites, conversions, arithmetic, comparisons, bits.
+        Some(_) => {
+            matches!(inst.opcode(), 65..=67 | 77..=84 | 109..=124 | 126..=152 | 154..=191 | 194..=205)
+        }
+        None => false,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{assemble, declared};
+
+    /// What is left of the barriers of a body: their opcodes.
+    fn left(body: &str) -> Vec<u16> {
+        let text = format!(
+            "%main = OpFunction %void 0 %fn\n%entry = OpLabel\n{body}\nOpReturn\nOpFunctionEnd"
+        );
+        let module = assemble(
+            "%shared_ptr = OpTypePointer 4 %uint\n%shared = OpVariable %shared_ptr 4\n",
+            &text,
+        );
+        let (declarations, _) = declared(&module.module);
+        let edited = run(
+            &module.module,
+            &declarations,
+            &PassOptions::None,
+            &mut Diagnostics::new(),
+        )
+        .unwrap();
+        let new = edited
+            .as_ref()
+            .map_or(&module.module, |edited| &edited.module);
+        let (again, _) = declared(new);
+        assert!(
+            run(new, &again, &PassOptions::None, &mut Diagnostics::new())
+                .unwrap()
+                .is_none(),
+            "a second run finds something: {body}"
+        );
+        new.instructions()
+            .map(|inst| inst.opcode())
+            .filter(|opcode| matches!(opcode, 224 | 225 | 6142 | 6143))
+            .collect()
+    }
+
+    const SEEN: &str = "OpStore %shared %u1\n";
+    const QUIET: &str = "%a = OpIAdd %uint %u1 %u2\nOpStore %out %a\n";
+
+    #[test]
+    fn neighbours_with_nothing_between() {
+        assert_eq!(left("barrier\nbarrier\nbarrier"), [224]);
+        assert_eq!(left(&format!("barrier\n{QUIET}arrive\nwait")), [224]);
+        assert_eq!(left(&format!("arrive\nwait\n{QUIET}barrier")), [6142, 6143]);
+    }
+
+    #[test]
+    fn a_pair_with_a_window_goes_beside_a_whole_one() {
+        assert_eq!(left(&format!("barrier\narrive\n{SEEN}wait")), [224]);
+        assert_eq!(left(&format!("arrive\n{SEEN}wait\nbarrier")), [224]);
+        // Its window stays between what is left.
+        assert_eq!(
+            left(&format!("barrier\narrive\n{SEEN}wait\nbarrier")),
+            [224, 224]
+        );
+        // A pair with a window makes nothing redundant.
+        assert_eq!(
+            left(&format!("arrive\n{SEEN}wait\narrive\n{SEEN}wait")),
+            [6142, 6143, 6142, 6143]
+        );
+    }
+
+    #[test]
+    fn what_is_seen_keeps_both() {
+        assert_eq!(left(&format!("barrier\n{SEEN}barrier")), [224, 224]);
+        assert_eq!(
+            left("barrier\nOpMemoryBarrier %group %both\nbarrier"),
+            [224, 225, 224]
+        );
+        assert_eq!(
+            left("barrier\narrive.sub\nwait.sub\nbarrier"),
+            [224, 6142, 6143, 224]
+        );
+        assert_eq!(
+            left("barrier\narrive\nOpMemoryBarrier %group %both\nwait"),
+            [224, 6142, 225, 6143]
+        );
+    }
+
+    #[test]
+    fn the_stronger_one_stays() {
+        let weak = "OpControlBarrier %group %group %none";
+        assert_eq!(left(&format!("{weak}\narrive\nwait")), [6142, 6143]);
+        assert_eq!(left(&format!("arrive\nwait\n{weak}")), [6142, 6143]);
+        assert_eq!(
+            left(
+                "OpControlBarrier %group %group %release\nOpControlBarrier %group %group %acquire"
+            ),
+            [224, 224]
+        );
+    }
+}

@@ -1,0 +1,221 @@
+//! Makes one OpControlBarrier out of an arrive and the wait that belongs to it: at the wait, or at the arrive.
+//!
+//! Needs: arrives and waits that alternate (VUIDs 13559 to 13561). Functions with barriers are inlined first. Gives: entry functions without arrive and wait;
+//! the capability and the extension go with the last of them.
+//!
+//! Why it is right. At the wait, every access before the arrive is before the barrier and every access after the wait behind it; the window's accesses, which
+//! the pair left unordered, come before it too. At the arrive they come behind it. The barrier's semantics are the union of both sides: the order that releases
+//! and acquires as they did, all their storage classes, the wider memory scope. What the vanished side did alone, as a fence between it and an atomic, a call or
+//! another barrier in the window, stays as an OpMemoryBarrier in its place; so do the OpMemoryBarriers of the module. An arrive that no wait follows
+//! completes nothing and goes, but for its fence.
+//! Exported functions are treated as entry functions when their pairs are their own; one that waits for an arrive of its caller, or leaves one, stays.
+//!
+//! What changes: an invocation that spins in the window until another one has got past its arrive, or its wait, may spin for ever. SPIR-V promises no such
+//! progress, yet programs may count on it.
+
+use super::edit::Edit;
+use super::inlined::{each_paired, inlined};
+use super::operands::{
+    CAPABILITY, EXTENSION_EXT, EXTENSION_INTEL, Fence, barrier_operands, is_ordered, is_split,
+    known_fence,
+};
+use super::registry::PassOptions;
+use super::rewrite::Edited;
+use crate::analysis::pairing::{Open, Pair, Pairing, Site, SiteId, SiteKind};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::{Declarations, Inst, Module, Scope};
+use spirv::Op;
+use std::collections::BTreeSet;
+
+/// Where the barrier goes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum FuseAt {
+    /// To the waits.
+    Wait,
+    /// To the arrives.
+    Arrive,
+}
+
+pub(super) fn run(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    options: &PassOptions,
+    _: &mut Diagnostics,
+) -> Result<Option<Edited>, Diagnostics> {
+    let at = match options {
+        PassOptions::Fuse(at) => *at,
+        PassOptions::None | PassOptions::Spelling(_) | PassOptions::Buffer { .. } => FuseAt::Wait,
+    };
+    if !module.instructions().any(is_split) {
+        return Ok(None);
+    }
+    inlined(module, declarations, |declarations| fuse(declarations, at))
+}
+
+fn fuse(declarations: &Declarations<'_>, at: FuseAt) -> Result<Option<Edited>, Diagnostics> {
+    let mut edit = Edit::new(declarations);
+    let mut gone = BTreeSet::new();
+    each_paired(declarations, |_, pairing| {
+        let mut work = Fuse {
+            pairing,
+            edit: &mut edit,
+            at,
+        };
+        for pair in &pairing.pairs {
+            work.pair(pair)?;
+        }
+        for site in pairing
+            .sites
+            .iter()
+            .filter(|site| matches!(site.kind, SiteKind::Arrive | SiteKind::Wait))
+        {
+            if !site.reachable {
+                edit.remove(site.offset);
+            }
+            gone.insert(site.offset);
+        }
+        Ok(())
+    })?;
+    // Exported functions that leave pairs open, or wait for arrives of their callers, keep theirs.
+    let is_left = |inst: Inst<'_>| is_split(inst) && !gone.contains(&inst.offset);
+    if !declarations.module.instructions().any(is_left) {
+        undeclare(&mut edit);
+    }
+    edit.finish()
+}
+
+/// Takes the capability and the extension away.
+fn undeclare(edit: &mut Edit<'_, '_>) {
+    for inst in edit.module().instructions() {
+        let is_ours = match inst.op() {
+            Some(Op::Capability) => inst.operand(0) == Ok(CAPABILITY),
+            Some(Op::Extension) => {
+                [EXTENSION_EXT, EXTENSION_INTEL].contains(&inst.string(0).as_str())
+            }
+            Some(Op::MemoryModel) => break,
+            _ => false, // stands between them and names neither
+        };
+        if is_ours {
+            edit.remove(inst.offset);
+        }
+    }
+}
+
+struct Fuse<'w, 'd, 'm> {
+    pairing: &'w Pairing,
+    edit: &'w mut Edit<'d, 'm>,
+    at: FuseAt,
+}
+
+impl Fuse<'_, '_, '_> {
+    fn pair(&mut self, pair: &Pair) -> Result<(), Diagnostic> {
+        let arrives: Vec<&Site> = sites(self.pairing, &pair.arrives);
+        let waits: Vec<&Site> = sites(self.pairing, &pair.waits);
+        let (stay, go) = match self.at {
+            FuseAt::Wait => (&waits, &arrives),
+            FuseAt::Arrive => (&arrives, &waits),
+        };
+        let is_seen = self.is_window_seen(pair);
+        for site in go {
+            let fence = self.fence(site)?;
+            self.vanish(site, fence, is_seen && is_ordered(fence))?;
+        }
+        for site in stay {
+            let mut fence = self.fence(site)?;
+            let mut partners = 0;
+            for other in go {
+                if self.is_partner(site, other) {
+                    partners += 1;
+                    fence = fence
+                        .union(self.fence(other)?)
+                        .ok_or_else(|| incomparable(site))?;
+                }
+            }
+            if partners == 0 {
+                // An arrive that no wait follows.
+                self.vanish(site, fence, is_ordered(fence))?;
+                continue;
+            }
+            let execution = match pair.scope {
+                Scope::Subgroup => super::operands::SUBGROUP,
+                Scope::Workgroup
+                | Scope::Invocation
+                | Scope::QueueFamily
+                | Scope::Device
+                | Scope::CrossDevice
+                | Scope::ShaderCall => super::operands::WORKGROUP, // pairs have no other scope
+            };
+            let operands = barrier_operands(self.edit, execution, fence)?;
+            self.edit
+                .replace(site.offset, Op::ControlBarrier, &operands)?;
+        }
+        Ok(())
+    }
+
+    fn fence(&self, site: &Site) -> Result<Fence, Diagnostic> {
+        let Some(inst) = self.edit.module().at(site.offset) else {
+            return Err(
+                Diagnostic::error(Code::Internal, "a barrier is not where it was found")
+                    .at_word(site.offset),
+            );
+        };
+        known_fence(self.edit.declarations, inst)
+    }
+
+    /// Whether an arrive and a wait (in either order) belong together.
+    fn is_partner(&self, one: &Site, other: &Site) -> bool {
+        self.pairing.reaching_arrives(one.id).contains(&other.id) && one.kind == SiteKind::Wait
+            || self.pairing.reaching_arrives(other.id).contains(&one.id)
+                && other.kind == SiteKind::Wait
+    }
+
+    /// Takes a barrier away, or leaves its fence.
+    fn vanish(&mut self, site: &Site, fence: Fence, keep_fence: bool) -> Result<(), Diagnostic> {
+        if keep_fence {
+            let operands = [
+                self.edit.number(fence.scope)?,
+                self.edit.number(fence.bits)?,
+            ];
+            self.edit.replace(site.offset, Op::MemoryBarrier, &operands)
+        } else {
+            self.edit.remove(site.offset);
+            Ok(())
+        }
+    }
+
+    /// Whether something in the window can meet the fence of a side: an atomic, a call, or a control barrier.
+    fn is_window_seen(&self, pair: &Pair) -> bool {
+        let module = self.edit.module();
+        pair.window
+            .iter()
+            .any(|offset| module.at(*offset).is_none_or(meets_fences))
+            || self.pairing.sites.iter().any(|site| {
+                site.kind != SiteKind::MemoryBarrier
+                    && !(site.execution == Some(pair.scope)
+                        && matches!(site.kind, SiteKind::Arrive | SiteKind::Wait))
+                    && self.pairing.open_before(pair.scope, site.offset) != Open::Never
+            })
+    }
+}
+
+fn sites<'p>(pairing: &'p Pairing, ids: &[SiteId]) -> Vec<&'p Site> {
+    ids.iter()
+        .filter_map(|id| pairing.sites.get(id.0 as usize))
+        .collect()
+}
+
+/// Whether a fence can synchronise through `inst`: atomics do, a callee may contain some, extensions have more of them.
+fn meets_fences(inst: Inst<'_>) -> bool {
+    matches!(inst.opcode(), 227..=242 | 318 | 319 | 4096..)
+        || matches!(inst.op(), None | Some(Op::FunctionCall))
+}
+
+fn incomparable(site: &Site) -> Diagnostic {
+    Diagnostic::error(
+        Code::UnsupportedInstruction,
+        "arrive and wait cannot become one barrier",
+    )
+    .at_word(site.offset)
+    .because("one has memory scope ShaderCallKHR and the other has not; neither contains the other")
+    .help("give both sides one memory scope")
+}

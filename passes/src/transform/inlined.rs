@@ -1,0 +1,128 @@
+//! What passes need that ask which wait belongs to which arrive: a module with its barriers in entry functions, and these functions.
+
+use super::inline::inline_barrier_functions;
+use super::rewrite::Edited;
+use crate::analysis::pairing::{Open, Pairing, SiteKind};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::{Constants, Declarations, EntryPoint, Function, Module, Scope, SpecValues};
+use std::collections::BTreeSet;
+
+/// Runs `pass` on the module with its barrier functions inlined. When `pass` finds nothing to do the module stays as it was, calls and all.
+pub(super) fn inlined(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    pass: impl FnOnce(&Declarations<'_>) -> Result<Option<Edited>, Diagnostics>,
+) -> Result<Option<Edited>, Diagnostics> {
+    match inline_barrier_functions(module, declarations)? {
+        None => pass(declarations),
+        Some(first) => follow(&first, pass),
+    }
+}
+
+/// Runs `pass` on the module that `first` made.
+pub(super) fn follow(
+    first: &Edited,
+    pass: impl FnOnce(&Declarations<'_>) -> Result<Option<Edited>, Diagnostics>,
+) -> Result<Option<Edited>, Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let declarations = Declarations::of(&first.module, &mut diagnostics);
+    if diagnostics.has_errors() {
+        diagnostics.push(Diagnostic::error(
+            Code::Internal,
+            "inlining gave a module that cannot be read",
+        ));
+        return Err(diagnostics);
+    }
+    let second = pass(&declarations).map_err(|problems| lead_back(problems, first))?;
+    Ok(second.map(|second| Edited {
+        origin: second.origin.through(&first.origin),
+        module: second.module,
+    }))
+}
+
+/// Problems at their places in the module before inlining.
+fn lead_back(mut problems: Diagnostics, first: &Edited) -> Diagnostics {
+    for problem in problems.iter_mut() {
+        problem.location.word = problem.location.word.and_then(|word| first.origin.of(word));
+    }
+    problems
+}
+
+/// Entry points and their functions, each function once.
+pub(super) fn entries<'d, 'm>(
+    declarations: &'d Declarations<'m>,
+) -> Vec<(&'d EntryPoint<'m>, &'d Function<'m>)> {
+    let mut seen = BTreeSet::new();
+    declarations
+        .entry_points
+        .iter()
+        .filter(|entry| seen.insert(entry.function))
+        .filter_map(|entry| Some((entry, declarations.function(entry.function)?)))
+        .collect()
+}
+
+/// Shows `look` every function whose pairs are known, with them: entry functions, and exported functions that begin and end with nothing outstanding and
+/// have no wait of their caller's arrives. Functions are to be inlined.
+///
+/// # Errors
+/// What the pairing of an entry function has against it, and what `look` says.
+pub(super) fn each_paired(
+    declarations: &Declarations<'_>,
+    mut look: impl FnMut(&Function<'_>, &Pairing) -> Result<(), Diagnostic>,
+) -> Result<(), Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
+    let entries = entries(declarations);
+    let mut done = BTreeSet::new();
+    for (entry, function) in entries {
+        let pairing = Pairing::analyse(declarations, &constants, entry, &mut diagnostics);
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        done.insert(function.id);
+        look(function, &pairing)?;
+    }
+    for function in declarations
+        .functions
+        .iter()
+        .filter(|function| !done.contains(&function.id))
+    {
+        if !function
+            .insts()
+            .filter_map(SiteKind::of)
+            .any(|kind| kind != SiteKind::MemoryBarrier)
+        {
+            continue;
+        }
+        let Some(inst) = declarations.module.at(function.offset) else {
+            continue;
+        };
+        let entry = EntryPoint {
+            model: None,
+            function: function.id,
+            name: String::new(),
+            interface: Vec::new(),
+            modes: Vec::new(),
+            inst,
+        };
+        let mut found = Diagnostics::new();
+        let pairing = Pairing::analyse(declarations, &constants, &entry, &mut found);
+        let is_open = |offset: &u32| {
+            [Scope::Workgroup, Scope::Subgroup]
+                .into_iter()
+                .any(|scope| pairing.open_before(scope, *offset) != Open::Never)
+        };
+        // A wait that some path leads to without an arrive may be meant for an arrive of the caller.
+        let is_callers = pairing.sites.iter().any(|site| {
+            site.kind == SiteKind::Wait
+                && site.reachable
+                && site
+                    .execution
+                    .is_some_and(|scope| pairing.open_before(scope, site.offset) != Open::Always)
+        });
+        if !found.has_errors() && !is_callers && !pairing.returns.iter().any(is_open) {
+            look(function, &pairing)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Runs passes one after the other, and never hands on a module that cannot be read.
+
+use super::registry::{Pass, PassOptions};
+use super::rewrite::Origin;
+use crate::analysis::pairing::Pairing;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::{Constants, Declarations, Module, SpecValues};
+use std::time::{Duration, Instant};
+
+/// A pass with its options.
+#[derive(Copy, Clone, Debug)]
+pub struct Step {
+    /// The pass.
+    pub pass: &'static Pass,
+    /// Its options.
+    pub options: PassOptions,
+}
+
+/// How the passes are run.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Settings {
+    /// Look closely at the module after every pass: constants, operands and pairing of barriers too, and that "unchanged" and "changed" are true.
+    pub validate_after_all: bool,
+    /// Passes that may change the module, counted from the first; those that come later are left out. `None`: all.
+    pub fuel: Option<u64>,
+}
+
+/// What one pass did.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether the module is another one now.
+    pub changed: bool,
+    /// Whether it was left out because the fuel was used up.
+    pub out_of_fuel: bool,
+    /// How long it took, declarations and checks included.
+    pub time: Duration,
+}
+
+/// The end of a pipeline.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The module.
+    pub module: Module<'static>,
+    /// Where its instructions came from; `None` when nothing has changed.
+    pub origin: Option<Origin>,
+    /// What the passes did, in order.
+    pub ran: Vec<Ran>,
+    /// Warnings and notes, at places of the first module.
+    pub diagnostics: Diagnostics,
+}
+
+/// Runs `steps` on `module`. `observe` sees the module after every pass that changed it.
+///
+/// # Errors
+/// What is wrong with the module or what a pass cannot do, at places of the first module; `Internal` when a pass left a module that cannot be read.
+pub fn run(
+    module: Module<'static>,
+    steps: &[Step],
+    settings: Settings,
+    observe: &mut dyn FnMut(&Step, &Declarations<'_>),
+) -> Result<Outcome, Diagnostics> {
+    let mut outcome = Outcome {
+        module,
+        origin: None,
+        ran: Vec::new(),
+        diagnostics: Diagnostics::new(),
+    };
+    declared(&outcome.module, None)?;
+    let mut fuel = settings.fuel;
+    for step in steps {
+        let started = Instant::now();
+        if fuel == Some(0) {
+            outcome.ran.push(Ran {
+                name: step.pass.name,
+                changed: false,
+                out_of_fuel: true,
+                time: Duration::ZERO,
+            });
+            continue;
+        }
+        let edited = {
+            let declarations = declared(&outcome.module, Some(step))?;
+            let mut found = Diagnostics::new();
+            let edited = step
+                .pass
+                .run(&outcome.module, &declarations, &step.options, &mut found);
+            outcome
+                .diagnostics
+                .extend(lead_back(found, outcome.origin.as_ref()));
+            edited.map_err(|problems| lead_back(problems, outcome.origin.as_ref()))?
+        };
+        let changed = edited.is_some();
+        if let Some(edited) = edited {
+            fuel = fuel.map(|left| left.saturating_sub(1));
+            let before = std::mem::replace(&mut outcome.module, edited.module);
+            outcome.origin = Some(match &outcome.origin {
+                Some(earlier) => edited.origin.through(earlier),
+                None => edited.origin,
+            });
+            let declarations = declared(&outcome.module, Some(step))?;
+            if settings.validate_after_all {
+                check(&before, &declarations, step)?;
+            }
+            observe(step, &declarations);
+        }
+        outcome.ran.push(Ran {
+            name: step.pass.name,
+            changed,
+            out_of_fuel: false,
+            time: started.elapsed(),
+        });
+    }
+    Ok(outcome)
+}
+
+/// Declarations without errors. After a pass an error is the pass's own.
+fn declared<'m>(
+    module: &'m Module<'m>,
+    after: Option<&Step>,
+) -> Result<Declarations<'m>, Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let declarations = Declarations::of(module, &mut diagnostics);
+    if !diagnostics.has_errors() {
+        return Ok(declarations);
+    }
+    if let Some(step) = after {
+        diagnostics.push(guilty(step, "left a module that cannot be read"));
+    } else {
+        diagnostics
+            .iter_mut()
+            .for_each(|problem| declarations.locate(problem));
+    }
+    Err(diagnostics)
+}
+
+/// Looks closely at what `step` left.
+fn check(
+    before: &Module<'_>,
+    declarations: &Declarations<'_>,
+    step: &Step,
+) -> Result<(), Diagnostics> {
+    if before.words() == declarations.module.words() {
+        return Err(guilty(step, "says that it changed the module and did not").into());
+    }
+    let problems = |declarations: &Declarations<'_>| {
+        let mut diagnostics = Diagnostics::new();
+        let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
+        let inlined = super::inline::inline_barrier_functions(declarations.module, declarations);
+        if matches!(inlined, Ok(None)) {
+            for entry in &declarations.entry_points {
+                Pairing::analyse(declarations, &constants, entry, &mut diagnostics);
+            }
+        }
+        diagnostics
+    };
+    let found = problems(declarations);
+    let old = Declarations::of(before, &mut Diagnostics::new());
+    if found.has_errors() && !problems(&old).has_errors() {
+        let mut found = found;
+        found.push(guilty(step, "left barriers that are not right"));
+        return Err(found);
+    }
+    let (again, mut ignored) = (step.pass, Diagnostics::new());
+    match again.run(
+        declarations.module,
+        declarations,
+        &step.options,
+        &mut ignored,
+    ) {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err(guilty(step, "finds something to do when it runs again").into()),
+        Err(mut problems) => {
+            problems.push(guilty(step, "does not take the module that it left"));
+            Err(problems)
+        }
+    }
+}
+
+fn guilty(step: &Step, what: &str) -> Diagnostic {
+    Diagnostic::error(
+        Code::Internal,
+        format!("the pass {} {what}", step.pass.name),
+    )
+    .help("report this with the module and the flags; --print-all shows the steps")
+}
+
+/// Problems at their places in the first module.
+fn lead_back(mut problems: Diagnostics, origin: Option<&Origin>) -> Diagnostics {
+    if let Some(origin) = origin {
+        for problem in problems.iter_mut() {
+            problem.location.word = problem.location.word.and_then(|word| origin.of(word));
+        }
+    }
+    problems
+}

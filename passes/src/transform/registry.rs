@@ -1,0 +1,223 @@
+//! The table of passes. A pass is registered once, here: its name is its file's name and its flag.
+
+use super::fuse_split_barriers::{self, FuseAt};
+use super::rewrite::Edited;
+use super::{
+    eliminate_redundant_split_barriers, inline, instrument_split_barriers, order_split_barriers,
+    split_control_barriers, strip_split_barrier_spelling,
+};
+use crate::diagnostic::Diagnostics;
+use crate::module::{Declarations, Module, Spelling};
+
+/// What a flag says behind its `=`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum PassOptions {
+    /// Nothing.
+    None,
+    /// Where the fused barrier goes.
+    Fuse(FuseAt),
+    /// The spelling that stays.
+    Spelling(Spelling),
+    /// The storage buffer that is written.
+    Buffer {
+        /// DescriptorSet.
+        set: u32,
+        /// Binding.
+        binding: u32,
+    },
+}
+
+/// Runs a pass: `None` when the module is right as it is, and only then.
+type Run = fn(
+    &Module<'_>,
+    &Declarations<'_>,
+    &PassOptions,
+    &mut Diagnostics,
+) -> Result<Option<Edited>, Diagnostics>;
+
+/// A pass.
+#[derive(Debug)]
+pub struct Pass {
+    /// Its flag without the dashes.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// How its value is written; `None` when it takes none.
+    pub value: Option<&'static str>,
+    parse: fn(Option<&str>) -> Option<PassOptions>,
+    run: Run,
+}
+
+/// All passes, in the order of their names.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "eliminate-redundant-split-barriers",
+        about: "remove pairs and barriers that a neighbour in the same block makes redundant",
+        value: None,
+        parse: none,
+        run: eliminate_redundant_split_barriers::run,
+    },
+    Pass {
+        name: "fuse-split-barriers",
+        about: "make OpControlBarrier of arrive and wait, at the wait (default) or at the arrive",
+        value: Some("wait|arrive"),
+        parse: fuse_at,
+        run: fuse_split_barriers::run,
+    },
+    Pass {
+        name: "inline-barrier-functions",
+        about: "inline functions that contain control barriers into their callers",
+        value: None,
+        parse: none,
+        run: |module, declarations, _, _| inline::inline_barrier_functions(module, declarations),
+    },
+    Pass {
+        name: "instrument-split-barriers",
+        about: "check VUIDs 13559 to 13561 at run time and write the first violation to a storage buffer",
+        value: Some("set:N,binding:N"),
+        parse: buffer,
+        run: instrument_split_barriers::run,
+    },
+    Pass {
+        name: "order-split-barriers",
+        about: "complete an open pair before OpControlBarrier of its scope and before the end of the shader",
+        value: None,
+        parse: none,
+        run: order_split_barriers::run,
+    },
+    Pass {
+        name: "split-control-barriers",
+        about: "make an arrive, directly followed by its wait, of each OpControlBarrier",
+        value: None,
+        parse: none,
+        run: split_control_barriers::run,
+    },
+    Pass {
+        name: "strip-split-barrier-spelling",
+        about: "leave one spelling of the extension, and its capability",
+        value: Some("ext|intel"),
+        parse: spelling,
+        run: strip_split_barrier_spelling::run,
+    },
+];
+
+/// Flags that `-O` stands for, in order: what every later pass and lowering profits from and no program can tell apart.
+pub const OPTIMIZE: &[&str] = &[
+    "inline-barrier-functions",
+    "eliminate-redundant-split-barriers",
+    "order-split-barriers",
+];
+
+impl Pass {
+    /// The pass with this name.
+    pub fn named(name: &str) -> Option<&'static Pass> {
+        PASSES.iter().find(|pass| pass.name == name)
+    }
+
+    /// Whether the flag may stand without a value.
+    pub fn value_is_optional(&self) -> bool {
+        (self.parse)(None).is_some()
+    }
+
+    /// Reads the value of the flag (`None`: the flag stands alone).
+    ///
+    /// # Errors
+    /// How the value is written.
+    pub fn options(&self, value: Option<&str>) -> Result<PassOptions, String> {
+        (self.parse)(value).ok_or_else(|| match (self.value, value) {
+            (None, _) => format!("--{} takes no value", self.name),
+            (Some(form), None) => format!("--{} needs a value: {form}", self.name),
+            (Some(form), Some(value)) => {
+                format!("--{}={value}: the value is written {form}", self.name)
+            }
+        })
+    }
+
+    /// Runs it. `declarations` are those of `module`, without errors.
+    ///
+    /// # Errors
+    /// Why the module cannot be changed; nothing has happened to it.
+    pub fn run(
+        &self,
+        module: &Module<'_>,
+        declarations: &Declarations<'_>,
+        options: &PassOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Option<Edited>, Diagnostics> {
+        (self.run)(module, declarations, options, diagnostics)
+    }
+}
+
+fn none(value: Option<&str>) -> Option<PassOptions> {
+    value.is_none().then_some(PassOptions::None)
+}
+
+fn fuse_at(value: Option<&str>) -> Option<PassOptions> {
+    match value {
+        None | Some("wait") => Some(PassOptions::Fuse(FuseAt::Wait)),
+        Some("arrive") => Some(PassOptions::Fuse(FuseAt::Arrive)),
+        Some(_) => None,
+    }
+}
+
+fn spelling(value: Option<&str>) -> Option<PassOptions> {
+    match value? {
+        "ext" => Some(PassOptions::Spelling(Spelling::Ext)),
+        "intel" => Some(PassOptions::Spelling(Spelling::Intel)),
+        _ => None,
+    }
+}
+
+fn buffer(value: Option<&str>) -> Option<PassOptions> {
+    let (set, binding) = value?.split_once(',')?;
+    Some(PassOptions::Buffer {
+        set: set.strip_prefix("set:")?.parse().ok()?,
+        binding: binding.strip_prefix("binding:")?.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_every_pass_is_found() {
+        assert!(
+            PASSES
+                .windows(2)
+                .all(|pair| matches!(pair, [a, b] if a.name < b.name))
+        );
+        assert!(
+            PASSES
+                .iter()
+                .all(|pass| Pass::named(pass.name).is_some_and(|found| found.name == pass.name))
+        );
+        assert!(
+            OPTIMIZE
+                .iter()
+                .all(|name| Pass::named(name).is_some_and(Pass::value_is_optional))
+        );
+    }
+
+    #[test]
+    fn values() {
+        let options = |name: &str, value| Pass::named(name).map(|pass| pass.options(value).ok());
+        assert_eq!(
+            options("instrument-split-barriers", Some("set:3,binding:17")),
+            Some(Some(PassOptions::Buffer {
+                set: 3,
+                binding: 17
+            }))
+        );
+        for (name, value) in [
+            ("instrument-split-barriers", None),
+            ("instrument-split-barriers", Some("set:-1,binding:0")),
+            ("strip-split-barrier-spelling", None),
+            ("strip-split-barrier-spelling", Some("khr")),
+            ("fuse-split-barriers", Some("")),
+            ("order-split-barriers", Some("x")),
+        ] {
+            assert_eq!(options(name, value), Some(None), "{name} {value:?}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! What rules look at: the operations of a module, and what the module says about them.
+
+use super::{Environment, Settings};
+use crate::module::{Constants, Declarations, Id, Inst, Type};
+use std::collections::BTreeMap;
+
+/// What an operation is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// 6142.
+    Arrive,
+    /// 6143.
+    Wait,
+    /// OpControlBarrier.
+    ControlBarrier,
+    /// OpMemoryBarrier.
+    MemoryBarrier,
+    /// OpMemoryNamedBarrier.
+    MemoryNamedBarrier,
+    /// OpNamedBarrierInitialize.
+    NamedBarrierInitialize,
+    /// OpAtomicLoad and others that only read.
+    AtomicLoad,
+    /// OpAtomicStore and OpAtomicFlagClear, which only write.
+    AtomicStore,
+    /// An atomic that reads and writes.
+    AtomicUpdate,
+    /// OpAtomicCompareExchange and its weak form.
+    AtomicCompare,
+}
+
+/// A barrier, fence or atomic in a function.
+#[derive(Clone, Debug)]
+pub struct Operation<'m> {
+    /// The instruction.
+    pub inst: Inst<'m>,
+    /// What it is.
+    pub kind: Kind,
+    /// The function that it stands in.
+    pub function: Id,
+    /// The operand that gives the execution scope.
+    pub execution: Option<Id>,
+    /// The operand that gives the memory scope.
+    pub memory: Option<Id>,
+    /// The operand that gives the memory semantics; of a compare-exchange, those of the equal case.
+    pub semantics: Option<Id>,
+    /// The semantics of the unequal case of a compare-exchange.
+    pub unequal: Option<Id>,
+}
+
+impl<'m> Operation<'m> {
+    fn of(inst: Inst<'m>, function: Id) -> Option<Self> {
+        use Kind as K;
+        use spirv::Op;
+        let kind = match inst.op()? {
+            Op::ControlBarrierArriveINTEL => K::Arrive,
+            Op::ControlBarrierWaitINTEL => K::Wait,
+            Op::ControlBarrier => K::ControlBarrier,
+            Op::MemoryBarrier => K::MemoryBarrier,
+            Op::MemoryNamedBarrier => K::MemoryNamedBarrier,
+            Op::NamedBarrierInitialize => K::NamedBarrierInitialize,
+            Op::AtomicLoad => K::AtomicLoad,
+            Op::AtomicStore | Op::AtomicFlagClear => K::AtomicStore,
+            Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => K::AtomicCompare,
+            Op::AtomicExchange
+            | Op::AtomicIIncrement
+            | Op::AtomicIDecrement
+            | Op::AtomicIAdd
+            | Op::AtomicISub
+            | Op::AtomicSMin
+            | Op::AtomicUMin
+            | Op::AtomicSMax
+            | Op::AtomicUMax
+            | Op::AtomicAnd
+            | Op::AtomicOr
+            | Op::AtomicXor
+            | Op::AtomicFlagTestAndSet
+            | Op::AtomicFMinEXT
+            | Op::AtomicFMaxEXT
+            | Op::AtomicFAddEXT => K::AtomicUpdate,
+            _ => return None, // no barrier, no atomic
+        };
+        let id = |index: usize| inst.id(index).ok();
+        let (execution, memory, semantics, unequal) = match kind {
+            K::Arrive | K::Wait | K::ControlBarrier => (id(0), id(1), id(2), None),
+            K::MemoryBarrier => (None, id(0), id(1), None),
+            K::MemoryNamedBarrier => (None, id(1), id(2), None),
+            K::NamedBarrierInitialize => (None, None, None, None),
+            K::AtomicLoad | K::AtomicStore | K::AtomicUpdate => (None, id(1), id(2), None),
+            K::AtomicCompare => (None, id(1), id(2), id(3)),
+        };
+        Some(Operation {
+            inst,
+            kind,
+            function,
+            execution,
+            memory,
+            semantics,
+            unequal,
+        })
+    }
+
+    /// Whether it is one half of a split barrier.
+    pub fn is_split(&self) -> bool {
+        matches!(self.kind, Kind::Arrive | Kind::Wait)
+    }
+
+    /// Whether it is an atomic.
+    pub fn is_atomic(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::AtomicLoad | Kind::AtomicStore | Kind::AtomicUpdate | Kind::AtomicCompare
+        )
+    }
+
+    /// The scope operands, each with the word that the specification has for it.
+    pub fn scopes(&self) -> impl Iterator<Item = (&'static str, Id)> + use<> {
+        [
+            ("execution scope", self.execution),
+            ("memory scope", self.memory),
+        ]
+        .into_iter()
+        .filter_map(|(name, id)| Some((name, id?)))
+    }
+
+    /// The semantics operands, each with a word for it.
+    pub fn all_semantics(&self) -> impl Iterator<Item = (&'static str, Id)> + use<> {
+        [
+            ("memory semantics", self.semantics),
+            ("unequal memory semantics", self.unequal),
+        ]
+        .into_iter()
+        .filter_map(|(name, id)| Some((name, id?)))
+    }
+}
+
+/// An execution model, by number, and the name of an entry point that has it.
+type Models = BTreeMap<u32, String>;
+
+/// The module as rules see it.
+#[derive(Clone, Debug)]
+pub struct Context<'c, 'm> {
+    /// Its declarations.
+    pub declarations: &'c Declarations<'m>,
+    /// Its constants.
+    pub constants: &'c Constants,
+    /// What is checked.
+    pub settings: &'c Settings,
+    operations: Vec<Operation<'m>>,
+    models: BTreeMap<Id, Models>,
+}
+
+impl<'c, 'm> Context<'c, 'm> {
+    /// Collects the operations of all functions, and which execution models reach each function.
+    pub fn new(
+        declarations: &'c Declarations<'m>,
+        constants: &'c Constants,
+        settings: &'c Settings,
+    ) -> Self {
+        let functions = &declarations.functions;
+        let operations = functions
+            .iter()
+            .flat_map(|function| {
+                function
+                    .insts()
+                    .filter_map(|inst| Operation::of(inst, function.id))
+            })
+            .collect();
+        Context {
+            declarations,
+            constants,
+            settings,
+            operations,
+            models: models(declarations),
+        }
+    }
+
+    /// All barriers, fences and atomics, in module order.
+    pub fn operations(&self) -> &[Operation<'m>] {
+        &self.operations
+    }
+
+    /// The execution models of the entry points that reach `function`, each with the name of one entry point.
+    pub fn models(&self, function: Id) -> impl Iterator<Item = (u32, &str)> {
+        self.models
+            .get(&function)
+            .into_iter()
+            .flatten()
+            .map(|(model, name)| (*model, name.as_str()))
+    }
+
+    /// Whether a capability is declared.
+    pub fn has(&self, capability: spirv::Capability) -> bool {
+        self.declarations.has_capability(capability)
+    }
+
+    /// Whether the module uses Vulkan's memory model.
+    pub fn vulkan_model(&self) -> bool {
+        self.declarations.memory_model == spirv::MemoryModel::Vulkan as u32
+    }
+
+    /// Whether Vulkan's rules for memory semantics hold: in its environments, and under its memory model everywhere.
+    pub fn vulkan_semantics(&self) -> bool {
+        self.settings.environment.is_vulkan() || self.vulkan_model()
+    }
+
+    /// Whether this is OpenCL 1.2.
+    pub fn is_opencl12(&self) -> bool {
+        self.settings.environment == Environment::OpenCl12
+    }
+
+    /// The type of the value `id`.
+    pub fn type_of(&self, id: Id) -> Option<&Type> {
+        self.declarations.ty(self.declarations.type_of(id)?)
+    }
+
+    /// Whether `id` is a value of a 32-bit integer type.
+    pub fn is_int32(&self, id: Id) -> bool {
+        matches!(self.type_of(id), Some(Type::Int { width: 32, .. }))
+    }
+
+    /// The value of a scope or semantics operand: a constant of a 32-bit integer type. Specialization constants have the values that they are given.
+    pub fn value(&self, id: Id) -> Option<u32> {
+        if self.is_int32(id) {
+            self.constants.as_u32(id)
+        } else {
+            None
+        }
+    }
+
+    /// The value of an optional operand.
+    pub fn value_of(&self, id: Option<Id>) -> Option<u32> {
+        self.value(id?)
+    }
+
+    /// The name of the instruction in the module's own spelling.
+    pub fn name(&self, operation: &Operation<'_>) -> String {
+        self.declarations.op_name(operation.inst)
+    }
+
+    /// An id as people know it.
+    pub fn show(&self, id: Id) -> String {
+        self.declarations.display_id(id)
+    }
+}
+
+/// Follows calls from the entry points: each function gets each model once, so the cost is calls times models.
+fn models(declarations: &Declarations<'_>) -> BTreeMap<Id, Models> {
+    let mut callees: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
+    for function in &declarations.functions {
+        let calls = function
+            .insts()
+            .filter(|inst| inst.op() == Some(spirv::Op::FunctionCall));
+        callees.insert(
+            function.id,
+            calls.filter_map(|inst| inst.id(0).ok()).collect(),
+        );
+    }
+    let mut all: BTreeMap<Id, Models> = BTreeMap::new();
+    for entry in &declarations.entry_points {
+        let model = entry.inst.operands().first().copied().unwrap_or(u32::MAX);
+        let mut stack = vec![entry.function];
+        while let Some(function) = stack.pop() {
+            let models = all.entry(function).or_default();
+            if models.contains_key(&model) {
+                continue;
+            }
+            models.insert(model, entry.name.clone());
+            stack.extend(callees.get(&function).into_iter().flatten().copied());
+        }
+    }
+    all
+}

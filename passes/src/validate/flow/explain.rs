@@ -1,0 +1,245 @@
+//! Words for values, blocks and reasons.
+
+use super::Entry;
+use super::trace::Step;
+use crate::analysis::uniformity::graph::{NodeId, Op, Source};
+use crate::analysis::uniformity::{Branch, Cause};
+use crate::module::Id;
+
+/// Most reasons of one chain.
+const MOST_REASONS: usize = 8;
+/// Most places of one witness; the last ones are kept.
+const MOST_PLACES: usize = 24;
+
+impl Entry<'_, '_> {
+    fn named(&self, id: Id) -> String {
+        match self.original.name(id) {
+            Some(name) if !name.is_empty() => format!("{id} ({name})"),
+            _ => id.to_string(), // it has no name
+        }
+    }
+
+    /// The result of the instruction that first computes the value, in the module that was given.
+    pub(in crate::validate) fn value_name(&self, node: NodeId) -> String {
+        let node = self.model.graph.node(node);
+        match node.op {
+            Op::Constant(id) | Op::Variable(id) => return self.named(id),
+            Op::Number(bits) => return bits.to_string(),
+            _ => {} // an instruction computes it
+        }
+        match self
+            .original
+            .module
+            .at(self.word(node.at))
+            .and_then(|inst| inst.result())
+        {
+            Some(id) => self.named(id),
+            None => "a value".to_owned(),
+        }
+    }
+
+    /// The label of a block, in the module that was given when it is from there.
+    pub(in crate::validate) fn block_name(&self, block: usize) -> String {
+        let offset = self.function.blocks.get(block).map(|block| block.offset);
+        let inst = offset.and_then(|offset| self.original.module.at(self.word(offset)));
+        match inst
+            .filter(|inst| inst.op() == Some(spirv::Op::Label))
+            .and_then(|inst| inst.result())
+        {
+            Some(label) => label.to_string(),
+            None => self.model.cfg.label(block).to_string(),
+        }
+    }
+
+    /// What decides at the end of `block`.
+    pub(in crate::validate) fn condition_name(&self, block: usize) -> String {
+        let condition = self.model.branches.get(block).and_then(Branch::condition);
+        condition.map_or_else(
+            || "a branch".to_owned(),
+            |condition| self.value_name(condition),
+        )
+    }
+
+    /// Why `block` is not executed by all invocations of the workgroup alike, down to the source.
+    pub(in crate::validate) fn reasons_of_block(&self, block: usize) -> Vec<String> {
+        match self.uniformity.block(block) {
+            Some(cause) => {
+                let first = format!(
+                    "the block {} is executed by some invocations of a workgroup and not by others, or not equally often",
+                    self.block_name(block)
+                );
+                self.chain(first, cause)
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// Why `value` is not uniform, down to the source.
+    fn chain(&self, first: String, mut cause: Cause) -> Vec<String> {
+        let mut reasons = vec![first];
+        let mut last_at = None;
+        let mut seen = Vec::new();
+        let mut subject: Option<NodeId> = None;
+        while reasons.len() < MOST_REASONS && !seen.contains(&(subject, cause)) {
+            seen.push((subject, cause));
+            let (next, by) = match cause {
+                Cause::Source => {
+                    reasons.extend(subject.map(|node| self.source(node)));
+                    break;
+                }
+                Cause::TooLarge => {
+                    reasons.push("the function is larger than the analysis takes, so nothing is said to be uniform".to_owned());
+                    break;
+                }
+                Cause::Value(node) => (Some(node), None),
+                Cause::Branch(block) => (
+                    self.model.branches.get(block).and_then(Branch::condition),
+                    Some(block),
+                ),
+            };
+            let Some(node) = next else { break };
+            let at = self.model.graph.node(node).at;
+            match (by, subject) {
+                (Some(block), Some(value)) => reasons.push(format!(
+                    "{} depends on which way the branch on {} in block {} goes",
+                    self.value_name(value),
+                    self.value_name(node),
+                    self.block_name(block)
+                )),
+                (Some(block), None) => reasons.push(format!(
+                    "the branch on {} in block {} decides, and {} is not uniform",
+                    self.value_name(node),
+                    self.block_name(block),
+                    self.value_name(node)
+                )),
+                (None, Some(value)) if last_at != Some(at) => {
+                    reasons.push(format!(
+                        "{} is not uniform because of {}",
+                        self.value_name(value),
+                        self.value_name(node)
+                    ));
+                }
+                _ => {} // another part of the same instruction
+            }
+            last_at = Some(at);
+            subject = Some(node);
+            match self.uniformity.value(node) {
+                Some(next) => cause = next,
+                None => break,
+            }
+        }
+        reasons
+    }
+
+    fn source(&self, node: NodeId) -> String {
+        let name = self.value_name(node);
+        match &self.model.graph.node(node).op {
+            Op::Input(built_in, _) => match spirv::BuiltIn::from_u32(*built_in) {
+                Some(known) => format!(
+                    "{name} is loaded from {known:?}, which differs between the invocations of a workgroup"
+                ),
+                None => format!(
+                    "{name} is loaded from an input that is not known to be the same for a workgroup"
+                ),
+            },
+            Op::Leaf(source) => match source {
+                Source::Workgroup(variable) => format!(
+                    "{name} is loaded from the workgroup variable {}, which may have been written since the last barrier of the workgroup",
+                    self.named(*variable)
+                ),
+                Source::Memory(Some(variable)) => format!(
+                    "{name} is loaded from {}, which the shader or another invocation may write",
+                    self.named(*variable)
+                ),
+                Source::Memory(None) => {
+                    format!("{name} is loaded from memory that other invocations may write")
+                }
+                Source::Atomic => format!(
+                    "{name} is the result of an atomic instruction, which differs between invocations"
+                ),
+                Source::Group(_) => format!(
+                    "{name} is the result of a group instruction, which has no single value for a workgroup"
+                ),
+                Source::Call(function) => format!(
+                    "{name} is what the function {} leaves, which reads more than its arguments",
+                    self.named(*function)
+                ),
+                Source::Undefined => format!(
+                    "{name} has no value on some path, and what has none may differ between invocations"
+                ),
+                Source::Other(opcode) => format!(
+                    "{name} is the result of an instruction (opcode {opcode}) that is not known to give all invocations one value"
+                ),
+                Source::Parameter | Source::QuietWorkgroup(_) => {
+                    format!("{name} is the same for all invocations")
+                }
+            },
+            _ => format!("{name} differs between invocations"),
+        }
+    }
+
+    fn site_name(&self, site: usize) -> String {
+        let Some(event) = self.events.get(site) else {
+            return "a barrier".to_owned();
+        };
+        let word = self.word(event.offset);
+        let name = self
+            .original
+            .module
+            .at(word)
+            .map_or_else(String::new, |inst| self.original.op_name(inst));
+        format!(
+            "{name} at word {word} in block {}",
+            self.block_name(event.block)
+        )
+    }
+
+    /// The places of a run.
+    pub(in crate::validate) fn places(&self, steps: &[Step]) -> Vec<String> {
+        let cut = steps.len().saturating_sub(MOST_PLACES);
+        let mut places = Vec::new();
+        if cut > 0 {
+            places.push(format!("{cut} steps before"));
+        }
+        for step in steps.iter().skip(cut) {
+            places.push(match step {
+                Step::Branch(block, to) => format!(
+                    "block {}: the branch on {} goes to {}",
+                    self.block_name(*block),
+                    self.condition_name(*block),
+                    self.block_name(*to)
+                ),
+                Step::Site(site) => self.site_name(*site),
+                Step::Gap(block) => format!(
+                    "block {}: the branch on {} goes any way",
+                    self.block_name(*block),
+                    self.condition_name(*block)
+                ),
+            });
+        }
+        places
+    }
+
+    /// The places of a path: its branches and the sites of the execution scope of `site`, up to that site.
+    pub(in crate::validate) fn path_steps(&self, blocks: &[usize], site: usize) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let scope = self.events.get(site).map(|event| event.scope);
+        for (place, block) in blocks.iter().enumerate() {
+            let last = place + 1 == blocks.len();
+            for index in self.by_block.get(*block).into_iter().flatten() {
+                if self.events.get(*index).map(|event| event.scope) == scope {
+                    steps.push(Step::Site(*index));
+                }
+                if last && *index == site {
+                    break;
+                }
+            }
+            if let Some(next) = blocks.get(place + 1)
+                && self.model.cfg.succs(*block).len() > 1
+            {
+                steps.push(Step::Branch(*block, *next));
+            }
+        }
+        steps
+    }
+}

@@ -1,0 +1,219 @@
+//! What the run-time rules share: an entry point with its barrier functions inlined, its values, its control flow, and its sites.
+//!
+//! Needs declarations without errors. Offsets and ids in diagnostics are those of the module that was given, not of the one with inlined
+//! functions.
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod against_paths;
+pub(super) mod explain;
+pub(super) mod paths;
+pub mod rules;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+pub(super) mod testing;
+pub(super) mod trace;
+
+use crate::analysis::pairing::{Pairing, SiteKind};
+use crate::analysis::uniformity::memory::Memory;
+use crate::analysis::uniformity::{Level, Model, Uniformity};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::module::{Constants, Declarations, EntryPoint, Function, Scope};
+use crate::transform::Origin;
+use crate::transform::inline::inline_barrier_functions;
+
+/// An arrive or a wait.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Word offset.
+    pub(super) offset: u32,
+    /// The block.
+    pub(super) block: usize,
+    /// Whether it is an arrive.
+    pub(super) arrives: bool,
+    /// Execution scope: Workgroup or Subgroup.
+    pub(super) scope: Scope,
+}
+
+/// The scopes that split barriers can have.
+pub(super) const SCOPES: [Scope; 2] = [Scope::Workgroup, Scope::Subgroup];
+
+/// One entry point.
+pub(super) struct Entry<'e, 'm> {
+    /// The module with barrier functions inlined.
+    pub(super) declarations: &'e Declarations<'m>,
+    /// The module that was given.
+    pub(super) original: &'e Declarations<'e>,
+    origin: Option<&'e Origin>,
+    /// The function.
+    pub(super) function: &'e Function<'m>,
+    /// Size of the workgroup.
+    pub(super) size: Option<[u32; 3]>,
+    /// Values and control flow.
+    pub(super) model: Model,
+    /// At workgroup level.
+    pub(super) uniformity: Uniformity,
+    /// Sites and pairs.
+    pub(super) pairing: Pairing,
+    /// Arrives and waits that control can reach, in module order.
+    pub(super) events: Vec<Event>,
+    /// Indices into `events` by block.
+    pub(super) by_block: Vec<Vec<usize>>,
+}
+
+impl<'e, 'm> Entry<'e, 'm> {
+    /// A place in the module that was given.
+    pub(super) fn word(&self, offset: u32) -> u32 {
+        self.origin
+            .map_or(offset, |origin| origin.of(offset).unwrap_or(offset))
+    }
+
+    fn of(
+        declarations: &'e Declarations<'m>,
+        constants: &'e Constants,
+        original: &'e Declarations<'e>,
+        origin: Option<&'e Origin>,
+        memory: &Memory,
+        entry: &EntryPoint<'m>,
+    ) -> Option<Entry<'e, 'm>> {
+        let function = declarations.function(entry.function)?;
+        let is_site = |kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait);
+        if !function.insts().filter_map(SiteKind::of).any(is_site) {
+            return None;
+        }
+        let size = declarations.workgroup_size(entry, constants);
+        let model = Model::of(declarations, constants, memory, function, size);
+        let uniformity = Uniformity::of(&model, Level::Workgroup, size);
+        // Operands that cannot be decoded are for the static rules to report.
+        let pairing = Pairing::analyse(declarations, constants, entry, &mut Diagnostics::new());
+        let mut events = Vec::new();
+        let mut by_block = vec![Vec::new(); model.cfg.len()];
+        for (block, code) in function.blocks.iter().enumerate() {
+            for inst in &code.insts {
+                let Some(kind @ (SiteKind::Arrive | SiteKind::Wait)) = SiteKind::of(*inst) else {
+                    continue;
+                };
+                let scope = inst
+                    .id(0)
+                    .ok()
+                    .and_then(|id| constants.as_u32(id))
+                    .and_then(Scope::from_u32);
+                let Some(scope) = scope.filter(|scope| SCOPES.contains(scope)) else {
+                    continue;
+                };
+                if model.cfg.is_reachable(block) {
+                    by_block[block].push(events.len());
+                    events.push(Event {
+                        offset: inst.offset,
+                        block,
+                        arrives: kind == SiteKind::Arrive,
+                        scope,
+                    });
+                }
+            }
+        }
+        Some(Entry {
+            declarations,
+            original,
+            origin,
+            function,
+            size,
+            model,
+            uniformity,
+            pairing,
+            events,
+            by_block,
+        })
+    }
+}
+
+/// What a rule says, by verdict.
+pub(super) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> Diagnostic {
+    Diagnostic {
+        severity: if refuted || strict {
+            crate::diagnostic::Severity::Error
+        } else {
+            crate::diagnostic::Severity::Warning
+        },
+        ..diagnostic
+    }
+}
+
+/// Checks the run-time rules of every entry point: uniform control flow (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558), pairing
+/// (13559 to 13561), and what the lints know. `strict` makes an error of what can be neither proved nor refuted.
+///
+/// An error says that every execution breaks the rule, a warning that some may. Modules without split barriers cost one walk over their
+/// instructions. When barrier functions cannot be inlined (recursion), nothing is said here.
+pub fn check(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    strict: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let split = |kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait);
+    let any = declarations
+        .functions
+        .iter()
+        .flat_map(Function::insts)
+        .filter_map(SiteKind::of)
+        .any(split);
+    if !any {
+        return;
+    }
+    let Ok(edited) = inline_barrier_functions(declarations.module, declarations) else {
+        return;
+    };
+    match &edited {
+        None => all(
+            declarations,
+            constants,
+            declarations,
+            None,
+            strict,
+            diagnostics,
+        ),
+        Some(edited) => {
+            let inlined = Declarations::of(&edited.module, &mut Diagnostics::new());
+            // Ids of constants are the same in both.
+            all(
+                &inlined,
+                constants,
+                declarations,
+                Some(&edited.origin),
+                strict,
+                diagnostics,
+            );
+        }
+    }
+}
+
+fn all(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    original: &Declarations<'_>,
+    origin: Option<&Origin>,
+    strict: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    let memory = Memory::of(declarations);
+    for entry in &declarations.entry_points {
+        let Some(entry) = Entry::of(declarations, constants, original, origin, &memory, entry)
+        else {
+            continue;
+        };
+        let paths = paths::Paths::of(&entry);
+        let proved = entry.events.iter().enumerate().all(|(site, event)| {
+            !paths.is_broken(site)
+                && (event.scope != Scope::Workgroup
+                    || entry.uniformity.block(event.block).is_none())
+        });
+        let trace = if proved {
+            None
+        } else {
+            Some(trace::Trace::of(&entry))
+        };
+        super::uniform::check(&entry, trace.as_ref(), strict, diagnostics);
+        super::pairs::check(&entry, &paths, trace.as_ref(), strict, diagnostics);
+        super::lint::check(&entry, &paths, diagnostics);
+    }
+}

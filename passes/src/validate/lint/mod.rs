@@ -1,0 +1,137 @@
+//! What is legal and likely not meant, or costs something.
+
+mod order;
+mod race;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use super::flow::Entry;
+use super::flow::paths::Paths;
+use crate::analysis::pairing::{Pair, Site, SiteId, SiteKind};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+
+pub(super) fn check(entry: &Entry<'_, '_>, paths: &Paths, diagnostics: &mut Diagnostics) {
+    for pair in &entry.pairing.pairs {
+        dangling(entry, paths, pair, diagnostics);
+        empty(entry, pair, diagnostics);
+        order::disjoint(entry, pair, diagnostics);
+        race::check(entry, pair, diagnostics);
+    }
+    inside(entry, diagnostics);
+    order::fences(entry, diagnostics);
+}
+
+fn site<'s>(entry: &'s Entry<'_, '_>, id: SiteId) -> Option<&'s Site> {
+    entry.pairing.sites.get(id.0 as usize)
+}
+
+fn note(code: Code, message: impl Into<String>) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Note,
+        ..Diagnostic::error(code, message)
+    }
+}
+
+fn name(entry: &Entry<'_, '_>, offset: u32) -> String {
+    let word = entry.word(offset);
+    entry
+        .original
+        .module
+        .at(word)
+        .map_or_else(String::new, |inst| entry.original.op_name(inst))
+}
+
+/// An arrive that nothing waits for: legal, and the barrier that the lowering completes at the end of the shader orders nothing.
+fn dangling(entry: &Entry<'_, '_>, paths: &Paths, pair: &Pair, diagnostics: &mut Diagnostics) {
+    let first = pair
+        .arrives
+        .iter()
+        .filter_map(|id| site(entry, *id))
+        .find(|site| site.reachable);
+    let Some(arrive) = first else { return };
+    let word = entry.word(arrive.offset);
+    let name = name(entry, arrive.offset);
+    let problem = if pair.waits.is_empty() {
+        Diagnostic::warning(Code::DanglingArrive, format!("nothing waits for this {name}"))
+            .because("Vulkan allows it; nothing that other invocations did before they arrived becomes visible")
+    } else if paths.may_dangle(pair.scope)
+        && entry
+            .pairing
+            .pairs
+            .iter()
+            .filter(|other| other.scope == pair.scope)
+            .count()
+            == 1
+    {
+        note(
+            Code::DanglingArrive,
+            format!("on some paths nothing waits for this {name}"),
+        )
+        .because("Vulkan allows it; the barrier is completed when the shader ends")
+    } else {
+        return;
+    };
+    diagnostics.push(
+        problem
+            .at_word(word)
+            .help("wait before the shader ends, or take the arrive away"),
+    );
+}
+
+/// A window without work: the split costs and gains nothing.
+fn empty(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagnostics) {
+    let works = |offset: &u32| {
+        entry.declarations.module.at(*offset).is_some_and(|inst| {
+            !matches!(
+                inst.op(),
+                Some(
+                    spirv::Op::Branch
+                        | spirv::Op::SelectionMerge
+                        | spirv::Op::LoopMerge
+                        | spirv::Op::Phi
+                        | spirv::Op::Nop
+                )
+            )
+        })
+    };
+    let (Some(arrive), false) = (
+        pair.arrives.first().and_then(|id| site(entry, *id)),
+        pair.waits.is_empty(),
+    ) else {
+        return;
+    };
+    if pair.window.iter().any(works) || !arrive.reachable {
+        return;
+    }
+    let between = |site: &&Site| {
+        site.kind == SiteKind::ControlBarrier && !entry.pairing.reaching_arrives(site.id).is_empty()
+    };
+    if entry.pairing.sites.iter().any(|site| between(&site)) {
+        return;
+    }
+    diagnostics.push(
+        note(Code::EmptyWindow, format!("nothing stands between this {} and its wait", name(entry, arrive.offset)))
+            .at_word(entry.word(arrive.offset))
+            .because("a split barrier gains the time of the work between its sides; without work it is a control barrier in two instructions")
+            .help("move independent work between the two, or use OpControlBarrier"),
+    );
+}
+
+/// A control barrier while a split barrier is open.
+fn inside(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
+    for site in &entry.pairing.sites {
+        if site.kind != SiteKind::ControlBarrier
+            || !site.reachable
+            || entry.pairing.reaching_arrives(site.id).is_empty()
+        {
+            continue;
+        }
+        diagnostics.push(
+            note(Code::BarrierInWindow, "a control barrier stands between an arrive and its wait")
+                .at_word(entry.word(site.offset))
+                .because("it is legal, and closes nothing; a target with one barrier object for a workgroup has to complete the split barrier first, which costs the split")
+                .help("move it before the arrive or after the wait, or leave it out if the split barrier orders enough"),
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! The rules of SPIR-V, Vulkan and OpenCL for barriers, split barriers and atomics, checked on a module.
+//!
+//! Every rule stands once in the table of [`rules`], with its documentation, a bad and a good example. A rule looks at one operation or at the whole module,
+//! reports what it finds, and changes nothing; the order of the table does not matter.
+
+mod context;
+mod environment;
+pub mod flow;
+mod lint;
+mod pairs;
+mod rule;
+pub mod rules;
+mod uniform;
+
+pub use context::{Context, Kind, Operation};
+pub use environment::{Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings};
+pub use rule::{Check, Rule};
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::{Constants, Declarations};
+
+/// Problems that one run reports at the most.
+pub const MOST_PROBLEMS: usize = 1000;
+
+/// Checks every rule on the module behind `declarations`. The problems that it adds to `diagnostics` have their places filled in; sort them before
+/// they are shown.
+///
+/// The cost of the static rules is one pass over the instructions, and every rule for each barrier and atomic. The run-time rules
+/// ([`flow::check`]) follow when no static rule is broken: they count on operands that are right.
+pub fn validate(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    settings: &Settings,
+    diagnostics: &mut Diagnostics,
+) {
+    let context = Context::new(declarations, constants, settings);
+    let mut found = Diagnostics::new();
+    for rule in rules::RULES {
+        if let Check::Module(check) = rule.check {
+            check(&context, &mut found);
+        }
+    }
+    for operation in context.operations() {
+        if found.len() >= MOST_PROBLEMS {
+            let message = format!("{MOST_PROBLEMS} problems are shown, there may be more");
+            found.push(
+                Diagnostic::note(Code::TooManyProblems, message).at_word(operation.inst.offset),
+            );
+            break;
+        }
+        for rule in rules::RULES {
+            if let Check::Operation(check) = rule.check {
+                check(&context, operation, &mut found);
+            }
+        }
+    }
+    if !found.has_errors() {
+        flow::check(declarations, constants, settings.strict, &mut found);
+    }
+    let mut found = found.sorted();
+    for diagnostic in found.iter_mut() {
+        declarations.locate(diagnostic);
+    }
+    diagnostics.extend(found);
+}

@@ -1,0 +1,170 @@
+//! Pairing, per invocation and execution scope.
+//!
+//! - 13559: a wait has an arrive before it.
+//! - 13560: no other wait stands between that arrive and the wait. As worded, the rule would forbid every second wait of an invocation, the
+//!   loops of the extension's own proposal among them; what it is meant to forbid is two waits for one arrive.
+//! - 13561: between two arrives there is a wait.
+//!
+//! Bad: `arrive; wait; wait`. Good: `arrive; wait; arrive; wait`.
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use super::flow::paths::Paths;
+use super::flow::trace::{Step, Trace};
+use super::flow::{Entry, Event, severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+
+struct Rule {
+    code: Code,
+    vuid: &'static str,
+    refuted: &'static str,
+    unknown: &'static str,
+    help: &'static str,
+}
+
+const UNARRIVED: Rule = Rule {
+    code: Code::UnarrivedWait,
+    vuid: "VUID-RuntimeSpirv-OpControlBarrierWaitEXT-13559",
+    refuted: "waits and no invocation has arrived: no arrive of this execution scope comes before it",
+    unknown: "may be executed without an arrive before it",
+    help: "arrive before the wait on every path that leads to it",
+};
+const REPEATED_WAIT: Rule = Rule {
+    code: Code::RepeatedWait,
+    vuid: "VUID-RuntimeSpirv-OpControlBarrierWaitEXT-13560",
+    refuted: "waits a second time for one arrive",
+    unknown: "may wait a second time for one arrive",
+    help: "arrive again before it, or take one of the waits away",
+};
+const REPEATED_ARRIVE: Rule = Rule {
+    code: Code::RepeatedArrive,
+    vuid: "VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13561",
+    refuted: "arrives a second time and nothing has waited for the first arrive",
+    unknown: "may arrive a second time before anything has waited",
+    help: "wait between the two arrives on every path",
+};
+
+fn rule(event: &Event, waited: bool) -> &'static Rule {
+    match (event.arrives, waited) {
+        (true, _) => &REPEATED_ARRIVE,
+        (false, true) => &REPEATED_WAIT,
+        (false, false) => &UNARRIVED,
+    }
+}
+
+pub(super) fn check(
+    entry: &Entry<'_, '_>,
+    paths: &Paths,
+    trace: Option<&Trace>,
+    strict: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    for (site, event) in entry.events.iter().enumerate() {
+        let Some(witness) = paths.witness(site) else {
+            continue;
+        };
+        if trace.is_some_and(|trace| trace.is_kept(site)) {
+            continue;
+        }
+        let word = entry.word(event.offset);
+        let name = entry
+            .original
+            .module
+            .at(word)
+            .map_or_else(String::new, |inst| entry.original.op_name(inst));
+        if let Some(violation) = trace.and_then(|trace| trace.violation(site)) {
+            let rule = rule(event, violation.waited);
+            let mut problem = severity(Diagnostic::error(rule.code, format!("{name} {}", rule.refuted)), true, strict)
+                .at_word(word)
+                .because(format!("every execution goes this way; barriers pair by time, for each invocation and execution scope ({})", event.scope))
+                .help(rule.help);
+            problem.vuid = Some(rule.vuid);
+            problem.witness = entry.places(&violation.steps);
+            if let Some(lane) = violation.lane {
+                problem.witness.insert(
+                    0,
+                    format!("the invocation with LocalInvocationIndex {lane}"),
+                );
+            }
+            diagnostics.push(problem);
+            continue;
+        }
+        let steps = entry.path_steps(&witness, site);
+        let waited = steps.iter().any(|step| matches!(step, Step::Site(other) if *other != site && entry.events.get(*other).is_some_and(|event| !event.arrives)));
+        let rule = rule(event, waited || repeats(&steps, site));
+        let mut problem = severity(
+            Diagnostic::error(rule.code, format!("{name} {}", rule.unknown)),
+            false,
+            strict,
+        )
+        .at_word(word)
+        .help(rule.help);
+        problem = match deciding(entry, &steps, &witness, site) {
+            Some(block) => problem.because(format!(
+                "whether {} in block {} goes with the other conditions on the way could not be decided",
+                entry.condition_name(block),
+                entry.block_name(block)
+            )),
+            None => problem.because("the paths that lead there could not all be told apart"),
+        };
+        problem.vuid = Some(rule.vuid);
+        problem.witness = entry.places(&steps);
+        diagnostics.push(problem);
+    }
+}
+
+/// Whether the path passes the site before it ends there.
+fn repeats(steps: &[Step], site: usize) -> bool {
+    steps
+        .iter()
+        .filter(|step| **step == Step::Site(site))
+        .count()
+        > 1
+}
+
+/// Blocks that are looked at behind a branch that the path does not take.
+const MOST_BLOCKS: usize = 32;
+/// Branches of a path that are looked at.
+const MOST_BRANCHES: usize = 8;
+
+/// The branch of the path that decides about it: the last one whose other way leads past a barrier of the scope before it comes
+/// back to the path; else the last one.
+fn deciding(entry: &Entry<'_, '_>, steps: &[Step], path: &[usize], site: usize) -> Option<usize> {
+    let scope = entry.events.get(site)?.scope;
+    let branches = || {
+        steps.iter().rev().filter_map(|step| match step {
+            Step::Branch(block, to) => Some((*block, *to)),
+            Step::Site(_) | Step::Gap(_) => None,
+        })
+    };
+    let passes_one = |(block, to): &(usize, usize)| {
+        let mut seen: Vec<usize> = Vec::new();
+        let mut work: Vec<usize> = entry
+            .model
+            .cfg
+            .succs(*block)
+            .iter()
+            .copied()
+            .filter(|succ| succ != to)
+            .collect();
+        while let Some(at) = work.pop() {
+            if path.contains(&at) || seen.contains(&at) || seen.len() >= MOST_BLOCKS {
+                continue;
+            }
+            let sites = entry.by_block.get(at).into_iter().flatten();
+            if sites
+                .filter_map(|site| entry.events.get(*site))
+                .any(|event| event.scope == scope)
+            {
+                return true;
+            }
+            seen.push(at);
+            work.extend(entry.model.cfg.succs(at));
+        }
+        false
+    };
+    let last = branches().take(MOST_BRANCHES).find(passes_one);
+    last.or_else(|| branches().next()).map(|(block, _)| block)
+}

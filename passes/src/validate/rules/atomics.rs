@@ -1,0 +1,320 @@
+//! Atomics: their types, their memory, and the capabilities that they need. Named barriers are here too.
+
+use super::super::context::{Kind, Operation};
+use super::super::{Check, Context, Rule};
+use crate::diagnostic::Code;
+use crate::module::{Id, Type};
+use spirv::{Capability as C, Op, StorageClass as S};
+
+/// Numbers that an atomic works on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Numbers {
+    Integers,
+    Floats,
+    Both,
+    Flags,
+}
+
+fn numbers(op: Op) -> Numbers {
+    match op {
+        Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT => Numbers::Floats,
+        Op::AtomicLoad | Op::AtomicStore | Op::AtomicExchange => Numbers::Both,
+        Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Numbers::Flags,
+        _ => Numbers::Integers, // arithmetic, bits, comparison
+    }
+}
+
+/// The type of what the atomic accesses, by its result or, for a store, by its value.
+fn accessed(context: &Context<'_, '_>, operation: &Operation<'_>) -> Option<(Id, Op)> {
+    let op = operation.inst.op().filter(|_| operation.is_atomic())?;
+    match op {
+        Op::AtomicStore => Some((
+            context.declarations.type_of(operation.inst.id(3).ok()?)?,
+            op,
+        )),
+        Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => None,
+        _ => Some((operation.inst.result_type()?, op)), // it returns what it read
+    }
+}
+
+/// Storage class and pointee of the pointer operand.
+fn pointer<'c>(
+    context: &Context<'c, '_>,
+    operation: &Operation<'_>,
+) -> Option<Option<(S, Option<Id>)>> {
+    let id = operation
+        .inst
+        .id(0)
+        .ok()
+        .filter(|_| operation.is_atomic())?;
+    Some(match context.type_of(id) {
+        Some(Type::Pointer { class, pointee }) => Some((*class, *pointee)),
+        _ => None, // no pointer
+    })
+}
+
+/// The result type.
+pub const RESULT: Rule = Rule {
+    code: Code::AtomicResultType,
+    vuid: None,
+    documentation: "Arithmetic, bitwise and comparing atomics work on integer scalars, OpAtomicFAddEXT and its kin on floating-point numbers (vectors with their own capability), loads, stores and exchanges on both. Vulkan has 32 and 64 bits, smaller ones by extension for floating-point numbers and with OpenCL's 64-bit extension in kernels.",
+    bad: "%x = OpAtomicIAdd %float %shared_float %workgroup %s_0 %float_2",
+    good: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %s_0",
+    check: Check::Operation(|context, operation, to| {
+        let Some((ty, op)) = accessed(context, operation) else {
+            let flag = operation
+                .inst
+                .result_type()
+                .filter(|_| operation.inst.op() == Some(Op::AtomicFlagTestAndSet));
+            if flag.is_some_and(|ty| context.declarations.ty(ty) != Some(&Type::Bool)) {
+                to.push(RESULT.error(
+                    context,
+                    operation.inst,
+                    "the result of OpAtomicFlagTestAndSet is no Boolean",
+                ));
+            }
+            return;
+        };
+        let fits = match (context.declarations.ty(ty), numbers(op)) {
+            (Some(Type::Int { .. }), Numbers::Integers | Numbers::Both) => true,
+            (Some(Type::Float { .. }), Numbers::Floats | Numbers::Both) => true,
+            (Some(Type::Vector { .. }), Numbers::Floats | Numbers::Both) => {
+                context.has(C::AtomicFloat16VectorNV)
+            }
+            // Typed by an extension that is not known here.
+            (Some(Type::Pointer { .. } | Type::Other { .. }), Numbers::Both) => {
+                !context.settings.environment.is_vulkan()
+            }
+            _ => false,
+        };
+        if !fits {
+            to.push(RESULT.error(
+                context,
+                operation.inst,
+                format!(
+                    "{} cannot work on the type {}",
+                    context.name(operation),
+                    context.show(ty)
+                ),
+            ));
+        }
+    }),
+};
+
+/// The pointer.
+pub const POINTER: Rule = Rule {
+    code: Code::AtomicPointer,
+    vuid: None,
+    documentation: "An atomic's first operand is a pointer, and it points to a value of the type that the atomic returns or stores. A flag is a 32-bit integer.",
+    bad: "%x = OpAtomicIAdd %uint %shared_float %workgroup %s_0 %s_0",
+    good: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %s_0",
+    check: Check::Operation(|context, operation, to| {
+        let Some(pointer) = pointer(context, operation) else {
+            return;
+        };
+        let name = context.name(operation);
+        let Some((_, pointee)) = pointer else {
+            to.push(POINTER.error(
+                context,
+                operation.inst,
+                format!("the first operand of {name} is no pointer"),
+            ));
+            return;
+        };
+        let Some(pointee) = pointee else { return };
+        let fits = match accessed(context, operation) {
+            Some((ty, _)) => ty == pointee,
+            None => matches!(
+                context.declarations.ty(pointee),
+                Some(Type::Int { width: 32, .. })
+            ),
+        };
+        if !fits {
+            to.push(POINTER.error(
+                context,
+                operation.inst,
+                format!(
+                    "the pointer of {name} points to {}, another type than the atomic's",
+                    context.show(pointee)
+                ),
+            ));
+        }
+    }),
+};
+
+/// The storage class.
+pub const CLASS: Rule = Rule {
+    code: Code::AtomicStorageClass,
+    vuid: Some("VUID-StandaloneSpirv-None-04686"),
+    documentation: "Atomics work on memory that invocations share: in Vulkan on storage buffers, physical storage buffers, workgroup memory, texels of images, node and task payloads; in OpenCL on CrossWorkgroup, Workgroup, Generic and Function. Function and Private memory is of one invocation, Uniform only for blocks decorated BufferBlock, Input, Output and PushConstant for none.",
+    bad: "%x = OpAtomicIAdd %uint %private %workgroup %s_0 %s_0",
+    good: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %s_0",
+    check: Check::Operation(|context, operation, to| {
+        let Some(Some((class, _))) = pointer(context, operation) else {
+            return;
+        };
+        let environment = context.settings.environment;
+        let fits = if environment.is_vulkan() {
+            matches!(
+                class,
+                S::Uniform
+                    | S::Workgroup
+                    | S::Image
+                    | S::StorageBuffer
+                    | S::PhysicalStorageBuffer
+                    | S::TaskPayloadWorkgroupEXT
+            )
+        } else if environment.is_opencl() {
+            matches!(
+                class,
+                S::Function | S::Workgroup | S::CrossWorkgroup | S::Generic
+            )
+        } else {
+            !matches!(
+                class,
+                S::UniformConstant | S::Input | S::Output | S::Private | S::PushConstant
+            ) && (class != S::Function || !context.has(C::Shader))
+        };
+        if !fits {
+            to.push(CLASS.error(context, operation.inst, format!("the pointer of {} is in the storage class {class:?}, which has no atomics in {environment}", context.name(operation))));
+        }
+    }),
+};
+
+/// Value and comparator.
+pub const VALUE: Rule = Rule {
+    code: Code::AtomicValueType,
+    vuid: None,
+    documentation: "Value and comparator of an atomic have the type of its result.",
+    bad: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %float_2",
+    good: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %s_0",
+    check: Check::Operation(|context, operation, to| {
+        let Some((ty, op)) = accessed(context, operation) else {
+            return;
+        };
+        let values: &[usize] = match op {
+            Op::AtomicLoad | Op::AtomicStore | Op::AtomicIIncrement | Op::AtomicIDecrement => &[],
+            Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => &[4, 5],
+            _ => &[3], // one value
+        };
+        for id in values
+            .iter()
+            .filter_map(|index| operation.inst.id(*index).ok())
+        {
+            if context.declarations.type_of(id) != Some(ty) {
+                to.push(VALUE.error(
+                    context,
+                    operation.inst,
+                    format!(
+                        "the operand {} of {} has another type than the result",
+                        context.show(id),
+                        context.name(operation)
+                    ),
+                ));
+            }
+        }
+    }),
+};
+
+/// 64-bit integers.
+pub const INTEGER: Rule = Rule {
+    code: Code::AtomicIntegerCapability,
+    vuid: None,
+    documentation: "Atomics on 64-bit integers need the capability Int64Atomics, besides Int64 for the type.",
+    bad: "; with OpCapability Int64 alone\n%x = OpAtomicIAdd %ulong %shared_long %workgroup %s_0 %long_2",
+    good: "; with OpCapability Int64Atomics too\n%x = OpAtomicIAdd %ulong %shared_long %workgroup %s_0 %long_2",
+    check: Check::Operation(|context, operation, to| {
+        let Some((ty, _)) = accessed(context, operation) else {
+            return;
+        };
+        if matches!(
+            context.declarations.ty(ty),
+            Some(Type::Int { width: 64, .. })
+        ) && !context.has(C::Int64Atomics)
+        {
+            to.push(INTEGER.error(
+                context,
+                operation.inst,
+                format!(
+                    "{} on 64-bit integers needs the capability Int64Atomics",
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
+/// Floating-point numbers.
+pub const FLOAT: Rule = Rule {
+    code: Code::AtomicFloatCapability,
+    vuid: None,
+    documentation: "OpAtomicFAddEXT, OpAtomicFMinEXT and OpAtomicFMaxEXT need a capability for each width: AtomicFloat32AddEXT, AtomicFloat64MinMaxEXT and so on.",
+    bad: "; without OpCapability AtomicFloat32AddEXT\n%x = OpAtomicFAddEXT %float %shared_float %workgroup %s_0 %float_2",
+    good: "; with OpCapability AtomicFloat32AddEXT\n%x = OpAtomicFAddEXT %float %shared_float %workgroup %s_0 %float_2",
+    check: Check::Operation(|context, operation, to| {
+        let Some((ty, op)) = accessed(context, operation) else {
+            return;
+        };
+        let Some(Type::Float { width, .. }) = context.declarations.ty(ty) else {
+            return;
+        };
+        let needs = match (op, width) {
+            (Op::AtomicFAddEXT, 16) => C::AtomicFloat16AddEXT,
+            (Op::AtomicFAddEXT, 32) => C::AtomicFloat32AddEXT,
+            (Op::AtomicFAddEXT, 64) => C::AtomicFloat64AddEXT,
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 16) => C::AtomicFloat16MinMaxEXT,
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 32) => C::AtomicFloat32MinMaxEXT,
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 64) => C::AtomicFloat64MinMaxEXT,
+            _ => return, // loads, stores and exchanges need none
+        };
+        if !context.has(needs) {
+            to.push(FLOAT.error(
+                context,
+                operation.inst,
+                format!(
+                    "{} on {width} bits needs the capability {needs:?}",
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
+/// Named barriers.
+pub const NAMED: Rule = Rule {
+    code: Code::NamedBarrierType,
+    vuid: None,
+    documentation: "OpNamedBarrierInitialize makes a value of OpTypeNamedBarrier out of a 32-bit count of subgroups; OpMemoryNamedBarrier takes such a value.",
+    bad: "; in a kernel\nOpMemoryNamedBarrier %s_0 %workgroup %s_108",
+    good: "; in a kernel\n%b = OpNamedBarrierInitialize %named_barrier %s_4\nOpMemoryNamedBarrier %b %workgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        let inst = operation.inst;
+        let named = |id: Option<Id>| {
+            id.and_then(|id| context.declarations.ty(id)) == Some(&Type::NamedBarrier)
+        };
+        let value = inst.id(0).ok();
+        match operation.kind {
+            Kind::NamedBarrierInitialize if !named(inst.result_type()) => to.push(NAMED.error(
+                context,
+                inst,
+                "the result type of OpNamedBarrierInitialize is no OpTypeNamedBarrier",
+            )),
+            Kind::NamedBarrierInitialize if !value.is_some_and(|id| context.is_int32(id)) => to
+                .push(NAMED.error(
+                    context,
+                    inst,
+                    "the subgroup count of OpNamedBarrierInitialize is no 32-bit integer",
+                )),
+            Kind::MemoryNamedBarrier
+                if !named(value.and_then(|id| context.declarations.type_of(id))) =>
+            {
+                to.push(NAMED.error(
+                    context,
+                    inst,
+                    "the first operand of OpMemoryNamedBarrier is no named barrier",
+                ))
+            }
+            _ => {} // no named barrier, or a right one
+        }
+    }),
+};

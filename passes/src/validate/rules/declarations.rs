@@ -1,0 +1,185 @@
+//! What a module must declare to use split barriers, and which entry points may reach them.
+
+use super::super::context::Kind;
+use super::super::{Check, Context, Rule};
+use crate::diagnostic::Code;
+use crate::module::Spelling;
+
+const CAPABILITY_NUMBER: u32 = spirv::Capability::SplitBarrierINTEL as u32;
+const STRINGS: [&str; 2] = ["SPV_EXT_split_barrier", "SPV_INTEL_split_barrier"];
+
+/// Extensions of the module that have split barriers.
+fn declared(context: &Context<'_, '_>) -> Vec<&'static str> {
+    STRINGS
+        .into_iter()
+        .filter(|name| {
+            context
+                .declarations
+                .extensions
+                .iter()
+                .any(|extension| extension == name)
+        })
+        .collect()
+}
+
+/// 6141 is there when 6142 or 6143 is.
+pub const CAPABILITY: Rule = Rule {
+    code: Code::MissingSplitCapability,
+    vuid: None,
+    documentation: "OpControlBarrierArrive and OpControlBarrierWait belong to the capability SplitBarrierEXT (6141, also called SplitBarrierINTEL). A consumer decides by the capabilities whether it can take a module at all, so that one that uses an instruction without its capability is invalid.",
+    bad: "; only `OpCapability Shader`\nOpControlBarrierArriveEXT %workgroup %workgroup %s_104",
+    good: "OpCapability SplitBarrierEXT",
+    check: Check::Operation(|context, operation, to| {
+        let declared = context
+            .declarations
+            .capabilities
+            .iter()
+            .any(|(number, _)| *number == CAPABILITY_NUMBER);
+        if operation.is_split() && !declared {
+            to.push(CAPABILITY.error(context, operation.inst, format!("{} needs the capability SplitBarrierEXT (6141)", context.name(operation))).help("declare OpCapability SplitBarrierEXT and OpExtension \"SPV_EXT_split_barrier\""));
+        }
+    }),
+};
+
+/// An extension comes with 6141.
+pub const EXTENSION: Rule = Rule {
+    code: Code::MissingSplitExtension,
+    vuid: None,
+    documentation: "No version of SPIR-V has the capability for split barriers: an OpExtension of SPV_EXT_split_barrier or of SPV_INTEL_split_barrier must allow it. The numbers of both are the same.",
+    bad: "; no OpExtension\nOpCapability SplitBarrierEXT",
+    good: "OpCapability SplitBarrierEXT\nOpExtension \"SPV_EXT_split_barrier\"",
+    check: Check::Module(|context, to| {
+        if let Some((_, inst)) = context
+            .declarations
+            .capabilities
+            .iter()
+            .find(|(number, _)| *number == CAPABILITY_NUMBER)
+            && declared(context).is_empty()
+        {
+            to.push(EXTENSION.error(context, *inst, "the capability SplitBarrierEXT (6141) needs the extension SPV_EXT_split_barrier or SPV_INTEL_split_barrier").help("declare OpExtension \"SPV_EXT_split_barrier\""));
+        }
+    }),
+};
+
+/// One of the two strings is enough.
+pub const BOTH_SPELLINGS: Rule = Rule {
+    code: Code::BothSplitSpellings,
+    vuid: None,
+    documentation: "SPV_EXT_split_barrier is SPV_INTEL_split_barrier under a new name. A consumer that knows one of the strings may refuse the other, so that a module with both runs nowhere but where both are known.",
+    bad: "OpExtension \"SPV_EXT_split_barrier\"\nOpExtension \"SPV_INTEL_split_barrier\"",
+    good: "OpExtension \"SPV_EXT_split_barrier\"",
+    check: Check::Module(|context, to| {
+        if let (true, Some(inst)) = (
+            declared(context).len() > 1,
+            extension(context, "SPV_INTEL_split_barrier"),
+        ) {
+            to.push(
+                BOTH_SPELLINGS
+                    .warning(
+                        context,
+                        inst,
+                        "the module declares the split-barrier extension under both of its names",
+                    )
+                    .help("keep the one that the client API knows"),
+            );
+        }
+    }),
+};
+
+/// Vulkan knows EXT, OpenCL knows INTEL.
+pub const FOREIGN_SPELLING: Rule = Rule {
+    code: Code::ForeignSplitSpelling,
+    vuid: None,
+    documentation: "Vulkan's registry maps SPV_EXT_split_barrier to VK_EXT_shader_split_barrier and does not mention the INTEL name; OpenCL's cl_intel_split_work_group_barrier is defined with SPV_INTEL_split_barrier. The other name may be refused.",
+    bad: "; for Vulkan\nOpExtension \"SPV_INTEL_split_barrier\"",
+    good: "; for Vulkan\nOpExtension \"SPV_EXT_split_barrier\"",
+    check: Check::Module(|context, to| {
+        let environment = context.settings.environment;
+        let known = if environment.is_vulkan() {
+            "SPV_EXT_split_barrier"
+        } else {
+            "SPV_INTEL_split_barrier"
+        };
+        if environment.is_vulkan() || environment.is_opencl() {
+            let found = declared(context);
+            if let [only] = found.as_slice()
+                && *only != known
+                && let Some(inst) = extension(context, only)
+            {
+                to.push(FOREIGN_SPELLING.warning(
+                    context,
+                    inst,
+                    format!("{environment} knows the extension as {known}"),
+                ));
+            }
+        }
+    }),
+};
+
+fn extension<'c>(context: &Context<'c, '_>, name: &str) -> Option<crate::module::Inst<'c>> {
+    let is = |inst: &crate::module::Inst<'_>| {
+        inst.op() == Some(spirv::Op::Extension) && inst.string(0) == name
+    };
+    context
+        .declarations
+        .module
+        .instructions()
+        .take_while(|inst| inst.op() != Some(spirv::Op::MemoryModel))
+        .find(is)
+}
+
+/// VUID 13552.
+pub const SPLIT_MODEL: Rule = Rule {
+    code: Code::SplitExecutionModel,
+    vuid: Some("VUID-StandaloneSpirv-SplitBarrierEXT-13552"),
+    documentation: "Only compute shaders (GLCompute), and kernels outside of Vulkan, have split barriers. The rule is checked over the calls of each entry point: the function with the barrier may be far away.",
+    bad: "; in a function of a MeshEXT entry point\nOpControlBarrierArriveEXT %workgroup %workgroup %s_104",
+    good: "; in a function of a GLCompute entry point\nOpControlBarrierArriveEXT %workgroup %workgroup %s_104",
+    check: Check::Operation(|context, operation, to| {
+        use spirv::ExecutionModel as M;
+        if !operation.is_split() {
+            return;
+        }
+        let kernels = !context.settings.environment.is_vulkan();
+        for (model, entry) in context.models(operation.function) {
+            if model != M::GLCompute as u32 && !(kernels && model == M::Kernel as u32) {
+                let spelled = match context.declarations.spelling() {
+                    Spelling::Ext => "SplitBarrierEXT",
+                    Spelling::Intel => "SplitBarrierINTEL",
+                };
+                to.push(SPLIT_MODEL.error(context, operation.inst, format!("{} is reached from the entry point {entry:?}, which is no compute shader", context.name(operation))).because(format!("{spelled} is for GLCompute{}", if kernels { " and Kernel" } else { "" })));
+            }
+        }
+    }),
+};
+
+/// Before 1.3, three models have OpControlBarrier.
+pub const CONTROL_MODEL: Rule = Rule {
+    code: Code::ControlBarrierModel,
+    vuid: None,
+    documentation: "Before SPIR-V 1.3, OpControlBarrier is for tessellation control, mesh, task and compute shaders and for kernels only. Split barriers have a rule of their own.",
+    bad: "; Version: 1.2, in a function of a Fragment entry point\nOpControlBarrier %subgroup %subgroup %s_0",
+    good: "; Version: 1.3\nOpControlBarrier %subgroup %subgroup %s_0",
+    check: Check::Operation(|context, operation, to| {
+        use spirv::ExecutionModel as M;
+        if operation.kind != Kind::ControlBarrier
+            || context.declarations.module.header().version >= 0x0001_0300
+        {
+            return;
+        }
+        let have = [
+            M::TessellationControl,
+            M::GLCompute,
+            M::Kernel,
+            M::TaskNV,
+            M::MeshNV,
+        ]
+        .map(|model| model as u32);
+        for (_, entry) in context
+            .models(operation.function)
+            .filter(|(model, _)| !have.contains(model))
+        {
+            to.push(CONTROL_MODEL.error(context, operation.inst, format!("OpControlBarrier is reached from the entry point {entry:?}, whose execution model has it from SPIR-V 1.3 only")));
+        }
+    }),
+};

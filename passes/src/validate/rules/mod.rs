@@ -1,0 +1,81 @@
+//! The table of rules, a file for each family.
+
+mod atomics;
+mod declarations;
+mod opencl;
+mod scopes;
+mod semantics;
+mod shared;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
+
+use super::Rule;
+use crate::diagnostic::Code;
+
+/// Every static rule, in order of code within each family.
+pub const RULES: &[&Rule] = &[
+    &declarations::CAPABILITY,
+    &declarations::EXTENSION,
+    &declarations::BOTH_SPELLINGS,
+    &declarations::FOREIGN_SPELLING,
+    &declarations::SPLIT_MODEL,
+    &declarations::CONTROL_MODEL,
+    &shared::LIMIT,
+    &scopes::TYPE,
+    &scopes::CONSTANT,
+    &scopes::VALUE,
+    &scopes::SPLIT_EXECUTION,
+    &scopes::EXECUTION,
+    &scopes::WORKGROUP_EXECUTION,
+    &scopes::MEMORY,
+    &scopes::WORKGROUP_MEMORY,
+    &scopes::SUBGROUP_VULKAN10,
+    &scopes::QUEUE_FAMILY,
+    &scopes::DEVICE,
+    &scopes::INVOCATION,
+    &scopes::SHADER_CALL,
+    &opencl::SPLIT_SCOPE,
+    &opencl::EXECUTION,
+    &opencl::MEMORY,
+    &opencl::BARRIER_12,
+    &opencl::ATOMIC_12,
+    &opencl::ARRIVE,
+    &opencl::WAIT,
+    &semantics::TYPE,
+    &semantics::CONSTANT,
+    &semantics::UNKNOWN,
+    &semantics::SEVERAL,
+    &semantics::SEQUENTIAL,
+    &semantics::STORE,
+    &semantics::LOAD,
+    &semantics::RELAXED,
+    &semantics::NO_CLASS,
+    &semantics::NO_ORDER,
+    &semantics::AVAILABLE,
+    &semantics::VISIBLE,
+    &semantics::NEEDS_MODEL,
+    &semantics::VOLATILE,
+    &semantics::UNIFORM,
+    &semantics::ARRIVE,
+    &semantics::WAIT,
+    &semantics::UNEQUAL_RELEASES,
+    &semantics::UNEQUAL_STRONGER,
+    &semantics::UNEQUAL_CLASSES,
+    &atomics::RESULT,
+    &atomics::POINTER,
+    &atomics::CLASS,
+    &atomics::VALUE,
+    &atomics::INTEGER,
+    &atomics::FLOAT,
+    &atomics::NAMED,
+];
+
+/// The rule with this code.
+pub fn find(code: Code) -> Option<&'static Rule> {
+    RULES
+        .iter()
+        .chain(super::flow::rules::RULES)
+        .copied()
+        .find(|rule| rule.code == code)
+}

@@ -1,0 +1,214 @@
+//! What OpenCL's SPIR-V environment, and its split barriers, allow. SPIRV-Tools checks none of these.
+
+use super::super::context::{Kind, Operation};
+use super::super::{Check, Context, Environment, Rule};
+use crate::diagnostic::Code;
+use crate::module::{Id, Scope};
+
+const ORDERS: u32 = 0x1e;
+
+fn scope(context: &Context<'_, '_>, id: Option<Id>) -> Option<Scope> {
+    context
+        .value_of(id)
+        .and_then(Scope::from_u32)
+        .filter(|_| context.settings.environment.is_opencl())
+}
+
+fn order(context: &Context<'_, '_>, operation: &Operation<'_>) -> Option<u32> {
+    context
+        .value_of(operation.semantics)
+        .map(|bits| bits & ORDERS)
+        .filter(|_| context.settings.environment.is_opencl())
+}
+
+fn is_barrier(kind: Kind) -> bool {
+    matches!(kind, Kind::ControlBarrier | Kind::MemoryBarrier)
+}
+
+/// Split barriers are for work-groups.
+pub const SPLIT_SCOPE: Rule = Rule {
+    code: Code::OpenClSplitScope,
+    vuid: None,
+    documentation: "cl_intel_split_work_group_barrier has split barriers for work-groups only: the execution scope is Workgroup.",
+    bad: "; in a kernel\nOpControlBarrierArriveINTEL %subgroup %workgroup %s_104",
+    good: "; in a kernel\nOpControlBarrierArriveINTEL %workgroup %workgroup %s_104",
+    check: Check::Operation(|context, operation, to| {
+        if let Some(scope) = scope(context, operation.execution)
+            .filter(|scope| operation.is_split() && *scope != Scope::Workgroup)
+        {
+            to.push(SPLIT_SCOPE.error(context, operation.inst, format!("the execution scope of {} is {scope}; OpenCL has split barriers for Workgroup only", context.name(operation))));
+        }
+    }),
+};
+
+/// Control barriers are for work-groups and sub-groups.
+pub const EXECUTION: Rule = Rule {
+    code: Code::OpenClExecutionScope,
+    vuid: None,
+    documentation: "OpenCL's control barriers are for work-groups, and from OpenCL 2.1 for sub-groups.",
+    bad: "; in a kernel\nOpControlBarrier %device %device %s_110",
+    good: "; in a kernel\nOpControlBarrier %workgroup %device %s_110",
+    check: Check::Operation(|context, operation, to| {
+        let subgroups = context.settings.environment >= Environment::OpenCl21
+            || context.has(spirv::Capability::SubgroupDispatch);
+        if let Some(scope) =
+            scope(context, operation.execution).filter(|_| operation.kind == Kind::ControlBarrier)
+            && !(scope == Scope::Workgroup || subgroups && scope == Scope::Subgroup)
+        {
+            to.push(EXECUTION.warning_or_error(context, operation, scope));
+        }
+    }),
+};
+
+impl Rule {
+    /// A sub-group barrier in OpenCL 2.0 may come with cl_khr_subgroups, which the module does not show.
+    fn warning_or_error(
+        &self,
+        context: &Context<'_, '_>,
+        operation: &Operation<'_>,
+        scope: Scope,
+    ) -> crate::diagnostic::Diagnostic {
+        let message = format!(
+            "the execution scope of {} is {scope}",
+            context.name(operation)
+        );
+        if scope == Scope::Subgroup {
+            self.warning(context, operation.inst, message)
+                .because(format!(
+                    "{} has sub-groups by extension only",
+                    context.settings.environment
+                ))
+        } else {
+            self.error(context, operation.inst, message)
+                .because("OpenCL has Workgroup and Subgroup")
+        }
+    }
+}
+
+/// OpenCL's memory scopes.
+pub const MEMORY: Rule = Rule {
+    code: Code::OpenClMemoryScope,
+    vuid: None,
+    documentation: "OpenCL's memory scopes are CrossDevice, Device, Workgroup, Subgroup and Invocation. QueueFamily and ShaderCallKHR are Vulkan's.",
+    bad: "; in a kernel\nOpMemoryBarrier %call %s_110",
+    good: "; in a kernel\nOpMemoryBarrier %device %s_110",
+    check: Check::Operation(|context, operation, to| {
+        if let Some(scope) = scope(context, operation.memory)
+            .filter(|scope| matches!(scope, Scope::QueueFamily | Scope::ShaderCall))
+        {
+            to.push(MEMORY.error(
+                context,
+                operation.inst,
+                format!(
+                    "the memory scope of {} is {scope}, which OpenCL does not have",
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
+/// barrier() of OpenCL 1.2.
+pub const BARRIER_12: Rule = Rule {
+    code: Code::OpenCl12Barrier,
+    vuid: None,
+    documentation: "OpenCL 1.2 has one kind of barrier: memory scope Workgroup, order SequentiallyConsistent.",
+    bad: "; for opencl1.2\nOpControlBarrier %workgroup %device %s_110",
+    good: "; for opencl1.2\nOpControlBarrier %workgroup %workgroup %s_110",
+    check: Check::Operation(|context, operation, to| {
+        if !context.is_opencl12() || !is_barrier(operation.kind) {
+            return;
+        }
+        if let Some(scope) =
+            scope(context, operation.memory).filter(|scope| *scope != Scope::Workgroup)
+        {
+            to.push(BARRIER_12.error(
+                context,
+                operation.inst,
+                format!(
+                    "the memory scope of {} is {scope}; OpenCL 1.2 has Workgroup only",
+                    context.name(operation)
+                ),
+            ));
+        }
+        if order(context, operation).is_some_and(|order| order != 0x10) {
+            to.push(BARRIER_12.error(context, operation.inst, format!("the order of {} is not SequentiallyConsistent, the only one that OpenCL 1.2 has for barriers", context.name(operation))));
+        }
+    }),
+};
+
+/// atomic_add and its kin of OpenCL 1.2.
+pub const ATOMIC_12: Rule = Rule {
+    code: Code::OpenCl12Atomic,
+    vuid: None,
+    documentation: "OpenCL 1.2 has relaxed atomics of memory scope Device, and no others.",
+    bad: "; for opencl1.2\n%x = OpAtomicIAdd %uint %shared %device %s_110 %s_0",
+    good: "; for opencl1.2\n%x = OpAtomicIAdd %uint %shared %device %s_0 %s_0",
+    check: Check::Operation(|context, operation, to| {
+        if !context.is_opencl12() || !operation.is_atomic() {
+            return;
+        }
+        if let Some(scope) =
+            scope(context, operation.memory).filter(|scope| *scope != Scope::Device)
+        {
+            to.push(ATOMIC_12.error(
+                context,
+                operation.inst,
+                format!(
+                    "the memory scope of {} is {scope}; OpenCL 1.2 has Device only",
+                    context.name(operation)
+                ),
+            ));
+        }
+        if order(context, operation).is_some_and(|order| order != 0) {
+            to.push(ATOMIC_12.error(
+                context,
+                operation.inst,
+                format!(
+                    "{} has an order; OpenCL 1.2 has relaxed atomics only",
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
+/// The order of an arrive.
+pub const ARRIVE: Rule = Rule {
+    code: Code::OpenClArriveOrder,
+    vuid: None,
+    documentation: "cl_intel_split_work_group_barrier gives an arrive the order Release: neither another one nor none.",
+    bad: "; in a kernel\nOpControlBarrierArriveINTEL %workgroup %workgroup %s_110",
+    good: "; in a kernel\nOpControlBarrierArriveINTEL %workgroup %workgroup %s_104",
+    check: Check::Operation(|context, operation, to| {
+        if operation.kind == Kind::Arrive
+            && order(context, operation).is_some_and(|order| order != 0x4)
+        {
+            to.push(ARRIVE.error(
+                context,
+                operation.inst,
+                format!("the order of {} is not Release", context.name(operation)),
+            ));
+        }
+    }),
+};
+
+/// The order of a wait.
+pub const WAIT: Rule = Rule {
+    code: Code::OpenClWaitOrder,
+    vuid: None,
+    documentation: "cl_intel_split_work_group_barrier gives a wait the order Acquire: neither another one nor none.",
+    bad: "; in a kernel\nOpControlBarrierWaitINTEL %workgroup %workgroup %s_110",
+    good: "; in a kernel\nOpControlBarrierArriveINTEL %workgroup %workgroup %s_104\nOpControlBarrierWaitINTEL %workgroup %workgroup %s_102",
+    check: Check::Operation(|context, operation, to| {
+        if operation.kind == Kind::Wait
+            && order(context, operation).is_some_and(|order| order != 0x2)
+        {
+            to.push(WAIT.error(
+                context,
+                operation.inst,
+                format!("the order of {} is not Acquire", context.name(operation)),
+            ));
+        }
+    }),
+};

@@ -1,0 +1,340 @@
+//! Scopes: what SPIR-V asks of them everywhere, and what Vulkan allows.
+
+use super::super::context::{Kind, Operation};
+use super::super::{Check, Context, Environment, Rule};
+use crate::diagnostic::Code;
+use crate::module::{Id, Scope};
+
+/// The scope that the operand stands for.
+fn scope(context: &Context<'_, '_>, id: Option<Id>) -> Option<Scope> {
+    context.value_of(id).and_then(Scope::from_u32)
+}
+
+/// The type of a scope.
+pub const TYPE: Rule = Rule {
+    code: Code::ScopeType,
+    vuid: None,
+    documentation: "A scope is the id of a 32-bit integer, signed or not (SPIR-V 3.27).",
+    bad: "OpControlBarrierArriveEXT %float_2 %workgroup %s_104",
+    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    check: Check::Operation(|context, operation, to| {
+        for (what, id) in operation.scopes().filter(|(_, id)| !context.is_int32(*id)) {
+            to.push(TYPE.error(
+                context,
+                operation.inst,
+                format!(
+                    "the {what} {} of {} is no 32-bit integer",
+                    context.show(id),
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
+/// How a module may give an operand that asks for a constant.
+pub(super) fn unfit_constant(context: &Context<'_, '_>, id: Id) -> Option<&'static str> {
+    use spirv::Op;
+    let op = context.declarations.module.def(id)?.op()?;
+    let plain = matches!(op, Op::Constant | Op::ConstantNull);
+    let special = matches!(op, Op::SpecConstant | Op::SpecConstantOp);
+    let cooperative = context.has(spirv::Capability::CooperativeMatrixNV);
+    if !context.has(spirv::Capability::Shader) || plain || (cooperative && special) {
+        None
+    } else if cooperative {
+        Some(
+            "a constant or a specialization constant, because the module declares CooperativeMatrixNV",
+        )
+    } else {
+        Some("an OpConstant, because the module declares Shader")
+    }
+}
+
+/// Shaders have constant scopes.
+pub const CONSTANT: Rule = Rule {
+    code: Code::ScopeNotConstant,
+    vuid: None,
+    documentation: "With the Shader capability a scope is an OpConstant: no specialization constant, and nothing computed (with CooperativeMatrixNV, specialization constants are allowed). Kernels may compute their scopes.",
+    bad: "OpControlBarrier %spec_2 %workgroup %s_108",
+    good: "OpControlBarrier %workgroup %workgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        for (what, id) in operation.scopes().filter(|(_, id)| context.is_int32(*id)) {
+            if let Some(must) = unfit_constant(context, id) {
+                to.push(
+                    CONSTANT
+                        .error(
+                            context,
+                            operation.inst,
+                            format!(
+                                "the {what} {} of {} is no constant",
+                                context.show(id),
+                                context.name(operation)
+                            ),
+                        )
+                        .because(format!("it must be {must}")),
+                );
+            }
+        }
+    }),
+};
+
+/// 0 to 6.
+pub const VALUE: Rule = Rule {
+    code: Code::ScopeValue,
+    vuid: None,
+    documentation: "Scopes are numbered from 0 (CrossDevice) to 6 (ShaderCallKHR); there are no others.",
+    bad: "OpControlBarrier %s_63 %workgroup %s_108",
+    good: "OpControlBarrier %workgroup %device %s_108",
+    check: Check::Operation(|context, operation, to| {
+        for (what, id) in operation.scopes() {
+            if let Some(value) = context
+                .value(id)
+                .filter(|value| Scope::from_u32(*value).is_none())
+            {
+                to.push(
+                    VALUE
+                        .error(
+                            context,
+                            operation.inst,
+                            format!(
+                                "the {what} of {} is {value}, which is no scope",
+                                context.name(operation)
+                            ),
+                        )
+                        .help("scopes are 0 to 6; a workgroup is 2, a subgroup is 3"),
+                );
+            }
+        }
+    }),
+};
+
+/// VUID 13553.
+pub const SPLIT_EXECUTION: Rule = Rule {
+    code: Code::SplitExecutionScope,
+    vuid: Some("VUID-StandaloneSpirv-OpControlBarrierArriveEXT-13553"),
+    documentation: "Vulkan has split barriers for workgroups and subgroups. SPIR-V itself sets no limit, so that this is for Vulkan only.",
+    bad: "OpControlBarrierArriveEXT %device %workgroup %s_104",
+    good: "OpControlBarrierArriveEXT %workgroup %device %s_104\nOpControlBarrierWaitEXT %workgroup %device %s_102",
+    check: Check::Operation(|context, operation, to| {
+        let Some(scope) = scope(context, operation.execution)
+            .filter(|_| context.settings.environment.is_vulkan() && operation.is_split())
+        else {
+            return;
+        };
+        if !matches!(scope, Scope::Workgroup | Scope::Subgroup) {
+            to.push(SPLIT_EXECUTION.error(context, operation.inst, format!("the execution scope of {} is {scope}; a split barrier has Workgroup or Subgroup", context.name(operation))));
+        }
+    }),
+};
+
+/// VUID 04636.
+pub const EXECUTION: Rule = Rule {
+    code: Code::VulkanExecutionScope,
+    vuid: Some("VUID-StandaloneSpirv-None-04636"),
+    documentation: "In Vulkan, invocations can wait for each other in a workgroup or in a subgroup and nowhere else.",
+    bad: "OpControlBarrier %device %device %s_108",
+    good: "OpControlBarrier %subgroup %device %s_108",
+    check: Check::Operation(|context, operation, to| {
+        let Some(scope) = scope(context, operation.execution).filter(|_| {
+            context.settings.environment.is_vulkan() && operation.kind == Kind::ControlBarrier
+        }) else {
+            return;
+        };
+        if !matches!(scope, Scope::Workgroup | Scope::Subgroup) {
+            to.push(EXECUTION.error(context, operation.inst, format!("the execution scope of OpControlBarrier is {scope}; Vulkan has Workgroup and Subgroup")));
+        }
+    }),
+};
+
+/// Execution models that have workgroups: tessellation control, compute, task and mesh in both spellings.
+const WITH_WORKGROUPS: [u32; 6] = [1, 5, 5267, 5268, 5364, 5365];
+
+fn without_workgroups(
+    rule: &Rule,
+    context: &Context<'_, '_>,
+    operation: &Operation<'_>,
+    id: Option<Id>,
+    what: &str,
+    to: &mut crate::diagnostic::Diagnostics,
+) {
+    if !context.settings.environment.is_vulkan() || scope(context, id) != Some(Scope::Workgroup) {
+        return;
+    }
+    for (_, entry) in context
+        .models(operation.function)
+        .filter(|(model, _)| !WITH_WORKGROUPS.contains(model))
+    {
+        to.push(rule.error(context, operation.inst, format!("the {what} Workgroup of {} is reached from the entry point {entry:?}, which has no workgroups", context.name(operation))));
+    }
+}
+
+/// VUID 04637.
+pub const WORKGROUP_EXECUTION: Rule = Rule {
+    code: Code::WorkgroupExecutionModel,
+    vuid: Some("VUID-StandaloneSpirv-None-04637"),
+    documentation: "Task, mesh, tessellation control and compute shaders run in workgroups (or patches); elsewhere the execution scope Workgroup means nothing.",
+    bad: "; in a Fragment entry point\nOpControlBarrier %workgroup %workgroup %s_108",
+    good: "; in a Fragment entry point\nOpControlBarrier %subgroup %subgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        without_workgroups(
+            &WORKGROUP_EXECUTION,
+            context,
+            operation,
+            operation.execution,
+            "execution scope",
+            to,
+        )
+    }),
+};
+
+/// VUID 04638.
+pub const MEMORY: Rule = Rule {
+    code: Code::VulkanMemoryScope,
+    vuid: Some("VUID-StandaloneSpirv-None-04638"),
+    documentation: "Vulkan's memory model ends at the device: CrossDevice is none of its memory scopes.",
+    bad: "OpMemoryBarrier %cross %s_108",
+    good: "OpMemoryBarrier %device %s_108",
+    check: Check::Operation(|context, operation, to| {
+        if context.settings.environment.is_vulkan()
+            && scope(context, operation.memory) == Some(Scope::CrossDevice)
+        {
+            to.push(
+                MEMORY
+                    .error(
+                        context,
+                        operation.inst,
+                        format!(
+                            "the memory scope of {} is CrossDevice",
+                            context.name(operation)
+                        ),
+                    )
+                    .help("use Device, QueueFamily, Workgroup, Subgroup or Invocation"),
+            );
+        }
+    }),
+};
+
+/// VUID 07321.
+pub const WORKGROUP_MEMORY: Rule = Rule {
+    code: Code::WorkgroupMemoryModel,
+    vuid: Some("VUID-StandaloneSpirv-None-07321"),
+    documentation: "As for the execution scope: without workgroups there is nothing that the memory scope Workgroup could name.",
+    bad: "; in a Fragment entry point\nOpMemoryBarrier %workgroup %s_48",
+    good: "; in a Fragment entry point\nOpMemoryBarrier %device %s_48",
+    check: Check::Operation(|context, operation, to| {
+        without_workgroups(
+            &WORKGROUP_MEMORY,
+            context,
+            operation,
+            operation.memory,
+            "memory scope",
+            to,
+        )
+    }),
+};
+
+/// VUID 07951.
+pub const SUBGROUP_VULKAN10: Rule = Rule {
+    code: Code::SubgroupMemoryVulkan10,
+    vuid: Some("VUID-StandaloneSpirv-SubgroupVoteKHR-07951"),
+    documentation: "Vulkan 1.0 has subgroups by extension only: the memory scope Subgroup needs SubgroupBallotKHR or SubgroupVoteKHR there.",
+    bad: "; for vulkan1.0\nOpMemoryBarrier %subgroup %s_108",
+    good: "; for vulkan1.0\nOpCapability SubgroupVoteKHR\nOpMemoryBarrier %subgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        use spirv::Capability as C;
+        if context.settings.environment == Environment::Vulkan10
+            && scope(context, operation.memory) == Some(Scope::Subgroup)
+            && !context.has(C::SubgroupBallotKHR)
+            && !context.has(C::SubgroupVoteKHR)
+        {
+            to.push(SUBGROUP_VULKAN10.error(context, operation.inst, format!("the memory scope of {} is Subgroup, which Vulkan 1.0 has with SubgroupBallotKHR or SubgroupVoteKHR only", context.name(operation))));
+        }
+    }),
+};
+
+/// QueueFamily belongs to Vulkan's memory model.
+pub const QUEUE_FAMILY: Rule = Rule {
+    code: Code::QueueFamilyScope,
+    vuid: None,
+    documentation: "The scope QueueFamily came with Vulkan's memory model and needs the capability VulkanMemoryModel.",
+    bad: "OpMemoryBarrier %queue %s_108",
+    good: "OpMemoryBarrier %device %s_108",
+    check: Check::Operation(|context, operation, to| {
+        if scope(context, operation.memory) == Some(Scope::QueueFamily)
+            && !context.has(spirv::Capability::VulkanMemoryModel)
+        {
+            to.push(QUEUE_FAMILY.error(context, operation.inst, format!("the memory scope of {} is QueueFamily without the capability VulkanMemoryModel", context.name(operation))));
+        }
+    }),
+};
+
+/// Device is optional under Vulkan's memory model.
+pub const DEVICE: Rule = Rule {
+    code: Code::DeviceScope,
+    vuid: None,
+    documentation: "Under Vulkan's memory model, order among all queues of a device is an option of its own: the memory scope Device needs the capability VulkanMemoryModelDeviceScope. QueueFamily, the scope below, does not.",
+    bad: "; with OpMemoryModel Logical Vulkan\nOpMemoryBarrier %device %s_108",
+    good: "; with OpMemoryModel Logical Vulkan\nOpMemoryBarrier %queue %s_108",
+    check: Check::Operation(|context, operation, to| {
+        use spirv::Capability as C;
+        if scope(context, operation.memory) == Some(Scope::Device)
+            && context.has(C::VulkanMemoryModel)
+            && !context.has(C::VulkanMemoryModelDeviceScope)
+        {
+            to.push(DEVICE.error(context, operation.inst, format!("the memory scope of {} is Device without the capability VulkanMemoryModelDeviceScope", context.name(operation))).help("declare the capability, or use QueueFamily"));
+        }
+    }),
+};
+
+/// VUID 04641.
+pub const INVOCATION: Rule = Rule {
+    code: Code::InvocationOrder,
+    vuid: Some("VUID-StandaloneSpirv-None-04641"),
+    documentation: "An invocation sees its own accesses in order anyway. With the memory scope Invocation, Vulkan wants semantics without an order.",
+    bad: "OpControlBarrier %workgroup %invocation %s_108",
+    good: "OpControlBarrier %workgroup %invocation %s_0",
+    check: Check::Operation(|context, operation, to| {
+        let ordered = operation
+            .all_semantics()
+            .any(|(_, id)| context.value(id).is_some_and(|bits| bits & 0x1e != 0));
+        if context.settings.environment.is_vulkan()
+            && scope(context, operation.memory) == Some(Scope::Invocation)
+            && ordered
+        {
+            to.push(
+                INVOCATION
+                    .error(
+                        context,
+                        operation.inst,
+                        format!(
+                            "{} asks for an order with the memory scope Invocation",
+                            context.name(operation)
+                        ),
+                    )
+                    .help("use semantics 0, or a larger memory scope"),
+            );
+        }
+    }),
+};
+
+/// VUID 04640.
+pub const SHADER_CALL: Rule = Rule {
+    code: Code::ShaderCallScope,
+    vuid: Some("VUID-StandaloneSpirv-None-04640"),
+    documentation: "The memory scope ShaderCallKHR is for the shaders of ray tracing pipelines.",
+    bad: "OpMemoryBarrier %call %s_108",
+    good: "OpMemoryBarrier %workgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        if !context.settings.environment.is_vulkan()
+            || scope(context, operation.memory) != Some(Scope::ShaderCall)
+        {
+            return;
+        }
+        for (_, entry) in context
+            .models(operation.function)
+            .filter(|(model, _)| !(5313..=5318).contains(model))
+        {
+            to.push(SHADER_CALL.error(context, operation.inst, format!("the memory scope ShaderCallKHR of {} is reached from the entry point {entry:?}, which is no ray tracing shader", context.name(operation))));
+        }
+    }),
+};

@@ -1,0 +1,462 @@
+//! Memory semantics: bits, orders, and what Vulkan adds.
+
+use super::super::context::{Kind, Operation};
+use super::super::{Check, Context, Rule};
+use crate::diagnostic::{Code, Diagnostics};
+
+const ACQUIRE: u32 = 0x2;
+const RELEASE: u32 = 0x4;
+const ACQUIRE_RELEASE: u32 = 0x8;
+const SEQUENTIALLY_CONSISTENT: u32 = 0x10;
+const ORDERS: u32 = 0x1e;
+const UNIFORM_MEMORY: u32 = 0x40;
+const OUTPUT_MEMORY: u32 = 0x1000;
+/// Storage classes that count in Vulkan: UniformMemory, WorkgroupMemory, ImageMemory, OutputMemory.
+const VULKAN_CLASSES: u32 = 0x40 | 0x100 | 0x800 | OUTPUT_MEMORY;
+const MAKE_AVAILABLE: u32 = 0x2000;
+const MAKE_VISIBLE: u32 = 0x4000;
+const VOLATILE_BIT: u32 = 0x8000;
+const KNOWN: u32 = ORDERS | 0xffc0;
+
+/// Calls `wrong` with each semantics operand of `operation` that has a value, and reports what it says.
+fn each(
+    rule: &Rule,
+    context: &Context<'_, '_>,
+    operation: &Operation<'_>,
+    to: &mut Diagnostics,
+    wrong: impl Fn(u32) -> Option<String>,
+) {
+    for (what, id) in operation.all_semantics() {
+        if let Some(problem) = context.value(id).and_then(&wrong) {
+            to.push(rule.error(
+                context,
+                operation.inst,
+                format!("the {what} of {} {problem}", context.name(operation)),
+            ));
+        }
+    }
+}
+
+/// The type of semantics.
+pub const TYPE: Rule = Rule {
+    code: Code::SemanticsType,
+    vuid: None,
+    documentation: "Memory semantics are the id of a 32-bit integer (SPIR-V 3.25).",
+    bad: "OpMemoryBarrier %workgroup %float_2",
+    good: "OpMemoryBarrier %workgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        for (what, id) in operation
+            .all_semantics()
+            .filter(|(_, id)| !context.is_int32(*id))
+        {
+            to.push(TYPE.error(
+                context,
+                operation.inst,
+                format!(
+                    "the {what} {} of {} are no 32-bit integer",
+                    context.show(id),
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
+/// Shaders have constant semantics.
+pub const CONSTANT: Rule = Rule {
+    code: Code::SemanticsNotConstant,
+    vuid: None,
+    documentation: "With the Shader capability memory semantics are an OpConstant, as scopes are. Kernels may compute them.",
+    bad: "OpMemoryBarrier %workgroup %spec_2",
+    good: "OpMemoryBarrier %workgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        for (what, id) in operation
+            .all_semantics()
+            .filter(|(_, id)| context.is_int32(*id))
+        {
+            if let Some(must) = super::scopes::unfit_constant(context, id) {
+                to.push(
+                    CONSTANT
+                        .error(
+                            context,
+                            operation.inst,
+                            format!(
+                                "the {what} {} of {} are no constant",
+                                context.show(id),
+                                context.name(operation)
+                            ),
+                        )
+                        .because(format!("they must be {must}")),
+                );
+            }
+        }
+    }),
+};
+
+/// Bits that nobody has defined.
+pub const UNKNOWN: Rule = Rule {
+    code: Code::UnknownSemanticsBits,
+    vuid: None,
+    documentation: "Memory semantics know the bits 0x2 to 0x10 (orders), 0x40 to 0x1000 (storage classes) and 0x2000 to 0x8000. Any other bit has no meaning, and a consumer may give it one that the producer did not think of.",
+    bad: "OpControlBarrierArriveEXT %workgroup %workgroup %s_105",
+    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    check: Check::Operation(|context, operation, to| {
+        each(&UNKNOWN, context, operation, to, |bits| {
+            (bits & !KNOWN != 0).then(|| {
+                format!(
+                    "have bits that no specification knows: {:#x}",
+                    bits & !KNOWN
+                )
+            })
+        });
+    }),
+};
+
+/// VUID 10865.
+pub const SEVERAL: Rule = Rule {
+    code: Code::SeveralOrders,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10865"),
+    documentation: "At most one of Acquire, Release, AcquireRelease and SequentiallyConsistent is set. Acquire and Release together are spelled AcquireRelease (0x8).",
+    bad: "OpControlBarrier %workgroup %workgroup %s_106",
+    good: "OpControlBarrier %workgroup %workgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        each(&SEVERAL, context, operation, to, |bits| {
+            ((bits & ORDERS).count_ones() > 1)
+                .then(|| format!("have more than one order: {:#x}", bits & ORDERS))
+        });
+    }),
+};
+
+/// VUID 10866.
+pub const SEQUENTIAL: Rule = Rule {
+    code: Code::SequentiallyConsistentVulkan,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10866"),
+    documentation: "Vulkan's memory model has no single order of all operations, so that SequentiallyConsistent cannot be used.",
+    bad: "OpControlBarrier %workgroup %workgroup %s_110",
+    good: "OpControlBarrier %workgroup %workgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        if context.vulkan_semantics() {
+            each(&SEQUENTIAL, context, operation, to, |bits| {
+                (bits & SEQUENTIALLY_CONSISTENT != 0)
+                    .then(|| "are SequentiallyConsistent, which Vulkan does not have".to_owned())
+            });
+        }
+    }),
+};
+
+/// VUID 10867.
+pub const STORE: Rule = Rule {
+    code: Code::StoreAcquires,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10867"),
+    documentation: "A store reads nothing, so that it can release and cannot acquire.",
+    bad: "OpAtomicStore %shared %workgroup %s_102 %s_0",
+    good: "OpAtomicStore %shared %workgroup %s_104 %s_0",
+    check: Check::Operation(|context, operation, to| {
+        if operation.kind == Kind::AtomicStore {
+            each(&STORE, context, operation, to, |bits| {
+                (bits & (ACQUIRE | ACQUIRE_RELEASE) != 0)
+                    .then(|| "acquire, and a store reads nothing".to_owned())
+            });
+        }
+    }),
+};
+
+/// VUID 10868.
+pub const LOAD: Rule = Rule {
+    code: Code::LoadReleases,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10868"),
+    documentation: "A load writes nothing, so that it can acquire and cannot release.",
+    bad: "%x = OpAtomicLoad %uint %shared %workgroup %s_104",
+    good: "%x = OpAtomicLoad %uint %shared %workgroup %s_102",
+    check: Check::Operation(|context, operation, to| {
+        if operation.kind == Kind::AtomicLoad {
+            each(&LOAD, context, operation, to, |bits| {
+                (bits & (RELEASE | ACQUIRE_RELEASE) != 0)
+                    .then(|| "release, and a load writes nothing".to_owned())
+            });
+        }
+    }),
+};
+
+/// VUID 10869.
+pub const RELAXED: Rule = Rule {
+    code: Code::RelaxedMemoryBarrier,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10869"),
+    documentation: "A memory barrier without an order does nothing; Vulkan forbids it. An arrive, a wait or a control barrier without one is fine: it still synchronises execution.",
+    bad: "OpMemoryBarrier %workgroup %s_0",
+    good: "OpMemoryBarrier %workgroup %s_108",
+    check: Check::Operation(|context, operation, to| {
+        if context.vulkan_semantics() && operation.kind == Kind::MemoryBarrier {
+            each(&RELAXED, context, operation, to, |bits| {
+                (bits & ORDERS == 0).then(|| "have no order, so that it does nothing".to_owned())
+            });
+        }
+    }),
+};
+
+/// VUID 10870.
+pub const NO_CLASS: Rule = Rule {
+    code: Code::OrderWithoutClass,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10870"),
+    documentation: "An order speaks of storage classes, and without one it orders nothing. UniformMemory, WorkgroupMemory, ImageMemory and OutputMemory count; Vulkan ignores SubgroupMemory, CrossWorkgroupMemory and AtomicCounterMemory.",
+    bad: "OpControlBarrierArriveEXT %workgroup %workgroup %s_4",
+    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    check: Check::Operation(|context, operation, to| {
+        if context.vulkan_semantics() {
+            each(&NO_CLASS, context, operation, to, |bits| {
+                (bits & ORDERS != 0 && bits & VULKAN_CLASSES == 0)
+                    .then(|| "have an order and no storage class that it is for".to_owned())
+            });
+        }
+    }),
+};
+
+/// VUID 10871.
+pub const NO_ORDER: Rule = Rule {
+    code: Code::ClassWithoutOrder,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10871"),
+    documentation: "A storage class without an order does nothing, and is most often a forgotten order.",
+    bad: "OpControlBarrierArriveEXT %workgroup %workgroup %s_100",
+    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_0\nOpControlBarrierWaitEXT %workgroup %workgroup %s_0",
+    check: Check::Operation(|context, operation, to| {
+        if context.vulkan_semantics() {
+            each(&NO_ORDER, context, operation, to, |bits| {
+                (bits & ORDERS == 0 && bits & VULKAN_CLASSES != 0)
+                    .then(|| "name a storage class and no order".to_owned())
+            });
+        }
+    }),
+};
+
+/// VUID 10872.
+pub const AVAILABLE: Rule = Rule {
+    code: Code::AvailableWithoutRelease,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10872"),
+    documentation: "MakeAvailable is a part of a release: it needs the order Release or AcquireRelease.",
+    bad: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierWaitEXT %workgroup %workgroup %s_2102",
+    good: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierArriveEXT %workgroup %workgroup %s_2104",
+    check: Check::Operation(|context, operation, to| {
+        each(&AVAILABLE, context, operation, to, |bits| {
+            (bits & MAKE_AVAILABLE != 0 && bits & (RELEASE | ACQUIRE_RELEASE) == 0)
+                .then(|| "have MakeAvailable and do not release".to_owned())
+        });
+    }),
+};
+
+/// VUID 10873.
+pub const VISIBLE: Rule = Rule {
+    code: Code::VisibleWithoutAcquire,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10873"),
+    documentation: "MakeVisible is a part of an acquire: it needs the order Acquire or AcquireRelease.",
+    bad: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierArriveEXT %workgroup %workgroup %s_4104",
+    good: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierWaitEXT %workgroup %workgroup %s_4102",
+    check: Check::Operation(|context, operation, to| {
+        each(&VISIBLE, context, operation, to, |bits| {
+            (bits & MAKE_VISIBLE != 0 && bits & (ACQUIRE | ACQUIRE_RELEASE) == 0)
+                .then(|| "have MakeVisible and do not acquire".to_owned())
+        });
+    }),
+};
+
+/// Bits that came with Vulkan's memory model.
+pub const NEEDS_MODEL: Rule = Rule {
+    code: Code::SemanticsNeedVulkanModel,
+    vuid: None,
+    documentation: "OutputMemory, MakeAvailable, MakeVisible and Volatile came with Vulkan's memory model and need the capability VulkanMemoryModel.",
+    bad: "; with OpMemoryModel Logical GLSL450\nOpControlBarrierArriveEXT %workgroup %workgroup %s_2104",
+    good: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierArriveEXT %workgroup %workgroup %s_2104",
+    check: Check::Operation(|context, operation, to| {
+        if !context.has(spirv::Capability::VulkanMemoryModel) {
+            each(&NEEDS_MODEL, context, operation, to, |bits| {
+                let names: Vec<&str> = [
+                    (OUTPUT_MEMORY, "OutputMemory"),
+                    (MAKE_AVAILABLE, "MakeAvailable"),
+                    (MAKE_VISIBLE, "MakeVisible"),
+                    (VOLATILE_BIT, "Volatile"),
+                ]
+                .into_iter()
+                .filter_map(|(bit, name)| (bits & bit != 0).then_some(name))
+                .collect();
+                (!names.is_empty()).then(|| {
+                    format!(
+                        "have {} without the capability VulkanMemoryModel",
+                        names.join(" and ")
+                    )
+                })
+            });
+        }
+    }),
+};
+
+/// VUID 13551.
+pub const VOLATILE: Rule = Rule {
+    code: Code::VolatileBarrier,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-13551"),
+    documentation: "Volatile is for atomics: a barrier accesses no memory that could be volatile.",
+    bad: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierArriveEXT %workgroup %workgroup %s_8104",
+    good: "; with OpMemoryModel Logical Vulkan\n%x = OpAtomicLoad %uint %shared %workgroup %s_8102",
+    check: Check::Operation(|context, operation, to| {
+        if !operation.is_atomic() {
+            each(&VOLATILE, context, operation, to, |bits| {
+                (bits & VOLATILE_BIT != 0).then(|| "have Volatile, which is for atomics".to_owned())
+            });
+        }
+    }),
+};
+
+/// UniformMemory belongs to shaders.
+pub const UNIFORM: Rule = Rule {
+    code: Code::UniformMemoryCapability,
+    vuid: None,
+    documentation: "UniformMemory speaks of storage and uniform buffers, which modules without the Shader capability do not have. A kernel's global memory is CrossWorkgroupMemory.",
+    bad: "; in a kernel\nOpMemoryBarrier %workgroup %s_48",
+    good: "; in a kernel\nOpMemoryBarrier %workgroup %s_208",
+    check: Check::Operation(|context, operation, to| {
+        if !context.has(spirv::Capability::Shader) {
+            each(&UNIFORM, context, operation, to, |bits| {
+                (bits & UNIFORM_MEMORY != 0)
+                    .then(|| "have UniformMemory without the capability Shader".to_owned())
+            });
+        }
+    }),
+};
+
+/// VUID 13556.
+pub const ARRIVE: Rule = Rule {
+    code: Code::ArriveOrder,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-13556"),
+    documentation: "An arrive can make what came before it available to those who wait, and cannot see what others did: its order is Release, or none.",
+    bad: "OpControlBarrierArriveEXT %workgroup %workgroup %s_108",
+    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    check: Check::Operation(|context, operation, to| {
+        if context.vulkan_semantics() && operation.kind == Kind::Arrive {
+            each(&ARRIVE, context, operation, to, |bits| {
+                (bits & ORDERS & !RELEASE != 0)
+                    .then(|| "have another order than Release".to_owned())
+            });
+        }
+    }),
+};
+
+/// VUID 13557.
+pub const WAIT: Rule = Rule {
+    code: Code::WaitOrder,
+    vuid: Some("VUID-StandaloneSpirv-MemorySemantics-13557"),
+    documentation: "A wait sees what others made available before they arrived; its own writes were the arrive's business. Its order is Acquire, or none.",
+    bad: "OpControlBarrierWaitEXT %workgroup %workgroup %s_108",
+    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    check: Check::Operation(|context, operation, to| {
+        if context.vulkan_semantics() && operation.kind == Kind::Wait {
+            each(&WAIT, context, operation, to, |bits| {
+                (bits & ORDERS & !ACQUIRE != 0)
+                    .then(|| "have another order than Acquire".to_owned())
+            });
+        }
+    }),
+};
+
+/// Bits of the equal and of the unequal case.
+fn both(context: &Context<'_, '_>, operation: &Operation<'_>) -> Option<(u32, u32)> {
+    Some((
+        context.value_of(operation.semantics)?,
+        context.value_of(operation.unequal)?,
+    ))
+}
+
+/// VUID 10875.
+pub const UNEQUAL_RELEASES: Rule = Rule {
+    code: Code::UnequalReleases,
+    vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10875"),
+    documentation: "A compare-exchange that finds another value writes nothing, so that its unequal case cannot release.",
+    bad: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_108 %s_104 %s_0 %s_0",
+    good: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_108 %s_102 %s_0 %s_0",
+    check: Check::Operation(|context, operation, to| {
+        if both(context, operation)
+            .is_some_and(|(_, unequal)| unequal & (RELEASE | ACQUIRE_RELEASE) != 0)
+        {
+            to.push(UNEQUAL_RELEASES.error(
+                context,
+                operation.inst,
+                format!(
+                    "the unequal memory semantics of {} release",
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
+/// VUID 10876.
+pub const UNEQUAL_STRONGER: Rule = Rule {
+    code: Code::UnequalStronger,
+    vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10876"),
+    documentation: "The unequal case of a compare-exchange asks for no stronger order than the equal one: no Acquire when the equal case has none, no SequentiallyConsistent when the equal case is weaker.",
+    bad: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_0 %s_102 %s_0 %s_0",
+    good: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_102 %s_0 %s_0 %s_0",
+    check: Check::Operation(|context, operation, to| {
+        let Some((equal, unequal)) = both(context, operation) else {
+            return;
+        };
+        // Neither of Acquire and Release is stronger than the other.
+        let stronger = (unequal & SEQUENTIALLY_CONSISTENT != 0
+            && equal & SEQUENTIALLY_CONSISTENT == 0)
+            || (unequal & ACQUIRE != 0 && equal & ORDERS == 0);
+        if stronger {
+            to.push(UNEQUAL_STRONGER.error(
+                context,
+                operation.inst,
+                format!(
+                    "the unequal memory semantics of {} are stronger than the equal ones",
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
+/// VUIDs 10877, 10878 and 10879.
+pub const UNEQUAL_CLASSES: Rule = Rule {
+    code: Code::UnequalClasses,
+    vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10877"),
+    documentation: "What the unequal case names, the equal case names too: storage classes (VUID 10877) and MakeVisible (10878); Volatile is set in both or in none (10879).",
+    bad: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_102 %s_42 %s_0 %s_0",
+    good: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_142 %s_102 %s_0 %s_0",
+    check: Check::Operation(|context, operation, to| {
+        let Some((equal, unequal)) =
+            both(context, operation).filter(|_| context.vulkan_semantics())
+        else {
+            return;
+        };
+        let parts = [
+            (
+                "VUID-StandaloneSpirv-UnequalMemorySemantics-10877",
+                unequal & !equal & VULKAN_CLASSES != 0,
+                "name a storage class that the equal ones do not",
+            ),
+            (
+                "VUID-StandaloneSpirv-UnequalMemorySemantics-10878",
+                unequal & !equal & MAKE_VISIBLE != 0,
+                "have MakeVisible and the equal ones have not",
+            ),
+            (
+                "VUID-StandaloneSpirv-UnequalMemorySemantics-10879",
+                (unequal ^ equal) & VOLATILE_BIT != 0,
+                "differ from the equal ones in Volatile",
+            ),
+        ];
+        for (vuid, broken, why) in parts {
+            if broken {
+                let mut problem = UNEQUAL_CLASSES.error(
+                    context,
+                    operation.inst,
+                    format!(
+                        "the unequal memory semantics of {} {why}",
+                        context.name(operation)
+                    ),
+                );
+                problem.vuid = problem.vuid.map(|_| vuid);
+                to.push(problem);
+            }
+        }
+    }),
+};

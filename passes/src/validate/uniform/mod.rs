@@ -1,0 +1,60 @@
+//! VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558: an arrive or a wait of scope Workgroup stands in uniform control flow.
+//!
+//! The hardware counts arrivals. An invocation that never comes leaves the others waiting for ever; one that comes more often lets
+//! them go too early.
+//!
+//! Bad, in a workgroup of 64: `if (gl_LocalInvocationIndex < 16) controlBarrierWait(...)`. Good: the same `if` around the work alone, or a
+//! condition that all invocations of the workgroup agree on.
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use super::flow::trace::Trace;
+use super::flow::{Entry, severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::Scope;
+
+/// The rule in the specification.
+pub const VUID: &str = "VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558";
+
+pub(super) fn check(
+    entry: &Entry<'_, '_>,
+    trace: Option<&Trace>,
+    strict: bool,
+    diagnostics: &mut Diagnostics,
+) {
+    for (site, event) in entry.events.iter().enumerate() {
+        if event.scope != Scope::Workgroup || entry.uniformity.block(event.block).is_none() {
+            continue;
+        }
+        if trace.is_some_and(|trace| trace.is_alike(site)) {
+            continue;
+        }
+        let differs = trace.and_then(|trace| trace.differs(site));
+        let word = entry.word(event.offset);
+        let name = entry
+            .original
+            .module
+            .at(word)
+            .map_or_else(String::new, |inst| entry.original.op_name(inst));
+        let message = match differs {
+            Some(_) => format!(
+                "{name} is not in uniform control flow: some invocations of every workgroup execute it and others do not"
+            ),
+            None => format!("{name} may not be in uniform control flow"),
+        };
+        let mut problem = severity(Diagnostic::error(Code::NonUniformSplitBarrier, message), differs.is_some(), strict)
+            .at_word(word)
+            .help("move it out of the branch, or branch on a value that is the same for the whole workgroup");
+        problem.vuid = Some(VUID);
+        problem.reasons = entry.reasons_of_block(event.block);
+        if let Some((more, fewer)) = differs {
+            problem.witness = vec![
+                format!("the invocation with LocalInvocationIndex {more} executes it"),
+                format!("the one with LocalInvocationIndex {fewer} does not, or less often"),
+            ];
+        }
+        diagnostics.push(problem);
+    }
+}

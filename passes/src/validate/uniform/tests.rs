@@ -1,0 +1,316 @@
+//! Uniform control flow, construct by construct.
+
+use super::super::flow::testing::{LOADS, module, module_with, of, problems, summary};
+
+const ERROR: &str = "error SB2000 0";
+const WARNING: &str = "warning SB2000 0";
+
+/// `condition` is the text of an instruction; an arrive and a wait stand under it.
+fn under(condition: &str) -> Vec<String> {
+    of(&format!(
+        "%q = {condition}
+        OpSelectionMerge %end 0
+        OpBranchConditional %q %then %end
+        %then = OpLabel
+        arrive
+        wait
+        OpBranch %end
+        %end = OpLabel
+        OpReturn"
+    ))
+}
+
+#[test]
+fn constants_and_the_size_of_the_workgroup_decide() {
+    assert_eq!(
+        under("OpULessThan %bool %lane %u16"),
+        [ERROR, "error SB2000 1"]
+    );
+    assert_eq!(under("OpULessThan %bool %lane %u64"), [""; 0]);
+    assert_eq!(under("OpULessThanEqual %bool %lane %u63"), [""; 0]);
+    assert_eq!(
+        under("OpUGreaterThan %bool %u16 %lane"),
+        [ERROR, "error SB2000 1"]
+    );
+    assert_eq!(
+        under("OpIEqual %bool %lane %u64"),
+        [""; 0],
+        "no invocation comes there"
+    );
+}
+
+#[test]
+fn what_the_dispatch_decides_is_uniform() {
+    assert_eq!(under("OpULessThan %bool %pc %qc"), [""; 0]);
+    let group = "%g = OpLoad %v3 %group_id\n%x = OpCompositeExtract %uint %g 0\n%q = OpULessThan %bool %x %pc";
+    assert_eq!(of(&branch(group)), [""; 0]);
+}
+
+#[test]
+fn what_is_known_at_run_time_only_is_a_warning_with_its_reasons() {
+    let module = module(&[LOADS, &branch("%g = OpLoad %v3 %global\n%x = OpCompositeExtract %uint %g 0\n%q = OpULessThan %bool %x %pc")].concat());
+    let problems = problems(&module);
+    let first = problems.iter().next().unwrap();
+    assert_eq!(first.severity, crate::diagnostic::Severity::Warning);
+    assert_eq!(first.vuid, Some(super::VUID));
+    let text = first.reasons.join("\n");
+    let (condition, source) = (module.id("q").to_string(), module.id("g").to_string());
+    assert!(
+        text.contains(&format!("the branch on {condition} in block")),
+        "{text}"
+    );
+    assert!(text.ends_with(&format!("{source} is loaded from GlobalInvocationId, which differs between the invocations of a workgroup")), "{text}");
+}
+
+#[test]
+fn each_component_of_an_id_has_its_own_verdict() {
+    // The workgroup is 64 x 1 x 1: y is the same for all.
+    for id in ["global", "local"] {
+        let y = format!(
+            "%g = OpLoad %v3 %{id}\n%y = OpCompositeExtract %uint %g 1\n%q = OpULessThan %bool %y %pc"
+        );
+        assert_eq!(of(&branch(&y)), [""; 0]);
+        let x = y.replace("%g 1", "%g 0");
+        assert_eq!(of(&branch(&x)).len(), 2);
+    }
+}
+
+/// An arrive and a wait under %q, which `code` computes.
+fn branch(code: &str) -> String {
+    format!(
+        "{code}
+        OpSelectionMerge %end 0
+        OpBranchConditional %q %then %end
+        %then = OpLabel
+        arrive
+        wait
+        OpBranch %end
+        %end = OpLabel
+        OpReturn"
+    )
+}
+
+#[test]
+fn an_error_under_a_condition_of_the_dispatch_is_not_one_in_every_execution() {
+    let text = "
+        OpSelectionMerge %end 0
+        OpBranchConditional %c %outer %end
+        %outer = OpLabel
+        %q = OpULessThan %bool %lane %u16
+        OpSelectionMerge %join 0
+        OpBranchConditional %q %then %join
+        %then = OpLabel
+        arrive
+        wait
+        OpBranch %join
+        %join = OpLabel
+        OpBranch %end
+        %end = OpLabel
+        OpReturn";
+    assert_eq!(of(text), [WARNING, "warning SB2000 1"]);
+}
+
+#[test]
+fn an_early_return_of_some_reaches_what_comes_after() {
+    let text = |end: &str| {
+        format!(
+            "%q = OpULessThan %bool %lane %{end}
+            OpSelectionMerge %on 0
+            OpBranchConditional %q %on %leave
+            %leave = OpLabel
+            OpReturn
+            %on = OpLabel
+            arrive
+            wait
+            OpReturn"
+        )
+    };
+    assert_eq!(of(&text("u16")), [ERROR, "error SB2000 1"]);
+    assert_eq!(of(&text("pc")), [WARNING, "warning SB2000 1"]);
+    assert_eq!(of(&text("u64")), [""; 0]);
+}
+
+/// for (i = 0; i < end; i += step) { arrive; wait }
+fn counted(start: &str, end: &str, step: &str) -> String {
+    format!(
+        "OpStore %i %{start}
+        OpBranch %head
+        %head = OpLabel
+        OpLoopMerge %end %next 0
+        OpBranch %test
+        %test = OpLabel
+        %i0 = OpLoad %uint %i
+        %q = OpULessThan %bool %i0 %{end}
+        OpBranchConditional %q %inside %end
+        %inside = OpLabel
+        arrive
+        wait
+        OpBranch %next
+        %next = OpLabel
+        %i1 = OpLoad %uint %i
+        %i2 = OpIAdd %uint %i1 %{step}
+        OpStore %i %i2
+        OpBranch %head
+        %end = OpLabel
+        OpReturn"
+    )
+}
+
+#[test]
+fn loops_go_by_their_trip_counts() {
+    assert_eq!(
+        of(&counted("u0", "pc", "u1")),
+        [""; 0],
+        "a number of times that the dispatch decides"
+    );
+    assert_eq!(of(&counted("u0", "lane", "u1")), [ERROR, "error SB2000 1"]);
+    assert_eq!(
+        of(&counted("lane", "u64", "u64")),
+        [""; 0],
+        "once for each invocation"
+    );
+    assert_eq!(
+        of(&counted("lane", "u64", "u16")),
+        [ERROR, "error SB2000 1"]
+    );
+    assert_eq!(
+        of(&counted("lane", "pc", "u64")),
+        [WARNING, "warning SB2000 1"]
+    );
+}
+
+#[test]
+fn what_a_loop_with_different_trip_counts_leaves_is_not_uniform() {
+    let text = counted("u0", "lane", "u1").replace("arrive\n        wait\n", "").replace(
+        "OpReturn",
+        "%left = OpLoad %uint %i\n%r = OpULessThan %bool %left %pc\nOpSelectionMerge %leave 0\nOpBranchConditional %r %then %leave\n%then = OpLabel\narrive\nwait\nOpBranch %leave\n%leave = OpLabel\nOpReturn",
+    );
+    assert_eq!(of(&text), [WARNING, "warning SB2000 1"]);
+}
+
+#[test]
+fn variables_are_followed_through_branches() {
+    let text = |value: &str| {
+        format!(
+            "OpStore %flag %u0
+            %q = OpULessThan %bool %lane %u16
+            OpSelectionMerge %join 0
+            OpBranchConditional %q %then %join
+            %then = OpLabel
+            OpStore %flag %{value}
+            OpBranch %join
+            %join = OpLabel
+            %f = OpLoad %uint %flag
+            %r = OpIEqual %bool %f %u1
+            OpSelectionMerge %end 0
+            OpBranchConditional %r %inside %end
+            %inside = OpLabel
+            arrive
+            wait
+            OpBranch %end
+            %end = OpLabel
+            OpReturn"
+        )
+    };
+    assert_eq!(of(&text("u1")), [ERROR, "error SB2000 1"]);
+    assert_eq!(of(&text("u0")), [""; 0]);
+    assert_eq!(of(&text("pc")), [WARNING, "warning SB2000 1"]);
+}
+
+#[test]
+fn workgroup_memory_is_alike_after_a_barrier() {
+    let text = |between: &str| {
+        format!(
+            "%q = OpIEqual %bool %lane %u0
+            OpSelectionMerge %join 0
+            OpBranchConditional %q %then %join
+            %then = OpLabel
+            OpStore %shared %pc
+            OpBranch %join
+            %join = OpLabel
+            {between}
+            %s = OpLoad %uint %shared
+            %r = OpULessThan %bool %s %u7
+            OpSelectionMerge %end 0
+            OpBranchConditional %r %inside %end
+            %inside = OpLabel
+            arrive
+            wait
+            OpBranch %end
+            %end = OpLabel
+            OpReturn"
+        )
+    };
+    assert_eq!(of(&text("barrier")), [""; 0]);
+    assert_eq!(of(&text("")), [WARNING, "warning SB2000 1"]);
+    let split = of(&text("arrive\n%w = OpIAdd %uint %pc %qc\nwait"));
+    assert_eq!(split, [""; 0]);
+    let late = of(&text("arrive\nOpStore %shared %qc\nwait"));
+    assert_eq!(
+        late,
+        ["warning SB2000 2", "warning SB2000 3"],
+        "what is stored after the arrive is not settled by the wait"
+    );
+}
+
+#[test]
+fn memory_that_is_not_written_is_alike_at_one_address() {
+    let text = |index: &str, store: &str| {
+        branch(&format!(
+            "%a = OpAccessChain %element_ptr %buffer %u0 %{index}\n{store}\n%e = OpLoad %uint %a\n%q = OpULessThan %bool %e %u7"
+        ))
+    };
+    assert_eq!(of(&text("pc", "")), [""; 0]);
+    assert_eq!(of(&text("lane", "")), [WARNING, "warning SB2000 1"]);
+    assert_eq!(
+        of(&text("pc", "OpStore %a %lane")),
+        [WARNING, "warning SB2000 1"]
+    );
+}
+
+#[test]
+fn subgroup_barriers_may_stand_anywhere() {
+    let text = branch("%q = OpULessThan %bool %lane %u16")
+        .replace("arrive", "arrive.sub")
+        .replace("wait", "wait.sub");
+    assert_eq!(of(&text), [""; 0]);
+}
+
+#[test]
+fn functions_that_only_compute_are_looked_through() {
+    let function = |body: &str| {
+        format!(
+            "%f = OpFunction %uint 0 %fn_uint\n%p = OpFunctionParameter %uint\n%entry = OpLabel\n{body}\nOpFunctionEnd\n"
+        )
+    };
+    let call = |argument: &str| {
+        [
+            LOADS,
+            &branch(&format!(
+                "%x = OpFunctionCall %uint %f %{argument}\n%q = OpULessThan %bool %x %u7"
+            )),
+        ]
+        .concat()
+    };
+    let pure = function("%r = OpIAdd %uint %p %u1\nOpReturnValue %r");
+    assert_eq!(summary(&module_with(&call("pc"), &pure)), [""; 0]);
+    assert_eq!(
+        summary(&module_with(&call("lane"), &pure)),
+        [WARNING, "warning SB2000 1"]
+    );
+    let impure = function("%r = OpLoad %uint %index\nOpReturnValue %r");
+    assert_eq!(
+        summary(&module_with(&call("pc"), &impure)),
+        [WARNING, "warning SB2000 1"]
+    );
+}
+
+#[test]
+fn barriers_in_functions_are_reported_where_they_stand() {
+    let body = [LOADS, "%q = OpULessThan %bool %lane %u16\nOpSelectionMerge %end 0\nOpBranchConditional %q %then %end\n%then = OpLabel\n%x = OpFunctionCall %void %f\nOpBranch %end\n%end = OpLabel\nOpReturn"].concat();
+    let module = module_with(
+        &body,
+        "%f = OpFunction %void 0 %fn\n%entry = OpLabel\narrive\nwait\nOpReturn\nOpFunctionEnd\n",
+    );
+    assert_eq!(summary(&module), [ERROR, "error SB2000 1"]);
+}

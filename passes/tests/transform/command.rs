@@ -1,0 +1,133 @@
+//! `splitbar-opt` as a person meets it.
+
+use super::support::kernels;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn opt(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_splitbar-opt"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = child.stdin.take().unwrap().write_all(input); // a refused command line reads nothing
+    child.wait_with_output().unwrap()
+}
+
+fn kernel(name: &str) -> Vec<u8> {
+    kernels()
+        .into_iter()
+        .find(|input| input.path.ends_with(name))
+        .unwrap()
+        .bytes
+}
+
+#[test]
+fn streams_and_flags_in_order() {
+    let module = kernel("reduction.spv");
+    let fused = opt(&["--fuse-split-barriers", "-", "-o", "-"], &module);
+    assert_eq!(
+        fused.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&fused.stderr)
+    );
+    assert_ne!(fused.stdout, module);
+    let again = opt(
+        &[
+            "--time-report",
+            "--fuse-split-barriers",
+            "--fuse-split-barriers=arrive",
+            "-",
+            "-o",
+            "-",
+        ],
+        &fused.stdout,
+    );
+    assert_eq!(again.stdout, fused.stdout);
+    assert_eq!(
+        String::from_utf8_lossy(&again.stderr)
+            .matches("unchanged")
+            .count(),
+        2
+    );
+    let none = opt(&["-", "-o", "-"], &module);
+    assert_eq!(none.stdout, module, "no pass, no change");
+}
+
+#[test]
+fn fuel_stops_and_printing_shows() {
+    let module = kernel("reduction.spv");
+    let flags = [
+        "--split-control-barriers",
+        "--fuse-split-barriers",
+        "--time-report",
+        "--print-all",
+        "-",
+        "-o",
+        "-",
+    ];
+    let one = opt(&[&["--fuel", "1"], &flags[..]].concat(), &module);
+    let text = String::from_utf8_lossy(&one.stderr).into_owned();
+    assert!(
+        text.contains("out of fuel") || text.matches("; after --").count() == 1,
+        "{text}"
+    );
+    let zero = opt(&[&["--fuel=0"], &flags[..]].concat(), &module);
+    assert_eq!(zero.stdout, module);
+    assert!(String::from_utf8_lossy(&zero.stderr).contains("OpControlBarrierArrive"));
+}
+
+#[test]
+fn optimizing_is_sound_for_all_kernels() {
+    for input in kernels() {
+        let output = opt(
+            &["-O", "--validate-after-all", "-", "-o", "-"],
+            &input.bytes,
+        );
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{}: {}",
+            input.path,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert_eq!(output.stdout.get(..4), input.bytes.get(..4));
+    }
+}
+
+#[test]
+fn exit_codes() {
+    let module = kernel("reduction.spv");
+    let code = |arguments: &[&str], input: &[u8]| opt(arguments, input).status.code();
+    assert_eq!(code(&["-", "-o", "-"], b"no module at all"), Some(1));
+    assert_eq!(code(&["-", "-o", "-", "--no-such-pass"], &module), Some(2));
+    assert_eq!(
+        code(
+            &["-", "-o", "-", "--strip-split-barrier-spelling=khr"],
+            &module
+        ),
+        Some(2)
+    );
+    assert_eq!(code(&["/no/such/file.spv", "-o", "-"], &module), Some(2));
+    assert_eq!(
+        code(&["-", "-o", "/no/such/folder/out.spv"], &module),
+        Some(2)
+    );
+    let opencl = kernel("opencl_exchange.spv");
+    assert_eq!(
+        code(
+            &[
+                "-",
+                "-o",
+                "-",
+                "--instrument-split-barriers=set:0,binding:0"
+            ],
+            &opencl
+        ),
+        Some(3)
+    );
+    assert_eq!(code(&["--list-passes"], &[]), Some(0));
+}

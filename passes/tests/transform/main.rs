@@ -1,0 +1,8 @@
+//! The passes and `splitbar-opt` on real modules.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod command;
+#[path = "../corpus/mod.rs"]
+mod corpus;
+mod passes;
+mod support;

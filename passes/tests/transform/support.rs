@@ -1,0 +1,167 @@
+//! Modules to run passes on, one pass at a time, and what must hold for each run.
+
+use super::corpus;
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::transform::Edited;
+use splitbar_passes::transform::registry::Pass;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A module and its name.
+pub struct Input {
+    pub path: String,
+    pub bytes: Vec<u8>,
+}
+
+/// The kernels of `fixtures/kernels`.
+pub fn kernels() -> Vec<Input> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/kernels");
+    let mut files: Vec<PathBuf> = Vec::new();
+    for kernel in std::fs::read_dir(folder).unwrap() {
+        let path = kernel.unwrap().path();
+        if path.is_dir() {
+            files.extend(
+                std::fs::read_dir(path)
+                    .unwrap()
+                    .map(|file| file.unwrap().path()),
+            );
+        }
+    }
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "spv"));
+    files.sort();
+    assert!(files.len() >= 15, "{} kernels", files.len());
+    let read = |path: PathBuf| Input {
+        bytes: std::fs::read(&path).unwrap(),
+        path: path.display().to_string(),
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// The kernels and the modules of the corpus.
+pub fn all() -> Vec<Input> {
+    let mut all = kernels();
+    all.extend(corpus::modules().unwrap().into_iter().map(|file| Input {
+        path: file.path,
+        bytes: file.bytes,
+    }));
+    assert!(all.len() > 1000);
+    all
+}
+
+/// Declarations, which must be clean.
+pub fn declared<'m>(module: &'m Module<'m>, path: &str) -> Declarations<'m> {
+    let mut diagnostics = Diagnostics::new();
+    let declarations = Declarations::of(module, &mut diagnostics);
+    assert!(!diagnostics.has_errors(), "{path}: {diagnostics}");
+    declarations
+}
+
+/// Runs the pass `flag` (`name` or `name=value`); the module after it and whether it has changed. What must hold for every pass is looked at here.
+pub fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'static>, bool) {
+    let declarations = declared(module, path);
+    let context = format!("{flag} on {path}");
+    let Some(edited) = once(flag, module, &declarations, &context) else {
+        return (module.clone().into_owned(), false);
+    };
+    assert_ne!(
+        edited.module.words(),
+        module.words(),
+        "{context}: changed, it says"
+    );
+    assert_eq!(
+        edited.module.words(),
+        Module::parse(&edited.module.to_bytes()).unwrap().words()
+    );
+    let after = declared(&edited.module, &context);
+    assert!(
+        once(flag, &edited.module, &after, &context).is_none(),
+        "{context}: a second run finds something"
+    );
+    for (new, old) in edited.origin.iter() {
+        assert!(
+            edited.module.at(new).is_some() && module.at(old).is_some(),
+            "{context}: {new} from {old}"
+        );
+    }
+    (edited.module, true)
+}
+
+fn once(
+    flag: &str,
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    context: &str,
+) -> Option<Edited> {
+    let (name, value) = flag
+        .split_once('=')
+        .map_or((flag, None), |(name, value)| (name, Some(value)));
+    let pass = Pass::named(name).unwrap();
+    let options = pass.options(value).unwrap();
+    pass.run(module, declarations, &options, &mut Diagnostics::new())
+        .unwrap_or_else(|problems| panic!("{context}: {problems}"))
+}
+
+/// How many instructions of `opcode` there are.
+pub fn count(module: &Module<'_>, opcode: u16) -> usize {
+    module
+        .instructions()
+        .filter(|inst| inst.opcode() == opcode)
+        .count()
+}
+
+/// spirv-val, by SPLITBAR_SPIRV_VAL or on the PATH; `None` when it is not installed or does not know split barriers.
+pub fn validator() -> Option<Validator> {
+    let program = std::env::var_os("SPLITBAR_SPIRV_VAL").unwrap_or_else(|| "spirv-val".into());
+    if Command::new(&program).arg("--version").output().is_err() {
+        eprintln!("skipped: spirv-val is not installed");
+        return None;
+    }
+    Some(Validator { program })
+}
+
+pub struct Validator {
+    program: std::ffi::OsString,
+}
+
+impl Validator {
+    /// What spirv-val has against `module`; `None` if nothing. Asked with the INTEL name of the extension, which all its versions that know
+    /// split barriers know.
+    pub fn complaint(&self, module: &Module<'_>, path: &str) -> Option<String> {
+        let (intel, _) = run_quietly("strip-split-barrier-spelling=intel", module, path);
+        let version = match module.header().version >> 8 & 0xff {
+            0 => "spv1.0",
+            1 => "spv1.1",
+            2 => "spv1.2",
+            3 => "spv1.3",
+            4 => "spv1.4",
+            5 => "spv1.5",
+            _ => "spv1.6",
+        };
+        let mut child = Command::new(&self.program)
+            .args(["--target-env", version, "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let bytes: Vec<u8> = intel
+            .words()
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        let _ = child.stdin.take().unwrap().write_all(&bytes); // it may have seen enough
+        let output = child.wait_with_output().unwrap();
+        (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+fn run_quietly(flag: &str, module: &Module<'_>, path: &str) -> (Module<'static>, bool) {
+    let declarations = declared(module, path);
+    let edited = once(flag, module, &declarations, path);
+    edited.map_or_else(
+        || (module.clone().into_owned(), false),
+        |edited| (edited.module, true),
+    )
+}
