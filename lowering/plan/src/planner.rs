@@ -42,7 +42,7 @@ struct Planner<'p> {
     wave_size: u32,
     /// The strategy of workgroup-scope pairs and the reason for it.
     workgroup: (Strategy, String),
-    waves: Option<u32>,
+    situation: Situation,
 }
 
 /// The wave size: the one that is asked for if the target has it, else the target's default.
@@ -107,7 +107,7 @@ impl<'p> Planner<'p> {
             request,
             wave_size,
             workgroup,
-            waves,
+            situation,
         }
     }
 
@@ -163,7 +163,7 @@ impl<'p> Planner<'p> {
 
     /// The lanes that a warp-wide sync names.
     fn lanes(&self, conditional: bool) -> WarpMask {
-        match (self.waves, self.request.workgroup_size) {
+        match (self.situation.waves, self.request.workgroup_size) {
             // Lanes that the workgroup does not have must not be named; in a workgroup of one warp they are known.
             (Some(1), Some(size)) if !conditional => {
                 let count = u32::try_from(invocations(size)).unwrap_or(32).clamp(1, 32);
@@ -193,13 +193,10 @@ impl<'p> Planner<'p> {
     }
 
     fn strategy_of(&self, scope: Scope) -> (Strategy, String) {
-        if scope == Scope::Subgroup {
-            (
-                Strategy::Subgroup,
-                "the execution scope is Subgroup, so no other wave takes part".to_owned(),
-            )
-        } else {
+        if scope == Scope::Workgroup {
             self.workgroup.clone()
+        } else {
+            strategy::choose(scope, self.situation)
         }
     }
 
@@ -367,7 +364,7 @@ impl<'p> Planner<'p> {
 
     /// The step of a full barrier of `execution` scope, and the widest memory scope that it orders by itself.
     fn full_barrier(&self, execution: Scope, conditional: bool) -> (Step, Option<FenceScope>) {
-        let one_wave = execution == Scope::Subgroup || self.waves == Some(1);
+        let one_wave = execution == Scope::Subgroup || self.situation.waves == Some(1);
         match (&self.request.target.arch, one_wave) {
             (Arch::Amdgpu(_), true) => (Step::WaveBarrier, None),
             (Arch::Amdgpu(_), false) => (Step::WorkgroupBarrier, None),

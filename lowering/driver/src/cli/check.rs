@@ -1,5 +1,6 @@
 //! `splitbar check`: the rules of SPIR-V and of its client API, without any code.
 
+use super::input::read;
 use super::{CheckArgs, report};
 use splitbar::diagnostic::Diagnostics;
 use splitbar::exit;
@@ -8,8 +9,6 @@ use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{
     Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings, validate,
 };
-use std::io::Read;
-use std::path::Path;
 
 /// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with.
 pub fn run(args: &CheckArgs) -> u8 {
@@ -75,19 +74,6 @@ pub fn check(
         );
     }
     problems.sorted()
-}
-
-fn read(input: &Path) -> Result<Vec<u8>, String> {
-    if input == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("standard input: {error}"))?;
-        Ok(bytes)
-    } else {
-        std::fs::read(input).map_err(|error| format!("{}: {error}", input.display()))
-    }
 }
 
 /// `NAME=N`, as `--limit` takes it.

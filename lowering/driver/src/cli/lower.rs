@@ -1,11 +1,11 @@
 //! `splitbar lower`.
 
+use super::input::read;
 use super::{Emit, Format, LowerArgs, check, child, report, write};
 use splitbar::diagnostic::Diagnostics;
 use splitbar::{Artefact, Observer, Options, Output, Stage, exit, spec};
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::validate::{Environment, Settings};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -144,19 +144,6 @@ impl Emit {
             Emit::Plan => output.plan().into_bytes(),
             Emit::Reflect => output.reflect().into_bytes(),
         })
-    }
-}
-
-fn read(input: &Path) -> Result<Vec<u8>, Stop> {
-    if input == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("standard input: {error}"))?;
-        Ok(bytes)
-    } else {
-        Ok(std::fs::read(input).map_err(|error| format!("{}: {error}", input.display()))?)
     }
 }
 

@@ -3,6 +3,7 @@
 mod check;
 mod child;
 mod explain;
+mod input;
 mod lower;
 mod report;
 mod targets;

@@ -16,7 +16,18 @@ use splitbar_plan::{PlanOptions, Request, Target, plan};
 
 const MATMUL: &[u8] = include_bytes!("../../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 
+/// Lowers with debug lines or without, at -O2.
 fn lowered(module: &Module<'_>, target: &str, lines: bool) -> Result<Lowered, Diagnostics> {
+    lowered_at(module, target, lines, Optimization::O2)
+}
+
+/// Lowers all entry points of `module`.
+pub(super) fn lowered_at(
+    module: &Module<'_>,
+    target: &str,
+    lines: bool,
+    optimization: Optimization,
+) -> Result<Lowered, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     let declarations = Declarations::of(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
@@ -48,7 +59,7 @@ fn lowered(module: &Module<'_>, target: &str, lines: bool) -> Result<Lowered, Di
         target,
         plans: &plans,
         lines,
-        optimization: Optimization::O2,
+        optimization,
     })
 }
 

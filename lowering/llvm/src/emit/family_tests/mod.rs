@@ -2,17 +2,15 @@
 //! write selects on old and new targets of both vendors (code generation would end the process otherwise).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::{Lowering, Optimization, lower};
+use super::core_tests::lowered_at;
+use crate::Optimization;
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use spirv::{
     AddressingModel, Capability, Decoration, ExecutionModel, GlslStd450Op as Glsl, GroupOperation,
     MemoryModel, OpenclStd100Op as Cl, StorageClass, Word,
 };
-use splitbar_passes::analysis::pairing::Pairing;
-use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_plan::{PlanOptions, Request, Target, plan};
+use splitbar_passes::module::Module;
 
 mod selects;
 
@@ -180,40 +178,7 @@ fn lowered(
     optimization: Optimization,
 ) -> Result<crate::Lowered, String> {
     let module = Module::from_words(words).map_err(|d| d.to_string())?;
-    let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut diagnostics);
-    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
-    let target = Target::by_name(target).unwrap();
-    let plans: Vec<_> = declarations
-        .entry_points
-        .iter()
-        .map(|entry| {
-            let pairing = Pairing::analyse(&declarations, &constants, entry, &mut diagnostics);
-            let workgroup_size = declarations.workgroup_size(entry, &constants);
-            let shared_bytes = crate::shared_memory_bytes(&declarations, &constants, entry);
-            plan(
-                Request {
-                    entry,
-                    pairing: &pairing,
-                    workgroup_size,
-                    shared_bytes,
-                    target,
-                    options: PlanOptions::default(),
-                },
-                &mut diagnostics,
-            )
-        })
-        .collect();
-    assert!(!diagnostics.has_errors(), "{diagnostics}");
-    lower(&Lowering {
-        declarations: &declarations,
-        constants: &constants,
-        target,
-        plans: &plans,
-        lines: false,
-        optimization,
-    })
-    .map_err(|d| d.to_string())
+    lowered_at(&module, target, false, optimization).map_err(|d| d.to_string())
 }
 
 /// The words that the shader stores, in order, after LLVM has folded them.
