@@ -18,7 +18,6 @@
 //! LLVM ends the process on some inputs that it cannot handle. The tables in front of it keep all known ones away from it; a caller that must survive
 //! the unknown ones too runs [`compile`] in a process of its own, as the command line does.
 
-pub mod asm;
 mod failure;
 mod link;
 mod options;
@@ -28,13 +27,13 @@ mod reflect;
 pub mod spec;
 mod stage;
 mod targets;
-pub mod window;
 
 pub use failure::{Failure, exit};
 pub use link::LINKER_VARIABLE;
 pub use options::Options;
 pub use output::{Entry, Output};
 pub use pipeline::{Planned, compile, compile_observed, plan};
+pub use splitbar_audit::{asm, window};
 pub use splitbar_llvm::{Argument, ArgumentKind, KernelAbi, Optimization};
 pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;
