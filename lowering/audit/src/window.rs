@@ -1,6 +1,6 @@
 //! How much of a pair's window is still open in the final assembly.
 
-use crate::asm::{Function, Role};
+use crate::asm::{Function, Instruction, Role};
 use serde::Serialize;
 use splitbar_plan::Strategy;
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub struct Places {
 /// For NVIDIA GPUs the final assembly here is the PTX. ptxas schedules once more; the branches around a window that is guarded keep it from closing it.
 ///
 /// What follows from the strategy:
-/// - `native`, `mbarrier`: as above.
+/// - `native`, `mbarrier`, `counter`: as above.
 /// - `fused`: one full barrier stands in place of the pair, nothing overlaps with anybody's arrival, so `kept` is 0.
 /// - `single-wave`, `subgroup`: no wave waits for another one, no instruction closes the window, so `kept` is `source`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -54,7 +54,7 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
         .map(|(position, _)| position)
         .collect();
     let kept = match places.strategy {
-        Strategy::Native | Strategy::Mbarrier => {
+        Strategy::Native | Strategy::Mbarrier | Strategy::Counter => {
             let open = open_region(kernel, places);
             of_window
                 .iter()
@@ -70,6 +70,20 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
     }
 }
 
+/// What `instruction` is to the pair's barrier. A counter's are ordinary accesses of workgroup memory: what came from an arrive and adds, what came from another
+/// barrier instruction and loads.
+fn role(instruction: &Instruction, places: &Places) -> Role {
+    let counter = places.strategy == Strategy::Counter
+        && instruction
+            .word
+            .is_some_and(|word| places.barriers.contains(&word));
+    match instruction.role {
+        Role::Work if counter && instruction.is_local_add() => Role::Arrive,
+        Role::Work if counter && instruction.is_local_load() => Role::Wait,
+        role => role,
+    }
+}
+
 /// Positions between an arrive of the pair and whatever waits next.
 fn open_region(kernel: &Function, places: &Places) -> BTreeSet<usize> {
     let mut todo: Vec<usize> = arrivals(kernel, places)
@@ -81,7 +95,7 @@ fn open_region(kernel: &Function, places: &Places) -> BTreeSet<usize> {
         let Some(instruction) = kernel.instructions.get(position) else {
             continue;
         };
-        match instruction.role {
+        match role(instruction, places) {
             Role::Wait | Role::ArriveAndWait => continue,
             Role::Work | Role::Arrive | Role::Housekeeping => {}
         }
@@ -100,7 +114,7 @@ fn arrivals(kernel: &Function, places: &Places) -> Vec<usize> {
             .instructions
             .iter()
             .enumerate()
-            .filter(|(_, i)| i.role == Role::Arrive && accept(i.word))
+            .filter(|(_, i)| role(i, places) == Role::Arrive && accept(i.word))
             .map(|(position, _)| position)
             .collect()
     };

@@ -31,6 +31,8 @@ pub struct PairPlan {
 pub struct State {
     /// The parity of the mbarrier's phase.
     pub parity: bool,
+    /// What the counter reaches when all have arrived for the last arrive ([`Strategy::Counter`]); zero at the entry.
+    pub counted: bool,
     /// Whether an arrive is outstanding, where that is not known at every place.
     pub outstanding: bool,
 }

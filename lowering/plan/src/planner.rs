@@ -284,6 +284,7 @@ impl<'p> Planner<'p> {
             at_return,
             state: State {
                 parity: has_workgroup_pairs && self.workgroup.0 == Strategy::Mbarrier,
+                counted: has_workgroup_pairs && self.workgroup.0 == Strategy::Counter,
                 outstanding,
             },
             reserved_shared_bytes: self.reserved_shared_bytes(),

@@ -1,7 +1,7 @@
 //! What each strategy does at the entry, at an arrive and at a wait: a table. Fences are not part of it; the planner adds them.
 
 use crate::step::{FenceScope, Step, WarpMask};
-use crate::strategy::{FuseAt, MBARRIER_BYTES, Strategy};
+use crate::strategy::{COUNTER_BYTES, FuseAt, MBARRIER_BYTES, Strategy};
 use crate::target::{Arch, Mbarrier};
 
 /// How a strategy lives beside a full barrier (OpControlBarrier) that stands between an arrive and its wait.
@@ -94,6 +94,17 @@ impl Protocol {
                     )
                 }
             }
+            // An arrival that nobody waits for leaves nothing behind: the counter ends with the workgroup, and full barriers use another object.
+            (Strategy::Counter, _) => Protocol {
+                at_entry: vec![Step::CounterInit],
+                reserved_shared_bytes: COUNTER_BYTES,
+                ..Protocol::new(
+                    vec![Step::CounterArrive, Step::OpenWindow],
+                    vec![Step::CloseWindow, Step::CounterWait],
+                    Independent,
+                    None,
+                )
+            },
             (Strategy::Fused, Arch::Amdgpu(_)) => fused(Step::WorkgroupBarrier, None),
             (Strategy::Fused, Arch::Nvptx(_)) => fused(Step::CtaSync, Some(FenceScope::Workgroup)),
             (Strategy::SingleWave | Strategy::Subgroup, Arch::Amdgpu(_)) => {
@@ -180,6 +191,10 @@ mod tests {
         assert_eq!(
             show(Strategy::Mbarrier, "sm_90", FuseAt::Wait),
             "mbarrier-init | mbarrier-arrive, open-window | close-window, mbarrier-wait try | Independent"
+        );
+        assert_eq!(
+            show(Strategy::Counter, "gfx906", FuseAt::Wait),
+            "counter-init | counter-arrive, open-window | close-window, counter-wait | Independent"
         );
         assert_eq!(
             show(Strategy::SingleWave, "sm_90", FuseAt::Wait),

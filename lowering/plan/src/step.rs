@@ -78,6 +78,12 @@ pub enum Step {
         /// With `try_wait`, which may suspend the warp (sm_90+); else `test_wait`.
         try_wait: bool,
     },
+    /// One invocation clears the workgroup's counter, and a full barrier publishes it. Stands at the entry.
+    CounterInit,
+    /// The phase's target grows by the number of waves, and one lane of the wave adds one to the counter.
+    CounterArrive,
+    /// Polls the counter until it has reached the phase's target (in arithmetic that may wrap).
+    CounterWait,
     /// The window begins: nothing after it may be scheduled before it.
     OpenWindow,
     /// The window ends: nothing before it may be scheduled after it.
@@ -136,6 +142,9 @@ impl fmt::Display for Step {
             Step::MbarrierArrive => f.write_str("mbarrier-arrive"),
             Step::MbarrierWait { try_wait: true } => f.write_str("mbarrier-wait try"),
             Step::MbarrierWait { try_wait: false } => f.write_str("mbarrier-wait test"),
+            Step::CounterInit => f.write_str("counter-init"),
+            Step::CounterArrive => f.write_str("counter-arrive"),
+            Step::CounterWait => f.write_str("counter-wait"),
             Step::OpenWindow => f.write_str("open-window"),
             Step::CloseWindow => f.write_str("close-window"),
             Step::SetOutstanding(true) => f.write_str("set-outstanding"),

@@ -14,6 +14,8 @@ pub enum Strategy {
     Fused,
     /// An mbarrier in shared memory, one arrival per warp (NVPTX sm_80 and later).
     Mbarrier,
+    /// A counter in workgroup memory, one addition per wave, polled by the wait: really split where the hardware is not. Never chosen unless asked for.
+    Counter,
     /// The workgroup is one wave: its fences, and nothing that waits for another wave.
     SingleWave,
     /// The pair's execution scope is Subgroup: the wave waits for itself.
@@ -25,6 +27,7 @@ impl Strategy {
     pub const ALL: &'static [Strategy] = &[
         Strategy::Native,
         Strategy::Mbarrier,
+        Strategy::Counter,
         Strategy::Fused,
         Strategy::SingleWave,
         Strategy::Subgroup,
@@ -36,6 +39,7 @@ impl Strategy {
             Strategy::Native => "native",
             Strategy::Fused => "fused",
             Strategy::Mbarrier => "mbarrier",
+            Strategy::Counter => "counter",
             Strategy::SingleWave => "single-wave",
             Strategy::Subgroup => "subgroup",
         }
@@ -54,7 +58,7 @@ impl Strategy {
     /// Whether other waves may run between this wave's arrive and its wait, so that work in the window overlaps with their arrival.
     pub fn is_split(self) -> bool {
         match self {
-            Strategy::Native | Strategy::Mbarrier => true,
+            Strategy::Native | Strategy::Mbarrier | Strategy::Counter => true,
             Strategy::Fused | Strategy::SingleWave | Strategy::Subgroup => false,
         }
     }
@@ -129,8 +133,23 @@ pub(crate) struct Situation {
     pub free_shared_bytes: u32,
 }
 
+impl Situation {
+    /// Why `what` cannot have `bytes` of workgroup memory; `None` if it can.
+    fn no_room(self, what: &str, bytes: u32) -> Option<String> {
+        (self.free_shared_bytes < bytes).then(|| {
+            format!(
+                "{what} takes {bytes} bytes of workgroup memory and {} are left",
+                self.free_shared_bytes
+            )
+        })
+    }
+}
+
 /// Bytes of workgroup memory that an mbarrier takes (PTX ISA, "Size and alignment of mbarrier object").
 pub(crate) const MBARRIER_BYTES: u32 = 8;
+
+/// Bytes of workgroup memory that [`Strategy::Counter`] takes: one word for all pairs and all phases.
+pub(crate) const COUNTER_BYTES: u32 = 4;
 
 /// Chooses the strategy of a pair of execution scope `scope` and says why.
 pub(crate) fn choose(scope: Scope, situation: Situation) -> (Strategy, String) {
@@ -154,26 +173,19 @@ pub(crate) fn choose(scope: Scope, situation: Situation) -> (Strategy, String) {
         Arch::Amdgpu(_) => (Strategy::Fused, format!("{name} has no split barrier")),
         Arch::Nvptx(gpu) => match gpu.mbarrier {
             Mbarrier::None => (Strategy::Fused, format!("{name} has no mbarrier")),
-            Mbarrier::TestWait | Mbarrier::TryWait
-                if situation.free_shared_bytes < MBARRIER_BYTES =>
-            {
-                (
-                    Strategy::Fused,
-                    format!(
-                        "an mbarrier takes {MBARRIER_BYTES} bytes of shared memory and {} are left",
-                        situation.free_shared_bytes
-                    ),
-                )
-            }
-            Mbarrier::TestWait => (
-                Strategy::Mbarrier,
-                format!("{name} has mbarrier with test_wait"),
-            ),
-            Mbarrier::TryWait => (
-                Strategy::Mbarrier,
-                format!("{name} has mbarrier with try_wait"),
-            ),
+            Mbarrier::TestWait => with_mbarrier(situation, "test_wait"),
+            Mbarrier::TryWait => with_mbarrier(situation, "try_wait"),
         },
+    }
+}
+
+fn with_mbarrier(situation: Situation, poll: &str) -> (Strategy, String) {
+    match situation.no_room("an mbarrier", MBARRIER_BYTES) {
+        Some(why) => (Strategy::Fused, why),
+        None => (
+            Strategy::Mbarrier,
+            format!("{} has mbarrier with {poll}", situation.target.name),
+        ),
     }
 }
 
@@ -193,14 +205,13 @@ pub(crate) fn objection(strategy: Strategy, situation: Situation) -> Option<Stri
                 "{name} has no mbarrier (sm_80 is the first that has)"
             )),
             Mbarrier::TestWait | Mbarrier::TryWait => {
-                (situation.free_shared_bytes < MBARRIER_BYTES).then(|| {
-                    format!(
-                        "an mbarrier takes {MBARRIER_BYTES} bytes of shared memory and {} are left",
-                        situation.free_shared_bytes
-                    )
-                })
+                situation.no_room("an mbarrier", MBARRIER_BYTES)
             }
         },
+        (Strategy::Counter, Arch::Amdgpu(_)) => situation.no_room("the counter", COUNTER_BYTES),
+        (Strategy::Counter, Arch::Nvptx(_)) => {
+            Some("the counter is made of AMD's instructions".to_owned())
+        }
         (Strategy::SingleWave, Arch::Amdgpu(_) | Arch::Nvptx(_)) => match situation.waves {
             Some(1) => None,
             Some(waves) => Some(format!("the workgroup has {waves} waves")),

@@ -53,6 +53,27 @@ pub struct Instruction {
     pub flow: Flow,
 }
 
+impl Instruction {
+    /// Adds to a word of workgroup memory, atomically.
+    pub fn is_local_add(&self) -> bool {
+        [
+            "ds_add",
+            "red.shared",
+            "red.relaxed.cta.shared",
+            "atom.shared",
+        ]
+        .iter()
+        .any(|start| self.mnemonic.starts_with(start))
+    }
+
+    /// Loads from workgroup memory.
+    pub fn is_local_load(&self) -> bool {
+        let ds = ["ds_read", "ds_load"];
+        ds.iter().any(|start| self.mnemonic.starts_with(start))
+            || (self.mnemonic.starts_with("ld.") && self.mnemonic.contains(".shared"))
+    }
+}
+
 /// A function of the assembly text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {

@@ -44,6 +44,8 @@ pub(crate) struct Shared<'c> {
 pub(crate) struct StateSlots<'c> {
     /// The parity of the mbarrier's phase, `i32`.
     pub(crate) parity: Option<Value<'c>>,
+    /// What the counter must reach for the last arrive, `i32`.
+    pub(crate) counted: Option<Value<'c>>,
     /// Whether an arrive is outstanding, `i32`.
     pub(crate) outstanding: Option<Value<'c>>,
 }
@@ -195,6 +197,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::CloseWindow, Arch::Nvptx(_)) => {
                 b.call(self.placeholder(names::CLOSE, false), &[])?;
             }
+            (Step::CounterInit, Arch::Amdgpu(_)) => self.counter_init()?,
+            (Step::CounterArrive, Arch::Amdgpu(_)) => {
+                let slot = self.barrier_state.counted;
+                self.counter_arrive(slot.ok_or_else(|| self.lacks(step))?)?;
+            }
+            (Step::CounterWait, Arch::Amdgpu(_)) => {
+                let slot = self.barrier_state.counted;
+                self.counter_wait(slot.ok_or_else(|| self.lacks(step))?)?;
+            }
             (Step::SetOutstanding(value), _) => {
                 let Some(slot) = self.barrier_state.outstanding else {
                     return Err(self.lacks(step));
@@ -223,10 +234,31 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Step::WarpSync(_)
                 | Step::MbarrierInit
                 | Step::MbarrierArrive
-                | Step::MbarrierWait { .. },
+                | Step::MbarrierWait { .. }
+                | Step::CounterInit
+                | Step::CounterArrive
+                | Step::CounterWait,
                 _,
             ) => return Err(self.lacks(step)),
         }
+        Ok(())
+    }
+
+    /// Makes what this workgroup wrote to its memory known to all of it, with a full barrier.
+    pub(super) fn publish(&self) -> Result<()> {
+        let fence = |order| Fence {
+            order,
+            scope: FenceScope::Workgroup,
+            memory: FenceMemory::Local,
+        };
+        self.fence(fence(FenceOrder::Release));
+        match self.target.arch {
+            Arch::Amdgpu(_) => {
+                self.b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
+            }
+            Arch::Nvptx(_) => self.cta_sync()?,
+        }
+        self.fence(fence(FenceOrder::Acquire));
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 //! | [`constant`] | constants as LLVM constants |
 //! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
-//! | [`memory`], [`place`], [`control`], [`barrier`], [`builtin`] | families that touch the emitter's core |
+//! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`builtin`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
 //! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`] | what invocations do together |
 //! | [`ext`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`numeric`], [`math`], [`library`] | extended instruction sets |
@@ -36,6 +36,7 @@ pub(crate) mod control;
 pub(crate) mod convert;
 #[cfg(test)]
 mod core_tests;
+pub(crate) mod counter;
 pub(crate) mod dispatch;
 pub(crate) mod ext;
 pub(crate) mod ext_glsl;

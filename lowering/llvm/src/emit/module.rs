@@ -17,8 +17,8 @@ use inkwell::module::Module;
 use spirv::StorageClass;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
+use splitbar_plan::EntryPlan;
 use splitbar_plan::target::Arch;
-use splitbar_plan::{EntryPlan, Fence, FenceMemory, FenceOrder, FenceScope};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -668,17 +668,20 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         self.clear_workgroup_variables(uses)?;
         let word = self.b.int_type(32);
         let plan = self.plan;
-        for (wanted, parity) in [(plan.state.parity, true), (plan.state.outstanding, false)] {
-            if wanted {
-                let slot = self.stack_slot(word, 4)?;
-                self.b.store(word.zero(), slot, 4)?;
-                *(if parity {
-                    &mut self.barrier_state.parity
-                } else {
-                    &mut self.barrier_state.outstanding
-                }) = Some(slot);
+        let wanted = plan.state;
+        let mut slot = |wanted: bool| -> Result<Option<Value<'c>>> {
+            if !wanted {
+                return Ok(None);
             }
-        }
+            let slot = self.stack_slot(word, 4)?;
+            self.b.store(word.zero(), slot, 4)?;
+            Ok(Some(slot))
+        };
+        self.barrier_state = StateSlots {
+            parity: slot(wanted.parity)?,
+            counted: slot(wanted.counted)?,
+            outstanding: slot(wanted.outstanding)?,
+        };
         self.steps(&plan.at_entry)
     }
 
@@ -735,22 +738,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         if !any {
             return Ok(());
         }
-        let fence = |order| Fence {
-            order,
-            scope: FenceScope::Workgroup,
-            memory: FenceMemory::Local,
-        };
-        self.fence(fence(FenceOrder::Release));
-        match self.target.arch {
-            Arch::Amdgpu(_) => self.b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?,
-            Arch::Nvptx(_) => self.b.intrinsic(
-                "llvm.nvvm.barrier.cta.sync.aligned.all",
-                &[],
-                &[self.b.i32(0)],
-            )?,
-        };
-        self.fence(fence(FenceOrder::Acquire));
-        Ok(())
+        self.publish()
     }
 
     /// `for (i = index; i < bytes; i += invocations) base[i] = 0`, in words where the size allows.
