@@ -3,7 +3,6 @@
 use super::{Context, Operation};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::Inst;
-use std::fmt;
 
 /// How a rule is checked.
 #[derive(Copy, Clone, Debug)]
@@ -21,12 +20,8 @@ pub struct Rule {
     pub code: Code,
     /// The identifier in Vulkan's specification.
     pub vuid: Option<&'static str>,
-    /// What it asks for, and why.
-    pub documentation: &'static str,
-    /// Lines of assembly that break it. They stand in the body of a compute shader for Vulkan 1.3, or are a whole module when they start with a comment.
-    pub bad: &'static str,
-    /// Lines that do not.
-    pub good: &'static str,
+    /// What it asks for, why, and examples: the file `explain/SBnnnn.md`, whose first line is the code and what it means. The tests run the examples.
+    pub text: &'static str,
     /// The check.
     pub check: Check,
 }
@@ -62,27 +57,5 @@ impl Rule {
             .vuid
             .filter(|_| context.settings.environment.is_vulkan());
         diagnostic.at_word(inst.offset)
-    }
-}
-
-impl fmt::Display for Rule {
-    /// The documentation with its examples, as `splitbar explain` prints it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let indented = |text: &str| {
-            text.trim_matches('\n')
-                .lines()
-                .map(|line| format!("    {}\n", line.trim()))
-                .collect::<String>()
-        };
-        writeln!(f, "{}", self.documentation)?;
-        if let Some(vuid) = self.vuid {
-            writeln!(f, "\nRule: {vuid}")?;
-        }
-        write!(
-            f,
-            "\nWrong:\n\n{}\nRight:\n\n{}",
-            indented(self.bad),
-            indented(self.good)
-        )
     }
 }

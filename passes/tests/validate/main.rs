@@ -6,6 +6,7 @@
 
 #[path = "../corpus/mod.rs"]
 mod corpus;
+mod examples;
 
 use splitbar_passes::diagnostic::{Diagnostics, Severity};
 use splitbar_passes::module::{Constants, Declarations, SpecValues, assemble};

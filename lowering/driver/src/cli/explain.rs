@@ -40,12 +40,13 @@ fn explanation(code: Code) -> String {
         Kind::Limit => ("limit: a documented limit is exceeded", exit::UNSUPPORTED),
         Kind::Internal => ("internal: a bug in splitbar", exit::BUG),
     };
-    let rule = splitbar_passes::validate::rules::find(code)
-        .map_or_else(String::new, |rule| format!("\n{rule}"));
-    format!(
-        "{code} {code:?}: {}\n{kind} (exit code {exit})\n{rule}",
-        code.summary()
-    )
+    match splitbar_passes::validate::rules::find(code) {
+        Some(rule) => format!("{}\n{kind} (exit code {exit})\n", rule.text),
+        None => format!(
+            "# {code}: {}\n\n{kind} (exit code {exit})\n",
+            code.summary()
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -55,7 +56,10 @@ mod tests {
     #[test]
     fn rules_come_with_their_documentation() {
         let text = explanation(Code::ArriveOrder);
-        assert!(text.contains("13556") && text.contains("Wrong:"), "{text}");
+        assert!(
+            text.contains("13556") && text.contains("```spirv bad"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -57,9 +57,7 @@ fn pointer<'c>(
 pub const RESULT: Rule = Rule {
     code: Code::AtomicResultType,
     vuid: None,
-    documentation: "Arithmetic, bitwise and comparing atomics work on integer scalars, OpAtomicFAddEXT and its kin on floating-point numbers (vectors with their own capability), loads, stores and exchanges on both. Vulkan has 32 and 64 bits, smaller ones by extension for floating-point numbers and with OpenCL's 64-bit extension in kernels.",
-    bad: "%x = OpAtomicIAdd %float %shared_float %workgroup %s_0 %float_2",
-    good: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %s_0",
+    text: include_str!("explain/SB1301.md"),
     check: Check::Operation(|context, operation, to| {
         let Some((ty, op)) = accessed(context, operation) else {
             let flag = operation
@@ -105,9 +103,7 @@ pub const RESULT: Rule = Rule {
 pub const POINTER: Rule = Rule {
     code: Code::AtomicPointer,
     vuid: None,
-    documentation: "An atomic's first operand is a pointer, and it points to a value of the type that the atomic returns or stores. A flag is a 32-bit integer.",
-    bad: "%x = OpAtomicIAdd %uint %shared_float %workgroup %s_0 %s_0",
-    good: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %s_0",
+    text: include_str!("explain/SB1302.md"),
     check: Check::Operation(|context, operation, to| {
         let Some(pointer) = pointer(context, operation) else {
             return;
@@ -146,9 +142,7 @@ pub const POINTER: Rule = Rule {
 pub const CLASS: Rule = Rule {
     code: Code::AtomicStorageClass,
     vuid: Some("VUID-StandaloneSpirv-None-04686"),
-    documentation: "Atomics work on memory that invocations share: in Vulkan on storage buffers, physical storage buffers, workgroup memory, texels of images, node and task payloads; in OpenCL on CrossWorkgroup, Workgroup, Generic and Function. Function and Private memory is of one invocation, Uniform only for blocks decorated BufferBlock, Input, Output and PushConstant for none.",
-    bad: "%x = OpAtomicIAdd %uint %private %workgroup %s_0 %s_0",
-    good: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %s_0",
+    text: include_str!("explain/SB1303.md"),
     check: Check::Operation(|context, operation, to| {
         let Some(Some((class, _))) = pointer(context, operation) else {
             return;
@@ -185,9 +179,7 @@ pub const CLASS: Rule = Rule {
 pub const VALUE: Rule = Rule {
     code: Code::AtomicValueType,
     vuid: None,
-    documentation: "Value and comparator of an atomic have the type of its result.",
-    bad: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %float_2",
-    good: "%x = OpAtomicIAdd %uint %shared %workgroup %s_0 %s_0",
+    text: include_str!("explain/SB1304.md"),
     check: Check::Operation(|context, operation, to| {
         let Some((ty, op)) = accessed(context, operation) else {
             return;
@@ -220,9 +212,7 @@ pub const VALUE: Rule = Rule {
 pub const INTEGER: Rule = Rule {
     code: Code::AtomicIntegerCapability,
     vuid: None,
-    documentation: "Atomics on 64-bit integers need the capability Int64Atomics, besides Int64 for the type.",
-    bad: "; with OpCapability Int64 alone\n%x = OpAtomicIAdd %ulong %shared_long %workgroup %s_0 %long_2",
-    good: "; with OpCapability Int64Atomics too\n%x = OpAtomicIAdd %ulong %shared_long %workgroup %s_0 %long_2",
+    text: include_str!("explain/SB1305.md"),
     check: Check::Operation(|context, operation, to| {
         let Some((ty, _)) = accessed(context, operation) else {
             return;
@@ -248,9 +238,7 @@ pub const INTEGER: Rule = Rule {
 pub const FLOAT: Rule = Rule {
     code: Code::AtomicFloatCapability,
     vuid: None,
-    documentation: "OpAtomicFAddEXT, OpAtomicFMinEXT and OpAtomicFMaxEXT need a capability for each width: AtomicFloat32AddEXT, AtomicFloat64MinMaxEXT and so on.",
-    bad: "; without OpCapability AtomicFloat32AddEXT\n%x = OpAtomicFAddEXT %float %shared_float %workgroup %s_0 %float_2",
-    good: "; with OpCapability AtomicFloat32AddEXT\n%x = OpAtomicFAddEXT %float %shared_float %workgroup %s_0 %float_2",
+    text: include_str!("explain/SB1306.md"),
     check: Check::Operation(|context, operation, to| {
         let Some((ty, op)) = accessed(context, operation) else {
             return;
@@ -284,9 +272,7 @@ pub const FLOAT: Rule = Rule {
 pub const NAMED: Rule = Rule {
     code: Code::NamedBarrierType,
     vuid: None,
-    documentation: "OpNamedBarrierInitialize makes a value of OpTypeNamedBarrier out of a 32-bit count of subgroups; OpMemoryNamedBarrier takes such a value.",
-    bad: "; in a kernel\nOpMemoryNamedBarrier %s_0 %workgroup %s_108",
-    good: "; in a kernel\n%b = OpNamedBarrierInitialize %named_barrier %s_4\nOpMemoryNamedBarrier %b %workgroup %s_108",
+    text: include_str!("explain/SB1307.md"),
     check: Check::Operation(|context, operation, to| {
         let inst = operation.inst;
         let named = |id: Option<Id>| {

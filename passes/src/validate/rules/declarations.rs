@@ -26,9 +26,7 @@ fn declared(context: &Context<'_, '_>) -> Vec<&'static str> {
 pub const CAPABILITY: Rule = Rule {
     code: Code::MissingSplitCapability,
     vuid: None,
-    documentation: "OpControlBarrierArrive and OpControlBarrierWait belong to the capability SplitBarrierEXT (6141, also called SplitBarrierINTEL). A consumer decides by the capabilities whether it can take a module at all, so that one that uses an instruction without its capability is invalid.",
-    bad: "; only `OpCapability Shader`\nOpControlBarrierArriveEXT %workgroup %workgroup %s_104",
-    good: "OpCapability SplitBarrierEXT",
+    text: include_str!("explain/SB1001.md"),
     check: Check::Operation(|context, operation, to| {
         let declared = context
             .declarations
@@ -45,9 +43,7 @@ pub const CAPABILITY: Rule = Rule {
 pub const EXTENSION: Rule = Rule {
     code: Code::MissingSplitExtension,
     vuid: None,
-    documentation: "No version of SPIR-V has the capability for split barriers: an OpExtension of SPV_EXT_split_barrier or of SPV_INTEL_split_barrier must allow it. The numbers of both are the same.",
-    bad: "; no OpExtension\nOpCapability SplitBarrierEXT",
-    good: "OpCapability SplitBarrierEXT\nOpExtension \"SPV_EXT_split_barrier\"",
+    text: include_str!("explain/SB1002.md"),
     check: Check::Module(|context, to| {
         if let Some((_, inst)) = context
             .declarations
@@ -65,9 +61,7 @@ pub const EXTENSION: Rule = Rule {
 pub const BOTH_SPELLINGS: Rule = Rule {
     code: Code::BothSplitSpellings,
     vuid: None,
-    documentation: "SPV_EXT_split_barrier is SPV_INTEL_split_barrier under a new name. A consumer that knows one of the strings may refuse the other, so that a module with both runs nowhere but where both are known.",
-    bad: "OpExtension \"SPV_EXT_split_barrier\"\nOpExtension \"SPV_INTEL_split_barrier\"",
-    good: "OpExtension \"SPV_EXT_split_barrier\"",
+    text: include_str!("explain/SB1003.md"),
     check: Check::Module(|context, to| {
         if let (true, Some(inst)) = (
             declared(context).len() > 1,
@@ -90,9 +84,7 @@ pub const BOTH_SPELLINGS: Rule = Rule {
 pub const FOREIGN_SPELLING: Rule = Rule {
     code: Code::ForeignSplitSpelling,
     vuid: None,
-    documentation: "Vulkan's registry maps SPV_EXT_split_barrier to VK_EXT_shader_split_barrier and does not mention the INTEL name; OpenCL's cl_intel_split_work_group_barrier is defined with SPV_INTEL_split_barrier. The other name may be refused.",
-    bad: "; for Vulkan\nOpExtension \"SPV_INTEL_split_barrier\"",
-    good: "; for Vulkan\nOpExtension \"SPV_EXT_split_barrier\"",
+    text: include_str!("explain/SB1004.md"),
     check: Check::Module(|context, to| {
         let environment = context.settings.environment;
         let known = if environment.is_vulkan() {
@@ -132,9 +124,7 @@ fn extension<'c>(context: &Context<'c, '_>, name: &str) -> Option<crate::module:
 pub const SPLIT_MODEL: Rule = Rule {
     code: Code::SplitExecutionModel,
     vuid: Some("VUID-StandaloneSpirv-SplitBarrierEXT-13552"),
-    documentation: "Only compute shaders (GLCompute), and kernels outside of Vulkan, have split barriers. The rule is checked over the calls of each entry point: the function with the barrier may be far away.",
-    bad: "; in a function of a MeshEXT entry point\nOpControlBarrierArriveEXT %workgroup %workgroup %s_104",
-    good: "; in a function of a GLCompute entry point\nOpControlBarrierArriveEXT %workgroup %workgroup %s_104",
+    text: include_str!("explain/SB1005.md"),
     check: Check::Operation(|context, operation, to| {
         use spirv::ExecutionModel as M;
         if !operation.is_split() {
@@ -157,9 +147,7 @@ pub const SPLIT_MODEL: Rule = Rule {
 pub const CONTROL_MODEL: Rule = Rule {
     code: Code::ControlBarrierModel,
     vuid: None,
-    documentation: "Before SPIR-V 1.3, OpControlBarrier is for tessellation control, mesh, task and compute shaders and for kernels only. Split barriers have a rule of their own.",
-    bad: "; Version: 1.2, in a function of a Fragment entry point\nOpControlBarrier %subgroup %subgroup %s_0",
-    good: "; Version: 1.3\nOpControlBarrier %subgroup %subgroup %s_0",
+    text: include_str!("explain/SB1006.md"),
     check: Check::Operation(|context, operation, to| {
         use spirv::ExecutionModel as M;
         if operation.kind != Kind::ControlBarrier

@@ -1,4 +1,4 @@
-//! The table of rules, a file for each family.
+//! The table of rules: a file for the checks of each family, and in `explain/` a text for each rule.
 
 mod atomics;
 mod declarations;
@@ -9,6 +9,8 @@ mod shared;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
+
+pub use super::flow::rules::RULES as RUN_TIME_RULES;
 
 use super::Rule;
 use crate::diagnostic::Code;
@@ -75,7 +77,7 @@ pub const RULES: &[&Rule] = &[
 pub fn find(code: Code) -> Option<&'static Rule> {
     RULES
         .iter()
-        .chain(super::flow::rules::RULES)
+        .chain(RUN_TIME_RULES)
         .copied()
         .find(|rule| rule.code == code)
 }

@@ -29,9 +29,7 @@ fn is_barrier(kind: Kind) -> bool {
 pub const SPLIT_SCOPE: Rule = Rule {
     code: Code::OpenClSplitScope,
     vuid: None,
-    documentation: "cl_intel_split_work_group_barrier has split barriers for work-groups only: the execution scope is Workgroup.",
-    bad: "; in a kernel\nOpControlBarrierArriveINTEL %subgroup %workgroup %s_104",
-    good: "; in a kernel\nOpControlBarrierArriveINTEL %workgroup %workgroup %s_104",
+    text: include_str!("explain/SB1113.md"),
     check: Check::Operation(|context, operation, to| {
         if let Some(scope) = scope(context, operation.execution)
             .filter(|scope| operation.is_split() && *scope != Scope::Workgroup)
@@ -45,9 +43,7 @@ pub const SPLIT_SCOPE: Rule = Rule {
 pub const EXECUTION: Rule = Rule {
     code: Code::OpenClExecutionScope,
     vuid: None,
-    documentation: "OpenCL's control barriers are for work-groups, and from OpenCL 2.1 for sub-groups.",
-    bad: "; in a kernel\nOpControlBarrier %device %device %s_110",
-    good: "; in a kernel\nOpControlBarrier %workgroup %device %s_110",
+    text: include_str!("explain/SB1114.md"),
     check: Check::Operation(|context, operation, to| {
         let subgroups = context.settings.environment >= Environment::OpenCl21
             || context.has(spirv::Capability::SubgroupDispatch);
@@ -89,9 +85,7 @@ impl Rule {
 pub const MEMORY: Rule = Rule {
     code: Code::OpenClMemoryScope,
     vuid: None,
-    documentation: "OpenCL's memory scopes are CrossDevice, Device, Workgroup, Subgroup and Invocation. QueueFamily and ShaderCallKHR are Vulkan's.",
-    bad: "; in a kernel\nOpMemoryBarrier %call %s_110",
-    good: "; in a kernel\nOpMemoryBarrier %device %s_110",
+    text: include_str!("explain/SB1115.md"),
     check: Check::Operation(|context, operation, to| {
         if let Some(scope) = scope(context, operation.memory)
             .filter(|scope| matches!(scope, Scope::QueueFamily | Scope::ShaderCall))
@@ -112,9 +106,7 @@ pub const MEMORY: Rule = Rule {
 pub const BARRIER_12: Rule = Rule {
     code: Code::OpenCl12Barrier,
     vuid: None,
-    documentation: "OpenCL 1.2 has one kind of barrier: memory scope Workgroup, order SequentiallyConsistent.",
-    bad: "; for opencl1.2\nOpControlBarrier %workgroup %device %s_110",
-    good: "; for opencl1.2\nOpControlBarrier %workgroup %workgroup %s_110",
+    text: include_str!("explain/SB1116.md"),
     check: Check::Operation(|context, operation, to| {
         if !context.is_opencl12() || !is_barrier(operation.kind) {
             return;
@@ -141,9 +133,7 @@ pub const BARRIER_12: Rule = Rule {
 pub const ATOMIC_12: Rule = Rule {
     code: Code::OpenCl12Atomic,
     vuid: None,
-    documentation: "OpenCL 1.2 has relaxed atomics of memory scope Device, and no others.",
-    bad: "; for opencl1.2\n%x = OpAtomicIAdd %uint %shared %device %s_110 %s_0",
-    good: "; for opencl1.2\n%x = OpAtomicIAdd %uint %shared %device %s_0 %s_0",
+    text: include_str!("explain/SB1117.md"),
     check: Check::Operation(|context, operation, to| {
         if !context.is_opencl12() || !operation.is_atomic() {
             return;
@@ -177,9 +167,7 @@ pub const ATOMIC_12: Rule = Rule {
 pub const ARRIVE: Rule = Rule {
     code: Code::OpenClArriveOrder,
     vuid: None,
-    documentation: "cl_intel_split_work_group_barrier gives an arrive the order Release: neither another one nor none.",
-    bad: "; in a kernel\nOpControlBarrierArriveINTEL %workgroup %workgroup %s_110",
-    good: "; in a kernel\nOpControlBarrierArriveINTEL %workgroup %workgroup %s_104",
+    text: include_str!("explain/SB1221.md"),
     check: Check::Operation(|context, operation, to| {
         if operation.kind == Kind::Arrive
             && order(context, operation).is_some_and(|order| order != 0x4)
@@ -197,9 +185,7 @@ pub const ARRIVE: Rule = Rule {
 pub const WAIT: Rule = Rule {
     code: Code::OpenClWaitOrder,
     vuid: None,
-    documentation: "cl_intel_split_work_group_barrier gives a wait the order Acquire: neither another one nor none.",
-    bad: "; in a kernel\nOpControlBarrierWaitINTEL %workgroup %workgroup %s_110",
-    good: "; in a kernel\nOpControlBarrierArriveINTEL %workgroup %workgroup %s_104\nOpControlBarrierWaitINTEL %workgroup %workgroup %s_102",
+    text: include_str!("explain/SB1222.md"),
     check: Check::Operation(|context, operation, to| {
         if operation.kind == Kind::Wait
             && order(context, operation).is_some_and(|order| order != 0x2)

@@ -14,9 +14,7 @@ fn scope(context: &Context<'_, '_>, id: Option<Id>) -> Option<Scope> {
 pub const TYPE: Rule = Rule {
     code: Code::ScopeType,
     vuid: None,
-    documentation: "A scope is the id of a 32-bit integer, signed or not (SPIR-V 3.27).",
-    bad: "OpControlBarrierArriveEXT %float_2 %workgroup %s_104",
-    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    text: include_str!("explain/SB1101.md"),
     check: Check::Operation(|context, operation, to| {
         for (what, id) in operation.scopes().filter(|(_, id)| !context.is_int32(*id)) {
             to.push(TYPE.error(
@@ -54,9 +52,7 @@ pub(super) fn unfit_constant(context: &Context<'_, '_>, id: Id) -> Option<&'stat
 pub const CONSTANT: Rule = Rule {
     code: Code::ScopeNotConstant,
     vuid: None,
-    documentation: "With the Shader capability a scope is an OpConstant: no specialization constant, and nothing computed (with CooperativeMatrixNV, specialization constants are allowed). Kernels may compute their scopes.",
-    bad: "OpControlBarrier %spec_2 %workgroup %s_108",
-    good: "OpControlBarrier %workgroup %workgroup %s_108",
+    text: include_str!("explain/SB1102.md"),
     check: Check::Operation(|context, operation, to| {
         for (what, id) in operation.scopes().filter(|(_, id)| context.is_int32(*id)) {
             if let Some(must) = unfit_constant(context, id) {
@@ -82,9 +78,7 @@ pub const CONSTANT: Rule = Rule {
 pub const VALUE: Rule = Rule {
     code: Code::ScopeValue,
     vuid: None,
-    documentation: "Scopes are numbered from 0 (CrossDevice) to 6 (ShaderCallKHR); there are no others.",
-    bad: "OpControlBarrier %s_63 %workgroup %s_108",
-    good: "OpControlBarrier %workgroup %device %s_108",
+    text: include_str!("explain/SB1103.md"),
     check: Check::Operation(|context, operation, to| {
         for (what, id) in operation.scopes() {
             if let Some(value) = context
@@ -112,9 +106,7 @@ pub const VALUE: Rule = Rule {
 pub const SPLIT_EXECUTION: Rule = Rule {
     code: Code::SplitExecutionScope,
     vuid: Some("VUID-StandaloneSpirv-OpControlBarrierArriveEXT-13553"),
-    documentation: "Vulkan has split barriers for workgroups and subgroups. SPIR-V itself sets no limit, so that this is for Vulkan only.",
-    bad: "OpControlBarrierArriveEXT %device %workgroup %s_104",
-    good: "OpControlBarrierArriveEXT %workgroup %device %s_104\nOpControlBarrierWaitEXT %workgroup %device %s_102",
+    text: include_str!("explain/SB1104.md"),
     check: Check::Operation(|context, operation, to| {
         let Some(scope) = scope(context, operation.execution)
             .filter(|_| context.settings.environment.is_vulkan() && operation.is_split())
@@ -131,9 +123,7 @@ pub const SPLIT_EXECUTION: Rule = Rule {
 pub const EXECUTION: Rule = Rule {
     code: Code::VulkanExecutionScope,
     vuid: Some("VUID-StandaloneSpirv-None-04636"),
-    documentation: "In Vulkan, invocations can wait for each other in a workgroup or in a subgroup and nowhere else.",
-    bad: "OpControlBarrier %device %device %s_108",
-    good: "OpControlBarrier %subgroup %device %s_108",
+    text: include_str!("explain/SB1105.md"),
     check: Check::Operation(|context, operation, to| {
         let Some(scope) = scope(context, operation.execution).filter(|_| {
             context.settings.environment.is_vulkan() && operation.kind == Kind::ControlBarrier
@@ -172,9 +162,7 @@ fn without_workgroups(
 pub const WORKGROUP_EXECUTION: Rule = Rule {
     code: Code::WorkgroupExecutionModel,
     vuid: Some("VUID-StandaloneSpirv-None-04637"),
-    documentation: "Task, mesh, tessellation control and compute shaders run in workgroups (or patches); elsewhere the execution scope Workgroup means nothing.",
-    bad: "; in a Fragment entry point\nOpControlBarrier %workgroup %workgroup %s_108",
-    good: "; in a Fragment entry point\nOpControlBarrier %subgroup %subgroup %s_108",
+    text: include_str!("explain/SB1106.md"),
     check: Check::Operation(|context, operation, to| {
         without_workgroups(
             &WORKGROUP_EXECUTION,
@@ -191,9 +179,7 @@ pub const WORKGROUP_EXECUTION: Rule = Rule {
 pub const MEMORY: Rule = Rule {
     code: Code::VulkanMemoryScope,
     vuid: Some("VUID-StandaloneSpirv-None-04638"),
-    documentation: "Vulkan's memory model ends at the device: CrossDevice is none of its memory scopes.",
-    bad: "OpMemoryBarrier %cross %s_108",
-    good: "OpMemoryBarrier %device %s_108",
+    text: include_str!("explain/SB1107.md"),
     check: Check::Operation(|context, operation, to| {
         if context.settings.environment.is_vulkan()
             && scope(context, operation.memory) == Some(Scope::CrossDevice)
@@ -218,9 +204,7 @@ pub const MEMORY: Rule = Rule {
 pub const WORKGROUP_MEMORY: Rule = Rule {
     code: Code::WorkgroupMemoryModel,
     vuid: Some("VUID-StandaloneSpirv-None-07321"),
-    documentation: "As for the execution scope: without workgroups there is nothing that the memory scope Workgroup could name.",
-    bad: "; in a Fragment entry point\nOpMemoryBarrier %workgroup %s_48",
-    good: "; in a Fragment entry point\nOpMemoryBarrier %device %s_48",
+    text: include_str!("explain/SB1108.md"),
     check: Check::Operation(|context, operation, to| {
         without_workgroups(
             &WORKGROUP_MEMORY,
@@ -237,9 +221,7 @@ pub const WORKGROUP_MEMORY: Rule = Rule {
 pub const SUBGROUP_VULKAN10: Rule = Rule {
     code: Code::SubgroupMemoryVulkan10,
     vuid: Some("VUID-StandaloneSpirv-SubgroupVoteKHR-07951"),
-    documentation: "Vulkan 1.0 has subgroups by extension only: the memory scope Subgroup needs SubgroupBallotKHR or SubgroupVoteKHR there.",
-    bad: "; for vulkan1.0\nOpMemoryBarrier %subgroup %s_108",
-    good: "; for vulkan1.0\nOpCapability SubgroupVoteKHR\nOpMemoryBarrier %subgroup %s_108",
+    text: include_str!("explain/SB1109.md"),
     check: Check::Operation(|context, operation, to| {
         use spirv::Capability as C;
         if context.settings.environment == Environment::Vulkan10
@@ -256,9 +238,7 @@ pub const SUBGROUP_VULKAN10: Rule = Rule {
 pub const QUEUE_FAMILY: Rule = Rule {
     code: Code::QueueFamilyScope,
     vuid: None,
-    documentation: "The scope QueueFamily came with Vulkan's memory model and needs the capability VulkanMemoryModel.",
-    bad: "OpMemoryBarrier %queue %s_108",
-    good: "OpMemoryBarrier %device %s_108",
+    text: include_str!("explain/SB1110.md"),
     check: Check::Operation(|context, operation, to| {
         if scope(context, operation.memory) == Some(Scope::QueueFamily)
             && !context.has(spirv::Capability::VulkanMemoryModel)
@@ -272,9 +252,7 @@ pub const QUEUE_FAMILY: Rule = Rule {
 pub const DEVICE: Rule = Rule {
     code: Code::DeviceScope,
     vuid: None,
-    documentation: "Under Vulkan's memory model, order among all queues of a device is an option of its own: the memory scope Device needs the capability VulkanMemoryModelDeviceScope. QueueFamily, the scope below, does not.",
-    bad: "; with OpMemoryModel Logical Vulkan\nOpMemoryBarrier %device %s_108",
-    good: "; with OpMemoryModel Logical Vulkan\nOpMemoryBarrier %queue %s_108",
+    text: include_str!("explain/SB1111.md"),
     check: Check::Operation(|context, operation, to| {
         use spirv::Capability as C;
         if scope(context, operation.memory) == Some(Scope::Device)
@@ -290,9 +268,7 @@ pub const DEVICE: Rule = Rule {
 pub const INVOCATION: Rule = Rule {
     code: Code::InvocationOrder,
     vuid: Some("VUID-StandaloneSpirv-None-04641"),
-    documentation: "An invocation sees its own accesses in order anyway. With the memory scope Invocation, Vulkan wants semantics without an order.",
-    bad: "OpControlBarrier %workgroup %invocation %s_108",
-    good: "OpControlBarrier %workgroup %invocation %s_0",
+    text: include_str!("explain/SB1112.md"),
     check: Check::Operation(|context, operation, to| {
         let ordered = operation
             .all_semantics()
@@ -321,9 +297,7 @@ pub const INVOCATION: Rule = Rule {
 pub const SHADER_CALL: Rule = Rule {
     code: Code::ShaderCallScope,
     vuid: Some("VUID-StandaloneSpirv-None-04640"),
-    documentation: "The memory scope ShaderCallKHR is for the shaders of ray tracing pipelines.",
-    bad: "OpMemoryBarrier %call %s_108",
-    good: "OpMemoryBarrier %workgroup %s_108",
+    text: include_str!("explain/SB1118.md"),
     check: Check::Operation(|context, operation, to| {
         if !context.settings.environment.is_vulkan()
             || scope(context, operation.memory) != Some(Scope::ShaderCall)

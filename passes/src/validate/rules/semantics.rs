@@ -41,9 +41,7 @@ fn each(
 pub const TYPE: Rule = Rule {
     code: Code::SemanticsType,
     vuid: None,
-    documentation: "Memory semantics are the id of a 32-bit integer (SPIR-V 3.25).",
-    bad: "OpMemoryBarrier %workgroup %float_2",
-    good: "OpMemoryBarrier %workgroup %s_108",
+    text: include_str!("explain/SB1201.md"),
     check: Check::Operation(|context, operation, to| {
         for (what, id) in operation
             .all_semantics()
@@ -66,9 +64,7 @@ pub const TYPE: Rule = Rule {
 pub const CONSTANT: Rule = Rule {
     code: Code::SemanticsNotConstant,
     vuid: None,
-    documentation: "With the Shader capability memory semantics are an OpConstant, as scopes are. Kernels may compute them.",
-    bad: "OpMemoryBarrier %workgroup %spec_2",
-    good: "OpMemoryBarrier %workgroup %s_108",
+    text: include_str!("explain/SB1202.md"),
     check: Check::Operation(|context, operation, to| {
         for (what, id) in operation
             .all_semantics()
@@ -97,9 +93,7 @@ pub const CONSTANT: Rule = Rule {
 pub const UNKNOWN: Rule = Rule {
     code: Code::UnknownSemanticsBits,
     vuid: None,
-    documentation: "Memory semantics know the bits 0x2 to 0x10 (orders), 0x40 to 0x1000 (storage classes) and 0x2000 to 0x8000. Any other bit has no meaning, and a consumer may give it one that the producer did not think of.",
-    bad: "OpControlBarrierArriveEXT %workgroup %workgroup %s_105",
-    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    text: include_str!("explain/SB1203.md"),
     check: Check::Operation(|context, operation, to| {
         each(&UNKNOWN, context, operation, to, |bits| {
             (bits & !KNOWN != 0).then(|| {
@@ -116,9 +110,7 @@ pub const UNKNOWN: Rule = Rule {
 pub const SEVERAL: Rule = Rule {
     code: Code::SeveralOrders,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10865"),
-    documentation: "At most one of Acquire, Release, AcquireRelease and SequentiallyConsistent is set. Acquire and Release together are spelled AcquireRelease (0x8).",
-    bad: "OpControlBarrier %workgroup %workgroup %s_106",
-    good: "OpControlBarrier %workgroup %workgroup %s_108",
+    text: include_str!("explain/SB1204.md"),
     check: Check::Operation(|context, operation, to| {
         each(&SEVERAL, context, operation, to, |bits| {
             ((bits & ORDERS).count_ones() > 1)
@@ -131,9 +123,7 @@ pub const SEVERAL: Rule = Rule {
 pub const SEQUENTIAL: Rule = Rule {
     code: Code::SequentiallyConsistentVulkan,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10866"),
-    documentation: "Vulkan's memory model has no single order of all operations, so that SequentiallyConsistent cannot be used.",
-    bad: "OpControlBarrier %workgroup %workgroup %s_110",
-    good: "OpControlBarrier %workgroup %workgroup %s_108",
+    text: include_str!("explain/SB1205.md"),
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() {
             each(&SEQUENTIAL, context, operation, to, |bits| {
@@ -148,9 +138,7 @@ pub const SEQUENTIAL: Rule = Rule {
 pub const STORE: Rule = Rule {
     code: Code::StoreAcquires,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10867"),
-    documentation: "A store reads nothing, so that it can release and cannot acquire.",
-    bad: "OpAtomicStore %shared %workgroup %s_102 %s_0",
-    good: "OpAtomicStore %shared %workgroup %s_104 %s_0",
+    text: include_str!("explain/SB1206.md"),
     check: Check::Operation(|context, operation, to| {
         if operation.kind == Kind::AtomicStore {
             each(&STORE, context, operation, to, |bits| {
@@ -165,9 +153,7 @@ pub const STORE: Rule = Rule {
 pub const LOAD: Rule = Rule {
     code: Code::LoadReleases,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10868"),
-    documentation: "A load writes nothing, so that it can acquire and cannot release.",
-    bad: "%x = OpAtomicLoad %uint %shared %workgroup %s_104",
-    good: "%x = OpAtomicLoad %uint %shared %workgroup %s_102",
+    text: include_str!("explain/SB1207.md"),
     check: Check::Operation(|context, operation, to| {
         if operation.kind == Kind::AtomicLoad {
             each(&LOAD, context, operation, to, |bits| {
@@ -182,9 +168,7 @@ pub const LOAD: Rule = Rule {
 pub const RELAXED: Rule = Rule {
     code: Code::RelaxedMemoryBarrier,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10869"),
-    documentation: "A memory barrier without an order does nothing; Vulkan forbids it. An arrive, a wait or a control barrier without one is fine: it still synchronises execution.",
-    bad: "OpMemoryBarrier %workgroup %s_0",
-    good: "OpMemoryBarrier %workgroup %s_108",
+    text: include_str!("explain/SB1208.md"),
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() && operation.kind == Kind::MemoryBarrier {
             each(&RELAXED, context, operation, to, |bits| {
@@ -198,9 +182,7 @@ pub const RELAXED: Rule = Rule {
 pub const NO_CLASS: Rule = Rule {
     code: Code::OrderWithoutClass,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10870"),
-    documentation: "An order speaks of storage classes, and without one it orders nothing. UniformMemory, WorkgroupMemory, ImageMemory and OutputMemory count; Vulkan ignores SubgroupMemory, CrossWorkgroupMemory and AtomicCounterMemory.",
-    bad: "OpControlBarrierArriveEXT %workgroup %workgroup %s_4",
-    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    text: include_str!("explain/SB1209.md"),
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() {
             each(&NO_CLASS, context, operation, to, |bits| {
@@ -215,9 +197,7 @@ pub const NO_CLASS: Rule = Rule {
 pub const NO_ORDER: Rule = Rule {
     code: Code::ClassWithoutOrder,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10871"),
-    documentation: "A storage class without an order does nothing, and is most often a forgotten order.",
-    bad: "OpControlBarrierArriveEXT %workgroup %workgroup %s_100",
-    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_0\nOpControlBarrierWaitEXT %workgroup %workgroup %s_0",
+    text: include_str!("explain/SB1210.md"),
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() {
             each(&NO_ORDER, context, operation, to, |bits| {
@@ -232,9 +212,7 @@ pub const NO_ORDER: Rule = Rule {
 pub const AVAILABLE: Rule = Rule {
     code: Code::AvailableWithoutRelease,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10872"),
-    documentation: "MakeAvailable is a part of a release: it needs the order Release or AcquireRelease.",
-    bad: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierWaitEXT %workgroup %workgroup %s_2102",
-    good: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierArriveEXT %workgroup %workgroup %s_2104",
+    text: include_str!("explain/SB1211.md"),
     check: Check::Operation(|context, operation, to| {
         each(&AVAILABLE, context, operation, to, |bits| {
             (bits & MAKE_AVAILABLE != 0 && bits & (RELEASE | ACQUIRE_RELEASE) == 0)
@@ -247,9 +225,7 @@ pub const AVAILABLE: Rule = Rule {
 pub const VISIBLE: Rule = Rule {
     code: Code::VisibleWithoutAcquire,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10873"),
-    documentation: "MakeVisible is a part of an acquire: it needs the order Acquire or AcquireRelease.",
-    bad: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierArriveEXT %workgroup %workgroup %s_4104",
-    good: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierWaitEXT %workgroup %workgroup %s_4102",
+    text: include_str!("explain/SB1212.md"),
     check: Check::Operation(|context, operation, to| {
         each(&VISIBLE, context, operation, to, |bits| {
             (bits & MAKE_VISIBLE != 0 && bits & (ACQUIRE | ACQUIRE_RELEASE) == 0)
@@ -262,9 +238,7 @@ pub const VISIBLE: Rule = Rule {
 pub const NEEDS_MODEL: Rule = Rule {
     code: Code::SemanticsNeedVulkanModel,
     vuid: None,
-    documentation: "OutputMemory, MakeAvailable, MakeVisible and Volatile came with Vulkan's memory model and need the capability VulkanMemoryModel.",
-    bad: "; with OpMemoryModel Logical GLSL450\nOpControlBarrierArriveEXT %workgroup %workgroup %s_2104",
-    good: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierArriveEXT %workgroup %workgroup %s_2104",
+    text: include_str!("explain/SB1213.md"),
     check: Check::Operation(|context, operation, to| {
         if !context.has(spirv::Capability::VulkanMemoryModel) {
             each(&NEEDS_MODEL, context, operation, to, |bits| {
@@ -292,9 +266,7 @@ pub const NEEDS_MODEL: Rule = Rule {
 pub const VOLATILE: Rule = Rule {
     code: Code::VolatileBarrier,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-13551"),
-    documentation: "Volatile is for atomics: a barrier accesses no memory that could be volatile.",
-    bad: "; with OpMemoryModel Logical Vulkan\nOpControlBarrierArriveEXT %workgroup %workgroup %s_8104",
-    good: "; with OpMemoryModel Logical Vulkan\n%x = OpAtomicLoad %uint %shared %workgroup %s_8102",
+    text: include_str!("explain/SB1214.md"),
     check: Check::Operation(|context, operation, to| {
         if !operation.is_atomic() {
             each(&VOLATILE, context, operation, to, |bits| {
@@ -308,9 +280,7 @@ pub const VOLATILE: Rule = Rule {
 pub const UNIFORM: Rule = Rule {
     code: Code::UniformMemoryCapability,
     vuid: None,
-    documentation: "UniformMemory speaks of storage and uniform buffers, which modules without the Shader capability do not have. A kernel's global memory is CrossWorkgroupMemory.",
-    bad: "; in a kernel\nOpMemoryBarrier %workgroup %s_48",
-    good: "; in a kernel\nOpMemoryBarrier %workgroup %s_208",
+    text: include_str!("explain/SB1215.md"),
     check: Check::Operation(|context, operation, to| {
         if !context.has(spirv::Capability::Shader) {
             each(&UNIFORM, context, operation, to, |bits| {
@@ -325,9 +295,7 @@ pub const UNIFORM: Rule = Rule {
 pub const ARRIVE: Rule = Rule {
     code: Code::ArriveOrder,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-13556"),
-    documentation: "An arrive can make what came before it available to those who wait, and cannot see what others did: its order is Release, or none.",
-    bad: "OpControlBarrierArriveEXT %workgroup %workgroup %s_108",
-    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    text: include_str!("explain/SB1216.md"),
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() && operation.kind == Kind::Arrive {
             each(&ARRIVE, context, operation, to, |bits| {
@@ -342,9 +310,7 @@ pub const ARRIVE: Rule = Rule {
 pub const WAIT: Rule = Rule {
     code: Code::WaitOrder,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-13557"),
-    documentation: "A wait sees what others made available before they arrived; its own writes were the arrive's business. Its order is Acquire, or none.",
-    bad: "OpControlBarrierWaitEXT %workgroup %workgroup %s_108",
-    good: "OpControlBarrierArriveEXT %workgroup %workgroup %s_104\nOpControlBarrierWaitEXT %workgroup %workgroup %s_102",
+    text: include_str!("explain/SB1217.md"),
     check: Check::Operation(|context, operation, to| {
         if context.vulkan_semantics() && operation.kind == Kind::Wait {
             each(&WAIT, context, operation, to, |bits| {
@@ -367,9 +333,7 @@ fn both(context: &Context<'_, '_>, operation: &Operation<'_>) -> Option<(u32, u3
 pub const UNEQUAL_RELEASES: Rule = Rule {
     code: Code::UnequalReleases,
     vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10875"),
-    documentation: "A compare-exchange that finds another value writes nothing, so that its unequal case cannot release.",
-    bad: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_108 %s_104 %s_0 %s_0",
-    good: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_108 %s_102 %s_0 %s_0",
+    text: include_str!("explain/SB1218.md"),
     check: Check::Operation(|context, operation, to| {
         if both(context, operation)
             .is_some_and(|(_, unequal)| unequal & (RELEASE | ACQUIRE_RELEASE) != 0)
@@ -390,9 +354,7 @@ pub const UNEQUAL_RELEASES: Rule = Rule {
 pub const UNEQUAL_STRONGER: Rule = Rule {
     code: Code::UnequalStronger,
     vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10876"),
-    documentation: "The unequal case of a compare-exchange asks for no stronger order than the equal one: no Acquire when the equal case has none, no SequentiallyConsistent when the equal case is weaker.",
-    bad: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_0 %s_102 %s_0 %s_0",
-    good: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_102 %s_0 %s_0 %s_0",
+    text: include_str!("explain/SB1219.md"),
     check: Check::Operation(|context, operation, to| {
         let Some((equal, unequal)) = both(context, operation) else {
             return;
@@ -418,9 +380,7 @@ pub const UNEQUAL_STRONGER: Rule = Rule {
 pub const UNEQUAL_CLASSES: Rule = Rule {
     code: Code::UnequalClasses,
     vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10877"),
-    documentation: "What the unequal case names, the equal case names too: storage classes (VUID 10877) and MakeVisible (10878); Volatile is set in both or in none (10879).",
-    bad: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_102 %s_42 %s_0 %s_0",
-    good: "%x = OpAtomicCompareExchange %uint %shared %workgroup %s_142 %s_102 %s_0 %s_0",
+    text: include_str!("explain/SB1220.md"),
     check: Check::Operation(|context, operation, to| {
         let Some((equal, unequal)) =
             both(context, operation).filter(|_| context.vulkan_semantics())

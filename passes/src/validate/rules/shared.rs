@@ -9,9 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const LIMIT: Rule = Rule {
     code: Code::SharedMemoryLimit,
     vuid: Some("VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13562"),
-    documentation: "An implementation may keep a split barrier in workgroup memory (splitBarrierReservedSharedMemory, at most 8 bytes). What the entry point's workgroup variables take, with their padding, and what is reserved must fit into maxComputeSharedMemorySize. Checked when --limit maxComputeSharedMemorySize=N says how much there is. Variables are laid out one after the other, each aligned as its type is; those decorated Aliased share their bytes.",
-    bad: "; with --limit maxComputeSharedMemorySize=16\n%tile = OpVariable %ptr_array_of_8_uint Workgroup",
-    good: "; with --limit maxComputeSharedMemorySize=32\n%tile = OpVariable %ptr_array_of_8_uint Workgroup",
+    text: include_str!("explain/SB1007.md"),
     check: Check::Module(|context, to| {
         let Some(limit) = context.settings.limits.get(MAX_COMPUTE_SHARED_MEMORY) else {
             return;

@@ -1,19 +1,23 @@
-//! Every rule has a code of its own, and examples in its words.
+//! Every rule has a code of its own, and a text that begins with it.
 
 use super::{RULES, find};
+use crate::validate::flow;
 use std::collections::BTreeSet;
 
 #[test]
-fn every_rule_has_its_own_code_and_is_documented() {
-    let codes: BTreeSet<u16> = RULES.iter().map(|rule| rule.code.number()).collect();
-    assert_eq!(codes.len(), RULES.len());
-    for rule in RULES {
+fn every_rule_has_its_own_code_and_is_explained() {
+    let all: Vec<_> = RULES.iter().chain(flow::rules::RULES).collect();
+    let codes: BTreeSet<u16> = all.iter().map(|rule| rule.code.number()).collect();
+    assert_eq!(codes.len(), all.len());
+    for rule in all {
+        let title = format!("# {}: {}\n\nSource: ", rule.code, rule.code.summary());
+        assert!(rule.text.starts_with(&title), "{}: {title}", rule.code);
+        let source = rule.text.lines().nth(2).unwrap();
         assert!(
-            rule.documentation.ends_with('.') && !rule.bad.is_empty() && !rule.good.is_empty(),
-            "{}",
+            rule.vuid.is_none_or(|vuid| source.contains(vuid)),
+            "{}: {source}",
             rule.code
         );
         assert_eq!(find(rule.code).unwrap().code, rule.code);
-        assert!(rule.to_string().contains("Wrong:"));
     }
 }
