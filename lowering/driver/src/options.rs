@@ -23,7 +23,8 @@ pub struct Options {
     pub optimization: Optimization,
     /// The wave size; `None` is the target's default.
     pub wave_size: Option<u32>,
-    /// The workgroup size of entry points that leave it open (OpenCL kernels without `reqd_work_group_size`).
+    /// The workgroup size of entry points that leave it open (OpenCL kernels without `reqd_work_group_size`), and the value of each specialization
+    /// constant that is a dimension of a workgroup and has no value in `spec`.
     pub workgroup_size: Option<[u32; 3]>,
     /// Measures how much of every window is left in the final assembly. It takes a second code generation.
     pub measure: bool,

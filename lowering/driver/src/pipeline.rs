@@ -98,7 +98,11 @@ fn run<R>(
     let module = Module::parse(bytes)?;
     let mut found = Diagnostics::new();
     let declarations = Declarations::of(&module, &mut found);
-    let constants = Constants::evaluate(&declarations, &options.spec, &mut found);
+    let mut spec = options.spec.clone();
+    if let Some(size) = options.workgroup_size {
+        declarations.specialize_workgroup_size(size, &mut spec);
+    }
+    let constants = Constants::evaluate(&declarations, &spec, &mut found);
     // What follows relies on declarations and constants being whole.
     let mut problems = Problems::of(&declarations);
     problems.take(found)?;
@@ -117,7 +121,7 @@ fn run<R>(
     let inlined = edited.as_ref().map(|edited| {
         show(observer, Artefact::Inlined, || edited.module.to_bytes());
         let declarations = Declarations::of(&edited.module, &mut found);
-        let constants = Constants::evaluate(&declarations, &options.spec, &mut found);
+        let constants = Constants::evaluate(&declarations, &spec, &mut found);
         (declarations, constants)
     });
     problems.take(found)?;
@@ -325,9 +329,17 @@ impl<'m> Work<'_, 'm> {
             (Some(fixed), Some(asked)) if fixed != asked => {
                 let by = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
                 diagnostics.push(
-                    Diagnostic::error(Code::UnsupportedMode, format!("entry point `{}` fixes its workgroup size at {}; it cannot be {}", entry.name, by(fixed), by(asked)))
-                        .at_word(entry.inst.offset)
-                        .help("leave the size out; a size that depends on specialization constants is set by their values"),
+                    Diagnostic::error(
+                        Code::UnsupportedMode,
+                        format!(
+                            "entry point `{}` fixes its workgroup size at {}; it cannot be {}",
+                            entry.name,
+                            by(fixed),
+                            by(asked)
+                        ),
+                    )
+                    .at_word(entry.inst.offset)
+                    .help("leave the size out"),
                 );
                 Some(fixed)
             }

@@ -84,6 +84,7 @@ codes! {
     UnsupportedStrategy = 308, Unsupported, "the strategy that was asked for cannot be used here";
     UnsupportedLinkage = 309, Unsupported, "a function is imported and its module is not there";
     UnsupportedMode = 310, Unsupported, "the execution mode is not lowered";
+    EmptyWorkgroup = 311, Unsupported, "a dimension of the workgroup is 0, as specialization constants without a value can leave it";
 
     // 04xx: limits of targets.
     TooMuchSharedMemory = 400, Limit, "workgroup variables and what the barrier reserves are more than the target has";

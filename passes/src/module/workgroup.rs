@@ -1,6 +1,7 @@
 //! The size of the workgroup that a module asks for.
 
-use super::{Constant, Constants, Declarations, EntryPoint, Id};
+use super::{Constant, Constants, Declarations, EntryPoint, Id, SpecValues};
+use spirv::{Decoration, Op};
 
 impl<'m> Declarations<'m> {
     /// The size of the workgroup of `entry`: a constant decorated with the WorkgroupSize built-in, else LocalSizeId, else LocalSize (the built-in takes
@@ -30,6 +31,35 @@ impl<'m> Declarations<'m> {
                     .try_into()
                     .ok()
             })
+    }
+
+    /// Gives every specialization constant that is itself a dimension of a workgroup, and that `values` leaves at its default, that dimension of `size`:
+    /// what an application does when it creates a pipeline.
+    pub fn specialize_workgroup_size(&self, size: [u32; 3], values: &mut SpecValues) {
+        let built_in = self
+            .workgroup_sizes
+            .iter()
+            .filter_map(|id| self.module.def(*id))
+            .filter(|inst| inst.op() == Some(Op::SpecConstantComposite))
+            .filter_map(|inst| inst.operands().get(..3));
+        let modes = self
+            .entry_points
+            .iter()
+            .filter_map(|entry| entry.mode(spirv::ExecutionMode::LocalSizeId))
+            .filter_map(|mode| mode.operands().get(2..5));
+        for dimensions in built_in.chain(modes) {
+            for (id, extent) in dimensions.iter().zip(size) {
+                let is_constant = self
+                    .module
+                    .def(Id(*id))
+                    .is_some_and(|inst| inst.op() == Some(Op::SpecConstant));
+                if let (true, Some(spec)) =
+                    (is_constant, self.decoration(Id(*id), Decoration::SpecId))
+                {
+                    values.0.entry(spec).or_insert(u64::from(extent));
+                }
+            }
+        }
     }
 
     fn size_from_built_in(&self, constants: &Constants) -> Option<[u32; 3]> {

@@ -358,3 +358,30 @@ fn specialization_values_reach_what_depends_on_them() {
         Some(u32::MAX)
     );
 }
+
+#[test]
+fn a_workgroup_size_reaches_the_constants_that_are_its_dimensions() {
+    let mut asm = Asm::new(100);
+    // Decorations first: WorkgroupSize on %40 = (%20 with SpecId 5, %21 with SpecId 6, %22 a constant).
+    asm.op(Op::Decorate, &[20, Decoration::SpecId as u32, 5])
+        .op(Op::Decorate, &[21, Decoration::SpecId as u32, 6])
+        .op(
+            Op::Decorate,
+            &[
+                40,
+                Decoration::BuiltIn as u32,
+                spirv::BuiltIn::WorkgroupSize as u32,
+            ],
+        )
+        .op(Op::TypeInt, &[UINT, 32, 0])
+        .op(Op::TypeVector, &[VEC2, UINT, 3])
+        .op(Op::SpecConstant, &[UINT, 20, 0])
+        .op(Op::SpecConstant, &[UINT, 21, 0])
+        .op(Op::Constant, &[UINT, 22, 1])
+        .op(Op::SpecConstantComposite, &[VEC2, 40, 20, 21, 22]);
+    let module = Module::from_words(asm.words()).unwrap();
+    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let mut values = SpecValues(BTreeMap::from([(6, 2)]));
+    declarations.specialize_workgroup_size([64, 8, 1], &mut values);
+    assert_eq!(values.0, BTreeMap::from([(5, 64), (6, 2)]));
+}

@@ -157,7 +157,7 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
     options.wave_size = args.wave;
     options.workgroup_size = args.workgroup_size;
     options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();
-    if !args.spec.is_empty()
+    if (!args.spec.is_empty() || args.workgroup_size.is_some())
         && let Ok(module) = Module::parse(bytes)
     {
         // Whatever is wrong with the module itself, the compilation reports.
@@ -169,6 +169,10 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
                 .collect();
             Stop::Usage(all.join("\nerror: "))
         })?;
+        // The rules are checked before the compilation does the same.
+        if let Some(size) = args.workgroup_size {
+            declarations.specialize_workgroup_size(size, &mut options.spec);
+        }
     }
     Ok(options)
 }

@@ -111,7 +111,7 @@ struct LowerArgs {
     /// Waves of 32 or 64 invocations; without it, the target's default
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
-    /// The workgroup size of kernels that leave it open
+    /// The workgroup size of kernels that leave it open, or to specialization constants without a --spec
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
     /// What is written [default: asm, or nothing but the stages with --emit-dir]

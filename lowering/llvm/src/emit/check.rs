@@ -88,11 +88,11 @@ pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
                 .map_or(0, |e| e.inst.offset);
             diagnostics.push(
                 Diagnostic::error(
-                    Code::UnsupportedMode,
+                    Code::EmptyWorkgroup,
                     format!("the workgroup of `{}` has a dimension of 0", plan.entry),
                 )
                 .at_word(at)
-                .help("give the specialization constants that its size depends on a value"),
+                .help("give the specialization constants that its size depends on values: --workgroup-size X,Y,Z or --spec ID=VALUE"),
             );
         }
         for entry in declarations
