@@ -1,6 +1,6 @@
 //! `cargo xtask demo`: the main job on one kernel, three GPUs side by side.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -38,15 +38,7 @@ struct Window {
 /// Builds the command line tool, lowers the kernel for each target and prints what became of its barriers.
 pub fn run() -> Result<()> {
     llvm::ensure()?;
-    shell::run(shell::cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "splitbar",
-        "--bin",
-        "splitbar",
-    ]))?;
-    let tool = built_tool()?;
+    let tool = shell::release_tool()?;
 
     let columns: Vec<Vec<String>> = TARGETS
         .iter()
@@ -59,25 +51,6 @@ pub fn run() -> Result<()> {
          More: splitbar lower {KERNEL} --target gfx1201 --emit plan"
     );
     Ok(())
-}
-
-/// Where cargo put the release build of the tool.
-fn built_tool() -> Result<PathBuf> {
-    #[derive(Deserialize)]
-    struct Metadata {
-        target_directory: PathBuf,
-    }
-    let text = shell::read(shell::cargo(&[
-        "metadata",
-        "--format-version",
-        "1",
-        "--no-deps",
-    ]))?;
-    let metadata: Metadata = serde_json::from_str(&text).context("cargo metadata")?;
-    Ok(metadata
-        .target_directory
-        .join("release")
-        .join(format!("splitbar{}", std::env::consts::EXE_SUFFIX)))
 }
 
 fn lower(tool: &Path, target: &str, emit: &str) -> Result<String> {

@@ -5,6 +5,7 @@
 
 mod bench;
 mod ci;
+mod corpus;
 mod demo;
 mod fixtures;
 mod llvm;
@@ -53,6 +54,8 @@ enum Command {
         /// Only these kernels
         names: Vec<String>,
     },
+    /// Compile every module of the corpus for every target, and write docs/corpus.md
+    Corpus(corpus::Options),
     /// Generate the table of targets from fixtures/targets
     Targets {
         /// Only say whether the table is fresh
@@ -91,6 +94,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bench { filter } => bench::run(&filter),
         Command::Bless => test::bless(),
         Command::Fixtures { names } => fixtures::run(&names),
+        Command::Corpus(options) => corpus::run(&options),
         Command::Targets { check } => targets::run(check),
         Command::Tidy => tidy::run(),
         Command::Ci => ci::run(),

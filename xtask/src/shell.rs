@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
@@ -78,4 +79,30 @@ pub fn show(c: &Command) -> String {
         line.push_str(&arg.to_string_lossy());
     }
     line
+}
+
+/// Where cargo builds.
+pub fn target_directory() -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        target_directory: PathBuf,
+    }
+    let text = read(cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
+    let metadata: Metadata = serde_json::from_str(&text).context("cargo metadata")?;
+    Ok(metadata.target_directory)
+}
+
+/// Makes a release build of the program `splitbar`; its path.
+pub fn release_tool() -> Result<PathBuf> {
+    run(cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "splitbar",
+        "--bin",
+        "splitbar",
+    ]))?;
+    Ok(target_directory()?
+        .join("release")
+        .join(format!("splitbar{}", std::env::consts::EXE_SUFFIX)))
 }

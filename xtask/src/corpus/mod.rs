@@ -1,0 +1,174 @@
+//! `cargo xtask corpus`: every module of the corpus for every target, and the table of what became of them.
+//!
+//! Each compilation has a process of its own, as many at once as there are processors. What is done is written down at once, so that a run that was
+//! interrupted goes on where it stopped.
+
+mod attempt;
+mod modules;
+mod results;
+mod table;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use sha2::{Digest, Sha256};
+
+use crate::{llvm, shell};
+use attempt::Attempt;
+use modules::Module;
+use results::{Entry, Results};
+
+/// A GPU for each way in which barriers, matrices and memory differ.
+const TARGETS: &[&str] = &[
+    "gfx906", "gfx942", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
+];
+
+/// What one compilation may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The table, relative to the repository.
+const TABLE: &str = "docs/corpus.md";
+
+/// What `cargo xtask corpus` takes.
+#[derive(Args)]
+pub struct Options {
+    /// Only these targets [default: eight, from gfx906 to sm_90]
+    #[arg(long, num_args = 1.., value_name = "TARGET")]
+    target: Vec<String>,
+    /// Only these folders of the archive: glcompute, glcompute-split, kernel, kernel-split
+    #[arg(long, num_args = 1.., value_name = "SET")]
+    set: Vec<String>,
+    /// LLVM's optimisation level
+    #[arg(short = 'O', default_value = "1")]
+    level: String,
+    /// A splitbar that is built already; without it, a release build is made
+    #[arg(long, value_name = "PATH")]
+    tool: Option<PathBuf>,
+    /// Takes what another build compiled as compiled, and only tries the rest again
+    #[arg(long)]
+    keep: bool,
+    /// Compilations at once [default: one per processor]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+/// Compiles what the options ask for, prints the table, and writes it to docs/ when it is whole.
+pub fn run(options: &Options) -> Result<()> {
+    let tool = match &options.tool {
+        Some(path) => std::fs::canonicalize(path).with_context(|| path.display().to_string())?,
+        None => {
+            llvm::ensure()?;
+            shell::release_tool()?
+        }
+    };
+    let folder = shell::target_directory()?.join("corpus");
+    let all = modules::unpack(&folder.join("modules"))?;
+    let sets: BTreeSet<&str> = all.iter().map(|module| module.set.as_str()).collect();
+    if let Some(wrong) = options.set.iter().find(|set| !sets.contains(set.as_str())) {
+        let known: Vec<&str> = sets.into_iter().collect();
+        bail!("there is no set {wrong:?}; there are {}", known.join(", "));
+    }
+    let chosen: Vec<&Module> = all
+        .iter()
+        .filter(|module| options.set.is_empty() || options.set.contains(&module.set))
+        .collect();
+    let targets: Vec<&str> = if options.target.is_empty() {
+        TARGETS.to_vec()
+    } else {
+        options.target.iter().map(String::as_str).collect()
+    };
+    let fingerprint = fingerprint(&tool, &options.level)?;
+    let results = Results::open(&folder.join("results.jsonl"), &fingerprint, options.keep)?;
+    let jobs: Vec<(&Module, &str)> = chosen
+        .iter()
+        .flat_map(|module| targets.iter().map(move |target| (*module, *target)))
+        .filter(|(module, target)| !results.has(&module.name, target))
+        .collect();
+    let results = compile(&tool, options, &jobs, results)?;
+
+    let text = table::render(&chosen, &targets, &options.level, &results);
+    println!("{text}");
+    if options.target.is_empty() && options.set.is_empty() {
+        std::fs::write(shell::root().join(TABLE), &text).context(TABLE)?;
+        println!("written to {TABLE}");
+    }
+    let failed = results
+        .entries()
+        .filter(|entry| {
+            targets.contains(&entry.target.as_str())
+                && chosen.iter().any(|module| module.name == entry.module)
+        })
+        .filter(|entry| entry.attempt.outcome.is_failure())
+        .count();
+    if failed > 0 {
+        bail!("{failed} compilations crashed, took too long, or called the module invalid");
+    }
+    Ok(())
+}
+
+/// What a result holds for: this program, at this level.
+fn fingerprint(tool: &Path, level: &str) -> Result<String> {
+    let bytes = std::fs::read(tool).with_context(|| tool.display().to_string())?;
+    let digest = Sha256::digest(&bytes);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{hex} -O{level}"))
+}
+
+/// Does the jobs, several at once.
+fn compile(
+    tool: &Path,
+    options: &Options,
+    jobs: &[(&Module, &str)],
+    results: Results,
+) -> Result<Results> {
+    let workers = options
+        .jobs
+        .or_else(|| std::thread::available_parallelism().ok().map(usize::from))
+        .unwrap_or(1)
+        .clamp(1, jobs.len().max(1));
+    let bar = ProgressBar::new(jobs.len() as u64).with_style(
+        ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed} (left {eta}) {msg}")
+            .context("the progress bar")?,
+    );
+    let next = AtomicUsize::new(0);
+    let shared = Mutex::new((results, Ok(())));
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((module, target)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let attempt = Attempt::new(tool, &module.path, target, &options.level, TIMEOUT);
+                    let mut held = shared
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let added = attempt.and_then(|attempt| {
+                        if attempt.outcome.is_failure() {
+                            bar.println(format!("{} {target}: {}", module.name, attempt.outcome));
+                        }
+                        held.0.add(Entry {
+                            module: module.name.clone(),
+                            target: (*target).to_owned(),
+                            attempt,
+                        })
+                    });
+                    if added.is_err() {
+                        held.1 = added;
+                        return;
+                    }
+                    drop(held);
+                    bar.inc(1);
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let (results, worked) = shared
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    worked.map(|()| results)
+}

@@ -1,0 +1,46 @@
+//! The modules of the corpus, out of their archive.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::shell;
+
+const ARCHIVE: &str = "fixtures/corpus/dev.tar.xz";
+
+/// A module on disk.
+pub struct Module {
+    /// Its path in the archive.
+    pub name: String,
+    /// The folder of the archive that it is in.
+    pub set: String,
+    /// Where it was unpacked to.
+    pub path: PathBuf,
+}
+
+/// Unpacks the archive into `folder` and lists its modules in order of name. What is there already is kept.
+pub fn unpack(folder: &Path) -> Result<Vec<Module>> {
+    let packed = std::fs::read(shell::root().join(ARCHIVE)).context(ARCHIVE)?;
+    let mut unpacked = Vec::new();
+    lzma_rs::xz_decompress(&mut packed.as_slice(), &mut unpacked).context(ARCHIVE)?;
+    let mut modules = Vec::new();
+    for entry in tar::Archive::new(unpacked.as_slice()).entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.display().to_string();
+        let (Some((set, _)), true) = (name.split_once('/'), name.ends_with(".spv")) else {
+            continue;
+        };
+        let path = folder.join(&name);
+        let set = set.to_owned();
+        if std::fs::metadata(&path).map(|data| data.len()).ok() != Some(entry.size()) {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes)?;
+            std::fs::create_dir_all(folder.join(&set))?;
+            std::fs::write(&path, bytes).with_context(|| path.display().to_string())?;
+        }
+        modules.push(Module { name, set, path });
+    }
+    modules.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(modules)
+}
