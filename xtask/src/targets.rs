@@ -35,6 +35,8 @@ struct Amdgpu {
     cluster_barrier: bool,
     back_off_barrier: bool,
     kmcnt: bool,
+    vscnt: bool,
+    ordered_vmem: bool,
     cumode: bool,
     lds_dma_bytes: Vec<u32>,
     async_marks: bool,
@@ -50,6 +52,8 @@ const AMDGPU_FACTS: &[&str] = &[
     "cluster_barrier",
     "back_off_barrier",
     "kmcnt",
+    "vscnt",
+    "ordered_vmem",
     "cumode",
     "lds_dma_bytes",
     "async_marks",
@@ -125,7 +129,7 @@ fn generate() -> Result<String> {
             writeln!(
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
-                 cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, cumode_feature: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
+                 cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, vscnt: {}, ordered_vmem: {}, cumode_feature: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
                  async_counter: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
                 f.generation,
                 f.split_barrier,
@@ -133,6 +137,8 @@ fn generate() -> Result<String> {
                 f.cluster_barrier,
                 f.back_off_barrier,
                 f.kmcnt,
+                f.vscnt,
+                f.ordered_vmem,
                 f.cumode,
                 f.lds_dma_bytes,
                 f.async_marks,

@@ -46,6 +46,10 @@ pub struct Amdgpu {
     pub back_off_barrier: bool,
     /// Scalar loads are counted apart (KMcnt) and do not share LGKMcnt with LDS.
     pub kmcnt: bool,
+    /// Stores are counted apart (VScnt, STOREcnt) and do not share a counter with loads.
+    pub vscnt: bool,
+    /// The vector memory operations of one workgroup pass one cache in order, so that a release at workgroup scope waits for none of them.
+    pub ordered_vmem: bool,
     /// LLVM's `cumode` feature exists and changes what workgroup fences do.
     pub cumode_feature: bool,
     /// Sizes in bytes of a global to LDS copy that passes no register. Empty: no such copy.
