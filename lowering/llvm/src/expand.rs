@@ -1,7 +1,9 @@
-//! Bodies for the NVPTX barrier functions, given after the mid-level optimiser has run and inlined at once.
+//! Bodies for the barrier functions, given after the mid-level optimiser has run and inlined at once. Here those of NVPTX; `counter.rs` has AMDGPU's.
 //!
 //! ptxas and LLVM move arithmetic over an arrive and a wait until the two touch; a branch that neither can fold keeps the window open (measured on sm_80 to
 //! sm_120). The guards of the two ends read different variables, because equal branches would be merged.
+
+mod counter;
 
 use crate::emit::Result;
 use crate::emit::barrier::names;
@@ -17,7 +19,13 @@ use std::collections::HashSet;
 const MAX_HELD: usize = 256;
 
 /// The passes that inline the bodies and drop what is left of them.
-pub(crate) const PASSES: &str = "always-inline,globaldce";
+pub(crate) fn passes(target: &Target) -> &'static str {
+    match target.arch {
+        // What a kernel does not ask its launch for is found out once more: before, there were calls in it that might have asked.
+        Arch::Amdgpu(_) => "always-inline,globaldce,amdgpu-attributor",
+        Arch::Nvptx(_) => "always-inline,globaldce",
+    }
+}
 
 /// Tests the phase and goes on.
 const TEST_WAIT: &str = "llvm.nvvm.mbarrier.test.wait.parity.scope.cta.space.cta";
@@ -39,13 +47,14 @@ pub(crate) fn expand<'c>(
     module: &Module<'c>,
     target: &Target,
 ) -> Result<bool> {
-    let Arch::Nvptx(gpu) = &target.arch else {
-        return Ok(false);
-    };
     let expansion = Expansion {
         context,
         module: ffi::module_ref(module),
         b: RawBuilder::new(context),
+    };
+    let gpu = match &target.arch {
+        Arch::Nvptx(gpu) => gpu,
+        Arch::Amdgpu(_) => return expansion.counter(),
     };
     let mut any = false;
     if let Some(function) = expansion.begin(names::OPEN) {
@@ -78,6 +87,28 @@ fn missing(name: &str) -> Box<Diagnostic> {
     )
 }
 
+/// What was computed before `call` in its block and is used behind it: the values that a window leaves.
+fn leaving<'c>(call: Value<'c>) -> Vec<Value<'c>> {
+    let earlier = call.earlier_in_block();
+    let inside: HashSet<Value<'c>> = earlier.iter().copied().collect();
+    let leaves = |value: &Value<'c>| {
+        let ty = value.ty();
+        (ty.is_int() || ty.is_float())
+            && matches!(ty.scalar_bits(), 16 | 32 | 64)
+            && !value.is_phi()
+            && value
+                .users()
+                .iter()
+                .any(|user| user.is_phi() || !inside.contains(user))
+    };
+    earlier
+        .iter()
+        .copied()
+        .filter(leaves)
+        .take(MAX_HELD)
+        .collect()
+}
+
 impl<'c> Expansion<'c> {
     /// The declared function, made internal and always inlined; `None` when nothing calls it.
     fn begin(&self, name: &str) -> Option<Func<'c>> {
@@ -104,24 +135,7 @@ impl<'c> Expansion<'c> {
     /// Gives one end of a window its own guard, which holds the values that the window leaves: its dead end stores them. Otherwise LLVM's code sinking and
     /// ptxas would move their computation behind the guard, where it waits for the barrier.
     fn close(&self, call: Value<'c>, number: usize) -> Result<()> {
-        let earlier = call.earlier_in_block();
-        let inside: HashSet<Value<'c>> = earlier.iter().copied().collect();
-        let leaves = |value: &Value<'c>| {
-            let ty = value.ty();
-            (ty.is_int() || ty.is_float())
-                && matches!(ty.scalar_bits(), 16 | 32 | 64)
-                && !value.is_phi()
-                && value
-                    .users()
-                    .iter()
-                    .any(|user| user.is_phi() || !inside.contains(user))
-        };
-        let held: Vec<Value<'c>> = earlier
-            .iter()
-            .copied()
-            .filter(leaves)
-            .take(MAX_HELD)
-            .collect();
+        let held = leaving(call);
         let types: Vec<Ty<'c>> = held.iter().map(|value| value.ty()).collect();
         let function = Func::add(
             self.module,

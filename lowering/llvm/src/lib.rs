@@ -90,7 +90,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             .map_err(|problem| Diagnostics::from(*problem))?
         {
             codegen::verify(&module, "with its barriers expanded")?;
-            codegen::run(&module, &machine, expand::PASSES)?;
+            codegen::run(&module, &machine, expand::passes(lowering.target))?;
         }
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;

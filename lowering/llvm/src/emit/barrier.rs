@@ -1,13 +1,13 @@
 //! Barrier steps as each target spells them (the reference for every line: LLVM 23 AMDGPUUsage "Memory Model" and "Execution Barriers"; PTX ISA 9.7.13).
 //!
-//! On NVPTX what makes a window (arrive on the mbarrier, wait, both ends of the window) is first a call of a declared function that the optimiser cannot
-//! look into; [`crate::expand`] gives these functions bodies after the optimiser has run. The order in which the optimiser left work between the calls is then
+//! What makes a window and is more than an instruction (the mbarrier's and the counter's arrive and wait, both ends of the window on NVPTX) is first a call of a
+//! declared function that the optimiser cannot look into; [`crate::expand`] gives these functions bodies after the optimiser has run. The order in which the optimiser left work between the calls is then
 //! fixed by branches that nobody can fold.
 
 use super::build::Build;
 use super::function::FunctionEmitter;
 use super::{Handled, Result, builtin};
-use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Value};
+use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Ty, Value};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Inst, Scope};
 use splitbar_plan::target::{Arch, Mbarrier};
@@ -26,6 +26,10 @@ pub(crate) mod names {
     pub(crate) const OPEN: &str = "splitbar.window.open";
     /// The window ends.
     pub(crate) const CLOSE: &str = "splitbar.window.close";
+    /// Adds one to the counter (first operand), in the lane for which the second is true.
+    pub(crate) const COUNTER_ARRIVE: &str = "splitbar.counter.arrive";
+    /// Polls until the counter (first operand) has reached the second.
+    pub(crate) const COUNTER_WAIT: &str = "splitbar.counter.wait";
     /// The mbarrier itself, in shared memory.
     pub(crate) const MBARRIER: &str = "splitbar_mbarrier";
 }
@@ -167,7 +171,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             (Step::MbarrierArrive, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
                 self.mbarrier();
-                b.call(self.placeholder(names::ARRIVE, false), &[])?;
+                b.call(self.placeholder(names::ARRIVE, &[]), &[])?;
             }
             (Step::MbarrierWait { try_wait }, Arch::Nvptx(gpu))
                 if gpu.mbarrier == Mbarrier::TryWait
@@ -185,17 +189,17 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                         } else {
                             names::WAIT_TEST
                         },
-                        true,
+                        &[b.int_type(32)],
                     ),
                     &[parity],
                 )?;
                 b.store(b.xor(parity, b.i32(1))?, slot, 4)?;
             }
             (Step::OpenWindow, Arch::Nvptx(_)) => {
-                b.call(self.placeholder(names::OPEN, false), &[])?;
+                b.call(self.placeholder(names::OPEN, &[]), &[])?;
             }
             (Step::CloseWindow, Arch::Nvptx(_)) => {
-                b.call(self.placeholder(names::CLOSE, false), &[])?;
+                b.call(self.placeholder(names::CLOSE, &[]), &[])?;
             }
             (Step::CounterInit, Arch::Amdgpu(_)) => self.counter_init()?,
             (Step::CounterArrive, Arch::Amdgpu(_)) => {
@@ -298,18 +302,17 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.cta_sync()
     }
 
-    fn placeholder(&self, name: &'static str, parity: bool) -> Func<'c> {
+    /// The declaration of a function that [`crate::expand`] fills in.
+    pub(super) fn placeholder(&self, name: &'static str, params: &[Ty<'c>]) -> Func<'c> {
         let mut known = self.barriers.placeholders.borrow_mut();
         if let Some((_, function)) = known.iter().find(|(n, _)| *n == name) {
             return *function;
         }
         let context = self.b.context();
-        let i32 = self.b.int_type(32);
-        let params = if parity { vec![i32] } else { Vec::new() };
         let function = Func::add(
             self.b.module(),
             name,
-            ffi::void_type(context).function(&params),
+            ffi::void_type(context).function(params),
         );
         function.attribute(context, "convergent");
         function.attribute(context, "nounwind");

@@ -4,11 +4,13 @@
 //! No wave can be a whole phase ahead of another one that still waits, so the distance between word and target stays within the number of waves and the sign of their
 //! difference tells, also after both have wrapped around. The additions and the polls are relaxed; the fences that the plan puts around them order memory (LLVM
 //! AMDGPUUsage, "Memory Model": a release fence before a relaxed atomic, an acquire fence after one that read it).
+//!
+//! Arrival and wait are calls until the mid-level optimiser has run; [`crate::expand`] writes them out then.
 
+use super::barrier::names;
 use super::function::FunctionEmitter;
-use super::{Result, barrier, builtin};
-use crate::ffi::{self, AtomicOrdering, IntPredicate, Linkage, RmwOp, Value};
-use splitbar_plan::FenceScope;
+use super::{Result, builtin};
+use crate::ffi::{self, IntPredicate, Linkage, Value};
 use splitbar_plan::target::Arch;
 
 /// The counter's name in the module.
@@ -47,50 +49,18 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let word = b.int_type(32);
         let waves = builtin::num_subgroups(self)?;
         b.store(b.add(b.load(word, target, 4)?, waves)?, target, 4)?;
-        let lowest = self.is_lowest_active_lane()?;
-        let counter = self.one_address(self.counter())?;
-        let (elected, on) = (self.new_block(), self.new_block());
-        b.cond_br(lowest, elected, on)?;
-        b.position(elected);
-        let scope = barrier::sync_scope(b, self.target, FenceScope::Workgroup);
-        b.rmw(
-            RmwOp::LLVMAtomicRMWBinOpAdd,
-            counter,
-            b.i32(1),
-            AtomicOrdering::LLVMAtomicOrderingMonotonic,
-            scope,
-        )?;
-        b.br(on);
-        b.position(on);
+        let (counter, elected) = (self.counter(), self.is_lowest_active_lane()?);
+        let arrive = self.placeholder(names::COUNTER_ARRIVE, &[counter.ty(), elected.ty()]);
+        b.call(arrive, &[counter, elected])?;
         Ok(())
     }
 
-    /// Polls until the counter has reached the target; between two polls the wave sleeps for 64 clocks, in which others have the LDS.
+    /// Waits until the counter has reached the target.
     pub(super) fn counter_wait(&mut self, target: Value<'c>) -> Result<()> {
         let b = self.b;
-        let word = b.int_type(32);
-        let (counter, scope) = (
-            self.counter(),
-            barrier::sync_scope(b, self.target, FenceScope::Workgroup),
-        );
-        let (poll, sleep, done) = (self.new_block(), self.new_block(), self.new_block());
-        let wanted = self.uniform(b.load(word, target, 4)?)?;
-        b.br(poll);
-        b.position(poll);
-        let count = b.load(word, counter, 4)?;
-        count.set_ordering(AtomicOrdering::LLVMAtomicOrderingMonotonic, scope);
-        let ahead = b.sub(self.uniform(count)?, wanted)?;
-        b.cond_br(
-            b.icmp(IntPredicate::LLVMIntSGE, ahead, b.i32(0))?,
-            done,
-            sleep,
-        )?;
-        b.position(sleep);
-        if let Arch::Amdgpu(_) = self.target.arch {
-            b.intrinsic("llvm.amdgcn.s.sleep", &[], &[b.i32(1)])?;
-        }
-        b.br(poll);
-        b.position(done);
+        let (counter, target) = (self.counter(), b.load(b.int_type(32), target, 4)?);
+        let wait = self.placeholder(names::COUNTER_WAIT, &[counter.ty(), target.ty()]);
+        b.call(wait, &[counter, target])?;
         Ok(())
     }
 
@@ -110,30 +80,6 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 b.icmp(IntPredicate::LLVMIntEQ, below, b.i32(0))
             }
             Arch::Nvptx(_) => b.icmp(IntPredicate::LLVMIntEQ, builtin::lane(self)?, b.i32(0)),
-        }
-    }
-
-    /// The address, in a register of each lane. LLVM's AMDGPU atomic optimiser elects a lane for atomics on what it sees to be one address; here one is elected.
-    fn one_address(&self, address: Value<'c>) -> Result<Value<'c>> {
-        match self.target.arch {
-            Arch::Amdgpu(_) => {
-                let ty = address.ty();
-                let function = ty.function(&[ty]);
-                let register = ffi::inline_assembly(function, "", "=v,0");
-                Ok(self.b.raw().call(function, register, &[address]))
-            }
-            Arch::Nvptx(_) => Ok(address),
-        }
-    }
-
-    /// A value that is the same in all lanes, in a scalar register where there are any.
-    fn uniform(&self, value: Value<'c>) -> Result<Value<'c>> {
-        match self.target.arch {
-            Arch::Amdgpu(_) => {
-                self.b
-                    .intrinsic("llvm.amdgcn.readfirstlane", &[value.ty()], &[value])
-            }
-            Arch::Nvptx(_) => Ok(value),
         }
     }
 }
