@@ -40,7 +40,18 @@ const WALLS: &[Wall] = &[
     Wall {
         from: "splitbar-llvm",
         llvm: true,
-        not: &["splitbar", "splitbar-tests"],
+        not: &["splitbar-sim", "splitbar", "splitbar-tests"],
+    },
+    Wall {
+        from: "splitbar-sim",
+        llvm: false,
+        not: &[
+            "splitbar-passes",
+            "splitbar-plan",
+            "splitbar-llvm",
+            "splitbar",
+            "splitbar-tests",
+        ],
     },
     Wall {
         from: "splitbar",

@@ -1,0 +1,230 @@
+//! What the machine reports: findings, each with its place. The list of kinds is closed and every kind has a stable code.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+macro_rules! kinds {
+    ($($name:ident = $number:literal, $summary:literal;)*) => {
+        /// What is wrong.
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum FindingKind {
+            $(#[doc = $summary] $name,)*
+        }
+
+        impl FindingKind {
+            /// Every kind, in order of number.
+            pub const ALL: &'static [FindingKind] = &[$(FindingKind::$name),*];
+
+            /// The four digits of the code, printed as `SB2001`. A number is never given a second meaning.
+            pub fn number(self) -> u16 {
+                match self { $(FindingKind::$name => $number,)* }
+            }
+
+            /// One line that says what it means.
+            pub fn summary(self) -> &'static str {
+                match self { $(FindingKind::$name => $summary,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    MissingWait = 2001, "a register or shared byte is used while the operation that fills it is outstanding";
+    SourceOverwritten = 2002, "a register is overwritten while an outstanding store still reads it";
+    SharedRace = 2003, "two waves access a shared byte, at least one writes, and nothing orders them";
+    GlobalRace = 2004, "two waves access a byte of global memory, at least one writes, and nothing orders them";
+    UninitialisedShared = 2005, "a shared byte is read that nobody has written";
+    OutOfBounds = 2006, "an access lies outside every buffer, or outside shared or private memory";
+    Misaligned = 2007, "an address is not a multiple of what the access asks for";
+    WriteToReadOnly = 2008, "a store goes to memory that the kernel may only read";
+    Deadlock = 2009, "every wave that is left waits for another";
+    BarrierMisuse = 2010, "a barrier object is used against its rules";
+    UnsupportedInstruction = 2011, "the simulator does not know the instruction";
+    BadProgramCounter = 2012, "control leaves the program's code";
+    StepLimit = 2013, "the launch takes more steps than the limit allows";
+    MemoryLimit = 2014, "the launch needs more memory than the limit allows";
+    Trap = 2015, "the program stops itself with a trap";
+}
+
+impl fmt::Display for FindingKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SB{:04}", self.number())
+    }
+}
+
+/// Where a finding was made, in the machine's terms. Kept small: it is made for every access.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site {
+    /// The program's own number for the instruction (an offset or an index).
+    pub pc: u32,
+    /// Linear index of the workgroup in the launch.
+    pub group: u32,
+    /// Index of the wave in its workgroup.
+    pub wave: u16,
+    /// The lane, when one lane is to blame.
+    pub lane: Option<u8>,
+}
+
+/// What a program says about one of its instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Address of the instruction in its code section, or line of the text.
+    pub address: u64,
+    /// The instruction as text.
+    pub text: String,
+    /// The word of the SPIR-V instruction that it came from, when debug lines say so.
+    pub word: Option<u32>,
+}
+
+/// One problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is wrong.
+    pub kind: FindingKind,
+    /// Who found it, where.
+    pub site: Site,
+    /// The instruction at [`Site::pc`]. Filled in when the run is over.
+    pub place: Place,
+    /// The other instruction, when two are involved: who issued what is outstanding, or accessed the byte before.
+    pub other: Option<(Site, Place)>,
+    /// What happened, with addresses and names.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    /// `[SB2003] what: message`, then one line per place.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "[{}] {}: {}",
+            self.kind,
+            self.kind.summary(),
+            self.message
+        )?;
+        show(f, "at", &self.site, &self.place)?;
+        if let Some((site, place)) = &self.other {
+            writeln!(f)?;
+            show(f, "against", site, place)?;
+        }
+        Ok(())
+    }
+}
+
+fn show(f: &mut fmt::Formatter<'_>, role: &str, site: &Site, place: &Place) -> fmt::Result {
+    write!(
+        f,
+        "  {role} {:#06x} `{}`, workgroup {} wave {}",
+        place.address, place.text, site.group, site.wave
+    )?;
+    if let Some(lane) = site.lane {
+        write!(f, " lane {lane}")?;
+    }
+    if let Some(word) = place.word {
+        write!(f, ", SPIR-V word {word}")?;
+    }
+    Ok(())
+}
+
+/// The most findings that a run keeps; what comes later is counted only.
+const MOST: usize = 100;
+
+/// Findings as they are made. One kind at one pair of instructions is kept once.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    list: Vec<Finding>,
+    known: BTreeSet<(FindingKind, u32, Option<u32>)>,
+    more: u64,
+}
+
+impl Findings {
+    /// Records a problem; `message` is made only when the problem is new.
+    pub fn report(
+        &mut self,
+        kind: FindingKind,
+        site: Site,
+        other: Option<Site>,
+        message: impl FnOnce() -> String,
+    ) {
+        let key = (kind, site.pc, other.map(|s| s.pc));
+        if self.known.contains(&key) {
+            return;
+        }
+        if self.list.len() >= MOST {
+            self.more += 1;
+            return;
+        }
+        self.known.insert(key);
+        self.list.push(Finding {
+            kind,
+            site,
+            place: Place::default(),
+            other: other.map(|site| (site, Place::default())),
+            message: message(),
+        });
+    }
+
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// How many findings were not kept, because there were too many.
+    pub fn not_kept(&self) -> u64 {
+        self.more
+    }
+
+    /// The findings, with what `place` says about their instructions, in the order in which they were made.
+    pub fn into_list(self, place: impl Fn(u32) -> Place) -> Vec<Finding> {
+        let mut list = self.list;
+        for finding in &mut list {
+            finding.place = place(finding.site.pc);
+            if let Some((site, at)) = &mut finding.other {
+                *at = place(site.pc);
+            }
+        }
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_pair_of_instructions_is_reported_once() {
+        let mut findings = Findings::default();
+        let site = |pc, wave| Site {
+            pc,
+            group: 0,
+            wave,
+            lane: None,
+        };
+        for wave in 0..4 {
+            findings.report(
+                FindingKind::SharedRace,
+                site(8, wave),
+                Some(site(4, 0)),
+                || format!("by {wave}"),
+            );
+        }
+        findings.report(
+            FindingKind::SharedRace,
+            site(8, 0),
+            Some(site(12, 0)),
+            String::new,
+        );
+        let list = findings.into_list(|pc| Place {
+            address: pc.into(),
+            ..Place::default()
+        });
+        assert_eq!(list.len(), 2);
+        assert_eq!(list[0].message, "by 0");
+        assert_eq!(list[1].other.as_ref().map(|o| o.1.address), Some(12));
+    }
+
+    #[test]
+    fn numbers_are_unique() {
+        let numbers: BTreeSet<u16> = FindingKind::ALL.iter().map(|k| k.number()).collect();
+        assert_eq!(numbers.len(), FindingKind::ALL.len());
+    }
+}

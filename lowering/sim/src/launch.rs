@@ -1,0 +1,36 @@
+//! What is launched, and how much it may cost.
+
+/// A launch of a kernel. Buffers and arguments are regions of the global memory; the program knows their addresses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Workgroups in x, y and z.
+    pub groups: [u32; 3],
+    /// Invocations of a workgroup in x, y and z.
+    pub workgroup_size: [u32; 3],
+    /// Bytes of shared memory of each workgroup.
+    pub shared_bytes: usize,
+    /// What it may cost.
+    pub limits: Limits,
+}
+
+/// What a launch may cost.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Steps (instructions of one wave) of the whole launch.
+    pub steps: u64,
+    /// Bytes of shared memory of a workgroup.
+    pub shared_bytes: usize,
+    /// Invocations of a workgroup.
+    pub workgroup_invocations: u32,
+}
+
+impl Default for Limits {
+    /// A hundred million steps, 1 MiB of shared memory, 4096 invocations: more than any GPU has.
+    fn default() -> Limits {
+        Limits {
+            steps: 100_000_000,
+            shared_bytes: 1 << 20,
+            workgroup_invocations: 4096,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! A SIMT machine for programs of two vendors: what would a hostile but lawful GPU do with this kernel?
+//!
+//! The machine runs a launch workgroup by workgroup. Inside a workgroup a [`Schedule`] chooses which wave goes on, and how late outstanding memory
+//! operations take effect; both follow from a seed, so that every finding can be replayed. A front end ([`Program`]) says what one instruction of one
+//! wave does; the machine has what waves share: [`memory`], [`barrier`] objects, and the happens-before relation between waves ([`clock`], [`race`]).
+//!
+//! ```text
+//! machine code, PTX -> front end's program --+
+//! buffers, groups ---> Launch ---------------+--> machine::run --> Report: findings, steps; the buffers changed in place
+//! seed --------------> Schedule -------------+
+//! ```
+//!
+//! What is wrong with a kernel is a [`Finding`], never an error of the library: hostile programs end with one too.
+#![forbid(unsafe_code)]
+
+pub mod barrier;
+pub mod clock;
+mod finding;
+mod launch;
+mod machine;
+pub mod memory;
+pub mod queue;
+pub mod race;
+mod schedule;
+
+pub use finding::{Finding, FindingKind, Findings, Place, Site};
+pub use launch::{Launch, Limits};
+pub use machine::{Access, At, Context, Group, Program, Report, Scope, Step, WaveStart, run};
+pub use schedule::{Completion, Policy, Schedule};

@@ -1,0 +1,749 @@
+//! The run loop, and what a step of a wave can do: the one door through which front ends touch memory and barriers.
+
+use crate::barrier::{Barriers, Name, Phase, TooMany};
+use crate::clock::{Clock, Order, WaveClock};
+use crate::finding::{Finding, FindingKind, Findings, Place, Site};
+use crate::launch::Launch;
+use crate::memory::{Global, Shared, Space, View};
+use crate::race::{Sharing, Stamp};
+use crate::schedule::{Completion, Schedule, Scheduler};
+use fastrand::Rng;
+use std::collections::{BTreeMap, HashMap};
+
+/// A front end's program: decoded once, run by many waves.
+pub trait Program {
+    /// Registers and program counter of one wave.
+    type Wave;
+
+    /// Lanes of a wave: 32 or 64.
+    fn wave_size(&self) -> u32;
+
+    /// Prepares a workgroup before its waves start (barrier objects that exist from the start).
+    fn enter(&self, group: &mut Group) {
+        let _ = group;
+    }
+
+    /// A wave at the kernel's entry.
+    fn start(&self, start: &WaveStart) -> Self::Wave;
+
+    /// Runs one instruction of a wave, or for some of its lanes.
+    fn step(&self, wave: &mut Self::Wave, context: &mut Context<'_>) -> Step;
+
+    /// Lets one outstanding operation take effect early. Called at times under [`Completion::Random`].
+    fn complete_one(&self, wave: &mut Self::Wave, context: &mut Context<'_>) {
+        let _ = (wave, context);
+    }
+
+    /// Where a blocked wave waits: the instruction, and for which barrier. For the text of a deadlock.
+    fn waiting(&self, wave: &Self::Wave) -> Vec<(u32, Option<Name>)>;
+
+    /// What the program knows about its instruction `pc`.
+    fn place(&self, pc: u32) -> Place;
+}
+
+/// What came of a step. The numbers are lanes that took part, for the statistics.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The wave can go on.
+    Ran(u32),
+    /// The wave can go on, and asks that others go first (it spins or sleeps).
+    Yielded(u32),
+    /// The wave cannot go on until a barrier object changes. Its next step tries again.
+    Blocked,
+    /// The wave has ended.
+    Done,
+}
+
+/// What a wave is told when it starts.
+#[derive(Clone, Debug)]
+pub struct WaveStart {
+    /// Which workgroup, in x, y and z.
+    pub group: [u32; 3],
+    /// Workgroups of the launch.
+    pub groups: [u32; 3],
+    /// Invocations of a workgroup.
+    pub workgroup_size: [u32; 3],
+    /// Index of the wave in the workgroup.
+    pub wave: u16,
+    /// Waves of the workgroup.
+    pub waves: u16,
+    /// Linear index, in the workgroup, of lane 0.
+    pub first: u32,
+    /// Lanes that exist: all but in the last wave of a workgroup that is no multiple of the wave.
+    pub lanes: u32,
+    /// Where registers get what nobody has written.
+    pub noise: u64,
+}
+
+/// What the waves of a workgroup share.
+#[derive(Debug)]
+pub struct Group {
+    /// Linear index of the workgroup in the launch.
+    pub index: u32,
+    /// Its place in x, y and z.
+    pub id: [u32; 3],
+    /// How many waves it started with.
+    pub waves: u16,
+    /// Its shared memory.
+    pub shared: Shared,
+    /// Its barrier objects.
+    pub barriers: Barriers,
+    /// What each wave knows of the others.
+    pub clocks: Vec<WaveClock>,
+    /// What atomic writes published, per location.
+    published: BTreeMap<(Space, u64), Clock>,
+    /// Grows whenever a barrier object changes: blocked waves try again.
+    events: u64,
+}
+
+/// Which instruction and lane an access belongs to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The program's number for the instruction.
+    pub pc: u32,
+    /// The lane.
+    pub lane: u8,
+}
+
+/// Who is meant by an atomic access.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The waves of the workgroup.
+    Workgroup,
+    /// Other workgroups too.
+    Device,
+}
+
+/// How a memory access relates to those of other waves.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Atomic or not.
+    pub sharing: Sharing,
+    /// What an atomic access orders.
+    pub order: Order,
+    /// For whom.
+    pub scope: Scope,
+}
+
+impl Access {
+    /// Not atomic.
+    pub const PLAIN: Access = Access {
+        sharing: Sharing::Plain,
+        order: Order::Relaxed,
+        scope: Scope::Workgroup,
+    };
+    /// Perhaps atomic: [`Sharing::Unknown`]. When it reads what an atomic wrote, it acquires.
+    pub const UNKNOWN: Access = Access {
+        sharing: Sharing::Unknown,
+        order: Order::Acquire,
+        scope: Scope::Device,
+    };
+
+    /// Atomic.
+    pub const fn atomic(order: Order, scope: Scope) -> Access {
+        Access {
+            sharing: Sharing::Atomic,
+            order,
+            scope,
+        }
+    }
+}
+
+/// What a step of one wave can reach.
+pub struct Context<'m> {
+    /// The wave's workgroup.
+    pub group: &'m mut Group,
+    /// Global memory.
+    pub global: &'m mut Global,
+    /// Where problems go.
+    pub findings: &'m mut Findings,
+    /// Chance.
+    pub rng: &'m mut Rng,
+    /// When outstanding operations take effect.
+    pub completion: Completion,
+    /// Index of the wave in its workgroup.
+    pub wave: u16,
+    /// What atomics of other workgroups published.
+    abroad: &'m mut HashMap<u64, Clock>,
+}
+
+impl Context<'_> {
+    /// A site of this wave.
+    pub fn site(&self, pc: u32, lane: Option<u8>) -> Site {
+        Site {
+            pc,
+            group: self.group.index,
+            wave: self.wave,
+            lane,
+        }
+    }
+
+    /// Records a problem of this wave.
+    pub fn report(
+        &mut self,
+        kind: FindingKind,
+        pc: u32,
+        lane: Option<u8>,
+        message: impl FnOnce() -> String,
+    ) {
+        let site = self.site(pc, lane);
+        self.findings.report(kind, site, None, message);
+    }
+
+    /// Reads bytes. What cannot be read is reported and gives zeros; then the answer is `false`.
+    pub fn read(
+        &mut self,
+        space: Space,
+        address: u64,
+        into: &mut [u8],
+        at: At,
+        access: Access,
+    ) -> bool {
+        if access.sharing != Sharing::Plain {
+            self.learn_from(space, address, access);
+        }
+        self.touch(
+            space,
+            address,
+            into.len(),
+            at,
+            false,
+            access.sharing,
+            |view| into.copy_from_slice(view.bytes),
+        )
+        .unwrap_or_else(|| {
+            into.fill(0);
+            false
+        })
+    }
+
+    /// Writes bytes. What cannot be written is reported and not written; then the answer is `false`.
+    pub fn write(
+        &mut self,
+        space: Space,
+        address: u64,
+        from: &[u8],
+        at: At,
+        access: Access,
+    ) -> bool {
+        if access.sharing == Sharing::Atomic {
+            self.publish_at(space, address, access, false);
+        }
+        self.touch(
+            space,
+            address,
+            from.len(),
+            at,
+            true,
+            access.sharing,
+            |view| view.bytes.copy_from_slice(from),
+        )
+        .unwrap_or(false)
+    }
+
+    /// Reads `size` bytes (1, 2, 4 or 8), and writes what `update` makes of them, as one atomic access; `None` writes nothing. Gives the old value;
+    /// 0 when the access is not possible, which is reported.
+    pub fn update(
+        &mut self,
+        space: Space,
+        address: u64,
+        size: usize,
+        at: At,
+        access: Access,
+        update: impl FnOnce(u64) -> Option<u64>,
+    ) -> u64 {
+        let size = size.min(8);
+        if size > 1 && !address.is_multiple_of(size as u64) {
+            self.report(FindingKind::Misaligned, at.pc, Some(at.lane), || {
+                format!(
+                    "an atomic of {size} bytes at {address:#x} of {}",
+                    space.name()
+                )
+            });
+        }
+        self.learn_from(space, address, access);
+        let mut old = 0;
+        let mut written = false;
+        self.touch(space, address, size, at, true, Sharing::Atomic, |view| {
+            let mut bytes = [0u8; 8];
+            if let Some(low) = bytes.get_mut(..size) {
+                low.copy_from_slice(view.bytes);
+            }
+            old = u64::from_le_bytes(bytes);
+            if let Some(new) = update(old)
+                && let Some(low) = new.to_le_bytes().get(..size)
+            {
+                view.bytes.copy_from_slice(low);
+                written = true;
+            }
+        });
+        if written {
+            self.publish_at(space, address, access, true);
+        }
+        old
+    }
+
+    /// A fence of this wave.
+    pub fn fence(&mut self, order: Order) {
+        let wave = self.wave;
+        if let Some(clock) = self.clock() {
+            clock.fence(wave, order);
+        }
+    }
+
+    /// `count` arrivals of this wave at a barrier object; gives the phase to wait for.
+    ///
+    /// # Errors
+    /// `None` when there is no such object, [`TooMany`] when it expects fewer arrivals.
+    pub fn arrive(
+        &mut self,
+        name: Name,
+        count: u32,
+        order: Order,
+    ) -> Option<Result<Phase, TooMany>> {
+        let wave = self.wave;
+        let clock = self.clock()?.publish(wave, order);
+        let phase = self.group.barriers.get_mut(name)?.arrive(count, &clock);
+        self.group.events += 1;
+        Some(phase)
+    }
+
+    /// Whether a phase of a barrier object is complete; if so, this wave learns what those knew that arrived.
+    pub fn pass(&mut self, name: Name, phase: Phase, order: Order) -> bool {
+        let Some(barrier) = self.group.barriers.get(name).filter(|b| b.passed(phase)) else {
+            return false;
+        };
+        if let Some(clock) = self.group.clocks.get_mut(usize::from(self.wave)) {
+            clock.learn(barrier.clock(), order);
+        }
+        true
+    }
+
+    /// Says that a barrier object changed in another way than by [`Context::arrive`]: blocked waves try again.
+    pub fn changed(&mut self) {
+        self.group.events += 1;
+    }
+
+    fn clock(&mut self) -> Option<&mut WaveClock> {
+        self.group.clocks.get_mut(usize::from(self.wave))
+    }
+
+    fn learn_from(&mut self, space: Space, address: u64, access: Access) {
+        let Some(clock) = self.group.clocks.get_mut(usize::from(self.wave)) else {
+            return;
+        };
+        if let Some(published) = self.group.published.get(&(space, address)) {
+            clock.learn(published, access.order);
+        }
+        if space == Space::Global
+            && access.scope == Scope::Device
+            && let Some(published) = self.abroad.get(&address)
+        {
+            clock.learn(published, access.order);
+        }
+    }
+
+    /// Publishes what this wave knows at a location; a read-modify-write (`adds`) keeps what was published there before.
+    fn publish_at(&mut self, space: Space, address: u64, access: Access, adds: bool) {
+        let (wave, index) = (self.wave, self.group.index);
+        let Some(clock) = self.clock() else { return };
+        let published = clock.publish(wave, access.order);
+        if space == Space::Global && access.scope == Scope::Device && published.of(wave) > 0 {
+            let abroad = self.abroad.entry(address).or_default();
+            if !adds {
+                *abroad = Clock::default();
+            }
+            abroad.join(&published.outside(index));
+        }
+        let at = self.group.published.entry((space, address)).or_default();
+        if adds {
+            at.join(&published);
+        } else {
+            *at = published;
+        }
+    }
+
+    /// Checks an access and lets `act` do it. `None` if it cannot be done.
+    #[allow(clippy::too_many_arguments)] // one access in one place
+    fn touch(
+        &mut self,
+        space: Space,
+        address: u64,
+        bytes: usize,
+        at: At,
+        write: bool,
+        sharing: Sharing,
+        act: impl FnOnce(View<'_>),
+    ) -> Option<bool> {
+        let site = self.site(at.pc, Some(at.lane));
+        let clock = self.group.clocks.get(usize::from(self.wave))?;
+        let verb = if write { "write" } else { "read" };
+        if space == Space::Shared
+            && let Some(pending) = usize::try_from(address)
+                .ok()
+                .and_then(|a| self.group.shared.pending(a, bytes))
+        {
+            let other = Site {
+                pc: pending.pc,
+                group: site.group,
+                wave: pending.wave,
+                lane: None,
+            };
+            self.findings.report(FindingKind::MissingWait, site, Some(other), || {
+                format!("{verb} of {bytes} bytes of shared memory at {address:#x}, which an outstanding copy will write")
+            });
+        }
+        let view = match space {
+            Space::Global => self.global.view(address, bytes),
+            Space::Shared => self.group.shared.view(address, bytes),
+        };
+        let Some(view) = view else {
+            let (global, shared) = (&*self.global, self.group.shared.len());
+            self.findings
+                .report(FindingKind::OutOfBounds, site, None, || {
+                    outside(space, address, bytes, verb, global, shared)
+                });
+            return None;
+        };
+        if write && !view.writable {
+            self.findings
+                .report(FindingKind::WriteToReadOnly, site, None, || {
+                    format!("{bytes} bytes of `{}` at {:#x}", view.region, view.offset)
+                });
+            return None;
+        }
+        let stamp = Stamp {
+            site,
+            time: clock.now.of(self.wave),
+            sharing,
+        };
+        if view.writable
+            && let Some(earlier) = view
+                .shadow
+                .access(view.offset, bytes, write, stamp, &clock.now)
+        {
+            let kind = match space {
+                Space::Global => FindingKind::GlobalRace,
+                Space::Shared => FindingKind::SharedRace,
+            };
+            self.findings.report(kind, site, Some(earlier.site), || {
+                format!(
+                    "{verb} of {bytes} bytes of `{}` at {:#x}, which wave {} of workgroup {} accessed before",
+                    view.region, view.offset, earlier.site.wave, earlier.site.group
+                )
+            });
+        }
+        let mut view = view;
+        if let Some(written) = view.written.take() {
+            if !write && written.iter().any(|w| !w) {
+                self.findings
+                    .report(FindingKind::UninitialisedShared, site, None, || {
+                        format!("{bytes} bytes of shared memory at {:#x}", view.offset)
+                    });
+            }
+            written.fill(true);
+        }
+        act(view);
+        Some(true)
+    }
+}
+
+fn outside(
+    space: Space,
+    address: u64,
+    bytes: usize,
+    verb: &str,
+    global: &Global,
+    shared: usize,
+) -> String {
+    match space {
+        Space::Shared => {
+            format!("{verb} of {bytes} bytes at {address:#x} of {shared} bytes of shared memory")
+        }
+        Space::Global => match global.nearest(address) {
+            Some(region) => format!(
+                "{verb} of {bytes} bytes at {address:#x}: `{}` begins at {:#x} and has {} bytes",
+                region.name(),
+                region.base(),
+                region.bytes().len()
+            ),
+            None => format!("{verb} of {bytes} bytes at {address:#x}, where no buffer is"),
+        },
+    }
+}
+
+/// What a run gives.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The problems, in the order in which they were found.
+    pub findings: Vec<Finding>,
+    /// Problems beyond those that are kept.
+    pub not_kept: u64,
+    /// Instructions of waves.
+    pub steps: u64,
+    /// Instructions of lanes.
+    pub lane_steps: u64,
+}
+
+/// Runs a launch under one schedule. Workgroups run one after the other, in order; their waves as the schedule says. Buffers are changed in place.
+pub fn run<P: Program>(
+    program: &P,
+    global: &mut Global,
+    launch: &Launch,
+    schedule: Schedule,
+) -> Report {
+    let mut run = Run {
+        program,
+        global,
+        launch,
+        schedule,
+        rng: Rng::with_seed(schedule.seed),
+        findings: Findings::default(),
+        abroad: HashMap::new(),
+        steps: 0,
+        lane_steps: 0,
+    };
+    run.launch();
+    Report {
+        not_kept: run.findings.not_kept(),
+        findings: run.findings.into_list(|pc| program.place(pc)),
+        steps: run.steps,
+        lane_steps: run.lane_steps,
+    }
+}
+
+struct Run<'r, P> {
+    program: &'r P,
+    global: &'r mut Global,
+    launch: &'r Launch,
+    schedule: Schedule,
+    rng: Rng,
+    findings: Findings,
+    abroad: HashMap<u64, Clock>,
+    steps: u64,
+    lane_steps: u64,
+}
+
+/// Whether a wave can go on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum State {
+    Ready,
+    /// Blocked when the group's events had this number.
+    Blocked(u64),
+    Done,
+}
+
+const NOWHERE: Site = Site {
+    pc: 0,
+    group: 0,
+    wave: 0,
+    lane: None,
+};
+
+impl<P: Program> Run<'_, P> {
+    fn launch(&mut self) {
+        let Launch {
+            groups,
+            workgroup_size,
+            shared_bytes,
+            limits,
+        } = *self.launch;
+        let invocations = workgroup_size
+            .iter()
+            .try_fold(1u32, |n, s| n.checked_mul(*s));
+        if invocations.is_none_or(|n| n > limits.workgroup_invocations)
+            || shared_bytes > limits.shared_bytes
+        {
+            self.findings.report(FindingKind::MemoryLimit, NOWHERE, None, || {
+                format!(
+                    "a workgroup of {workgroup_size:?} invocations and {shared_bytes} bytes of shared memory; the limits are {} and {}",
+                    limits.workgroup_invocations, limits.shared_bytes
+                )
+            });
+            return;
+        }
+        let invocations = invocations.unwrap_or(0);
+        let mut index = 0;
+        for z in 0..groups[2] {
+            for y in 0..groups[1] {
+                for x in 0..groups[0] {
+                    if !self.group(index, [x, y, z], invocations) {
+                        return;
+                    }
+                    index += 1;
+                }
+            }
+        }
+    }
+
+    /// Runs one workgroup; `false` when the launch has to end.
+    fn group(&mut self, index: u32, id: [u32; 3], invocations: u32) -> bool {
+        let size = self.program.wave_size().max(1);
+        let waves = invocations.div_ceil(size) as u16;
+        let rng = &mut self.rng;
+        let mut group = Group {
+            index,
+            id,
+            waves,
+            shared: Shared::new(self.launch.shared_bytes, || rng.u8(..)),
+            barriers: Barriers::default(),
+            clocks: (0..waves)
+                .map(|w| WaveClock::start(w, waves.into()))
+                .collect(),
+            published: BTreeMap::new(),
+            events: 0,
+        };
+        self.program.enter(&mut group);
+        let mut states: Vec<P::Wave> = (0..waves)
+            .map(|wave| {
+                let first = u32::from(wave) * size;
+                self.program.start(&WaveStart {
+                    group: id,
+                    groups: self.launch.groups,
+                    workgroup_size: self.launch.workgroup_size,
+                    wave,
+                    waves,
+                    first,
+                    lanes: (invocations - first).min(size),
+                    noise: self.rng.u64(..),
+                })
+            })
+            .collect();
+        let mut can = vec![State::Ready; waves.into()];
+        let mut scheduler = Scheduler::new(self.schedule.policy, waves.into(), &mut self.rng);
+        let mut ready: Vec<usize> = Vec::with_capacity(waves.into());
+        // Waves that asked to go last in this round.
+        let mut yielded: Vec<bool> = vec![false; waves.into()];
+        loop {
+            ready.clear();
+            let events = group.events;
+            let able = |s: &State| match s {
+                State::Ready => true,
+                State::Blocked(at) => *at != events,
+                State::Done => false,
+            };
+            ready.extend(
+                (0..can.len()).filter(|w| {
+                    can.get(*w).is_some_and(able) && !yielded.get(*w).is_some_and(|y| *y)
+                }),
+            );
+            if ready.is_empty() {
+                if yielded.contains(&true) {
+                    yielded.fill(false);
+                    continue;
+                }
+                if can.iter().all(|s| *s == State::Done) {
+                    return true;
+                }
+                self.deadlock(&group, &states, &can);
+                return false;
+            }
+            let (chosen, turns) = scheduler.pick(&ready, &mut self.rng);
+            if self.schedule.completion == Completion::Random && self.rng.u8(..) < 64 {
+                let any = self.rng.usize(..can.len());
+                if let Some(wave) = states.get_mut(any) {
+                    self.program
+                        .complete_one(wave, &mut self.context(&mut group, any as u16));
+                }
+            }
+            let Some(wave) = states.get_mut(chosen) else {
+                return false;
+            };
+            // A wave that spins must not keep the others out for ever: it goes last in this round.
+            let mut spins = turns >= Scheduler::QUANTUM;
+            for _ in 0..turns {
+                if self.steps >= self.launch.limits.steps {
+                    let site = Site {
+                        pc: self.program.waiting(wave).first().map_or(0, |w| w.0),
+                        group: index,
+                        wave: chosen as u16,
+                        lane: None,
+                    };
+                    let limit = self.launch.limits.steps;
+                    self.findings
+                        .report(FindingKind::StepLimit, site, None, || {
+                            format!(
+                                "{limit} steps; perhaps a wave waits in a loop for what never comes"
+                            )
+                        });
+                    return false;
+                }
+                self.steps += 1;
+                let step = self
+                    .program
+                    .step(wave, &mut self.context(&mut group, chosen as u16));
+                let state = match step {
+                    Step::Ran(lanes) => {
+                        self.lane_steps += u64::from(lanes);
+                        continue;
+                    }
+                    Step::Yielded(lanes) => {
+                        self.lane_steps += u64::from(lanes);
+                        State::Ready
+                    }
+                    Step::Blocked => State::Blocked(group.events),
+                    Step::Done => State::Done,
+                };
+                spins = matches!(step, Step::Yielded(_));
+                if let Some(s) = can.get_mut(chosen) {
+                    *s = state;
+                }
+                break;
+            }
+            if let Some(y) = yielded.get_mut(chosen) {
+                *y = spins;
+            }
+        }
+    }
+
+    fn context<'c>(&'c mut self, group: &'c mut Group, wave: u16) -> Context<'c> {
+        Context {
+            group,
+            global: self.global,
+            findings: &mut self.findings,
+            rng: &mut self.rng,
+            completion: self.schedule.completion,
+            wave,
+            abroad: &mut self.abroad,
+        }
+    }
+
+    fn deadlock(&mut self, group: &Group, waves: &[P::Wave], states: &[State]) {
+        let mut lines = Vec::new();
+        let mut first = None;
+        for (index, wave) in waves.iter().enumerate() {
+            if states.get(index) == Some(&State::Done) {
+                lines.push(format!("wave {index} has ended"));
+                continue;
+            }
+            for (pc, name) in self.program.waiting(wave) {
+                first = first.or(Some((pc, index)));
+                let place = self.program.place(pc);
+                let object = name.map_or_else(String::new, |name| {
+                    let count = group.barriers.get(name).map_or_else(String::new, |b| {
+                        format!(
+                            " ({} of {} have arrived in phase {})",
+                            b.arrived(),
+                            b.expected(),
+                            b.phase()
+                        )
+                    });
+                    format!(" for {name}{count}")
+                });
+                lines.push(format!(
+                    "wave {index} waits at {:#x} `{}`{object}",
+                    place.address, place.text
+                ));
+            }
+        }
+        let (pc, wave) = first.unwrap_or((0, 0));
+        let site = Site {
+            pc,
+            group: group.index,
+            wave: wave as u16,
+            lane: None,
+        };
+        self.findings
+            .report(FindingKind::Deadlock, site, None, || lines.join("; "));
+    }
+}

@@ -1,0 +1,384 @@
+//! Who accessed a byte last, and whether the next access comes after: the data races of a memory.
+//!
+//! One cell per dword, in pages that come with the first access. A cell remembers its last write and the reads since. An access that covers part of a
+//! dword splits the cell into four. Reads of one wave replace each other; of the reads by other workgroups the first and the last are kept.
+
+use crate::clock::{Clock, Time};
+use crate::finding::Site;
+use std::collections::HashMap;
+
+/// How an access relates to others of the same byte.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// Races with every unordered access that conflicts.
+    Plain,
+    /// Cannot be told from an atomic access (machine code has one instruction for both): races with what is not atomic.
+    Unknown,
+    /// Never races with atomic accesses.
+    Atomic,
+}
+
+/// One access, as it is remembered.
+#[derive(Copy, Clone, Debug)]
+pub struct Stamp {
+    /// Who and where.
+    pub site: Site,
+    /// The wave's own time; 0: no access at all.
+    pub time: Time,
+    /// How it relates to others.
+    pub sharing: Sharing,
+}
+
+const NOBODY: Stamp = Stamp {
+    site: Site {
+        pc: 0,
+        group: 0,
+        wave: 0,
+        lane: None,
+    },
+    time: 0,
+    sharing: Sharing::Plain,
+};
+
+impl Stamp {
+    /// Whether this access and a later one by `next` may race: they are of different waves, not both atomic, and not ordered by what `next` knows.
+    fn races(&self, next: &Stamp, known: &Clock) -> bool {
+        if self.time == 0
+            || (self.site.group == next.site.group && self.site.wave == next.site.wave)
+        {
+            return false;
+        }
+        let tolerated = matches!(
+            (self.sharing, next.sharing),
+            (Sharing::Atomic, Sharing::Atomic | Sharing::Unknown)
+                | (Sharing::Unknown, Sharing::Atomic)
+        );
+        !tolerated
+            && if self.site.group == next.site.group {
+                self.time > known.of(self.site.wave)
+            } else {
+                !known.knows_group(self.site.group)
+            }
+    }
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Cell {
+    write: Stamp,
+    /// The only read since the write, when `readers` is 0.
+    read: Stamp,
+    /// 1 more than the index of the list of reads, or [`SPLIT`].
+    readers: u32,
+}
+
+const EMPTY: Cell = Cell {
+    write: NOBODY,
+    read: NOBODY,
+    readers: 0,
+};
+const SPLIT: u32 = u32::MAX;
+/// Dwords of a page.
+const PAGE: usize = 256;
+/// Reads by other workgroups that are remembered for one cell, beside those of the group itself.
+const FOREIGN: usize = 2;
+
+/// The shadow of one memory.
+#[derive(Clone, Debug, Default)]
+pub struct Shadow {
+    pages: Vec<Option<Box<[Cell; PAGE]>>>,
+    split: HashMap<usize, [Cell; 4]>,
+    lists: Lists,
+}
+
+/// Lists of reads, for cells that several waves read.
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    lists: Vec<Vec<Stamp>>,
+    free: Vec<u32>,
+}
+
+impl Shadow {
+    /// A shadow of `bytes` bytes.
+    pub fn new(bytes: usize) -> Shadow {
+        Shadow {
+            pages: vec![None; bytes.div_ceil(4 * PAGE)],
+            ..Shadow::default()
+        }
+    }
+
+    /// Records an access to `bytes` bytes at `offset` and gives an earlier access that races with it, if any.
+    pub fn access(
+        &mut self,
+        offset: usize,
+        bytes: usize,
+        write: bool,
+        stamp: Stamp,
+        known: &Clock,
+    ) -> Option<Stamp> {
+        let mut race = None;
+        let end = offset.saturating_add(bytes);
+        let mut at = offset;
+        while at < end {
+            let dword = at / 4;
+            let next = ((dword + 1) * 4).min(end);
+            let whole = at.is_multiple_of(4) && next - at == 4;
+            race = race.or(self.dword(
+                dword,
+                whole,
+                at % 4..at % 4 + (next - at),
+                write,
+                stamp,
+                known,
+            ));
+            at = next;
+        }
+        race
+    }
+
+    fn dword(
+        &mut self,
+        dword: usize,
+        whole: bool,
+        bytes: std::ops::Range<usize>,
+        write: bool,
+        stamp: Stamp,
+        known: &Clock,
+    ) -> Option<Stamp> {
+        let page = self.pages.get_mut(dword / PAGE)?;
+        let cell = page
+            .get_or_insert_with(|| Box::new([EMPTY; PAGE]))
+            .get_mut(dword % PAGE)?;
+        if whole && cell.readers != SPLIT {
+            return access(cell, &mut self.lists, write, stamp, known);
+        }
+        if cell.readers != SPLIT {
+            // Each byte goes on alone with what the dword knows.
+            let mut parts = [*cell; 4];
+            for part in parts.iter_mut().skip(1) {
+                part.readers = self.lists.copy(part.readers);
+            }
+            cell.readers = SPLIT;
+            self.split.insert(dword, parts);
+        }
+        let parts = self.split.get_mut(&dword)?;
+        let mut race = None;
+        for part in parts.get_mut(bytes)? {
+            race = race.or(access(part, &mut self.lists, write, stamp, known));
+        }
+        race
+    }
+}
+
+fn access(
+    cell: &mut Cell,
+    lists: &mut Lists,
+    write: bool,
+    stamp: Stamp,
+    known: &Clock,
+) -> Option<Stamp> {
+    let mut race = cell.write.races(&stamp, known).then_some(cell.write);
+    if write {
+        if cell.read.races(&stamp, known) {
+            race = race.or(Some(cell.read));
+        }
+        race = race.or_else(|| {
+            lists
+                .get(cell.readers)
+                .iter()
+                .find(|r| r.races(&stamp, known))
+                .copied()
+        });
+        lists.give_back(cell.readers);
+        *cell = Cell {
+            write: stamp,
+            read: NOBODY,
+            readers: 0,
+        };
+    } else if cell.readers == 0 {
+        let same = cell.read.time == 0
+            || (cell.read.site.wave == stamp.site.wave && cell.read.site.group == stamp.site.group);
+        if !same {
+            cell.readers = lists.take(cell.read);
+            lists.remember(cell.readers, stamp);
+            cell.read = NOBODY;
+        } else {
+            cell.read = stamp;
+        }
+    } else {
+        lists.remember(cell.readers, stamp);
+    }
+    race
+}
+
+impl Lists {
+    fn get(&self, readers: u32) -> &[Stamp] {
+        let index = (readers as usize).wrapping_sub(1);
+        self.lists.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    fn take(&mut self, first: Stamp) -> u32 {
+        let readers = match self.free.pop() {
+            Some(readers) => readers,
+            None => {
+                self.lists.push(Vec::new());
+                self.lists.len() as u32
+            }
+        };
+        if let Some(list) = self.lists.get_mut(readers as usize - 1) {
+            list.push(first);
+        }
+        readers
+    }
+
+    fn copy(&mut self, readers: u32) -> u32 {
+        if readers == 0 {
+            return 0;
+        }
+        let list = self.get(readers).to_vec();
+        self.lists.push(list);
+        self.lists.len() as u32
+    }
+
+    fn give_back(&mut self, readers: u32) {
+        if let Some(list) = self.lists.get_mut((readers as usize).wrapping_sub(1)) {
+            list.clear();
+            self.free.push(readers);
+        }
+    }
+
+    fn remember(&mut self, readers: u32, stamp: Stamp) {
+        let Some(list) = self.lists.get_mut((readers as usize).wrapping_sub(1)) else {
+            return;
+        };
+        if let Some(own) = list
+            .iter_mut()
+            .find(|s| s.site.wave == stamp.site.wave && s.site.group == stamp.site.group)
+        {
+            *own = stamp;
+            return;
+        }
+        let foreign = |s: &Stamp| s.site.group != stamp.site.group;
+        if list.iter().filter(|s| foreign(s)).count() > FOREIGN {
+            // The first stays, the last goes.
+            if let Some(last) = list.iter().rposition(foreign) {
+                list.remove(last);
+            }
+        }
+        list.push(stamp);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Order, WaveClock};
+
+    fn stamp(wave: u16, clock: &WaveClock, sharing: Sharing) -> Stamp {
+        Stamp {
+            site: Site {
+                pc: 0,
+                group: 0,
+                wave,
+                lane: None,
+            },
+            time: clock.now.of(wave),
+            sharing,
+        }
+    }
+
+    #[test]
+    fn unordered_conflicts_race_and_ordered_ones_do_not() {
+        let mut shadow = Shadow::new(64);
+        let (mut a, mut b) = (WaveClock::start(0, 2), WaveClock::start(1, 2));
+        assert!(
+            shadow
+                .access(8, 4, true, stamp(0, &a, Sharing::Plain), &a.now)
+                .is_none()
+        );
+        let mut racing = shadow.clone();
+        assert!(
+            racing
+                .access(8, 4, false, stamp(1, &b, Sharing::Plain), &b.now)
+                .is_some()
+        );
+        assert!(
+            racing
+                .access(12, 4, false, stamp(1, &b, Sharing::Plain), &b.now)
+                .is_none()
+        );
+        let published = a.publish(0, Order::Release);
+        b.learn(&published, Order::Acquire);
+        assert!(
+            shadow
+                .access(8, 4, false, stamp(1, &b, Sharing::Plain), &b.now)
+                .is_none()
+        );
+        // Write after read: nothing orders wave 0 after wave 1's read.
+        assert!(
+            shadow
+                .access(8, 4, true, stamp(0, &a, Sharing::Plain), &a.now)
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn bytes_of_a_dword_are_told_apart() {
+        let mut shadow = Shadow::new(64);
+        let (a, b) = (WaveClock::start(0, 2), WaveClock::start(1, 2));
+        assert!(
+            shadow
+                .access(0, 1, true, stamp(0, &a, Sharing::Plain), &a.now)
+                .is_none()
+        );
+        assert!(
+            shadow
+                .access(1, 2, true, stamp(1, &b, Sharing::Plain), &b.now)
+                .is_none()
+        );
+        assert!(
+            shadow
+                .access(0, 4, false, stamp(1, &b, Sharing::Plain), &b.now)
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn a_write_races_with_each_of_many_readers() {
+        let mut shadow = Shadow::new(64);
+        let clocks: Vec<WaveClock> = (0..4).map(|w| WaveClock::start(w, 4)).collect();
+        for (wave, clock) in (0..).zip(&clocks) {
+            assert!(
+                shadow
+                    .access(0, 8, false, stamp(wave, clock, Sharing::Plain), &clock.now)
+                    .is_none()
+            );
+        }
+        // Wave 3 knows of 0 and 1 only.
+        let mut writer = clocks[3].clone();
+        for (wave, clock) in (0..2).zip(&clocks) {
+            writer.learn(&clock.clone().publish(wave, Order::Release), Order::Acquire);
+        }
+        let race = shadow.access(4, 4, true, stamp(3, &writer, Sharing::Plain), &writer.now);
+        assert_eq!(race.map(|r| r.site.wave), Some(2));
+    }
+
+    #[test]
+    fn atomics_race_with_plain_accesses_only() {
+        let (a, b) = (WaveClock::start(0, 2), WaveClock::start(1, 2));
+        for (second, races) in [
+            (Sharing::Atomic, false),
+            (Sharing::Unknown, false),
+            (Sharing::Plain, true),
+        ] {
+            let mut shadow = Shadow::new(8);
+            shadow.access(0, 4, true, stamp(0, &a, Sharing::Atomic), &a.now);
+            assert_eq!(
+                shadow
+                    .access(0, 4, true, stamp(1, &b, second), &b.now)
+                    .is_some(),
+                races,
+                "{second:?}"
+            );
+        }
+    }
+}
