@@ -236,7 +236,7 @@ impl<'m> Declarations<'m> {
                 continue;
             }
             for (_, id) in self.module.ids(inst) {
-                if self.module.def(id).is_none() {
+                if !self.module.defines(id) {
                     report.push(
                         Diagnostic::error(
                             Code::UndefinedId,

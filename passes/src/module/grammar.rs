@@ -25,6 +25,8 @@ pub(super) struct Shape {
     pub has_result: bool,
     /// What follows the fixed words.
     pub tail: Tail,
+    /// The opcode as the `spirv` crate names it: its own search goes over some ninety ranges.
+    pub op: Option<spirv::Op>,
 }
 
 /// What follows the fixed words of an instruction.
@@ -166,6 +168,9 @@ fn grammar() -> &'static Grammar {
             if let Some(slot) = shapes.get_mut(usize::from(*opcode)) {
                 *slot = shape_of(operands, &parameters);
             }
+        }
+        for (shape, opcode) in shapes.iter_mut().zip(0..) {
+            shape.op = spirv::Op::from_u32(opcode);
         }
         let opcodes = patterns
             .iter()

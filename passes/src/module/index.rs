@@ -94,6 +94,11 @@ impl Index {
         })
     }
 
+    /// Whether an instruction defines `id`.
+    pub(super) fn defines(&self, id: u32) -> bool {
+        self.definitions.get(id) != 0
+    }
+
     /// The instruction of `words` that defines `id`.
     pub(super) fn def<'m>(&self, words: &'m [u32], id: u32) -> Option<Inst<'m>> {
         match self.definitions.get(id) {

@@ -32,7 +32,7 @@ impl<'m> Inst<'m> {
 
     /// The opcode as the `spirv` crate names it, if it knows it. 6142 and 6143 come back under their INTEL names.
     pub fn op(self) -> Option<spirv::Op> {
-        spirv::Op::from_u32(u32::from(self.opcode()))
+        grammar::shape(self.opcode()).op
     }
 
     /// The result type, if the grammar gives this opcode one.

@@ -1,5 +1,7 @@
 //! Bytes to words to [`Module`].
 
+use super::ext::ExtSet;
+use super::ids::Ids;
 use super::index::{HEADER_WORDS, Index};
 use super::operands::Operands;
 use super::{Id, Inst};
@@ -243,9 +245,18 @@ impl<'a> Module<'a> {
     }
 
     /// Every id in an instruction of this module with its index in [`Inst::words`]; result type and result id included.
-    pub fn ids<'m>(&self, inst: Inst<'m>) -> impl Iterator<Item = (usize, Id)> + use<'m> {
-        self.operands(inst)
-            .filter_map(|operand| Some((operand.index, operand.id()?)))
+    pub fn ids<'m>(&self, inst: Inst<'m>) -> Ids<'m> {
+        Ids::of(self, inst)
+    }
+
+    /// The set of the OpExtInst `inst`.
+    pub(super) fn ext_set(&self, inst: Inst<'_>) -> ExtSet {
+        self.index.ext_set(&self.words, inst)
+    }
+
+    /// Whether an instruction defines `id`.
+    pub(crate) fn defines(&self, id: Id) -> bool {
+        self.index.defines(id.0)
     }
 
     /// Whether `inst` is an OpExtInst of a set that has no effect on code.
@@ -253,7 +264,7 @@ impl<'a> Module<'a> {
         matches!(
             inst.op(),
             Some(spirv::Op::ExtInst | spirv::Op::ExtInstWithForwardRefsKHR)
-        ) && self.index.ext_set(&self.words, inst).is_debug()
+        ) && self.ext_set(inst).is_debug()
     }
 }
 
