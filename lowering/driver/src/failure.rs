@@ -1,6 +1,6 @@
 //! Why a compilation gave nothing, and the exit code that says so.
 
-use splitbar_passes::diagnostic::{Diagnostic, Diagnostics, Kind, Severity};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
 use std::fmt;
 
 /// A compilation that failed: everything that was found wrong, at least one error among it.
@@ -26,17 +26,20 @@ pub mod exit {
 
 impl Failure {
     /// The exit code for it. One run can find problems of several kinds; the worst decides: a bug of ours (4) makes whatever else was said doubtful,
-    /// then comes an invalid module (1), because what is unsupported (3) may only follow from it.
+    /// then comes an invalid module (1), then what was asked of it and it does not have (2), because what is unsupported (3) may only follow from these.
     pub fn exit_code(&self) -> u8 {
-        let has = |kind: Kind| {
+        let any = |is: &dyn Fn(Code) -> bool| {
             self.diagnostics
                 .iter()
-                .any(|d| d.severity == Severity::Error && d.code.kind() == kind)
+                .any(|d| d.severity == Severity::Error && is(d.code))
         };
+        let has = |kind: Kind| any(&|code| code.kind() == kind && !code.is_about_request());
         if has(Kind::Internal) {
             exit::BUG
         } else if has(Kind::Invalid) {
             exit::INVALID
+        } else if any(&Code::is_about_request) {
+            exit::USAGE
         } else if has(Kind::Unsupported) || has(Kind::Limit) {
             exit::UNSUPPORTED
         } else {
@@ -73,7 +76,6 @@ impl std::error::Error for Failure {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use splitbar_passes::diagnostic::Code;
 
     fn code_of(codes: &[Code]) -> u8 {
         let mut diagnostics = Diagnostics::new();
@@ -90,6 +92,10 @@ mod tests {
         assert_eq!(
             code_of(&[Code::UnsupportedInstruction, Code::BadScope]),
             exit::INVALID
+        );
+        assert_eq!(
+            code_of(&[Code::UnsupportedInstruction, Code::UnknownSpecId]),
+            exit::USAGE
         );
         assert_eq!(
             code_of(&[

@@ -3,9 +3,9 @@
 //! The text alone does not say what bits it means: `1` is another word for an integer than for a float. So reading has two steps, the text
 //! ([`Setting`]) and, once the module is known, the bits ([`resolve`]).
 
-use splitbar_passes::module::{Declarations, FloatFormat, Id, SpecValues, Type};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::module::{Declarations, FloatFormat, Id, Module, SpecValues, Type};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 
 /// A value as it is written.
@@ -29,23 +29,6 @@ pub struct Setting {
     /// The value.
     pub value: Literal,
 }
-
-/// A setting whose value does not fit the constant's type.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
-    /// The SpecId.
-    pub id: u32,
-    /// Why not.
-    pub why: String,
-}
-
-impl fmt::Display for Misfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "specialization constant {}: {}", self.id, self.why)
-    }
-}
-
-impl std::error::Error for Misfit {}
 
 impl FromStr for Literal {
     type Err = String;
@@ -93,30 +76,44 @@ impl FromStr for Setting {
 /// as it is: the module's reader reports it. Of two settings of one id the later counts.
 ///
 /// # Errors
-/// Every setting whose value does not fit.
+/// `BadSpecValue` for every setting whose value does not fit.
 pub fn resolve(
     declarations: &Declarations<'_>,
     settings: &[Setting],
-) -> Result<SpecValues, Vec<Misfit>> {
+) -> Result<SpecValues, Diagnostics> {
     let types = spec_types(declarations);
     let mut values = SpecValues::default();
-    let mut misfits = Vec::new();
+    let mut misfits = Diagnostics::new();
     for setting in settings {
         let ty = types.get(&setting.id).and_then(|ty| declarations.ty(*ty));
         match bits(setting.value, ty) {
             Ok(bits) => {
                 values.0.insert(setting.id, bits);
             }
-            Err(why) => misfits.push(Misfit {
-                id: setting.id,
-                why,
-            }),
+            Err(why) => misfits.push(Diagnostic::error(
+                Code::BadSpecValue,
+                format!("specialization constant {}: {why}", setting.id),
+            )),
         }
     }
     if misfits.is_empty() {
         Ok(values)
     } else {
         Err(misfits)
+    }
+}
+
+/// As [`resolve`], for the module in `bytes`. What is wrong with the module itself is for those to report that read it for more.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_for(bytes: &[u8], settings: &[Setting]) -> Result<SpecValues, Diagnostics> {
+    match Module::parse(bytes) {
+        Ok(module) if !settings.is_empty() => resolve(
+            &Declarations::of(&module, &mut Diagnostics::new()),
+            settings,
+        ),
+        _ => Ok(SpecValues::default()), // nothing is asked for, or no module
     }
 }
 

@@ -63,6 +63,7 @@ codes! {
     NestingTooDeep = 109, Limit, "types, constants or calls are nested deeper than this build accepts";
     MissingTerminator = 110, Invalid, "control leaves a block without a terminator or reaches a label that does not exist";
     TooManyDecorations = 111, Limit, "decoration groups or execution modes multiply out of proportion to the module";
+    BadSpecValue = 112, Invalid, "the value that was given to a specialization constant does not fit its type";
 
     // 02xx: barriers.
     BadScope = 200, Invalid, "a scope operand is not a constant or not a scope";
@@ -169,6 +170,16 @@ codes! {
     EmptyWindow = 2012, Invalid, "nothing stands between an arrive and its wait";
     BarrierInWindow = 2013, Invalid, "a control barrier stands between an arrive and its wait";
     WindowRace = 2014, Invalid, "a workgroup variable that the pair orders is read between arrive and wait";
+}
+
+impl Code {
+    /// Whether it speaks of what was asked for and not of the module: the tools call that wrong usage.
+    pub fn is_about_request(self) -> bool {
+        matches!(
+            self,
+            Code::UnknownEntryPoint | Code::UnknownSpecId | Code::BadSpecValue
+        )
+    }
 }
 
 impl fmt::Display for Code {

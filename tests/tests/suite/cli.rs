@@ -9,7 +9,7 @@ use splitbar_tests::fixture::Fixture;
 type Test = fn() -> Result<()>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 13] = [
+    let tests: [(&str, Test); 14] = [
         ("done_is_0", done_is_0),
         ("invalid_is_1", invalid_is_1),
         ("usage_is_2", usage_is_2),
@@ -18,6 +18,7 @@ pub fn trials() -> Vec<Trial> {
         ("every_emit_works", every_emit_works),
         ("emit_dir_has_the_stages", emit_dir_has_the_stages),
         ("spec_changes_the_workgroup", spec_changes_the_workgroup),
+        ("check_knows_the_target", check_knows_the_target),
         ("levels_are_accepted", levels_are_accepted),
         ("reflect_is_an_array", reflect_is_an_array),
         ("targets_are_listed", targets_are_listed),
@@ -277,10 +278,36 @@ fn spec_changes_the_workgroup() -> Result<()> {
     let arguments = ["lower", &module, "--target", "sm_90", "--spec", "77=1"];
     let unknown = run(&arguments, b"", false)?;
     ensure!(
-        matches!(unknown.code, Some(1 | 2)) && unknown.stderr.contains("77"),
+        unknown.code == Some(2) && unknown.stderr.contains("SB0108"),
         "{unknown:?}"
     );
     Ok(())
+}
+
+fn check_knows_the_target() -> Result<()> {
+    let module = path("spec_size")?;
+    let check = |arguments: &[&str], code: i32, said: &str| -> Result<()> {
+        let ran = expect(&[&["check", &module], arguments].concat(), b"", code)?;
+        ensure!(
+            ran.stderr.contains(said),
+            "{arguments:?}: {said} is not in\n{}",
+            ran.stderr
+        );
+        Ok(())
+    };
+    // 512 bytes of workgroup memory; an mbarrier takes eight more, a fused barrier none.
+    let limit = "--limit=maxComputeSharedMemorySize=512";
+    check(&["--target", "sm_90", limit], 1, "SB1007")?;
+    check(&["--target", "sm_90", limit, "--strategy=fused"], 0, "")?;
+    check(
+        &["--target", "sm_90", limit, "--spec", "0=96"],
+        1,
+        "768 bytes",
+    )?;
+    check(&["--target", "sm_90", "--spec", "0=4096"], 1, "SB0401")?;
+    check(&["--target", "gfx1100", "--strategy=native"], 1, "SB0308")?;
+    check(&["--spec", "77=1"], 2, "SB0108")?;
+    check(&["--spec", "0=1.5", "--diagnostics=json"], 2, "SB0112")
 }
 
 fn levels_are_accepted() -> Result<()> {

@@ -2,15 +2,15 @@
 
 use super::input::read;
 use super::{CheckArgs, report};
-use splitbar::diagnostic::Diagnostics;
-use splitbar::exit;
-use splitbar_passes::diagnostic::Kind;
+use splitbar::diagnostic::{Code, Diagnostics, Kind};
+use splitbar::{Failure, Options, exit, spec};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{
     Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings, validate,
 };
+use std::collections::BTreeMap;
 
-/// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with.
+/// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with; 2 when the module has not what was asked for.
 pub fn run(args: &CheckArgs) -> u8 {
     let bytes = match read(&args.input) {
         Ok(bytes) => bytes,
@@ -19,32 +19,75 @@ pub fn run(args: &CheckArgs) -> u8 {
             return exit::USAGE;
         }
     };
-    let problems = check(&bytes, &SpecValues::default(), |declarations| {
+    let failure = Failure::from(problems(args, &bytes).unwrap_or_else(|misfits| misfits));
+    report::show(&failure.diagnostics, &args.input, args.diagnostics);
+    if !failure.diagnostics.has_errors() {
+        return exit::DONE;
+    }
+    match failure.exit_code() {
+        code @ (exit::BUG | exit::USAGE) => code,
+        _ => exit::INVALID, // limits of the target are errors like any other here
+    }
+}
+
+/// What the rules say, and the planner of the lowering when there is a target.
+fn problems(args: &CheckArgs, bytes: &[u8]) -> Result<Diagnostics, Diagnostics> {
+    let spec = spec::resolve_for(bytes, &args.spec)?;
+    let planned = args.target.map(|target| {
+        let mut options = Options::new(target);
+        options.spec = spec.clone();
+        options.strategy = args.strategy.0;
+        splitbar::plan(bytes, &options, &mut ())
+    });
+    let mut problems = check(bytes, &spec, |declarations| {
         let mut settings = Settings::new(
             args.target_env
                 .unwrap_or_else(|| Environment::of(declarations)),
         );
         settings.strict = args.strict;
-        if let Some(target) = args.target {
-            settings.limits.insert(
-                MAX_COMPUTE_SHARED_MEMORY.to_owned(),
-                u64::from(target.lds_bytes),
-            );
+        settings.limits = limits(args);
+        if let Some(Ok(planned)) = &planned {
+            let reserved = planned.plans.iter().map(|plan| plan.reserved_shared_bytes);
+            settings.reserved_shared_bytes = reserved.max().unwrap_or(0);
         }
-        settings.limits.extend(args.limit.iter().cloned());
         settings
     });
-    report::show(&problems, &args.input, args.diagnostics);
-    if problems
-        .iter()
-        .any(|problem| problem.code.kind() == Kind::Internal)
-    {
-        exit::BUG
-    } else if problems.has_errors() {
-        exit::INVALID
-    } else {
-        exit::DONE
+    let of_target = planned.map(|planned| {
+        planned.map_or_else(|refused| refused.diagnostics, |planned| planned.warnings)
+    });
+    // Rules that are broken, and memory that is too large by rule 13562, the planner would say once more.
+    let (broken, too_large) = (
+        problems.has_errors(),
+        has(&problems, Code::SharedMemoryLimit),
+    );
+    for problem in of_target.iter().flat_map(Diagnostics::iter) {
+        let is_said = broken && problem.code.kind() == Kind::Invalid
+            || too_large && problem.code == Code::TooMuchSharedMemory;
+        if !is_said {
+            problems.push(problem.clone());
+        }
     }
+    Ok(problems)
+}
+
+fn has(problems: &Diagnostics, code: Code) -> bool {
+    problems.iter().any(|problem| problem.code == code)
+}
+
+/// The smallest of the limits that were given and of those that the target has, by name.
+fn limits(args: &CheckArgs) -> BTreeMap<String, u64> {
+    let mut limits = BTreeMap::new();
+    let of_target = args.target.map(|target| {
+        (
+            MAX_COMPUTE_SHARED_MEMORY.to_owned(),
+            u64::from(target.lds_bytes),
+        )
+    });
+    for (name, value) in args.limit.iter().cloned().chain(of_target) {
+        let limit = limits.entry(name).or_insert(value);
+        *limit = value.min(*limit);
+    }
+    limits
 }
 
 /// Everything that is wrong with the module in `bytes`, located and sorted.

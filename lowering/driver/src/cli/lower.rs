@@ -157,22 +157,11 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
     options.wave_size = args.wave;
     options.workgroup_size = args.workgroup_size;
     options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();
-    if (!args.spec.is_empty() || args.workgroup_size.is_some())
-        && let Ok(module) = Module::parse(bytes)
-    {
-        // Whatever is wrong with the module itself, the compilation reports.
-        let declarations = Declarations::of(&module, &mut Diagnostics::new());
-        options.spec = spec::resolve(&declarations, &args.spec).map_err(|misfits| {
-            let all: Vec<String> = misfits
-                .iter()
-                .map(|misfit| format!("--spec: {misfit}"))
-                .collect();
-            Stop::Usage(all.join("\nerror: "))
-        })?;
-        // The rules are checked before the compilation does the same.
-        if let Some(size) = args.workgroup_size {
-            declarations.specialize_workgroup_size(size, &mut options.spec);
-        }
+    options.spec = spec::resolve_for(bytes, &args.spec)?;
+    // The rules are checked before the compilation does the same. Whatever is wrong with the module itself, both report.
+    if let (Some(size), Ok(module)) = (args.workgroup_size, Module::parse(bytes)) {
+        Declarations::of(&module, &mut Diagnostics::new())
+            .specialize_workgroup_size(size, &mut options.spec);
     }
     Ok(options)
 }

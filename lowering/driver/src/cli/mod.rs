@@ -68,9 +68,15 @@ struct CheckArgs {
     /// Whose rules: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0 [default: by the module's capabilities]
     #[arg(long, value_name = "ENV", value_parser = parse_environment)]
     target_env: Option<Environment>,
-    /// A GPU whose workgroup memory is the limit
+    /// A GPU whose limits the module must keep, with what its lowering reserves for split barriers
     #[arg(long, value_parser = parse_target)]
     target: Option<&'static Target>,
+    /// How the lowering for --target takes split barriers
+    #[arg(long, default_value = "auto", value_parser = strategies(), requires = "target")]
+    strategy: Choice,
+    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    spec: Vec<Setting>,
     /// Makes an error of what can be neither proved nor refuted
     #[arg(long)]
     strict: bool,

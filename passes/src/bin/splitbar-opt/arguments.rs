@@ -88,7 +88,7 @@ fn command() -> Command {
         ))
         .arg(flag(
             "validate-after-all",
-            "Look closely at the module after every pass that changed it",
+            "Check all rules on the module after every pass that changed it, and that a second run changes nothing",
         ))
         .arg(
             Arg::new("fuel")
