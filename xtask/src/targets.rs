@@ -38,9 +38,82 @@ struct Amdgpu {
     vscnt: bool,
     ordered_vmem: bool,
     cumode: bool,
+    tg_split: bool,
+    generic_access: bool,
+    wave_shuffle: Vec<u32>,
+    waitcnt: Option<Waitcnt>,
+    counters: BTreeMap<Counter, u32>,
+    matrix: Matrix,
     lds_dma_bytes: Vec<u32>,
     async_marks: bool,
     async_counter: bool,
+}
+
+/// First bit and number of bits of each field; the parts of a split field from low to high.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Waitcnt {
+    vm: Vec<(u32, u32)>,
+    exp: (u32, u32),
+    lgkm: (u32, u32),
+}
+
+/// The names are those of the table's enumeration.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "lowercase")]
+enum Counter {
+    Vmcnt,
+    Vscnt,
+    Lgkmcnt,
+    Expcnt,
+    Loadcnt,
+    Storecnt,
+    Dscnt,
+    Kmcnt,
+    Samplecnt,
+    Bvhcnt,
+    Asynccnt,
+}
+
+/// The names are those of the table's enumeration.
+#[derive(Deserialize, Debug, Clone, Copy)]
+#[serde(rename_all = "kebab-case")]
+enum Matrix {
+    None,
+    Mfma,
+    MfmaK32,
+    WmmaDuplicated,
+    Wmma,
+    WmmaK32,
+}
+
+impl Amdgpu {
+    /// The layout of `s_waitcnt` as Rust.
+    fn waitcnt(&self) -> String {
+        let field = |(bit, bits): &(u32, u32)| format!("Field {{ bit: {bit}, bits: {bits} }}");
+        self.waitcnt.as_ref().map_or_else(
+            || "None".to_owned(),
+            |w| {
+                let vm: Vec<String> = w.vm.iter().map(field).collect();
+                format!(
+                    "Some(Waitcnt {{ vm: &[{}], exp: {}, lgkm: {} }})",
+                    vm.join(", "),
+                    field(&w.exp),
+                    field(&w.lgkm)
+                )
+            },
+        )
+    }
+
+    /// The counters as Rust.
+    fn counters(&self) -> String {
+        let counters: Vec<String> = self
+            .counters
+            .iter()
+            .map(|(counter, most)| format!("(Counter::{counter:?}, {most})"))
+            .collect();
+        format!("&[{}]", counters.join(", "))
+    }
 }
 
 const AMDGPU_FACTS: &[&str] = &[
@@ -55,6 +128,12 @@ const AMDGPU_FACTS: &[&str] = &[
     "vscnt",
     "ordered_vmem",
     "cumode",
+    "tg_split",
+    "generic_access",
+    "wave_shuffle",
+    "waitcnt",
+    "counters",
+    "matrix",
     "lds_dma_bytes",
     "async_marks",
     "async_counter",
@@ -119,7 +198,7 @@ fn generate() -> Result<String> {
 
     let mut out = String::from(
         "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data there.\n\n\
-         use super::{Amdgpu, Arch, Mbarrier, Nvptx, Target};\n\n\
+         use super::{Amdgpu, Arch, Counter, Field, Matrix, Mbarrier, Nvptx, Target, Waitcnt};\n\n\
          /// Every target: AMD by generation, then NVIDIA by number.\n\
          #[rustfmt::skip] // one row a line\n\
          pub(super) static TARGETS: &[Target] = &[\n",
@@ -129,7 +208,8 @@ fn generate() -> Result<String> {
             writeln!(
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
-                 cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, vscnt: {}, ordered_vmem: {}, cumode_feature: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
+                 cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, vscnt: {}, ordered_vmem: {}, cumode_feature: {}, \
+                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, lds_dma_bytes: &{:?}, async_marks: {}, \
                  async_counter: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
                 f.generation,
                 f.split_barrier,
@@ -140,6 +220,12 @@ fn generate() -> Result<String> {
                 f.vscnt,
                 f.ordered_vmem,
                 f.cumode,
+                f.tg_split,
+                f.generic_access,
+                f.wave_shuffle,
+                f.waitcnt(),
+                f.counters(),
+                f.matrix,
                 f.lds_dma_bytes,
                 f.async_marks,
                 f.async_counter,

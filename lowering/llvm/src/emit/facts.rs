@@ -1,5 +1,4 @@
-//! Facts about targets that instruction families need beyond the target row, each measured by giving LLVM 23.1.1 the intrinsic for every target and
-//! looking at what comes out. An intrinsic that is not there must never reach LLVM: code generation would end the process.
+//! What instruction families ask of a target row, put together. An intrinsic that is not there must never reach LLVM: code generation would end the process.
 
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
@@ -9,7 +8,7 @@ use splitbar_plan::target::Arch;
 pub(crate) enum LaneExchange {
     /// AMDGPU `llvm.amdgcn.wave.shuffle`: any lane from any lane.
     Shuffle,
-    /// AMDGPU without it: gfx6 and gfx7 have no `ds_bpermute`, gfx10 has one that stays inside half a wave of 64.
+    /// AMDGPU without it.
     ReadLane,
     /// NVPTX `shfl.sync`.
     Sync,
@@ -19,11 +18,8 @@ pub(crate) enum LaneExchange {
 pub(crate) fn lane_exchange(target: &Target, wave_size: u32) -> LaneExchange {
     match &target.arch {
         Arch::Nvptx(_) => LaneExchange::Sync,
-        Arch::Amdgpu(gpu) => match gpu.generation {
-            "gfx6" | "gfx7" => LaneExchange::ReadLane,
-            "gfx10" if wave_size == 64 => LaneExchange::ReadLane,
-            _ => LaneExchange::Shuffle,
-        },
+        Arch::Amdgpu(gpu) if gpu.wave_shuffle.contains(&wave_size) => LaneExchange::Shuffle,
+        Arch::Amdgpu(_) => LaneExchange::ReadLane,
     }
 }
 
@@ -31,7 +27,7 @@ pub(crate) fn lane_exchange(target: &Target, wave_size: u32) -> LaneExchange {
 pub(crate) fn has_generic_access(target: &Target) -> bool {
     match &target.arch {
         Arch::Nvptx(_) => true,
-        Arch::Amdgpu(gpu) => gpu.generation != "gfx6",
+        Arch::Amdgpu(gpu) => gpu.generic_access,
     }
 }
 

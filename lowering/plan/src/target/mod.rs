@@ -52,12 +52,105 @@ pub struct Amdgpu {
     pub ordered_vmem: bool,
     /// LLVM's `cumode` feature exists and changes what workgroup fences do.
     pub cumode_feature: bool,
+    /// Waves of one workgroup may be spread over compute units (threadgroup split); a workgroup that is has no LDS.
+    pub tg_split: bool,
+    /// Memory can be accessed through a generic pointer (FLAT instructions).
+    pub generic_access: bool,
+    /// Wave sizes in which any lane can read any other lane's register with one instruction.
+    pub wave_shuffle: &'static [u32],
+    /// The immediate of `s_waitcnt`; `None` where every counter has a wait of its own (`s_wait_loadcnt` and so on).
+    pub waitcnt: Option<Waitcnt>,
+    /// The counters of outstanding operations, and the largest count that each holds.
+    pub counters: &'static [(Counter, u32)],
+    /// Matrix multiply-add.
+    pub matrix: Matrix,
     /// Sizes in bytes of a global to LDS copy that passes no register. Empty: no such copy.
     pub lds_dma_bytes: &'static [u32],
     /// `asyncmark` and `wait.asyncmark` select. Where they do not, LLVM 23.1 aborts on them.
     pub async_marks: bool,
     /// Asynchronous copies have a counter of their own (ASYNCcnt).
     pub async_counter: bool,
+}
+
+/// A field of an immediate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Its lowest bit.
+    pub bit: u32,
+    /// Its number of bits.
+    pub bits: u32,
+}
+
+impl Field {
+    /// The bits of the field.
+    pub fn mask(self) -> u32 {
+        ((1 << self.bits) - 1) << self.bit
+    }
+}
+
+impl Amdgpu {
+    /// The largest count that `counter` holds; `None` where there is no such counter.
+    pub fn most_outstanding(&self, counter: Counter) -> Option<u32> {
+        self.counters
+            .iter()
+            .find(|(c, _)| *c == counter)
+            .map(|(_, most)| *most)
+    }
+}
+
+/// Where `s_waitcnt` has its counts. A field of all ones does not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waitcnt {
+    /// VMcnt, its parts from low to high.
+    pub vm: &'static [Field],
+    /// EXPcnt.
+    pub exp: Field,
+    /// LGKMcnt.
+    pub lgkm: Field,
+}
+
+/// A counter of outstanding operations (LLVM AMDGPUUsage, Memory Model; ISA manuals, Data Dependency Resolution).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counter {
+    /// Vector memory: loads, and on GPUs without VScnt stores.
+    Vmcnt,
+    /// Vector memory stores (gfx10, gfx11).
+    Vscnt,
+    /// LDS, GDS, scalar memory and messages.
+    Lgkmcnt,
+    /// Exports and GDS.
+    Expcnt,
+    /// Vector memory loads (gfx12).
+    Loadcnt,
+    /// Vector memory stores (gfx12).
+    Storecnt,
+    /// LDS (gfx12).
+    Dscnt,
+    /// Scalar memory and messages (gfx12).
+    Kmcnt,
+    /// Image sampling (gfx12.0).
+    Samplecnt,
+    /// Ray queries (gfx12.0).
+    Bvhcnt,
+    /// Asynchronous copies between global memory and LDS (gfx12.5).
+    Asynccnt,
+}
+
+/// Matrix multiply-add of tiles of f16 with f32 results of 16 x 16, by the way that lanes hold the operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matrix {
+    /// There is none.
+    None,
+    /// MFMA, 16 deep.
+    Mfma,
+    /// MFMA, 16 or 32 deep.
+    MfmaK32,
+    /// WMMA, 16 deep, every element of A and B in two lanes (gfx11).
+    WmmaDuplicated,
+    /// WMMA, 16 deep.
+    Wmma,
+    /// WMMA, 32 deep and no other.
+    WmmaK32,
 }
 
 /// What an NVIDIA GPU has. Sources: `fixtures/targets/nvptx.toml`.
@@ -234,6 +327,36 @@ mod tests {
                     assert!(!a.cluster_barrier || a.split_barrier, "{}", t.name);
                     assert!(a.named_barriers == 0 || a.split_barrier, "{}", t.name);
                     assert!(!a.async_counter || a.async_marks, "{}", t.name);
+                    for (counter, most) in a.counters {
+                        assert!((most + 1).is_power_of_two(), "{} {counter:?}", t.name);
+                    }
+                    if let Some(waitcnt) = a.waitcnt {
+                        // The fields hold exactly the counters, and do not overlap.
+                        let bits = |fields: &[Field]| fields.iter().map(|f| f.bits).sum::<u32>();
+                        let fields = [
+                            (bits(waitcnt.vm), Counter::Vmcnt),
+                            (waitcnt.exp.bits, Counter::Expcnt),
+                            (waitcnt.lgkm.bits, Counter::Lgkmcnt),
+                        ];
+                        for (bits, counter) in fields {
+                            assert_eq!(a.most_outstanding(counter), Some((1 << bits) - 1));
+                        }
+                        let masks = waitcnt.vm.iter().chain([&waitcnt.exp, &waitcnt.lgkm]);
+                        masks.fold(0u32, |seen, field| {
+                            assert_eq!(seen & field.mask(), 0, "{}", t.name);
+                            seen | field.mask()
+                        });
+                    }
+                    assert_eq!(
+                        a.waitcnt.is_some(),
+                        a.most_outstanding(Counter::Loadcnt).is_none()
+                    );
+                    assert_eq!(
+                        a.kmcnt,
+                        a.most_outstanding(Counter::Kmcnt).is_some(),
+                        "{}",
+                        t.name
+                    );
                 }
                 Arch::Nvptx(n) => {
                     assert_eq!(t.name, format!("sm_{}", n.sm));
@@ -259,7 +382,9 @@ mod tests {
                 "gfx12-generic",
                 "gfx1250",
                 "gfx1251",
-                "gfx12-5-generic"
+                "gfx12-5-generic",
+                "gfx1310",
+                "gfx13-generic"
             ]
         );
     }
@@ -270,7 +395,7 @@ mod tests {
         assert_eq!(size("gfx906"), Some(64));
         assert_eq!(size("gfx1030"), Some(32));
         assert_eq!(size("sm_90"), Some(32));
-        assert_eq!(size("gfx1310"), None);
+        assert_eq!(size("gfx1399"), None);
     }
 
     #[test]
