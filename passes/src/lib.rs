@@ -5,6 +5,7 @@
 
 pub mod analysis;
 pub mod diagnostic;
+pub mod model;
 pub mod module;
 pub mod transform;
 pub mod validate;

@@ -1,0 +1,3 @@
+//! Tests of the model.
+
+mod catalogue;

@@ -1,0 +1,155 @@
+//! What an exploration comes to.
+
+use super::axiom::Axiom;
+use super::program::Sequence;
+use super::trace::Trace;
+use std::fmt;
+
+/// What holds of all interleavings of a system, or fails in one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All threads end in every interleaving, nothing is undefined, and no wait returns early.
+    Proved,
+    /// Threads wait for what cannot come any more.
+    Deadlock {
+        /// Those that have not ended, in ascending order.
+        waiting: Vec<usize>,
+    },
+    /// The behaviour is undefined.
+    Undefined {
+        /// The rule that is broken.
+        axiom: Axiom,
+        /// The thread that breaks it.
+        thread: usize,
+    },
+    /// A wait returned before everybody had arrived: the promise of a split barrier is broken.
+    Early {
+        /// The sequence that it belongs to.
+        sequence: Sequence,
+        /// Whose wait returned.
+        thread: usize,
+        /// Who had not arrived.
+        missing: usize,
+    },
+    /// The question is too large, for the reason that is given; nothing is known.
+    Limit(String),
+}
+
+impl Verdict {
+    /// Whether some interleaving goes wrong.
+    pub fn is_refutation(&self) -> bool {
+        match self {
+            Verdict::Proved | Verdict::Limit(_) => false,
+            Verdict::Deadlock { .. } | Verdict::Undefined { .. } | Verdict::Early { .. } => true,
+        }
+    }
+
+    /// One word for programs: `proved`, `deadlock`, `undefined`, `early` or `limit`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Proved => "proved",
+            Verdict::Deadlock { .. } => "deadlock",
+            Verdict::Undefined { .. } => "undefined",
+            Verdict::Early { .. } => "early",
+            Verdict::Limit(_) => "limit",
+        }
+    }
+
+    /// The same verdict with threads called by other numbers.
+    pub(super) fn renamed(self, name: impl Fn(usize) -> usize) -> Verdict {
+        match self {
+            Verdict::Deadlock { waiting } => {
+                let mut waiting: Vec<usize> = waiting.into_iter().map(name).collect();
+                waiting.sort_unstable();
+                Verdict::Deadlock { waiting }
+            }
+            Verdict::Undefined { axiom, thread } => Verdict::Undefined {
+                axiom,
+                thread: name(thread),
+            },
+            Verdict::Early {
+                sequence,
+                thread,
+                missing,
+            } => Verdict::Early {
+                sequence,
+                thread: name(thread),
+                missing: name(missing),
+            },
+            Verdict::Proved | Verdict::Limit(_) => self,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Proved => f.write_str("proved"),
+            Verdict::Deadlock { waiting } => {
+                f.write_str("deadlock: ")?;
+                for (index, thread) in waiting.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { ", " };
+                    write!(f, "{comma}wave {thread}")?;
+                }
+                f.write_str(if waiting.len() == 1 {
+                    " waits for ever"
+                } else {
+                    " wait for ever"
+                })
+            }
+            Verdict::Undefined { axiom, thread } => write!(
+                f,
+                "undefined: wave {thread} breaks {axiom} ({}; {})",
+                axiom.text(),
+                axiom.source()
+            ),
+            Verdict::Early {
+                sequence: _,
+                thread,
+                missing,
+            } => write!(
+                f,
+                "early: wave {thread} returns from its wait before wave {missing} has arrived"
+            ),
+            Verdict::Limit(why) => write!(f, "limit: {why}"),
+        }
+    }
+}
+
+/// The verdict, how much was looked at, and the way to what goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// States that were told apart.
+    pub states: usize,
+    /// Steps between them.
+    pub steps: usize,
+    /// For a refutation, a shortest way to it.
+    pub trace: Option<Trace>,
+}
+
+impl Report {
+    pub(super) fn without_trace(verdict: Verdict) -> Report {
+        Report {
+            verdict,
+            states: 0,
+            steps: 0,
+            trace: None,
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} ({} states, {} steps)",
+            self.verdict, self.states, self.steps
+        )?;
+        match &self.trace {
+            Some(trace) => trace.fmt(f),
+            None => Ok(()),
+        }
+    }
+}
