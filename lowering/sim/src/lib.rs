@@ -19,6 +19,7 @@ mod finding;
 mod launch;
 mod machine;
 pub mod memory;
+pub mod ptx;
 pub mod queue;
 pub mod race;
 mod schedule;

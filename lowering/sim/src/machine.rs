@@ -18,6 +18,12 @@ pub trait Program {
     /// Lanes of a wave: 32 or 64.
     fn wave_size(&self) -> u32;
 
+    /// Clocks of a wave: 1 where its lanes go in lock step, [`Program::wave_size`] where each lane is a thread of its own that others of the same wave
+    /// have to synchronise with.
+    fn agents(&self) -> u32 {
+        1
+    }
+
     /// Prepares a workgroup before its waves start (barrier objects that exist from the start).
     fn enter(&self, group: &mut Group) {
         let _ = group;
@@ -88,7 +94,7 @@ pub struct Group {
     pub shared: Shared,
     /// Its barrier objects.
     pub barriers: Barriers,
-    /// What each wave knows of the others.
+    /// What each agent knows of the others: [`Program::agents`] for each wave.
     pub clocks: Vec<WaveClock>,
     /// What atomic writes published, per location.
     published: BTreeMap<(Space, u64), Clock>,
@@ -163,6 +169,8 @@ pub struct Context<'m> {
     pub completion: Completion,
     /// Index of the wave in its workgroup.
     pub wave: u16,
+    /// Whose clock the next access and synchronisation is about: index in [`Group::clocks`]. The wave, or its first lane, unless the program sets it.
+    pub agent: u16,
     /// What atomics of other workgroups published.
     abroad: &'m mut HashMap<u64, Clock>,
 }
@@ -285,9 +293,9 @@ impl Context<'_> {
 
     /// A fence of this wave.
     pub fn fence(&mut self, order: Order) {
-        let wave = self.wave;
+        let agent = self.agent;
         if let Some(clock) = self.clock() {
-            clock.fence(wave, order);
+            clock.fence(agent, order);
         }
     }
 
@@ -301,8 +309,8 @@ impl Context<'_> {
         count: u32,
         order: Order,
     ) -> Option<Result<Phase, TooMany>> {
-        let wave = self.wave;
-        let clock = self.clock()?.publish(wave, order);
+        let agent = self.agent;
+        let clock = self.clock()?.publish(agent, order);
         let phase = self.group.barriers.get_mut(name)?.arrive(count, &clock);
         self.group.events += 1;
         Some(phase)
@@ -313,7 +321,7 @@ impl Context<'_> {
         let Some(barrier) = self.group.barriers.get(name).filter(|b| b.passed(phase)) else {
             return false;
         };
-        if let Some(clock) = self.group.clocks.get_mut(usize::from(self.wave)) {
+        if let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) {
             clock.learn(barrier.clock(), order);
         }
         true
@@ -325,11 +333,11 @@ impl Context<'_> {
     }
 
     fn clock(&mut self) -> Option<&mut WaveClock> {
-        self.group.clocks.get_mut(usize::from(self.wave))
+        self.group.clocks.get_mut(usize::from(self.agent))
     }
 
     fn learn_from(&mut self, space: Space, address: u64, access: Access) {
-        let Some(clock) = self.group.clocks.get_mut(usize::from(self.wave)) else {
+        let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) else {
             return;
         };
         if let Some(published) = self.group.published.get(&(space, address)) {
@@ -345,10 +353,10 @@ impl Context<'_> {
 
     /// Publishes what this wave knows at a location; a read-modify-write (`adds`) keeps what was published there before.
     fn publish_at(&mut self, space: Space, address: u64, access: Access, adds: bool) {
-        let (wave, index) = (self.wave, self.group.index);
+        let (agent, index) = (self.agent, self.group.index);
         let Some(clock) = self.clock() else { return };
-        let published = clock.publish(wave, access.order);
-        if space == Space::Global && access.scope == Scope::Device && published.of(wave) > 0 {
+        let published = clock.publish(agent, access.order);
+        if space == Space::Global && access.scope == Scope::Device && published.of(agent) > 0 {
             let abroad = self.abroad.entry(address).or_default();
             if !adds {
                 *abroad = Clock::default();
@@ -376,7 +384,7 @@ impl Context<'_> {
         act: impl FnOnce(View<'_>),
     ) -> Option<bool> {
         let site = self.site(at.pc, Some(at.lane));
-        let clock = self.group.clocks.get(usize::from(self.wave))?;
+        let clock = self.group.clocks.get(usize::from(self.agent))?;
         let verb = if write { "write" } else { "read" };
         if space == Space::Shared
             && let Some(pending) = usize::try_from(address)
@@ -414,7 +422,8 @@ impl Context<'_> {
         }
         let stamp = Stamp {
             site,
-            time: clock.now.of(self.wave),
+            agent: self.agent,
+            time: clock.now.of(self.agent),
             sharing,
         };
         if view.writable
@@ -580,6 +589,7 @@ impl<P: Program> Run<'_, P> {
     fn group(&mut self, index: u32, id: [u32; 3], invocations: u32) -> bool {
         let size = self.program.wave_size().max(1);
         let waves = invocations.div_ceil(size) as u16;
+        let agents = waves.saturating_mul(self.program.agents().clamp(1, size) as u16);
         let rng = &mut self.rng;
         let mut group = Group {
             index,
@@ -587,8 +597,8 @@ impl<P: Program> Run<'_, P> {
             waves,
             shared: Shared::new(self.launch.shared_bytes, || rng.u8(..)),
             barriers: Barriers::default(),
-            clocks: (0..waves)
-                .map(|w| WaveClock::start(w, waves.into()))
+            clocks: (0..agents)
+                .map(|a| WaveClock::start(a, agents.into()))
                 .collect(),
             published: BTreeMap::new(),
             events: 0,
@@ -704,6 +714,11 @@ impl<P: Program> Run<'_, P> {
             rng: &mut self.rng,
             completion: self.schedule.completion,
             wave,
+            agent: wave.saturating_mul(
+                self.program
+                    .agents()
+                    .clamp(1, self.program.wave_size().max(1)) as u16,
+            ),
             abroad: &mut self.abroad,
         }
     }

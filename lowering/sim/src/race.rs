@@ -1,7 +1,7 @@
 //! Who accessed a byte last, and whether the next access comes after: the data races of a memory.
 //!
 //! One cell per dword, in pages that come with the first access. A cell remembers its last write and the reads since. An access that covers part of a
-//! dword splits the cell into four. Reads of one wave replace each other; of the reads by other workgroups the first and the last are kept.
+//! dword splits the cell into four. Reads of one agent replace each other; of the reads by other workgroups the first and the last are kept.
 
 use crate::clock::{Clock, Time};
 use crate::finding::Site;
@@ -23,7 +23,9 @@ pub enum Sharing {
 pub struct Stamp {
     /// Who and where.
     pub site: Site,
-    /// The wave's own time; 0: no access at all.
+    /// Whose clock counts: the wave, or one of its lanes where the program says that lanes have clocks ([`crate::Program::agents`]).
+    pub agent: u16,
+    /// The agent's own time; 0: no access at all.
     pub time: Time,
     /// How it relates to others.
     pub sharing: Sharing,
@@ -36,16 +38,19 @@ const NOBODY: Stamp = Stamp {
         wave: 0,
         lane: None,
     },
+    agent: 0,
     time: 0,
     sharing: Sharing::Plain,
 };
 
 impl Stamp {
-    /// Whether this access and a later one by `next` may race: they are of different waves, not both atomic, and not ordered by what `next` knows.
+    fn same_agent(&self, other: &Stamp) -> bool {
+        self.site.group == other.site.group && self.agent == other.agent
+    }
+
+    /// Whether this access and a later one by `next` may race: they are of different agents, not both atomic, and not ordered by what `next` knows.
     fn races(&self, next: &Stamp, known: &Clock) -> bool {
-        if self.time == 0
-            || (self.site.group == next.site.group && self.site.wave == next.site.wave)
-        {
+        if self.time == 0 || self.same_agent(next) {
             return false;
         }
         let tolerated = matches!(
@@ -55,7 +60,7 @@ impl Stamp {
         );
         !tolerated
             && if self.site.group == next.site.group {
-                self.time > known.of(self.site.wave)
+                self.time > known.of(self.agent)
             } else {
                 !known.knows_group(self.site.group)
             }
@@ -195,8 +200,7 @@ fn access(
             readers: 0,
         };
     } else if cell.readers == 0 {
-        let same = cell.read.time == 0
-            || (cell.read.site.wave == stamp.site.wave && cell.read.site.group == stamp.site.group);
+        let same = cell.read.time == 0 || cell.read.same_agent(&stamp);
         if !same {
             cell.readers = lists.take(cell.read);
             lists.remember(cell.readers, stamp);
@@ -250,10 +254,7 @@ impl Lists {
         let Some(list) = self.lists.get_mut((readers as usize).wrapping_sub(1)) else {
             return;
         };
-        if let Some(own) = list
-            .iter_mut()
-            .find(|s| s.site.wave == stamp.site.wave && s.site.group == stamp.site.group)
-        {
+        if let Some(own) = list.iter_mut().find(|s| s.same_agent(&stamp)) {
             *own = stamp;
             return;
         }
@@ -281,6 +282,7 @@ mod tests {
                 wave,
                 lane: None,
             },
+            agent: wave,
             time: clock.now.of(wave),
             sharing,
         }

@@ -1,0 +1,65 @@
+//! Why PTX text cannot be executed: what is wrong, and on which line.
+
+use std::fmt;
+
+/// What kind of problem it is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// The text is not PTX.
+    Invalid,
+    /// The simulator does not know this.
+    Unsupported,
+    /// More than the simulator takes.
+    Limit,
+}
+
+/// A problem of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What kind.
+    pub kind: ProblemKind,
+    /// The line, from 1; 0 speaks of the whole text.
+    pub line: u32,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl Problem {
+    /// The text is not PTX.
+    pub fn syntax(line: u32, what: impl Into<String>) -> Problem {
+        Problem {
+            kind: ProblemKind::Invalid,
+            line,
+            what: what.into(),
+        }
+    }
+
+    /// The simulator does not know this.
+    pub fn unsupported(line: u32, what: impl Into<String>) -> Problem {
+        Problem {
+            kind: ProblemKind::Unsupported,
+            line,
+            what: what.into(),
+        }
+    }
+
+    /// More than the simulator takes.
+    pub fn limit(line: u32, what: impl Into<String>) -> Problem {
+        Problem {
+            kind: ProblemKind::Limit,
+            line,
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.what),
+            line => write!(f, "line {line}: {}", self.what),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
