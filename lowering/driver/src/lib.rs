@@ -20,6 +20,7 @@
 
 mod failure;
 mod link;
+mod measure;
 mod options;
 mod output;
 mod pipeline;
@@ -33,7 +34,7 @@ pub use link::LINKER_VARIABLE;
 pub use options::Options;
 pub use output::{Entry, Output};
 pub use pipeline::{Planned, compile, compile_observed, plan};
-pub use splitbar_audit::{asm, window};
+pub use splitbar_audit::{asm, waits, window};
 pub use splitbar_llvm::{Argument, ArgumentKind, KernelAbi, Optimization};
 pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;

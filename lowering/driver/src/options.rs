@@ -28,6 +28,9 @@ pub struct Options {
     pub workgroup_size: Option<[u32; 3]>,
     /// Measures how much of every window is left in the final assembly. It takes a second code generation.
     pub measure: bool,
+    /// Audits the waits of the final assembly, for AMD GPUs; it takes the same second code generation. A barrier that can be reached with operations outstanding that
+    /// it releases is an error then.
+    pub audit: bool,
 }
 
 impl Options {
@@ -45,6 +48,7 @@ impl Options {
             wave_size: plan.wave_size,
             workgroup_size: None,
             measure: false,
+            audit: false,
         }
     }
 

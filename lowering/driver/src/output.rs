@@ -3,6 +3,7 @@
 use crate::link;
 use crate::reflect;
 use crate::window::Window;
+use splitbar_audit::waits::Audit;
 use splitbar_llvm::{KernelAbi, Lowered};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::target::Arch;
@@ -18,6 +19,8 @@ pub struct Entry {
     pub abi: KernelAbi,
     /// What is left of each pair's window, in the order of the plan's pairs; `None` when it was not measured.
     pub windows: Option<Vec<Window>>,
+    /// The audit of the waits; `None` when it was not asked for, and for NVIDIA GPUs.
+    pub audit: Option<Audit>,
 }
 
 /// A compiled module. Code is generated when it is asked for.

@@ -2,17 +2,17 @@
 
 use crate::asm;
 use crate::failure::Failure;
+use crate::measure::{self, Measured};
 use crate::options::Options;
 use crate::output::{Entry, Output, plan_text};
 use crate::stage::{Artefact, Observer, Stage};
-use crate::window::{self, Places, Window};
-use splitbar_llvm::{KernelAbi, Lowered, Lowering, Optimization};
+use splitbar_llvm::{Lowered, Lowering, Optimization};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module};
 use splitbar_passes::transform::Edited;
 use splitbar_passes::transform::inline::inline_barrier_functions;
-use splitbar_plan::{EntryPlan, PairPlan, Request};
+use splitbar_plan::{EntryPlan, Request};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::info_span;
@@ -175,22 +175,28 @@ fn lower(
     span.exit();
 
     // Measure: the same code once more with debug lines, which tell where each machine instruction came from.
-    let mut windows: Vec<Option<Vec<Window>>> = vec![None; plans.len()];
-    if options.measure {
+    let mut measured: Vec<Measured> = plans.iter().map(|_| Measured::default()).collect();
+    if options.measure || options.audit {
         let _span = info_span!("measure").entered();
         observer.begin(Stage::Measure);
-        let measured = work
-            .windows(pairings, &plans, observer)
+        let mut found = Diagnostics::new();
+        measured = work
+            .measure(pairings, &plans, observer, &mut found)
             .map_err(|refused| problems.and(refused))?;
-        windows = measured.into_iter().map(Some).collect();
+        problems.take(found)?;
     }
 
     let kernels = lowered.kernels().iter().cloned();
     let entries = plans
         .into_iter()
         .zip(kernels)
-        .zip(windows)
-        .map(|((plan, abi), windows)| Entry { plan, abi, windows })
+        .zip(measured)
+        .map(|((plan, abi), Measured { windows, audit })| Entry {
+            plan,
+            abi,
+            windows,
+            audit,
+        })
         .collect();
     Ok(Output {
         target: options.target,
@@ -363,25 +369,27 @@ impl<'m> Work<'_, 'm> {
         })
     }
 
-    /// The windows of every pair of every entry point.
-    fn windows(
+    /// What the final assembly of every entry point says of windows and waits.
+    fn measure(
         &self,
         pairings: &[Pairing],
         plans: &[EntryPlan],
         observer: &mut dyn Observer,
-    ) -> Result<Vec<Vec<Window>>, Diagnostics> {
-        let measured = self.lower(plans, true, self.options.optimization)?;
-        let assembly = measured.assembly()?;
+        diagnostics: &mut Diagnostics,
+    ) -> Result<Vec<Measured>, Diagnostics> {
+        let lowered = self.lower(plans, true, self.options.optimization)?;
+        let assembly = lowered.assembly()?;
         show(observer, Artefact::MeasuredAssembly, || {
             assembly.clone().into_bytes()
         });
         let functions = asm::parse(&assembly, &self.options.target.arch);
-        let of_entry = |((pairing, plan), abi): ((&Pairing, &EntryPlan), &KernelAbi)| {
-            let kernel = functions
-                .iter()
-                .find(|function| function.name == abi.symbol)
-                .ok_or_else(|| {
-                    Diagnostics::from(
+        let kernels = pairings.iter().zip(plans).zip(lowered.kernels());
+        kernels
+            .map(|((pairing, plan), abi)| {
+                let kernel = functions
+                    .iter()
+                    .find(|function| function.name == abi.symbol)
+                    .ok_or_else(|| {
                         Diagnostic::error(
                             Code::Internal,
                             format!(
@@ -389,38 +397,17 @@ impl<'m> Work<'_, 'm> {
                                 plan.entry
                             ),
                         )
-                        .help(REPORT),
-                    )
-                })?;
-            Ok(plan
-                .pairs
-                .iter()
-                .map(|pair| window::measure(kernel, &places(pairing, pair)))
-                .collect())
-        };
-        pairings
-            .iter()
-            .zip(plans)
-            .zip(measured.kernels())
-            .map(of_entry)
+                        .help(REPORT)
+                    })?;
+                Ok(measure::kernel(
+                    kernel,
+                    pairing,
+                    plan,
+                    self.options,
+                    diagnostics,
+                ))
+            })
             .collect()
-    }
-}
-
-/// Where `pair` stands, in words instead of sites.
-fn places(pairing: &Pairing, pair: &PairPlan) -> Places {
-    let word = |id| {
-        pairing
-            .sites
-            .iter()
-            .find(|site| site.id == id)
-            .map(|site| site.offset)
-    };
-    Places {
-        strategy: pair.strategy,
-        arrives: pair.arrives.iter().filter_map(|id| word(*id)).collect(),
-        window: pair.window.iter().copied().collect(),
-        barriers: pairing.sites.iter().map(|site| site.offset).collect(),
     }
 }
 

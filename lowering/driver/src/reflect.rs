@@ -3,6 +3,7 @@
 use crate::output::Entry;
 use crate::window::Window;
 use serde::Serialize;
+use splitbar_audit::waits::Audit;
 use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_plan::Target;
 
@@ -19,6 +20,8 @@ struct Reflection<'o> {
     reserved_shared_memory_bytes: u32,
     arguments: Vec<ArgumentReflection>,
     pairs: Vec<PairReflection<'o>>,
+    /// Null when it was not asked for.
+    audit: Option<&'o Audit>,
 }
 
 /// A kernel parameter. Sizes and offsets are bytes.
@@ -76,6 +79,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
                     .and_then(|windows| windows.get(position).copied()),
             })
             .collect(),
+        audit: entry.audit.as_ref(),
     }
 }
 
@@ -151,7 +155,12 @@ mod tests {
             shared_memory_bytes: 4096,
             arguments,
         };
-        Entry { plan, abi, windows }
+        Entry {
+            plan,
+            abi,
+            windows,
+            audit: None,
+        }
     }
 
     fn parsed(entry: Entry) -> Value {
@@ -173,6 +182,7 @@ mod tests {
                 {"index": 3, "kind": "value", "set": null, "binding": null, "size": 4, "offset": 32},
             ],
             "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}}],
+            "audit": null,
         }]);
         assert_eq!(
             parsed(entry(Some(vec![Window {

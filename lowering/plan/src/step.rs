@@ -1,9 +1,11 @@
 //! The steps that a strategy asks for at a place of the program. They say where and what; the emitter alone knows how a target spells them.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a fence orders.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FenceOrder {
     /// Later accesses stay after it.
     Acquire,
@@ -16,7 +18,8 @@ pub enum FenceOrder {
 }
 
 /// Among whom a fence orders.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FenceScope {
     /// One wave or warp.
     Subgroup,
@@ -29,7 +32,8 @@ pub enum FenceScope {
 }
 
 /// Which memory a fence orders.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FenceMemory {
     /// Workgroup memory alone (LDS, shared memory).
     Local,
@@ -40,7 +44,7 @@ pub enum FenceMemory {
 }
 
 /// A fence.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fence {
     /// Order.
     pub order: FenceOrder,

@@ -96,6 +96,7 @@ codes! {
     LinkerMissing = 901, Unsupported, "no linker for AMDGPU code objects was found";
     LinkerFailed = 902, Internal, "the linker refused the object";
     LlvmFailed = 903, Internal, "LLVM refused what splitbar gave it";
+    MissingWait = 904, Internal, "the machine code may reach a barrier with operations outstanding that the barrier releases";
 
     TooManyProblems = 1000, Limit, "more problems than are shown";
     // 100x: declarations of split barriers.

@@ -4,6 +4,7 @@
 //! What needs a program that is not installed says so on the standard output in lines that begin with `skipped:`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod audit;
 mod cli;
 mod corpus;
 mod endianness;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     trials.extend(filetests::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
     trials.extend(windows::trials());
+    trials.extend(audit::trials(&fixtures));
     trials.extend(outputs::trials(&fixtures));
     trials.extend(endianness::trials(&fixtures));
     trials.extend(cli::trials());

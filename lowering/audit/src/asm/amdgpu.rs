@@ -93,7 +93,7 @@ pub fn parse(text: &str) -> Vec<Function> {
         }
         if let Some(function) = &mut open {
             let (mnemonic, operands) = split_word(statement);
-            function.push(mnemonic, role(mnemonic), flow(mnemonic, operands));
+            function.push(mnemonic, operands, role(mnemonic), flow(mnemonic, operands));
         }
     }
     functions.extend(open.take().map(Builder::finish));

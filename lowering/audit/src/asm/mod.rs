@@ -44,6 +44,8 @@ pub enum Flow {
 pub struct Instruction {
     /// Its mnemonic, without predicate and operands.
     pub mnemonic: String,
+    /// What follows the mnemonic on its line, without comment; empty in PTX, where nothing here reads it.
+    pub operands: String,
     /// Word offset of the SPIR-V instruction that it came from; `None` where the compiler merged several or made it itself. Of what was inlined, this is
     /// the call in the kernel's own function, as far as the text tells.
     pub word: Option<u32>,
@@ -169,9 +171,10 @@ impl Builder {
         self.line = line;
     }
 
-    fn push(&mut self, mnemonic: &str, role: Role, flow: Pending) {
+    fn push(&mut self, mnemonic: &str, operands: &str, role: Role, flow: Pending) {
         let instruction = Instruction {
             mnemonic: mnemonic.to_owned(),
+            operands: operands.to_owned(),
             word: self.outermost.and_then(|line| line.checked_sub(1)),
             role,
             flow: Flow::Next,
@@ -215,7 +218,7 @@ mod tests {
         let mut builder = Builder::named("k");
         for directive in directives {
             builder.location(directive);
-            builder.push("x", Role::Work, Pending::Next);
+            builder.push("x", "", Role::Work, Pending::Next);
         }
         builder
             .finish()

@@ -209,7 +209,7 @@ impl Reader {
             _ => Pending::Next,
         };
         if let Some(function) = &mut self.open {
-            function.push(mnemonic, role(mnemonic), flow);
+            function.push(mnemonic, "", role(mnemonic), flow);
         }
     }
 }

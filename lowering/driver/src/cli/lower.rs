@@ -77,7 +77,7 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
         report::print(&problems, args);
     }
     let mut watch = Watch::new(args)?;
-    if emit == Some(Emit::Plan) && !options.measure {
+    if emit == Some(Emit::Plan) && !options.measure && !options.audit {
         let planned = splitbar::plan(&bytes, &options, &mut watch).map_err(Stop::Problems)?;
         watch.end();
         report::print(&planned.warnings, args);
@@ -156,6 +156,7 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
     options.optimization = args.optimization;
     options.wave_size = args.wave;
     options.workgroup_size = args.workgroup_size;
+    options.audit = args.audit;
     options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();
     options.spec = spec::resolve_for(bytes, &args.spec)?;
     // The rules are checked before the compilation does the same. Whatever is wrong with the module itself, both report.

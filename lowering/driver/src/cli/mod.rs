@@ -1,5 +1,6 @@
 //! What the command line accepts. Each command has a file; [`child`] keeps LLVM's crashes away from the user.
 
+mod audit;
 mod check;
 mod child;
 mod explain;
@@ -41,6 +42,15 @@ Examples:
 Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
 3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
 
+const AUDIT_EXAMPLES: &str = "\
+Examples:
+  splitbar lower kernel.spv --target gfx1201 --audit --emit reflect -o kernel.json
+  splitbar lower kernel.spv --target gfx1201 -o kernel.s
+  splitbar audit kernel.s --target gfx1201 --plan kernel.json       against what the module's barriers ask
+  splitbar audit other.s --target gfx942 --release local            another compiler's code: no LDS operation may be outstanding at a barrier
+
+Exit codes: 0 nothing found, 1 a barrier releases what may be outstanding, 2 wrong usage or a file that cannot be read.";
+
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Compiles a module for one GPU
@@ -48,6 +58,9 @@ enum Command {
     Lower(Box<LowerArgs>),
     /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0 without errors, 1 with
     Check(Box<CheckArgs>),
+    /// Finds what may be outstanding at each barrier of AMDGPU assembly, and waits that retire nothing; exit code 1 if a barrier releases what may be outstanding
+    #[command(after_help = AUDIT_EXAMPLES)]
+    Audit(AuditArgs),
     /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
     Targets {
         /// How the list is printed
@@ -86,6 +99,34 @@ struct CheckArgs {
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
+}
+
+#[derive(Debug, Args)]
+struct AuditArgs {
+    /// Assembly as `splitbar lower --emit asm` and LLVM print it; `-` is the standard input
+    input: PathBuf,
+    /// The GPU that it is for
+    #[arg(long, value_parser = parse_target)]
+    target: &'static Target,
+    /// What the barriers ask: the output of `splitbar lower --audit --emit reflect` with the same options
+    #[arg(long, value_name = "FILE", conflicts_with = "release")]
+    plan: Option<PathBuf>,
+    /// The memory that every barrier releases at workgroup scope; without it and --plan nothing is judged
+    #[arg(long, value_enum)]
+    release: Option<Release>,
+    /// How the audit is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    report: Format,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum Release {
+    /// LDS
+    Local,
+    /// Everything but LDS
+    Global,
+    /// All memory
+    All,
 }
 
 fn parse_environment(text: &str) -> Result<Environment, String> {
@@ -132,6 +173,9 @@ struct LowerArgs {
     /// With --emit plan: counts how much of each window is left in the assembly (--emit reflect always does)
     #[arg(long)]
     measure: bool,
+    /// Audits the waits of the final assembly (AMDGPU): fails if a barrier can be reached with operations outstanding that it releases. --emit reflect shows the audit
+    #[arg(long)]
+    audit: bool,
     /// Leaves out what keeps the compiler from closing windows (to see what it would do)
     #[arg(long)]
     no_window_guards: bool,
@@ -250,6 +294,7 @@ pub fn run() -> ExitCode {
         Command::Lower(args) if child::is_child() => child::finish(lower::run(args)),
         Command::Lower(args) => child::run(args).unwrap_or_else(|| lower::run(args)),
         Command::Check(args) => check::run(args),
+        Command::Audit(args) => audit::run(args),
         Command::Targets { format } => targets::run(*format),
         Command::Explain { code } => explain::run(code),
     })
@@ -265,7 +310,10 @@ mod tests {
         let all = ["splitbar", "lower", "k.spv"].iter().chain(args);
         match Cli::try_parse_from(all)?.command {
             Command::Lower(args) => Ok(*args),
-            Command::Check(_) | Command::Targets { .. } | Command::Explain { .. } => {
+            Command::Check(_)
+            | Command::Audit(_)
+            | Command::Targets { .. }
+            | Command::Explain { .. } => {
                 Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
             }
         }

@@ -1,0 +1,278 @@
+//! Which memory operations may be outstanding where: a dataflow over the machine code.
+//!
+//! A fact is an operation with its age, the least number of operations of its order that any path has issued after it. A wait for `counter <= n` proves an operation
+//! of age n or more finished: were it outstanding, so would be the n younger ones of its order, and it would be one too many. Operations without an order overtake
+//! each other, so only a wait for 0 proves anything of them. Facts of several paths are united, ages take the smaller. Sharing of a counter with operations of
+//! another order changes nothing: these can only make the counter higher.
+
+use super::counter::{Counter, waits};
+use super::operation::{Operation, Order, operation};
+use crate::asm::Function;
+use splitbar_plan::target::Amdgpu;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The highest age that is told apart: no counter has more than six bits (LLVM AMDGPUUsage; `loadcnt` 6).
+const OLDEST: u8 = 63;
+
+/// Most facts that are kept at one place. A function with more outstanding operations than this is not audited.
+const MOST_FACTS: usize = 1 << 14;
+
+/// Operations that may be outstanding, by position and counter, with their ages.
+pub type Facts = BTreeMap<(usize, Counter), u8>;
+
+/// What is outstanding before each instruction.
+#[derive(Clone, Debug)]
+pub struct Outstanding {
+    /// By position; `None` where control cannot come.
+    pub before: Vec<Option<Facts>>,
+    /// The memory operation at each position, if it is one.
+    pub operations: Vec<Option<Operation>>,
+}
+
+impl Outstanding {
+    /// Solves the dataflow for `function`; `None` if there is more outstanding at one place than is kept.
+    pub fn of(function: &Function, gpu: &Amdgpu) -> Option<Outstanding> {
+        let operations: Vec<Option<Operation>> = function
+            .instructions
+            .iter()
+            .map(|inst| operation(gpu, &inst.mnemonic, &inst.operands))
+            .collect();
+        let mut solution = Outstanding {
+            before: vec![None; function.instructions.len()],
+            operations,
+        };
+        let mut todo = BTreeSet::new();
+        if let Some(entry) = solution.before.first_mut() {
+            *entry = Some(Facts::new());
+            todo.insert(0);
+        }
+        while let Some(position) = todo.pop_first() {
+            let after = solution.after(function, position);
+            if after.len() > MOST_FACTS {
+                return None;
+            }
+            for next in function.successors(position) {
+                if let Some(state) = solution.before.get_mut(next)
+                    && join(state, &after)
+                {
+                    todo.insert(next);
+                }
+            }
+        }
+        Some(solution)
+    }
+
+    /// What is outstanding after the instruction at `position`.
+    fn after(&self, function: &Function, position: usize) -> Facts {
+        let mut facts = self.at(position).cloned().unwrap_or_default();
+        if let Some(inst) = function.instructions.get(position) {
+            for wait in waits(&inst.mnemonic, &inst.operands) {
+                facts.retain(|key, age| !self.retires(*key, *age, wait.counter, wait.at_most));
+            }
+        }
+        if let Some(operation) = self.operation(position) {
+            for (counter, order) in operation.counted {
+                if *order != Order::None {
+                    for ((older, its_counter), age) in &mut facts {
+                        if its_counter == counter && self.order(*older, *counter) == *order {
+                            *age = age.saturating_add(1).min(OLDEST);
+                        }
+                    }
+                }
+            }
+            for (counter, _) in operation.counted {
+                facts.insert((position, *counter), 0);
+            }
+        }
+        facts
+    }
+
+    /// Whether a wait for `counter <= at_most` proves that the operation has finished.
+    fn retires(&self, key: (usize, Counter), age: u8, counter: Counter, at_most: u32) -> bool {
+        let (position, its_counter) = key;
+        its_counter == counter
+            && match self.order(position, counter) {
+                Order::None => at_most == 0,
+                Order::Load | Order::Store | Order::Lds | Order::Async => u32::from(age) >= at_most,
+            }
+    }
+
+    /// Whether any of what may be outstanding before `position` is certainly finished after the wait there. `None`: the instruction is no wait.
+    pub fn is_useful_wait(&self, function: &Function, position: usize) -> Option<bool> {
+        let inst = function.instructions.get(position)?;
+        let waits = waits(&inst.mnemonic, &inst.operands);
+        if waits.is_empty() {
+            return None;
+        }
+        let facts = self.at(position)?;
+        Some(waits.iter().any(|wait| {
+            facts
+                .iter()
+                .any(|(key, age)| self.retires(*key, *age, wait.counter, wait.at_most))
+        }))
+    }
+
+    /// The facts before `position`.
+    pub fn at(&self, position: usize) -> Option<&Facts> {
+        self.before.get(position)?.as_ref()
+    }
+
+    /// The operation at `position`.
+    pub fn operation(&self, position: usize) -> Option<&Operation> {
+        self.operations.get(position)?.as_ref()
+    }
+
+    fn order(&self, position: usize, counter: Counter) -> Order {
+        self.operation(position)
+            .and_then(|operation| {
+                operation
+                    .counted
+                    .iter()
+                    .find(|(of, _)| *of == counter)
+                    .map(|(_, order)| *order)
+            })
+            .unwrap_or(Order::None)
+    }
+}
+
+/// Adds `more` to the facts of a place; says whether they have changed.
+fn join(state: &mut Option<Facts>, more: &Facts) -> bool {
+    let Some(facts) = state else {
+        *state = Some(more.clone());
+        return true;
+    };
+    let mut changed = false;
+    for (key, age) in more {
+        match facts.get_mut(key) {
+            Some(known) if *known <= *age => {}
+            Some(known) => {
+                *known = *age;
+                changed = true;
+            }
+            None => {
+                facts.insert(*key, *age);
+                changed = true;
+            }
+        }
+    }
+    changed
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::asm::amdgpu;
+    use pretty_assertions::assert_eq;
+    use splitbar_plan::Target;
+
+    /// Per barrier of the code, what may be outstanding: `position mnemonic`.
+    fn at_barriers(target: &str, code: &str) -> Vec<Vec<String>> {
+        let text = format!("\t.type\tk,@function\nk:\n{code}\n\ts_endpgm\n");
+        let function = &amdgpu::parse(&text)[0];
+        let solution =
+            Outstanding::of(function, Target::by_name(target).unwrap().amdgpu().unwrap()).unwrap();
+        let is_barrier = |position: &usize| {
+            function.instructions[*position]
+                .mnemonic
+                .starts_with("s_barrier")
+        };
+        (0..function.instructions.len())
+            .filter(is_barrier)
+            .map(|position| {
+                let positions: BTreeSet<usize> = solution
+                    .at(position)
+                    .unwrap()
+                    .keys()
+                    .map(|(p, _)| *p)
+                    .collect();
+                positions
+                    .into_iter()
+                    .map(|p| format!("{p} {}", function.instructions[p].mnemonic))
+                    .collect()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_wait_retires_what_is_old_enough() {
+        let loads = "global_load_b32 v1, v0, s[0:1]\nglobal_load_b32 v2, v0, s[0:1]\nglobal_load_b32 v3, v0, s[0:1]\n";
+        let left =
+            |wait: &str| at_barriers("gfx1201", &format!("{loads}{wait}\ns_barrier_signal -1"));
+        assert_eq!(
+            left("s_wait_loadcnt 0x1"),
+            [["2 global_load_b32".to_owned()]]
+        );
+        assert_eq!(left("s_wait_loadcnt 0x0"), [Vec::<String>::new()]);
+        assert_eq!(left("s_wait_dscnt 0x0")[0].len(), 3);
+    }
+
+    #[test]
+    fn orders_that_share_a_counter_do_not_age_each_other() {
+        // One LDS store, then a scalar load: a wait for one proves nothing of the store.
+        let code =
+            "ds_write_b32 v0, v1\ns_load_dword s0, s[0:1], 0x0\ns_waitcnt lgkmcnt(1)\ns_barrier";
+        assert_eq!(
+            at_barriers("gfx1030", code),
+            [["0 ds_write_b32".to_owned(), "1 s_load_dword".to_owned()]]
+        );
+        // Two LDS operations: it does.
+        let code = "ds_write_b32 v0, v1\nds_read_b32 v2, v3\ns_waitcnt lgkmcnt(1)\ns_barrier";
+        assert_eq!(at_barriers("gfx1030", code), [["1 ds_read_b32".to_owned()]]);
+    }
+
+    #[test]
+    fn stores_have_their_own_counter_from_gfx10_on() {
+        let code = "global_store_dword v0, v1, s[0:1]\ns_waitcnt vmcnt(0)\ns_barrier";
+        assert_eq!(at_barriers("gfx906", code), [Vec::<String>::new()]);
+        assert_eq!(
+            at_barriers("gfx1030", code),
+            [["0 global_store_dword".to_owned()]]
+        );
+        let returning = "global_atomic_add v1, v0, v1, s[0:1] glc\ns_waitcnt vmcnt(0)\ns_barrier";
+        assert_eq!(at_barriers("gfx1030", returning), [Vec::<String>::new()]);
+    }
+
+    #[test]
+    fn paths_join_and_loops_carry() {
+        // The load of the loop body is outstanding at the head's barrier from the second turn on.
+        let code =
+            ".LBB0_1:\ns_barrier\nglobal_load_dword v1, v0, s[0:1]\ns_cbranch_scc1 .LBB0_1\n";
+        assert_eq!(
+            at_barriers("gfx90a", code),
+            [["1 global_load_dword".to_owned()]]
+        );
+        let one_arm = "s_cbranch_scc1 .LBB0_1\nds_write_b32 v0, v1\n.LBB0_1:\ns_barrier";
+        assert_eq!(
+            at_barriers("gfx90a", one_arm),
+            [["1 ds_write_b32".to_owned()]]
+        );
+    }
+
+    #[test]
+    fn flat_accesses_wait_for_zero_of_both_counters() {
+        let code = |waits: &str| {
+            format!("flat_load_dword v0, v[0:1]\nds_read_b32 v2, v3\n{waits}\ns_barrier")
+        };
+        assert!(
+            at_barriers("gfx90a", &code("s_waitcnt vmcnt(0)"))[0]
+                .contains(&"0 flat_load_dword".to_owned())
+        );
+        assert_eq!(
+            at_barriers("gfx90a", &code("s_waitcnt vmcnt(0) lgkmcnt(0)")),
+            [Vec::<String>::new()]
+        );
+    }
+
+    #[test]
+    fn a_wait_that_retires_nothing_is_known() {
+        let text = "\t.type\tk,@function\nk:\ns_load_b32 s0, s[0:1], 0x0\ns_wait_kmcnt 0x0\ns_wait_kmcnt 0x0\ns_endpgm\n";
+        let function = &amdgpu::parse(text)[0];
+        let gpu = Target::by_name("gfx1201").unwrap().amdgpu().unwrap();
+        let solution = Outstanding::of(function, gpu).unwrap();
+        let useful: Vec<_> = (0..4)
+            .map(|position| solution.is_useful_wait(function, position))
+            .collect();
+        assert_eq!(useful, [None, Some(true), Some(false), None]);
+    }
+}

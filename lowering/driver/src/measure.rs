@@ -1,0 +1,118 @@
+//! What the final assembly of a kernel says of its windows and waits, beside its plan.
+
+use crate::asm::Function;
+use crate::options::Options;
+use crate::window::{self, Places, Window};
+use splitbar_audit::waits::{self, Audit};
+use splitbar_passes::analysis::pairing::Pairing;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_plan::target::Amdgpu;
+use splitbar_plan::{EntryPlan, Fence, PairPlan};
+
+/// What was asked for of one kernel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    pub(crate) windows: Option<Vec<Window>>,
+    pub(crate) audit: Option<Audit>,
+}
+
+/// Measures `kernel`, whose assembly has debug lines. What the audit finds wrong goes to `diagnostics`.
+pub(crate) fn kernel(
+    kernel: &Function,
+    pairing: &Pairing,
+    plan: &EntryPlan,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Measured {
+    let windows = options.measure.then(|| {
+        plan.pairs
+            .iter()
+            .map(|pair| window::measure(kernel, &places(pairing, pair)))
+            .collect()
+    });
+    let audit = options
+        .target
+        .amdgpu()
+        .filter(|_| options.audit)
+        .and_then(|gpu| audit(kernel, plan, gpu, diagnostics));
+    Measured { windows, audit }
+}
+
+fn audit(
+    kernel: &Function,
+    plan: &EntryPlan,
+    gpu: &Amdgpu,
+    diagnostics: &mut Diagnostics,
+) -> Option<Audit> {
+    let demands = waits::demands(kernel, &waits::requirements(plan));
+    match waits::audit(kernel, gpu, &demands) {
+        Ok(audit) => {
+            for diagnostic in audit
+                .barriers
+                .iter()
+                .filter_map(|barrier| missing(barrier, plan))
+            {
+                diagnostics.push(diagnostic);
+            }
+            Some(audit)
+        }
+        Err(why) => {
+            diagnostics.push(
+                Diagnostic::warning(
+                    Code::ModuleTooLarge,
+                    format!("the waits of entry point `{}` are not audited", plan.entry),
+                )
+                .because(why),
+            );
+            None
+        }
+    }
+}
+
+/// What is wrong at a barrier.
+fn missing(barrier: &waits::Barrier, plan: &EntryPlan) -> Option<Diagnostic> {
+    let demand = barrier.demand.as_ref()?;
+    let guilty: Vec<String> = barrier
+        .outstanding
+        .iter()
+        .filter(|flying| barrier.violations.contains(&flying.at.position))
+        .map(|flying| flying.at.to_string())
+        .collect();
+    if guilty.is_empty() {
+        return None;
+    }
+    let fences: Vec<String> = demand.fences.iter().map(Fence::to_string).collect();
+    let mut diagnostic = Diagnostic::error(
+        Code::MissingWait,
+        format!(
+            "{} of entry point `{}` can be reached with operations outstanding that it releases ({})",
+            barrier.at.mnemonic,
+            plan.entry,
+            fences.join(", ")
+        ),
+    );
+    if let Some(word) = barrier.at.word {
+        diagnostic = diagnostic.at_word(word);
+    }
+    for operation in guilty {
+        diagnostic = diagnostic.because(format!("{operation} may not have finished"));
+    }
+    Some(diagnostic.help("this is a bug of splitbar or of LLVM: please report it with the module and the command line; `--strategy fused` or another -O level may avoid it"))
+}
+
+/// Where `pair` stands, in words instead of sites.
+fn places(pairing: &Pairing, pair: &PairPlan) -> Places {
+    let word = |id| {
+        pairing
+            .sites
+            .iter()
+            .find(|site| site.id == id)
+            .map(|site| site.offset)
+    };
+    Places {
+        strategy: pair.strategy,
+        arrives: pair.arrives.iter().filter_map(|id| word(*id)).collect(),
+        window: pair.window.iter().copied().collect(),
+        barriers: pairing.sites.iter().map(|site| site.offset).collect(),
+    }
+}
