@@ -9,6 +9,7 @@
 
 mod flow;
 mod lattice;
+mod separation;
 mod sites;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -79,6 +80,8 @@ struct ScopeFacts {
     at_start: Vec<Open>,
     /// Verdict after each arrive and wait, by word offset.
     after: BTreeMap<u32, Open>,
+    /// Some path leads from a wait to the next arrive with no full barrier on it.
+    phases_touch: bool,
 }
 
 impl Pairing {
@@ -145,6 +148,15 @@ impl Pairing {
             Some((_, open)) => *open,
             None => facts.at_start.get(*block).copied().unwrap_or(Open::Never),
         }
+    }
+
+    /// Whether every path from a wait of `scope` to the next arrive of `scope` crosses an OpControlBarrier of `scope`, so that nobody arrives for a phase
+    /// before everybody has waited for the one before. True as well when there is no such path.
+    pub fn barrier_between_phases(&self, scope: Scope) -> bool {
+        SCOPES
+            .iter()
+            .zip(&self.scopes)
+            .all(|(s, facts)| *s != scope || !facts.phases_touch)
     }
 
     /// The arrives of the execution scope of `site` that reach it with no other arrive or wait of that scope on the way, in module
@@ -293,6 +305,7 @@ impl ScopeProblem<'_, '_> {
             .collect();
         let flow = flow::flow(self.cfg, &bare);
         let facts = &mut pairing.scopes[slot];
+        facts.phases_touch = !separation::separated(self.cfg, &self.sites);
         facts.at_start = flow.at_start.iter().map(lattice::State::verdict).collect();
         for (block, events) in events.iter().enumerate() {
             for (offset, event) in events {

@@ -458,3 +458,76 @@ mod paths {
         }
     }
 }
+
+fn between_phases(body: &str) -> bool {
+    let (pairing, diagnostics) = analyse(&main(body));
+    assert!(diagnostics.is_empty(), "{diagnostics}");
+    pairing.barrier_between_phases(Scope::Workgroup)
+}
+
+/// A loop whose body is `inside`.
+fn looped(before: &str, inside: &str, behind: &str) -> String {
+    format!(
+        "{before}
+        OpBranch %head
+        %head = OpLabel
+        OpLoopMerge %exit %latch 0
+        OpBranch %body
+        %body = OpLabel
+        {inside}
+        %c = OpINotEqual %bool %u0 %u1
+        OpBranch %latch
+        %latch = OpLabel
+        OpBranchConditional %c %head %exit
+        %exit = OpLabel
+        {behind}
+        OpReturn"
+    )
+}
+
+#[test]
+fn a_full_barrier_between_a_wait_and_the_next_arrive() {
+    assert!(between_phases("arrive\nwait\nOpReturn"), "no next arrive");
+    assert!(!between_phases("arrive\nwait\narrive\nwait\nOpReturn"));
+    assert!(between_phases(
+        "arrive\nwait\nbarrier\narrive\nwait\nOpReturn"
+    ));
+    assert!(
+        !between_phases("arrive\nbarrier\nwait\narrive\nwait\nbarrier\nOpReturn"),
+        "a barrier inside of the pair separates nothing"
+    );
+    assert!(between_phases(&looped("", "barrier\narrive\nwait", "")));
+    assert!(between_phases(&looped("", "arrive\nwait\nbarrier", "")));
+    assert!(
+        !between_phases(&looped("", "arrive\nwait", "barrier")),
+        "the way round the loop has none"
+    );
+    assert!(!between_phases(&looped("arrive", "wait\narrive", "wait")));
+    assert!(
+        !between_phases(&looped("", "barrier\narrive\nwait", "arrive\nwait")),
+        "the way out of the loop has none"
+    );
+}
+
+#[test]
+fn a_full_barrier_under_a_condition_does_not_separate() {
+    let body = |barrier: &str| {
+        format!(
+            "arrive
+            wait
+            %c = OpINotEqual %bool %u0 %u1
+            OpSelectionMerge %end 0
+            OpBranchConditional %c %first %end
+            %first = OpLabel
+            barrier
+            OpBranch %end
+            %end = OpLabel
+            {barrier}
+            arrive
+            wait
+            OpReturn"
+        )
+    };
+    assert!(!between_phases(&body("")));
+    assert!(between_phases(&body("barrier")));
+}

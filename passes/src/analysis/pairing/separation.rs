@@ -1,0 +1,68 @@
+//! Whether a full barrier stands between one phase of a split barrier and the next.
+//!
+//! Some ways to lower a split barrier use one set of barrier objects for every phase. They are right only if nobody can arrive for the next phase while somebody
+//! has still to wait for this one, which a full barrier between the wait and the next arrive sees to.
+
+use super::sites::{Site, SiteKind};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dataflow::{Analysis, Direction, solve};
+
+/// Whether every path from a wait to the next arrive crosses an OpControlBarrier. `sites` are those of one execution scope, in module order.
+pub(super) fn separated(cfg: &Cfg, sites: &[Site]) -> bool {
+    let mut kinds = vec![Vec::new(); cfg.len()];
+    for site in sites {
+        if let Some(kinds) = cfg
+            .index_of(site.block)
+            .and_then(|block| kinds.get_mut(block))
+        {
+            kinds.push(site.kind);
+        }
+    }
+    let at_start = solve(cfg, &Waited { kinds: &kinds });
+    at_start.iter().zip(&kinds).all(|(start, kinds)| {
+        let mut waited = *start;
+        kinds.iter().all(|kind| {
+            let meets = *kind == SiteKind::Arrive && waited;
+            waited = after(waited, *kind);
+            !meets
+        })
+    })
+}
+
+/// Whether a wait may have been passed with no full barrier since, after a site.
+fn after(waited: bool, kind: SiteKind) -> bool {
+    match kind {
+        SiteKind::Wait => true,
+        SiteKind::ControlBarrier | SiteKind::Arrive => false,
+        SiteKind::MemoryBarrier => waited,
+    }
+}
+
+struct Waited<'k> {
+    kinds: &'k [Vec<SiteKind>],
+}
+
+impl Analysis for Waited<'_> {
+    type State = bool;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> bool {
+        false
+    }
+
+    fn boundary(&self) -> bool {
+        false
+    }
+
+    fn join(&self, state: &mut bool, other: &bool) -> bool {
+        let new = *other && !*state;
+        *state |= *other;
+        new
+    }
+
+    fn transfer(&self, block: usize, state: bool) -> bool {
+        self.kinds
+            .get(block)
+            .map_or(state, |kinds| kinds.iter().copied().fold(state, after))
+    }
+}
