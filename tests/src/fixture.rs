@@ -90,6 +90,8 @@ pub struct BufferTable {
 pub struct CheckTable {
     /// The targets that it is for.
     pub target: Targets,
+    /// The strategy that is asked for; by default the planner chooses.
+    pub strategy: Option<String>,
     /// The output that it looks at.
     pub emit: Emit,
     /// Entries of the check language, see [`crate::check`].

@@ -152,6 +152,8 @@ struct Nvptx {
     volta_fences: bool,
     cp_async: bool,
     named_barriers: u32,
+    barriers_limit_occupancy: bool,
+    nanosleep: bool,
 }
 
 const NVPTX_FACTS: &[&str] = &[
@@ -164,6 +166,8 @@ const NVPTX_FACTS: &[&str] = &[
     "volta_fences",
     "cp_async",
     "named_barriers",
+    "barriers_limit_occupancy",
+    "nanosleep",
 ];
 
 #[derive(Deserialize, Debug, Clone, Copy)]
@@ -250,7 +254,7 @@ fn generate() -> Result<String> {
         writeln!(
             out,
             "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
-             one_sided_fences: {}, volta_fences: {}, cp_async: {}, named_barriers: {} }}), wave_sizes: &[32], lds_bytes: {}, \
+             one_sided_fences: {}, volta_fences: {}, cp_async: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), wave_sizes: &[32], lds_bytes: {}, \
              max_workgroup_size: {} }},",
             f.ptx,
             f.mbarrier,
@@ -259,6 +263,8 @@ fn generate() -> Result<String> {
             f.volta_fences,
             f.cp_async,
             f.named_barriers,
+            f.barriers_limit_occupancy,
+            f.nanosleep,
             f.shared_bytes,
             f.max_workgroup_size,
         )?;

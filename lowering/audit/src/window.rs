@@ -31,7 +31,7 @@ pub struct Places {
 /// For NVIDIA GPUs the final assembly here is the PTX. ptxas schedules once more; the branches around a window that is guarded keep it from closing it.
 ///
 /// What follows from the strategy:
-/// - `native`, `mbarrier`, `counter`: as above.
+/// - every strategy that is really split ([`Strategy::is_split`]): as above.
 /// - `fused`: one full barrier stands in place of the pair, nothing overlaps with anybody's arrival, so `kept` is 0.
 /// - `single-wave`, `subgroup`: no wave waits for another one, no instruction closes the window, so `kept` is `source`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -54,7 +54,13 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
         .map(|(position, _)| position)
         .collect();
     let kept = match places.strategy {
-        Strategy::Native | Strategy::Mbarrier | Strategy::Counter => {
+        Strategy::Native
+        | Strategy::Mbarrier
+        | Strategy::Cluster
+        | Strategy::WarpNamed
+        | Strategy::WarpNamedSingle
+        | Strategy::GroupNamed
+        | Strategy::Counter => {
             let open = open_region(kernel, places);
             of_window
                 .iter()

@@ -5,6 +5,7 @@
 //! steps and knows how the target spells them; it decides nothing.
 
 mod fences;
+mod groups;
 mod plan;
 mod planner;
 pub mod protocol;
@@ -13,6 +14,7 @@ mod step;
 mod strategy;
 pub mod target;
 
+pub use groups::WarpGroups;
 pub use plan::{EntryPlan, PairPlan, State};
 pub use planner::{Request, plan};
 pub use step::{Fence, FenceMemory, FenceOrder, FenceScope, Step, WarpMask};

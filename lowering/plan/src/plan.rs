@@ -31,6 +31,8 @@ pub struct PairPlan {
 pub struct State {
     /// The parity of the mbarrier's phase.
     pub parity: bool,
+    /// Which set of named barriers the phase uses, where there are two.
+    pub named_set: bool,
     /// What the counter reaches when all have arrived for the last arrive ([`Strategy::Counter`]); zero at the entry.
     pub counted: bool,
     /// Whether an arrive is outstanding, where that is not known at every place.
@@ -65,4 +67,13 @@ pub struct EntryPlan {
     pub state: State,
     /// Bytes of workgroup memory that the steps need (Vulkan: splitBarrierReservedSharedMemory).
     pub reserved_shared_bytes: u32,
+}
+
+impl EntryPlan {
+    /// Whether the workgroup has to be launched as a cluster of its own, because a pair uses [`Strategy::Cluster`].
+    pub fn uses_cluster(&self) -> bool {
+        self.pairs
+            .iter()
+            .any(|pair| pair.strategy == Strategy::Cluster)
+    }
 }

@@ -79,6 +79,7 @@ impl<'p> Planner<'p> {
             target,
             waves,
             free_shared_bytes: target.lds_bytes.saturating_sub(request.shared_bytes),
+            barrier_between_phases: request.pairing.barrier_between_phases(Scope::Workgroup),
         };
         let chosen = strategy::choose(Scope::Workgroup, situation);
         let workgroup = match request.options.strategy {
@@ -182,6 +183,7 @@ impl<'p> Planner<'p> {
         let protocol = Protocol::of(
             strategy,
             &self.request.target.arch,
+            self.situation.waves.unwrap_or(0),
             self.request.options.fuse_at,
             self.lanes(conditional),
         );
@@ -284,6 +286,8 @@ impl<'p> Planner<'p> {
             at_return,
             state: State {
                 parity: has_workgroup_pairs && self.workgroup.0 == Strategy::Mbarrier,
+                named_set: has_workgroup_pairs
+                    && matches!(self.workgroup.0, Strategy::WarpNamed | Strategy::GroupNamed),
                 counted: has_workgroup_pairs && self.workgroup.0 == Strategy::Counter,
                 outstanding,
             },

@@ -1,5 +1,6 @@
 //! What each strategy does at the entry, at an arrive and at a wait: a table. Fences are not part of it; the planner adds them.
 
+use crate::groups::{SCHEDULERS, WarpGroups};
 use crate::step::{FenceScope, Step, WarpMask};
 use crate::strategy::{COUNTER_BYTES, FuseAt, MBARRIER_BYTES, Strategy};
 use crate::target::{Arch, Mbarrier};
@@ -52,17 +53,48 @@ impl Protocol {
         }
     }
 
-    /// The protocol of `strategy` on `arch`. `lanes` are the lanes that [`Strategy::SingleWave`] and [`Strategy::Subgroup`] sync on NVPTX.
+    /// The protocol of `strategy` on `arch`, in a workgroup of `waves` waves (0: only the launch knows). `lanes` are the lanes that [`Strategy::SingleWave`] and
+    /// [`Strategy::Subgroup`] sync on NVPTX.
     ///
     /// Sources: AMDGPU usage guide, "Memory Model gfx12" (signal and wait carry no memory order); PTX ISA "Parallel Synchronization and Communication Instructions: bar,
-    /// mbarrier, bar.warp.sync" (each orders memory among who takes part; mbarrier.arrive releases and its waits acquire at .cta scope by default).
-    pub fn of(strategy: Strategy, arch: &Arch, fuse_at: FuseAt, lanes: WarpMask) -> Protocol {
+    /// mbarrier, bar.warp.sync" (each orders memory among who takes part; mbarrier.arrive releases and its waits acquire at .cta scope by default);
+    /// PTX ISA "barrier.cluster" (`.relaxed` orders nothing, and costs no fence of cluster scope).
+    pub fn of(
+        strategy: Strategy,
+        arch: &Arch,
+        waves: u32,
+        fuse_at: FuseAt,
+        lanes: WarpMask,
+    ) -> Protocol {
         use BesideFullBarrier::{CompleteFirst, Independent, Satisfies};
         let fused = |barrier: Step, orders| match fuse_at {
             FuseAt::Wait => Protocol::new(vec![], vec![barrier], Satisfies, orders),
             FuseAt::Arrive => Protocol::new(vec![barrier], vec![], Independent, orders),
         };
+        // bar.sync and barrier.cluster.wait are single instructions, over which ptxas would move the work of the window: they need both guards.
+        let named = |groups, sets| {
+            let groups = WarpGroups {
+                warps: waves,
+                groups,
+                sets,
+            };
+            Protocol::new(
+                vec![Step::GroupArrive(groups), Step::OpenWindow],
+                vec![Step::CloseWindow, Step::GroupSync(groups)],
+                Independent,
+                Some(FenceScope::Workgroup),
+            )
+        };
         match (strategy, arch) {
+            (Strategy::WarpNamed, _) => named(waves, 2),
+            (Strategy::WarpNamedSingle, _) => named(waves, 1),
+            (Strategy::GroupNamed, _) => named(waves.min(SCHEDULERS), 2),
+            (Strategy::Cluster, _) => Protocol::new(
+                vec![Step::ClusterArrive, Step::OpenWindow],
+                vec![Step::CloseWindow, Step::ClusterWait],
+                Independent,
+                None,
+            ),
             (Strategy::Native, _) => Protocol {
                 complete: vec![Step::WaitSignal],
                 ..Protocol::new(
@@ -147,6 +179,7 @@ mod tests {
         let protocol = Protocol::of(
             strategy,
             &Target::by_name(target).unwrap().arch,
+            6,
             fuse_at,
             WarpMask::Lanes(u32::MAX),
         );
@@ -197,6 +230,22 @@ mod tests {
             "counter-init | counter-arrive, open-window | close-window, counter-wait | Independent"
         );
         assert_eq!(
+            show(Strategy::WarpNamed, "sm_75", FuseAt::Wait),
+            " | group-arrive (6 warps in 6 groups, 2 sets), open-window | close-window, group-sync (6 warps in 6 groups, 2 sets) | Independent"
+        );
+        assert_eq!(
+            show(Strategy::WarpNamedSingle, "sm_75", FuseAt::Wait),
+            " | group-arrive (6 warps in 6 groups, 1 set), open-window | close-window, group-sync (6 warps in 6 groups, 1 set) | Independent"
+        );
+        assert_eq!(
+            show(Strategy::GroupNamed, "sm_75", FuseAt::Wait),
+            " | group-arrive (6 warps in 4 groups, 2 sets), open-window | close-window, group-sync (6 warps in 4 groups, 2 sets) | Independent"
+        );
+        assert_eq!(
+            show(Strategy::Cluster, "sm_90", FuseAt::Wait),
+            " | cluster-arrive, open-window | close-window, cluster-wait | Independent"
+        );
+        assert_eq!(
             show(Strategy::SingleWave, "sm_90", FuseAt::Wait),
             " |  | warp-sync 0xffffffff | Independent"
         );
@@ -213,6 +262,7 @@ mod tests {
                 let protocol = Protocol::of(
                     *strategy,
                     &Target::by_name(target).unwrap().arch,
+                    4,
                     FuseAt::Wait,
                     WarpMask::Active,
                 );

@@ -1,5 +1,6 @@
 //! The steps that a strategy asks for at a place of the program. They say where and what; the emitter alone knows how a target spells them.
 
+use crate::groups::WarpGroups;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -82,6 +83,14 @@ pub enum Step {
         /// With `try_wait`, which may suspend the warp (sm_90+); else `test_wait`.
         try_wait: bool,
     },
+    /// NVPTX: `bar.arrive` at the barrier of every group but the warp's own, in the set of this phase.
+    GroupArrive(WarpGroups),
+    /// NVPTX: `bar.sync` on the barrier of the warp's own group, in the set of this phase; the next phase uses the next set.
+    GroupSync(WarpGroups),
+    /// NVPTX sm_90+: arrives at the barrier of the cluster that the workgroup is alone in, without ordering memory.
+    ClusterArrive,
+    /// NVPTX sm_90+: waits for the barrier of the cluster.
+    ClusterWait,
     /// One invocation clears the workgroup's counter, and a full barrier publishes it. Stands at the entry.
     CounterInit,
     /// The phase's target grows by the number of waves, and one lane of the wave adds one to the counter.
@@ -146,6 +155,10 @@ impl fmt::Display for Step {
             Step::MbarrierArrive => f.write_str("mbarrier-arrive"),
             Step::MbarrierWait { try_wait: true } => f.write_str("mbarrier-wait try"),
             Step::MbarrierWait { try_wait: false } => f.write_str("mbarrier-wait test"),
+            Step::GroupArrive(groups) => write!(f, "group-arrive ({groups})"),
+            Step::GroupSync(groups) => write!(f, "group-sync ({groups})"),
+            Step::ClusterArrive => f.write_str("cluster-arrive"),
+            Step::ClusterWait => f.write_str("cluster-wait"),
             Step::CounterInit => f.write_str("counter-init"),
             Step::CounterArrive => f.write_str("counter-arrive"),
             Step::CounterWait => f.write_str("counter-wait"),

@@ -1,6 +1,7 @@
 //! The ways to lower a split barrier, and the choice among them.
 
-use crate::target::{Arch, Mbarrier, Target};
+use crate::groups::WarpGroups;
+use crate::target::{Arch, Mbarrier, Nvptx, Target};
 use splitbar_passes::module::Scope;
 use std::fmt;
 use std::str::FromStr;
@@ -14,6 +15,14 @@ pub enum Strategy {
     Fused,
     /// An mbarrier in shared memory, one arrival per warp (NVPTX sm_80 and later).
     Mbarrier,
+    /// The barrier of a cluster in which the workgroup is alone (NVPTX sm_90 and later): no workgroup memory, dearer than an mbarrier.
+    Cluster,
+    /// A named hardware barrier per warp, in two sets that are used in turn (NVPTX, two to seven warps).
+    WarpNamed,
+    /// A named hardware barrier per warp, the same for all phases (NVPTX, up to fifteen warps): only where a full barrier stands between each wait and the next arrive.
+    WarpNamedSingle,
+    /// A named hardware barrier per group of warps, in two sets (NVPTX): warps of a group wait for each other, the groups are split.
+    GroupNamed,
     /// A counter in workgroup memory, one addition per wave, polled by the wait: really split where the hardware is not. Never chosen unless asked for.
     Counter,
     /// The workgroup is one wave: its fences, and nothing that waits for another wave.
@@ -27,6 +36,10 @@ impl Strategy {
     pub const ALL: &'static [Strategy] = &[
         Strategy::Native,
         Strategy::Mbarrier,
+        Strategy::Cluster,
+        Strategy::WarpNamed,
+        Strategy::WarpNamedSingle,
+        Strategy::GroupNamed,
         Strategy::Counter,
         Strategy::Fused,
         Strategy::SingleWave,
@@ -39,18 +52,23 @@ impl Strategy {
             Strategy::Native => "native",
             Strategy::Fused => "fused",
             Strategy::Mbarrier => "mbarrier",
+            Strategy::Cluster => "cluster",
+            Strategy::WarpNamed => "warp-named",
+            Strategy::WarpNamedSingle => "warp-named-single",
+            Strategy::GroupNamed => "group-named",
             Strategy::Counter => "counter",
             Strategy::SingleWave => "single-wave",
             Strategy::Subgroup => "subgroup",
         }
     }
 
-    /// The one that the planner takes on `target` for a workgroup of several waves while workgroup memory is left.
+    /// The one that the planner takes on `target` for a workgroup of four waves while workgroup memory is left, with no full barrier between phases.
     pub fn of_target(target: &'static Target) -> Strategy {
         let situation = Situation {
             target,
-            waves: None,
+            waves: Some(4),
             free_shared_bytes: target.lds_bytes,
+            barrier_between_phases: false,
         };
         choose(Scope::Workgroup, situation).0
     }
@@ -58,7 +76,13 @@ impl Strategy {
     /// Whether other waves may run between this wave's arrive and its wait, so that work in the window overlaps with their arrival.
     pub fn is_split(self) -> bool {
         match self {
-            Strategy::Native | Strategy::Mbarrier | Strategy::Counter => true,
+            Strategy::Native
+            | Strategy::Mbarrier
+            | Strategy::Cluster
+            | Strategy::WarpNamed
+            | Strategy::WarpNamedSingle
+            | Strategy::GroupNamed
+            | Strategy::Counter => true,
             Strategy::Fused | Strategy::SingleWave | Strategy::Subgroup => false,
         }
     }
@@ -131,6 +155,8 @@ pub(crate) struct Situation {
     pub waves: Option<u32>,
     /// Workgroup memory that is still free, in bytes.
     pub free_shared_bytes: u32,
+    /// A full barrier stands on every path from a wait to the next arrive.
+    pub barrier_between_phases: bool,
 }
 
 impl Situation {
@@ -151,7 +177,21 @@ pub(crate) const MBARRIER_BYTES: u32 = 8;
 /// Bytes of workgroup memory that [`Strategy::Counter`] takes: one word for all pairs and all phases.
 pub(crate) const COUNTER_BYTES: u32 = 4;
 
-/// Chooses the strategy of a pair of execution scope `scope` and says why.
+/// What the planner tries on a target, the best first. [`Strategy::Fused`], which every target has, comes last.
+fn preferences(arch: &Arch) -> &'static [Strategy] {
+    match arch {
+        Arch::Amdgpu(_) => &[Strategy::Native],
+        Arch::Nvptx(_) => &[
+            Strategy::Mbarrier,
+            Strategy::Cluster,
+            Strategy::WarpNamedSingle,
+            Strategy::WarpNamed,
+            Strategy::GroupNamed,
+        ],
+    }
+}
+
+/// Chooses the strategy of a pair of execution scope `scope` and says why: why not the target's best, if so, and what speaks for the one that is taken.
 pub(crate) fn choose(scope: Scope, situation: Situation) -> (Strategy, String) {
     if scope == Scope::Subgroup {
         return (
@@ -165,27 +205,48 @@ pub(crate) fn choose(scope: Scope, situation: Situation) -> (Strategy, String) {
             "the workgroup is one wave, so no other wave takes part".to_owned(),
         );
     }
-    let name = situation.target.name;
-    match &situation.target.arch {
-        Arch::Amdgpu(gpu) if gpu.split_barrier => {
-            (Strategy::Native, format!("{name} signals and waits apart"))
+    let mut objections = Vec::new();
+    for strategy in preferences(&situation.target.arch) {
+        match objection(*strategy, situation) {
+            Some(why) => objections.push(why),
+            None => {
+                objections.truncate(1);
+                objections.push(recommendation(*strategy, situation));
+                return (*strategy, objections.join(", and "));
+            }
         }
-        Arch::Amdgpu(_) => (Strategy::Fused, format!("{name} has no split barrier")),
-        Arch::Nvptx(gpu) => match gpu.mbarrier {
-            Mbarrier::None => (Strategy::Fused, format!("{name} has no mbarrier")),
-            Mbarrier::TestWait => with_mbarrier(situation, "test_wait"),
-            Mbarrier::TryWait => with_mbarrier(situation, "try_wait"),
-        },
     }
+    // The first and the last one tried: the others are between them in what they ask for.
+    let last = objections.pop().into_iter();
+    let reason: Vec<String> = objections.into_iter().take(1).chain(last).collect();
+    (Strategy::Fused, reason.join(", and "))
 }
 
-fn with_mbarrier(situation: Situation, poll: &str) -> (Strategy, String) {
-    match situation.no_room("an mbarrier", MBARRIER_BYTES) {
-        Some(why) => (Strategy::Fused, why),
-        None => (
-            Strategy::Mbarrier,
-            format!("{} has mbarrier with {poll}", situation.target.name),
+/// What speaks for `strategy` where nothing speaks against it.
+fn recommendation(strategy: Strategy, situation: Situation) -> String {
+    let name = situation.target.name;
+    let warps = situation.waves.unwrap_or(0);
+    match strategy {
+        Strategy::Native => format!("{name} signals and waits apart"),
+        Strategy::Mbarrier => match situation.target.arch {
+            Arch::Nvptx(gpu) if gpu.mbarrier == Mbarrier::TryWait => {
+                format!("{name} has mbarrier with try_wait")
+            }
+            Arch::Nvptx(_) | Arch::Amdgpu(_) => format!("{name} has mbarrier with test_wait"),
+        },
+        Strategy::Cluster => {
+            format!("the barrier of a cluster of one workgroup, which {name} has, takes none")
+        }
+        Strategy::WarpNamedSingle => format!(
+            "no arrive follows a wait without a full barrier between them, so one named barrier for each of {warps} warps is enough"
         ),
+        Strategy::WarpNamed => {
+            format!("there are two named barriers for each of {warps} warps")
+        }
+        Strategy::GroupNamed => format!("{warps} warps share the named barriers in groups"),
+        Strategy::Counter => "a counter needs nothing but atomic additions".to_owned(),
+        Strategy::Fused => "every target has a full barrier".to_owned(),
+        Strategy::SingleWave | Strategy::Subgroup => "no other wave takes part".to_owned(),
     }
 }
 
@@ -194,24 +255,39 @@ pub(crate) fn objection(strategy: Strategy, situation: Situation) -> Option<Stri
     let name = situation.target.name;
     match (strategy, &situation.target.arch) {
         (Strategy::Fused, Arch::Amdgpu(_) | Arch::Nvptx(_)) => None,
-        (Strategy::Native, Arch::Amdgpu(gpu)) => (!gpu.split_barrier)
-            .then(|| format!("{name} has no s_barrier_signal and s_barrier_wait")),
-        (Strategy::Native, Arch::Nvptx(_)) => Some(format!(
-            "{name} has no barrier instruction with a separate arrive that the same thread may wait on; `mbarrier` is its split barrier"
-        )),
-        (Strategy::Mbarrier, Arch::Amdgpu(_)) => Some(format!("{name} has no mbarrier")),
-        (Strategy::Mbarrier, Arch::Nvptx(gpu)) => match gpu.mbarrier {
-            Mbarrier::None => Some(format!(
-                "{name} has no mbarrier (sm_80 is the first that has)"
-            )),
-            Mbarrier::TestWait | Mbarrier::TryWait => {
-                situation.no_room("an mbarrier", MBARRIER_BYTES)
-            }
-        },
-        (Strategy::Counter, Arch::Amdgpu(_)) => situation.no_room("the counter", COUNTER_BYTES),
-        (Strategy::Counter, Arch::Nvptx(_)) => {
-            Some("the counter is made of AMD's instructions".to_owned())
+        (Strategy::Native, Arch::Amdgpu(gpu)) => {
+            (!gpu.split_barrier).then(|| format!("{name} has no split barrier"))
         }
+        (Strategy::Native, Arch::Nvptx(_)) => Some(format!(
+            "{name} has no barrier instruction with a separate arrive that the same thread may wait on"
+        )),
+        (Strategy::Mbarrier, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
+            situation.no_room("an mbarrier", MBARRIER_BYTES)
+        }
+        (Strategy::Mbarrier, Arch::Amdgpu(_) | Arch::Nvptx(_)) => {
+            Some(format!("{name} has no mbarrier"))
+        }
+        (Strategy::Cluster, Arch::Nvptx(gpu)) if gpu.cluster => None,
+        (Strategy::Cluster, Arch::Amdgpu(_) | Arch::Nvptx(_)) => {
+            Some(format!("{name} has no cluster barrier of NVIDIA's kind"))
+        }
+        (
+            Strategy::WarpNamed | Strategy::WarpNamedSingle | Strategy::GroupNamed,
+            Arch::Amdgpu(_),
+        ) => Some(format!(
+            "{name} has no barriers that warps arrive at by number and count"
+        )),
+        (
+            Strategy::WarpNamed | Strategy::WarpNamedSingle | Strategy::GroupNamed,
+            Arch::Nvptx(gpu),
+        ) => no_named_barriers(strategy, situation, gpu),
+        (Strategy::Counter, Arch::Amdgpu(_)) => situation.no_room("the counter", COUNTER_BYTES),
+        (Strategy::Counter, Arch::Nvptx(gpu)) if gpu.nanosleep => {
+            situation.no_room("the counter", COUNTER_BYTES)
+        }
+        (Strategy::Counter, Arch::Nvptx(_)) => Some(format!(
+            "on {name} a warp that polls a counter may keep the others from running"
+        )),
         (Strategy::SingleWave, Arch::Amdgpu(_) | Arch::Nvptx(_)) => match situation.waves {
             Some(1) => None,
             Some(waves) => Some(format!("the workgroup has {waves} waves")),
@@ -220,5 +296,44 @@ pub(crate) fn objection(strategy: Strategy, situation: Situation) -> Option<Stri
         (Strategy::Subgroup, Arch::Amdgpu(_) | Arch::Nvptx(_)) => {
             Some("the pair's execution scope is Workgroup".to_owned())
         }
+    }
+}
+
+/// Why a strategy on named barriers cannot have them.
+fn no_named_barriers(strategy: Strategy, situation: Situation, gpu: &Nvptx) -> Option<String> {
+    let name = situation.target.name;
+    if gpu.barriers_limit_occupancy {
+        // Every warp has another barrier, so the numbers are in registers, and ptxas then reserves all of them.
+        return Some(format!(
+            "a named barrier for each warp reserves all {} barriers, which on {name} limits the workgroups that an SM can hold",
+            gpu.named_barriers
+        ));
+    }
+    let Some(warps) = situation.waves else {
+        return Some(
+            "the workgroup size is known only at launch, and named barriers count warps".to_owned(),
+        );
+    };
+    let too_many = |sets: u32| {
+        let free = gpu.named_barriers.saturating_sub(WarpGroups::FIRST);
+        let needed = warps.saturating_mul(sets);
+        (needed > free)
+            .then(|| format!("{warps} warps need {needed} named barriers, and {free} are free"))
+    };
+    match strategy {
+        Strategy::WarpNamed => too_many(2),
+        Strategy::WarpNamedSingle if !situation.barrier_between_phases => Some(
+            "a path without a full barrier leads from a wait to the next arrive, so one set of named barriers would mix two phases"
+                .to_owned(),
+        ),
+        Strategy::WarpNamedSingle => too_many(1),
+        Strategy::GroupNamed
+        | Strategy::Native
+        | Strategy::Mbarrier
+        | Strategy::Cluster
+        | Strategy::Counter
+        | Strategy::Fused
+        | Strategy::SingleWave
+        | Strategy::Subgroup => None,
     }
 }

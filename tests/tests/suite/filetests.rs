@@ -2,7 +2,7 @@
 //!
 //! `SPLITBAR_BLESS=1` writes the snapshots; without it nothing is ever written.
 
-use crate::support::{compile, told, trial};
+use crate::support::{compile, compile_bytes, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::Optimization;
@@ -20,10 +20,18 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
                     Emit::LlvmIr => "llvm-ir",
                     Emit::Plan => "plan",
                 };
-                let name = format!("filetest/{}/{target}/{emit}/{number}", fixture.name);
+                let strategy = table.strategy.as_deref().unwrap_or("auto");
+                let name = format!(
+                    "filetest/{}/{target}/{strategy}/{emit}/{number}",
+                    fixture.name
+                );
                 trials.push(trial(name, move || {
                     let check = Check::parse(&table.order).map_err(anyhow::Error::msg)?;
-                    let output = compile(&fixture, &target, Optimization::O2)?;
+                    let strategy = table.strategy.as_deref().map(str::parse).transpose();
+                    let strategy = strategy.map_err(anyhow::Error::msg)?;
+                    let output = compile_bytes(&fixture.module()?, &target, |options| {
+                        options.strategy = strategy;
+                    })?;
                     let text = match table.emit {
                         Emit::Asm => told(output.assembly())?,
                         Emit::LlvmIr => output.ir(),

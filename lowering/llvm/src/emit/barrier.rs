@@ -48,6 +48,8 @@ pub(crate) struct Shared<'c> {
 pub(crate) struct StateSlots<'c> {
     /// The parity of the mbarrier's phase, `i32`.
     pub(crate) parity: Option<Value<'c>>,
+    /// What to add to a named barrier's number for the set of this phase, `i32`: 0 or the number of groups.
+    pub(crate) named_set: Option<Value<'c>>,
     /// What the counter must reach for the last arrive, `i32`.
     pub(crate) counted: Option<Value<'c>>,
     /// Whether an arrive is outstanding, `i32`.
@@ -201,6 +203,18 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::CloseWindow, Arch::Nvptx(_)) => {
                 b.call(self.placeholder(names::CLOSE, &[]), &[])?;
             }
+            (Step::GroupArrive(groups), Arch::Nvptx(_)) => {
+                self.group_arrive(*groups, self.barrier_state.named_set)?;
+            }
+            (Step::GroupSync(groups), Arch::Nvptx(_)) => {
+                self.group_sync(*groups, self.barrier_state.named_set)?;
+            }
+            (Step::ClusterArrive, Arch::Nvptx(gpu)) if gpu.cluster => {
+                b.intrinsic("llvm.nvvm.barrier.cluster.arrive.relaxed.aligned", &[], &[])?;
+            }
+            (Step::ClusterWait, Arch::Nvptx(gpu)) if gpu.cluster => {
+                b.intrinsic("llvm.nvvm.barrier.cluster.wait.aligned", &[], &[])?;
+            }
             (Step::CounterInit, Arch::Amdgpu(_)) => self.counter_init()?,
             (Step::CounterArrive, Arch::Amdgpu(_)) => {
                 let slot = self.barrier_state.counted;
@@ -239,6 +253,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Step::MbarrierInit
                 | Step::MbarrierArrive
                 | Step::MbarrierWait { .. }
+                | Step::GroupArrive(_)
+                | Step::GroupSync(_)
+                | Step::ClusterArrive
+                | Step::ClusterWait
                 | Step::CounterInit
                 | Step::CounterArrive
                 | Step::CounterWait,

@@ -48,6 +48,7 @@ pub(crate) mod facts;
 mod family_tests;
 pub(crate) mod function;
 pub(crate) mod group;
+mod groups;
 pub(crate) mod lanes;
 pub(crate) mod layout;
 pub(crate) mod library;

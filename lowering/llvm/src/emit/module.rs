@@ -487,6 +487,10 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 if let Some([x, y, z]) = size {
                     llvm.string_attribute(context, "nvvm.reqntid", &format!("{x},{y},{z}"));
                 }
+                if plan.uses_cluster() {
+                    // Printed as `.explicitcluster` too, without which ptxas makes a full barrier of the wait and nothing of the arrive.
+                    llvm.string_attribute(context, "nvvm.cluster_dim", "1,1,1");
+                }
             }
         }
         let mut emitter = self.emitter(
@@ -679,6 +683,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         };
         self.barrier_state = StateSlots {
             parity: slot(wanted.parity)?,
+            named_set: slot(wanted.named_set)?,
             counted: slot(wanted.counted)?,
             outstanding: slot(wanted.outstanding)?,
         };

@@ -172,6 +172,10 @@ pub struct Nvptx {
     pub cp_async: bool,
     /// Hardware barriers of a workgroup, id 0 (the workgroup barrier itself) included.
     pub named_barriers: u32,
+    /// The barriers that a kernel reserves limit how many workgroups share an SM.
+    pub barriers_limit_occupancy: bool,
+    /// Threads are scheduled independently, so that a thread that polls does not keep others from running, and `nanosleep` exists.
+    pub nanosleep: bool,
 }
 
 /// How an NVIDIA GPU can wait for an mbarrier phase.
