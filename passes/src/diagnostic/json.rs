@@ -18,7 +18,7 @@ struct Line<'d> {
     source: Option<Source<'d>>,
     reasons: &'d [String],
     /// Places that an execution passes on its way to the problem.
-    witness: &'d [String],
+    witness: Vec<&'d str>,
 }
 
 #[derive(Serialize)]
@@ -44,7 +44,11 @@ impl<'d> Line<'d> {
                 line: at.line,
             }),
             reasons: &problem.reasons,
-            witness: &problem.witness,
+            witness: problem
+                .witness
+                .iter()
+                .map(|place| place.text.as_str())
+                .collect(),
         }
     }
 }
@@ -77,8 +81,9 @@ mod tests {
             file: "a".to_owned(),
             line: 3,
             column: 1,
+            text: None,
         });
-        let problem = problem.vuid("VUID-x").passing("here");
+        let problem = problem.vuid("VUID-x").passing("here".to_owned());
         let text = render(&problem.into());
         for expected in [
             r#""source":{"file":"a","line":3}"#,

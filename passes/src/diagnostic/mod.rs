@@ -53,8 +53,21 @@ pub struct Location {
     pub block: Option<String>,
     /// The instruction in the notation of the disassembler, on one line.
     pub instruction: Option<String>,
+    /// The operand that the problem is about, counted from 0 without result type and result.
+    pub operand: Option<u32>,
+    /// Where that operand stands in `instruction`.
+    pub marked: Option<Span>,
     /// Source position from OpLine.
     pub source: Option<SourcePosition>,
+}
+
+/// A part of a line.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: usize,
+    /// Offset behind the last byte.
+    pub end: usize,
 }
 
 /// A position that OpLine gives.
@@ -66,6 +79,39 @@ pub struct SourcePosition {
     pub line: u32,
     /// Column, as the module has it.
     pub column: u32,
+    /// The line itself, when the module carries its source (OpSource, DebugSource).
+    pub text: Option<String>,
+}
+
+/// A place that an execution passes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// What happens there.
+    pub text: String,
+    /// Word offset of the instruction.
+    pub word: Option<u32>,
+    /// The instruction; [`crate::module::Declarations::locate`] fills it in.
+    pub instruction: Option<String>,
+}
+
+impl Place {
+    /// What happens at the instruction at `word`.
+    pub fn at(word: u32, text: impl Into<String>) -> Self {
+        Place {
+            text: text.into(),
+            word: Some(word),
+            instruction: None,
+        }
+    }
+}
+
+impl From<String> for Place {
+    fn from(text: String) -> Self {
+        Place {
+            text,
+            ..Place::default()
+        }
+    }
 }
 
 /// One problem.
@@ -86,7 +132,7 @@ pub struct Diagnostic {
     /// The rule of Vulkan's specification that is broken, by its identifier (`VUID-...`).
     pub vuid: Option<&'static str>,
     /// Places that an execution passes on its way to the problem, in their order.
-    pub witness: Vec<String>,
+    pub witness: Vec<Place>,
 }
 
 impl Diagnostic {
@@ -119,6 +165,13 @@ impl Diagnostic {
         self
     }
 
+    /// Says which operand of the instruction it is about, counted from 0 without result type and result.
+    #[must_use]
+    pub fn at_operand(mut self, operand: usize) -> Self {
+        self.location.operand = u32::try_from(operand).ok();
+        self
+    }
+
     /// Adds a reason.
     #[must_use]
     pub fn because(mut self, reason: impl Into<String>) -> Self {
@@ -143,7 +196,7 @@ impl Diagnostic {
 
     /// Adds a place to the path that an execution takes to the problem.
     #[must_use]
-    pub fn passing(mut self, place: impl Into<String>) -> Self {
+    pub fn passing(mut self, place: impl Into<Place>) -> Self {
         self.witness.push(place.into());
         self
     }

@@ -1,7 +1,9 @@
-//! Diagnostics as text for a person at a terminal.
+//! Diagnostics as text for a person at a terminal: the instruction with what is wrong in it underlined, the way there, the source line.
 
-use super::{Diagnostic, Diagnostics, Location, Severity};
-use std::fmt::Write;
+use super::{Diagnostic, Diagnostics, Location, Place, Severity, SourcePosition, Span};
+use annotate_snippets::{
+    Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle,
+};
 
 /// Whether the text carries terminal colours.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -9,166 +11,294 @@ pub enum Colour {
     /// Plain text, the same bytes everywhere.
     #[default]
     Off,
-    /// ANSI escape sequences around severity and code.
+    /// ANSI escape sequences around severity, code and marks.
     On,
 }
+
+/// Columns of a line; what is longer is cut around its marks.
+const WIDTH: usize = 160;
 
 /// All of `problems`, one after the other in their order, about the module `file`; plain text that ends with a line feed (empty when there are none).
 pub fn render(problems: &Diagnostics, file: &str) -> String {
     render_with(problems, file, Colour::Off)
 }
 
-/// As [`render`], with a choice of colour.
+/// As [`render`], with a choice of colour. The numbers at the left are word offsets in the module, and line numbers in a source.
 ///
 /// ```text
-/// error[SB0205]: the wait has no arrive before it
-///   --> tiled.spv: word 431, function main, block %25
-///    | OpControlBarrierWaitEXT %uint_2 %uint_2 %uint_258
-///    = source: tiled.comp:12:3
-///    = because: no path from the entry block passes an arrive
-///    = help: put OpControlBarrierArriveEXT before it
+/// error[SB2001]: OpControlBarrierWaitEXT is executed without an arrive before it
+///    --> tiled.spv:431:1
+///     |
+/// 431 | OpControlBarrierWaitEXT %uint_2 %uint_2 %uint_258
+///     | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ in function main, block %25
+///     |
+///    ::: tiled.comp:12:3
+///     |
+///  12 |     controlBarrierWait();
+///     |     -
+///     = because: no path from the entry block passes an arrive
+///     = help: put OpControlBarrierArriveEXT before it
 /// ```
 pub fn render_with(problems: &Diagnostics, file: &str, colour: Colour) -> String {
+    let renderer = match colour {
+        Colour::Off => Renderer::plain(),
+        Colour::On => Renderer::styled(),
+    };
+    let renderer = renderer.term_width(WIDTH).decor_style(DecorStyle::Ascii);
+    let file = plain(file);
     let mut text = String::new();
-    for problem in problems.iter() {
-        one(&mut text, problem, file, colour);
+    for (number, problem) in problems.iter().enumerate() {
+        if number > 0 {
+            text.push('\n');
+        }
+        text.push_str(&renderer.render(&groups(problem, &file)));
+        text.push('\n');
     }
     text
 }
 
-fn one(text: &mut String, problem: &Diagnostic, file: &str, colour: Colour) {
-    let (start, end) = match (colour, problem.severity) {
-        (Colour::Off, _) => ("", ""),
-        (Colour::On, Severity::Error) => ("\x1b[1;31m", "\x1b[0m"),
-        (Colour::On, Severity::Warning) => ("\x1b[1;33m", "\x1b[0m"),
-        (Colour::On, Severity::Note) => ("\x1b[1;36m", "\x1b[0m"),
+/// The problem, and the path of an execution that meets it.
+fn groups<'t>(problem: &'t Diagnostic, file: &'t str) -> Vec<Group<'t>> {
+    let level = match problem.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
     };
-    let Location {
-        instruction,
-        source,
-        ..
-    } = &*problem.location;
-    let mut lines = vec![format!(
-        "{start}{}[{}]{end}: {}",
-        problem.severity,
-        problem.code,
-        plain(&problem.message)
-    )];
-    lines.push(format!("  --> {}", plain(&place(&problem.location, file))));
-    lines.extend(
-        instruction
-            .iter()
-            .map(|instruction| format!("   | {}", plain(instruction))),
-    );
-    lines.extend(
-        source
-            .iter()
-            .map(|at| format!("   = source: {}:{}:{}", plain(&at.file), at.line, at.column)),
-    );
-    lines.extend(
-        problem
-            .reasons
-            .iter()
-            .map(|reason| format!("   = because: {}", plain(reason))),
-    );
-    lines.extend(problem.vuid.iter().map(|vuid| format!("   = rule: {vuid}")));
-    lines.extend(
-        problem
-            .witness
-            .iter()
-            .zip(1..)
-            .map(|(place, number): (_, u32)| format!("   = path {number}: {}", plain(place))),
-    );
-    lines.extend(
-        problem
-            .help
-            .iter()
-            .map(|help| format!("   = help: {}", plain(help))),
-    );
-    for line in lines {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{line}");
+    let title = level
+        .primary_title(plain(&problem.message))
+        .id(problem.code.to_string());
+    let mut first = located(Group::with_title(title), &problem.location, file);
+    if let Some(source) = &problem.location.source {
+        first = sourced(first, source);
     }
+    for reason in &problem.reasons {
+        first = first.element(
+            Level::NOTE
+                .with_name(Some("because"))
+                .message(plain(reason)),
+        );
+    }
+    if let Some(vuid) = problem.vuid {
+        first = first.element(Level::NOTE.with_name(Some("rule")).message(vuid));
+    }
+    if let Some(help) = &problem.help {
+        first = first.element(Level::HELP.message(plain(help)));
+    }
+    let mut all = vec![first];
+    if !problem.witness.is_empty() {
+        let title = Level::NOTE.secondary_title("an execution that comes there");
+        all.push(
+            problem
+                .witness
+                .iter()
+                .zip(1..)
+                .fold(Group::with_title(title), |group, (place, number)| {
+                    passed(group, place, number, file)
+                }),
+        );
+    }
+    all
 }
 
-/// `file: word 431, function main, block %25`, as far as it is known.
-fn place(location: &Location, file: &str) -> String {
-    let word = location.word.map(|word| format!("word {word}"));
+/// Adds where the problem is.
+fn located<'t>(group: Group<'t>, location: &'t Location, file: &'t str) -> Group<'t> {
+    let Some((word, instruction)) = location.word.zip(location.instruction.as_deref()) else {
+        let place = match location.word {
+            Some(word) => format!("{file}: word {word}"),
+            None => file.to_owned(),
+        };
+        return group.element(Origin::path(place));
+    };
     let function = location
         .function
         .as_ref()
-        .map(|function| format!("function {function}"));
-    let block = location
-        .block
-        .as_ref()
-        .map(|block| format!("block {block}"));
-    let parts: Vec<String> = [word, function, block].into_iter().flatten().collect();
-    if parts.is_empty() {
-        file.to_owned()
-    } else {
-        format!("{file}: {}", parts.join(", "))
+        .map(|name| format!("function {}", plain(name)));
+    let block = location.block.as_ref().map(|name| format!("block {name}"));
+    let parts: Vec<String> = function.into_iter().chain(block).collect();
+    let label = (!parts.is_empty()).then(|| format!("in {}", parts.join(", ")));
+    let marked = location.marked.unwrap_or(whole(instruction));
+    let mark = AnnotationKind::Primary
+        .span(marked.start..marked.end)
+        .label(label);
+    group.element(line(instruction, file, word, mark))
+}
+
+/// Adds the line of the source, or its place.
+fn sourced<'t>(group: Group<'t>, source: &'t SourcePosition) -> Group<'t> {
+    let file = plain(&source.file);
+    match &source.text {
+        Some(text) => {
+            // Columns are counted in characters or bytes, by whom nobody says; the start of the line is as good when they lead nowhere.
+            let column = usize::try_from(source.column).unwrap_or(0);
+            let start = text
+                .char_indices()
+                .map(|(at, _)| at)
+                .nth(column.saturating_sub(1))
+                .filter(|_| column > 0)
+                .unwrap_or(text.len() - text.trim_start().len());
+            let mark = AnnotationKind::Context.span(start..text.ceil_char_boundary(start + 1));
+            group.element(line(text, file, source.line, mark))
+        }
+        None => {
+            let place = Origin::path(file).line(source.line as usize);
+            group.element(match source.column {
+                0 => place,
+                column => place.char_column(column as usize),
+            })
+        }
+    }
+}
+
+/// Adds a place of the path.
+fn passed<'t>(group: Group<'t>, place: &'t Place, number: u32, file: &'t str) -> Group<'t> {
+    let text = format!("{number}: {}", plain(&place.text));
+    match place.word.zip(place.instruction.as_deref()) {
+        Some((word, instruction)) => {
+            let mark = whole(instruction);
+            let mark = AnnotationKind::Context.span(mark.start..mark.end);
+            group.element(line(instruction, file, word, mark.label(text)))
+        }
+        None => group.element(Level::NOTE.no_name().message(text)),
+    }
+}
+
+fn line<'t>(
+    text: &'t str,
+    file: impl Into<std::borrow::Cow<'t, str>>,
+    number: u32,
+    mark: Annotation<'t>,
+) -> Snippet<'t, Annotation<'t>> {
+    Snippet::source(text)
+        .path(file.into())
+        .line_start(number as usize)
+        .annotation(mark)
+}
+
+fn whole(text: &str) -> Span {
+    Span {
+        start: 0,
+        end: text.len(),
     }
 }
 
 /// Names come from the module: no control character of theirs reaches a terminal.
 fn plain(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            if c.is_control() {
-                c.escape_default().collect::<Vec<_>>()
-            } else {
-                vec![c]
-            }
-        })
-        .collect()
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            plain.extend(c.escape_default());
+        } else {
+            plain.push(c);
+        }
+    }
+    plain
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Code, SourcePosition};
+    use super::super::Code;
     use super::*;
     use expect_test::expect;
 
-    #[test]
-    fn a_full_diagnostic_says_what_where_why_and_what_to_do() {
+    fn full() -> Diagnostic {
         let mut problem =
             Diagnostic::error(Code::WaitWithoutArrive, "the wait has no arrive before it")
                 .at_word(431)
                 .because("no path passes an arrive")
                 .vuid("VUID-a")
-                .passing("%5")
+                .passing("the invocation with LocalInvocationIndex 0".to_owned())
+                .passing(Place {
+                    instruction: Some("OpBranchConditional %7 %8 %9".to_owned()),
+                    ..Place::at(120, "block %5 goes to %8")
+                })
                 .help("arrive first");
         *problem.location = Location {
             function: Some("main\n".to_owned()),
             block: Some("%25".to_owned()),
             instruction: Some("OpControlBarrierWaitEXT %2 %2 %9".to_owned()),
+            marked: Some(Span { start: 30, end: 32 }),
             source: Some(SourcePosition {
                 file: "a.comp".to_owned(),
                 line: 12,
                 column: 3,
+                text: None,
             }),
             ..*problem.location
         };
+        problem
+    }
+
+    #[test]
+    fn a_full_diagnostic_says_what_where_why_and_what_to_do() {
         let expected = expect![[r#"
             error[SB0205]: the wait has no arrive before it
-              --> a.spv: word 431, function main\n, block %25
-               | OpControlBarrierWaitEXT %2 %2 %9
-               = source: a.comp:12:3
-               = because: no path passes an arrive
-               = rule: VUID-a
-               = path 1: %5
-               = help: arrive first
+               --> a.spv:431:31
+                |
+            431 | OpControlBarrierWaitEXT %2 %2 %9
+                |                               ^^ in function main\n, block %25
+               ::: a.comp:12:3
+                = because: no path passes an arrive
+                = rule: VUID-a
+                = help: arrive first
+            note: an execution that comes there
+                |
+                = 1: the invocation with LocalInvocationIndex 0
+               --> a.spv:120:1
+                |
+            120 | OpBranchConditional %7 %8 %9
+                | ---------------------------- 2: block %5 goes to %8
+        "#]];
+        expected.assert_eq(&render(&full().into(), "a.spv"));
+    }
+
+    #[test]
+    fn a_source_that_the_module_carries_is_shown() {
+        let mut problem = full();
+        problem.witness.clear();
+        if let Some(source) = &mut problem.location.source {
+            source.text = Some("\tbarrier(\x1b);".to_owned());
+            source.column = 0;
+        }
+        let expected = expect![[r#"
+            error[SB0205]: the wait has no arrive before it
+               --> a.spv:431:31
+                |
+            431 | OpControlBarrierWaitEXT %2 %2 %9
+                |                               ^^ in function main\n, block %25
+                |
+               ::: a.comp:12:2
+                |
+             12 |     barrier(␛);
+                |     -
+                |
+                = because: no path passes an arrive
+                = rule: VUID-a
+                = help: arrive first
         "#]];
         expected.assert_eq(&render(&problem.into(), "a.spv"));
     }
 
     #[test]
-    fn colour_stands_around_severity_and_code_only() {
-        let problems = Diagnostics::from(Diagnostic::warning(Code::BadMagic, "no"));
-        assert_eq!(
-            render_with(&problems, "a", Colour::On),
-            "\u{1b}[1;33mwarning[SB0001]\u{1b}[0m: no\n  --> a\n"
-        );
+    fn colour_is_asked_for() {
+        let problems = Diagnostics::from(Diagnostic::warning(Code::BadMagic, "no\x1b[2J"));
+        let expected = expect![[r#"
+            warning[SB0001]: no\u{1b}[2J
+            --> a\nb
+        "#]];
+        expected.assert_eq(&render(&problems, "a\nb"));
+        assert!(render_with(&problems, "a", Colour::On).contains("\x1b[1m"));
         assert_eq!(render(&Diagnostics::new(), "a"), "");
+    }
+
+    #[test]
+    fn marks_that_lead_nowhere_do_no_harm() {
+        let mut problem = full();
+        problem.location.instruction = Some(String::new());
+        problem.location.marked = None;
+        problem.location.word = Some(u32::MAX);
+        if let Some(source) = &mut problem.location.source {
+            (source.line, source.column, source.text) = (u32::MAX, u32::MAX, Some("é".to_owned()));
+        }
+        assert!(render(&problem.into(), "").contains("SB0205"));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::operands::literal_string;
 use super::{Declarations, ExtInstSet, Id, Inst, Operand, Type, grammar};
+use crate::diagnostic::Span;
 use rspirv::binary::Disassemble;
 use rspirv::grammar::{OperandKind, ext_inst_table};
 
@@ -14,16 +15,27 @@ impl Declarations<'_> {
     /// An id is `%` and its OpName (of a scalar or vector type: its usual name), else its number; the number follows the name when another id has the same or
     /// it would not be read as one word. A line that would be longer than 240 characters ends with `...`.
     pub fn disassemble(&self, inst: Inst<'_>) -> String {
+        self.disassemble_marking(inst, None).0
+    }
+
+    /// As [`Declarations::disassemble`], and where the operand with number `wanted` (from 0, without result type and result) stands in the line.
+    pub fn disassemble_marking(
+        &self,
+        inst: Inst<'_>,
+        wanted: Option<u32>,
+    ) -> (String, Option<Span>) {
         let mut line = match inst.result() {
             Some(id) => format!("{} = {}", self.display_id(id), self.op_name(inst)),
             None => self.op_name(inst),
         };
         let mut set = None;
+        let (mut number, mut marked) = (0, None);
         for operand in self.module.operands(inst) {
             if operand.kind == OperandKind::IdResult {
                 continue;
             }
             line.push(' ');
+            let start = line.len();
             line.push_str(&self.operand_text(inst, operand, set));
             if line.len() > MOST_CHARACTERS {
                 let end = line.floor_char_boundary(MOST_CHARACTERS);
@@ -31,12 +43,19 @@ impl Declarations<'_> {
                 line.push_str(" ...");
                 break;
             }
+            if operand.kind != OperandKind::IdResultType {
+                if wanted == Some(number) {
+                    let end = line.len();
+                    marked = Some(Span { start, end });
+                }
+                number += 1;
+            }
             set = operand
                 .id()
                 .and_then(|id| self.ext_inst_sets.get(&id))
                 .or(set);
         }
-        line
+        (line, marked)
     }
 
     fn operand_text(

@@ -20,9 +20,15 @@ impl<'m> Declarations<'m> {
             location.block = block_at(function, word).map(|block| block.label.to_string());
         }
         if let Some(inst) = self.module.at(word) {
-            location.instruction = Some(self.disassemble(inst));
+            let (text, marked) = self.disassemble_marking(inst, location.operand);
+            location.instruction = Some(text);
+            location.marked = marked;
         }
         location.source = self.source_position(word);
+        for place in &mut diagnostic.witness {
+            let inst = place.word.and_then(|word| self.module.at(word));
+            place.instruction = inst.map(|inst| self.disassemble(inst));
+        }
     }
 
     /// The function that the instruction at word `word` belongs to.
@@ -59,12 +65,17 @@ impl<'m> Declarations<'m> {
                 file: self.string(Id(*file))?.to_owned(),
                 line: *number,
                 column: *column,
+                text: self.line_of_file(Id(*file), *number),
             }),
-            (_, [_set, _number, source, number, _end, column, ..]) => Some(SourcePosition {
-                file: self.debug_source(Id(*source))?.to_owned(),
-                line: self.literal(Id(*number))?,
-                column: self.literal(Id(*column))?,
-            }),
+            (_, [_set, _number, source, number, _end, column, ..]) => {
+                let line = self.literal(Id(*number))?;
+                Some(SourcePosition {
+                    file: self.debug_source(Id(*source))?.to_owned(),
+                    line,
+                    column: self.literal(Id(*column))?,
+                    text: self.line_of_debug_source(Id(*source), line),
+                })
+            }
             _ => None, // cut short
         }
     }

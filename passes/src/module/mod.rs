@@ -26,6 +26,7 @@ mod report;
 mod rspirv_door;
 mod scalar;
 mod semantics;
+mod source;
 mod types;
 mod workgroup;
 

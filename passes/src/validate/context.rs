@@ -29,6 +29,15 @@ pub enum Kind {
     AtomicCompare,
 }
 
+/// An operand of an operation.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Which one it is, counted from 0 without result type and result.
+    pub number: usize,
+    /// The id that stands there.
+    pub id: Id,
+}
+
 /// A barrier, fence or atomic in a function.
 #[derive(Clone, Debug)]
 pub struct Operation<'m> {
@@ -38,14 +47,16 @@ pub struct Operation<'m> {
     pub kind: Kind,
     /// The function that it stands in.
     pub function: Id,
+    /// The operand that points to what an atomic works on.
+    pub pointer: Option<Operand>,
     /// The operand that gives the execution scope.
-    pub execution: Option<Id>,
+    pub execution: Option<Operand>,
     /// The operand that gives the memory scope.
-    pub memory: Option<Id>,
+    pub memory: Option<Operand>,
     /// The operand that gives the memory semantics; of a compare-exchange, those of the equal case.
-    pub semantics: Option<Id>,
+    pub semantics: Option<Operand>,
     /// The semantics of the unequal case of a compare-exchange.
-    pub unequal: Option<Id>,
+    pub unequal: Option<Operand>,
 }
 
 impl<'m> Operation<'m> {
@@ -80,19 +91,24 @@ impl<'m> Operation<'m> {
             | Op::AtomicFAddEXT => K::AtomicUpdate,
             _ => return None, // no barrier, no atomic
         };
-        let id = |index: usize| inst.id(index).ok();
+        let at = |number: usize| inst.id(number).ok().map(|id| Operand { number, id });
         let (execution, memory, semantics, unequal) = match kind {
-            K::Arrive | K::Wait | K::ControlBarrier => (id(0), id(1), id(2), None),
-            K::MemoryBarrier => (None, id(0), id(1), None),
-            K::MemoryNamedBarrier => (None, id(1), id(2), None),
+            K::Arrive | K::Wait | K::ControlBarrier => (at(0), at(1), at(2), None),
+            K::MemoryBarrier => (None, at(0), at(1), None),
+            K::MemoryNamedBarrier => (None, at(1), at(2), None),
             K::NamedBarrierInitialize => (None, None, None, None),
-            K::AtomicLoad | K::AtomicStore | K::AtomicUpdate => (None, id(1), id(2), None),
-            K::AtomicCompare => (None, id(1), id(2), id(3)),
+            K::AtomicLoad | K::AtomicStore | K::AtomicUpdate => (None, at(1), at(2), None),
+            K::AtomicCompare => (None, at(1), at(2), at(3)),
         };
+        let is_atomic = matches!(
+            kind,
+            K::AtomicLoad | K::AtomicStore | K::AtomicUpdate | K::AtomicCompare
+        );
         Some(Operation {
             inst,
             kind,
             function,
+            pointer: at(0).filter(|_| is_atomic),
             execution,
             memory,
             semantics,
@@ -107,30 +123,27 @@ impl<'m> Operation<'m> {
 
     /// Whether it is an atomic.
     pub fn is_atomic(&self) -> bool {
-        matches!(
-            self.kind,
-            Kind::AtomicLoad | Kind::AtomicStore | Kind::AtomicUpdate | Kind::AtomicCompare
-        )
+        self.pointer.is_some()
     }
 
     /// The scope operands, each with the word that the specification has for it.
-    pub fn scopes(&self) -> impl Iterator<Item = (&'static str, Id)> + use<> {
+    pub fn scopes(&self) -> impl Iterator<Item = (&'static str, Operand)> + use<> {
         [
             ("execution scope", self.execution),
             ("memory scope", self.memory),
         ]
         .into_iter()
-        .filter_map(|(name, id)| Some((name, id?)))
+        .filter_map(|(name, operand)| Some((name, operand?)))
     }
 
     /// The semantics operands, each with a word for it.
-    pub fn all_semantics(&self) -> impl Iterator<Item = (&'static str, Id)> + use<> {
+    pub fn all_semantics(&self) -> impl Iterator<Item = (&'static str, Operand)> + use<> {
         [
             ("memory semantics", self.semantics),
             ("unequal memory semantics", self.unequal),
         ]
         .into_iter()
-        .filter_map(|(name, id)| Some((name, id?)))
+        .filter_map(|(name, operand)| Some((name, operand?)))
     }
 }
 
@@ -229,8 +242,8 @@ impl<'c, 'm> Context<'c, 'm> {
     }
 
     /// The value of an optional operand.
-    pub fn value_of(&self, id: Option<Id>) -> Option<u32> {
-        self.value(id?)
+    pub fn value_of(&self, operand: Option<Operand>) -> Option<u32> {
+        self.value(operand?.id)
     }
 
     /// The name of the instruction in the module's own spelling.

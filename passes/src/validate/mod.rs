@@ -12,7 +12,7 @@ mod rule;
 pub mod rules;
 mod uniform;
 
-pub use context::{Context, Kind, Operation};
+pub use context::{Context, Kind, Operand, Operation};
 pub use environment::{Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings};
 pub use rule::{Check, Rule};
 

@@ -1,6 +1,6 @@
 //! What a rule is.
 
-use super::{Context, Operation};
+use super::{Context, Operand, Operation};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::Inst;
 
@@ -35,6 +35,21 @@ impl Rule {
         message: impl Into<String>,
     ) -> Diagnostic {
         self.place(Diagnostic::error(self.code, message), context, inst)
+    }
+
+    /// As [`Rule::error`], about an operand of `operation`.
+    pub fn error_at(
+        &self,
+        context: &Context<'_, '_>,
+        operation: &Operation<'_>,
+        operand: Option<Operand>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        let problem = self.error(context, operation.inst, message);
+        match operand {
+            Some(operand) => problem.at_operand(operand.number),
+            None => problem,
+        }
     }
 
     /// As [`Rule::error`], a warning.

@@ -97,6 +97,7 @@ fn problem(line: u32, column: usize, message: String) -> Diagnostic {
         file: "assembly".to_owned(),
         line,
         column: u32::try_from(column).unwrap_or(u32::MAX),
+        text: None,
     });
     diagnostic
 }

@@ -4,7 +4,8 @@ use super::Entry;
 use super::trace::Step;
 use crate::analysis::uniformity::graph::{NodeId, Op, Source};
 use crate::analysis::uniformity::{Branch, Cause};
-use crate::module::Id;
+use crate::diagnostic::Place;
+use crate::module::{Block, Id};
 
 /// Most reasons of one chain.
 const MOST_REASONS: usize = 8;
@@ -195,29 +196,37 @@ impl Entry<'_, '_> {
     }
 
     /// The places of a run.
-    pub(in crate::validate) fn places(&self, steps: &[Step]) -> Vec<String> {
+    pub(in crate::validate) fn places(&self, steps: &[Step]) -> Vec<Place> {
         let cut = steps.len().saturating_sub(MOST_PLACES);
         let mut places = Vec::new();
         if cut > 0 {
-            places.push(format!("{cut} steps before"));
+            places.push(format!("{cut} steps before").into());
         }
-        for step in steps.iter().skip(cut) {
-            places.push(match step {
-                Step::Branch(block, to) => format!(
-                    "block {}: the branch on {} goes to {}",
-                    self.block_name(*block),
-                    self.condition_name(*block),
-                    self.block_name(*to)
-                ),
-                Step::Site(site) => self.site_name(*site),
-                Step::Gap(block) => format!(
-                    "block {}: the branch on {} goes any way",
-                    self.block_name(*block),
-                    self.condition_name(*block)
-                ),
-            });
-        }
+        places.extend(steps.iter().skip(cut).map(|step| self.place(step)));
         places
+    }
+
+    fn place(&self, step: &Step) -> Place {
+        let branch = |block: usize, goes: String| {
+            let text = format!(
+                "block {}: the branch on {} goes {goes}",
+                self.block_name(block),
+                self.condition_name(block)
+            );
+            let last = self.function.blocks.get(block).and_then(Block::terminator);
+            Place {
+                word: last.map(|last| self.word(last.offset)),
+                ..text.into()
+            }
+        };
+        match step {
+            Step::Branch(block, to) => branch(*block, format!("to {}", self.block_name(*to))),
+            Step::Gap(block) => branch(*block, "any way".to_owned()),
+            Step::Site(site) => Place {
+                word: self.events.get(*site).map(|event| self.word(event.offset)),
+                ..self.site_name(*site).into()
+            },
+        }
     }
 
     /// The places of a path: its branches and the sites of the execution scope of `site`, up to that site.

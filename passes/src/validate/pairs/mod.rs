@@ -85,7 +85,7 @@ pub(super) fn check(
             if let Some(lane) = violation.lane {
                 problem.witness.insert(
                     0,
-                    format!("the invocation with LocalInvocationIndex {lane}"),
+                    format!("the invocation with LocalInvocationIndex {lane}").into(),
                 );
             }
             diagnostics.push(problem);

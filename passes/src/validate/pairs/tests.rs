@@ -108,7 +108,7 @@ fn an_arrive_under_a_condition_and_the_wait_outside_is_unknown() {
         problem.reasons
     );
     assert!(
-        problem.witness[0].contains(&format!(
+        problem.witness[0].text.contains(&format!(
             "the branch on {} goes to {}",
             module.id("c"),
             module.id("middle")

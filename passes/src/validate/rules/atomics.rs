@@ -1,6 +1,6 @@
 //! Atomics: their types, their memory, and the capabilities that they need. Named barriers are here too.
 
-use super::super::context::{Kind, Operation};
+use super::super::context::{Kind, Operand, Operation};
 use super::super::{Check, Context, Rule};
 use crate::diagnostic::Code;
 use crate::module::{Id, Type};
@@ -42,12 +42,8 @@ fn pointer<'c>(
     context: &Context<'c, '_>,
     operation: &Operation<'_>,
 ) -> Option<Option<(S, Option<Id>)>> {
-    let id = operation
-        .inst
-        .id(0)
-        .ok()
-        .filter(|_| operation.is_atomic())?;
-    Some(match context.type_of(id) {
+    let operand = operation.pointer?;
+    Some(match context.type_of(operand.id) {
         Some(Type::Pointer { class, pointee }) => Some((*class, *pointee)),
         _ => None, // no pointer
     })
@@ -110,9 +106,10 @@ pub const POINTER: Rule = Rule {
         };
         let name = context.name(operation);
         let Some((_, pointee)) = pointer else {
-            to.push(POINTER.error(
+            to.push(POINTER.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.pointer,
                 format!("the first operand of {name} is no pointer"),
             ));
             return;
@@ -126,9 +123,10 @@ pub const POINTER: Rule = Rule {
             ),
         };
         if !fits {
-            to.push(POINTER.error(
+            to.push(POINTER.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.pointer,
                 format!(
                     "the pointer of {name} points to {}, another type than the atomic's",
                     context.show(pointee)
@@ -170,7 +168,7 @@ pub const CLASS: Rule = Rule {
             ) && (class != S::Function || !context.has(C::Shader))
         };
         if !fits {
-            to.push(CLASS.error(context, operation.inst, format!("the pointer of {} is in the storage class {class:?}, which has no atomics in {environment}", context.name(operation))));
+            to.push(CLASS.error_at(context, operation, operation.pointer, format!("the pointer of {} is in the storage class {class:?}, which has no atomics in {environment}", context.name(operation))));
         }
     }),
 };
@@ -189,17 +187,21 @@ pub const VALUE: Rule = Rule {
             Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => &[4, 5],
             _ => &[3], // one value
         };
-        for id in values
-            .iter()
-            .filter_map(|index| operation.inst.id(*index).ok())
-        {
-            if context.declarations.type_of(id) != Some(ty) {
-                to.push(VALUE.error(
+        for operand in values.iter().filter_map(|number| {
+            let id = operation.inst.id(*number).ok()?;
+            Some(Operand {
+                number: *number,
+                id,
+            })
+        }) {
+            if context.declarations.type_of(operand.id) != Some(ty) {
+                to.push(VALUE.error_at(
                     context,
-                    operation.inst,
+                    operation,
+                    Some(operand),
                     format!(
                         "the operand {} of {} has another type than the result",
-                        context.show(id),
+                        context.show(operand.id),
                         context.name(operation)
                     ),
                 ));

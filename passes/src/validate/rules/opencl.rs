@@ -1,15 +1,15 @@
 //! What OpenCL's SPIR-V environment, and its split barriers, allow. SPIRV-Tools checks none of these.
 
-use super::super::context::{Kind, Operation};
+use super::super::context::{Kind, Operand, Operation};
 use super::super::{Check, Context, Environment, Rule};
 use crate::diagnostic::Code;
-use crate::module::{Id, Scope};
+use crate::module::Scope;
 
 const ORDERS: u32 = 0x1e;
 
-fn scope(context: &Context<'_, '_>, id: Option<Id>) -> Option<Scope> {
+fn scope(context: &Context<'_, '_>, operand: Option<Operand>) -> Option<Scope> {
     context
-        .value_of(id)
+        .value_of(operand)
         .and_then(Scope::from_u32)
         .filter(|_| context.settings.environment.is_opencl())
 }
@@ -34,7 +34,7 @@ pub const SPLIT_SCOPE: Rule = Rule {
         if let Some(scope) = scope(context, operation.execution)
             .filter(|scope| operation.is_split() && *scope != Scope::Workgroup)
         {
-            to.push(SPLIT_SCOPE.error(context, operation.inst, format!("the execution scope of {} is {scope}; OpenCL has split barriers for Workgroup only", context.name(operation))));
+            to.push(SPLIT_SCOPE.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; OpenCL has split barriers for Workgroup only", context.name(operation))));
         }
     }),
 };
@@ -75,7 +75,7 @@ impl Rule {
                     context.settings.environment
                 ))
         } else {
-            self.error(context, operation.inst, message)
+            self.error_at(context, operation, operation.execution, message)
                 .because("OpenCL has Workgroup and Subgroup")
         }
     }
@@ -90,9 +90,10 @@ pub const MEMORY: Rule = Rule {
         if let Some(scope) = scope(context, operation.memory)
             .filter(|scope| matches!(scope, Scope::QueueFamily | Scope::ShaderCall))
         {
-            to.push(MEMORY.error(
+            to.push(MEMORY.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.memory,
                 format!(
                     "the memory scope of {} is {scope}, which OpenCL does not have",
                     context.name(operation)
@@ -114,9 +115,10 @@ pub const BARRIER_12: Rule = Rule {
         if let Some(scope) =
             scope(context, operation.memory).filter(|scope| *scope != Scope::Workgroup)
         {
-            to.push(BARRIER_12.error(
+            to.push(BARRIER_12.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.memory,
                 format!(
                     "the memory scope of {} is {scope}; OpenCL 1.2 has Workgroup only",
                     context.name(operation)
@@ -124,7 +126,7 @@ pub const BARRIER_12: Rule = Rule {
             ));
         }
         if order(context, operation).is_some_and(|order| order != 0x10) {
-            to.push(BARRIER_12.error(context, operation.inst, format!("the order of {} is not SequentiallyConsistent, the only one that OpenCL 1.2 has for barriers", context.name(operation))));
+            to.push(BARRIER_12.error_at(context, operation, operation.semantics, format!("the order of {} is not SequentiallyConsistent, the only one that OpenCL 1.2 has for barriers", context.name(operation))));
         }
     }),
 };
@@ -141,9 +143,10 @@ pub const ATOMIC_12: Rule = Rule {
         if let Some(scope) =
             scope(context, operation.memory).filter(|scope| *scope != Scope::Device)
         {
-            to.push(ATOMIC_12.error(
+            to.push(ATOMIC_12.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.memory,
                 format!(
                     "the memory scope of {} is {scope}; OpenCL 1.2 has Device only",
                     context.name(operation)
@@ -151,9 +154,10 @@ pub const ATOMIC_12: Rule = Rule {
             ));
         }
         if order(context, operation).is_some_and(|order| order != 0) {
-            to.push(ATOMIC_12.error(
+            to.push(ATOMIC_12.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.semantics,
                 format!(
                     "{} has an order; OpenCL 1.2 has relaxed atomics only",
                     context.name(operation)
@@ -172,9 +176,10 @@ pub const ARRIVE: Rule = Rule {
         if operation.kind == Kind::Arrive
             && order(context, operation).is_some_and(|order| order != 0x4)
         {
-            to.push(ARRIVE.error(
+            to.push(ARRIVE.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.semantics,
                 format!("the order of {} is not Release", context.name(operation)),
             ));
         }
@@ -190,9 +195,10 @@ pub const WAIT: Rule = Rule {
         if operation.kind == Kind::Wait
             && order(context, operation).is_some_and(|order| order != 0x2)
         {
-            to.push(WAIT.error(
+            to.push(WAIT.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.semantics,
                 format!("the order of {} is not Acquire", context.name(operation)),
             ));
         }

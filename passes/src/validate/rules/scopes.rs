@@ -1,13 +1,13 @@
 //! Scopes: what SPIR-V asks of them everywhere, and what Vulkan allows.
 
-use super::super::context::{Kind, Operation};
+use super::super::context::{Kind, Operand, Operation};
 use super::super::{Check, Context, Environment, Rule};
 use crate::diagnostic::Code;
 use crate::module::{Id, Scope};
 
 /// The scope that the operand stands for.
-fn scope(context: &Context<'_, '_>, id: Option<Id>) -> Option<Scope> {
-    context.value_of(id).and_then(Scope::from_u32)
+fn scope(context: &Context<'_, '_>, operand: Option<Operand>) -> Option<Scope> {
+    context.value_of(operand).and_then(Scope::from_u32)
 }
 
 /// The type of a scope.
@@ -16,13 +16,17 @@ pub const TYPE: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1101.md"),
     check: Check::Operation(|context, operation, to| {
-        for (what, id) in operation.scopes().filter(|(_, id)| !context.is_int32(*id)) {
-            to.push(TYPE.error(
+        for (what, operand) in operation
+            .scopes()
+            .filter(|(_, operand)| !context.is_int32(operand.id))
+        {
+            to.push(TYPE.error_at(
                 context,
-                operation.inst,
+                operation,
+                Some(operand),
                 format!(
                     "the {what} {} of {} is no 32-bit integer",
-                    context.show(id),
+                    context.show(operand.id),
                     context.name(operation)
                 ),
             ));
@@ -54,16 +58,20 @@ pub const CONSTANT: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1102.md"),
     check: Check::Operation(|context, operation, to| {
-        for (what, id) in operation.scopes().filter(|(_, id)| context.is_int32(*id)) {
-            if let Some(must) = unfit_constant(context, id) {
+        for (what, operand) in operation
+            .scopes()
+            .filter(|(_, operand)| context.is_int32(operand.id))
+        {
+            if let Some(must) = unfit_constant(context, operand.id) {
                 to.push(
                     CONSTANT
-                        .error(
+                        .error_at(
                             context,
-                            operation.inst,
+                            operation,
+                            Some(operand),
                             format!(
                                 "the {what} {} of {} is no constant",
-                                context.show(id),
+                                context.show(operand.id),
                                 context.name(operation)
                             ),
                         )
@@ -80,16 +88,17 @@ pub const VALUE: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1103.md"),
     check: Check::Operation(|context, operation, to| {
-        for (what, id) in operation.scopes() {
+        for (what, operand) in operation.scopes() {
             if let Some(value) = context
-                .value(id)
+                .value(operand.id)
                 .filter(|value| Scope::from_u32(*value).is_none())
             {
                 to.push(
                     VALUE
-                        .error(
+                        .error_at(
                             context,
-                            operation.inst,
+                            operation,
+                            Some(operand),
                             format!(
                                 "the {what} of {} is {value}, which is no scope",
                                 context.name(operation)
@@ -114,7 +123,7 @@ pub const SPLIT_EXECUTION: Rule = Rule {
             return;
         };
         if !matches!(scope, Scope::Workgroup | Scope::Subgroup) {
-            to.push(SPLIT_EXECUTION.error(context, operation.inst, format!("the execution scope of {} is {scope}; a split barrier has Workgroup or Subgroup", context.name(operation))));
+            to.push(SPLIT_EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of {} is {scope}; a split barrier has Workgroup or Subgroup", context.name(operation))));
         }
     }),
 };
@@ -131,7 +140,7 @@ pub const EXECUTION: Rule = Rule {
             return;
         };
         if !matches!(scope, Scope::Workgroup | Scope::Subgroup) {
-            to.push(EXECUTION.error(context, operation.inst, format!("the execution scope of OpControlBarrier is {scope}; Vulkan has Workgroup and Subgroup")));
+            to.push(EXECUTION.error_at(context, operation, operation.execution, format!("the execution scope of OpControlBarrier is {scope}; Vulkan has Workgroup and Subgroup")));
         }
     }),
 };
@@ -143,18 +152,20 @@ fn without_workgroups(
     rule: &Rule,
     context: &Context<'_, '_>,
     operation: &Operation<'_>,
-    id: Option<Id>,
+    operand: Option<Operand>,
     what: &str,
     to: &mut crate::diagnostic::Diagnostics,
 ) {
-    if !context.settings.environment.is_vulkan() || scope(context, id) != Some(Scope::Workgroup) {
+    if !context.settings.environment.is_vulkan()
+        || scope(context, operand) != Some(Scope::Workgroup)
+    {
         return;
     }
     for (_, entry) in context
         .models(operation.function)
         .filter(|(model, _)| !WITH_WORKGROUPS.contains(model))
     {
-        to.push(rule.error(context, operation.inst, format!("the {what} Workgroup of {} is reached from the entry point {entry:?}, which has no workgroups", context.name(operation))));
+        to.push(rule.error_at(context, operation, operand, format!("the {what} Workgroup of {} is reached from the entry point {entry:?}, which has no workgroups", context.name(operation))));
     }
 }
 
@@ -186,9 +197,10 @@ pub const MEMORY: Rule = Rule {
         {
             to.push(
                 MEMORY
-                    .error(
+                    .error_at(
                         context,
-                        operation.inst,
+                        operation,
+                        operation.memory,
                         format!(
                             "the memory scope of {} is CrossDevice",
                             context.name(operation)
@@ -229,7 +241,7 @@ pub const SUBGROUP_VULKAN10: Rule = Rule {
             && !context.has(C::SubgroupBallotKHR)
             && !context.has(C::SubgroupVoteKHR)
         {
-            to.push(SUBGROUP_VULKAN10.error(context, operation.inst, format!("the memory scope of {} is Subgroup, which Vulkan 1.0 has with SubgroupBallotKHR or SubgroupVoteKHR only", context.name(operation))));
+            to.push(SUBGROUP_VULKAN10.error_at(context, operation, operation.memory, format!("the memory scope of {} is Subgroup, which Vulkan 1.0 has with SubgroupBallotKHR or SubgroupVoteKHR only", context.name(operation))));
         }
     }),
 };
@@ -243,7 +255,7 @@ pub const QUEUE_FAMILY: Rule = Rule {
         if scope(context, operation.memory) == Some(Scope::QueueFamily)
             && !context.has(spirv::Capability::VulkanMemoryModel)
         {
-            to.push(QUEUE_FAMILY.error(context, operation.inst, format!("the memory scope of {} is QueueFamily without the capability VulkanMemoryModel", context.name(operation))));
+            to.push(QUEUE_FAMILY.error_at(context, operation, operation.memory, format!("the memory scope of {} is QueueFamily without the capability VulkanMemoryModel", context.name(operation))));
         }
     }),
 };
@@ -259,7 +271,7 @@ pub const DEVICE: Rule = Rule {
             && context.has(C::VulkanMemoryModel)
             && !context.has(C::VulkanMemoryModelDeviceScope)
         {
-            to.push(DEVICE.error(context, operation.inst, format!("the memory scope of {} is Device without the capability VulkanMemoryModelDeviceScope", context.name(operation))).help("declare the capability, or use QueueFamily"));
+            to.push(DEVICE.error_at(context, operation, operation.memory, format!("the memory scope of {} is Device without the capability VulkanMemoryModelDeviceScope", context.name(operation))).help("declare the capability, or use QueueFamily"));
         }
     }),
 };
@@ -270,18 +282,21 @@ pub const INVOCATION: Rule = Rule {
     vuid: Some("VUID-StandaloneSpirv-None-04641"),
     text: include_str!("explain/SB1112.md"),
     check: Check::Operation(|context, operation, to| {
-        let ordered = operation
-            .all_semantics()
-            .any(|(_, id)| context.value(id).is_some_and(|bits| bits & 0x1e != 0));
+        let ordered = operation.all_semantics().any(|(_, operand)| {
+            context
+                .value(operand.id)
+                .is_some_and(|bits| bits & 0x1e != 0)
+        });
         if context.settings.environment.is_vulkan()
             && scope(context, operation.memory) == Some(Scope::Invocation)
             && ordered
         {
             to.push(
                 INVOCATION
-                    .error(
+                    .error_at(
                         context,
-                        operation.inst,
+                        operation,
+                        operation.memory,
                         format!(
                             "{} asks for an order with the memory scope Invocation",
                             context.name(operation)
@@ -308,7 +323,7 @@ pub const SHADER_CALL: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| !(5313..=5318).contains(model))
         {
-            to.push(SHADER_CALL.error(context, operation.inst, format!("the memory scope ShaderCallKHR of {} is reached from the entry point {entry:?}, which is no ray tracing shader", context.name(operation))));
+            to.push(SHADER_CALL.error_at(context, operation, operation.memory, format!("the memory scope ShaderCallKHR of {} is reached from the entry point {entry:?}, which is no ray tracing shader", context.name(operation))));
         }
     }),
 };

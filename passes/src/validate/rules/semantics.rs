@@ -26,11 +26,12 @@ fn each(
     to: &mut Diagnostics,
     wrong: impl Fn(u32) -> Option<String>,
 ) {
-    for (what, id) in operation.all_semantics() {
-        if let Some(problem) = context.value(id).and_then(&wrong) {
-            to.push(rule.error(
+    for (what, operand) in operation.all_semantics() {
+        if let Some(problem) = context.value(operand.id).and_then(&wrong) {
+            to.push(rule.error_at(
                 context,
-                operation.inst,
+                operation,
+                Some(operand),
                 format!("the {what} of {} {problem}", context.name(operation)),
             ));
         }
@@ -43,16 +44,17 @@ pub const TYPE: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1201.md"),
     check: Check::Operation(|context, operation, to| {
-        for (what, id) in operation
+        for (what, operand) in operation
             .all_semantics()
-            .filter(|(_, id)| !context.is_int32(*id))
+            .filter(|(_, operand)| !context.is_int32(operand.id))
         {
-            to.push(TYPE.error(
+            to.push(TYPE.error_at(
                 context,
-                operation.inst,
+                operation,
+                Some(operand),
                 format!(
                     "the {what} {} of {} are no 32-bit integer",
-                    context.show(id),
+                    context.show(operand.id),
                     context.name(operation)
                 ),
             ));
@@ -66,19 +68,20 @@ pub const CONSTANT: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1202.md"),
     check: Check::Operation(|context, operation, to| {
-        for (what, id) in operation
+        for (what, operand) in operation
             .all_semantics()
-            .filter(|(_, id)| context.is_int32(*id))
+            .filter(|(_, operand)| context.is_int32(operand.id))
         {
-            if let Some(must) = super::scopes::unfit_constant(context, id) {
+            if let Some(must) = super::scopes::unfit_constant(context, operand.id) {
                 to.push(
                     CONSTANT
-                        .error(
+                        .error_at(
                             context,
-                            operation.inst,
+                            operation,
+                            Some(operand),
                             format!(
                                 "the {what} {} of {} are no constant",
-                                context.show(id),
+                                context.show(operand.id),
                                 context.name(operation)
                             ),
                         )
@@ -338,9 +341,10 @@ pub const UNEQUAL_RELEASES: Rule = Rule {
         if both(context, operation)
             .is_some_and(|(_, unequal)| unequal & (RELEASE | ACQUIRE_RELEASE) != 0)
         {
-            to.push(UNEQUAL_RELEASES.error(
+            to.push(UNEQUAL_RELEASES.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.unequal,
                 format!(
                     "the unequal memory semantics of {} release",
                     context.name(operation)
@@ -364,9 +368,10 @@ pub const UNEQUAL_STRONGER: Rule = Rule {
             && equal & SEQUENTIALLY_CONSISTENT == 0)
             || (unequal & ACQUIRE != 0 && equal & ORDERS == 0);
         if stronger {
-            to.push(UNEQUAL_STRONGER.error(
+            to.push(UNEQUAL_STRONGER.error_at(
                 context,
-                operation.inst,
+                operation,
+                operation.unequal,
                 format!(
                     "the unequal memory semantics of {} are stronger than the equal ones",
                     context.name(operation)
@@ -406,9 +411,10 @@ pub const UNEQUAL_CLASSES: Rule = Rule {
         ];
         for (vuid, broken, why) in parts {
             if broken {
-                let mut problem = UNEQUAL_CLASSES.error(
+                let mut problem = UNEQUAL_CLASSES.error_at(
                     context,
-                    operation.inst,
+                    operation,
+                    operation.unequal,
                     format!(
                         "the unequal memory semantics of {} {why}",
                         context.name(operation)

@@ -51,8 +51,8 @@ pub(super) fn check(
         problem.reasons = entry.reasons_of_block(event.block);
         if let Some((more, fewer)) = differs {
             problem.witness = vec![
-                format!("the invocation with LocalInvocationIndex {more} executes it"),
-                format!("the one with LocalInvocationIndex {fewer} does not, or less often"),
+                format!("the invocation with LocalInvocationIndex {more} executes it").into(),
+                format!("the one with LocalInvocationIndex {fewer} does not, or less often").into(),
             ];
         }
         diagnostics.push(problem);
