@@ -236,7 +236,7 @@ impl<'m> Declarations<'m> {
                 continue;
             }
             for (_, id) in self.module.ids(inst) {
-                if !self.module.defines(id) {
+                if self.module.definition(id).is_none() {
                     report.push(
                         Diagnostic::error(
                             Code::UndefinedId,

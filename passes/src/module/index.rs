@@ -94,9 +94,12 @@ impl Index {
         })
     }
 
-    /// Whether an instruction defines `id`.
-    pub(super) fn defines(&self, id: u32) -> bool {
-        self.definitions.get(id) != 0
+    /// Word offset of the instruction that defines `id`.
+    pub(super) fn definition(&self, id: u32) -> Option<u32> {
+        match self.definitions.get(id) {
+            0 => None,
+            offset => Some(offset),
+        }
     }
 
     /// The instruction of `words` that defines `id`.

@@ -254,9 +254,9 @@ impl<'a> Module<'a> {
         self.index.ext_set(&self.words, inst)
     }
 
-    /// Whether an instruction defines `id`.
-    pub(crate) fn defines(&self, id: Id) -> bool {
-        self.index.defines(id.0)
+    /// Word offset of the instruction that defines `id`.
+    pub(crate) fn definition(&self, id: Id) -> Option<u32> {
+        self.index.definition(id.0)
     }
 
     /// Whether `inst` is an OpExtInst of a set that has no effect on code.

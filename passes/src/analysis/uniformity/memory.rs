@@ -4,9 +4,9 @@
 //! model), and memory objects without the decoration Aliased do not overlap (SPIR-V 3.20, Restrict is the default).
 
 use crate::analysis::callgraph::{CallGraph, callee};
-use crate::module::{Declarations, Function, Id, Inst, Module, Type, Variable};
+use crate::module::{Declarations, Function, Id, Inst, Module, Type};
 use spirv::{Decoration, Op, StorageClass};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest chain of instructions that is followed from a pointer to its variable.
 const MOST_STEPS: usize = 64;
@@ -22,6 +22,8 @@ pub struct Memory {
     impure: BTreeSet<Id>,
     /// Private variables that functions name, with the function; for deciding which calls can change them.
     private: BTreeSet<(Id, Id)>,
+    /// Workgroup variables, numbered in module order.
+    workgroup: BTreeMap<Id, u32>,
 }
 
 /// The variable that `pointer` points into, if a short chain of accesses leads there.
@@ -62,15 +64,18 @@ pub(super) fn is_atomic(op: Op) -> bool {
 impl Memory {
     /// Reads all functions of the module.
     pub fn of(declarations: &Declarations<'_>) -> Memory {
-        let mut memory = Memory::default();
         let module = declarations.module;
-        let of_class = |variable: &&Variable<'_>| variable.class == StorageClass::Private;
-        let private: BTreeSet<u32> = declarations
-            .variables
-            .iter()
-            .filter(of_class)
-            .map(|variable| variable.id.0)
-            .collect();
+        let of_class = |class: StorageClass| {
+            let variables = declarations.variables.iter();
+            variables
+                .filter(move |variable| variable.class == class)
+                .map(|variable| variable.id)
+        };
+        let private: BTreeSet<u32> = of_class(StorageClass::Private).map(|id| id.0).collect();
+        let mut memory = Memory {
+            workgroup: of_class(StorageClass::Workgroup).zip(0..).collect(),
+            ..Memory::default()
+        };
         for function in &declarations.functions {
             memory.read(declarations, module, function, &private);
         }
@@ -104,6 +109,9 @@ impl Memory {
             }
             impure |= !is_deterministic(declarations, inst) && pointer.is_none();
             // Literals are looked at too: at worst a function is taken to name a variable that it does not.
+            if private.is_empty() {
+                continue;
+            }
             for word in inst.operands() {
                 if private.contains(word) {
                     impure = true;
@@ -167,6 +175,29 @@ impl Memory {
             || self
                 .written_classes
                 .contains(&(StorageClass::Generic as u32))
+    }
+
+    /// A mask bit for the Workgroup variable `variable`; the last bit stands for all from the 64th on, all bits for one that is not known.
+    pub(super) fn workgroup_bit(&self, variable: Option<Id>) -> u64 {
+        match variable.and_then(|variable| self.workgroup.get(&variable)) {
+            Some(number) => 1 << (*number).min(63),
+            None => u64::MAX,
+        }
+    }
+
+    /// What `inst` may write of the Workgroup variables, a bit for each.
+    pub(super) fn workgroup_writes(&self, declarations: &Declarations<'_>, inst: Inst<'_>) -> u64 {
+        if callee(inst).is_some() {
+            return u64::MAX;
+        }
+        let Some(pointer) = written_pointer(inst) else {
+            return 0;
+        };
+        match class_of(declarations, pointer) {
+            Some(StorageClass::Workgroup) => self.workgroup_bit(root(declarations.module, pointer)),
+            Some(StorageClass::Generic) | None => u64::MAX,
+            Some(_) => 0,
+        }
     }
 }
 
@@ -249,36 +280,4 @@ pub(super) fn is_pure_op(op: Op) -> bool {
         | 194..=205 // bits
         | 305 | 400..=403 | 4450..=4455
     )
-}
-
-/// The first member of the address that `variable` is, when it is a Workgroup variable; a mask bit by its number among them.
-pub(super) fn workgroup_bit(declarations: &Declarations<'_>, variable: Option<Id>) -> u64 {
-    let mut number = 0;
-    for candidate in &declarations.variables {
-        if candidate.class != StorageClass::Workgroup {
-            continue;
-        }
-        if Some(candidate.id) == variable {
-            return if number < 63 { 1 << number } else { 1 << 63 };
-        }
-        number += 1;
-    }
-    u64::MAX
-}
-
-/// What `inst` may write of the Workgroup variables, a bit for each; the last bit stands for all from the 64th on.
-pub(super) fn workgroup_writes(declarations: &Declarations<'_>, inst: Inst<'_>) -> u64 {
-    if callee(inst).is_some() {
-        return u64::MAX;
-    }
-    let Some(pointer) = written_pointer(inst) else {
-        return 0;
-    };
-    match class_of(declarations, pointer) {
-        Some(StorageClass::Workgroup) => {
-            workgroup_bit(declarations, root(declarations.module, pointer))
-        }
-        Some(StorageClass::Generic) | None => u64::MAX,
-        Some(_) => 0,
-    }
 }

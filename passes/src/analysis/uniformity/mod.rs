@@ -16,6 +16,7 @@ pub mod memory;
 mod promote;
 mod quiet;
 pub mod regions;
+mod slice;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -23,13 +24,24 @@ mod tests;
 pub use divergence::{Cause, Level, Uniformity};
 
 use crate::analysis::cfg::Cfg;
-use crate::module::{Constants, Declarations, Function};
+use crate::module::{Constants, Declarations, Function, Id, Type};
 use graph::{Graph, NodeId, Op};
 use lanes::Lanes;
 use memory::Memory;
+use promote::Variables;
+use slice::Slice;
 
 /// How often a function is looked at again because branches of it turned out to go one way.
 const MOST_ROUNDS: usize = 4;
+
+/// Bits of a scalar integer type, 1 of the Boolean one, 0 of any other: those are not evaluated.
+fn scalar_width(declarations: &Declarations<'_>, ty: Id) -> u32 {
+    match declarations.ty(ty) {
+        Some(Type::Bool) => 1,
+        Some(Type::Int { width, .. }) => *width,
+        _ => 0, // a composite, a pointer, a floating-point number
+    }
+}
 
 /// How a block ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,14 +119,18 @@ impl Model {
         function: &Function<'_>,
         size: Option<[u32; 3]>,
     ) -> Model {
+        let cfg = Cfg::of(declarations.module, function);
+        let variables = Variables::of(declarations, memory, function);
         let input = build::Input {
             declarations,
             constants,
             memory,
             function,
+            variables: &variables,
+            slice: &Slice::of(declarations, memory, function, &variables),
             size,
         };
-        let mut model = build::build(input, Cfg::of(declarations.module, function));
+        let mut model = build::build(input, cfg);
         for _ in 0..MOST_ROUNDS {
             let decided = model.decided(size);
             if decided.iter().all(Option::is_none) {

@@ -1,172 +1,276 @@
-//! Which variables can be followed as values, and where their values meet.
+//! Which variables can be followed as values, what changes them, and where their values meet.
 //!
 //! A variable of class Function or Private is followed when its address goes nowhere but into loads, stores and calls. Phis stand at
 //! the iterated dominance frontier of its stores (Cytron and others, 1991).
 
 use super::build::Input;
+use super::memory::Memory;
+use super::scalar_width;
 use crate::analysis::callgraph::callee;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
-use crate::module::{Id, Type};
+use crate::module::{Declarations, Function, Id, Inst, Type};
 use spirv::{Op, StorageClass};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 /// Bound on steps of the walk that finds dominance frontiers, and on phis, each times blocks, with a least one.
 const STEPS_PER_BLOCK: usize = 64;
 const LEAST_STEPS: usize = 1 << 16;
 
 /// Most indices of an address that is followed.
-const MOST_INDICES: usize = 32;
+const MOST_INDICES: u32 = 32;
+
+/// A variable of class Function or Private.
+#[derive(Clone, Debug)]
+struct Variable<'m> {
+    id: Id,
+    /// Its address goes somewhere where it cannot be followed.
+    escapes: bool,
+    /// What may change it, with the block: stores, and calls that are given its address.
+    changes: Vec<(usize, Inst<'m>)>,
+}
+
+/// The variables that a function names, from one walk over it.
+#[derive(Clone, Debug)]
+pub(super) struct Variables<'m> {
+    all: Vec<Variable<'m>>,
+    /// By word of the function: for an address of a variable its number and how many indices lead there.
+    addresses: Vec<Option<(u32, u32)>>,
+    /// Offset of the function's first word.
+    start: u32,
+    /// Private variables of the module and their numbers, ascending.
+    private: Vec<(Id, u32)>,
+    /// Calls that may change the Private variables that other functions name, with the block.
+    impure_calls: Vec<(usize, Inst<'m>)>,
+}
+
+impl<'m> Variables<'m> {
+    pub(super) fn of(
+        declarations: &Declarations<'m>,
+        memory: &Memory,
+        function: &Function<'m>,
+    ) -> Variables<'m> {
+        let words = function.end.saturating_sub(function.offset) as usize;
+        let mut variables = Variables {
+            all: Vec::new(),
+            addresses: vec![None; words],
+            start: function.offset,
+            private: Vec::new(),
+            impure_calls: Vec::new(),
+        };
+        for variable in &declarations.variables {
+            if variable.class == StorageClass::Private {
+                let number = variables.add(variable.id);
+                variables.private.push((variable.id, number));
+            }
+        }
+        variables.private.sort_unstable();
+        // Definitions come before uses in the order of blocks; an address that goes through a phi or a selection has escaped there.
+        for (index, block) in function.blocks.iter().enumerate() {
+            for inst in &block.insts {
+                if inst.op() == Some(Op::Variable) {
+                    if let Some(id) = inst.result() {
+                        let number = variables.add(id);
+                        variables.note(inst.offset, number, 0);
+                    }
+                    continue;
+                }
+                if callee(*inst).is_some_and(|function| !memory.is_pure(function)) {
+                    variables.impure_calls.push((index, *inst));
+                }
+                variables.uses(declarations, index, *inst);
+            }
+        }
+        variables
+    }
+
+    fn add(&mut self, id: Id) -> u32 {
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX); // there are fewer than words
+        self.all.push(Variable {
+            id,
+            escapes: false,
+            changes: Vec::new(),
+        });
+        number
+    }
+
+    fn note(&mut self, offset: u32, variable: u32, indices: u32) {
+        let slot = offset.checked_sub(self.start);
+        if let Some(slot) = slot.and_then(|slot| self.addresses.get_mut(slot as usize)) {
+            *slot = Some((variable, indices));
+        }
+    }
+
+    /// What happens to addresses of variables in `inst`.
+    fn uses(&mut self, declarations: &Declarations<'m>, block: usize, inst: Inst<'m>) {
+        let operands = inst.operands();
+        for (place, word) in operands.iter().enumerate() {
+            let Some((variable, indices)) = self.address(declarations, Id(*word)) else {
+                continue;
+            };
+            let fine = match inst.op() {
+                // Literals after the address may look like ids.
+                Some(Op::Load) => true,
+                Some(Op::AccessChain | Op::InBoundsAccessChain) => {
+                    let indices = indices + operands.len() as u32; // an instruction has fewer than 2^16 words
+                    if place == 0 {
+                        self.note(inst.offset, variable, indices);
+                    }
+                    place == 0 && indices <= MOST_INDICES
+                }
+                Some(Op::Store) if place == 0 => {
+                    self.change(variable, block, inst);
+                    true
+                }
+                Some(Op::FunctionCall) if place > 0 => {
+                    self.change(variable, block, inst);
+                    true
+                }
+                _ => !declarations.module.ids(inst).any(|(_, id)| id.0 == *word), // a literal, or the address goes somewhere else
+            };
+            if let Some(variable) = self.all.get_mut(variable as usize).filter(|_| !fine) {
+                variable.escapes = true;
+            }
+        }
+    }
+
+    fn change(&mut self, variable: u32, block: usize, inst: Inst<'m>) {
+        if let Some(variable) = self.all.get_mut(variable as usize) {
+            variable.changes.push((block, inst));
+        }
+    }
+
+    fn address(&self, declarations: &Declarations<'_>, id: Id) -> Option<(u32, u32)> {
+        let at = declarations.module.definition(id)?;
+        match at.checked_sub(self.start) {
+            Some(slot) => *self.addresses.get(slot as usize)?,
+            None => {
+                let place = self
+                    .private
+                    .binary_search_by_key(&id, |(private, _)| *private)
+                    .ok()?;
+                self.private.get(place).map(|(_, number)| (*number, 0))
+            }
+        }
+    }
+
+    /// The variable that can be followed and whose address, or part of it, `pointer` is: its number.
+    pub(super) fn behind(&self, declarations: &Declarations<'_>, pointer: Id) -> Option<u32> {
+        let (number, _) = self.address(declarations, pointer)?;
+        (!self.all.get(number as usize)?.escapes).then_some(number)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// What may change the variable `number` by its address.
+    pub(super) fn changes(&self, number: u32) -> &[(usize, Inst<'m>)] {
+        self.all
+            .get(number as usize)
+            .map_or(&[], |variable| variable.changes.as_slice())
+    }
+
+    /// Whether calls can change the variable `number` without being given its address.
+    pub(super) fn is_shared(&self, memory: &Memory, function: Id, number: u32) -> bool {
+        self.all
+            .get(number as usize)
+            .is_some_and(|variable| memory.is_shared_private(variable.id, function))
+    }
+
+    /// Calls that may change variables for which [`Variables::is_shared`] is true.
+    pub(super) fn impure_calls(&self) -> &[(usize, Inst<'m>)] {
+        &self.impure_calls
+    }
+}
 
 /// The variables that are followed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Promoted {
+    /// Their ids, ascending.
     pub(super) variables: Vec<Id>,
     /// Bits of a scalar integer or Boolean variable, 0 for others.
     pub(super) widths: Vec<u32>,
-    pub(super) index: BTreeMap<Id, usize>,
     /// Private variables that other functions name.
     pub(super) shared: Vec<usize>,
     /// By block: the variables whose values meet there.
     pub(super) phis: Vec<Vec<usize>>,
 }
 
-pub(super) fn promote(input: Input<'_, '_>, cfg: &Cfg, dominators: &Dominators) -> Promoted {
-    let mut promoted = Promoted {
-        phis: vec![Vec::new(); cfg.len()],
-        ..Promoted::default()
-    };
-    let (candidates, stores) = candidates(input, cfg);
-    let Some(frontier) = frontiers(cfg, dominators) else {
-        return promoted; // every load is then from memory that is not known
-    };
-    let mut left = LEAST_STEPS.max(STEPS_PER_BLOCK * cfg.len());
-    let shared_stores: BTreeSet<usize> = stores.get(&None).cloned().unwrap_or_default();
-    for variable in candidates {
-        let shared = is_shared(input, variable);
-        let mut defined: BTreeSet<usize> = stores.get(&Some(variable)).cloned().unwrap_or_default();
-        if shared {
-            defined.extend(&shared_stores);
+impl Promoted {
+    /// The variables of the slice, over `cfg`.
+    pub(super) fn of(input: &Input<'_, '_>, cfg: &Cfg, dominators: &Dominators) -> Promoted {
+        let variables = input.variables;
+        let mut promoted = Promoted {
+            phis: vec![Vec::new(); cfg.len()],
+            ..Promoted::default()
+        };
+        let wanted: BTreeSet<(Id, u32)> = input
+            .slice
+            .variables
+            .iter()
+            .filter_map(|number| Some((variables.all.get(*number as usize)?.id, *number)))
+            .collect();
+        if wanted.is_empty() {
+            return promoted;
         }
-        let mut meets = BTreeSet::new();
-        let mut work: Vec<usize> = defined.into_iter().collect();
-        while let Some(block) = work.pop() {
-            for meet in &frontier[block] {
-                if meets.insert(*meet) {
-                    work.push(*meet);
+        let Some(frontier) = frontiers(cfg, dominators) else {
+            return promoted; // every load is then from memory that is not known
+        };
+        let mut left = LEAST_STEPS.max(STEPS_PER_BLOCK * cfg.len());
+        for (id, number) in wanted {
+            let shared = variables.is_shared(input.memory, input.function.id, number);
+            let calls = variables.impure_calls.iter().filter(|_| shared);
+            let mut work: Vec<usize> = variables
+                .changes(number)
+                .iter()
+                .chain(calls)
+                .map(|(block, _)| *block)
+                .filter(|block| cfg.is_reachable(*block))
+                .collect();
+            let mut meets = BTreeSet::new();
+            while let Some(block) = work.pop() {
+                for meet in &frontier[block] {
+                    if meets.insert(*meet) {
+                        work.push(*meet);
+                    }
                 }
             }
+            left = match left.checked_sub(meets.len() + 1) {
+                Some(left) => left,
+                None => break,
+            };
+            let index = promoted.variables.len();
+            for block in meets {
+                promoted.phis[block].push(index);
+            }
+            promoted.variables.push(id);
+            promoted.widths.push(width(input.declarations, id));
+            if shared {
+                promoted.shared.push(index);
+            }
         }
-        left = match left.checked_sub(meets.len() + 1) {
-            Some(left) => left,
-            None => break,
-        };
-        let index = promoted.variables.len();
-        for block in meets {
-            promoted.phis[block].push(index);
-        }
-        promoted.index.insert(variable, index);
-        promoted.variables.push(variable);
-        promoted.widths.push(width(input, variable));
-        if shared {
-            promoted.shared.push(index);
-        }
+        promoted
     }
-    promoted
+
+    /// The place of the variable `id` in the lists of variables.
+    pub(super) fn index(&self, id: Id) -> Option<usize> {
+        self.variables.binary_search(&id).ok()
+    }
 }
 
-fn is_shared(input: Input<'_, '_>, variable: Id) -> bool {
-    input.memory.is_shared_private(variable, input.function.id)
-}
-
-fn width(input: Input<'_, '_>, variable: Id) -> u32 {
-    let declarations = input.declarations;
-    let pointee = match declarations
+fn width(declarations: &Declarations<'_>, variable: Id) -> u32 {
+    match declarations
         .type_of(variable)
         .and_then(|ty| declarations.ty(ty))
     {
-        Some(Type::Pointer { pointee, .. }) => *pointee,
-        _ => None, // not a variable
-    };
-    match pointee.and_then(|ty| declarations.ty(ty)) {
-        Some(Type::Bool) => 1,
-        Some(Type::Int { width, .. }) => *width,
-        _ => 0, // not a scalar that is evaluated
+        Some(Type::Pointer {
+            pointee: Some(pointee),
+            ..
+        }) => scalar_width(declarations, *pointee),
+        _ => 0, // not a variable
     }
-}
-
-/// Blocks with a store, by variable; under `None` those with a call that may change shared Private variables.
-type Stores = BTreeMap<Option<Id>, BTreeSet<usize>>;
-
-/// Variables whose address does not escape, in the order of their ids.
-fn candidates(input: Input<'_, '_>, cfg: &Cfg) -> (Vec<Id>, Stores) {
-    let (declarations, module) = (input.declarations, input.declarations.module);
-    let mut seen = BTreeSet::new();
-    let mut escaped = BTreeSet::new();
-    let mut stores: Stores = BTreeMap::new();
-    // Addresses of such variables with how many indices they have; looked up, never iterated.
-    let mut addresses: HashMap<u32, (Id, usize)> = HashMap::new();
-    for variable in &declarations.variables {
-        if variable.class == StorageClass::Private {
-            addresses.insert(variable.id.0, (variable.id, 0));
-            seen.insert(variable.id);
-        }
-    }
-    // Definitions come before uses in the order of blocks; an address that goes through a phi or a selection has escaped there.
-    for (index, block) in input.function.blocks.iter().enumerate() {
-        for inst in &block.insts {
-            if inst.op() == Some(Op::Variable) {
-                if let Some(id) = inst.result() {
-                    addresses.insert(id.0, (id, 0));
-                    seen.insert(id);
-                }
-                continue;
-            }
-            let call = callee(*inst);
-            if call.is_some_and(|function| !input.memory.is_pure(function))
-                && cfg.is_reachable(index)
-            {
-                stores.entry(None).or_default().insert(index);
-            }
-            let operands = inst.operands();
-            if !operands.iter().any(|word| addresses.contains_key(word)) {
-                continue;
-            }
-            for (place, word) in operands.iter().enumerate() {
-                let Some((variable, indices)) = addresses.get(word).copied() else {
-                    continue;
-                };
-                let fine = match inst.op() {
-                    // Literals after the address may look like ids.
-                    Some(Op::Load) => true,
-                    Some(Op::AccessChain | Op::InBoundsAccessChain) => {
-                        let indices = indices + operands.len();
-                        if let (0, Some(id)) = (place, inst.result()) {
-                            addresses.insert(id.0, (variable, indices));
-                        }
-                        place == 0 && indices <= MOST_INDICES
-                    }
-                    Some(Op::Store) if place == 0 => {
-                        stores.entry(Some(variable)).or_default().insert(index);
-                        true
-                    }
-                    Some(Op::FunctionCall) if place > 0 => {
-                        stores.entry(Some(variable)).or_default().insert(index);
-                        true
-                    }
-                    _ => !module.ids(*inst).any(|(_, id)| id.0 == *word), // a literal, or the address goes somewhere else
-                };
-                if !fine {
-                    escaped.insert(variable);
-                }
-            }
-        }
-    }
-    let keep = seen
-        .into_iter()
-        .filter(|id| !escaped.contains(id))
-        .collect();
-    (keep, stores)
 }
 
 /// The dominance frontier of each block; `None` when the graph is built to make them long.

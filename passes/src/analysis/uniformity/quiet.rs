@@ -3,7 +3,7 @@
 //! There, all invocations that load from one address get one value: a write in between would be a data race, which is
 //! undefined behaviour. A wait only settles what was written before its arrive.
 
-use super::memory::workgroup_writes;
+use super::memory::Memory;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve};
 use crate::analysis::pairing::SiteKind;
@@ -18,11 +18,17 @@ struct Writes {
     since_arrive: u64,
 }
 
-impl Writes {
-    fn pass(&mut self, declarations: &Declarations<'_>, inst: Inst<'_>) {
-        let writes = workgroup_writes(declarations, inst);
-        self.since_barrier |= writes;
-        self.since_arrive |= writes;
+/// What an instruction does to [`Writes`].
+#[derive(Copy, Clone, Debug)]
+enum Effect {
+    Write(u64),
+    ControlBarrier,
+    Arrive,
+    Wait,
+}
+
+impl Effect {
+    fn of(declarations: &Declarations<'_>, memory: &Memory, inst: Inst<'_>) -> Option<Effect> {
         // Which scope a barrier has is looked up nowhere here: one of a subgroup is told by its constant.
         let of_group = || {
             let scope = inst.id(0).ok().and_then(|id| declarations.module.def(id));
@@ -31,20 +37,40 @@ impl Writes {
             })
         };
         match SiteKind::of(inst) {
-            Some(SiteKind::ControlBarrier) if of_group() => *self = Writes::default(),
-            Some(SiteKind::Arrive) if of_group() => self.since_arrive = 0,
-            Some(SiteKind::Wait) if of_group() => self.since_barrier = self.since_arrive,
-            _ => {} // it orders nothing between the invocations of a workgroup
+            Some(SiteKind::ControlBarrier) => of_group().then_some(Effect::ControlBarrier),
+            Some(SiteKind::Arrive) => of_group().then_some(Effect::Arrive),
+            Some(SiteKind::Wait) => of_group().then_some(Effect::Wait),
+            Some(SiteKind::MemoryBarrier) => None, // nobody waits
+            None => match memory.workgroup_writes(declarations, inst) {
+                0 => None,
+                bits => Some(Effect::Write(bits)),
+            },
         }
     }
 }
 
-struct Problem<'p, 'm> {
-    declarations: &'p Declarations<'m>,
-    function: &'p Function<'m>,
+impl Writes {
+    fn pass(&mut self, effect: Effect) {
+        match effect {
+            Effect::Write(bits) => {
+                self.since_barrier |= bits;
+                self.since_arrive |= bits;
+            }
+            Effect::ControlBarrier => *self = Writes::default(),
+            Effect::Arrive => self.since_arrive = 0,
+            Effect::Wait => self.since_barrier = self.since_arrive,
+        }
+    }
 }
 
-impl Analysis for Problem<'_, '_> {
+/// By block: what its instructions do, with their offsets.
+type Effects = Vec<Vec<(u32, Effect)>>;
+
+struct Problem<'p> {
+    effects: &'p Effects,
+}
+
+impl Analysis for Problem<'_> {
     type State = Writes;
     const DIRECTION: Direction = Direction::Forward;
 
@@ -64,63 +90,60 @@ impl Analysis for Problem<'_, '_> {
     }
 
     fn transfer(&self, block: usize, mut state: Writes) -> Writes {
-        for inst in self
-            .function
-            .blocks
-            .get(block)
-            .into_iter()
-            .flat_map(|block| &block.insts)
-        {
-            state.pass(self.declarations, *inst);
+        for (_, effect) in self.effects.get(block).into_iter().flatten() {
+            state.pass(*effect);
         }
         state
     }
 }
 
-/// The answer, and a place in the function.
+/// The answer, and a place in the function. The default is for functions without Workgroup variables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quiet {
+    effects: Effects,
     at_start: Vec<Writes>,
     now: Writes,
+    block: usize,
+    /// Effects of the block that lie behind.
+    passed: usize,
 }
 
 impl Quiet {
-    pub(super) fn of(declarations: &Declarations<'_>, function: &Function<'_>, cfg: &Cfg) -> Quiet {
-        let shared = declarations
-            .variables
+    pub(super) fn of(
+        declarations: &Declarations<'_>,
+        memory: &Memory,
+        function: &Function<'_>,
+        cfg: &Cfg,
+    ) -> Quiet {
+        let effect =
+            |inst: &Inst<'_>| Some((inst.offset, Effect::of(declarations, memory, *inst)?));
+        let effects: Effects = function
+            .blocks
             .iter()
-            .any(|variable| variable.class == spirv::StorageClass::Workgroup);
-        let at_start = if shared {
-            solve(
-                cfg,
-                &Problem {
-                    declarations,
-                    function,
-                },
-            )
-        } else {
-            Vec::new()
-        };
+            .map(|block| block.insts.iter().filter_map(effect).collect())
+            .collect();
+        let at_start = solve(cfg, &Problem { effects: &effects });
         Quiet {
+            effects,
             at_start,
-            now: Writes::default(),
+            ..Quiet::default()
         }
     }
 
     /// Goes to the start of a block.
     pub(super) fn enter(&mut self, block: usize) {
         self.now = self.at_start.get(block).copied().unwrap_or_default();
+        (self.block, self.passed) = (block, 0);
     }
 
-    /// Goes past an instruction.
-    pub(super) fn pass(&mut self, declarations: &Declarations<'_>, inst: Inst<'_>) {
-        if !self.at_start.is_empty() {
-            self.now.pass(declarations, inst);
+    /// Whether, before the instruction at `offset` of the block, none of the variables `bits` has been written since the last barrier. Places in a block come in
+    /// order.
+    pub(super) fn is_quiet(&mut self, offset: u32, bits: u64) -> bool {
+        let effects = self.effects.get(self.block).map_or(&[][..], Vec::as_slice);
+        while let Some((_, effect)) = effects.get(self.passed).filter(|(at, _)| *at < offset) {
+            self.now.pass(*effect);
+            self.passed += 1;
         }
-    }
-
-    /// Whether none of the variables `bits` has been written since the last barrier.
-    pub(super) fn is_quiet(&self, bits: u64) -> bool {
         self.now.since_barrier & bits == 0
     }
 }

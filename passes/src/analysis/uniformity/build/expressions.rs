@@ -1,0 +1,233 @@
+//! From an instruction to the node of its result.
+
+use super::{Builder, MOST_INDICES, MOST_PARTS, Undo};
+use crate::analysis::uniformity::graph::{NodeId, Op, Source};
+use crate::analysis::uniformity::{memory, scalar_width};
+use crate::module::{Constants, Id, Inst, Scope};
+
+impl<'m> Builder<'_, 'm> {
+    pub(super) fn inst(&mut self, inst: Inst<'m>, undo: &mut Undo) {
+        use spirv::Op as S;
+        let Some(op) = inst.op() else {
+            self.opaque(inst, Source::Other(inst.opcode()));
+            return;
+        };
+        let operands = inst.operands();
+        match (op, operands) {
+            (S::Variable | S::Phi | S::Branch | S::BranchConditional | S::Switch, _) => {}
+            (S::Load, [pointer, ..]) => self.load(inst, Id(*pointer)),
+            (S::Store, [pointer, value, ..]) => self.store(Id(*pointer), Id(*value), undo),
+            (S::AccessChain | S::InBoundsAccessChain, [base, indices @ ..]) => {
+                let base = self.value(Id(*base));
+                let mut args = vec![base];
+                let node = self.graph.node(base);
+                if node.op == Op::Pure(S::AccessChain as u16, Vec::new()) {
+                    args.clone_from(&node.args);
+                }
+                if args.len() + indices.len() > MOST_INDICES {
+                    self.opaque(inst, Source::Other(inst.opcode()));
+                    return;
+                }
+                for index in indices {
+                    args.push(self.value(Id(*index)));
+                }
+                let node = self
+                    .graph
+                    .make(Op::Pure(S::AccessChain as u16, Vec::new()), args, 0);
+                self.keep(inst, node);
+            }
+            (S::CompositeExtract, [whole, path @ ..]) => {
+                let mut node = self.value(Id(*whole));
+                let width = inst
+                    .result_type()
+                    .map_or(0, |ty| scalar_width(self.input.declarations, ty));
+                for (place, index) in path.iter().enumerate() {
+                    let width = if place + 1 == path.len() { width } else { 0 };
+                    node = self.graph.extract(node, *index, width);
+                }
+                self.keep(inst, node);
+            }
+            (S::CompositeInsert, [part, whole, index]) => {
+                let (part, whole) = (self.value(Id(*part)), self.value(Id(*whole)));
+                let node = self.graph.insert(whole, *index, part);
+                self.keep(inst, node);
+            }
+            (S::CompositeConstruct, parts) => self.construct(inst, parts),
+            (S::VectorShuffle, [a, b, selected @ ..]) if selected.len() <= MOST_PARTS => {
+                let first = self.components(Id(*a)).unwrap_or(0);
+                let width = inst
+                    .result_type()
+                    .and_then(|ty| self.component(ty))
+                    .map_or(0, |(width, _)| width);
+                let (a, b) = (self.value(Id(*a)), self.value(Id(*b)));
+                let mut parts = Vec::new();
+                for index in selected {
+                    parts.push(match index {
+                        &u32::MAX => self.graph.number(0, width), // any value will do
+                        index if *index < first => self.graph.extract(a, *index, width),
+                        index => self.graph.extract(b, *index - first, width),
+                    });
+                }
+                let node = self.graph.make(Op::Composite, parts, 0);
+                self.keep(inst, node);
+            }
+            (S::FunctionCall, [function, arguments @ ..]) => {
+                self.call(inst, Id(*function), arguments, undo)
+            }
+            (S::ExtInst, [set, number, arguments @ ..]) => {
+                let pointer = arguments
+                    .iter()
+                    .any(|id| memory::class_of(self.input.declarations, Id(*id)).is_some());
+                if pointer
+                    || !self
+                        .input
+                        .declarations
+                        .ext_inst_sets
+                        .contains_key(&Id(*set))
+                {
+                    self.opaque(inst, Source::Other(inst.opcode()));
+                } else {
+                    let args = arguments.iter().map(|id| self.value(Id(*id))).collect();
+                    let width = inst
+                        .result_type()
+                        .map_or(0, |ty| scalar_width(self.input.declarations, ty));
+                    let node =
+                        self.graph
+                            .make(Op::Pure(inst.opcode(), vec![*set, *number]), args, width);
+                    self.keep(inst, node);
+                }
+            }
+            (S::ArrayLength, [base, member]) => {
+                let args = vec![self.value(Id(*base))];
+                let width = inst
+                    .result_type()
+                    .map_or(0, |ty| scalar_width(self.input.declarations, ty));
+                let node = self
+                    .graph
+                    .make(Op::Pure(inst.opcode(), vec![*member]), args, width);
+                self.keep(inst, node);
+            }
+            _ if memory::is_atomic(op) => self.opaque(inst, Source::Atomic),
+            _ if inst.result().is_none() => {}
+            _ if memory::is_pure_op(op) => self.pure(inst),
+            _ => match group(op, inst, self.input.constants) {
+                Some(scope) => self.opaque(inst, Source::Group(scope)),
+                None => self.opaque(inst, Source::Other(inst.opcode())),
+            },
+        }
+    }
+
+    pub(super) fn keep(&mut self, inst: Inst<'m>, node: NodeId) {
+        if let Some(id) = inst.result() {
+            self.values.insert(id, node);
+        }
+    }
+
+    pub(super) fn opaque(&mut self, inst: Inst<'m>, source: Source) {
+        if let Some(id) = inst.result() {
+            let (width, at) = (self.width_of_value(id), self.at);
+            let node = self.graph.leaf(source, Vec::new(), width, at);
+            self.values.insert(id, node);
+        }
+    }
+
+    pub(super) fn construct(&mut self, inst: Inst<'m>, parts: &[u32]) {
+        let vector = inst.result_type().and_then(|ty| self.component(ty));
+        let mut nodes = Vec::new();
+        for part in parts {
+            let value = self.value(Id(*part));
+            match vector.zip(self.components(Id(*part))) {
+                Some(((width, _), count)) => {
+                    for index in 0..count {
+                        nodes.push(self.graph.extract(value, index, width));
+                    }
+                }
+                None => nodes.push(value),
+            }
+        }
+        let node = self.graph.make(Op::Composite, nodes, 0);
+        self.keep(inst, node);
+    }
+
+    /// An instruction without effects; on vectors whose parts are known, one node for each component.
+    pub(super) fn pure(&mut self, inst: Inst<'m>) {
+        let module = self.input.declarations.module;
+        let mut args = Vec::new();
+        let mut literals = Vec::new();
+        let skip = usize::from(inst.result_type().is_some());
+        for operand in module.operands(inst).skip(skip + 1) {
+            match operand.id() {
+                Some(id) => args.push(self.value(id)),
+                None => literals.extend(operand.words.iter().copied()),
+            }
+        }
+        let ty = inst.result_type().unwrap_or(Id(0));
+        let op = u32::from(inst.opcode());
+        let by_component = matches!(op, 113 | 114 | 126 | 128 | 130 | 132 | 134 | 135 | 137..=139 | 164..=179 | 194..=200);
+        let split = by_component
+            && args
+                .iter()
+                .any(|arg| self.graph.node(*arg).op == Op::Composite);
+        let node = match self.component(ty).filter(|_| split) {
+            Some((width, count)) => {
+                let operand_type = |id: Id| {
+                    self.input
+                        .declarations
+                        .type_of(id)
+                        .and_then(|ty| self.component(ty))
+                };
+                let widths: Vec<u32> = inst
+                    .operands()
+                    .iter()
+                    .map(|id| operand_type(Id(*id)).map_or(0, |(width, _)| width))
+                    .collect();
+                // A scalar condition chooses between whole vectors.
+                let whole: Vec<bool> = inst
+                    .operands()
+                    .iter()
+                    .map(|id| operand_type(Id(*id)).is_none())
+                    .collect();
+                let mut parts = Vec::new();
+                for index in 0..count {
+                    let mut of = Vec::new();
+                    for (place, arg) in args.iter().enumerate() {
+                        of.push(if whole.get(place).copied().unwrap_or(true) {
+                            *arg
+                        } else {
+                            self.graph
+                                .extract(*arg, index, widths.get(place).copied().unwrap_or(0))
+                        });
+                    }
+                    parts.push(self.graph.pure(inst.opcode(), literals.clone(), of, width));
+                }
+                self.graph.make(Op::Composite, parts, 0)
+            }
+            None => {
+                let width = scalar_width(self.input.declarations, ty);
+                self.graph.pure(inst.opcode(), literals, args, width)
+            }
+        };
+        self.keep(inst, node);
+    }
+}
+
+/// For group instructions: the scope in which all invocations get one value; the inner `None` when each gets its own.
+fn group(op: spirv::Op, inst: Inst<'_>, constants: &Constants) -> Option<Option<Scope>> {
+    let number = op as u32;
+    let scope = || {
+        inst.id(0)
+            .ok()
+            .and_then(|id| constants.as_u32(id))
+            .and_then(Scope::from_u32)
+    };
+    let reduces = || inst.operand(1).ok() == Some(spirv::GroupOperation::Reduce as u32);
+    match number {
+        // Votes, broadcasts, ballots.
+        261..=263 | 334..=339 => Some(scope()),
+        342 | 349..=364 | 264..=271 | 6401..=6408 => Some(scope().filter(|_| reduces())),
+        333 | 340 | 341 | 343..=348 | 365 | 366 => Some(None),
+        // SPV_KHR_shader_ballot and SPV_KHR_subgroup_vote.
+        4421 | 4422 | 4428..=4430 => Some(Some(Scope::Subgroup)),
+        _ => None, // not a group instruction that is known
+    }
+}

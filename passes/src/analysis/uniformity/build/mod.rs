@@ -1,0 +1,232 @@
+//! From the instructions of a function to its [`Graph`]: variables of class Function and Private become values.
+//!
+//! A walk over the dominator tree, so that what a block computes is known before what it dominates, with the values of the followed variables
+//! at the place that is being read.
+
+mod branch;
+mod expressions;
+mod values;
+mod variables;
+
+use super::graph::{Graph, NodeId, Source};
+use super::memory::Memory;
+use super::promote::{Promoted, Variables};
+use super::quiet::Quiet;
+use super::slice::Slice;
+use super::{Branch, Model};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dominance::Dominators;
+use crate::module::{Constants, Declarations, Function, Id};
+use std::collections::HashMap;
+
+/// Most indices of one address.
+const MOST_INDICES: usize = 64;
+/// Largest composite that is taken apart.
+const MOST_PARTS: usize = 16;
+
+/// What a model is built from.
+#[derive(Copy, Clone)]
+pub(super) struct Input<'b, 'm> {
+    pub(super) declarations: &'b Declarations<'m>,
+    pub(super) constants: &'b Constants,
+    pub(super) memory: &'b Memory,
+    pub(super) function: &'b Function<'m>,
+    pub(super) variables: &'b Variables<'m>,
+    pub(super) slice: &'b Slice<'m>,
+    /// Size of the workgroup, where the module fixes it.
+    pub(super) size: Option<[u32; 3]>,
+}
+
+/// Builds the values of a function over `cfg`, which may be without branches that are never taken.
+pub(super) fn build(input: Input<'_, '_>, cfg: Cfg) -> Model {
+    let dominators = Dominators::of(&cfg);
+    let promoted = Promoted::of(&input, &cfg, &dominators);
+    let mut children = vec![Vec::new(); cfg.len()];
+    for block in cfg.reverse_postorder() {
+        if let Some(above) = dominators.immediate(*block) {
+            children[above].push(*block);
+        }
+    }
+    let quiet = if input.slice.loads_workgroup {
+        Quiet::of(input.declarations, input.memory, input.function, &cfg)
+    } else {
+        Quiet::default()
+    };
+    let len = cfg.len();
+    let mut builder = Builder {
+        input,
+        graph: Graph::default(),
+        values: HashMap::new(),
+        current: Vec::new(),
+        quiet,
+        at: 0,
+        phis: vec![Vec::new(); len],
+        variable_phis: vec![Vec::new(); len],
+        branches: vec![Branch::None; len],
+        computed: vec![Vec::new(); len],
+        promoted,
+        cfg,
+    };
+    builder.start();
+    enum Step {
+        Enter(usize),
+        Leave(Vec<(usize, NodeId)>),
+    }
+    let mut steps = if len > 0 {
+        vec![Step::Enter(0)]
+    } else {
+        Vec::new()
+    };
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Enter(block) => {
+                let undo = builder.block(block);
+                steps.push(Step::Leave(undo));
+                steps.extend(
+                    children[block]
+                        .iter()
+                        .rev()
+                        .map(|child| Step::Enter(*child)),
+                );
+            }
+            Step::Leave(undo) => {
+                for (variable, value) in undo.into_iter().rev() {
+                    builder.current[variable] = value;
+                }
+            }
+        }
+    }
+    builder.finish()
+}
+
+struct Builder<'b, 'm> {
+    input: Input<'b, 'm>,
+    cfg: Cfg,
+    graph: Graph,
+    values: HashMap<Id, NodeId>, // looked up, never iterated
+    promoted: Promoted,
+    /// Value of each promoted variable at the place that is being read.
+    current: Vec<NodeId>,
+    quiet: Quiet,
+    at: usize,
+    phis: Vec<Vec<NodeId>>,
+    variable_phis: Vec<Vec<(usize, NodeId)>>,
+    branches: Vec<Branch>,
+    computed: Vec<Vec<NodeId>>,
+}
+
+type Undo = Vec<(usize, NodeId)>;
+
+impl<'m> Builder<'_, 'm> {
+    fn start(&mut self) {
+        for (id, _) in &self.input.function.params {
+            let width = self.width_of_value(*id);
+            let node = self.graph.leaf(Source::Parameter, Vec::new(), width, 0);
+            self.values.insert(*id, node);
+        }
+        for index in 0..self.promoted.variables.len() {
+            let variable = self.promoted.variables[index];
+            let inst = self.input.declarations.module.def(variable);
+            self.graph.at = inst.map_or(0, |inst| inst.offset);
+            let initial = match inst.and_then(|inst| inst.operands().get(1).copied()) {
+                Some(initializer) => self.value(Id(initializer)),
+                None => self.graph.leaf(Source::Undefined, Vec::new(), 0, 0),
+            };
+            self.current.push(initial);
+        }
+        // Phis exist before anything names them.
+        for block in self.cfg.reverse_postorder().to_vec() {
+            for variable in self.promoted.phis[block].clone() {
+                self.graph.at = self
+                    .promoted
+                    .variables
+                    .get(variable)
+                    .and_then(|id| self.input.declarations.module.def(*id))
+                    .map_or(0, |inst| inst.offset);
+                let width = self.promoted.widths[variable];
+                let phi = self.graph.phi(width, block);
+                self.phis[block].push(phi);
+                self.variable_phis[block].push((variable, phi));
+            }
+            let input = self.input;
+            for inst in input.slice.blocks.get(block).into_iter().flatten() {
+                if inst.op() == Some(spirv::Op::Phi)
+                    && let Some(id) = inst.result()
+                {
+                    self.graph.at = inst.offset;
+                    let width = self.width_of_value(id);
+                    let phi = self.graph.phi(width, block);
+                    self.phis[block].push(phi);
+                    self.values.insert(id, phi);
+                }
+            }
+        }
+    }
+
+    /// Reads a block; what to put back into `current` when the blocks under it are done.
+    fn block(&mut self, block: usize) -> Undo {
+        self.at = block;
+        self.graph.asked.clear();
+        let mut undo = Vec::new();
+        for (variable, phi) in self.variable_phis[block].clone() {
+            self.assign(variable, phi, &mut undo);
+        }
+        let input = self.input;
+        self.quiet.enter(block);
+        for inst in input.slice.blocks.get(block).into_iter().flatten() {
+            self.graph.at = inst.offset;
+            self.inst(*inst, &mut undo);
+        }
+        if let Some(end) = input
+            .function
+            .blocks
+            .get(block)
+            .and_then(|code| code.terminator())
+        {
+            self.graph.at = end.offset;
+            self.branches[block] = self.branch(end);
+        }
+        for succ in self.cfg.succs(block).to_vec() {
+            for (variable, phi) in self.variable_phis[succ].clone() {
+                self.graph.add_incoming(phi, block, self.current[variable]);
+            }
+        }
+        self.computed[block] = std::mem::take(&mut self.graph.asked);
+        undo
+    }
+
+    fn assign(&mut self, variable: usize, value: NodeId, undo: &mut Undo) {
+        undo.push((variable, self.current[variable]));
+        self.current[variable] = value;
+    }
+
+    fn finish(mut self) -> Model {
+        for block in self.cfg.reverse_postorder().to_vec() {
+            let input = self.input;
+            for inst in input.slice.blocks.get(block).into_iter().flatten() {
+                if inst.op() != Some(spirv::Op::Phi) {
+                    continue;
+                }
+                let Some(phi) = inst.result().and_then(|id| self.values.get(&id).copied()) else {
+                    continue;
+                };
+                for pair in inst.operands().chunks_exact(2) {
+                    let [value, from] = *pair else { continue };
+                    if let Some(from) = self.cfg.index_of(Id(from)).filter(|from| {
+                        self.cfg.preds(block).contains(from) && self.cfg.is_reachable(*from)
+                    }) {
+                        let value = self.value(Id(value));
+                        self.graph.add_incoming(phi, from, value);
+                    }
+                }
+            }
+        }
+        Model {
+            cfg: self.cfg,
+            graph: self.graph,
+            phis: self.phis,
+            branches: self.branches,
+            computed: self.computed,
+        }
+    }
+}
