@@ -223,6 +223,11 @@ impl PostDominators {
         self.tree.dominates(over, block)
     }
 
+    /// Whether some path leads from `block` to the end of the function.
+    pub fn reaches_end(&self, block: usize) -> bool {
+        self.tree.dominates(block, block)
+    }
+
     /// The immediate post-dominator of `block`; `None` when that is the end itself, or no path leads to the end.
     pub fn immediate(&self, block: usize) -> Option<usize> {
         let end = self.tree.idom.len().checked_sub(1)?;

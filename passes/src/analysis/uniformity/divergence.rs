@@ -52,7 +52,11 @@ impl Uniformity {
             users: users(model),
             decides: vec![Vec::new(); model.graph.nodes().len()],
             leaves: vec![Vec::new(); blocks],
-            regions: Regions::of(&model.cfg, LEAST_REGIONS.max(REGIONS_PER_BLOCK * blocks)),
+            regions: Regions::of(
+                &model.cfg,
+                &model.post,
+                LEAST_REGIONS.max(REGIONS_PER_BLOCK * blocks),
+            ),
             ends: vec![None; blocks],
             work: Vec::new(),
         };
@@ -93,7 +97,7 @@ struct Solver<'s> {
     decides: Vec<Vec<usize>>,
     /// By block: its leaves and phis.
     leaves: Vec<Vec<NodeId>>,
-    regions: Regions,
+    regions: Regions<'s>,
     /// By non-uniform block: where the region that made it so ends.
     ends: Vec<Option<Option<usize>>>,
     work: Vec<NodeId>,

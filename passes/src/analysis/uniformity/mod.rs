@@ -9,6 +9,7 @@
 
 mod arithmetic;
 mod build;
+mod control;
 mod divergence;
 pub mod graph;
 pub mod lanes;
@@ -24,6 +25,7 @@ mod tests;
 pub use divergence::{Cause, Level, Uniformity};
 
 use crate::analysis::cfg::Cfg;
+use crate::analysis::dominance::PostDominators;
 use crate::module::{Constants, Declarations, Function, Id, Type};
 use graph::{Graph, NodeId, Op};
 use lanes::Lanes;
@@ -46,7 +48,7 @@ fn scalar_width(declarations: &Declarations<'_>, ty: Id) -> u32 {
 /// How a block ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Branch {
-    /// With one successor or none.
+    /// With one successor or none, or with a branch that was not asked about.
     #[default]
     None,
     /// OpBranchConditional.
@@ -99,6 +101,8 @@ impl Branch {
 pub struct Model {
     /// Control flow, without the edges that no invocation takes.
     pub cfg: Cfg,
+    /// Its post-dominators.
+    pub post: PostDominators,
     /// Values.
     pub graph: Graph,
     /// Phis of each block.
@@ -110,27 +114,42 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of `function`. `size` is the size of the workgroup, where it is fixed: with it, branches on constants and on the
-    /// ids inside of the workgroup that go one way for all invocations lose their other way.
+    /// The model of `function`, whose control flow is `cfg`, with what decides about the execution of `places` (blocks): other branches have no condition.
+    ///
+    /// `size` is the size of the workgroup, where it is fixed: with it, branches on constants and on the ids inside of the workgroup
+    /// that go one way for all invocations lose their other way.
     pub fn of(
         declarations: &Declarations<'_>,
         constants: &Constants,
         memory: &Memory,
         function: &Function<'_>,
         size: Option<[u32; 3]>,
+        cfg: Cfg,
+        places: &[usize],
     ) -> Model {
-        let cfg = Cfg::of(declarations.module, function);
+        let post = PostDominators::of(&cfg);
         let variables = Variables::of(declarations, memory, function);
+        let slice = Slice::of(
+            declarations,
+            memory,
+            function,
+            &variables,
+            (&cfg, &post),
+            places,
+        );
+        if slice.is_empty() {
+            return Model::without_branches(cfg, post);
+        }
         let input = build::Input {
             declarations,
             constants,
             memory,
             function,
             variables: &variables,
-            slice: &Slice::of(declarations, memory, function, &variables),
+            slice: &slice,
             size,
         };
-        let mut model = build::build(input, cfg);
+        let mut model = build::build(input, cfg, post);
         for _ in 0..MOST_ROUNDS {
             let decided = model.decided(size);
             if decided.iter().all(Option::is_none) {
@@ -139,9 +158,22 @@ impl Model {
             let cfg = model
                 .cfg
                 .restricted(|from, to| decided[from].is_none_or(|target| target == to));
-            model = build::build(input, cfg);
+            let post = PostDominators::of(&cfg);
+            model = build::build(input, cfg, post);
         }
         model
+    }
+
+    fn without_branches(cfg: Cfg, post: PostDominators) -> Model {
+        let len = cfg.len();
+        Model {
+            cfg,
+            post,
+            graph: Graph::default(),
+            phis: vec![Vec::new(); len],
+            branches: vec![Branch::None; len],
+            computed: vec![Vec::new(); len],
+        }
     }
 
     /// For each block with more than one successor: the one that all invocations take, if that is known.

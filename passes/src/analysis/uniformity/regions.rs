@@ -18,18 +18,18 @@ pub struct Region {
 
 /// Finds regions of one graph, up to a bound of work.
 #[derive(Clone, Debug)]
-pub struct Regions {
-    post: PostDominators,
+pub struct Regions<'p> {
+    post: &'p PostDominators,
     mark: Vec<usize>,
     round: usize,
     left: usize,
 }
 
-impl Regions {
-    /// For `cfg`; all regions together may have `most` blocks.
-    pub fn of(cfg: &Cfg, most: usize) -> Regions {
+impl<'p> Regions<'p> {
+    /// For `cfg`, whose post-dominators are `post`; all regions together may have `most` blocks.
+    pub fn of(cfg: &Cfg, post: &'p PostDominators, most: usize) -> Regions<'p> {
         Regions {
-            post: PostDominators::of(cfg),
+            post,
             mark: vec![0; cfg.len()],
             round: 0,
             left: most,

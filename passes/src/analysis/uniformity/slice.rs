@@ -1,10 +1,14 @@
 //! The part of a function that decides where control goes: what the conditions of its branches are computed from.
 //!
-//! Most of a kernel computes data. Only what leads to a condition, backwards over operands and over the variables that are followed, is
-//! made into values; the rest costs one look.
+//! Most of a kernel computes data. Starting from the blocks that are asked about, the branches that decide about them are followed
+//! ([`super::control`]), from their conditions backwards the operands and the variables that are followed, and where values meet the branches that
+//! decide about that. The rest of the function costs one look.
 
+use super::control::{Control, loop_exits};
 use super::memory::{self, Memory};
 use super::promote::Variables;
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dominance::PostDominators;
 use crate::module::{Block, Declarations, Function, Id, Inst};
 use spirv::{Op, StorageClass};
 
@@ -13,6 +17,8 @@ use spirv::{Op, StorageClass};
 pub(super) struct Slice<'m> {
     /// By block: the instructions, in order, terminators left out.
     pub(super) blocks: Vec<Vec<Inst<'m>>>,
+    /// By block: whether the branch at its end matters.
+    pub(super) branches: Vec<bool>,
     /// Numbers of the variables whose values are asked for.
     pub(super) variables: Vec<u32>,
     /// Whether a variable of class Workgroup is among what is loaded.
@@ -20,12 +26,14 @@ pub(super) struct Slice<'m> {
 }
 
 impl<'m> Slice<'m> {
-    /// Of all branches of the function.
+    /// What decides about the execution of `places` (blocks), and whether loops end at all.
     pub(super) fn of(
         declarations: &Declarations<'m>,
         memory: &Memory,
         function: &Function<'m>,
         variables: &Variables<'m>,
+        (cfg, post): (&Cfg, &PostDominators),
+        places: &[usize],
     ) -> Slice<'m> {
         let words = function.end.saturating_sub(function.offset) as usize;
         let mut walk = Walk {
@@ -33,20 +41,24 @@ impl<'m> Slice<'m> {
             memory,
             function,
             variables,
+            cfg,
+            control: Control::of(cfg, post),
             marked: vec![false; words],
             wanted: vec![false; variables.len()],
+            asked: vec![false; cfg.len()],
+            branches: vec![false; cfg.len()],
             loads_workgroup: false,
             work: Vec::new(),
         };
-        for end in function.blocks.iter().filter_map(Block::terminator) {
-            if matches!(end.op(), Some(Op::BranchConditional | Op::Switch))
-                && let Ok(condition) = end.id(0)
-            {
-                walk.value(condition);
+        places.iter().for_each(|block| walk.block(*block));
+        loop_exits(cfg)
+            .into_iter()
+            .for_each(|block| walk.branch(block));
+        while let Some(step) = walk.work.pop() {
+            match step {
+                Step::Inst(inst) => walk.look(inst),
+                Step::Block(block) => walk.decide(block),
             }
-        }
-        while let Some(inst) = walk.work.pop() {
-            walk.look(inst);
         }
         let is_marked = |inst: &&Inst<'m>| {
             let slot = inst.offset.wrapping_sub(function.offset) as usize;
@@ -58,6 +70,7 @@ impl<'m> Slice<'m> {
                 .iter()
                 .map(|block| block.insts.iter().filter(is_marked).copied().collect())
                 .collect(),
+            branches: walk.branches,
             variables: (0..)
                 .zip(&walk.wanted)
                 .filter_map(|(number, wanted)| wanted.then_some(number))
@@ -65,6 +78,17 @@ impl<'m> Slice<'m> {
             loads_workgroup: walk.loads_workgroup,
         }
     }
+
+    /// Whether no branch matters.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.branches.contains(&true)
+    }
+}
+
+/// Something that is still to be looked at.
+enum Step<'m> {
+    Inst(Inst<'m>),
+    Block(usize),
 }
 
 struct Walk<'w, 'm> {
@@ -72,12 +96,18 @@ struct Walk<'w, 'm> {
     memory: &'w Memory,
     function: &'w Function<'m>,
     variables: &'w Variables<'m>,
+    cfg: &'w Cfg,
+    control: Control,
     /// By word of the function: whether the instruction that starts there is in the slice.
     marked: Vec<bool>,
     /// By variable.
     wanted: Vec<bool>,
+    /// By block: whether what decides about it is in the slice.
+    asked: Vec<bool>,
+    /// By block: whether the branch at its end is.
+    branches: Vec<bool>,
     loads_workgroup: bool,
-    work: Vec<Inst<'m>>,
+    work: Vec<Step<'m>>,
 }
 
 impl<'m> Walk<'_, 'm> {
@@ -92,8 +122,46 @@ impl<'m> Walk<'_, 'm> {
         if let Some(marked) = slot.and_then(|slot| self.marked.get_mut(slot as usize))
             && !std::mem::replace(marked, true)
         {
-            self.work.push(inst);
+            self.work.push(Step::Inst(inst));
         }
+    }
+
+    /// What decides about the execution of `block` is asked for.
+    fn block(&mut self, block: usize) {
+        if let Some(asked) = self.asked.get_mut(block)
+            && !std::mem::replace(asked, true)
+        {
+            self.work.push(Step::Block(block));
+        }
+    }
+
+    fn decide(&mut self, block: usize) {
+        match self.control.deciders(block).map(<[usize]>::to_vec) {
+            Some(deciders) => deciders.into_iter().for_each(|block| self.branch(block)),
+            None => (0..self.cfg.len()).for_each(|block| self.branch(block)),
+        }
+    }
+
+    /// What the branch at the end of `block` goes by is asked for, and what decides about the block.
+    fn branch(&mut self, block: usize) {
+        self.block(block);
+        let end = self.function.blocks.get(block).and_then(Block::terminator);
+        if let Some(end) = end
+            && matches!(end.op(), Some(Op::BranchConditional | Op::Switch))
+            && let Ok(condition) = end.id(0)
+            && let Some(branch) = self.branches.get_mut(block)
+            && !std::mem::replace(branch, true)
+        {
+            self.value(condition);
+        }
+    }
+
+    /// The block that `inst` stands in.
+    fn block_of(&self, inst: Inst<'m>) -> Option<usize> {
+        let blocks = &self.function.blocks;
+        blocks
+            .partition_point(|block| block.offset <= inst.offset)
+            .checked_sub(1)
     }
 
     fn look(&mut self, inst: Inst<'m>) {
@@ -101,8 +169,13 @@ impl<'m> Walk<'_, 'm> {
             (Some(Op::Load), [pointer, ..]) => {
                 self.value(Id(*pointer));
                 self.variable_behind(Id(*pointer));
-                self.loads_workgroup |= memory::class_of(self.declarations, Id(*pointer))
-                    == Some(StorageClass::Workgroup);
+                let class = memory::class_of(self.declarations, Id(*pointer));
+                if class == Some(StorageClass::Workgroup) {
+                    self.loads_workgroup = true;
+                    self.block_of(inst)
+                        .into_iter()
+                        .for_each(|block| self.block(block));
+                }
             }
             (Some(Op::Store), [pointer, value, ..]) => {
                 self.value(Id(*pointer));
@@ -118,6 +191,7 @@ impl<'m> Walk<'_, 'm> {
                 for pair in incoming.chunks_exact(2) {
                     pair.iter().take(1).for_each(|value| self.value(Id(*value)));
                 }
+                self.meets(inst);
             }
             (Some(op), _) if reads_operands(op) => {
                 let skip = 2; // result type and result
@@ -125,7 +199,24 @@ impl<'m> Walk<'_, 'm> {
                     self.value(id);
                 }
             }
-            _ => {} // whatever its operands are, its result is not known
+            _ => {
+                // Whatever its operands are; but it may give one value to those that execute it together.
+                self.block_of(inst)
+                    .into_iter()
+                    .for_each(|block| self.block(block));
+            }
+        }
+    }
+
+    /// Which way leads to the phi decides about its value.
+    fn meets(&mut self, phi: Inst<'m>) {
+        let Some(block) = self.block_of(phi) else {
+            return;
+        };
+        self.block(block);
+        let cfg = self.cfg;
+        for pred in cfg.preds(block) {
+            self.branch(*pred);
         }
     }
 
@@ -140,13 +231,11 @@ impl<'m> Walk<'_, 'm> {
             return;
         }
         let variables = self.variables;
-        for (_, inst) in variables.changes(number) {
+        let shared = variables.is_shared(self.memory, self.function.id, number);
+        let calls = variables.impure_calls().iter().filter(|_| shared);
+        for (block, inst) in variables.changes(number).iter().chain(calls) {
             self.mark(*inst);
-        }
-        if variables.is_shared(self.memory, self.function.id, number) {
-            for (_, inst) in variables.impure_calls() {
-                self.mark(*inst);
-            }
+            self.block(*block); // whether it is executed decides about the value
         }
     }
 }

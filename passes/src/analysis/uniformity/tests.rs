@@ -2,6 +2,7 @@
 
 use super::memory::Memory;
 use super::{Level, Model, Uniformity};
+use crate::analysis::cfg::Cfg;
 use crate::analysis::testing::{assemble, declared};
 
 const ANNOTATIONS: &str = "
@@ -39,9 +40,17 @@ fn levels(code: &str) -> [bool; 2] {
     let size = declarations.workgroup_size(entry, &constants);
     let memory = Memory::of(&declarations);
     let function = declarations.function(entry.function).unwrap();
-    let model = Model::of(&declarations, &constants, &memory, function, size);
-    let then = model.cfg.index_of(assembled.id("then")).unwrap();
-    let end = model.cfg.index_of(assembled.id("end")).unwrap();
+    let cfg = Cfg::of(declarations.module, function);
+    let [then, end] = ["then", "end"].map(|name| cfg.index_of(assembled.id(name)).unwrap());
+    let model = Model::of(
+        &declarations,
+        &constants,
+        &memory,
+        function,
+        size,
+        cfg,
+        &[then, end],
+    );
     [Level::Workgroup, Level::Subgroup].map(|level| {
         let uniformity = Uniformity::of(&model, level, size);
         assert_eq!(uniformity.block(0), None, "all enter together");

@@ -245,6 +245,12 @@ impl Entry<'_, '_> {
             }
             if let Some(next) = blocks.get(place + 1)
                 && self.model.cfg.succs(*block).len() > 1
+                && self
+                    .model
+                    .branches
+                    .get(*block)
+                    .and_then(Branch::condition)
+                    .is_some()
             {
                 steps.push(Step::Branch(*block, *next));
             }

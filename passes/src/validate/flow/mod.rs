@@ -14,11 +14,12 @@ pub mod rules;
 pub(super) mod testing;
 pub(super) mod trace;
 
+use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, SiteKind};
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Constants, Declarations, EntryPoint, Function, Scope};
+use crate::module::{Block, Constants, Declarations, EntryPoint, Function, Scope};
 use crate::transform::Origin;
 use crate::transform::inline::inline_barrier_functions;
 
@@ -78,11 +79,28 @@ impl<'e, 'm> Entry<'e, 'm> {
     ) -> Option<Entry<'e, 'm>> {
         let function = declarations.function(entry.function)?;
         let is_site = |kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait);
-        if !function.insts().filter_map(SiteKind::of).any(is_site) {
+        let holds_site = |block: &Block<'_>| {
+            let mut kinds = block.insts.iter().copied().filter_map(SiteKind::of);
+            kinds.any(is_site)
+        };
+        let places: Vec<usize> = (0..)
+            .zip(&function.blocks)
+            .filter_map(|(index, block)| holds_site(block).then_some(index))
+            .collect();
+        if places.is_empty() {
             return None;
         }
         let size = declarations.workgroup_size(entry, constants);
-        let model = Model::of(declarations, constants, memory, function, size);
+        let cfg = Cfg::of(declarations.module, function);
+        let model = Model::of(
+            declarations,
+            constants,
+            memory,
+            function,
+            size,
+            cfg,
+            &places,
+        );
         let uniformity = Uniformity::of(&model, Level::Workgroup, size);
         // Operands that cannot be decoded are for the static rules to report.
         let pairing = Pairing::analyse(declarations, constants, entry, &mut Diagnostics::new());

@@ -162,7 +162,7 @@ struct Run {
 struct Runner<'r, 'e, 'm> {
     entry: &'r Entry<'e, 'm>,
     sized: bool,
-    regions: Regions,
+    regions: Regions<'r>,
     /// By block with a branch: its region, and whether a site lies in it; `None` once the bound is reached.
     known: BTreeMap<usize, Option<(Rc<Region>, bool)>>,
     needed: Vec<bool>,
@@ -199,7 +199,11 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
         Runner {
             entry,
             sized,
-            regions: Regions::of(&entry.model.cfg, (1 << 16) + 64 * entry.model.cfg.len()),
+            regions: Regions::of(
+                &entry.model.cfg,
+                &entry.model.post,
+                (1 << 16) + 64 * entry.model.cfg.len(),
+            ),
             known: BTreeMap::new(),
             code: entry.model.computed.iter().map(pick).collect(),
             values: vec![None; graph.nodes().len()],

@@ -15,7 +15,7 @@ use super::quiet::Quiet;
 use super::slice::Slice;
 use super::{Branch, Model};
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dominance::Dominators;
+use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::module::{Constants, Declarations, Function, Id};
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ pub(super) struct Input<'b, 'm> {
 }
 
 /// Builds the values of a function over `cfg`, which may be without branches that are never taken.
-pub(super) fn build(input: Input<'_, '_>, cfg: Cfg) -> Model {
+pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Model {
     let dominators = Dominators::of(&cfg);
     let promoted = Promoted::of(&input, &cfg, &dominators);
     let mut children = vec![Vec::new(); cfg.len()];
@@ -66,6 +66,7 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg) -> Model {
         computed: vec![Vec::new(); len],
         promoted,
         cfg,
+        post,
     };
     builder.start();
     enum Step {
@@ -102,6 +103,7 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg) -> Model {
 struct Builder<'b, 'm> {
     input: Input<'b, 'm>,
     cfg: Cfg,
+    post: PostDominators,
     graph: Graph,
     values: HashMap<Id, NodeId>, // looked up, never iterated
     promoted: Promoted,
@@ -177,11 +179,12 @@ impl<'m> Builder<'_, 'm> {
             self.graph.at = inst.offset;
             self.inst(*inst, &mut undo);
         }
-        if let Some(end) = input
-            .function
-            .blocks
-            .get(block)
-            .and_then(|code| code.terminator())
+        if input.slice.branches.get(block) == Some(&true)
+            && let Some(end) = input
+                .function
+                .blocks
+                .get(block)
+                .and_then(|code| code.terminator())
         {
             self.graph.at = end.offset;
             self.branches[block] = self.branch(end);
@@ -223,6 +226,7 @@ impl<'m> Builder<'_, 'm> {
         }
         Model {
             cfg: self.cfg,
+            post: self.post,
             graph: self.graph,
             phis: self.phis,
             branches: self.branches,
