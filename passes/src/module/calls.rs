@@ -1,6 +1,6 @@
 //! Which functions an entry point reaches.
 
-use super::{Declarations, Function, Id};
+use super::{Declarations, Function, Id, Inst};
 use crate::diagnostic::{Code, Diagnostic};
 use std::collections::BTreeMap;
 
@@ -74,7 +74,18 @@ impl<'m> Declarations<'m> {
 fn callees(function: &Function<'_>) -> Vec<(Id, u32)> {
     function
         .insts()
-        .filter(|inst| inst.op() == Some(spirv::Op::FunctionCall))
-        .filter_map(|inst| Some((inst.id(0).ok()?, inst.offset)))
+        .filter_map(|inst| Some((called(inst)?, inst.offset)))
         .collect()
+}
+
+/// The function that `inst` calls: once, or for each element of a cooperative matrix (SPV_NV_cooperative_matrix2).
+pub fn called(inst: Inst<'_>) -> Option<Id> {
+    use spirv::Op;
+    let operand = match inst.op()? {
+        Op::FunctionCall => 0,
+        Op::CooperativeMatrixPerElementOpNV => 1,
+        Op::CooperativeMatrixReduceNV => 2,
+        _ => return None,
+    };
+    inst.id(operand).ok()
 }

@@ -31,6 +31,7 @@ mod types;
 mod workgroup;
 
 pub use assemble::{Assembled, assemble};
+pub use calls::called;
 pub use constants::{Constant, Constants, SpecValues};
 pub use declarations::{Declarations, EntryPoint, ExtInstSet, Spelling, Variable};
 pub use decorations::Decoration;

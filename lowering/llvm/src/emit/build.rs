@@ -508,7 +508,8 @@ impl<'c> Build<'c> {
 
     /// Member `index` of an array or structure value, or lane of a vector.
     pub(crate) fn member(&self, aggregate: Value<'c>, index: u32) -> Result<Value<'c>> {
-        if aggregate.ty().is_vector() {
+        let ty = aggregate.ty();
+        if ty.is_vector() || ty.is_int() || ty.is_float() {
             return self.lane(aggregate, index);
         }
         match aggregate.ty().member(index) {
@@ -524,6 +525,11 @@ impl<'c> Build<'c> {
         member: Value<'c>,
         index: u32,
     ) -> Result<Value<'c>> {
+        // A vector of one element is a scalar.
+        let scalar = aggregate.ty().is_int() || aggregate.ty().is_float();
+        if index == 0 && scalar && aggregate.ty() == member.ty() && !aggregate.ty().is_vector() {
+            return Ok(member);
+        }
         match aggregate.ty().member(index) {
             Some(ty) if ty == member.ty() => Ok(if aggregate.ty().is_vector() {
                 self.raw.insert_element(aggregate, member, self.i32(index))
@@ -700,6 +706,30 @@ impl<'c> Build<'c> {
         self.call(callee, args)
     }
 
+    /// The function `name` of type `ty`, which `define` fills when it is asked for first.
+    pub(crate) fn defined(
+        &self,
+        name: &str,
+        ty: Ty<'c>,
+        define: impl FnOnce(Func<'c>) -> Result<()>,
+    ) -> Result<Func<'c>> {
+        if let Some(function) = self.known(name) {
+            return Ok(function);
+        }
+        let function = Func::add(self.module, name, ty);
+        self.declared.borrow_mut().push((name.to_owned(), function));
+        define(function)?;
+        Ok(function)
+    }
+
+    fn known(&self, name: &str) -> Option<Func<'c>> {
+        self.declared
+            .borrow()
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, function)| *function)
+    }
+
     /// Calls the function `name` of type `ty`, which is declared in the module on its first call.
     pub(crate) fn declared_call(
         &self,
@@ -707,13 +737,7 @@ impl<'c> Build<'c> {
         ty: Ty<'c>,
         args: &[Value<'c>],
     ) -> Result<Value<'c>> {
-        let known = self
-            .declared
-            .borrow()
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, function)| *function);
-        let callee = known.unwrap_or_else(|| {
+        let callee = self.known(name).unwrap_or_else(|| {
             let function = Func::add(self.module, name, ty);
             self.declared.borrow_mut().push((name.to_owned(), function));
             function

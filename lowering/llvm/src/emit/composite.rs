@@ -1,9 +1,10 @@
 //! Composites (SPIR-V 1.6, section 3.52.12): taking apart, putting together, shuffling.
 //!
-//! A vector is an LLVM vector, a matrix an array of its columns, arrays and structures are LLVM aggregates; so one walk along the literal indices
+//! A cooperative matrix is constructed of one scalar, which every element gets. A vector is an LLVM vector, a matrix an array of its columns, arrays and structures are LLVM aggregates; so one walk along the literal indices
 //! serves them all. A dynamic index beyond the vector gives poison, as SPIR-V leaves it undefined.
 
 use super::function::FunctionEmitter;
+use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::Value;
 use spirv::Op;
@@ -40,6 +41,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
 fn construct<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let ty = e.result_ty(inst)?;
     let parts = e.operands(inst, 0)?;
+    if let (Kind::Cooperative(_), [every]) = (e.kind(e.result_type(inst)?)?, parts.as_slice()) {
+        return e.b.splat(*every, ty.lanes());
+    }
     if ty.is_vector() {
         let mut lanes = Vec::with_capacity(ty.lanes() as usize);
         for part in parts {

@@ -54,6 +54,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Constant::Float { .. }, _) => return Err(bad()),
             (Constant::Composite(parts), _) => parts,
         };
+        if let (Kind::Cooperative(matrix), [every], Some(part)) =
+            (&info.kind, parts.as_slice(), self.component_type(ty))
+        {
+            let value = self.constant_of_type(every, part)?;
+            return Ok(match matrix.layout.slots {
+                1 => value,
+                slots => Value::vector(&vec![value; slots as usize]),
+            });
+        }
         if parts.len() as u64 != llvm.count() {
             return Err(bad());
         }
@@ -87,7 +96,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
 fn component_type(declarations: &Declarations<'_>, ty: Id) -> Option<Id> {
     match declarations.ty(ty)? {
-        Type::Vector { component, .. } => Some(*component),
+        Type::Vector { component, .. } | Type::CooperativeMatrix { component, .. } => {
+            Some(*component)
+        }
         Type::Matrix { column, .. } => Some(*column),
         _ => None,
     }

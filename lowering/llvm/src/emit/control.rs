@@ -290,6 +290,20 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     fn call(&mut self, inst: Inst<'m>) -> Result<()> {
         let id = inst.id(0).map_err(Box::new)?;
+        let value = self.call_function(inst, id, &self.operands(inst, 1)?)?;
+        if !matches!(self.kind(self.result_type(inst)?)?, Kind::Void) {
+            self.bind(inst, value)?;
+        }
+        Ok(())
+    }
+
+    /// Calls the function `id` of the module with `arguments`.
+    pub(super) fn call_function(
+        &self,
+        inst: Inst<'_>,
+        id: Id,
+        arguments: &[Value<'c>],
+    ) -> Result<Value<'c>> {
         let Some(callee) = self.callees.get(id) else {
             return match self.declarations.function(id) {
                 Some(function) if function.blocks.is_empty() => {
@@ -318,12 +332,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         for hidden in &callee.hidden {
             args.push(self.hidden(*hidden)?);
         }
-        args.extend(self.operands(inst, 1)?);
-        let value = self.b.call(callee.function, &args)?;
-        if !matches!(self.kind(self.result_type(inst)?)?, Kind::Void) {
-            self.bind(inst, value)?;
-        }
-        Ok(())
+        args.extend(arguments);
+        self.b.call(callee.function, &args)
     }
 
     fn switch(&mut self, inst: Inst<'m>) -> Result<()> {

@@ -9,7 +9,7 @@ use super::build::Build;
 use super::compare::magnitude;
 use super::function::{FunctionEmitter, Pointer};
 use super::types::Kind;
-use super::{Handled, Result};
+use super::{Handled, Result, matrix};
 use crate::ffi::{IntPredicate, Opcode, RealPredicate, Ty, Value};
 use spirv::{Decoration, FPRoundingMode, Op};
 use splitbar_passes::module::Inst;
@@ -27,7 +27,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::SatConvertUToS => saturate(e, inst, false)?,
         Op::FConvert => {
             let to = e.result_ty(inst)?;
-            float_to_float(e.b, e.operand(inst, 0)?, to, rounding(e, inst))?
+            float_to_float(e.b, source(e, inst)?, to, rounding(e, inst))?
         }
         Op::QuantizeToF16 => quantize(e.b, e.operand(inst, 0)?)?,
         Op::ConvertFToBF16INTEL => to_bfloat_bits(e, inst)?,
@@ -39,13 +39,18 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     Ok(Handled::Yes)
 }
 
+/// What is converted. The elements of a cooperative matrix go to where the result has them.
+fn source<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    matrix::as_result(e, inst, e.operand(inst, 0)?)
+}
+
 /// The FPRoundingMode decoration of the result.
 fn rounding(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Option<FPRoundingMode> {
     FPRoundingMode::from_u32(e.decoration(inst, Decoration::FPRoundingMode)?)
 }
 
 fn resize<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, signed: bool) -> Result<Value<'c>> {
-    let (x, to) = (e.operand(inst, 0)?, e.result_ty(inst)?);
+    let (x, to) = (source(e, inst)?, e.result_ty(inst)?);
     if e.decoration(inst, Decoration::SaturatedConversion)
         .is_some()
     {
@@ -115,7 +120,7 @@ fn float_to_int<'c>(
     inst: Inst<'_>,
     signed: bool,
 ) -> Result<Value<'c>> {
-    let (mut x, to) = (e.operand(inst, 0)?, e.result_ty(inst)?);
+    let (mut x, to) = (source(e, inst)?, e.result_ty(inst)?);
     let b = e.b;
     let toward = match rounding(e, inst) {
         None | Some(FPRoundingMode::RTZ) => None,
@@ -165,7 +170,7 @@ fn int_to_float<'c>(
     inst: Inst<'_>,
     signed: bool,
 ) -> Result<Value<'c>> {
-    let (x, to) = (e.operand(inst, 0)?, e.result_ty(inst)?);
+    let (x, to) = (source(e, inst)?, e.result_ty(inst)?);
     if let Some(mode) = rounding(e, inst)
         && mode != FPRoundingMode::RTE
         && x.ty().scalar_bits() - u32::from(signed) > significand_bits(e.b, to)
@@ -331,7 +336,7 @@ fn bitcast(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handle
             e.bind(inst, b.bitcast(bits, e.ty(to)?)?)?;
         }
         None => {
-            let value = b.bitcast(e.value(operand)?, e.ty(to)?)?;
+            let value = b.bitcast(source(e, inst)?, e.ty(to)?)?;
             e.bind(inst, value)?;
         }
     }

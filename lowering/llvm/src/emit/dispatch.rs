@@ -3,7 +3,7 @@
 use super::function::FunctionEmitter;
 use super::{
     Handled, Result, arith, atomic, barrier, bits, compare, composite, control, convert, ext,
-    linear, memory, place, subgroup,
+    linear, matrix, memory, place, subgroup,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -61,6 +61,10 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
 
         Op::Dot | Op::VectorTimesScalar | Op::MatrixTimesScalar | Op::MatrixTimesVector | Op::VectorTimesMatrix | Op::MatrixTimesMatrix
         | Op::OuterProduct | Op::Transpose | Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => linear::emit(e, op, inst)?,
+
+        Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR | Op::CooperativeMatrixMulAddKHR | Op::CooperativeMatrixLengthKHR
+        | Op::CooperativeMatrixConvertNV | Op::CooperativeMatrixTransposeNV | Op::CooperativeMatrixPerElementOpNV
+        | Op::CooperativeMatrixReduceNV => matrix::emit(e, op, inst)?,
 
         Op::AtomicLoad | Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak
         | Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd | Op::AtomicISub | Op::AtomicSMin | Op::AtomicUMin | Op::AtomicSMax

@@ -66,6 +66,23 @@ impl<'e, 'c> Lanes<'e, 'c> {
         })
     }
 
+    /// All lanes of the subgroup, where every one of them is known to be active.
+    pub(crate) fn all_active(e: &FunctionEmitter<'e, 'c, '_>) -> Result<Lanes<'e, 'c>> {
+        let b = e.b;
+        let ones = u64::MAX >> (64 - e.wave_size.clamp(1, 64));
+        Ok(Lanes {
+            b,
+            exchange: facts::lane_exchange(e.target, e.wave_size),
+            wave_size: e.wave_size,
+            mask: match &e.target.arch {
+                Arch::Amdgpu(_) => None,
+                Arch::Nvptx(_) => Some(b.i32(u32::MAX)),
+            },
+            active: b.i64(ones),
+            id: lane_id(e)?,
+        })
+    }
+
     /// The active lanes.
     pub(crate) fn active(&self) -> Value<'c> {
         self.active

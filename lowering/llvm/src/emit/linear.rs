@@ -5,6 +5,7 @@
 
 use super::build::Build;
 use super::function::FunctionEmitter;
+use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{Ty, Value};
 use spirv::Op;
@@ -50,6 +51,16 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::MatrixTimesScalar => {
             let (matrix, scalar) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+            if let Kind::Cooperative(_) = e.kind(e.result_type(inst)?)? {
+                let every = b.splat(scalar, matrix.ty().lanes())?;
+                let product = if every.ty().is_float() {
+                    b.fmul(matrix, every)?
+                } else {
+                    b.mul(matrix, every)?
+                };
+                e.bind(inst, product)?;
+                return Ok(Handled::Yes);
+            }
             map_columns(e, matrix, |column| {
                 b.fmul(column, b.splat(scalar, column.ty().lanes())?)
             })?

@@ -68,7 +68,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// The pointer as an access takes it. A generic one is refused where the target cannot follow it: LLVM would end the process.
-    fn with_access(&self, pointer: &Pointer<'c>, access: Access) -> Result<Pointer<'c>> {
+    pub(super) fn with_access(&self, pointer: &Pointer<'c>, access: Access) -> Result<Pointer<'c>> {
         if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(self.target) {
             return Err(Box::new(
                 Diagnostic::error(
@@ -91,11 +91,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Counts the parts of an access, so that a small module cannot ask for an endless one.
     fn check_leaves(&self, ty: Id) -> Result<()> {
         self.ty(ty)?;
-        let total = self
-            .b
-            .parts
-            .get()
-            .saturating_add(self.type_info(ty)?.leaves);
+        self.count_parts(self.type_info(ty)?.leaves)
+    }
+
+    /// Counts `parts` scalars and vectors that are loaded or stored.
+    pub(super) fn count_parts(&self, parts: u64) -> Result<()> {
+        let total = self.b.parts.get().saturating_add(parts);
         self.b.parts.set(total);
         if total <= MAX_TOTAL_LEAVES {
             return Ok(());
@@ -135,6 +136,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let llvm = self.ty(ty)?;
         let parts: u64 = match &info.kind {
             Kind::Plain(shape) => return self.load_plain(pointer, *shape, access),
+            Kind::Cooperative(matrix) => return self.load_plain(pointer, matrix.shape(), access),
             Kind::Pointer { .. } => {
                 return self.leaf_load(
                     llvm,
@@ -182,6 +184,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let info = self.type_info(ty)?;
         let parts: u64 = match &info.kind {
             Kind::Plain(shape) => return self.store_plain(pointer, *shape, value, access),
+            Kind::Cooperative(matrix) => {
+                return self.store_plain(pointer, matrix.shape(), value, access);
+            }
             Kind::Pointer { .. } => {
                 return self.leaf_store(
                     value,
@@ -285,12 +290,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn memory_type(&self, scalar: Scalar, lanes: u32) -> Ty<'c> {
         match scalar {
             Scalar::Bool => self.b.int_type(8),
-            Scalar::Int { width, .. } => self.b.int_type(width),
-            Scalar::Float {
-                format: splitbar_passes::module::FloatFormat::BFloat16,
-                ..
-            } => self.b.bfloat_type(),
-            Scalar::Float { width, .. } => self.b.float_type(width),
+            Scalar::Int { .. } | Scalar::Float { .. } => scalar.value_type(self.b),
         }
         .vector(lanes)
     }
@@ -399,7 +399,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
     }
 
-    fn leaf_load(
+    pub(super) fn leaf_load(
         &mut self,
         ty: Ty<'c>,
         address: Value<'c>,
@@ -429,7 +429,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
     }
 
-    fn leaf_store(
+    pub(super) fn leaf_store(
         &mut self,
         value: Value<'c>,
         address: Value<'c>,

@@ -9,6 +9,7 @@
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
 //! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`builtin`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
+//! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`] | what invocations do together |
 //! | [`ext`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`numeric`], [`math`], [`library`] | extended instruction sets |
 //! | [`facts`] | facts about targets beyond the target row |
@@ -54,6 +55,7 @@ pub(crate) mod layout;
 pub(crate) mod library;
 pub(crate) mod linear;
 pub(crate) mod math;
+pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod numeric;

@@ -18,6 +18,7 @@ use spirv::StorageClass;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_plan::EntryPlan;
+use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -80,7 +81,19 @@ pub(crate) fn emit<'c>(
     check::check(lowering, diagnostics);
     let b = Build::new(context, ffi::module_ref(module));
     let ids = id_count(declarations);
-    let types = Types::of(declarations, lowering.constants, lowering.target, &b, ids);
+    // The plans of one compilation have one wave size.
+    let wave = lowering.plans.first().map_or_else(
+        || lowering.target.default_wave_size(),
+        |plan| plan.wave_size,
+    );
+    let types = Types::of(
+        declarations,
+        lowering.constants,
+        lowering.target,
+        &b,
+        ids,
+        wave,
+    );
     let materialized = RefCell::new(vec![None; ids]);
     let barriers = Shared::default();
     let lines = lowering.lines.then(|| Lines::new(module));
@@ -354,7 +367,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         if inline {
             llvm.attribute(context, "alwaysinline");
         }
-        self.target_attributes(plan, llvm);
+        target_attributes(self.b, self.lowering.target, plan, llvm);
         let mut emitter = self.emitter(
             plan,
             llvm,
@@ -426,30 +439,6 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         Ok(result.function(&params))
     }
 
-    fn target_attributes(&self, plan: &EntryPlan, function: Func<'c>) {
-        let context = self.b.context();
-        let target = self.lowering.target;
-        if let Arch::Amdgpu(_) = target.arch {
-            let total = plan.workgroup_size.map(|size| {
-                size.iter()
-                    .fold(1u64, |n, d| n.saturating_mul(u64::from(*d)))
-            });
-            let sizes = total.map_or_else(
-                || format!("1,{}", target.max_workgroup_size),
-                |n| format!("{n},{n}"),
-            );
-            function.string_attribute(context, "amdgpu-flat-work-group-size", &sizes);
-            function.string_attribute(context, "uniform-work-group-size", "true");
-            if plan.wave_size != target.default_wave_size() {
-                function.string_attribute(
-                    context,
-                    "target-features",
-                    &format!("+wavefrontsize{}", plan.wave_size),
-                );
-            }
-        }
-    }
-
     fn entry(
         &mut self,
         plan: &'e EntryPlan,
@@ -468,7 +457,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         );
         llvm.attribute(context, "nounwind");
         llvm.attribute(context, "convergent");
-        self.target_attributes(plan, llvm);
+        target_attributes(self.b, self.lowering.target, plan, llvm);
         abi::attributes(abi, llvm, context, self.lowering.target);
         match (&self.lowering.target.arch, plan.workgroup_size) {
             (Arch::Amdgpu(_), size) => {
@@ -506,6 +495,35 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         emitter.cascade.set(false);
         emitter.body(function, diagnostics);
         self.recycle(emitter);
+    }
+}
+
+/// What a function must say about waves and workgroups to be called by the kernel of `plan`.
+pub(super) fn target_attributes<'c>(
+    b: &Build<'c>,
+    target: &Target,
+    plan: &EntryPlan,
+    function: Func<'c>,
+) {
+    let context = b.context();
+    if let Arch::Amdgpu(_) = target.arch {
+        let total = plan.workgroup_size.map(|size| {
+            size.iter()
+                .fold(1u64, |n, d| n.saturating_mul(u64::from(*d)))
+        });
+        let sizes = total.map_or_else(
+            || format!("1,{}", target.max_workgroup_size),
+            |n| format!("{n},{n}"),
+        );
+        function.string_attribute(context, "amdgpu-flat-work-group-size", &sizes);
+        function.string_attribute(context, "uniform-work-group-size", "true");
+        if plan.wave_size != target.default_wave_size() {
+            function.string_attribute(
+                context,
+                "target-features",
+                &format!("+wavefrontsize{}", plan.wave_size),
+            );
+        }
     }
 }
 

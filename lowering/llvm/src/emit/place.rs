@@ -230,6 +230,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                         .component_type(ty)
                         .ok_or_else(|| self.b.mismatch(format!("{ty} has no columns")))?;
                 }
+                Kind::Cooperative(_) => {
+                    self.step(&pointer, &mut offset, index, info.stride, signed)?;
+                    ty = self
+                        .component_type(ty)
+                        .ok_or_else(|| self.b.mismatch(format!("{ty} has no elements")))?;
+                }
                 Kind::Plain(shape) if shape.lanes > 1 => {
                     let stride = matrix
                         .filter(|m| m.row_major)

@@ -5,6 +5,7 @@
 
 use super::function::MatrixLayout;
 use super::layout;
+use super::matrix::{self, Matrix};
 use super::{Result, build::Build};
 use crate::ffi::Ty;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -45,6 +46,19 @@ impl Scalar {
         match self {
             Scalar::Bool => 1,
             Scalar::Int { width, .. } | Scalar::Float { width, .. } => width,
+        }
+    }
+
+    /// The LLVM type of a value.
+    pub(crate) fn value_type<'c>(self, b: &Build<'c>) -> Ty<'c> {
+        match self {
+            Scalar::Bool => b.int_type(1),
+            Scalar::Int { width, .. } => b.int_type(width),
+            Scalar::Float {
+                format: FloatFormat::BFloat16,
+                ..
+            } => b.bfloat_type(),
+            Scalar::Float { width, .. } => b.float_type(width),
         }
     }
 
@@ -94,6 +108,8 @@ pub(crate) enum Kind {
         /// Member types.
         members: Vec<Id>,
     },
+    /// A cooperative matrix.
+    Cooperative(Matrix),
     /// A pointer.
     Pointer {
         /// Storage class.
@@ -150,13 +166,14 @@ pub(crate) struct Types<'c> {
 }
 
 impl<'c> Types<'c> {
-    /// Builds the table. `ids`: one more than the greatest id.
+    /// Builds the table. `ids`: one more than the greatest id; `wave`: invocations of a subgroup.
     pub(crate) fn of(
         declarations: &Declarations<'_>,
         constants: &Constants,
         target: &Target,
         b: &Build<'c>,
         ids: usize,
+        wave: u32,
     ) -> Types<'c> {
         let mut types = Types {
             index: vec![u32::MAX; ids],
@@ -180,6 +197,7 @@ impl<'c> Types<'c> {
                 target,
                 b,
                 kernel,
+                wave,
             );
             if let Some(slot) = types.index.get_mut(id.0 as usize) {
                 *slot = types.infos.len() as u32;
@@ -205,18 +223,11 @@ impl<'c> Types<'c> {
         target: &Target,
         b: &Build<'c>,
         kernel: bool,
+        wave: u32,
     ) -> TypeInfo<'c> {
         let other = || TypeInfo::not_a_value(Kind::Other(opcode));
         let plain = |shape: Shape| {
-            let scalar = match shape.scalar {
-                Scalar::Bool => b.int_type(1),
-                Scalar::Int { width, .. } => b.int_type(width),
-                Scalar::Float {
-                    format: FloatFormat::BFloat16,
-                    ..
-                } => b.bfloat_type(),
-                Scalar::Float { width, .. } => b.float_type(width),
-            };
+            let scalar = shape.scalar.value_type(b);
             let (size, align) = layout::plain(shape, kernel);
             TypeInfo {
                 kind: Kind::Plain(shape),
@@ -386,10 +397,31 @@ impl<'c> Types<'c> {
                 None => other(),
             },
             Type::Function { .. } => TypeInfo::not_a_value(Kind::Function),
-            Type::Event
-            | Type::NamedBarrier
-            | Type::CooperativeMatrix { .. }
-            | Type::Other { .. } => other(),
+            Type::CooperativeMatrix {
+                component,
+                operands,
+            } => {
+                let matrix = match self.get(*component).map(|c| &c.kind) {
+                    Some(Kind::Plain(Shape { scalar, lanes: 1 })) => {
+                        Matrix::of(*scalar, *operands, constants, target, wave)
+                    }
+                    _ => None,
+                };
+                let Some(matrix) = matrix else {
+                    return other();
+                };
+                let (scalar, slots) = (matrix.component, u64::from(matrix.layout.slots));
+                TypeInfo {
+                    value: Some(matrix::value_type(scalar.value_type(b), &matrix)),
+                    size: u64::from(scalar.bytes()).saturating_mul(slots),
+                    align: scalar.bytes(),
+                    leaves: slots,
+                    depth: 1,
+                    stride: u64::from(scalar.bytes()),
+                    ..TypeInfo::not_a_value(Kind::Cooperative(matrix))
+                }
+            }
+            Type::Event | Type::NamedBarrier | Type::Other { .. } => other(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which module-scope variables a function touches, itself or through its callees: they decide a kernel's arguments and the hidden parameters of functions.
 
 use spirv::{Op, StorageClass};
-use splitbar_passes::module::{Declarations, Function, Id, Type, Variable};
+use splitbar_passes::module::{Declarations, Function, Id, Type, Variable, called};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a function gets from its caller besides its own parameters.
@@ -42,9 +42,7 @@ impl Uses {
                     .map(|(_, id)| id)
                     .filter(|id| declarations.variable(*id).is_some()),
             );
-            if inst.op() == Some(Op::FunctionCall)
-                && let Some(callee) = inst.id(0).ok().and_then(|id| done.get(&id))
-            {
+            if let Some(callee) = called(*inst).and_then(|id| done.get(&id)) {
                 uses.variables.extend(&callee.variables);
                 uses.lengths.extend(&callee.lengths);
             }

@@ -1,0 +1,192 @@
+//! OpCooperativeMatrixLoadKHR and OpCooperativeMatrixStoreKHR: each invocation moves the elements that it holds.
+//!
+//! Row r of a row-major matrix begins `r * Stride` elements of the pointer's type behind the pointer, and its elements follow each other without gaps;
+//! column-major is the same with rows and columns exchanged.
+
+use super::super::Result;
+use super::super::function::{FunctionEmitter, Pointer};
+use super::super::memory::Access;
+use super::Matrix;
+use super::element::{At, Held, held_by};
+use super::layout::Element;
+use crate::ffi::{IntPredicate, Value};
+use splitbar_passes::module::Inst;
+
+const ROW_MAJOR: u32 = 0;
+const COLUMN_MAJOR: u32 = 1;
+
+/// Where the elements of a matrix lie in memory.
+struct Window<'c> {
+    pointer: Pointer<'c>,
+    access: Access,
+    row_major: bool,
+    /// Bytes between rows, or between columns.
+    stride: Value<'c>,
+}
+
+/// How much of a slot's elements, over all lanes, lies inside the matrix.
+enum Inside {
+    All,
+    Some,
+    None,
+}
+
+fn inside(matrix: &Matrix, slot: u32, lanes: u32) -> Inside {
+    let held = held_by(&matrix.layout, slot);
+    let count = (0..lanes)
+        .map(held)
+        .filter(|Element { row, column }| *row < matrix.rows && *column < matrix.columns)
+        .count() as u32;
+    match count {
+        0 => Inside::None,
+        n if n == lanes => Inside::All,
+        _ => Inside::Some,
+    }
+}
+
+impl<'c> Window<'c> {
+    /// Decodes the operands from the pointer's on: pointer, (object,) layout, stride, memory operands.
+    fn of(
+        e: &FunctionEmitter<'_, 'c, '_>,
+        inst: Inst<'_>,
+        layout_index: usize,
+    ) -> Result<Window<'c>> {
+        let pointer = e.pointer(inst.id(0).map_err(Box::new)?)?;
+        let layout = e.constant_u32(inst.id(layout_index).map_err(Box::new)?);
+        let row_major = match layout {
+            Some(ROW_MAJOR) => true,
+            Some(COLUMN_MAJOR) => false,
+            _ => {
+                return Err(e.unsupported(
+                    inst,
+                    "a memory layout that is neither row- nor column-major",
+                ));
+            }
+        };
+        if inst.operands().get(layout_index + 1).is_none() {
+            return Err(e.mismatch(inst, "a row- or column-major matrix without a stride"));
+        }
+        let unit = match pointer.pointee {
+            Some(ty) => e.type_info(ty)?.size,
+            None => 1,
+        };
+        let wide = e.b.int_type(if pointer.address.ty().address_space() == 3 {
+            32
+        } else {
+            64
+        });
+        let stride = e.operand(inst, layout_index + 1)?;
+        if !stride.ty().is_int() || stride.ty().is_vector() {
+            return Err(e.mismatch(inst, "the stride is no integer"));
+        }
+        let stride =
+            e.b.mul(e.b.int_resize(stride, wide, false)?, wide.int(unit))?;
+        let (access, _) = e.access(inst, layout_index + 2)?;
+        Ok(Window {
+            pointer: e.with_access(&pointer, access)?,
+            access,
+            row_major,
+            stride,
+        })
+    }
+
+    /// The address of an element.
+    fn address(
+        &self,
+        e: &FunctionEmitter<'_, 'c, '_>,
+        matrix: &Matrix,
+        at: At<'c>,
+    ) -> Result<Value<'c>> {
+        let (major, minor) = if self.row_major {
+            (at.row, at.column)
+        } else {
+            (at.column, at.row)
+        };
+        let wide = self.stride.ty();
+        let bytes = u64::from(matrix.component.bytes());
+        let major = e.b.mul(e.b.int_resize(major, wide, false)?, self.stride)?;
+        let minor =
+            e.b.mul(e.b.int_resize(minor, wide, false)?, wide.int(bytes))?;
+        let line = e.b.offset(self.pointer.address, major, true)?;
+        e.b.offset(line, minor, true)
+    }
+}
+
+/// Whether the element at `at` lies inside the matrix.
+fn is_inside<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    matrix: &Matrix,
+    at: At<'c>,
+) -> Result<Value<'c>> {
+    let below = |value, limit| e.b.icmp(IntPredicate::LLVMIntULT, value, e.b.i32(limit));
+    e.b.and(
+        below(at.row, matrix.rows)?,
+        below(at.column, matrix.columns)?,
+    )
+}
+
+/// Lowers OpCooperativeMatrixLoadKHR.
+pub(super) fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let matrix = e.matrix(e.result_type(inst)?)?;
+    let window = Window::of(e, inst, 1)?;
+    let ty = e.result_ty(inst)?.element_if_vector();
+    let mut elements = Vec::with_capacity(matrix.layout.slots as usize);
+    e.count_parts(u64::from(matrix.layout.slots))?;
+    let places = places(e, matrix)?;
+    for (slot, at) in (0..).zip(places) {
+        let within = inside(matrix, slot, e.wave_size);
+        if let Inside::None = within {
+            elements.push(ty.zero());
+            continue;
+        }
+        let address = window.address(e, matrix, at)?;
+        let (align, class) = (matrix.component.bytes(), window.pointer.class);
+        let Inside::Some = within else {
+            elements.push(e.leaf_load(ty, address, align, window.access, class)?);
+            continue;
+        };
+        let (before, body, after) = (e.b.block()?, e.new_block(), e.new_block());
+        e.b.cond_br(is_inside(e, matrix, at)?, body, after)?;
+        e.b.position(body);
+        let value = e.leaf_load(ty, address, align, window.access, class)?;
+        e.b.br(after);
+        e.b.position(after);
+        elements.push(e.b.phi(&[(ty.zero(), before), (value, body)])?);
+    }
+    let value = e.b.vector(&elements)?;
+    e.bind(inst, value)
+}
+
+/// Lowers OpCooperativeMatrixStoreKHR.
+pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let (value, matrix) = e.matrix_operand(inst, 1)?;
+    let window = Window::of(e, inst, 2)?;
+    e.count_parts(u64::from(matrix.layout.slots))?;
+    let places = places(e, matrix)?;
+    for (slot, at) in (0..).zip(places) {
+        let within = inside(matrix, slot, e.wave_size);
+        if let Inside::None = within {
+            continue;
+        }
+        let element = e.b.lane(value, slot)?;
+        let address = window.address(e, matrix, at)?;
+        let (align, class) = (matrix.component.bytes(), window.pointer.class);
+        let Inside::Some = within else {
+            e.leaf_store(element, address, align, window.access, class)?;
+            continue;
+        };
+        let (body, after) = (e.new_block(), e.new_block());
+        e.b.cond_br(is_inside(e, matrix, at)?, body, after)?;
+        e.b.position(body);
+        e.leaf_store(element, address, align, window.access, class)?;
+        e.b.br(after);
+        e.b.position(after);
+    }
+    Ok(())
+}
+
+/// The coordinates of this lane's elements, by slot.
+fn places<'c>(e: &FunctionEmitter<'_, 'c, '_>, matrix: &Matrix) -> Result<Vec<At<'c>>> {
+    let held = Held::new(e, &matrix.layout)?;
+    (0..matrix.layout.slots).map(|slot| held.at(slot)).collect()
+}

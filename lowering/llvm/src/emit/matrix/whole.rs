@@ -1,0 +1,199 @@
+//! What is done to all elements of a matrix: conversions, a function of each, reductions, transposition (SPV_NV_cooperative_matrix2).
+
+use super::super::Result;
+use super::super::function::FunctionEmitter;
+use super::Matrix;
+use super::element::{At, Held, Shared, held_by};
+use super::layout::{Element, Place};
+use super::product::relaid;
+use crate::ffi::Value;
+use spirv::CooperativeMatrixReduce as Reduce;
+use splitbar_passes::module::{Id, Inst};
+
+/// OpCooperativeMatrixConvertNV: the same elements for another use.
+pub(super) fn change_use(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let (value, from) = e.matrix_operand(inst, 0)?;
+    let to = e.matrix(e.result_type(inst)?)?;
+    if (from.rows, from.columns) != (to.rows, to.columns) {
+        return Err(e.mismatch(inst, "the matrices are of different sizes"));
+    }
+    let value = relaid(e, from, to, value)?;
+    e.bind(inst, value)
+}
+
+/// A matrix with the elements where the result of `inst` has them, for the conversion of each.
+pub(crate) fn as_result<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    value: Value<'c>,
+) -> Result<Value<'c>> {
+    let (Some(from), Some(to)) = (
+        inst.id(0)
+            .ok()
+            .and_then(|id| e.declarations.type_of(id))
+            .and_then(|ty| super::get(e.types, ty)),
+        inst.result_type().and_then(|ty| super::get(e.types, ty)),
+    ) else {
+        return Ok(value);
+    };
+    relaid(e, from, to, value)
+}
+
+/// OpCooperativeMatrixTransposeNV.
+pub(super) fn transpose(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let (value, from) = e.matrix_operand(inst, 0)?;
+    let to = e.matrix(e.result_type(inst)?)?;
+    if (from.columns, from.rows) != (to.rows, to.columns) {
+        return Err(e.mismatch(inst, "the sizes are not exchanged"));
+    }
+    let value = gather(e, from, to, value, |e, at, asked| {
+        let mirrored = At {
+            row: at.column,
+            column: at.row,
+        };
+        let asked = |lane| {
+            let Element { row, column } = asked(lane);
+            Element {
+                row: column,
+                column: row,
+            }
+        };
+        e.read(mirrored, asked)
+    })?;
+    e.bind(inst, value)
+}
+
+/// Every element of a matrix of type `to` from elements of `value`: `f` is given the source, the element's coordinates, and those of every lane.
+fn gather<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    from: &Matrix,
+    to: &Matrix,
+    value: Value<'c>,
+    mut f: impl FnMut(&Shared<'_, '_, 'c, '_>, At<'c>, &dyn Fn(u32) -> Element) -> Result<Value<'c>>,
+) -> Result<Value<'c>> {
+    let (source, held) = (Shared::new(e, from, value)?, Held::new(e, &to.layout)?);
+    let mut elements = Vec::new();
+    for slot in 0..to.layout.slots {
+        elements.push(f(&source, held.at(slot)?, &held_by(&to.layout, slot))?);
+    }
+    e.b.vector(&elements)
+}
+
+/// OpCooperativeMatrixPerElementOpNV: a function of each element, with its row and column.
+pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let (value, matrix) = e.matrix_operand(inst, 0)?;
+    let function = inst.id(1).map_err(Box::new)?;
+    let held = Held::new(e, &matrix.layout)?;
+    let places = (0..matrix.layout.slots)
+        .map(|slot| held.at(slot))
+        .collect::<Result<Vec<_>>>()?;
+    let more: Vec<Id> = inst
+        .operands()
+        .get(2..)
+        .unwrap_or(&[])
+        .iter()
+        .copied()
+        .map(Id)
+        .collect();
+    let mut elements = Vec::new();
+    for (slot, at) in (0..).zip(places) {
+        // What lies beyond the matrix gets the coordinates of its edge: the function may read memory by them.
+        let row = e.b.intrinsic(
+            "llvm.umin",
+            &[at.row.ty()],
+            &[at.row, e.b.i32(matrix.rows - 1)],
+        )?;
+        let column = e.b.intrinsic(
+            "llvm.umin",
+            &[at.row.ty()],
+            &[at.column, e.b.i32(matrix.columns - 1)],
+        )?;
+        let mut arguments = vec![row, column, e.b.lane(value, slot)?];
+        for id in &more {
+            let operand = e.value(*id)?;
+            let is_matrix = super::get(e.types, e.type_of(*id)?).is_some();
+            arguments.push(if is_matrix {
+                e.b.lane(operand, slot)?
+            } else {
+                operand
+            });
+        }
+        elements.push(e.call_function(inst, function, &arguments)?);
+    }
+    let value = e.b.vector(&elements)?;
+    e.bind(inst, value)
+}
+
+/// OpCooperativeMatrixReduceNV: the elements of a row, a column, all, or four neighbours, combined by a function.
+pub(super) fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let (value, from) = e.matrix_operand(inst, 0)?;
+    let to = e.matrix(e.result_type(inst)?)?;
+    let mask = Reduce::from_bits_truncate(inst.operand(1).map_err(Box::new)?);
+    let function = inst.id(2).map_err(Box::new)?;
+    // Which elements one of the result combines: the first coordinates of a rectangle per step, and its extent.
+    let (rows, columns, step) = if mask.contains(Reduce::_2X2) {
+        (2, 2, 2)
+    } else {
+        let rows = if mask.contains(Reduce::COLUMN) {
+            from.rows
+        } else {
+            1
+        };
+        let columns = if mask.contains(Reduce::ROW) {
+            from.columns
+        } else {
+            1
+        };
+        (rows, columns, 1)
+    };
+    let whole_rows = mask.contains(Reduce::ROW);
+    let whole_columns = mask.contains(Reduce::COLUMN);
+    let origin = |element: Element| Element {
+        row: if whole_columns { 0 } else { element.row * step },
+        column: if whole_rows { 0 } else { element.column * step },
+    };
+    let places = {
+        let held = Held::new(e, &to.layout)?;
+        (0..to.layout.slots)
+            .map(|slot| held.at(slot))
+            .collect::<Result<Vec<_>>>()?
+    };
+    let mut elements = Vec::new();
+    for (slot, at) in (0..).zip(places) {
+        let asked = |lane| origin(to.layout.element(Place { slot, lane }));
+        let zero = e.b.i32(0);
+        let row = if whole_columns {
+            zero
+        } else {
+            e.b.mul(at.row, e.b.i32(step))?
+        };
+        let column = if whole_rows {
+            zero
+        } else {
+            e.b.mul(at.column, e.b.i32(step))?
+        };
+        let mut sum = None;
+        for i in 0..rows {
+            for j in 0..columns {
+                let at = At {
+                    row: e.b.add(row, e.b.i32(i))?,
+                    column: e.b.add(column, e.b.i32(j))?,
+                };
+                let element = Shared::new(e, from, value)?.read(at, |lane| {
+                    let Element { row, column } = asked(lane);
+                    Element {
+                        row: row + i,
+                        column: column + j,
+                    }
+                })?;
+                sum = Some(match sum {
+                    None => element,
+                    Some(sum) => e.call_function(inst, function, &[sum, element])?,
+                });
+            }
+        }
+        elements.push(sum.ok_or_else(|| e.b.internal("nothing is reduced"))?);
+    }
+    let value = e.b.vector(&elements)?;
+    e.bind(inst, value)
+}
