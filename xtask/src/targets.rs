@@ -151,9 +151,19 @@ struct Nvptx {
     one_sided_fences: bool,
     volta_fences: bool,
     cp_async: bool,
+    mma: Mma,
     named_barriers: u32,
     barriers_limit_occupancy: bool,
     nanosleep: bool,
+}
+
+/// The names are those of the table's enumeration.
+#[derive(Deserialize, Debug, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Mma {
+    None,
+    K8,
+    K16,
 }
 
 const NVPTX_FACTS: &[&str] = &[
@@ -165,6 +175,7 @@ const NVPTX_FACTS: &[&str] = &[
     "one_sided_fences",
     "volta_fences",
     "cp_async",
+    "mma",
     "named_barriers",
     "barriers_limit_occupancy",
     "nanosleep",
@@ -202,7 +213,7 @@ fn generate() -> Result<String> {
 
     let mut out = String::from(
         "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data there.\n\n\
-         use super::{Amdgpu, Arch, Counter, Field, Matrix, Mbarrier, Nvptx, Target, Waitcnt};\n\n\
+         use super::{Amdgpu, Arch, Counter, Field, Matrix, Mbarrier, Mma, Nvptx, Target, Waitcnt};\n\n\
          /// Every target: AMD by generation, then NVIDIA by number.\n\
          #[rustfmt::skip] // one row a line\n\
          pub(super) static TARGETS: &[Target] = &[\n",
@@ -254,7 +265,7 @@ fn generate() -> Result<String> {
         writeln!(
             out,
             "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
-             one_sided_fences: {}, volta_fences: {}, cp_async: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), wave_sizes: &[32], lds_bytes: {}, \
+             one_sided_fences: {}, volta_fences: {}, cp_async: {}, mma: Mma::{:?}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), wave_sizes: &[32], lds_bytes: {}, \
              max_workgroup_size: {} }},",
             f.ptx,
             f.mbarrier,
@@ -262,6 +273,7 @@ fn generate() -> Result<String> {
             f.one_sided_fences,
             f.volta_fences,
             f.cp_async,
+            f.mma,
             f.named_barriers,
             f.barriers_limit_occupancy,
             f.nanosleep,

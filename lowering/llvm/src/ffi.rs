@@ -393,6 +393,20 @@ impl<'c> Value<'c> {
         }
     }
 
+    /// Makes a call convergent: it stays where control flow put it. No effect on what is no call.
+    pub(crate) fn set_convergent(self, context: &'c Context) {
+        // SAFETY: an enum attribute on a call, which is checked first.
+        unsafe {
+            if !LLVMIsACallInst(self.0).is_null() {
+                LLVMAddCallSiteAttribute(
+                    self.0,
+                    inkwell::llvm_sys::LLVMAttributeFunctionIndex,
+                    enum_attribute(context, "convergent", 0),
+                );
+            }
+        }
+    }
+
     /// The instructions that use this value, each once per use.
     pub(crate) fn users(self) -> Vec<Value<'c>> {
         let mut users = Vec::new();

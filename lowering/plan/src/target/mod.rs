@@ -170,12 +170,25 @@ pub struct Nvptx {
     pub volta_fences: bool,
     /// `cp.async` with commit and wait groups.
     pub cp_async: bool,
+    /// Matrix multiply-add, `mma.sync`.
+    pub mma: Mma,
     /// Hardware barriers of a workgroup, id 0 (the workgroup barrier itself) included.
     pub named_barriers: u32,
     /// The barriers that a kernel reserves limit how many workgroups share an SM.
     pub barriers_limit_occupancy: bool,
     /// Threads are scheduled independently, so that a thread that polls does not keep others from running, and `nanosleep` exists.
     pub nanosleep: bool,
+}
+
+/// The `mma.sync` instructions of an NVIDIA GPU with results of 16 x 8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mma {
+    /// There are none.
+    None,
+    /// f16, 8 deep.
+    K8,
+    /// f16 and bf16, 8 and 16 deep; 8-bit integers, 16 and 32 deep.
+    K16,
 }
 
 /// How an NVIDIA GPU can wait for an mbarrier phase.

@@ -5,14 +5,17 @@
 //! | [`layout`] | which invocation holds which element |
 //! | [`element`] | coordinates at run time, and elements that another invocation holds |
 //! | [`transfer`] | loads and stores |
-//! | [`product`] | multiply-add, by subgroup shuffles |
+//! | [`product`] | multiply-add: by instructions of the target, or by subgroup shuffles |
+//! | [`instructions`], [`native`] | which targets have which instructions; their use |
 //! | [`whole`] | what is done to all elements: conversions, functions, reductions, transposition |
 //!
 //! A matrix is a vector of the elements that the invocation holds (one element: a scalar), so that arithmetic, selections and phis need nothing of their own.
 //! Every invocation of the subgroup executes these instructions together, as the extension demands; so lanes are read without asking who is active.
 
 mod element;
+mod instructions;
 pub(crate) mod layout;
+mod native;
 mod product;
 mod transfer;
 mod whole;
@@ -24,7 +27,7 @@ use super::types::{Kind, Scalar, Shape, Types};
 use super::{Handled, Result};
 use crate::ffi::{Func, Ty, Value};
 use layout::Layout;
-use spirv::Op;
+use spirv::{CooperativeMatrixUse, Op};
 use splitbar_passes::module::{Constants, Id, Inst, Scope};
 use splitbar_plan::Target;
 
@@ -53,7 +56,7 @@ impl Matrix {
         target: &Target,
         wave: u32,
     ) -> Option<Matrix> {
-        let [scope, rows, columns, _] = operands.map(|id| constants.as_u32(id));
+        let [scope, rows, columns, role] = operands.map(|id| constants.as_u32(id));
         let (rows, columns) = (rows?, columns?);
         let limits = 1..=MAX_SLOTS;
         if Scope::from_u32(scope?) != Some(Scope::Subgroup)
@@ -63,7 +66,9 @@ impl Matrix {
         {
             return None;
         }
-        let layout = layout_of(target, rows, columns, wave);
+        let role = CooperativeMatrixUse::from_u32(role?)?;
+        let layout = native::layout(target, wave, role, component, rows, columns)
+            .unwrap_or_else(|| Layout::striped(rows, columns, wave));
         (layout.slots <= MAX_SLOTS).then_some(Matrix {
             component,
             rows,
@@ -92,10 +97,6 @@ impl Matrix {
         };
         format!("{}x{}{component}", self.rows, self.columns)
     }
-}
-
-fn layout_of(_target: &Target, rows: u32, columns: u32, wave: u32) -> Layout {
-    Layout::striped(rows, columns, wave)
 }
 
 /// Makes the value type of a matrix.

@@ -1,6 +1,7 @@
-//! OpCooperativeMatrixMulAddKHR by subgroup shuffles: right for every shape, type and layout, on every target.
+//! OpCooperativeMatrixMulAddKHR: by the target's instruction if it has one for the types and shapes, else by subgroup shuffles, which are right for every
+//! shape, type and layout.
 //!
-//! Each invocation computes the elements of the result that it holds; it reads a row of A and a column of B from the invocations that hold them. The
+//! By shuffles, each invocation computes the elements of the result that it holds; it reads a row of A and a column of B from the invocations that hold them. The
 //! products of one shape share a function, which LLVM may inline.
 //!
 //! Sums of 16-bit floats are kept in 32 bits and rounded once, in order of increasing k; the extension leaves precision and order open.
@@ -9,21 +10,21 @@ use super::super::Result;
 use super::super::convert;
 use super::super::function::FunctionEmitter;
 use super::super::types::Scalar;
-use super::Matrix;
 use super::element::{At, Held, Shared, held_by};
 use super::layout::{Element, Holder};
+use super::{Matrix, native};
 use crate::ffi::{Ty, Value};
 use spirv::CooperativeMatrixOperands as Operands;
 use splitbar_passes::module::Inst;
 use std::collections::BTreeMap;
 
 /// The matrices of D = A * B + C; C and D are of one shape.
-struct Shapes<'e> {
-    a: &'e Matrix,
-    b: &'e Matrix,
-    c: &'e Matrix,
-    d: &'e Matrix,
-    operands: Operands,
+pub(super) struct Shapes<'e> {
+    pub(super) a: &'e Matrix,
+    pub(super) b: &'e Matrix,
+    pub(super) c: &'e Matrix,
+    pub(super) d: &'e Matrix,
+    pub(super) operands: Operands,
 }
 
 /// Lowers OpCooperativeMatrixMulAddKHR.
@@ -50,6 +51,10 @@ pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) 
             inst,
             "the factors, the summand and the result do not fit each other",
         ));
+    }
+    if let Some(instruction) = native::find(e.target, e.wave_size, &shapes) {
+        let value = native::multiply_add(e, instruction, &shapes, [a, b, c])?;
+        return e.bind(inst, value);
     }
     let name = format!(
         "matrix.multiply.{}.{}.{}.{}.{}",
@@ -79,7 +84,7 @@ fn sum_type<'c>(e: &FunctionEmitter<'_, 'c, '_>, shapes: &Shapes<'_>) -> Ty<'c> 
 }
 
 /// `value` in elements of type `to`.
-fn widened<'c>(
+pub(super) fn widened<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     value: Value<'c>,
     to: Ty<'c>,
