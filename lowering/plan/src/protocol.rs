@@ -126,15 +126,19 @@ impl Protocol {
                     )
                 }
             }
-            // An arrival that nobody waits for leaves nothing behind: the counter ends with the workgroup, and full barriers use another object.
-            (Strategy::Counter, _) => Protocol {
+            // An arrival that nobody waits for leaves nothing behind: the counter ends with the workgroup, and full barriers use another object. On NVPTX a leader
+            // releases for its warp, which fences of the lanes before it could not do.
+            (Strategy::Counter, arch) => Protocol {
                 at_entry: vec![Step::CounterInit],
                 reserved_shared_bytes: COUNTER_BYTES,
                 ..Protocol::new(
                     vec![Step::CounterArrive, Step::OpenWindow],
                     vec![Step::CloseWindow, Step::CounterWait],
                     Independent,
-                    None,
+                    match arch {
+                        Arch::Amdgpu(_) => None,
+                        Arch::Nvptx(_) => Some(FenceScope::Workgroup),
+                    },
                 )
             },
             (Strategy::Fused, Arch::Amdgpu(_)) => fused(Step::WorkgroupBarrier, None),
@@ -227,6 +231,10 @@ mod tests {
         );
         assert_eq!(
             show(Strategy::Counter, "gfx906", FuseAt::Wait),
+            "counter-init | counter-arrive, open-window | close-window, counter-wait | Independent"
+        );
+        assert_eq!(
+            show(Strategy::Counter, "sm_75", FuseAt::Wait),
             "counter-init | counter-arrive, open-window | close-window, counter-wait | Independent"
         );
         assert_eq!(

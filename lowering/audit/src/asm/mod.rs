@@ -58,14 +58,9 @@ pub struct Instruction {
 impl Instruction {
     /// Adds to a word of workgroup memory, atomically.
     pub fn is_local_add(&self) -> bool {
-        [
-            "ds_add",
-            "red.shared",
-            "red.relaxed.cta.shared",
-            "atom.shared",
-        ]
-        .iter()
-        .any(|start| self.mnemonic.starts_with(start))
+        let name = &self.mnemonic;
+        let ptx = (name.starts_with("red.") || name.starts_with("atom.")) && name.contains(".add");
+        name.starts_with("ds_add") || (ptx && name.contains(".shared"))
     }
 
     /// Loads from workgroup memory.

@@ -215,12 +215,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::ClusterWait, Arch::Nvptx(gpu)) if gpu.cluster => {
                 b.intrinsic("llvm.nvvm.barrier.cluster.wait.aligned", &[], &[])?;
             }
-            (Step::CounterInit, Arch::Amdgpu(_)) => self.counter_init()?,
-            (Step::CounterArrive, Arch::Amdgpu(_)) => {
+            (Step::CounterInit, _) => self.counter_init()?,
+            (Step::CounterArrive, _) => {
                 let slot = self.barrier_state.counted;
                 self.counter_arrive(slot.ok_or_else(|| self.lacks(step))?)?;
             }
-            (Step::CounterWait, Arch::Amdgpu(_)) => {
+            (Step::CounterWait, _) => {
                 let slot = self.barrier_state.counted;
                 self.counter_wait(slot.ok_or_else(|| self.lacks(step))?)?;
             }
@@ -256,10 +256,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Step::GroupArrive(_)
                 | Step::GroupSync(_)
                 | Step::ClusterArrive
-                | Step::ClusterWait
-                | Step::CounterInit
-                | Step::CounterArrive
-                | Step::CounterWait,
+                | Step::ClusterWait,
                 _,
             ) => return Err(self.lacks(step)),
         }
@@ -273,14 +270,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             scope: FenceScope::Workgroup,
             memory: FenceMemory::Local,
         };
-        self.fence(fence(FenceOrder::Release));
         match self.target.arch {
             Arch::Amdgpu(_) => {
+                self.fence(fence(FenceOrder::Release));
                 self.b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
+                self.fence(fence(FenceOrder::Acquire));
             }
+            // bar.sync orders by itself.
             Arch::Nvptx(_) => self.cta_sync()?,
         }
-        self.fence(fence(FenceOrder::Acquire));
         Ok(())
     }
 

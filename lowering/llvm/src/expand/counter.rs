@@ -3,18 +3,10 @@
 //! LLVM's code sinking would move the window's work behind the loop that polls, where nothing overlaps with it any more. `llvm.fake.use` keeps the values that leave
 //! a window on its side: it is no machine instruction, and needs what it names.
 
-use super::{Expansion, leaving, missing};
+use super::{Expansion, leaving, missing, pair};
 use crate::emit::Result;
 use crate::emit::barrier::names;
-use crate::ffi::{self, AtomicOrdering, Block, Func, IntPredicate, Opcode, RmwOp, Value};
-
-/// The two parameters that each of the functions has.
-fn params<'c>(function: Func<'c>) -> Result<(Value<'c>, Value<'c>)> {
-    function
-        .param(0)
-        .zip(function.param(1))
-        .ok_or_else(|| missing("an operand of the counter's functions"))
-}
+use crate::ffi::{self, AtomicOrdering, IntPredicate, Opcode, RmwOp, Value};
 
 impl<'c> Expansion<'c> {
     /// Gives the counter's functions their bodies. Whether there was one.
@@ -29,7 +21,7 @@ impl<'c> Expansion<'c> {
         let Some(function) = self.begin(names::COUNTER_ARRIVE) else {
             return Ok(false);
         };
-        let (counter, elected) = params(function)?;
+        let (counter, elected) = pair(function)?;
         let [entry, add, on] = self.blocks(function);
         self.b.position(entry);
         let counter = self.in_lanes(counter);
@@ -53,7 +45,7 @@ impl<'c> Expansion<'c> {
         let Some(function) = self.begin(names::COUNTER_WAIT) else {
             return Ok(false);
         };
-        let (counter, target) = params(function)?;
+        let (counter, target) = pair(function)?;
         let [entry, again, done] = self.blocks(function);
         self.b.position(entry);
         let target = self.first_lane(target)?;
@@ -94,10 +86,6 @@ impl<'c> Expansion<'c> {
             self.b.call(keep.ty(), keep.value(), &[value]);
         }
         Ok(())
-    }
-
-    fn blocks<const N: usize>(&self, function: Func<'c>) -> [Block<'c>; N] {
-        std::array::from_fn(|_| function.append(self.context))
     }
 
     /// The value, which is the same in all lanes, in a scalar register.
