@@ -97,6 +97,8 @@ impl<'c> Expansion<'c> {
         self.guard(function, "splitbar_guard_close")?;
         self.b.position_before(call);
         self.b.call(function.ty(), function.value(), &held);
+        // What is built from now on does not come from this call.
+        self.b.set_location(0, None);
         call.erase();
         Ok(())
     }
