@@ -21,6 +21,7 @@
 mod failure;
 mod link;
 mod measure;
+mod model;
 mod options;
 mod output;
 mod pipeline;
@@ -31,6 +32,7 @@ mod targets;
 
 pub use failure::{Failure, exit};
 pub use link::LINKER_VARIABLE;
+pub use model::{Bounds, Explored, model};
 pub use options::Options;
 pub use output::{Entry, Output};
 pub use pipeline::{Planned, compile, compile_observed, plan};

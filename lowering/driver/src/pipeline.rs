@@ -73,13 +73,16 @@ impl fmt::Display for Planned {
 }
 
 /// A panic anywhere below is a bug of ours, and the caller's process is not ours to end.
-fn guarded<R>(options: &Options, work: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+pub(crate) fn guarded<R>(
+    options: &Options,
+    work: impl FnOnce() -> Result<R, Failure>,
+) -> Result<R, Failure> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|payload| Err(bug(options, payload.as_ref()).into()))
 }
 
 /// Bytes to plans, and then whatever `then` makes of them ([`lower`], for one).
-fn run<R>(
+pub(crate) fn run<R>(
     bytes: &[u8],
     options: &Options,
     observer: &mut dyn Observer,
@@ -207,7 +210,7 @@ fn lower(
 }
 
 /// What was found so far, located in the module that the user gave.
-struct Problems<'p> {
+pub(crate) struct Problems<'p> {
     original: &'p Declarations<'p>,
     /// Once something was inlined, problems name instructions of that module; users know only their own.
     edited: Option<&'p Edited>,
@@ -234,22 +237,30 @@ impl<'p> Problems<'p> {
     }
 
     /// The failure that `refused` makes together with what was found before.
-    fn and(&mut self, refused: Diagnostics) -> Failure {
+    pub(crate) fn and(&mut self, refused: Diagnostics) -> Failure {
         self.add(refused);
         self.take_all().into()
     }
 
     /// Everything that was found, sorted.
-    fn take_all(&mut self) -> Diagnostics {
+    pub(crate) fn take_all(&mut self) -> Diagnostics {
         std::mem::take(&mut self.found).sorted()
+    }
+
+    /// The word of the user's module that word `offset` of the one that is planned comes from.
+    pub(crate) fn original_word(&self, offset: u32) -> Option<u32> {
+        match self.edited {
+            Some(edited) => edited.origin.of(offset),
+            None => Some(offset),
+        }
     }
 
     fn add(&mut self, mut found: Diagnostics) {
         for diagnostic in found.iter_mut() {
-            if let (Some(edited), Some(word)) = (self.edited, diagnostic.location.word) {
+            if let (Some(_), Some(word)) = (self.edited, diagnostic.location.word) {
                 // Whoever found it may have located it in the inlined module; all of that is told anew.
                 *diagnostic.location = Location {
-                    word: edited.origin.of(word),
+                    word: self.original_word(word),
                     ..Location::default()
                 };
             }
@@ -260,10 +271,10 @@ impl<'p> Problems<'p> {
 }
 
 /// The module that is planned and lowered (the inlined one, if something was inlined), and how.
-struct Work<'w, 'm> {
-    declarations: &'w Declarations<'m>,
+pub(crate) struct Work<'w, 'm> {
+    pub(crate) declarations: &'w Declarations<'m>,
     constants: &'w Constants,
-    options: &'w Options,
+    pub(crate) options: &'w Options,
 }
 
 impl<'m> Work<'_, 'm> {

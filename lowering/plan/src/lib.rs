@@ -6,6 +6,7 @@
 
 mod fences;
 mod groups;
+pub mod model;
 mod plan;
 mod planner;
 pub mod protocol;

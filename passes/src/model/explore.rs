@@ -303,6 +303,7 @@ impl<'m> Search<'m> {
             self.canonical(&mut state, |one, two| walk.swap(one, two));
         }
         let verdict = end.verdict.renamed(|thread| walk.name(thread));
-        (verdict, walk.finish(bytemuck::cast_slice(&state)))
+        let trace = walk.finish(bytemuck::cast_slice_mut(&mut state), &verdict);
+        (verdict, trace)
     }
 }

@@ -235,6 +235,12 @@ impl Machine {
         Ok(Step::Done { ways })
     }
 
+    /// Private operations up to the next shared one, as far as they go without a fault.
+    pub fn skip_private(&self, state: &mut [u8], thread: usize) {
+        // Whoever asks wants to know where the thread is stuck, not what else is wrong.
+        let _ = self.private(state, thread, Arrives::Begin, &mut |_, _| {});
+    }
+
     /// Private operations up to the next shared one, or up to the next begin of an arrive.
     fn private(
         &self,

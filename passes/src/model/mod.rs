@@ -36,6 +36,7 @@ mod object;
 mod program;
 pub mod protocol;
 mod reduce;
+pub mod skeleton;
 mod state;
 mod trace;
 mod verdict;

@@ -110,8 +110,10 @@ impl Usage {
                 wave,
                 program: Program::new(),
             };
+            scribe.program.from_here("entry");
             protocol.entry(&mut scribe.program, wave);
             self.write(&mut scribe, flag, phases);
+            scribe.program.from_here("exit");
             protocol.exit(&mut scribe.program, wave);
             scribe.program
         })

@@ -4,6 +4,7 @@ use super::explore::Move;
 use super::machine::Machine;
 use super::program::{Op, System, Value, Word};
 use super::state::flag;
+use super::verdict::Verdict;
 use std::fmt;
 
 /// One operation of one thread.
@@ -109,7 +110,14 @@ impl<'w> Walk<'w> {
         }
     }
 
-    pub fn finish(mut self, state: &[u8]) -> Trace {
+    /// The trace, with what comes next. Where everybody waits, what they wait for is behind the begin of an arrive.
+    pub fn finish(mut self, state: &mut [u8], verdict: &Verdict) -> Trace {
+        if matches!(verdict, Verdict::Deadlock { .. }) {
+            for place in 0..self.machine.threads() {
+                self.machine.skip_private(state, place);
+            }
+        }
+        let state = &*state;
         let mut next: Vec<Line> = (0..self.machine.threads())
             .filter(|place| Some(*place) != self.failed && !self.machine.has_ended(state, *place))
             .filter_map(|place| {

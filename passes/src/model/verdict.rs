@@ -99,9 +99,9 @@ impl fmt::Display for Verdict {
             }
             Verdict::Undefined { axiom, thread } => write!(
                 f,
-                "undefined: wave {thread} breaks {axiom} ({}; {})",
-                axiom.text(),
-                axiom.source()
+                "undefined: wave {thread} breaks {axiom} (under \"{}\"): {}",
+                axiom.source(),
+                axiom.text()
             ),
             Verdict::Early {
                 sequence: _,

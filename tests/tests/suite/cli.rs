@@ -9,7 +9,7 @@ use splitbar_tests::fixture::Fixture;
 type Test = fn() -> Result<()>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 14] = [
+    let tests: [(&str, Test); 15] = [
         ("done_is_0", done_is_0),
         ("invalid_is_1", invalid_is_1),
         ("usage_is_2", usage_is_2),
@@ -24,6 +24,7 @@ pub fn trials() -> Vec<Trial> {
         ("targets_are_listed", targets_are_listed),
         ("processes_agree", processes_agree),
         ("errors_leave_no_output", errors_leave_no_output),
+        ("model_proves_or_says_why_not", model_proves_or_says_why_not),
     ];
     tests
         .into_iter()
@@ -387,5 +388,36 @@ fn errors_leave_no_output() -> Result<()> {
         1,
     )?;
     ensure!(!out.exists(), "a file in spite of the error");
+    Ok(())
+}
+
+fn model_proves_or_says_why_not() -> Result<()> {
+    let module = path("tiled_matmul")?;
+    let ran = expect(&["model", &module, "--target", "gfx1201"], b"", 0)?;
+    let text = String::from_utf8(ran.stdout)?;
+    ensure!(
+        text.starts_with("entry main, native, 3 waves: proved ("),
+        "{text}"
+    );
+    let arguments = [
+        "model", &module, "--target", "sm_90", "--waves", "2", "--unroll", "1", "--format", "json",
+    ];
+    let ran = expect(&arguments, b"", 0)?;
+    let json: serde_json::Value = serde_json::from_slice(&ran.stdout)?;
+    ensure!(
+        json[0]["verdict"] == "proved" && json[0]["strategies"][0] == "mbarrier",
+        "{json}"
+    );
+    ensure!(json[0]["waves"] == 2, "{json}");
+    let few = ["model", &module, "--target", "gfx1201", "--states", "5"];
+    let ran = expect(&few, b"", 3)?;
+    let text = String::from_utf8(ran.stdout)?;
+    ensure!(text.contains("limit: more than 5 states"), "{text}");
+    expect(&["model", "-", "--target", "gfx1201"], b"x", 1)?;
+    expect(
+        &["model", &module, "--target", "gfx1201", "--waves", "17"],
+        b"",
+        2,
+    )?;
     Ok(())
 }

@@ -11,6 +11,7 @@ mod endianness;
 mod filetests;
 mod grid;
 mod hostile;
+mod model;
 mod outputs;
 mod references;
 mod support;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     trials.extend(filetests::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
     trials.extend(windows::trials());
+    trials.extend(model::trials(&fixtures));
     trials.extend(audit::trials(&fixtures));
     trials.extend(outputs::trials(&fixtures));
     trials.extend(endianness::trials(&fixtures));

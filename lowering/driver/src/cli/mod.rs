@@ -6,6 +6,7 @@ mod child;
 mod explain;
 mod input;
 mod lower;
+mod model;
 mod report;
 mod targets;
 mod write;
@@ -51,6 +52,18 @@ Examples:
 
 Exit codes: 0 nothing found, 1 a barrier releases what may be outstanding, 2 wrong usage or a file that cannot be read.";
 
+const MODEL_EXAMPLES: &str = "\
+Examples:
+  splitbar model kernel.spv --target gfx1201                          what is lowered by default
+  splitbar model kernel.spv --target gfx1100 --strategy counter --waves 4 --unroll 2
+  splitbar model kernel.spv --target sm_90 --format json
+
+Loads and stores do not take part: the model has the barriers alone. At a branch around barriers all waves go the same way, and every way is explored.
+A loop goes back up to --unroll times.
+
+Exit codes: 0 proved, 1 refuted (with the shortest way to it) or the module is invalid, 2 wrong usage or a file that cannot be read,
+3 too many states or unsupported by this target, 4 a bug in splitbar.";
+
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Compiles a module for one GPU
@@ -61,6 +74,9 @@ enum Command {
     /// Finds what may be outstanding at each barrier of AMDGPU assembly, and waits that retire nothing; exit code 1 if a barrier releases what may be outstanding
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
+    /// Explores a module's barriers, lowered for one GPU, in every interleaving of a few waves
+    #[command(after_help = MODEL_EXAMPLES)]
+    Model(Box<ModelArgs>),
     /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
     Targets {
         /// How the list is printed
@@ -117,6 +133,45 @@ struct AuditArgs {
     /// How the audit is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     report: Format,
+}
+
+#[derive(Debug, Args)]
+struct ModelArgs {
+    /// The SPIR-V module; `-` is the standard input
+    input: PathBuf,
+    /// The GPU that the barriers are lowered for
+    #[arg(long, value_parser = parse_target)]
+    target: &'static Target,
+    /// Explores this entry point alone; without it, all of the module's
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// How workgroup-scope split barriers are lowered
+    #[arg(long, default_value = "auto", value_parser = strategies())]
+    strategy: Choice,
+    /// Where a fused barrier stands
+    #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
+    fuse_at: FuseAtArg,
+    /// Waves that are explored, 1 to 16; no more than the workgroup has
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
+    waves: u8,
+    /// How often a loop goes back
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    unroll: u8,
+    /// States after which nothing is said
+    #[arg(long, value_name = "N", default_value_t = splitbar::Bounds::default().most_states)]
+    states: usize,
+    /// Waves of 32 or 64 invocations; without it, the target's default
+    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
+    wave: Option<u32>,
+    /// The workgroup size of kernels that leave it open
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    workgroup_size: Option<[u32; 3]>,
+    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    spec: Vec<Setting>,
+    /// How the verdicts are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
@@ -295,6 +350,7 @@ pub fn run() -> ExitCode {
         Command::Lower(args) => child::run(args).unwrap_or_else(|| lower::run(args)),
         Command::Check(args) => check::run(args),
         Command::Audit(args) => audit::run(args),
+        Command::Model(args) => model::run(args),
         Command::Targets { format } => targets::run(*format),
         Command::Explain { code } => explain::run(code),
     })
@@ -312,6 +368,7 @@ mod tests {
             Command::Lower(args) => Ok(*args),
             Command::Check(_)
             | Command::Audit(_)
+            | Command::Model(_)
             | Command::Targets { .. }
             | Command::Explain { .. } => {
                 Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))

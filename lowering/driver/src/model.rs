@@ -1,0 +1,169 @@
+//! The barriers of a module, lowered to the steps of a target and explored in every interleaving.
+
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::pipeline::{Problems, Work, guarded, run};
+use splitbar_passes::analysis::cfg::Cfg;
+use splitbar_passes::analysis::pairing::SiteKind;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::model::skeleton::{Place, Skeleton};
+use splitbar_passes::model::{self, Report};
+use splitbar_passes::module::Scope;
+use splitbar_plan::{EntryPlan, Strategy};
+
+/// How much is explored.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Waves of the workgroup; fewer when it has fewer.
+    pub waves: u8,
+    /// How often a loop goes back.
+    pub unroll: u8,
+    /// States that are told apart.
+    pub most_states: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds {
+            waves: 3,
+            unroll: 3,
+            most_states: model::Options::default().most_states,
+        }
+    }
+}
+
+/// What the exploration of one entry point came to.
+#[derive(Clone, Debug)]
+pub struct Explored {
+    /// The entry point.
+    pub entry: String,
+    /// The strategies of its pairs, each once.
+    pub strategies: Vec<Strategy>,
+    /// Waves that were explored.
+    pub waves: u8,
+    /// Whether paths were left out on which arrives and waits do not alternate. [`splitbar_passes::validate`] says whether there are such paths.
+    pub is_partial: bool,
+    /// Verdict and trace.
+    pub report: Report,
+}
+
+/// Explores the barriers of the module in `bytes` as [`crate::compile`] would lower them. With them come the planner's warnings.
+///
+/// Control flow around barriers is taken to be uniform: at a branch every wave goes the same way, and both ways are looked at.
+///
+/// # Errors
+/// As [`crate::plan`]; a `ModuleTooLarge` when the unrolled control flow is too large, or has no end within the bound.
+pub fn model(
+    bytes: &[u8],
+    options: &Options,
+    bounds: Bounds,
+) -> Result<(Vec<Explored>, Diagnostics), Failure> {
+    guarded(options, || {
+        run(
+            bytes,
+            options,
+            &mut (),
+            |work, mut problems, _, plans, _| {
+                let mut explored = Vec::new();
+                for plan in &plans {
+                    match explore(work, &problems, plan, bounds) {
+                        Ok(one) => explored.push(one),
+                        Err(refused) => return Err(problems.and(refused.into())),
+                    }
+                }
+                Ok((explored, problems.take_all()))
+            },
+        )
+    })
+}
+
+fn explore(
+    work: &Work<'_, '_>,
+    problems: &Problems<'_>,
+    plan: &EntryPlan,
+    bounds: Bounds,
+) -> Result<Explored, Diagnostic> {
+    let module = work.declarations.module;
+    let function = work.declarations.function(plan.function).ok_or_else(|| {
+        Diagnostic::error(
+            Code::Internal,
+            format!("entry point `{}` has no function", plan.entry),
+        )
+    })?;
+    let skeleton = Skeleton::of(
+        function,
+        &Cfg::of(module, function),
+        bounds.unroll,
+        |offset| place(plan, offset),
+    )
+    .map_err(|why| {
+        let message = format!(
+            "the control flow of entry point `{}` cannot be explored",
+            plan.entry
+        );
+        Diagnostic::error(Code::ModuleTooLarge, message)
+            .at_word(function.offset)
+            .because(why)
+            .help("change --unroll")
+    })?;
+    let waves = waves(plan, bounds.waves);
+    let describe = |offset| match module.at(offset) {
+        Some(inst) => {
+            let text = work.declarations.disassemble(inst);
+            match problems.original_word(offset) {
+                Some(word) => format!("{text} (word {word})"),
+                None => text,
+            }
+        }
+        None => String::new(),
+    };
+    let system =
+        splitbar_plan::model::system(plan, &work.options.target.arch, &skeleton, waves, describe);
+    let report = model::explore_with(
+        &system,
+        model::Options {
+            most_states: bounds.most_states,
+            ..model::Options::default()
+        },
+    );
+    let mut strategies: Vec<Strategy> = plan.pairs.iter().map(|pair| pair.strategy).collect();
+    strategies.sort_unstable();
+    strategies.dedup();
+    Ok(Explored {
+        entry: plan.entry.clone(),
+        strategies,
+        waves,
+        is_partial: skeleton.is_partial,
+        report,
+    })
+}
+
+/// What the instruction at `offset` is to the workgroup's sequence; nothing if no step stands there.
+fn place(plan: &EntryPlan, offset: u32) -> Option<Place> {
+    let stands = plan.at_instruction.contains_key(&offset) || plan.at_return.contains_key(&offset);
+    if !stands {
+        return None;
+    }
+    let site = plan.sites.iter().find(|site| site.offset == offset);
+    let of_workgroup = site.filter(|site| site.execution == Some(Scope::Workgroup));
+    Some(match of_workgroup.map(|site| site.kind) {
+        Some(SiteKind::Arrive) => Place::Arrive,
+        Some(SiteKind::Wait) => Place::Wait,
+        Some(SiteKind::ControlBarrier | SiteKind::MemoryBarrier) | None => Place::Other,
+    })
+}
+
+/// As many waves as asked for, but no more than the workgroup has.
+fn waves(plan: &EntryPlan, asked: u8) -> u8 {
+    let Some(size) = plan.workgroup_size else {
+        return asked;
+    };
+    let invocations = size
+        .iter()
+        .map(|n| u64::from(*n))
+        .fold(1, u64::saturating_mul);
+    let waves = invocations
+        .div_ceil(u64::from(plan.wave_size.max(1)))
+        .max(1);
+    u8::try_from(waves).map_or(asked, |waves| asked.min(waves))
+}

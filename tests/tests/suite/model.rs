@@ -1,0 +1,243 @@
+//! The execution model: every kernel as it is lowered is proved, and docs/model.md says what the explorer says.
+
+use crate::support::{target, trial};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use splitbar::{Bounds, FuseAt, Options, Strategy};
+use splitbar_passes::model::catalogue::{self, Known};
+use splitbar_passes::model::explore;
+use splitbar_passes::model::protocol::{Protocol, Usage};
+use splitbar_passes::model::{Report, Verdict};
+use splitbar_plan::model::Modelled;
+use splitbar_tests::fixture::{self, Fixture};
+use std::fmt::Write;
+
+/// A strategy, a target that has it, and where it fuses.
+const STRATEGIES: &[(Strategy, &str, FuseAt)] = &[
+    (Strategy::Native, "gfx1201", FuseAt::Wait),
+    (Strategy::Counter, "gfx1100", FuseAt::Wait),
+    (Strategy::Mbarrier, "sm_90", FuseAt::Wait),
+    (Strategy::Cluster, "sm_90", FuseAt::Wait),
+    (Strategy::WarpNamed, "sm_70", FuseAt::Wait),
+    (Strategy::WarpNamedSingle, "sm_70", FuseAt::Wait),
+    (Strategy::GroupNamed, "sm_70", FuseAt::Wait),
+    (Strategy::Fused, "gfx1100", FuseAt::Wait),
+    (Strategy::Fused, "gfx1100", FuseAt::Arrive),
+    (Strategy::Fused, "sm_60", FuseAt::Wait),
+];
+
+/// Waves and phases of the tables.
+const SIZES: [(u8, u8); 3] = [(2, 4), (3, 3), (4, 2)];
+
+/// The traces that the document shows: protocol, use, and what is to be learned.
+const TRACES: &[(Known, Usage, &str)] = &[
+    (
+        catalogue::SYMMETRIC_NAMED,
+        Usage::Repeated,
+        "A `bar.sync` is an arrival too, so a fast warp counts twice and leaves alone.",
+    ),
+    (
+        catalogue::WARP_NAMED,
+        Usage::Repeated,
+        "A fast warp's arrive of the next phase lands on a barrier whose owner has not yet synced in this one. Two sets of barriers in turn cure it, or a full barrier between the phases.",
+    ),
+    (
+        catalogue::COUNTER_RESET,
+        Usage::Repeated,
+        "Whoever leaves first resets the count that the others still look at.",
+    ),
+    (
+        catalogue::COUNTER_AT_WAIT,
+        Usage::Overlapping,
+        "With a second arrive before the first wait, one wave's two arrives pass for two waves'.",
+    ),
+    (
+        catalogue::MBARRIER,
+        Usage::Overlapping,
+        "The same on an mbarrier: a phase of two arrivals is complete, both by one wave.",
+    ),
+    (
+        catalogue::MBARRIER_UNFLIPPED,
+        Usage::Repeated,
+        "The parity of the phase before is still complete, so the second wait returns at once.",
+    ),
+    (
+        catalogue::SIGNAL_WAIT,
+        Usage::FullBarrierInside,
+        "gfx12 has one workgroup barrier: the full barrier's arrival completes the split one's phase. The lowering completes the open phase first.",
+    ),
+    (
+        catalogue::SIGNAL_WAIT,
+        Usage::Dangling,
+        "A wave that ends drops the barrier, and must not do so while its arrival is open. The lowering completes it before the return.",
+    ),
+    (
+        catalogue::NAMED_OBJECT_UNPUBLISHED,
+        Usage::Repeated,
+        "Without a full barrier behind the init, another wave is faster.",
+    ),
+    (
+        catalogue::FUSED_AT_WAIT,
+        Usage::SpinAfterArrive,
+        "A fused barrier waits for the wave that waits for it.",
+    ),
+    (
+        catalogue::FUSED_AT_ARRIVE,
+        Usage::SpinBeforeArrive,
+        "And the mirrored program, fused at the arrive.",
+    ),
+];
+
+pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+    let mut trials = vec![trial("model/document".to_owned(), document)];
+    for fixture in fixtures {
+        for (strategy, on, fuse_at) in STRATEGIES {
+            let fixture = fixture.clone();
+            let name = format!("model/{}/{on}/{strategy}/{fuse_at:?}", fixture.name);
+            trials.push(trial(name, move || {
+                kernel(&fixture, *strategy, on, *fuse_at)
+            }));
+        }
+    }
+    trials
+}
+
+/// A kernel is proved as it is lowered: with the strategy if the planner takes it, with its own choice in any case.
+fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> Result<()> {
+    let bytes = fixture.module()?;
+    let own = Options {
+        fuse_at,
+        ..Options::new(target(on)?)
+    };
+    let forced = Options {
+        strategy: Some(strategy),
+        ..own.clone()
+    };
+    let bounds = Bounds {
+        unroll: 2,
+        ..Bounds::default()
+    };
+    let (explored, _) = splitbar::model(&bytes, &own, bounds)?;
+    let forced = splitbar::model(&bytes, &forced, bounds).ok();
+    for one in explored
+        .iter()
+        .chain(forced.iter().flat_map(|(forced, _)| forced))
+    {
+        ensure!(
+            one.report.verdict == Verdict::Proved,
+            "{} with {:?}: {}",
+            one.entry,
+            one.strategies,
+            one.report
+        );
+    }
+    Ok(())
+}
+
+/// The report of the smallest size where something goes wrong, else of the largest.
+fn report(protocol: &dyn Protocol, usage: Usage) -> Option<Report> {
+    let mut last = None;
+    for (waves, phases) in SIZES {
+        let report = explore(&usage.system(protocol, waves, phases));
+        let proved = report.verdict == Verdict::Proved;
+        last = Some(report);
+        if !proved {
+            break;
+        }
+    }
+    last
+}
+
+fn table<'p>(rows: impl IntoIterator<Item = (String, &'p dyn Protocol)>) -> Result<String> {
+    let mut text = String::from("| |");
+    for usage in Usage::ALL {
+        write!(text, " {} |", usage.name())?;
+    }
+    text += "\n|---|";
+    text += &"---|".repeat(Usage::ALL.len());
+    text.push('\n');
+    for (name, protocol) in rows {
+        write!(text, "| {name} |")?;
+        for usage in Usage::ALL {
+            let report = report(protocol, *usage).context("no size")?;
+            match report.verdict {
+                Verdict::Proved => write!(text, " proved |")?,
+                Verdict::Undefined { axiom, .. } => write!(text, " **{axiom}** |")?,
+                other => write!(text, " **{}** |", other.name())?,
+            }
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn strategies() -> Result<String> {
+    let mut rows = Vec::new();
+    for (strategy, on, fuse_at) in STRATEGIES {
+        let place = match (strategy, fuse_at) {
+            (Strategy::Fused, FuseAt::Wait) => " at the wait",
+            (Strategy::Fused, FuseAt::Arrive) => " at the arrive",
+            _ => "",
+        };
+        let modelled = Modelled {
+            strategy: *strategy,
+            target: target(on)?,
+            fuse_at: *fuse_at,
+        };
+        rows.push((format!("`{strategy}`{place} on {on}"), modelled));
+    }
+    table(
+        rows.iter()
+            .map(|(name, protocol)| (name.clone(), protocol as &dyn Protocol)),
+    )
+}
+
+fn traces() -> Result<String> {
+    let mut text = String::new();
+    for (known, usage, lesson) in TRACES {
+        let report = explore(&usage.system(known, 2, 2));
+        let Report { verdict, trace, .. } = report;
+        let trace =
+            trace.with_context(|| format!("{} is right in use `{}`", known.name, usage.name()))?;
+        write!(
+            text,
+            "### {}: {}\n\n{lesson}\n\n```text\n{trace}{verdict}\n```\n\n",
+            known.name,
+            usage.name()
+        )?;
+    }
+    Ok(text)
+}
+
+/// The page with what stands between `<!-- name -->` and the next `<!-- end -->` replaced.
+fn filled(page: &str, name: &str, text: &str) -> Result<String> {
+    let (begin, end) = (format!("<!-- {name} -->\n"), "<!-- end -->");
+    let (head, tail) = page
+        .split_once(&begin)
+        .with_context(|| format!("no place for {name}"))?;
+    let (_, tail) = tail
+        .split_once(end)
+        .with_context(|| format!("no end of {name}"))?;
+    Ok(format!("{head}{begin}\n{}\n\n{end}{tail}", text.trim()))
+}
+
+fn document() -> Result<()> {
+    let path = fixture::root().join("docs/model.md");
+    let before = std::fs::read_to_string(&path)?;
+    let known = catalogue::ALL
+        .iter()
+        .map(|known| (known.name.to_owned(), known as &dyn Protocol));
+    let page = filled(&before, "strategies", &strategies()?)?;
+    let page = filled(&page, "catalogue", &table(known)?)?;
+    let page = filled(&page, "traces", &traces()?)?;
+    if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(&path, &page)?;
+    }
+    let now = std::fs::read_to_string(&path)?;
+    ensure!(
+        now == page,
+        "docs/model.md is not what the explorer says (SPLITBAR_BLESS=1 accepts it)\n{}",
+        pretty_assertions::StrComparison::new(&now, &page)
+    );
+    Ok(())
+}
