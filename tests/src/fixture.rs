@@ -94,8 +94,40 @@ pub struct CheckTable {
     pub strategy: Option<String>,
     /// The output that it looks at.
     pub emit: Emit,
+    /// How it is compiled, where that is not the default.
+    #[serde(default)]
+    pub options: Choices,
     /// Entries of the check language, see [`crate::check`].
     pub order: Vec<String>,
+}
+
+/// Options of the command line by the same names. What is not named keeps its default.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Choices {
+    /// `--fuse-at arrive`.
+    pub fuse_at_arrive: bool,
+    /// `--wave`.
+    pub wave: Option<u32>,
+    /// `--waits`.
+    pub waits: ChosenWaits,
+    /// `--cu-mode`.
+    pub cu_mode: bool,
+    /// `--tgsplit`.
+    pub tgsplit: bool,
+}
+
+/// `--waits`.
+#[derive(Copy, Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChosenWaits {
+    /// `auto`.
+    #[default]
+    Auto,
+    /// `explicit`.
+    Explicit,
+    /// `conservative`.
+    Conservative,
 }
 
 /// One target or several.

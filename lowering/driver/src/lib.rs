@@ -40,7 +40,7 @@ pub use splitbar_audit::{asm, waits, window};
 pub use splitbar_llvm::{Argument, ArgumentKind, KernelAbi, Optimization};
 pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;
-pub use splitbar_plan::{EntryPlan, FuseAt, PairPlan, Strategy, Target};
+pub use splitbar_plan::{EntryPlan, FuseAt, PairPlan, Placement, Strategy, Target, Waits};
 pub use stage::{Artefact, Observer, Stage};
 pub use targets::{TargetRow, targets};
 

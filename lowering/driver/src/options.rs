@@ -2,7 +2,7 @@
 
 use splitbar_llvm::Optimization;
 use splitbar_passes::module::SpecValues;
-use splitbar_plan::{FuseAt, PlanOptions, Strategy, Target};
+use splitbar_plan::{FuseAt, Placement, PlanOptions, Strategy, Target, Waits};
 
 /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
 #[derive(Clone, Debug)]
@@ -19,6 +19,10 @@ pub struct Options {
     pub fuse_at: FuseAt,
     /// Keeps compilers from closing the window of really split pairs. On by default; off is for measurements.
     pub window_guards: bool,
+    /// Waits for outstanding memory operations at barriers (AMDGPU).
+    pub waits: Waits,
+    /// Where the waves of a workgroup run (AMDGPU).
+    pub placement: Placement,
     /// LLVM's optimisation level, -O2 by default.
     pub optimization: Optimization,
     /// The wave size; `None` is the target's default.
@@ -44,6 +48,8 @@ impl Options {
             strategy: plan.strategy,
             fuse_at: plan.fuse_at,
             window_guards: plan.window_guards,
+            waits: plan.waits,
+            placement: plan.placement,
             optimization: Optimization::O2,
             wave_size: plan.wave_size,
             workgroup_size: None,
@@ -59,6 +65,8 @@ impl Options {
             fuse_at: self.fuse_at,
             wave_size: self.wave_size,
             window_guards: self.window_guards,
+            waits: self.waits,
+            placement: self.placement,
         }
     }
 }

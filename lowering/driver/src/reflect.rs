@@ -126,6 +126,7 @@ mod tests {
             target: "gfx1201",
             workgroup_size: Some([64, 2, 1]),
             wave_size: 32,
+            placement: splitbar_plan::Placement::Default,
             pairs: vec![pair],
             sites: Vec::new(),
             at_entry: Vec::new(),

@@ -383,6 +383,12 @@ impl<'c> Value<'c> {
         add_case(value: Value<'c>, block: Block<'c>) = LLVMAddCase(self.0, value.0, block.0);
     }
 
+    calls! { self
+        /// Adds an enum attribute (`convergent`) to a call.
+        // SAFETY: called on calls only, with function attributes.
+        set_call_attribute(context: &'c Context, name: &str) = LLVMAddCallSiteAttribute(self.0, inkwell::llvm_sys::LLVMAttributeFunctionIndex, enum_attribute(context, name, 0));
+    }
+
     /// Sets the fast-math flags (LLVM-C `LLVMFastMathFlags`) of an instruction that can have them.
     pub(crate) fn set_fast_math(self, flags: u32) {
         // SAFETY: LLVM is asked first whether the instruction takes the flags (a folded constant does not).

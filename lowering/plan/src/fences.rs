@@ -1,7 +1,7 @@
 //! Memory semantics to fences.
 
 use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
-use crate::target::{Arch, Target};
+use crate::waits::Waiting;
 use splitbar_passes::module::{Classes, Order, Scope, Semantics};
 
 /// Which side of a barrier a fence is for.
@@ -78,13 +78,13 @@ pub(crate) fn fence(semantics: Semantics, at: Scope, side: Side) -> Option<Fence
     })
 }
 
-/// The steps of that fence on `target`, none if a synchronisation that orders `built_in` stands at the same place.
+/// The steps of that fence, none if a synchronisation that orders `built_in` stands at the same place.
 pub(crate) fn steps(
     semantics: Semantics,
     at: Scope,
     side: Side,
     built_in: Option<FenceScope>,
-    target: &Target,
+    waiting: Waiting,
 ) -> Vec<Step> {
     let Some(fence) = fence(semantics, at, side) else {
         return Vec::new();
@@ -94,23 +94,15 @@ pub(crate) fn steps(
     }) {
         return Vec::new();
     }
-    let mut steps = vec![Step::Fence(fence)];
-    // LLVM's release fence on gfx12 leaves scalar loads in flight; one that is overtaken by another wave's store after the barrier would read the new value.
-    let counts_scalar_loads_apart = matches!(&target.arch, Arch::Amdgpu(gpu) if gpu.kmcnt);
-    if counts_scalar_loads_apart
-        && fence.order != FenceOrder::Acquire
-        && fence.memory != FenceMemory::Local
-        && fence.scope > FenceScope::Subgroup
-    {
-        steps.push(Step::DrainScalarLoads);
-    }
-    steps
+    waiting.around(fence)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::strategy::{Placement, Waits};
+    use crate::target::Target;
     use pretty_assertions::assert_eq;
 
     fn show(
@@ -120,13 +112,37 @@ mod tests {
         built_in: Option<FenceScope>,
         target: &str,
     ) -> String {
+        show_with(
+            bits,
+            at,
+            side,
+            built_in,
+            target,
+            Waits::Auto,
+            Placement::Default,
+        )
+    }
+
+    fn show_with(
+        bits: u32,
+        at: Scope,
+        side: Side,
+        built_in: Option<FenceScope>,
+        target: &str,
+        waits: Waits,
+        placement: Placement,
+    ) -> String {
         let semantics = Semantics::from_u32(bits).unwrap();
         let steps = steps(
             semantics,
             at,
             side,
             built_in,
-            Target::by_name(target).unwrap(),
+            Waiting {
+                target: Target::by_name(target).unwrap(),
+                waits,
+                placement,
+            },
         );
         steps
             .iter()
@@ -153,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn a_release_of_global_memory_drains_scalar_loads_where_they_are_counted_apart() {
+    fn a_release_of_global_memory_waits_for_scalar_loads_where_the_fence_does_not() {
         assert_eq!(
             show(0x44, Scope::Workgroup, Side::Before, None, "gfx1201"),
-            "fence release workgroup global; drain-scalar-loads"
+            "wait-zero kmcnt; fence release workgroup global"
         );
         assert_eq!(
             show(0x44, Scope::Workgroup, Side::Before, None, "gfx1100"),
-            "fence release workgroup global"
+            "wait-zero lgkmcnt; fence release workgroup global"
         );
         assert_eq!(
             show(0x42, Scope::Workgroup, Side::After, None, "gfx1201"),
@@ -168,7 +184,65 @@ mod tests {
         );
         assert_eq!(
             show(0x148, Scope::Device, Side::Alone, None, "gfx1201"),
-            "fence acquire-release device all; drain-scalar-loads"
+            "wait-zero kmcnt; fence acquire-release device all"
+        );
+    }
+
+    #[test]
+    fn explicit_waits_are_those_of_the_fence() {
+        let explicit = |bits, at, side, target, placement| {
+            show_with(bits, at, side, None, target, Waits::Explicit, placement)
+        };
+        use Placement::{CuMode, Default, ThreadgroupSplit};
+        let (release, acquire) = (Side::Before, Side::After);
+        for (target, local, all, global_at_device, acquired) in [
+            ("gfx803", "lgkmcnt", "lgkmcnt", "vmcnt lgkmcnt", "lgkmcnt"),
+            ("gfx906", "lgkmcnt", "lgkmcnt", "vmcnt lgkmcnt", "lgkmcnt"),
+            ("gfx942", "lgkmcnt", "lgkmcnt", "vmcnt lgkmcnt", "lgkmcnt"),
+            (
+                "gfx1030",
+                "lgkmcnt",
+                "vmcnt vscnt lgkmcnt",
+                "vmcnt vscnt lgkmcnt",
+                "vmcnt vscnt lgkmcnt",
+            ),
+            (
+                "gfx1201",
+                "dscnt",
+                "loadcnt storecnt dscnt kmcnt",
+                "loadcnt storecnt kmcnt",
+                "loadcnt storecnt dscnt",
+            ),
+        ] {
+            assert_eq!(
+                explicit(0x104, Scope::Workgroup, release, target, Default),
+                format!("wait-zero {local}; fence release workgroup local")
+            );
+            assert_eq!(
+                explicit(0x144, Scope::Workgroup, release, target, Default),
+                format!("wait-zero {all}; fence release workgroup all")
+            );
+            assert_eq!(
+                explicit(0x44, Scope::Device, release, target, Default),
+                format!("wait-zero {global_at_device}; fence release device global")
+            );
+            assert_eq!(
+                explicit(0x142, Scope::Workgroup, acquire, target, Default),
+                format!("wait-zero {acquired}; fence acquire workgroup all")
+            );
+        }
+        // CU mode weakens the acquire alone; threadgroup split has no LDS and no cache in common.
+        assert_eq!(
+            explicit(0x142, Scope::Workgroup, acquire, "gfx1100", CuMode),
+            "wait-zero lgkmcnt; fence acquire workgroup all"
+        );
+        assert_eq!(
+            explicit(0x144, Scope::Workgroup, release, "gfx1100", CuMode),
+            "wait-zero vmcnt vscnt lgkmcnt; fence release workgroup all"
+        );
+        assert_eq!(
+            explicit(0x142, Scope::Workgroup, acquire, "gfx942", ThreadgroupSplit),
+            "wait-zero vmcnt; fence acquire workgroup all"
         );
     }
 
@@ -236,7 +310,7 @@ mod tests {
     fn sequential_consistency_of_a_barrier_stays_only_beyond_the_workgroup() {
         assert_eq!(
             show(0x310, Scope::Workgroup, Side::Before, None, "gfx1201"),
-            "fence release workgroup all; drain-scalar-loads"
+            "wait-zero kmcnt; fence release workgroup all"
         );
         assert_eq!(
             show(

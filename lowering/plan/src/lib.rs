@@ -14,10 +14,11 @@ mod show;
 mod step;
 mod strategy;
 pub mod target;
+mod waits;
 
 pub use groups::WarpGroups;
 pub use plan::{EntryPlan, PairPlan, State};
 pub use planner::{Request, plan};
 pub use step::{Fence, FenceMemory, FenceOrder, FenceScope, Step, WarpMask};
-pub use strategy::{FuseAt, PlanOptions, Strategy};
+pub use strategy::{FuseAt, Placement, PlanOptions, Strategy, Waits};
 pub use target::Target;

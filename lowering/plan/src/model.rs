@@ -78,14 +78,14 @@ impl Scribe<'_> {
         let waves = self.wave.count;
         match step {
             Step::Fence(_)
-            | Step::DrainScalarLoads
+            | Step::WaitZero(_)
             | Step::OpenWindow
             | Step::CloseWindow
             | Step::WaveBarrier
             | Step::WarpSync(_) => {}
             Step::Signal => self.arrive(Object::workgroup(waves)),
             Step::WaitSignal => self.wait(Object::workgroup(waves)),
-            Step::WorkgroupBarrier | Step::CtaSync => self.full(),
+            Step::WorkgroupBarrier | Step::BareBarrier | Step::CtaSync => self.full(),
             Step::MbarrierInit => {
                 let object = self.objects.index(Object::mbarrier());
                 self.first_wave(Op::Init {
@@ -317,6 +317,7 @@ impl Modelled {
             waves.into(),
             self.fuse_at,
             WarpMask::Active,
+            protocol::full_barrier(&self.target.arch),
         )
     }
 

@@ -1,7 +1,7 @@
 //! The barrier plan of one entry point on one target: which steps stand at which instruction, and why.
 
 use crate::Step;
-use crate::strategy::Strategy;
+use crate::strategy::{Placement, Strategy};
 use serde::Serialize;
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
 use splitbar_passes::module::{Id, Scope};
@@ -52,6 +52,8 @@ pub struct EntryPlan {
     pub workgroup_size: Option<[u32; 3]>,
     /// The wave (warp, subgroup) size that it is compiled for.
     pub wave_size: u32,
+    /// Where the waves of a workgroup run.
+    pub placement: Placement,
     /// One per pair, in order of id.
     pub pairs: Vec<PairPlan>,
     /// Every barrier instruction that it reaches, in module order.

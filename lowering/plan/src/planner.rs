@@ -4,8 +4,9 @@ use crate::fences::{self, Side};
 use crate::plan::{EntryPlan, PairPlan, State};
 use crate::protocol::{BesideFullBarrier, Protocol};
 use crate::step::{FenceScope, Step, WarpMask};
-use crate::strategy::{self, PlanOptions, Situation, Strategy};
+use crate::strategy::{self, Placement, PlanOptions, Situation, Strategy};
 use crate::target::{Arch, Target};
+use crate::waits::Waiting;
 use splitbar_passes::analysis::pairing::{Open, Pairing, Site, SiteKind};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{EntryPoint, Scope};
@@ -126,6 +127,7 @@ impl<'p> Planner<'p> {
             }
         }
         let reserved = self.reserved_shared_bytes();
+        self.check_placement(diagnostics);
         let needed = u64::from(self.request.shared_bytes) + u64::from(reserved);
         if needed > u64::from(target.lds_bytes) {
             let mut diagnostic = Diagnostic::error(
@@ -143,6 +145,34 @@ impl<'p> Planner<'p> {
                 ));
             }
             diagnostics.push(diagnostic.help("make the workgroup variables smaller"));
+        }
+    }
+
+    fn check_placement(&self, diagnostics: &mut Diagnostics) {
+        let (target, placement) = (self.request.target, self.request.options.placement);
+        let name = &self.request.entry.name;
+        if !placement.exists_on(target) {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnsupportedOnTarget,
+                    format!("{} has no {}", target.name, placement.name()),
+                )
+                .help("leave the mode out"),
+            );
+        }
+        let needed = self
+            .request
+            .shared_bytes
+            .saturating_add(self.reserved_shared_bytes());
+        if placement == Placement::ThreadgroupSplit && needed > 0 {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnsupportedOnTarget,
+                    format!("entry point `{name}` uses {needed} bytes of workgroup memory, and a workgroup in {} has none", placement.name()),
+                )
+                .at_word(self.request.entry.inst.offset)
+                .help("compile it without --tgsplit"),
+            );
         }
     }
 
@@ -186,12 +216,26 @@ impl<'p> Planner<'p> {
             self.situation.waves.unwrap_or(0),
             self.request.options.fuse_at,
             self.lanes(conditional),
+            self.workgroup_barrier(),
         );
         if self.request.options.window_guards {
             protocol
         } else {
             protocol.without_guards()
         }
+    }
+
+    fn waiting(&self) -> Waiting {
+        Waiting {
+            target: self.request.target,
+            waits: self.request.options.waits,
+            placement: self.request.options.placement,
+        }
+    }
+
+    /// The full barrier of a workgroup of several waves.
+    fn workgroup_barrier(&self) -> Step {
+        self.waiting().workgroup_barrier()
     }
 
     fn strategy_of(&self, scope: Scope) -> (Strategy, String) {
@@ -235,7 +279,11 @@ impl<'p> Planner<'p> {
             .map(|site| {
                 (
                     site.offset,
-                    self.steps(site, outstanding, meets_full_barrier),
+                    [
+                        self.waiting().before_barrier(),
+                        self.steps(site, outstanding, meets_full_barrier),
+                    ]
+                    .concat(),
                 )
             })
             .collect();
@@ -275,6 +323,7 @@ impl<'p> Planner<'p> {
             target: self.request.target.name,
             workgroup_size: self.request.workgroup_size,
             wave_size: self.wave_size,
+            placement: self.request.options.placement,
             pairs,
             sites: pairing.sites.clone(),
             at_entry: if has_workgroup_pairs {
@@ -298,13 +347,7 @@ impl<'p> Planner<'p> {
     /// The steps in place of one barrier instruction.
     fn steps(&self, site: &Site, outstanding: bool, meets_full_barrier: bool) -> Vec<Step> {
         let fences = |side, built_in| {
-            fences::steps(
-                site.semantics,
-                site.memory,
-                side,
-                built_in,
-                self.request.target,
-            )
+            fences::steps(site.semantics, site.memory, side, built_in, self.waiting())
         };
         match (site.kind, site.execution) {
             (SiteKind::MemoryBarrier, _)
@@ -372,8 +415,8 @@ impl<'p> Planner<'p> {
         let one_wave = execution == Scope::Subgroup || self.situation.waves == Some(1);
         match (&self.request.target.arch, one_wave) {
             (Arch::Amdgpu(_), true) => (Step::WaveBarrier, None),
-            (Arch::Amdgpu(_), false) => (Step::WorkgroupBarrier, None),
-            (Arch::Nvptx(_), false) => (Step::CtaSync, Some(FenceScope::Workgroup)),
+            (Arch::Amdgpu(_), false) => (self.workgroup_barrier(), None),
+            (Arch::Nvptx(_), false) => (self.workgroup_barrier(), Some(FenceScope::Workgroup)),
             (Arch::Nvptx(_), true) if execution == Scope::Subgroup => (
                 Step::WarpSync(self.lanes(conditional)),
                 Some(FenceScope::Subgroup),

@@ -35,6 +35,14 @@ pub struct Protocol {
     pub reserved_shared_bytes: u32,
 }
 
+/// The full barrier of a workgroup of several waves.
+pub(crate) fn full_barrier(arch: &Arch) -> Step {
+    match arch {
+        Arch::Amdgpu(_) => Step::WorkgroupBarrier,
+        Arch::Nvptx(_) => Step::CtaSync,
+    }
+}
+
 impl Protocol {
     fn new(
         arrive: Vec<Step>,
@@ -53,8 +61,8 @@ impl Protocol {
         }
     }
 
-    /// The protocol of `strategy` on `arch`, in a workgroup of `waves` waves (0: only the launch knows). `lanes` are the lanes that [`Strategy::SingleWave`] and
-    /// [`Strategy::Subgroup`] sync on NVPTX.
+    /// The protocol of `strategy` on `arch`, in a workgroup of `waves` waves (0: only the launch knows). `barrier` is the full workgroup barrier; `lanes` are the lanes
+    /// that [`Strategy::SingleWave`] and [`Strategy::Subgroup`] sync on NVPTX.
     ///
     /// Sources: AMDGPU usage guide, "Memory Model gfx12" (signal and wait carry no memory order); PTX ISA "Parallel Synchronization and Communication Instructions: bar,
     /// mbarrier, bar.warp.sync" (each orders memory among who takes part; mbarrier.arrive releases and its waits acquire at .cta scope by default);
@@ -65,9 +73,10 @@ impl Protocol {
         waves: u32,
         fuse_at: FuseAt,
         lanes: WarpMask,
+        barrier: Step,
     ) -> Protocol {
         use BesideFullBarrier::{CompleteFirst, Independent, Satisfies};
-        let fused = |barrier: Step, orders| match fuse_at {
+        let fused = |orders| match fuse_at {
             FuseAt::Wait => Protocol::new(vec![], vec![barrier], Satisfies, orders),
             FuseAt::Arrive => Protocol::new(vec![barrier], vec![], Independent, orders),
         };
@@ -141,8 +150,8 @@ impl Protocol {
                     },
                 )
             },
-            (Strategy::Fused, Arch::Amdgpu(_)) => fused(Step::WorkgroupBarrier, None),
-            (Strategy::Fused, Arch::Nvptx(_)) => fused(Step::CtaSync, Some(FenceScope::Workgroup)),
+            (Strategy::Fused, Arch::Amdgpu(_)) => fused(None),
+            (Strategy::Fused, Arch::Nvptx(_)) => fused(Some(FenceScope::Workgroup)),
             (Strategy::SingleWave | Strategy::Subgroup, Arch::Amdgpu(_)) => {
                 Protocol::new(vec![], vec![Step::WaveBarrier], Independent, None)
             }
@@ -180,13 +189,9 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn show(strategy: Strategy, target: &str, fuse_at: FuseAt) -> String {
-        let protocol = Protocol::of(
-            strategy,
-            &Target::by_name(target).unwrap().arch,
-            6,
-            fuse_at,
-            WarpMask::Lanes(u32::MAX),
-        );
+        let arch = &Target::by_name(target).unwrap().arch;
+        let lanes = WarpMask::Lanes(u32::MAX);
+        let protocol = Protocol::of(strategy, arch, 6, fuse_at, lanes, full_barrier(arch));
         let list = |steps: &[Step]| {
             steps
                 .iter()
@@ -267,13 +272,10 @@ mod tests {
     fn every_really_split_strategy_guards_its_window() {
         for strategy in Strategy::ALL {
             for target in ["gfx1201", "sm_90"] {
-                let protocol = Protocol::of(
-                    *strategy,
-                    &Target::by_name(target).unwrap().arch,
-                    4,
-                    FuseAt::Wait,
-                    WarpMask::Active,
-                );
+                let arch = &Target::by_name(target).unwrap().arch;
+                let lanes = WarpMask::Active;
+                let protocol =
+                    Protocol::of(*strategy, arch, 6, FuseAt::Wait, lanes, full_barrier(arch));
                 assert_eq!(
                     protocol.arrive.contains(&Step::OpenWindow),
                     strategy.is_split(),

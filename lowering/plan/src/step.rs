@@ -1,6 +1,7 @@
 //! The steps that a strategy asks for at a place of the program. They say where and what; the emitter alone knows how a target spells them.
 
 use crate::groups::WarpGroups;
+use crate::target::Counter;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -60,14 +61,16 @@ pub struct Fence {
 pub enum Step {
     /// A memory fence.
     Fence(Fence),
-    /// Waits until no scalar load is outstanding (AMDGPU gfx12+, where a release fence leaves them in flight).
-    DrainScalarLoads,
+    /// AMDGPU: waits until each of these counters of outstanding operations is zero. Sorted, not empty.
+    WaitZero(Vec<Counter>),
     /// AMDGPU gfx12+: signals the workgroup's barrier object.
     Signal,
     /// AMDGPU gfx12+: waits for the workgroup's barrier object.
     WaitSignal,
     /// AMDGPU: the full workgroup barrier.
     WorkgroupBarrier,
+    /// AMDGPU without BackOffBarrier: the full workgroup barrier, before which LLVM adds no wait.
+    BareBarrier,
     /// AMDGPU: no machine code; keeps the wave's accesses on their sides of this point.
     WaveBarrier,
     /// NVPTX: `bar.sync 0`, the full workgroup barrier.
@@ -143,10 +146,17 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Step::Fence(fence) => fence.fmt(f),
-            Step::DrainScalarLoads => f.write_str("drain-scalar-loads"),
+            Step::WaitZero(counters) => {
+                f.write_str("wait-zero")?;
+                for counter in counters {
+                    write!(f, " {}", counter.name())?;
+                }
+                Ok(())
+            }
             Step::Signal => f.write_str("signal"),
             Step::WaitSignal => f.write_str("wait-signal"),
             Step::WorkgroupBarrier => f.write_str("workgroup-barrier"),
+            Step::BareBarrier => f.write_str("bare-barrier"),
             Step::WaveBarrier => f.write_str("wave-barrier"),
             Step::CtaSync => f.write_str("cta-sync"),
             Step::WarpSync(WarpMask::Lanes(mask)) => write!(f, "warp-sync {mask:#x}"),

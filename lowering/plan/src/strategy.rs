@@ -122,6 +122,52 @@ pub enum FuseAt {
     Arrive,
 }
 
+/// Which waits for outstanding memory operations the barriers of an AMD GPU get. Other targets have no such waits.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Waits {
+    /// What the fences need and LLVM's code generator writes, and nothing else.
+    #[default]
+    Auto,
+    /// The same, spelled as instructions ahead of every fence, for those who schedule the code themselves. On GPUs without BackOffBarrier `s_barrier` then stands
+    /// alone: operations that no fence speaks of stay outstanding over it, and a memory fault of theirs may be reported at the barrier.
+    Explicit,
+    /// Everything that is outstanding, at every barrier instruction: to compare with.
+    Conservative,
+}
+
+/// Where the waves of a workgroup of an AMD GPU run.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// As the target does by default: on one compute unit, or on the two of a work-group processor.
+    #[default]
+    Default,
+    /// On one compute unit of a work-group processor (CU mode).
+    CuMode,
+    /// On any compute units (threadgroup split). Such a workgroup has no LDS.
+    ThreadgroupSplit,
+}
+
+impl Placement {
+    /// The name in reports, after "in".
+    pub fn name(self) -> &'static str {
+        match self {
+            Placement::Default => "default mode",
+            Placement::CuMode => "CU mode",
+            Placement::ThreadgroupSplit => "threadgroup split mode",
+        }
+    }
+
+    /// Whether `target` has it.
+    pub fn exists_on(self, target: &Target) -> bool {
+        match (self, &target.arch) {
+            (Placement::Default, _) => true,
+            (Placement::CuMode, Arch::Amdgpu(gpu)) => gpu.cumode_feature,
+            (Placement::ThreadgroupSplit, Arch::Amdgpu(gpu)) => gpu.tg_split,
+            (Placement::CuMode | Placement::ThreadgroupSplit, Arch::Nvptx(_)) => false,
+        }
+    }
+}
+
 /// What the caller asks of the plan.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct PlanOptions {
@@ -133,6 +179,10 @@ pub struct PlanOptions {
     pub wave_size: Option<u32>,
     /// Keeps the scheduler from closing the window of pairs that are really split.
     pub window_guards: bool,
+    /// Waits for outstanding memory operations.
+    pub waits: Waits,
+    /// Where the waves of a workgroup run.
+    pub placement: Placement,
 }
 
 impl Default for PlanOptions {
@@ -142,6 +192,8 @@ impl Default for PlanOptions {
             fuse_at: FuseAt::Wait,
             wave_size: None,
             window_guards: true,
+            waits: Waits::Auto,
+            placement: Placement::Default,
         }
     }
 }

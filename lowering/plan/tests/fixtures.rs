@@ -230,8 +230,8 @@ fn buffers_are_ordered_too_where_the_semantics_name_them() -> Result<()> {
         entry main for gfx1250: workgroup 128x1x1, wave 32, 0 bytes reserved
           pair 0 (Workgroup, arrive #0, wait #1): native, because gfx1250 signals and waits apart
           #0 arrive Workgroup, Workgroup Release|UniformMemory:
+            wait-zero kmcnt
             fence release workgroup global
-            drain-scalar-loads
             signal
             open-window
           #1 wait Workgroup, Workgroup Acquire|UniformMemory:

@@ -5,9 +5,9 @@
 use crate::support::{compile, compile_bytes, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::Optimization;
+use splitbar::{FuseAt, Optimization, Options, Placement, Waits};
 use splitbar_tests::check::Check;
-use splitbar_tests::fixture::{Emit, Fixture, SNAPSHOTS};
+use splitbar_tests::fixture::{Choices, ChosenWaits, Emit, Fixture, SNAPSHOTS};
 
 pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
@@ -27,10 +27,12 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
                 );
                 trials.push(trial(name, move || {
                     let check = Check::parse(&table.order).map_err(anyhow::Error::msg)?;
+                    let choices = &table.options;
                     let strategy = table.strategy.as_deref().map(str::parse).transpose();
                     let strategy = strategy.map_err(anyhow::Error::msg)?;
                     let output = compile_bytes(&fixture.module()?, &target, |options| {
                         options.strategy = strategy;
+                        apply(choices, options);
                     })?;
                     let text = match table.emit {
                         Emit::Asm => told(output.assembly())?,
@@ -54,6 +56,23 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         }));
     }
     trials
+}
+
+fn apply(choices: &Choices, options: &mut Options) {
+    if choices.fuse_at_arrive {
+        options.fuse_at = FuseAt::Arrive;
+    }
+    options.wave_size = choices.wave;
+    options.waits = match choices.waits {
+        ChosenWaits::Auto => Waits::Auto,
+        ChosenWaits::Explicit => Waits::Explicit,
+        ChosenWaits::Conservative => Waits::Conservative,
+    };
+    options.placement = match (choices.cu_mode, choices.tgsplit) {
+        (true, _) => Placement::CuMode,
+        (false, true) => Placement::ThreadgroupSplit,
+        (false, false) => Placement::Default,
+    };
 }
 
 fn snapshot(fixture: &Fixture, target: &str) -> Result<()> {

@@ -4,6 +4,7 @@ use crate::support::{compile_bytes, ptxas, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
+use splitbar::Strategy;
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::tools;
 use std::process::Command;
@@ -13,11 +14,18 @@ const MULTIPLY_ADDS: usize = 128;
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
-    for target in ["gfx1201", "gfx1250", "sm_80", "sm_90"] {
+    let split = ["gfx1201", "gfx1250", "gfx1310", "sm_80", "sm_90"].map(|t| (t, None));
+    let counted = [
+        "gfx600", "gfx700", "gfx803", "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100",
+        "gfx1170", "gfx1201",
+    ]
+    .map(|t| (t, Some(Strategy::Counter)));
+    for (target, strategy) in split.into_iter().chain(counted) {
         for kernel in ["tiled_matmul", "tiled_matmul_double_buffered"] {
+            let name = strategy.map_or("auto", Strategy::name);
             trials.push(trial(
-                format!("window/measured/{kernel}/{target}"),
-                move || measured(kernel, target),
+                format!("window/measured/{kernel}/{target}/{name}"),
+                move || measured(kernel, target, strategy),
             ));
         }
     }
@@ -62,10 +70,16 @@ fn open(kept: usize, source: usize) -> Result<()> {
 }
 
 /// Measures the one window of a kernel.
-fn measure(kernel: &str, target: &str, guards: bool) -> Result<(usize, usize)> {
+fn measure(
+    kernel: &str,
+    target: &str,
+    strategy: Option<Strategy>,
+    guards: bool,
+) -> Result<(usize, usize)> {
     let module = Fixture::load(kernel)?.module()?;
     let output = compile_bytes(&module, target, |options| {
         options.measure = true;
+        options.strategy = strategy;
         options.window_guards = guards;
     })?;
     let entry = output.entries().first().context("no entry point")?;
@@ -76,8 +90,8 @@ fn measure(kernel: &str, target: &str, guards: bool) -> Result<(usize, usize)> {
     Ok((window.kept as usize, window.source as usize))
 }
 
-fn measured(kernel: &str, target: &str) -> Result<()> {
-    let (kept, source) = measure(kernel, target, true)?;
+fn measured(kernel: &str, target: &str, strategy: Option<Strategy>) -> Result<()> {
+    let (kept, source) = measure(kernel, target, strategy, true)?;
     // 128 and 32 multiply-adds; a packed or dual instruction does two.
     let least = match kernel {
         "tiled_matmul" => MULTIPLY_ADDS / 2,
@@ -92,7 +106,7 @@ fn measured(kernel: &str, target: &str) -> Result<()> {
 
 /// Without the guards LLVM closes the window: that they are needed, and that the measurement sees it.
 fn unguarded(target: &str) -> Result<()> {
-    let (kept, source) = measure("tiled_matmul", target, false)?;
+    let (kept, source) = measure("tiled_matmul", target, None, false)?;
     ensure!(
         open(kept, source).is_err(),
         "{kept} of {source} are left without the guards"

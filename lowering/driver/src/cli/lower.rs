@@ -3,7 +3,7 @@
 use super::input::read;
 use super::{Emit, Format, LowerArgs, check, child, report, write};
 use splitbar::diagnostic::Diagnostics;
-use splitbar::{Artefact, Observer, Options, Output, Stage, exit, spec};
+use splitbar::{Artefact, Observer, Options, Output, Placement, Stage, exit, spec};
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::validate::{Environment, Settings};
 use std::path::{Path, PathBuf};
@@ -155,6 +155,12 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
     options.window_guards = !args.no_window_guards;
     options.optimization = args.optimization;
     options.wave_size = args.wave;
+    options.waits = args.waits.into();
+    options.placement = match (args.cu_mode, args.tgsplit) {
+        (true, _) => Placement::CuMode,
+        (false, true) => Placement::ThreadgroupSplit,
+        (false, false) => Placement::Default,
+    };
     options.workgroup_size = args.workgroup_size;
     options.audit = args.audit;
     options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();

@@ -14,7 +14,7 @@ mod write;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use splitbar::spec::Setting;
-use splitbar::{FuseAt, Optimization, Strategy, Target};
+use splitbar::{FuseAt, Optimization, Strategy, Target, Waits};
 use splitbar_passes::validate::Environment;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -213,6 +213,15 @@ struct LowerArgs {
     /// Waves of 32 or 64 invocations; without it, the target's default
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
+    /// Waits for outstanding memory operations at barriers (AMDGPU)
+    #[arg(long, value_enum, default_value_t = WaitsArg::Auto)]
+    waits: WaitsArg,
+    /// Runs a workgroup on one compute unit of a work-group processor (AMDGPU gfx10 to gfx12.0)
+    #[arg(long)]
+    cu_mode: bool,
+    /// Spreads the waves of a workgroup, which then has no workgroup memory, over compute units (AMDGPU gfx90a, gfx942, gfx950)
+    #[arg(long, conflicts_with = "cu_mode")]
+    tgsplit: bool,
     /// The workgroup size of kernels that leave it open, or to specialization constants without a --spec
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
@@ -280,6 +289,26 @@ enum FuseAtArg {
     Arrive,
     /// At the wait: after the window
     Wait,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum WaitsArg {
+    /// What the fences need, placed by LLVM
+    Auto,
+    /// The same as instructions ahead of each fence, and barriers without waits of LLVM's own
+    Explicit,
+    /// For everything, at every barrier: to compare with
+    Conservative,
+}
+
+impl From<WaitsArg> for Waits {
+    fn from(arg: WaitsArg) -> Waits {
+        match arg {
+            WaitsArg::Auto => Waits::Auto,
+            WaitsArg::Explicit => Waits::Explicit,
+            WaitsArg::Conservative => Waits::Conservative,
+        }
+    }
 }
 
 impl From<FuseAtArg> for FuseAt {

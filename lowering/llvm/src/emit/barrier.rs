@@ -138,9 +138,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let b = self.b;
         match (step, &self.target.arch) {
             (Step::Fence(fence), _) => self.fence(*fence),
-            (Step::DrainScalarLoads, Arch::Amdgpu(gpu)) if gpu.kmcnt => {
-                b.intrinsic("llvm.amdgcn.s.wait.kmcnt", &[], &[b.int_type(16).zero()])?;
-            }
+            (Step::WaitZero(counters), Arch::Amdgpu(gpu)) => self.wait_zero(counters, gpu)?,
             (Step::Signal, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
                 b.intrinsic("llvm.amdgcn.s.barrier.signal", &[], &[b.i32(u32::MAX)])?;
             }
@@ -154,6 +152,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::WorkgroupBarrier, Arch::Amdgpu(_)) => {
                 b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
             }
+            (Step::BareBarrier, Arch::Amdgpu(gpu)) if !gpu.split_barrier => self.bare_barrier(),
             (Step::WaveBarrier, Arch::Amdgpu(_)) => {
                 b.intrinsic("llvm.amdgcn.wave.barrier", &[], &[])?;
             }
@@ -243,7 +242,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 b.position(on);
             }
             (
-                Step::DrainScalarLoads
+                Step::WaitZero(_)
+                | Step::BareBarrier
                 | Step::Signal
                 | Step::WaitSignal
                 | Step::WorkgroupBarrier

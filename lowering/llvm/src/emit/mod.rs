@@ -7,7 +7,7 @@
 //! | [`constant`] | constants as LLVM constants |
 //! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
-//! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`builtin`] | families that touch the emitter's core |
+//! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`waits`], [`builtin`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
 //! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`] | what invocations do together |
@@ -63,6 +63,7 @@ pub(crate) mod place;
 pub(crate) mod subgroup;
 pub(crate) mod types;
 pub(crate) mod uses;
+pub(crate) mod waits;
 
 use splitbar_passes::diagnostic::Diagnostic;
 

@@ -17,9 +17,8 @@ use inkwell::module::Module;
 use spirv::StorageClass;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
-use splitbar_plan::EntryPlan;
-use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
+use splitbar_plan::{EntryPlan, Placement, Target};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -517,12 +516,20 @@ pub(super) fn target_attributes<'c>(
         );
         function.string_attribute(context, "amdgpu-flat-work-group-size", &sizes);
         function.string_attribute(context, "uniform-work-group-size", "true");
+        let mut features = Vec::new();
         if plan.wave_size != target.default_wave_size() {
-            function.string_attribute(
-                context,
-                "target-features",
-                &format!("+wavefrontsize{}", plan.wave_size),
-            );
+            features.push(format!("+wavefrontsize{}", plan.wave_size));
+        }
+        match plan.placement {
+            Placement::Default => {}
+            Placement::CuMode => features.push("+cumode".to_owned()),
+            // LLVM looks whether the attribute is there, not at its value.
+            Placement::ThreadgroupSplit => {
+                function.string_attribute(context, "amdgpu-tg-split", "")
+            }
+        }
+        if !features.is_empty() {
+            function.string_attribute(context, "target-features", &features.join(","));
         }
     }
 }

@@ -136,6 +136,35 @@ pub enum Counter {
     Asynccnt,
 }
 
+impl Counter {
+    /// The name, as in the ISA manuals but in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Counter::Vmcnt => "vmcnt",
+            Counter::Vscnt => "vscnt",
+            Counter::Lgkmcnt => "lgkmcnt",
+            Counter::Expcnt => "expcnt",
+            Counter::Loadcnt => "loadcnt",
+            Counter::Storecnt => "storecnt",
+            Counter::Dscnt => "dscnt",
+            Counter::Kmcnt => "kmcnt",
+            Counter::Samplecnt => "samplecnt",
+            Counter::Bvhcnt => "bvhcnt",
+            Counter::Asynccnt => "asynccnt",
+        }
+    }
+}
+
+impl Waitcnt {
+    /// The immediate that waits until each of `counters` is zero, and for no other counter.
+    pub fn zero(&self, counters: &[Counter]) -> u32 {
+        let vm = self.vm.iter().map(|field| (Counter::Vmcnt, field));
+        vm.chain([(Counter::Expcnt, &self.exp), (Counter::Lgkmcnt, &self.lgkm)])
+            .filter(|(counter, _)| !counters.contains(counter))
+            .fold(0, |immediate, (_, field)| immediate | field.mask())
+    }
+}
+
 /// Matrix multiply-add of tiles of f16 with f32 results of 16 x 16, by the way that lanes hold the operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matrix {
