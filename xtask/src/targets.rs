@@ -44,6 +44,7 @@ struct Amdgpu {
     waitcnt: Option<Waitcnt>,
     counters: BTreeMap<Counter, u32>,
     matrix: Matrix,
+    images: bool,
     lds_dma_bytes: Vec<u32>,
     async_marks: bool,
     async_counter: bool,
@@ -134,6 +135,7 @@ const AMDGPU_FACTS: &[&str] = &[
     "waitcnt",
     "counters",
     "matrix",
+    "images",
     "lds_dma_bytes",
     "async_marks",
     "async_counter",
@@ -224,7 +226,7 @@ fn generate() -> Result<String> {
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, vscnt: {}, ordered_vmem: {}, cumode_feature: {}, \
-                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, lds_dma_bytes: &{:?}, async_marks: {}, \
+                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
                  async_counter: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
                 f.generation,
                 f.split_barrier,
@@ -241,6 +243,7 @@ fn generate() -> Result<String> {
                 f.waitcnt(),
                 f.counters(),
                 f.matrix,
+                f.images,
                 f.lds_dma_bytes,
                 f.async_marks,
                 f.async_counter,

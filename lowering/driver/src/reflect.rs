@@ -88,6 +88,7 @@ fn argument(argument: &Argument) -> ArgumentReflection {
         index: argument.index,
         kind: match argument.kind {
             ArgumentKind::Buffer => "buffer",
+            ArgumentKind::Image => "image",
             ArgumentKind::PushConstant => "push_constant",
             ArgumentKind::ArrayLength => "array_length",
             ArgumentKind::Value => "value",

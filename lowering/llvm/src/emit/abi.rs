@@ -6,6 +6,7 @@
 //! both are read in place.
 
 use super::Result;
+use super::image;
 use super::layout;
 use super::types::{self, Kind, Types};
 use super::uses::{self, Uses};
@@ -26,6 +27,8 @@ pub(crate) const BUFFER_ALIGN: u32 = 16;
 pub enum ArgumentKind {
     /// A pointer to a buffer, or to a table of pointers to buffers.
     Buffer,
+    /// A pointer to the descriptor of an image or texel buffer, or to the first one of an array of them.
+    Image,
     /// The push-constant block, by value.
     PushConstant,
     /// The length of a buffer in bytes, 32 bits.
@@ -218,13 +221,20 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
                     let (set, binding) = self.binding(*id);
                     buffers.push((set.unwrap_or(0), binding.unwrap_or(0), *id));
                 }
+                StorageClass::UniformConstant
+                    if uses::pointee(self.declarations, variable)
+                        .is_some_and(|ty| image::is_image(self.types, ty)) =>
+                {
+                    let (set, binding) = self.binding(*id);
+                    buffers.push((set.unwrap_or(0), binding.unwrap_or(0), *id));
+                }
                 StorageClass::PushConstant => push_constants.push(*id),
                 _ if uses::is_global(variable) => {}
                 StorageClass::Input | StorageClass::Private => {}
                 class => diagnostics.push(
                     Diagnostic::error(Code::UnsupportedStorageClass, format!("the variable {id} of storage class {class:?} is not lowered"))
                         .at_word(variable.inst.offset)
-                        .help("lowered are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and initialised UniformConstant"),
+                        .help("lowered are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and UniformConstant that is initialised or an image"),
                 ),
             }
         }
@@ -236,10 +246,22 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
                 continue;
             };
             let read_only = ids.len() == 1 && ids.iter().all(|id| self.is_read_only(*id));
-            let ty = crate::ffi::pointer_type(self.context, 1);
+            // Images and buffers of one binding would be two things in one place.
+            let image = ids.iter().all(|id| {
+                self.declarations
+                    .variable(*id)
+                    .is_some_and(|v| v.class == StorageClass::UniformConstant)
+            });
+            let (kind, class) = if image {
+                (ArgumentKind::Image, StorageClass::UniformConstant)
+            } else {
+                (ArgumentKind::Buffer, StorageClass::StorageBuffer)
+            };
+            let space = types::address_space(self.target, class).unwrap_or(1);
+            let ty = crate::ffi::pointer_type(self.context, space);
             let parameter = self.argument(
                 Role::Buffer(ids),
-                ArgumentKind::Buffer,
+                kind,
                 ty,
                 layout::POINTER_BYTES,
                 8,

@@ -3,7 +3,7 @@
 use super::function::FunctionEmitter;
 use super::{
     Handled, Result, arith, atomic, barrier, bits, compare, composite, control, convert, ext,
-    linear, matrix, memory, place, subgroup,
+    image, linear, matrix, memory, place, subgroup,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -65,6 +65,8 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR | Op::CooperativeMatrixMulAddKHR | Op::CooperativeMatrixLengthKHR
         | Op::CooperativeMatrixConvertNV | Op::CooperativeMatrixTransposeNV | Op::CooperativeMatrixPerElementOpNV
         | Op::CooperativeMatrixReduceNV => matrix::emit(e, op, inst)?,
+
+        Op::Image | Op::ImageFetch | Op::ImageRead | Op::ImageWrite | Op::ImageQuerySize | Op::ImageQuerySizeLod => image::emit(e, op, inst)?,
 
         Op::AtomicLoad | Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak
         | Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd | Op::AtomicISub | Op::AtomicSMin | Op::AtomicUMin | Op::AtomicSMax

@@ -137,6 +137,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let parts: u64 = match &info.kind {
             Kind::Plain(shape) => return self.load_plain(pointer, *shape, access),
             Kind::Cooperative(matrix) => return self.load_plain(pointer, matrix.shape(), access),
+            // What is known of an image is where its descriptor is.
+            Kind::Image(_) | Kind::SampledImage(_) => return Ok(pointer.address),
             Kind::Pointer { .. } => {
                 return self.leaf_load(
                     llvm,
@@ -210,7 +212,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             Kind::Array { length, .. } => *length,
             Kind::Struct { members } => members.len() as u64,
-            Kind::Void | Kind::RuntimeArray { .. } | Kind::Function | Kind::Other(_) => {
+            Kind::Image(_)
+            | Kind::SampledImage(_)
+            | Kind::Void
+            | Kind::RuntimeArray { .. }
+            | Kind::Function
+            | Kind::Other(_) => {
                 return Err(self.b.mismatch(format!("a store of type {ty}")));
             }
         };

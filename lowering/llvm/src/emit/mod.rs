@@ -9,6 +9,7 @@
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
 //! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`waits`], [`builtin`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
+//! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`] | what invocations do together |
 //! | [`ext`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`numeric`], [`math`], [`library`] | extended instruction sets |
@@ -50,6 +51,7 @@ mod family_tests;
 pub(crate) mod function;
 pub(crate) mod group;
 mod groups;
+pub(crate) mod image;
 pub(crate) mod lanes;
 pub(crate) mod layout;
 pub(crate) mod library;

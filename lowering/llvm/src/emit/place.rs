@@ -248,6 +248,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 }
                 Kind::Plain(_)
                 | Kind::Pointer { .. }
+                | Kind::Image(_)
+                | Kind::SampledImage(_)
                 | Kind::Void
                 | Kind::Function
                 | Kind::Other(_) => {

@@ -4,6 +4,7 @@
 //! arrays `[n x T]`, structures `{ ... }`, pointers `ptr addrspace(n)`. The table is built once, in module order, without recursion.
 
 use super::function::MatrixLayout;
+use super::image::{self, Image};
 use super::layout;
 use super::matrix::{self, Matrix};
 use super::{Result, build::Build};
@@ -110,6 +111,10 @@ pub(crate) enum Kind {
     },
     /// A cooperative matrix.
     Cooperative(Matrix),
+    /// An image: as a value the address of its descriptor.
+    Image(Image),
+    /// An image with a sampler.
+    SampledImage(Image),
     /// A pointer.
     Pointer {
         /// Storage class.
@@ -421,7 +426,30 @@ impl<'c> Types<'c> {
                     ..TypeInfo::not_a_value(Kind::Cooperative(matrix))
                 }
             }
-            Type::Event | Type::NamedBarrier | Type::Other { .. } => other(),
+            Type::Other { .. } => {
+                let described = |kind: Kind, image: Image, sampler: bool| {
+                    let bytes = image.descriptor_bytes(target, sampler);
+                    let space = address_space(target, spirv::StorageClass::UniformConstant);
+                    TypeInfo {
+                        value: space.map(|space| b.pointer_type(space)),
+                        size: bytes,
+                        align: 8,
+                        leaves: 1,
+                        ..TypeInfo::not_a_value(kind)
+                    }
+                };
+                let inst = declarations.module.def(id);
+                match inst.and_then(|inst| inst.op().map(|op| (inst, op))) {
+                    Some((inst, spirv::Op::TypeImage)) => Image::of(inst, self)
+                        .map_or_else(other, |image| described(Kind::Image(image), image, false)),
+                    Some((inst, spirv::Op::TypeSampledImage)) => image::sampled(inst, self)
+                        .map_or_else(other, |image| {
+                            described(Kind::SampledImage(image), image, true)
+                        }),
+                    _ => other(),
+                }
+            }
+            Type::Event | Type::NamedBarrier => other(),
         }
     }
 }

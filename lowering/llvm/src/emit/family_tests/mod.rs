@@ -12,6 +12,8 @@ use spirv::{
 };
 use splitbar_passes::module::Module;
 
+mod images;
+mod matrices;
 mod selects;
 
 /// Old, middle and new targets of both vendors.

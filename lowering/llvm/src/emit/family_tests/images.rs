@@ -1,0 +1,141 @@
+//! Images: what becomes of each access on GPUs that have instructions for it, and that the others say so.
+
+use super::*;
+use splitbar_passes::module::assemble;
+
+/// Reads and writes an image and asks for its size, or fetches from it. `image` is what follows the sampled type in OpTypeImage.
+fn shader(case: &Case) -> Vec<u32> {
+    let Case {
+        texel,
+        image,
+        coordinates,
+        storage,
+        ..
+    } = *case;
+    let coordinate = match coordinates {
+        1 => "%0".to_owned(),
+        count => format!("%place{count}"),
+    };
+    let size_type = match coordinates {
+        1 => "%uint".to_owned(),
+        count => format!("%uvec{count}"),
+    };
+    let access = if storage {
+        format!(
+            "%texel = OpImageRead %vec4 %loaded {coordinate}\n OpImageWrite %loaded {coordinate} %texel\n %size = OpImageQuerySize {size_type} %loaded"
+        )
+    } else {
+        format!("%texel = OpImageFetch %vec4 %loaded {coordinate}")
+    };
+    let text = format!(
+        "OpCapability Shader
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint GLCompute %main \"main\" %image %out
+        OpExecutionMode %main LocalSize 64 1 1
+        OpDecorate %image DescriptorSet 0
+        OpDecorate %image Binding 0
+        OpDecorate %out DescriptorSet 0
+        OpDecorate %out Binding 1
+        OpDecorate %block Block
+        OpMemberDecorate %block 0 Offset 0
+        %void = OpTypeVoid
+        %function = OpTypeFunction %void
+        %uint = OpTypeInt 32 0
+        %component = {texel}
+        %vec4 = OpTypeVector %component 4
+        %uvec2 = OpTypeVector %uint 2
+        %uvec3 = OpTypeVector %uint 3
+        %type = OpTypeImage %component {image}
+        %image_pointer = OpTypePointer UniformConstant %type
+        %block = OpTypeStruct %vec4
+        %block_pointer = OpTypePointer StorageBuffer %block
+        %texel_pointer = OpTypePointer StorageBuffer %vec4
+        %image = OpVariable %image_pointer UniformConstant
+        %out = OpVariable %block_pointer StorageBuffer
+        %0 = OpConstant %uint 0
+        %place2 = OpConstantComposite %uvec2 %0 %0
+        %place3 = OpConstantComposite %uvec3 %0 %0 %0
+        %main = OpFunction %void None %function
+        %entry = OpLabel
+        %loaded = OpLoad %type %image
+        {access}
+        %place = OpAccessChain %texel_pointer %out %0
+        OpStore %place %texel
+        OpReturn
+        OpFunctionEnd"
+    );
+    assemble(&text.replace("%0", "%zero")).unwrap().words
+}
+
+const FLOAT: &str = "OpTypeFloat 32";
+const UINT: &str = "OpTypeInt 32 0";
+
+/// An image and what must be in the assembly of its accesses.
+struct Case {
+    texel: &'static str,
+    image: &'static str,
+    coordinates: u32,
+    storage: bool,
+    gfx1100: &'static [&'static str],
+    sm_75: &'static [&'static str],
+}
+
+macro_rules! cases {
+    ($($texel:ident, $image:literal, $coordinates:literal, $storage:literal, [$($amd:literal),*], [$($nvidia:literal),*];)*) => {
+        &[$(Case { texel: $texel, image: $image, coordinates: $coordinates, storage: $storage, gfx1100: &[$($amd),*], sm_75: &[$($nvidia),*] }),*]
+    };
+}
+
+const CASES: &[Case] = cases! {
+    FLOAT, "Dim1D 0 0 0 2 R32f", 1, true, ["image_load", "image_store", "dim:SQ_RSRC_IMG_1D"], ["suld.b.1d.b32", "sust.p.1d"];
+    FLOAT, "Dim2D 0 0 0 2 Rgba8", 2, true, ["image_load", "image_store", "dim:SQ_RSRC_IMG_2D"], ["suld.b.2d.v4.b8", "sust.p.2d"];
+    UINT, "Dim3D 0 0 0 2 Rg16ui", 3, true, ["image_load", "image_store", "dim:SQ_RSRC_IMG_3D"], ["suld.b.3d.v2.b16", "sust.p.3d"];
+    FLOAT, "Dim2D 0 1 0 2 Rgba16f", 3, true, ["image_load", "dim:SQ_RSRC_IMG_2D_ARRAY"], ["suld.b.a2d.v4.b16", "sust.p.a2d"];
+    FLOAT, "Dim2D 0 0 0 1 Unknown", 2, false, ["image_load"], ["tex.2d.v4.f32.s32"];
+    UINT, "Dim2D 0 1 0 1 Unknown", 3, false, ["image_load"], ["tex.a2d.v4.u32.s32"];
+    FLOAT, "DimBuffer 0 0 0 1 Unknown", 1, false, ["buffer_load_format_xyzw"], ["tex.1d.v4.f32.s32"];
+};
+
+#[test]
+fn accesses_become_instructions_of_the_target() {
+    for case in CASES {
+        let image = case.image;
+        for (target, wanted) in [("gfx1100", case.gfx1100), ("sm_75", case.sm_75)] {
+            let words = shader(case);
+            let text = lowered(words, target, Optimization::O2)
+                .and_then(|lowered| lowered.assembly().map_err(|e| e.to_string()))
+                .unwrap_or_else(|e| panic!("{image} for {target}: {e}"));
+            for instruction in wanted {
+                assert!(
+                    text.contains(instruction),
+                    "{image} for {target}, {instruction}:\n{text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn accesses_select_or_are_refused() {
+    for target in TARGETS
+        .iter()
+        .copied()
+        .chain(["gfx803", "gfx90a", "gfx942", "gfx1170", "gfx1310"])
+    {
+        for case in CASES {
+            let image = case.image;
+            let words = shader(case);
+            match lowered(words, target, Optimization::O0) {
+                Ok(lowered) => {
+                    lowered
+                        .assembly()
+                        .unwrap_or_else(|e| panic!("{image} for {target}: {e}"));
+                }
+                Err(refused) => assert!(
+                    refused.contains("SB0307"),
+                    "{image} for {target}: {refused}"
+                ),
+            }
+        }
+    }
+}

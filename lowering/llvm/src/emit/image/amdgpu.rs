@@ -1,0 +1,201 @@
+//! Images on AMDGPU: `llvm.amdgcn.image.*` with the image resource in scalar registers, and formatted buffer accesses for texel buffers. Formats are in
+//! the descriptors. Source: LLVM AMDGPUUsage, "LLVM IR Intrinsics"; IntrinsicsAMDGPU.td.
+
+use super::super::Result;
+use super::super::function::FunctionEmitter;
+use super::{Access, Image, Shape};
+use crate::ffi::{self, Ty, Value};
+use splitbar_passes::module::Inst;
+use splitbar_plan::target::Arch;
+
+/// All four components.
+const ALL: u32 = 15;
+
+/// The intrinsics for images of one shape.
+struct Names {
+    load: &'static str,
+    /// With a mip level; `None` for shapes that have none.
+    load_level: Option<&'static str>,
+    store: &'static str,
+    size: &'static str,
+}
+
+macro_rules! names {
+    ($suffix:literal) => {
+        Names {
+            load: concat!("llvm.amdgcn.image.load.", $suffix),
+            load_level: Some(concat!("llvm.amdgcn.image.load.mip.", $suffix)),
+            store: concat!("llvm.amdgcn.image.store.", $suffix),
+            size: concat!("llvm.amdgcn.image.getresinfo.", $suffix),
+        }
+    };
+    ($suffix:literal, samples) => {
+        Names {
+            load_level: None,
+            ..names!($suffix)
+        }
+    };
+}
+
+/// `None`: a texel buffer.
+fn names(shape: Shape) -> Option<Names> {
+    Some(match shape {
+        Shape::D1 => names!("1d"),
+        Shape::D2 => names!("2d"),
+        Shape::D3 => names!("3d"),
+        Shape::Cube => names!("cube"),
+        Shape::D1Array => names!("1darray"),
+        Shape::D2Array => names!("2darray"),
+        Shape::D2Samples => names!("2dmsaa", samples),
+        Shape::D2ArraySamples => names!("2darraymsaa", samples),
+        Shape::Buffer => return None,
+    })
+}
+
+fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    match &e.target.arch {
+        Arch::Amdgpu(gpu) if !gpu.images => {
+            Err(e.unsupported_on_target(inst, format!("an instruction for {}", inst.name())))
+        }
+        Arch::Amdgpu(_) | Arch::Nvptx(_) => Ok(()),
+    }
+}
+
+/// The descriptor: eight words, or four of a texel buffer.
+fn resource<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    shape: Shape,
+    descriptor: Value<'c>,
+) -> Result<Value<'c>> {
+    let (words, align) = match shape {
+        Shape::Buffer => (4, 16),
+        _ => (8, 16),
+    };
+    let resource =
+        e.b.load(e.b.int_type(32).vector(words), descriptor, align)?;
+    let context = e.b.context();
+    resource.set_metadata(context, "invariant.load", ffi::meta_node(context, &[]));
+    Ok(resource)
+}
+
+/// Four components of what the image's texels are read as.
+fn texel_type<'c>(e: &FunctionEmitter<'_, 'c, '_>, image: Image) -> Ty<'c> {
+    image.component.value_type(e.b).vector(4)
+}
+
+fn address<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    access: &Access<'c>,
+) -> Result<Vec<Value<'c>>> {
+    let mut address = access.coordinates.clone();
+    match access.image.shape {
+        Shape::D2Samples | Shape::D2ArraySamples => address.push(
+            access
+                .sample
+                .ok_or_else(|| e.mismatch(inst, "a multisampled image without a sample"))?,
+        ),
+        _ => {}
+    }
+    Ok(address)
+}
+
+/// Reads a texel.
+pub(super) fn read<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    access: &Access<'c>,
+) -> Result<Value<'c>> {
+    require(e, inst)?;
+    let b = e.b;
+    let (ty, word, zero) = (texel_type(e, access.image), b.int_type(32), b.i32(0));
+    let resource = resource(e, access.image.shape, access.descriptor)?;
+    let mut arguments = address(e, inst, access)?;
+    let Some(names) = names(access.image.shape) else {
+        arguments.splice(0..0, [resource]);
+        arguments.extend([zero, zero, zero]);
+        // The intrinsic knows floats only.
+        let float = b.float_type(32).vector(4);
+        let texel = b.intrinsic(
+            "llvm.amdgcn.struct.buffer.load.format",
+            &[float],
+            &arguments,
+        )?;
+        return b.bitcast(texel, ty);
+    };
+    let name = match (access.level, names.load_level) {
+        (None, _) => names.load,
+        (Some(level), Some(name)) => {
+            arguments.push(b.int_resize(level, word, true)?);
+            name
+        }
+        (Some(_), None) => return Err(e.mismatch(inst, "a mip level of a multisampled image")),
+    };
+    arguments.insert(0, b.i32(ALL));
+    arguments.extend([resource, zero, zero]);
+    b.intrinsic(name, &[ty, word, resource.ty()], &arguments)
+}
+
+/// Writes a texel of four components.
+pub(super) fn write<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    access: &Access<'c>,
+    texel: Value<'c>,
+) -> Result<()> {
+    require(e, inst)?;
+    let b = e.b;
+    let zero = b.i32(0);
+    let resource = resource(e, access.image.shape, access.descriptor)?;
+    let mut arguments = address(e, inst, access)?;
+    if access.level.is_some() {
+        return Err(e.unsupported(inst, "a write to a mip level other than 0"));
+    }
+    // The intrinsics store floats only; the bits are what counts.
+    let texel = b.bitcast(texel, b.float_type(32).vector(4))?;
+    let Some(names) = names(access.image.shape) else {
+        arguments.splice(0..0, [texel, resource]);
+        arguments.extend([zero, zero, zero]);
+        let name = "llvm.amdgcn.struct.buffer.store.format";
+        b.intrinsic(name, &[texel.ty()], &arguments)?;
+        return Ok(());
+    };
+    arguments.splice(0..0, [texel, b.i32(ALL)]);
+    arguments.extend([resource, zero, zero]);
+    let types = [texel.ty(), b.int_type(32), resource.ty()];
+    b.intrinsic(names.store, &types, &arguments)?;
+    Ok(())
+}
+
+/// The size: a vector of at least as many components as the image has coordinates.
+pub(super) fn size<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    image: Image,
+    descriptor: Value<'c>,
+    level: Option<Value<'c>>,
+) -> Result<Value<'c>> {
+    require(e, inst)?;
+    let b = e.b;
+    let (word, zero) = (b.int_type(32), b.i32(0));
+    let resource = resource(e, image.shape, descriptor)?;
+    let Some(names) = names(image.shape) else {
+        return b.lane(resource, 2);
+    };
+    let level = match level {
+        Some(level) => b.int_resize(level, word, true)?,
+        None => zero,
+    };
+    let float = b.float_type(32).vector(4);
+    let size = b.intrinsic(
+        names.size,
+        &[float, word, resource.ty()],
+        &[b.i32(ALL), level, resource, zero, zero],
+    )?;
+    let size = b.bitcast(size, word.vector(4))?;
+    match image.shape {
+        // Layers are counted in the third component.
+        Shape::D1Array => b.vector(&[b.lane(size, 0)?, b.lane(size, 2)?]),
+        _ => Ok(size),
+    }
+}

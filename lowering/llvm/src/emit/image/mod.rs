@@ -1,0 +1,323 @@
+//! Images without samplers: storage images and texel buffers, and fetches from sampled ones (SPIR-V 1.6, section 3.52.10).
+//!
+//! An image is the address of its descriptor. A kernel gets it as an argument: a pointer to the descriptor of each (set, binding), or to the first one of
+//! an array of them, which follow each other without gaps. What a descriptor is, is up to the vendor:
+//!
+//! | | image | combined with a sampler | texel buffer |
+//! |---|---|---|---|
+//! | AMDGPU | image resource, 32 bytes | image resource, sampler, 48 bytes | buffer resource, 16 bytes, its size in elements |
+//! | NVPTX | surface object (storage) or texture object, 8 bytes | texture object, 8 bytes | texture object, 8 bytes |
+//!
+//! What is visible to whom: a texel that is made available is followed by a release fence, one that is made visible follows an acquire fence.
+
+mod amdgpu;
+mod format;
+mod nvptx;
+
+use super::function::FunctionEmitter;
+use super::types::{Kind, Scalar, Types};
+use super::{Handled, Result, barrier};
+use crate::ffi::{AtomicOrdering, Value};
+use spirv::{Dim, ImageOperands, Op};
+use splitbar_passes::module::{Id, Inst, Scope};
+use splitbar_plan::Target;
+use splitbar_plan::target::Arch;
+
+/// How an image is addressed.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Shape {
+    /// One dimension.
+    D1,
+    /// Two (and rectangles).
+    D2,
+    /// Three.
+    D3,
+    /// Six faces.
+    Cube,
+    /// Layers of one dimension.
+    D1Array,
+    /// Layers of two.
+    D2Array,
+    /// Samples.
+    D2Samples,
+    /// Layers of samples.
+    D2ArraySamples,
+    /// A texel buffer.
+    Buffer,
+}
+
+impl Shape {
+    /// Coordinates, the layer included and the sample not.
+    fn coordinates(self) -> u32 {
+        match self {
+            Shape::D1 | Shape::Buffer => 1,
+            Shape::D2 | Shape::D1Array | Shape::D2Samples => 2,
+            Shape::D3 | Shape::Cube | Shape::D2Array | Shape::D2ArraySamples => 3,
+        }
+    }
+}
+
+/// An image type.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Image {
+    /// What a texel's components are read as.
+    component: Scalar,
+    /// How it is addressed.
+    pub(crate) shape: Shape,
+    /// The format, if the module says it.
+    format: Option<spirv::ImageFormat>,
+    /// Whether it is a storage image (or storage texel buffer), not one that is sampled or fetched from.
+    storage: bool,
+}
+
+impl Image {
+    /// Decodes OpTypeImage: sampled type, Dim, depth, arrayed, multisampled, sampled, format. `None`: it is not lowered.
+    pub(crate) fn of(inst: Inst<'_>, types: &Types<'_>) -> Option<Image> {
+        let [sampled_type, dim, _, arrayed, samples, sampled, format, ..] = *inst.operands() else {
+            return None;
+        };
+        let Kind::Plain(component) = types.get(Id(sampled_type))?.kind else {
+            return None;
+        };
+        let shape = match (Dim::from_u32(dim)?, arrayed, samples) {
+            (Dim::Dim1D, 0, 0) => Shape::D1,
+            (Dim::Dim2D | Dim::DimRect, 0, 0) => Shape::D2,
+            (Dim::Dim3D, 0, 0) => Shape::D3,
+            (Dim::DimCube, _, 0) => Shape::Cube,
+            (Dim::Dim1D, 1, 0) => Shape::D1Array,
+            (Dim::Dim2D, 1, 0) => Shape::D2Array,
+            (Dim::Dim2D, 0, 1) => Shape::D2Samples,
+            (Dim::Dim2D, 1, 1) => Shape::D2ArraySamples,
+            (Dim::DimBuffer, 0, 0) => Shape::Buffer,
+            _ => return None,
+        };
+        let format = spirv::ImageFormat::from_u32(format)?;
+        (component.lanes == 1 && component.scalar.bits() == 32).then_some(Image {
+            component: component.scalar,
+            shape,
+            format: (format != spirv::ImageFormat::Unknown).then_some(format),
+            storage: sampled == 2,
+        })
+    }
+
+    /// Bytes of a descriptor; `sampler`: of one with a sampler.
+    pub(crate) fn descriptor_bytes(self, target: &Target, sampler: bool) -> u64 {
+        match (&target.arch, self.shape, sampler) {
+            (Arch::Nvptx(_), _, _) => 8,
+            (Arch::Amdgpu(_), Shape::Buffer, _) => 16,
+            (Arch::Amdgpu(_), _, false) => 32,
+            (Arch::Amdgpu(_), _, true) => 48,
+        }
+    }
+}
+
+/// Whether the variable type `ty` is an image, or an array of images.
+pub(crate) fn is_image(types: &Types<'_>, ty: Id) -> bool {
+    let mut ty = ty;
+    // Types are nested finitely.
+    loop {
+        match types.get(ty).map(|info| &info.kind) {
+            Some(Kind::Array { element, .. } | Kind::RuntimeArray { element }) => ty = *element,
+            kind => return matches!(kind, Some(Kind::Image(_) | Kind::SampledImage(_))),
+        }
+    }
+}
+
+/// The image that the OpTypeSampledImage `inst` combines with a sampler.
+pub(crate) fn sampled(inst: Inst<'_>, types: &Types<'_>) -> Option<Image> {
+    match types.get(inst.id(0).ok()?)?.kind {
+        Kind::Image(image) => Some(image),
+        _ => None,
+    }
+}
+
+/// An access to an image.
+struct Access<'c> {
+    image: Image,
+    /// The address of the descriptor.
+    descriptor: Value<'c>,
+    /// `i32` each; the layer is the last.
+    coordinates: Vec<Value<'c>>,
+    /// The mip level, if the instruction names one that is not 0.
+    level: Option<Value<'c>>,
+    /// The sample.
+    sample: Option<Value<'c>>,
+}
+
+/// The image operands of an instruction that this lowering knows.
+#[derive(Default)]
+struct Extra<'c> {
+    level: Option<Value<'c>>,
+    offset: Option<Value<'c>>,
+    sample: Option<Value<'c>>,
+    available: Option<Scope>,
+    visible: Option<Scope>,
+}
+
+impl<'c> Extra<'c> {
+    /// Decodes the image operands that begin at operand `first`.
+    fn of(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, first: usize) -> Result<Extra<'c>> {
+        let mut extra = Extra::default();
+        let Some(bits) = inst.operands().get(first).copied() else {
+            return Ok(extra);
+        };
+        let mask = ImageOperands::from_bits_retain(bits);
+        let known = ImageOperands::LOD
+            | ImageOperands::CONST_OFFSET
+            | ImageOperands::OFFSET
+            | ImageOperands::SAMPLE
+            | ImageOperands::MAKE_TEXEL_AVAILABLE
+            | ImageOperands::MAKE_TEXEL_VISIBLE
+            | ImageOperands::NON_PRIVATE_TEXEL
+            | ImageOperands::VOLATILE_TEXEL
+            | ImageOperands::SIGN_EXTEND
+            | ImageOperands::ZERO_EXTEND
+            | ImageOperands::NONTEMPORAL;
+        if !known.contains(mask) {
+            return Err(e.unsupported(inst, "an image operand that only samplers have"));
+        }
+        let mut next = first + 1;
+        let mut id = |bit: ImageOperands| -> Result<Option<Id>> {
+            if !mask.contains(bit) {
+                return Ok(None);
+            }
+            next += 1;
+            inst.id(next - 1).map(Some).map_err(Box::new)
+        };
+        if let Some(level) = id(ImageOperands::LOD)? {
+            let level = e.value(level)?;
+            extra.level = Some(level).filter(|level| level.as_u64() != Some(0));
+        }
+        for bit in [ImageOperands::CONST_OFFSET, ImageOperands::OFFSET] {
+            if let Some(offset) = id(bit)? {
+                extra.offset = Some(e.value(offset)?);
+            }
+        }
+        if let Some(sample) = id(ImageOperands::SAMPLE)? {
+            extra.sample = Some(e.value(sample)?);
+        }
+        let scope = |id: Option<Id>| -> Result<Option<Scope>> {
+            id.map(|id| Scope::of(id, inst, e.constants).map_err(Box::new))
+                .transpose()
+        };
+        extra.available = scope(id(ImageOperands::MAKE_TEXEL_AVAILABLE)?)?;
+        extra.visible = scope(id(ImageOperands::MAKE_TEXEL_VISIBLE)?)?;
+        Ok(extra)
+    }
+}
+
+impl<'c> FunctionEmitter<'_, 'c, '_> {
+    /// The image type of operand `index`.
+    fn image_type(&self, inst: Inst<'_>, index: usize) -> Result<Image> {
+        let id = inst.id(index).map_err(Box::new)?;
+        match self.kind(self.type_of(id)?)? {
+            Kind::Image(image) => Ok(*image),
+            _ => Err(self.mismatch(inst, format!("{id} is no image"))),
+        }
+    }
+
+    /// Decodes image, coordinate, and the image operands from operand `extra` on.
+    fn image_access(&self, inst: Inst<'_>, extra: usize) -> Result<(Access<'c>, Extra<'c>)> {
+        let image = self.image_type(inst, 0)?;
+        let extra = Extra::of(self, inst, extra)?;
+        let place = self.operand(inst, 1)?;
+        if !place.ty().is_int() || place.ty().lanes() < image.shape.coordinates() {
+            return Err(self.mismatch(inst, "coordinates that do not fit the image"));
+        }
+        let word = self.b.int_type(32);
+        let mut coordinates = Vec::new();
+        for index in 0..image.shape.coordinates() {
+            let mut coordinate = self.b.int_resize(self.b.lane(place, index)?, word, true)?;
+            // Layers have no offset.
+            if let Some(offset) = extra.offset.filter(|offset| index < offset.ty().lanes()) {
+                coordinate = self.b.add(coordinate, self.b.lane(offset, index)?)?;
+            }
+            coordinates.push(coordinate);
+        }
+        let access = Access {
+            image,
+            descriptor: self.operand(inst, 0)?,
+            coordinates,
+            level: extra.level,
+            sample: extra.sample,
+        };
+        Ok((access, extra))
+    }
+
+    fn texel_fence(&self, scope: Option<Scope>, ordering: AtomicOrdering) {
+        if let Some(scope) = scope {
+            let scope = barrier::sync_scope(self.b, self.target, barrier::fence_scope(scope));
+            self.b.fence(ordering, scope);
+        }
+    }
+
+    /// `count` of the components in `texel`, of the type that the instruction gives.
+    fn components(&self, texel: Value<'c>, count: u32) -> Result<Value<'c>> {
+        let lanes = (0..count)
+            .map(|lane| self.b.lane(texel, lane))
+            .collect::<Result<Vec<_>>>()?;
+        self.b.vector(&lanes)
+    }
+}
+
+/// Lowers the image instructions.
+pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
+    match op {
+        // A combined descriptor begins with the image's own.
+        Op::Image => {
+            let value = e.operand(inst, 0)?;
+            e.bind(inst, value)?;
+        }
+        Op::ImageFetch | Op::ImageRead => {
+            let (access, extra) = e.image_access(inst, 2)?;
+            e.texel_fence(extra.visible, AtomicOrdering::LLVMAtomicOrderingAcquire);
+            let texel = match &e.target.arch {
+                Arch::Amdgpu(_) => amdgpu::read(e, inst, &access)?,
+                Arch::Nvptx(_) => nvptx::read(e, inst, &access)?,
+            };
+            let value = e.components(texel, e.result_ty(inst)?.lanes())?;
+            e.bind(inst, value)?;
+        }
+        Op::ImageWrite => {
+            let (access, extra) = e.image_access(inst, 3)?;
+            let texel = e.operand(inst, 2)?;
+            let zero = texel.ty().element_if_vector().zero();
+            let lanes = (0..4)
+                .map(|lane| {
+                    if lane < texel.ty().lanes() {
+                        e.b.lane(texel, lane)
+                    } else {
+                        Ok(zero)
+                    }
+                })
+                .collect::<Result<Vec<_>>>()?;
+            let texel = e.b.vector(&lanes)?;
+            if texel.ty().scalar_bits() != 32 {
+                return Err(e.unsupported(inst, "texels of components that are not 32 bits wide"));
+            }
+            match &e.target.arch {
+                Arch::Amdgpu(_) => amdgpu::write(e, inst, &access, texel)?,
+                Arch::Nvptx(_) => nvptx::write(e, inst, &access, texel)?,
+            }
+            e.texel_fence(extra.available, AtomicOrdering::LLVMAtomicOrderingRelease);
+        }
+        Op::ImageQuerySize | Op::ImageQuerySizeLod => {
+            let image = e.image_type(inst, 0)?;
+            let descriptor = e.operand(inst, 0)?;
+            let level = match op {
+                Op::ImageQuerySizeLod => Some(e.operand(inst, 1)?),
+                _ => None,
+            };
+            let size = match &e.target.arch {
+                Arch::Amdgpu(_) => amdgpu::size(e, inst, image, descriptor, level)?,
+                Arch::Nvptx(_) => nvptx::size(e, inst, image, descriptor, level)?,
+            };
+            let ty = e.result_ty(inst)?;
+            let size = e.components(size, ty.lanes())?;
+            let value = e.b.int_resize(size, ty, false)?;
+            e.bind(inst, value)?;
+        }
+        _ => return Ok(Handled::No),
+    }
+    Ok(Handled::Yes)
+}

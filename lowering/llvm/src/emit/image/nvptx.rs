@@ -1,0 +1,266 @@
+//! Images on NVPTX: fetches are `tex` with integer coordinates; storage images are surfaces, read as bytes (`suld.b`, so the module must name the
+//! format) and written with the surface's own format (`sust.p`). Source: PTX ISA, "Texture Instructions" and "Surface Instructions".
+
+use super::super::Result;
+use super::super::function::FunctionEmitter;
+use super::super::types::Scalar;
+use super::format::{self, Format, Meaning};
+use super::{Access, Image, Shape};
+use crate::ffi::{Opcode, Value};
+use splitbar_passes::module::Inst;
+
+/// The intrinsics for images of one shape.
+struct Names {
+    fetch_float: &'static str,
+    fetch_signed: &'static str,
+    fetch_unsigned: &'static str,
+    /// By components (1, 2, 4) and bits (8, 16, 32).
+    load: [[&'static str; 3]; 3],
+    store: &'static str,
+}
+
+macro_rules! load {
+    ($shape:literal, $type:literal) => {
+        concat!("llvm.nvvm.suld.", $shape, ".", $type, ".zero")
+    };
+}
+
+macro_rules! names {
+    ($shape:literal) => {
+        Names {
+            fetch_float: concat!("llvm.nvvm.tex.unified.", $shape, ".v4f32.s32"),
+            fetch_signed: concat!("llvm.nvvm.tex.unified.", $shape, ".v4s32.s32"),
+            fetch_unsigned: concat!("llvm.nvvm.tex.unified.", $shape, ".v4u32.s32"),
+            load: [
+                [
+                    load!($shape, "i8"),
+                    load!($shape, "i16"),
+                    load!($shape, "i32"),
+                ],
+                [
+                    load!($shape, "v2i8"),
+                    load!($shape, "v2i16"),
+                    load!($shape, "v2i32"),
+                ],
+                [
+                    load!($shape, "v4i8"),
+                    load!($shape, "v4i16"),
+                    load!($shape, "v4i32"),
+                ],
+            ],
+            store: concat!("llvm.nvvm.sust.p.", $shape, ".v4i32.trap"),
+        }
+    };
+}
+
+fn names(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, shape: Shape) -> Result<Names> {
+    Ok(match shape {
+        Shape::D1 | Shape::Buffer => names!("1d"),
+        Shape::D2 => names!("2d"),
+        Shape::D3 => names!("3d"),
+        Shape::D1Array => names!("1d.array"),
+        Shape::D2Array => names!("2d.array"),
+        Shape::Cube | Shape::D2Samples | Shape::D2ArraySamples => {
+            return Err(e.unsupported_on_target(
+                inst,
+                format!(
+                    "{}: an access to cubes and samples by integers",
+                    inst.name()
+                ),
+            ));
+        }
+    })
+}
+
+/// The texture or surface object.
+fn handle<'c>(e: &FunctionEmitter<'_, 'c, '_>, descriptor: Value<'c>) -> Result<Value<'c>> {
+    e.b.load(e.b.int_type(64), descriptor, 8)
+}
+
+/// Coordinates in PTX's order: the layer first.
+fn coordinates<'c>(access: &Access<'c>) -> Vec<Value<'c>> {
+    let mut coordinates = access.coordinates.clone();
+    if matches!(access.image.shape, Shape::D1Array | Shape::D2Array) {
+        coordinates.rotate_right(1);
+    }
+    coordinates
+}
+
+/// Reads a texel.
+pub(super) fn read<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    access: &Access<'c>,
+) -> Result<Value<'c>> {
+    let names = names(e, inst, access.image.shape)?;
+    if access.level.is_some() {
+        return Err(e.unsupported_on_target(
+            inst,
+            format!("{}: a fetch from a mip level other than 0", inst.name()),
+        ));
+    }
+    let mut arguments = vec![handle(e, access.descriptor)?];
+    arguments.extend(coordinates(access));
+    if !access.image.storage || access.image.shape == Shape::Buffer {
+        let name = match access.image.component {
+            Scalar::Int { signed: true, .. } => names.fetch_signed,
+            Scalar::Int { signed: false, .. } => names.fetch_unsigned,
+            Scalar::Float { .. } | Scalar::Bool => names.fetch_float,
+        };
+        let texel = e.b.intrinsic(name, &[], &arguments)?;
+        return members(e, texel, 4);
+    }
+    let Some(format) = access.image.format.and_then(format::format) else {
+        return Err(e.unsupported_on_target(
+            inst,
+            format!(
+                "{}: a read from a storage image of packed or unknown format",
+                inst.name()
+            ),
+        ));
+    };
+    let bytes = format.components * format.bits / 8;
+    let x = usize::from(access.coordinates.len() + 1 < arguments.len()) + 1;
+    let layered = matches!(access.image.shape, Shape::D1Array | Shape::D2Array);
+    if let Some(x) = arguments.get_mut(if layered { x + 1 } else { x }) {
+        *x = e.b.mul(*x, e.b.i32(bytes))?;
+    }
+    let row = format.components.trailing_zeros() as usize;
+    let column = (format.bits / 8).trailing_zeros() as usize;
+    let name = names.load.get(row).and_then(|row| row.get(column)).copied();
+    let name = name.ok_or_else(|| e.b.internal("a format without a load"))?;
+    let raw = e.b.intrinsic(name, &[], &arguments)?;
+    let raw = if format.components == 1 {
+        raw
+    } else {
+        members(e, raw, format.components)?
+    };
+    decoded(e, access.image, format, raw)
+}
+
+/// The members of a structure as a vector.
+fn members<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    structure: Value<'c>,
+    count: u32,
+) -> Result<Value<'c>> {
+    let members = (0..count)
+        .map(|index| e.b.member(structure, index))
+        .collect::<Result<Vec<_>>>()?;
+    e.b.vector(&members)
+}
+
+/// Four components from the bits of a texel; those that the format lacks are 0, 0, 1.
+fn decoded<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    image: Image,
+    format: Format,
+    raw: Value<'c>,
+) -> Result<Value<'c>> {
+    let b = e.b;
+    let to = image.component.value_type(b);
+    let bits = b.int_type(format.bits);
+    let largest = |bits: u32| f64::from(u32::MAX >> (32 - bits));
+    let mut components = Vec::new();
+    for index in 0..4 {
+        if index >= format.components {
+            let one = u32::from(index == 3);
+            components.push(if to.is_float() {
+                b.float(to, f64::from(one))?
+            } else {
+                b.int(to, u64::from(one))?
+            });
+            continue;
+        }
+        // LLVM passes 8-bit components in wider registers.
+        let word = b.int_resize(b.lane(raw, index)?, bits, false)?;
+        components.push(match format.meaning {
+            Meaning::Float if format.bits == 32 => b.bitcast(word, to)?,
+            Meaning::Float => b.float_resize(b.bitcast(word, b.float_type(format.bits))?, to)?,
+            Meaning::Unorm => {
+                let number = b.cast(Opcode::LLVMUIToFP, word, to)?;
+                b.fdiv(number, b.float(to, largest(format.bits))?)?
+            }
+            Meaning::Snorm => {
+                let number = b.cast(Opcode::LLVMSIToFP, word, to)?;
+                let share = b.fdiv(number, b.float(to, largest(format.bits - 1))?)?;
+                b.intrinsic("llvm.maxnum", &[to], &[share, b.float(to, -1.0)?])?
+            }
+            Meaning::Signed => b.int_resize(word, to, true)?,
+            Meaning::Unsigned => b.int_resize(word, to, false)?,
+        });
+    }
+    b.vector(&components)
+}
+
+/// Writes a texel of four components.
+pub(super) fn write<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    access: &Access<'c>,
+    texel: Value<'c>,
+) -> Result<()> {
+    let names = names(e, inst, access.image.shape)?;
+    if access.level.is_some() {
+        return Err(e.unsupported(inst, "a write to a mip level other than 0"));
+    }
+    if access.image.shape == Shape::Buffer {
+        return Err(
+            e.unsupported_on_target(inst, format!("{}: a write to a texel buffer", inst.name()))
+        );
+    }
+    let mut arguments = vec![handle(e, access.descriptor)?];
+    arguments.extend(coordinates(access));
+    let texel = e.b.bitcast(texel, e.b.int_type(32).vector(4))?;
+    for index in 0..4 {
+        arguments.push(e.b.lane(texel, index)?);
+    }
+    e.b.intrinsic(names.store, &[], &arguments)?;
+    Ok(())
+}
+
+/// The size: a vector of as many components as the image has coordinates.
+pub(super) fn size<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    image: Image,
+    descriptor: Value<'c>,
+    level: Option<Value<'c>>,
+) -> Result<Value<'c>> {
+    if level.is_some_and(|level| level.as_u64() != Some(0)) {
+        return Err(e.unsupported_on_target(
+            inst,
+            format!("{}: the size of a mip level other than 0", inst.name()),
+        ));
+    }
+    const SURFACE: [&str; 4] = [
+        "llvm.nvvm.suq.width",
+        "llvm.nvvm.suq.height",
+        "llvm.nvvm.suq.depth",
+        "llvm.nvvm.suq.array.size",
+    ];
+    const TEXTURE: [&str; 4] = [
+        "llvm.nvvm.txq.width",
+        "llvm.nvvm.txq.height",
+        "llvm.nvvm.txq.depth",
+        "llvm.nvvm.txq.array.size",
+    ];
+    let [width, height, depth, layers] = if image.storage && image.shape != Shape::Buffer {
+        SURFACE
+    } else {
+        TEXTURE
+    };
+    let queries: &[&'static str] = match image.shape {
+        Shape::D1 | Shape::Buffer => &[width],
+        Shape::D2 | Shape::D2Samples | Shape::Cube => &[width, height],
+        Shape::D3 => &[width, height, depth],
+        Shape::D1Array => &[width, layers],
+        Shape::D2Array | Shape::D2ArraySamples => &[width, height, layers],
+    };
+    let handle = handle(e, descriptor)?;
+    let sizes = queries
+        .iter()
+        .map(|name| e.b.intrinsic(name, &[], &[handle]))
+        .collect::<Result<Vec<_>>>()?;
+    e.b.vector(&sizes)
+}
