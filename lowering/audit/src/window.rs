@@ -28,7 +28,7 @@ pub struct Places {
 /// - `kept` counts those of them that the wave can execute after it has arrived and before it waits: they are reachable, through branches and
 ///   fall-through but not into calls, from a machine instruction that arrives for the pair without passing one that waits for a workgroup barrier.
 ///
-/// For NVIDIA GPUs the final assembly here is the PTX. ptxas schedules once more; the branches around a window that is guarded keep it from closing it.
+/// For NVIDIA GPUs the final assembly is the PTX, and the machine code that ptxas, which schedules once more, makes of it ([`crate::asm::sass`]).
 ///
 /// What follows from the strategy:
 /// - every strategy that is really split ([`Strategy::is_split`]): as above.
@@ -77,9 +77,9 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
 }
 
 /// What `instruction` is to the pair's barrier. A counter's are ordinary accesses of workgroup memory: what came from an arrive and adds, what came from another
-/// barrier instruction and loads.
+/// barrier instruction and loads. In the machine code of sm_80 to sm_89 so is the wait for an mbarrier.
 fn role(instruction: &Instruction, places: &Places) -> Role {
-    let counter = places.strategy == Strategy::Counter
+    let counter = matches!(places.strategy, Strategy::Counter | Strategy::Mbarrier)
         && instruction
             .word
             .is_some_and(|word| places.barriers.contains(&word));

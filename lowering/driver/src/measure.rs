@@ -1,7 +1,8 @@
 //! What the final assembly of a kernel says of its windows and waits, beside its plan.
 
-use crate::asm::Function;
+use crate::asm::{self, Function};
 use crate::options::Options;
+use crate::ptxas;
 use crate::window::{self, Places, Window};
 use splitbar_audit::waits::{self, Audit};
 use splitbar_passes::analysis::pairing::Pairing;
@@ -13,29 +14,64 @@ use splitbar_plan::{EntryPlan, Fence, PairPlan};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) windows: Option<Vec<Window>>,
+    pub(crate) machine_windows: Option<Vec<Window>>,
     pub(crate) audit: Option<Audit>,
 }
 
-/// Measures `kernel`, whose assembly has debug lines. What the audit finds wrong goes to `diagnostics`.
+/// The machine code that ptxas makes of PTX with debug lines. None for AMD GPUs, whose assembly is final, and where NVIDIA's programs are not installed or refuse.
+pub(crate) fn machine(
+    assembly: &str,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Function> {
+    let named = options.ptxas.as_deref();
+    if !options.measure || options.target.nvptx().is_none() || !ptxas::can_disassemble(named) {
+        return Vec::new();
+    }
+    match ptxas::disassembly(assembly, options.target, named) {
+        Ok(text) => asm::sass::parse(&text),
+        Err(refused) => {
+            let why: Vec<String> = refused
+                .iter()
+                .map(|problem| problem.message.clone())
+                .collect();
+            diagnostics.push(
+                Diagnostic::warning(
+                    Code::AssemblerFailed,
+                    "the windows are not measured in machine code",
+                )
+                .because(why.join("; ")),
+            );
+            Vec::new()
+        }
+    }
+}
+
+/// Measures `kernel`, whose assembly has debug lines, and `machine`, the same after ptxas. What the audit finds wrong goes to `diagnostics`.
 pub(crate) fn kernel(
     kernel: &Function,
+    machine: Option<&Function>,
     pairing: &Pairing,
     plan: &EntryPlan,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Measured {
-    let windows = options.measure.then(|| {
-        plan.pairs
-            .iter()
+    let windows = |kernel: &Function| -> Vec<Window> {
+        let pairs = plan.pairs.iter();
+        pairs
             .map(|pair| window::measure(kernel, &places(pairing, pair)))
             .collect()
-    });
+    };
     let audit = options
         .target
         .amdgpu()
         .filter(|_| options.audit)
         .and_then(|gpu| audit(kernel, plan, gpu, diagnostics));
-    Measured { windows, audit }
+    Measured {
+        windows: options.measure.then(|| windows(kernel)),
+        machine_windows: machine.map(windows),
+        audit,
+    }
 }
 
 fn audit(

@@ -3,6 +3,7 @@
 use splitbar_llvm::Optimization;
 use splitbar_passes::module::SpecValues;
 use splitbar_plan::{FuseAt, Placement, PlanOptions, Strategy, Target, Waits};
+use std::path::PathBuf;
 
 /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Options {
     pub workgroup_size: Option<[u32; 3]>,
     /// Measures how much of every window is left in the final assembly. It takes a second code generation.
     pub measure: bool,
+    /// The ptxas for cubins and for windows in machine code (NVIDIA); `None` searches one: `SPLITBAR_PTXAS`, then PATH.
+    pub ptxas: Option<PathBuf>,
     /// Audits the waits of the final assembly, for AMD GPUs; it takes the same second code generation. A barrier that can be reached with operations outstanding that
     /// it releases is an error then.
     pub audit: bool,
@@ -54,6 +57,7 @@ impl Options {
             wave_size: plan.wave_size,
             workgroup_size: None,
             measure: false,
+            ptxas: None,
             audit: false,
         }
     }

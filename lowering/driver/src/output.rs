@@ -1,6 +1,7 @@
 //! What a compilation gives.
 
 use crate::link;
+use crate::ptxas;
 use crate::reflect;
 use crate::window::Window;
 use splitbar_audit::waits::Audit;
@@ -9,6 +10,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// One compiled entry point.
 #[derive(Clone, Debug)]
@@ -19,6 +21,8 @@ pub struct Entry {
     pub abi: KernelAbi,
     /// What is left of each pair's window, in the order of the plan's pairs; `None` when it was not measured.
     pub windows: Option<Vec<Window>>,
+    /// The same in NVIDIA's machine code, after ptxas; `None` too where ptxas or nvdisasm is not installed, and for AMD GPUs, whose assembly is final.
+    pub machine_windows: Option<Vec<Window>>,
     /// The audit of the waits; `None` when it was not asked for, and for NVIDIA GPUs.
     pub audit: Option<Audit>,
 }
@@ -28,6 +32,7 @@ pub struct Output {
     pub(crate) target: &'static Target,
     pub(crate) entries: Vec<Entry>,
     pub(crate) lowered: Lowered,
+    pub(crate) ptxas: Option<PathBuf>,
     pub(crate) warnings: Diagnostics,
 }
 
@@ -98,12 +103,29 @@ impl Output {
         link::code_object(&self.lowered.object()?)
     }
 
+    /// Machine code in NVIDIA's container (NVPTX). Runs ptxas.
+    ///
+    /// # Errors
+    /// `UnsupportedOnTarget` for AMDGPU; `LlvmFailed`, `AssemblerMissing`, `AssemblerFailed`.
+    pub fn cubin(&self) -> Result<Vec<u8>, Diagnostics> {
+        match self.target.arch {
+            Arch::Nvptx(_) => ptxas::cubin(&self.assembly()?, self.target, self.ptxas.as_deref()),
+            Arch::Amdgpu(_) => Err(Diagnostic::error(
+                Code::UnsupportedOnTarget,
+                format!("there is no cubin for {}", self.target.name),
+            )
+            .because("cubins are for NVIDIA GPUs")
+            .help("use --emit hsaco")
+            .into()),
+        }
+    }
+
     fn only_amdgpu(&self, what: &str) -> Result<(), Diagnostics> {
         match self.target.arch {
             Arch::Amdgpu(_) => Ok(()),
             Arch::Nvptx(_) => Err(Diagnostic::error(Code::UnsupportedOnTarget, format!("there is no {what} for {}", self.target.name))
                 .because("LLVM makes PTX for NVIDIA GPUs; machine code comes from NVIDIA's ptxas or from the driver")
-                .help(format!("use --emit asm and give the PTX to `ptxas -arch {}`, or load it as it is", self.target.name))
+                .help("use --emit cubin where ptxas is installed, or --emit asm and load the PTX as it is")
                 .into()),
         }
     }

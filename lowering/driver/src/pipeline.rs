@@ -194,17 +194,19 @@ fn lower(
         .into_iter()
         .zip(kernels)
         .zip(measured)
-        .map(|((plan, abi), Measured { windows, audit })| Entry {
+        .map(|((plan, abi), measured)| Entry {
             plan,
             abi,
-            windows,
-            audit,
+            windows: measured.windows,
+            machine_windows: measured.machine_windows,
+            audit: measured.audit,
         })
         .collect();
     Ok(Output {
         target: options.target,
         entries,
         lowered,
+        ptxas: options.ptxas.clone(),
         warnings: problems.take_all(),
     })
 }
@@ -394,6 +396,7 @@ impl<'m> Work<'_, 'm> {
             assembly.clone().into_bytes()
         });
         let functions = asm::parse(&assembly, &self.options.target.arch);
+        let machine = measure::machine(&assembly, self.options, diagnostics);
         let kernels = pairings.iter().zip(plans).zip(lowered.kernels());
         kernels
             .map(|((pairing, plan), abi)| {
@@ -412,6 +415,7 @@ impl<'m> Work<'_, 'm> {
                     })?;
                 Ok(measure::kernel(
                     kernel,
+                    machine.iter().find(|function| function.name == abi.symbol),
                     pairing,
                     plan,
                     self.options,

@@ -43,6 +43,8 @@ struct PairReflection<'o> {
     reason: &'o str,
     /// Null when it was not measured.
     window: Option<Window>,
+    /// The same in NVIDIA's machine code; null where it cannot be had.
+    machine_window: Option<Window>,
 }
 
 /// Pretty-printed JSON: an array with one object per entry point, a line feed at the end.
@@ -73,14 +75,16 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
                 scope: pair.scope.to_string().to_lowercase(),
                 strategy: pair.strategy.name(),
                 reason: &pair.reason,
-                window: entry
-                    .windows
-                    .as_ref()
-                    .and_then(|windows| windows.get(position).copied()),
+                window: at(&entry.windows, position),
+                machine_window: at(&entry.machine_windows, position),
             })
             .collect(),
         audit: entry.audit.as_ref(),
     }
+}
+
+fn at(windows: &Option<Vec<Window>>, position: usize) -> Option<Window> {
+    windows.as_ref()?.get(position).copied()
 }
 
 fn argument(argument: &Argument) -> ArgumentReflection {
@@ -161,6 +165,7 @@ mod tests {
             plan,
             abi,
             windows,
+            machine_windows: None,
             audit: None,
         }
     }
@@ -183,7 +188,7 @@ mod tests {
                 {"index": 2, "kind": "array_length", "set": 0, "binding": 3, "size": 4, "offset": 28},
                 {"index": 3, "kind": "value", "set": null, "binding": null, "size": 4, "offset": 32},
             ],
-            "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}}],
+            "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}, "machine_window": null}],
             "audit": null,
         }]);
         assert_eq!(

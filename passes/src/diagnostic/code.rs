@@ -97,6 +97,8 @@ codes! {
     LinkerFailed = 902, Internal, "the linker refused the object";
     LlvmFailed = 903, Internal, "LLVM refused what splitbar gave it";
     MissingWait = 904, Internal, "the machine code may reach a barrier with operations outstanding that the barrier releases";
+    AssemblerMissing = 905, Unsupported, "NVIDIA's assembler or disassembler was not found";
+    AssemblerFailed = 906, Internal, "NVIDIA's assembler or disassembler refused the code";
 
     TooManyProblems = 1000, Limit, "more problems than are shown";
     // 100x: declarations of split barriers.

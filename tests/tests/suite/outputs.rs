@@ -47,7 +47,7 @@ fn deterministic(fixture: &Fixture, target: &str) -> Result<()> {
     Ok(())
 }
 
-const ENTRY_KEYS: [&str; 7] = [
+const ENTRY_KEYS: [&str; 8] = [
     "entry",
     "target",
     "workgroup_size",
@@ -55,9 +55,17 @@ const ENTRY_KEYS: [&str; 7] = [
     "reserved_shared_memory_bytes",
     "arguments",
     "pairs",
+    "audit",
 ];
 const ARGUMENT_KEYS: [&str; 6] = ["index", "kind", "set", "binding", "size", "offset"];
-const PAIR_KEYS: [&str; 5] = ["id", "scope", "strategy", "reason", "window"];
+const PAIR_KEYS: [&str; 6] = [
+    "id",
+    "scope",
+    "strategy",
+    "reason",
+    "window",
+    "machine_window",
+];
 
 fn keys(value: &Value, expected: &[&str]) -> Result<()> {
     let found: Vec<&str> = value

@@ -6,6 +6,7 @@
 
 pub mod amdgpu;
 pub mod ptx;
+pub mod sass;
 
 use splitbar_plan::target::Arch;
 use std::collections::BTreeMap;
@@ -60,12 +61,15 @@ impl Instruction {
     pub fn is_local_add(&self) -> bool {
         let name = &self.mnemonic;
         let ptx = (name.starts_with("red.") || name.starts_with("atom.")) && name.contains(".add");
-        name.starts_with("ds_add") || (ptx && name.contains(".shared"))
+        name.starts_with("ds_add")
+            || name.starts_with("ATOMS.ADD")
+            || name.starts_with("ATOMS.POPC.INC")
+            || (ptx && name.contains(".shared"))
     }
 
     /// Loads from workgroup memory.
     pub fn is_local_load(&self) -> bool {
-        let ds = ["ds_read", "ds_load"];
+        let ds = ["ds_read", "ds_load", "LDS"];
         ds.iter().any(|start| self.mnemonic.starts_with(start))
             || (self.mnemonic.starts_with("ld.") && self.mnemonic.contains(".shared"))
     }

@@ -129,7 +129,7 @@ fn deliver(args: &LowerArgs, bytes: &[u8]) -> Result<u8, Stop> {
 impl Emit {
     fn is_binary(self) -> bool {
         match self {
-            Emit::Bitcode | Emit::Obj | Emit::Hsaco => true,
+            Emit::Bitcode | Emit::Obj | Emit::Hsaco | Emit::Cubin => true,
             Emit::LlvmIr | Emit::Asm | Emit::Plan | Emit::Reflect => false,
         }
     }
@@ -141,6 +141,7 @@ impl Emit {
             Emit::Asm => output.assembly()?.into_bytes(),
             Emit::Obj => output.object()?,
             Emit::Hsaco => output.hsaco()?,
+            Emit::Cubin => output.cubin()?,
             Emit::Plan => output.plan().into_bytes(),
             Emit::Reflect => output.reflect().into_bytes(),
         })
@@ -161,6 +162,7 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
         (false, true) => Placement::ThreadgroupSplit,
         (false, false) => Placement::Default,
     };
+    options.ptxas.clone_from(&args.ptxas);
     options.workgroup_size = args.workgroup_size;
     options.audit = args.audit;
     options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();

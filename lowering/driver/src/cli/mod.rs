@@ -243,6 +243,9 @@ struct LowerArgs {
     /// Leaves out what keeps the compiler from closing windows (to see what it would do)
     #[arg(long)]
     no_window_guards: bool,
+    /// The ptxas for --emit cubin and for windows in machine code [default: SPLITBAR_PTXAS, then PATH]
+    #[arg(long, value_name = "FILE")]
+    ptxas: Option<PathBuf>,
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
@@ -277,6 +280,8 @@ enum Emit {
     Obj,
     /// A code object, linked with lld (AMDGPU)
     Hsaco,
+    /// Machine code from ptxas (NVIDIA)
+    Cubin,
     /// What each barrier becomes, and why
     Plan,
     /// The kernels' arguments, memory, pairs and windows as JSON

@@ -1,0 +1,155 @@
+//! PTX to machine code for NVIDIA GPUs, and back to text, with NVIDIA's own ptxas and nvdisasm where they are installed.
+
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_plan::Target;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names the ptxas to use instead of the one on PATH, several separated as in PATH: each release assembles for its own range of GPUs.
+pub const PTXAS_VARIABLE: &str = "SPLITBAR_PTXAS";
+
+/// Names the nvdisasm to use instead of the one on PATH.
+pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
+
+/// Assembles `ptx` for `target` into a cubin.
+///
+/// Tries `named` alone if it is there, else the programs of `SPLITBAR_PTXAS`, else those on PATH, until one takes the PTX.
+///
+/// # Errors
+/// `AssemblerMissing` when there is none, `AssemblerFailed` with the last one's words when all refuse.
+pub fn cubin(ptx: &str, target: &Target, named: Option<&Path>) -> Result<Vec<u8>, Diagnostics> {
+    assemble(ptx, target, named, &[])
+}
+
+/// Machine code of `ptx` as text. `ptx` has debug lines, and so has the text; it is optimised all the same.
+///
+/// # Errors
+/// As [`cubin`], and the same for nvdisasm.
+pub fn disassembly(
+    ptx: &str,
+    target: &Target,
+    named: Option<&Path>,
+) -> Result<String, Diagnostics> {
+    // With `debug` in its `.target`, ptxas would not optimise.
+    let lined: String = ptx
+        .lines()
+        .map(|line| match line.strip_suffix(", debug") {
+            Some(rest) if line.starts_with(".target") => rest,
+            _ => line,
+        })
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    let machine = assemble(&lined, target, named, &["-lineinfo"])?;
+    let programs = programs(NVDISASM_VARIABLE, "nvdisasm", None);
+    let mut refusal = None;
+    for program in &programs {
+        match run(program, &["-c", "-gi"], "kernel.cubin", &machine, None) {
+            Ok(text) => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            Err(why) => refusal = Some((program, why)),
+        }
+    }
+    Err(problem("nvdisasm", NVDISASM_VARIABLE, target, refusal))
+}
+
+fn assemble(
+    ptx: &str,
+    target: &Target,
+    named: Option<&Path>,
+    more: &[&str],
+) -> Result<Vec<u8>, Diagnostics> {
+    let programs = programs(PTXAS_VARIABLE, "ptxas", named);
+    let arguments = [&["-arch", target.name], more].concat();
+    let mut refusal = None;
+    for program in &programs {
+        match run(
+            program,
+            &arguments,
+            "kernel.ptx",
+            ptx.as_bytes(),
+            Some("kernel.cubin"),
+        ) {
+            Ok(machine) => return Ok(machine),
+            Err(why) => refusal = Some((program, why)),
+        }
+    }
+    Err(problem("ptxas", PTXAS_VARIABLE, target, refusal))
+}
+
+/// Whether both programs are there.
+pub fn can_disassemble(named: Option<&Path>) -> bool {
+    !programs(PTXAS_VARIABLE, "ptxas", named).is_empty()
+        && !programs(NVDISASM_VARIABLE, "nvdisasm", None).is_empty()
+}
+
+fn problem(
+    name: &str,
+    variable: &str,
+    target: &Target,
+    refusal: Option<(&PathBuf, String)>,
+) -> Diagnostics {
+    let problem = match refusal {
+        None => Diagnostic::error(Code::AssemblerMissing, format!("no {name} was found"))
+            .because(format!("{variable} names none, and there is none on PATH"))
+            .help("install NVIDIA's CUDA toolkit, or the packages nvidia-cuda-nvcc and nvidia-cuda-nvdisasm of PyPI; `--emit asm` gives the PTX, which drivers take as it is"),
+        Some((program, why)) => Diagnostic::error(
+            Code::AssemblerFailed,
+            format!("{} refused the code for {}", program.display(), target.name),
+        )
+        .because(why)
+        .help(format!("each release of CUDA knows its own range of GPUs: name another one in {variable}")),
+    };
+    problem.into()
+}
+
+/// The programs to try, in order: `named`, else those that `variable` names, else those on PATH.
+fn programs(variable: &str, name: &str, named: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(named) = named {
+        return vec![named.to_owned()];
+    }
+    let listed = std::env::var_os(variable).filter(|value| !value.is_empty());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let candidates: Vec<PathBuf> = match &listed {
+        Some(value) => std::env::split_paths(value).collect(),
+        None => std::env::split_paths(&path)
+            .map(|folder| folder.join(&file))
+            .collect(),
+    };
+    candidates
+        .into_iter()
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+/// Runs `program` on a file with `input`; the result is the file `output`, or what the program prints.
+fn run(
+    program: &Path,
+    arguments: &[&str],
+    input: &str,
+    bytes: &[u8],
+    output: Option<&str>,
+) -> Result<Vec<u8>, String> {
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let input = folder.path().join(input);
+    std::fs::write(&input, bytes).map_err(|error| format!("{}: {error}", input.display()))?;
+    let output = output.map(|name| folder.path().join(name));
+    let mut command = Command::new(program);
+    command.args(arguments).arg(&input);
+    if let Some(output) = &output {
+        command.arg("-o").arg(output);
+    }
+    let result = command
+        .output()
+        .map_err(|error| format!("it cannot be started: {error}"))?;
+    if !result.status.success() {
+        let said = [result.stdout, result.stderr].concat();
+        let said = String::from_utf8_lossy(&said).replace(&folder.path().display().to_string(), "");
+        return Err(format!("it ended with {}: {}", result.status, said.trim()));
+    }
+    match output {
+        Some(output) => {
+            std::fs::read(&output).map_err(|error| format!("it wrote nothing: {error}"))
+        }
+        None => Ok(result.stdout),
+    }
+}
