@@ -226,25 +226,48 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// Every id that is used has a definition, and result types are types. Names and decorations may be left over from what was removed.
+    /// Every id that is used has a definition in its function or outside of all of them, and result types are types. Names and decorations may be left over
+    /// from what was removed.
     fn check_uses(&self, report: &mut Report<'_>) {
         use spirv::Op;
+        let first = self
+            .functions
+            .first()
+            .map_or(u32::MAX, |function| function.offset);
+        let mut functions = self.functions.iter().peekable();
         for inst in self.module.instructions() {
+            while functions
+                .next_if(|function| function.end < inst.offset)
+                .is_some()
+            {}
+            let here = functions
+                .peek()
+                .map_or(0..=0, |function| function.offset..=function.end);
+            let is_elsewhere = |def: u32| {
+                def >= first
+                    && !(here.contains(&inst.offset) && here.contains(&def))
+                    && self
+                        .function_at(def)
+                        .is_none_or(|function| function.offset != def)
+            };
             if matches!(inst.op(), Some(Op::Name | Op::MemberName))
                 || inst.op().is_some_and(|op| op.is_annotation())
             {
                 continue;
             }
             for (_, id) in self.module.ids(inst) {
-                if self.module.definition(id).is_none() {
-                    report.push(
-                        Diagnostic::error(
-                            Code::UndefinedId,
-                            format!("{} uses {id}, which is not defined", inst.name()),
-                        )
-                        .at_word(inst.offset),
-                    );
-                }
+                let wrong = match self.module.definition(id) {
+                    None => "which is not defined",
+                    Some(def) if is_elsewhere(def) => "which another function defines",
+                    Some(_) => continue,
+                };
+                report.push(
+                    Diagnostic::error(
+                        Code::UndefinedId,
+                        format!("{} uses {id}, {wrong}", inst.name()),
+                    )
+                    .at_word(inst.offset),
+                );
             }
             if let Some((id, def)) = inst
                 .result_type()

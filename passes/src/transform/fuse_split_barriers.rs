@@ -92,7 +92,7 @@ fn undeclare(edit: &mut Edit<'_, '_>) {
             Some(Op::Extension) => {
                 [EXTENSION_EXT, EXTENSION_INTEL].contains(&inst.string(0).as_str())
             }
-            Some(Op::MemoryModel) => break,
+            Some(Op::Function) => break,
             _ => false, // stands between them and names neither
         };
         if is_ours {

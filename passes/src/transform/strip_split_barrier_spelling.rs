@@ -45,7 +45,7 @@ pub(super) fn run(
                     edit.replace(inst.offset, Op::Extension, &string(wanted))?;
                 }
             }
-            Some(Op::MemoryModel) => break,
+            Some(Op::Function) => break,
             _ => {} // neither
         }
     }

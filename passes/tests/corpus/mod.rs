@@ -35,7 +35,12 @@ pub fn modules() -> Result<Vec<File>> {
 }
 
 fn unpack() -> Result<Vec<File>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/corpus/dev.tar.xz");
+    // Crates of several folders include this file.
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .map(|folder| folder.join("fixtures/corpus/dev.tar.xz"))
+        .find(|path| path.exists())
+        .context("no fixtures/corpus/dev.tar.xz")?;
     let packed =
         std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     let mut unpacked = Vec::new();

@@ -59,6 +59,16 @@ const WALLS: &[Wall] = &[
         not: &["splitbar-tests"],
     },
     Wall {
+        from: "splitbar-fuzz",
+        llvm: false,
+        not: &[
+            "splitbar-plan",
+            "splitbar-llvm",
+            "splitbar",
+            "splitbar-tests",
+        ],
+    },
+    Wall {
         from: "xtask",
         llvm: false,
         not: &[

@@ -1,0 +1,169 @@
+//! What the fuzz targets run on the bytes of a module. A body comes back whatever the bytes are; it panics when a promise is broken.
+//!
+//! The targets for cargo-fuzz stand in `fuzz/targets`, one line each; `tests/seconds.rs` runs the same bodies on stable Rust over real modules
+//! that [`mutate`] has damaged.
+#![allow(
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a panic is how a fuzz target reports"
+)]
+
+pub mod mutate;
+
+use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity, json, text};
+use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+use splitbar_passes::transform::pipeline::{self, Step};
+use splitbar_passes::transform::registry::{PASSES, Pass};
+use splitbar_passes::validate::{Environment, MOST_PROBLEMS, Settings, validate};
+
+/// Every pass, as its flag is written: once for each way that it can be asked for.
+pub const FLAGS: &[&str] = &[
+    "eliminate-redundant-split-barriers",
+    "fuse-split-barriers",
+    "fuse-split-barriers=arrive",
+    "inline-barrier-functions",
+    "instrument-split-barriers=set:7,binding:31",
+    "order-split-barriers",
+    "split-control-barriers",
+    "strip-split-barrier-spelling=ext",
+    "strip-split-barrier-spelling=intel",
+];
+
+/// Environments that the rules are tried for.
+const ENVIRONMENTS: [Environment; 4] = [
+    Environment::Universal,
+    Environment::Vulkan10,
+    Environment::Vulkan14,
+    Environment::OpenCl20,
+];
+
+/// Reads a module and asks it everything that diagnostics and printing ask.
+pub fn load(bytes: &[u8]) {
+    let module = match Module::parse(bytes) {
+        Ok(module) => module,
+        Err(problems) => {
+            assert!(problems.has_errors(), "refused without an error");
+            shown(&problems);
+            return;
+        }
+    };
+    assert_eq!(module.to_bytes(), bytes, "what was read is what is written");
+    let mut problems = Diagnostics::new();
+    let declarations = Declarations::of(&module, &mut problems);
+    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+    for entry in &declarations.entry_points {
+        let _ = declarations.workgroup_size(entry, &constants);
+        let _ = declarations.reachable_functions(entry.function);
+    }
+    for problem in problems.iter_mut() {
+        declarations.locate(problem);
+    }
+    for inst in module.instructions() {
+        assert!(!declarations.disassemble(inst).contains('\n'));
+    }
+    shown(&problems);
+}
+
+/// Checks the rules of several environments.
+pub fn check(bytes: &[u8]) {
+    let Ok(module) = Module::parse(bytes) else {
+        return;
+    };
+    let mut problems = Diagnostics::new();
+    let declarations = Declarations::of(&module, &mut problems);
+    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+    if problems.has_errors() {
+        return;
+    }
+    for environment in ENVIRONMENTS {
+        let mut found = Diagnostics::new();
+        validate(
+            &declarations,
+            &constants,
+            &Settings::new(environment),
+            &mut found,
+        );
+        // Every site can have a finding of each run-time rule on top of the static ones.
+        assert!(found.len() <= 8 * MOST_PROBLEMS + module.words().len());
+        let located = found
+            .iter()
+            .all(|problem| problem.location.instruction.is_some());
+        assert!(located, "a problem without its instruction: {found:?}");
+        shown(&found);
+    }
+}
+
+/// Runs the pass of `flag` (one of [`FLAGS`]), and on a module that breaks no rule asks that what it leaves breaks none, and that it
+/// finds nothing to do when it runs again.
+pub fn pass(flag: &str, bytes: &[u8]) {
+    let Ok(module) = Module::parse(bytes) else {
+        return;
+    };
+    let right = breaks_no_rule(&module);
+    let settings = pipeline::Settings {
+        validate_after_all: right,
+        fuel: None,
+    };
+    match pipeline::run(module.into_owned(), &[step(flag)], settings, &mut |_, _| {}) {
+        Ok(outcome) => {
+            let bytes = outcome.module.to_bytes();
+            let again = Module::parse(&bytes).expect("what a pass leaves can be read");
+            assert_eq!(again.words(), outcome.module.words());
+        }
+        Err(problems) => {
+            let bug = problems
+                .iter()
+                .any(|problem| problem.code.kind() == Kind::Internal);
+            assert!(!bug || !right, "--{flag}: {problems}");
+            shown(&problems);
+        }
+    }
+}
+
+/// The step that `flag` asks for.
+pub fn step(flag: &str) -> Step {
+    let (name, value) = match flag.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (flag, None),
+    };
+    let pass = Pass::named(name).expect("a pass of the table");
+    let options = pass.options(value).expect("a value that the pass takes");
+    Step { pass, options }
+}
+
+fn breaks_no_rule(module: &Module<'_>) -> bool {
+    let mut problems = Diagnostics::new();
+    let declarations = Declarations::of(module, &mut problems);
+    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+    if !problems.has_errors() {
+        let settings = Settings::new(Environment::of(&declarations));
+        validate(&declarations, &constants, &settings, &mut problems);
+    }
+    !problems
+        .iter()
+        .any(|problem| problem.severity == Severity::Error)
+}
+
+/// Renders problems both ways: a line of JSON for each, no control character in the text.
+fn shown(problems: &Diagnostics) {
+    assert_eq!(json::render(problems).lines().count(), problems.len());
+    let text = text::render(problems, "fuzz.spv");
+    assert!(
+        text.chars().all(|c| c == '\n' || !c.is_control()),
+        "{text:?}"
+    );
+}
+
+/// Names of passes that [`FLAGS`] leaves out: none.
+pub fn forgotten() -> Vec<&'static str> {
+    let is_known = |pass: &&Pass| {
+        !FLAGS
+            .iter()
+            .any(|flag| flag.split('=').next() == Some(pass.name))
+    };
+    PASSES
+        .iter()
+        .filter(is_known)
+        .map(|pass| pass.name)
+        .collect()
+}

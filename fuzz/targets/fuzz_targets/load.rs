@@ -1,0 +1,4 @@
+//! The reader of modules.
+#![no_main]
+
+splitbar_fuzz_targets::target!(splitbar_fuzz::load);

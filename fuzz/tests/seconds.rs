@@ -1,0 +1,117 @@
+//! The bodies of the fuzz targets on damaged kernels, fixtures and modules of the corpus, for some seconds each.
+//!
+//! `SPLITBAR_FUZZ_SECONDS` says for how many (3 by default), `SPLITBAR_FUZZ_SEED` where the damage begins; the same seed gives the same modules. A module
+//! that breaks a promise is kept in the folder for temporary files, and its path is in the message.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+#[path = "../../passes/tests/corpus/mod.rs"]
+mod corpus;
+
+use fastrand::Rng;
+use splitbar_fuzz::mutate::mutate;
+use splitbar_fuzz::{FLAGS, check, forgotten, load, pass};
+use splitbar_passes::module::{Module, assemble};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Larger modules tell no more and take longer.
+const MOST_BYTES: usize = 24 << 10;
+
+/// What one module may take, in a build without optimisation on a busy machine.
+const MOST_TIME: Duration = Duration::from_secs(10);
+
+/// Modules without damage.
+fn seeds() -> &'static [Module<'static>] {
+    static SEEDS: OnceLock<Vec<Module<'static>>> = OnceLock::new();
+    SEEDS.get_or_init(|| {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+        let mut all: Vec<Vec<u8>> = Vec::new();
+        for path in files(&fixtures.join("kernels"), "spv") {
+            all.push(std::fs::read(path).unwrap());
+        }
+        for path in files(&fixtures.join("invalid"), "spvasm") {
+            let text = std::fs::read_to_string(path).unwrap();
+            all.push(assemble(&text).unwrap().module().unwrap().to_bytes());
+        }
+        let of_corpus = corpus::modules().unwrap().into_iter();
+        all.extend(of_corpus.step_by(3).map(|file| file.bytes));
+        all.retain(|bytes| bytes.len() <= MOST_BYTES);
+        assert!(all.len() > 300, "{} seeds", all.len());
+        let modules = all
+            .iter()
+            .map(|bytes| Module::parse(bytes).unwrap().into_owned());
+        modules.collect()
+    })
+}
+
+/// Files of the folders in `folder`, by name.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .flat_map(|path| std::fs::read_dir(path).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    files.sort();
+    files
+}
+
+fn number(variable: &str, otherwise: u64) -> u64 {
+    let text = std::env::var(variable).ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// Runs `body` on damaged modules until the time is over; what broke a promise.
+fn run(name: &str, body: impl Fn(&[u8])) -> Vec<String> {
+    let seeds = seeds();
+    let first = number("SPLITBAR_FUZZ_SEED", 1);
+    let end = Instant::now() + Duration::from_secs(number("SPLITBAR_FUZZ_SECONDS", 3));
+    let mut failures = Vec::new();
+    let mut count = 0;
+    while (Instant::now() < end || count == 0) && failures.len() < 5 {
+        let seed = first + count;
+        count += 1;
+        let mut random = Rng::with_seed(seed);
+        let module = &seeds[random.usize(..seeds.len())];
+        let other = &seeds[random.usize(..seeds.len())];
+        let bytes = mutate(module, other, &mut random);
+        let started = Instant::now();
+        let ended = catch_unwind(AssertUnwindSafe(|| body(&bytes)));
+        let took = started.elapsed();
+        if ended.is_err() || took > MOST_TIME {
+            let kept = std::env::temp_dir().join(format!("splitbar-fuzz-{name}-{seed}.spv"));
+            std::fs::write(&kept, &bytes).unwrap();
+            failures.push(format!("{name}: seed {seed}, {took:?}: {}", kept.display()));
+        }
+    }
+    println!("{name}: {count} modules");
+    failures
+}
+
+#[test]
+fn every_pass_has_a_target() {
+    assert_eq!(forgotten(), [""; 0]);
+}
+
+#[test]
+fn loader() {
+    assert_eq!(run("load", load), [""; 0]);
+}
+
+#[test]
+fn validator() {
+    assert_eq!(run("check", check), [""; 0]);
+}
+
+#[test]
+fn passes() {
+    let failures: Vec<String> = FLAGS
+        .iter()
+        .flat_map(|flag| run(flag, |bytes| pass(flag, bytes)))
+        .collect();
+    assert_eq!(failures, [""; 0]);
+}
