@@ -129,6 +129,10 @@ codes! {
     OpenCl12Barrier = 1116, Invalid, "a barrier is not of the one form that OpenCL 1.2 has";
     OpenCl12Atomic = 1117, Invalid, "an atomic is not of the one form that OpenCL 1.2 has";
     ShaderCallScope = 1118, Invalid, "the memory scope ShaderCall is reached from an execution model without ray tracing";
+    GroupScope = 1119, Invalid, "the execution scope of a non-uniform group instruction is not one that it can have";
+    GraphicsBarrierScope = 1120, Invalid, "OpControlBarrier of another scope than Subgroup is reached from a graphics or ray tracing shader";
+    TessellationMemoryScope = 1121, Invalid, "the memory scope Workgroup is reached from a tessellation control shader under the memory model GLSL450";
+    OpenClImageScope = 1122, Invalid, "a barrier of OpenCL orders images with another memory scope than Workgroup";
 
     // 12xx: memory semantics.
     SemanticsType = 1201, Invalid, "memory semantics are no 32-bit integer";

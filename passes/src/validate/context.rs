@@ -27,6 +27,8 @@ pub enum Kind {
     AtomicUpdate,
     /// OpAtomicCompareExchange and its weak form.
     AtomicCompare,
+    /// A non-uniform group instruction.
+    Group,
 }
 
 /// An operand of an operation.
@@ -38,7 +40,7 @@ pub struct Operand {
     pub id: Id,
 }
 
-/// A barrier, fence or atomic in a function.
+/// A barrier, fence, atomic or group instruction in a function.
 #[derive(Clone, Debug)]
 pub struct Operation<'m> {
     /// The instruction.
@@ -89,7 +91,11 @@ impl<'m> Operation<'m> {
             | Op::AtomicFMinEXT
             | Op::AtomicFMaxEXT
             | Op::AtomicFAddEXT => K::AtomicUpdate,
-            _ => return None, // no barrier, no atomic
+            op if (Op::GroupNonUniformElect..=Op::GroupNonUniformQuadSwap).contains(&op) => {
+                K::Group
+            }
+            Op::GroupNonUniformRotateKHR => K::Group,
+            _ => return None, // no barrier, no atomic, no group instruction
         };
         let at = |number: usize| inst.id(number).ok().map(|id| Operand { number, id });
         let (execution, memory, semantics, unequal) = match kind {
@@ -97,6 +103,7 @@ impl<'m> Operation<'m> {
             K::MemoryBarrier => (None, at(0), at(1), None),
             K::MemoryNamedBarrier => (None, at(1), at(2), None),
             K::NamedBarrierInitialize => (None, None, None, None),
+            K::Group => (at(0), None, None, None),
             K::AtomicLoad | K::AtomicStore | K::AtomicUpdate => (None, at(1), at(2), None),
             K::AtomicCompare => (None, at(1), at(2), at(3)),
         };
@@ -188,7 +195,7 @@ impl<'c, 'm> Context<'c, 'm> {
         }
     }
 
-    /// All barriers, fences and atomics, in module order.
+    /// All barriers, fences, atomics and group instructions, in module order.
     pub fn operations(&self) -> &[Operation<'m>] {
         &self.operations
     }

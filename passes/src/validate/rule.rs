@@ -7,7 +7,7 @@ use crate::module::Inst;
 /// How a rule is checked.
 #[derive(Copy, Clone, Debug)]
 pub enum Check {
-    /// Once for each barrier, fence and atomic.
+    /// Once for each barrier, fence, atomic and group instruction.
     Operation(fn(&Context<'_, '_>, &Operation<'_>, &mut Diagnostics)),
     /// Once for the module.
     Module(fn(&Context<'_, '_>, &mut Diagnostics)),

@@ -116,7 +116,7 @@ fn extension<'c>(context: &Context<'c, '_>, name: &str) -> Option<crate::module:
         .declarations
         .module
         .instructions()
-        .take_while(|inst| inst.op() != Some(spirv::Op::MemoryModel))
+        .take_while(|inst| inst.op() != Some(spirv::Op::Function))
         .find(is)
 }
 

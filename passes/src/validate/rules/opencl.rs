@@ -167,6 +167,33 @@ pub const ATOMIC_12: Rule = Rule {
     }),
 };
 
+/// Images have one memory scope.
+pub const IMAGES: Rule = Rule {
+    code: Code::OpenClImageScope,
+    vuid: None,
+    text: include_str!("explain/SB1122.md"),
+    check: Check::Operation(|context, operation, to| {
+        const IMAGE_MEMORY: u32 = 0x800;
+        let is_barrier = operation.is_split() || operation.kind == Kind::ControlBarrier;
+        let images = context
+            .value_of(operation.semantics)
+            .is_some_and(|bits| bits & IMAGE_MEMORY != 0);
+        if let Some(scope) = scope(context, operation.memory)
+            .filter(|scope| is_barrier && images && *scope != Scope::Workgroup)
+        {
+            to.push(IMAGES.error_at(
+                context,
+                operation,
+                operation.memory,
+                format!(
+                    "{} orders images with the memory scope {scope}; OpenCL has Workgroup for them",
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
 /// The order of an arrive.
 pub const ARRIVE: Rule = Rule {
     code: Code::OpenClArriveOrder,

@@ -327,3 +327,82 @@ pub const SHADER_CALL: Rule = Rule {
         }
     }),
 };
+
+/// VUID 04642.
+pub const GROUP: Rule = Rule {
+    code: Code::GroupScope,
+    vuid: Some("VUID-StandaloneSpirv-None-04642"),
+    text: include_str!("explain/SB1119.md"),
+    check: Check::Operation(|context, operation, to| {
+        let Some(scope) =
+            scope(context, operation.execution).filter(|_| operation.kind == Kind::Group)
+        else {
+            return;
+        };
+        let environment = context.settings.environment;
+        let fits = scope == Scope::Subgroup
+            || (scope == Scope::Workgroup && !environment.is_vulkan())
+            || environment == Environment::Vulkan10; // has no rule, and these by extension only
+        if !fits {
+            to.push(GROUP.error_at(
+                context,
+                operation,
+                operation.execution,
+                format!(
+                    "the execution scope of {} is {scope}",
+                    context.name(operation)
+                ),
+            ));
+        }
+    }),
+};
+
+/// Vertex, tessellation evaluation, geometry, fragment; ray generation to miss.
+const GRAPHICS_AND_RAYS: [u32; 9] = [0, 2, 3, 4, 5313, 5314, 5315, 5316, 5317];
+
+/// VUID 04682.
+pub const GRAPHICS: Rule = Rule {
+    code: Code::GraphicsBarrierScope,
+    vuid: Some("VUID-StandaloneSpirv-OpControlBarrier-04682"),
+    text: include_str!("explain/SB1120.md"),
+    check: Check::Operation(|context, operation, to| {
+        if !context.settings.environment.is_vulkan()
+            || operation.kind != Kind::ControlBarrier
+            || scope(context, operation.execution).is_none_or(|scope| scope == Scope::Subgroup)
+        {
+            return;
+        }
+        for (_, entry) in context
+            .models(operation.function)
+            .filter(|(model, _)| GRAPHICS_AND_RAYS.contains(model))
+        {
+            to.push(GRAPHICS.error_at(context, operation, operation.execution, format!("OpControlBarrier of another execution scope than Subgroup is reached from the entry point {entry:?}, a graphics or ray tracing shader")));
+        }
+    }),
+};
+
+/// VUID 07320.
+pub const TESSELLATION: Rule = Rule {
+    code: Code::TessellationMemoryScope,
+    vuid: Some("VUID-StandaloneSpirv-ExecutionModel-07320"),
+    text: include_str!("explain/SB1121.md"),
+    check: Check::Operation(|context, operation, to| {
+        use spirv::{ExecutionModel, MemoryModel};
+        if !context.settings.environment.is_vulkan()
+            || context.declarations.memory_model != MemoryModel::GLSL450 as u32
+            || scope(context, operation.memory) != Some(Scope::Workgroup)
+        {
+            return;
+        }
+        for (_, entry) in context
+            .models(operation.function)
+            .filter(|(model, _)| *model == ExecutionModel::TessellationControl as u32)
+        {
+            to.push(
+                TESSELLATION
+                    .error_at(context, operation, operation.memory, format!("the memory scope Workgroup of {} is reached from the tessellation control shader {entry:?} under the memory model GLSL450", context.name(operation)))
+                    .help("use Device, or Vulkan's memory model"),
+            );
+        }
+    }),
+};
