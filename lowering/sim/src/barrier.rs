@@ -44,6 +44,7 @@ pub struct Barrier {
     phase: Phase,
     gathering: Clock,
     completed: Clock,
+    whole: bool,
 }
 
 /// An arrival that the object cannot take: more than it expects in one phase.
@@ -126,6 +127,19 @@ impl Barrier {
         self.complete_if_full();
     }
 
+    /// `count` members leave for good with the phase that they have arrived in: the later ones expect as many fewer.
+    pub fn leave_later(&mut self, count: u32) {
+        self.renewed = self.renewed.saturating_sub(count);
+        if self.arrived == 0 {
+            self.expected = self.renewed;
+        }
+    }
+
+    /// Whether all invocations of the workgroup take part, so that those that end leave it ([`Barriers::end`]).
+    pub fn set_whole(&mut self, whole: bool) {
+        self.whole = whole;
+    }
+
     /// Asks for `count` more (or fewer) arrivals in this phase alone.
     pub fn expect_in_phase(&mut self, count: i64) {
         self.expected = (i64::from(self.expected) + count).clamp(0, u32::MAX.into()) as u32;
@@ -175,6 +189,13 @@ impl Barriers {
     /// Removes the object.
     pub fn remove(&mut self, name: Name) -> Option<Barrier> {
         self.objects.remove(&name)
+    }
+
+    /// `count` invocations end: the barriers that all take part in expect as many fewer.
+    pub fn end(&mut self, count: u32) {
+        for barrier in self.objects.values_mut().filter(|b| b.whole) {
+            barrier.leave(count);
+        }
     }
 
     /// All objects, in order of name.

@@ -14,6 +14,7 @@ mod hostile;
 mod model;
 mod outputs;
 mod references;
+mod sim_ptx;
 mod support;
 mod windows;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
     trials.extend(endianness::trials(&fixtures));
     trials.extend(cli::trials());
     trials.extend(hostile::trials());
+    trials.extend(sim_ptx::trials(&fixtures));
     trials.extend(corpus::trials());
     // A runner that starts one process for each test names it exactly; the notice would come hundreds of times.
     if !arguments.list && !arguments.exact {

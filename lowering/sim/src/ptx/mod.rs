@@ -1,12 +1,22 @@
 //! PTX: text to a program of dense operations, and what one warp does with them.
 //!
 //! ```text
-//! text -> lex -> parse (syntax) -> decode (program) -> execution on the machine
+//! text -> lex -> parse (syntax) -> decode (program) -> exec: steps on the machine
 //! ```
+//!
+//! Read are the PTX ISA 9.1's kernels as LLVM and nvcc write them; `exec::warp` says how lanes diverge and meet. Clusters are one workgroup.
 
-pub mod lex;
-pub mod parse;
+mod arith;
+mod decode;
+mod exec;
+mod lex;
+mod parse;
 mod problem;
-pub mod syntax;
+mod program;
+mod syntax;
+mod types;
 
+pub use decode::{kernel, kernels};
+pub use exec::warp::Warp;
 pub use problem::{Problem, ProblemKind};
+pub use program::{Kernel, Parameter};

@@ -1,0 +1,122 @@
+//! `cvt`: between integers, between floating-point formats, and across (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+
+use super::float::value;
+use super::round::{Rounding, narrow, to_odd, widen};
+use super::{Arguments, Mode, mask, sign_extend};
+use crate::ptx::types::Class;
+
+/// Integer to integer. The result is extended to 64 bits by its sign; what the destination cannot hold is cut off where it is written.
+pub fn integer(m: &Mode, [a, ..]: Arguments) -> u64 {
+    let from = m.other;
+    let number: i128 = if from.is_signed() {
+        sign_extend(a, from.element).into()
+    } else {
+        (a & mask(from.element)).into()
+    };
+    let to = m.kind;
+    let number = if m.saturate {
+        let span = 1i128 << to.element;
+        let (least, most) = if to.is_signed() {
+            (-span / 2, span / 2 - 1)
+        } else {
+            (0, span - 1)
+        };
+        number.clamp(least, most)
+    } else {
+        number
+    };
+    extended(m, number as u64)
+}
+
+fn extended(m: &Mode, bits: u64) -> u64 {
+    if m.kind.is_signed() {
+        sign_extend(bits, m.kind.element) as u64
+    } else {
+        m.low(bits)
+    }
+}
+
+/// Floating point to integer: rounded to an integral value, then clamped. A NaN gives 0; from or to 64 bits, the highest bit alone.
+pub fn to_integer(m: &Mode, [a, ..]: Arguments) -> u64 {
+    let source = Mode {
+        kind: m.other,
+        ..*m
+    };
+    let number = m.rounding.integral(value(&source, a));
+    let to = m.kind;
+    if number.is_nan() {
+        let wide = m.other.class == Class::Double || to.element == 64;
+        return if wide {
+            extended(m, 1 << (to.element - 1))
+        } else {
+            0
+        };
+    }
+    let span = 1i128 << to.element;
+    let (least, most) = if to.is_signed() {
+        (-span / 2, span / 2 - 1)
+    } else {
+        (0, span - 1)
+    };
+    extended(m, (number as i128).clamp(least, most) as u64)
+}
+
+/// Integer to floating point.
+pub fn from_integer(m: &Mode, [a, ..]: Arguments) -> u64 {
+    let from = m.other;
+    let number: i128 = if from.is_signed() {
+        sign_extend(a, from.element).into()
+    } else {
+        (a & mask(from.element)).into()
+    };
+    let rounded = number as f64;
+    let error = (number - rounded as i128) as f64;
+    if m.kind.class != Class::Double {
+        return narrow(m.kind.class, to_odd(rounded, error), m.rounding);
+    }
+    let step = |up: bool| {
+        if up {
+            rounded.next_up()
+        } else {
+            rounded.next_down()
+        }
+    };
+    let directed = match m.rounding {
+        Rounding::Nearest | Rounding::NearestAway => rounded,
+        Rounding::Down if error < 0.0 => step(false),
+        Rounding::Up if error > 0.0 => step(true),
+        Rounding::Zero if error != 0.0 && (error < 0.0) == (rounded > 0.0) => step(rounded < 0.0),
+        Rounding::Down | Rounding::Up | Rounding::Zero => rounded,
+    };
+    directed.to_bits()
+}
+
+/// Floating point to floating point; with a table of 1, rounded to an integral value.
+pub fn float(m: &Mode, [a, ..]: Arguments) -> u64 {
+    let single = Class::Single;
+    let source = Mode {
+        kind: m.other,
+        flush: m.flush && m.other.class == single,
+        ..*m
+    };
+    let mut number = value(&source, a);
+    if m.table == 1 {
+        number = m.rounding.integral(number);
+    }
+    if m.saturate {
+        number = if number > 0.0 { number.min(1.0) } else { 0.0 };
+    }
+    if m.relu && number < 0.0 {
+        number = 0.0;
+    }
+    let bits = narrow(m.kind.class, number, m.rounding);
+    let tiny = m.flush
+        && m.kind.class == single
+        && widen(single, bits).abs() < f64::from(f32::MIN_POSITIVE);
+    if tiny { bits & 1 << 31 } else { bits }
+}
+
+/// Two numbers to a packed pair: `a` becomes the upper half, `b` the lower.
+pub fn pack(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+    float(m, [a, 0, 0, 0]) << m.bits() | float(m, [b, 0, 0, 0])
+}

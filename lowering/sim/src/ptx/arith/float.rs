@@ -1,0 +1,238 @@
+//! Floating-point instructions (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions").
+//!
+//! Approximate functions (`.approx`, `.full`) are computed in double precision and rounded: inside of the error that PTX allows them.
+
+use super::round::{Rounding, add_odd, nan, narrow, to_odd, widen};
+use super::{Arguments, Mode};
+use crate::ptx::types::Class;
+
+/// The value of an operand; subnormal numbers of single precision are zeros where they are flushed.
+pub fn value(m: &Mode, bits: u64) -> f64 {
+    let value = widen(m.kind.class, bits);
+    if m.flush && value.abs() < f64::from(f32::MIN_POSITIVE) {
+        0f64.copysign(value)
+    } else {
+        value
+    }
+}
+
+/// The bits of a result.
+fn result(m: &Mode, exact: f64) -> u64 {
+    let mut bits = narrow(m.kind.class, exact, m.rounding);
+    if m.flush || m.saturate || m.relu {
+        let rounded = widen(m.kind.class, bits);
+        if m.flush && rounded.abs() < f64::from(f32::MIN_POSITIVE) {
+            bits = narrow(m.kind.class, 0f64.copysign(rounded), Rounding::Zero);
+        }
+        if m.saturate {
+            // A NaN becomes 0.
+            bits = narrow(
+                m.kind.class,
+                if rounded > 0.0 { rounded.min(1.0) } else { 0.0 },
+                Rounding::Zero,
+            );
+        }
+        if m.relu && rounded < 0.0 {
+            bits = 0;
+        }
+    }
+    bits
+}
+
+/// `a + b`
+pub fn add(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+    let (a, b) = (value(m, a), value(m, b));
+    result(
+        m,
+        if m.kind.class == Class::Double {
+            a + b
+        } else {
+            add_odd(a, b)
+        },
+    )
+}
+
+/// `a - b`
+pub fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+    let (a, b) = (value(m, a), value(m, b));
+    result(
+        m,
+        if m.kind.class == Class::Double {
+            a - b
+        } else {
+            add_odd(a, -b)
+        },
+    )
+}
+
+/// `a * b`
+pub fn mul(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+    // Exact for all narrower formats.
+    result(m, value(m, a) * value(m, b))
+}
+
+/// `a * b + c`, rounded once.
+pub fn fma(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+    let (a, b, c) = (value(m, a), value(m, b), value(m, c));
+    result(
+        m,
+        if m.kind.class == Class::Double {
+            a.mul_add(b, c)
+        } else {
+            add_odd(a * b, c)
+        },
+    )
+}
+
+/// `a / b`
+pub fn div(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+    let (a, b) = (value(m, a), value(m, b));
+    let quotient = a / b;
+    if m.kind.class == Class::Double {
+        return result(m, quotient);
+    }
+    // The remainder's sign says on which side of the quotient the exact one lies.
+    let remainder = (-quotient).mul_add(b, a);
+    let error = if b < 0.0 { -remainder } else { remainder };
+    result(m, to_odd(quotient, error))
+}
+
+/// `1 / a`
+pub fn rcp(m: &Mode, [a, ..]: Arguments) -> u64 {
+    let one = narrow(m.kind.class, 1.0, Rounding::Nearest);
+    div(m, [one, a, 0, 0])
+}
+
+/// The square root.
+pub fn sqrt(m: &Mode, [a, ..]: Arguments) -> u64 {
+    let a = value(m, a);
+    let root = a.sqrt();
+    if m.kind.class == Class::Double {
+        return result(m, root);
+    }
+    result(m, to_odd(root, (-root).mul_add(root, a)))
+}
+
+/// `1 / sqrt(a)`
+pub fn rsqrt(m: &Mode, [a, ..]: Arguments) -> u64 {
+    result(m, 1.0 / value(m, a).sqrt())
+}
+
+/// `2^a`
+pub fn ex2(m: &Mode, [a, ..]: Arguments) -> u64 {
+    result(m, value(m, a).exp2())
+}
+
+/// The logarithm to base 2.
+pub fn lg2(m: &Mode, [a, ..]: Arguments) -> u64 {
+    result(m, value(m, a).log2())
+}
+
+/// The sine.
+pub fn sin(m: &Mode, [a, ..]: Arguments) -> u64 {
+    result(m, value(m, a).sin())
+}
+
+/// The cosine.
+pub fn cos(m: &Mode, [a, ..]: Arguments) -> u64 {
+    result(m, value(m, a).cos())
+}
+
+/// The hyperbolic tangent.
+pub fn tanh(m: &Mode, [a, ..]: Arguments) -> u64 {
+    result(m, value(m, a).tanh())
+}
+
+fn sign_bit(m: &Mode) -> u64 {
+    1 << (m.bits() - 1)
+}
+
+/// `|a|`: the sign goes, a NaN stays as it is.
+pub fn abs(m: &Mode, [a, ..]: Arguments) -> u64 {
+    flushed(m, m.low(a) & !sign_bit(m))
+}
+
+/// `-a`
+pub fn neg(m: &Mode, [a, ..]: Arguments) -> u64 {
+    flushed(m, m.low(a) ^ sign_bit(m))
+}
+
+fn flushed(m: &Mode, bits: u64) -> u64 {
+    let tiny = m.flush && widen(m.kind.class, bits).abs() < f64::from(f32::MIN_POSITIVE);
+    if tiny { bits & sign_bit(m) } else { bits }
+}
+
+/// `b` with the sign of `a`.
+pub fn copysign(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+    m.low(b) & !sign_bit(m) | a & sign_bit(m)
+}
+
+/// The smaller one; -0 is smaller than +0, and a NaN gives way to a number unless the mode says otherwise.
+pub fn min(m: &Mode, arguments: Arguments) -> u64 {
+    extreme(m, arguments, |a, b| {
+        a < b || (a == b && a.is_sign_negative())
+    })
+}
+
+/// The greater one.
+pub fn max(m: &Mode, arguments: Arguments) -> u64 {
+    extreme(m, arguments, |a, b| {
+        a > b || (a == b && b.is_sign_negative())
+    })
+}
+
+fn extreme(m: &Mode, [a, b, ..]: Arguments, first: impl Fn(f64, f64) -> bool) -> u64 {
+    let sign = (a ^ b) & sign_bit(m);
+    let (a, b) = if m.xorsign {
+        (m.low(a) & !sign_bit(m), m.low(b) & !sign_bit(m))
+    } else {
+        (a, b)
+    };
+    let (x, y) = (value(m, a), value(m, b));
+    let chosen = match (x.is_nan(), y.is_nan()) {
+        (true, true) => return nan(m.kind.class),
+        (true, false) | (false, true) if m.nan => return nan(m.kind.class),
+        (true, false) => b,
+        (false, true) => a,
+        (false, false) => {
+            if first(x, y) {
+                a
+            } else {
+                b
+            }
+        }
+    };
+    let chosen = flushed(m, m.low(chosen));
+    if m.xorsign {
+        chosen | sign
+    } else {
+        result(m, widen(m.kind.class, chosen))
+    }
+}
+
+/// What `testp` asks, in the order of [`Mode::table`].
+pub const TESTS: [&str; 6] = [
+    "finite",
+    "infinite",
+    "number",
+    "notanumber",
+    "normal",
+    "subnormal",
+];
+
+/// `testp`: 1 or 0.
+pub fn testp(m: &Mode, [a, ..]: Arguments) -> u64 {
+    let a = widen(m.kind.class, m.low(a));
+    let least = match m.kind.class {
+        Class::Double => f64::MIN_POSITIVE,
+        _ => f32::MIN_POSITIVE.into(),
+    };
+    u64::from(match m.table {
+        0 => a.is_finite(),
+        1 => a.is_infinite(),
+        2 => !a.is_nan(),
+        3 => a.is_nan(),
+        4 => a.is_finite() && a.abs() >= least,
+        _ => a != 0.0 && a.abs() < least,
+    })
+}

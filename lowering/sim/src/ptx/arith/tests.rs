@@ -1,0 +1,1 @@
+//! Edge values of every family, against arithmetic of the host.

@@ -1,0 +1,359 @@
+//! Barriers of the workgroup and the cluster, and mbarriers.
+
+use super::warp::{Lanes, Meeting, State, Warp, each};
+use super::{LANES, agent, learn, next};
+use crate::barrier::Name;
+use crate::clock::Order;
+use crate::finding::FindingKind;
+use crate::machine::{Access, At, Context, Scope, Step};
+use crate::memory::Space;
+use crate::ptx::program::{Kernel, MbarrierKind, Op, Source};
+
+/// Barriers that a workgroup has (PTX ISA, `barrier.cta`).
+const BARRIERS: u32 = 16;
+/// The most arrivals that an mbarrier takes (PTX ISA, "mbarrier object").
+const MOST_ARRIVALS: u64 = (1 << 20) - 1;
+/// Accesses to an mbarrier object: nothing but its own operations may touch it, and those never race.
+const OBJECT: Access = Access::atomic(Order::Relaxed, Scope::Workgroup);
+
+impl Kernel {
+    pub(super) fn synchronise(
+        &self,
+        warp: &mut Warp,
+        context: &mut Context<'_>,
+        index: usize,
+        op: Op,
+    ) -> Step {
+        match op {
+            Op::Barrier {
+                waits,
+                id,
+                count,
+                aligned,
+            } => self.barrier(warp, context, index, waits, id, count, aligned),
+            Op::ClusterArrive { releases } => cluster_arrive(warp, context, index, releases),
+            Op::ClusterWait => cluster_wait(warp, context, index),
+            Op::Mbarrier { .. } => self.mbarrier(warp, context, index, op),
+            _ => Step::Blocked,
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)] // the operands of one instruction
+    fn barrier(
+        &self,
+        warp: &mut Warp,
+        context: &mut Context<'_>,
+        index: usize,
+        waits: bool,
+        id: Source,
+        count: Option<Source>,
+        aligned: bool,
+    ) -> Step {
+        let Some(fragment) = warp.fragments.get(index) else {
+            return Step::Blocked;
+        };
+        let (pc, own) = (fragment.pc, fragment.lanes);
+        let Some(first) = each(own).next() else {
+            return Step::Blocked;
+        };
+        let id = warp.value(self, id, first) as u32;
+        let count = count.map(|source| warp.value(self, source, first) as u32);
+        let misuse = |context: &mut Context<'_>, what: String| {
+            context.report(FindingKind::BarrierMisuse, pc, None, || what);
+        };
+        // An aligned barrier is one instruction of the whole warp; all threads of the warp take part in one without a count.
+        let lanes = if aligned || count.is_none() {
+            let meeting = if aligned {
+                Meeting::At(pc, u32::MAX)
+            } else {
+                Meeting::Barrier(id)
+            };
+            match warp.gather(index, meeting, u32::MAX) {
+                Some(lanes) => lanes,
+                None => {
+                    if aligned && elsewhere(warp, pc) {
+                        misuse(
+                            context,
+                            format!(
+                                "barrier {id} is aligned: all threads of a warp execute it together, and some of this one wait elsewhere"
+                            ),
+                        );
+                    }
+                    return Step::Ran(0);
+                }
+            }
+        } else {
+            own
+        };
+        let roster = context
+            .group
+            .barriers
+            .get(Name::Workgroup)
+            .map_or(0, |b| b.expected());
+        let expected = count.unwrap_or(roster);
+        if id >= BARRIERS {
+            misuse(context, format!("barrier {id}: there are {BARRIERS}"));
+            return self.stop(warp, context, lanes);
+        }
+        if count.is_some_and(|n| n == 0 || n % LANES != 0) {
+            misuse(
+                context,
+                format!("barrier {id} for {expected} threads, which is no number of whole warps"),
+            );
+        }
+        let name = Name::Named(id);
+        let barrier = context.group.barriers.or_new(name, expected);
+        if barrier.arrived() == 0 {
+            barrier.expect(expected);
+            barrier.set_whole(count.is_none());
+        } else if barrier.expected() != expected {
+            let (arrived, before) = (barrier.arrived(), barrier.expected());
+            misuse(
+                context,
+                format!(
+                    "barrier {id} for {expected} threads, while {arrived} of {before} threads wait there"
+                ),
+            );
+        }
+        let weight = match count {
+            // Ended lanes have left; lanes that never were count with their warp.
+            None => lanes.count_ones() + warp.absent,
+            Some(_) if aligned => LANES,
+            Some(_) => lanes.count_ones() + if lanes & 1 == 1 { warp.absent } else { 0 },
+        };
+        let Some(phase) = arrive(warp, context, pc, lanes, name, weight, Order::Release) else {
+            return self.stop(warp, context, lanes);
+        };
+        if waits {
+            wait(warp, lanes, name, phase);
+        } else {
+            warp.advance(lanes, State::Ready);
+        }
+        Step::Ran(lanes.count_ones())
+    }
+
+    fn mbarrier(&self, warp: &mut Warp, context: &mut Context<'_>, index: usize, op: Op) -> Step {
+        let Op::Mbarrier {
+            kind,
+            space,
+            address,
+            relaxed,
+        } = op
+        else {
+            return Step::Blocked;
+        };
+        let Some(fragment) = warp.fragments.get(index) else {
+            return Step::Blocked;
+        };
+        let (pc, lanes) = (fragment.pc, fragment.lanes);
+        let mut yields = false;
+        for lane in each(lanes) {
+            context.agent = agent(warp.index, lane);
+            let address = self.shared_address(warp, lane, space, address);
+            let at = At {
+                pc,
+                lane: lane as u8,
+            };
+            let misuse = |context: &mut Context<'_>, what: String| {
+                context.report(FindingKind::BarrierMisuse, pc, Some(lane as u8), || {
+                    format!("the mbarrier at {address:#x} of shared memory: {what}")
+                });
+            };
+            if !address.is_multiple_of(8) {
+                context.report(FindingKind::Misaligned, pc, Some(lane as u8), || {
+                    format!("an mbarrier at {address:#x} of shared memory")
+                });
+            }
+            let name = Name::Shared(address);
+            if !matches!(kind, MbarrierKind::Init(_)) && context.group.barriers.get(name).is_none()
+            {
+                misuse(context, "it was not initialised".to_owned());
+                return self.stop(warp, context, lanes);
+            }
+            match kind {
+                MbarrierKind::Init(count) => {
+                    let count = warp.value(self, count, lane) & 0xffff_ffff;
+                    if count == 0 || count > MOST_ARRIVALS {
+                        misuse(
+                            context,
+                            format!("{count} arrivals; 1 to {MOST_ARRIVALS} are possible"),
+                        );
+                    }
+                    if context.group.barriers.get(name).is_some() {
+                        misuse(context, "it is initialised a second time".to_owned());
+                    }
+                    context.write(
+                        Space::Shared,
+                        address,
+                        &count.to_le_bytes(),
+                        at,
+                        Access::PLAIN,
+                    );
+                    context.group.barriers.make(name, count as u32);
+                    context.changed();
+                }
+                MbarrierKind::Invalidate => {
+                    context.write(Space::Shared, address, &[0; 8], at, Access::PLAIN);
+                    context.group.barriers.remove(name);
+                    context.changed();
+                }
+                MbarrierKind::Arrive { to, count, drop } => {
+                    let count = count.map_or(1, |source| warp.value(self, source, lane) as u32);
+                    context.update(Space::Shared, address, 8, at, OBJECT, Some);
+                    let order = if relaxed {
+                        Order::Relaxed
+                    } else {
+                        Order::Release
+                    };
+                    match context.arrive(name, count, order) {
+                        Some(Ok(phase)) => {
+                            if let Some(to) = to {
+                                warp.set(to, lane, phase);
+                            }
+                            if drop && let Some(barrier) = context.group.barriers.get_mut(name) {
+                                barrier.leave_later(1);
+                            }
+                        }
+                        Some(Err(more)) => misuse(context, more.to_string()),
+                        None => {}
+                    }
+                }
+                MbarrierKind::Test {
+                    to, phase, parity, ..
+                } => {
+                    let mut bytes = [0; 8];
+                    context.read(Space::Shared, address, &mut bytes, at, OBJECT);
+                    let asked = warp.value(self, phase, lane);
+                    let current = context.group.barriers.get(name).map_or(0, |b| b.phase());
+                    let done = if parity {
+                        current & 1 != asked & 1
+                    } else {
+                        current > asked
+                    };
+                    warp.set(to, lane, done.into());
+                    let order = if relaxed {
+                        Order::Relaxed
+                    } else {
+                        Order::Acquire
+                    };
+                    if done {
+                        context.pass(name, current.saturating_sub(1), order);
+                    } else {
+                        yields = true;
+                    }
+                }
+            }
+        }
+        next(warp, index);
+        // A thread that asks again and again lets the others go on.
+        if yields {
+            warp.turns = 0;
+            Step::Yielded(lanes.count_ones())
+        } else {
+            Step::Ran(lanes.count_ones())
+        }
+    }
+}
+
+/// Whether lanes of the warp wait at another instruction than this one, where nothing of the warp can bring them here.
+fn elsewhere(warp: &Warp, pc: u32) -> bool {
+    let stuck = |state: State| matches!(state, State::Meeting(_) | State::Phase(..));
+    warp.fragments.iter().all(|f| stuck(f.state)) && warp.fragments.iter().any(|f| f.pc != pc)
+}
+
+/// All lanes bring what they know, and count as `weight` together.
+fn arrive(
+    warp: &Warp,
+    context: &mut Context<'_>,
+    pc: u32,
+    lanes: Lanes,
+    name: Name,
+    weight: u32,
+    order: Order,
+) -> Option<u64> {
+    let last = LANES - 1 - lanes.leading_zeros().min(LANES - 1);
+    let mut phase = None;
+    for lane in each(lanes) {
+        context.agent = agent(warp.index, lane);
+        let count = if lane as u32 == last { weight } else { 0 };
+        match context.arrive(name, count, order) {
+            Some(Ok(arrived)) => phase = Some(arrived),
+            Some(Err(more)) => {
+                context.report(FindingKind::BarrierMisuse, pc, None, || {
+                    format!("{name}: {more}")
+                });
+                return None;
+            }
+            None => return None,
+        }
+    }
+    phase
+}
+
+/// The lanes wait, each fragment at its own instruction.
+fn wait(warp: &mut Warp, lanes: Lanes, name: Name, phase: u64) {
+    for fragment in &mut warp.fragments {
+        if fragment.lanes & lanes != 0 {
+            fragment.state = State::Phase(name, phase);
+        }
+    }
+}
+
+fn cluster_arrive(
+    warp: &mut Warp,
+    context: &mut Context<'_>,
+    index: usize,
+    releases: bool,
+) -> Step {
+    let Some(pc) = warp.fragments.get(index).map(|f| f.pc) else {
+        return Step::Blocked;
+    };
+    let Some(lanes) = warp.gather(index, Meeting::At(pc, u32::MAX), u32::MAX) else {
+        return Step::Ran(0);
+    };
+    if warp.cluster.is_some() {
+        context.report(FindingKind::BarrierMisuse, pc, None, || {
+            "a second arrival at the cluster's barrier without a wait between".to_owned()
+        });
+    }
+    let order = if releases {
+        Order::Release
+    } else {
+        Order::Relaxed
+    };
+    let weight = lanes.count_ones() + warp.absent;
+    warp.cluster = arrive(warp, context, pc, lanes, Name::Cluster, weight, order);
+    warp.advance(lanes, State::Ready);
+    Step::Ran(lanes.count_ones())
+}
+
+fn cluster_wait(warp: &mut Warp, context: &mut Context<'_>, index: usize) -> Step {
+    let Some(pc) = warp.fragments.get(index).map(|f| f.pc) else {
+        return Step::Blocked;
+    };
+    let Some(lanes) = warp.gather(index, Meeting::At(pc, u32::MAX), u32::MAX) else {
+        return Step::Ran(0);
+    };
+    match warp.cluster.take() {
+        Some(phase) => {
+            if context
+                .group
+                .barriers
+                .get(Name::Cluster)
+                .is_some_and(|b| b.passed(phase))
+            {
+                learn(warp, context, lanes, Name::Cluster, phase, Order::Acquire);
+                warp.advance(lanes, State::Ready);
+            } else {
+                wait(warp, lanes, Name::Cluster, phase);
+            }
+        }
+        None => {
+            context.report(FindingKind::BarrierMisuse, pc, None, || {
+                "a wait for the cluster's barrier without an arrival".to_owned()
+            });
+            warp.advance(lanes, State::Ready);
+        }
+    }
+    Step::Ran(lanes.count_ones())
+}

@@ -1,0 +1,373 @@
+//! A kernel as the machine runs it: dense operations, registers as numbers, addresses laid out.
+//!
+//! Everything is static: each function that the kernel can reach has registers and local memory of its own (recursion is not supported), so a call is a jump
+//! that remembers where it came from, and lanes of one warp can be in different functions.
+
+use super::arith::{Function, Mode};
+use super::exec::special::Special;
+use crate::clock::Order;
+use crate::finding::Place;
+use crate::machine::Access;
+use crate::memory::Global;
+
+/// A register of a warp: one value per lane.
+pub type Register = u32;
+
+/// Where an operand comes from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A register.
+    Register(Register),
+    /// An entry of [`Kernel::constants`].
+    Constant(u32),
+}
+
+/// Lanes that execute an operation: those whose predicate is true, or false.
+#[derive(Copy, Clone, Debug)]
+pub struct Guard {
+    /// The predicate.
+    pub register: Register,
+    /// Whether the lanes are those where it is false.
+    pub negated: bool,
+}
+
+/// An address operand.
+#[derive(Copy, Clone, Debug)]
+pub struct Address {
+    /// Register or constant.
+    pub base: Source,
+    /// Bytes that are added.
+    pub offset: i64,
+}
+
+/// A state space, as an access names it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// None: the address says.
+    Generic,
+    /// `.global` and `.const`.
+    Global,
+    /// `.shared`
+    Shared,
+    /// `.local`
+    Local,
+    /// `.param`
+    Param,
+}
+
+/// A piece of [`Kernel::lists`].
+#[derive(Copy, Clone, Debug)]
+pub struct List {
+    /// The first entry.
+    pub start: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// A reduction of predicates over lanes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Whether all are.
+    All,
+    /// Whether any is.
+    Any,
+    /// Whether they are the same everywhere.
+    Uniform,
+    /// A bit for each lane.
+    Ballot,
+}
+
+/// How a shuffle chooses the lane that it reads.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum ShuffleKind {
+    /// `.up`
+    Up,
+    /// `.down`
+    Down,
+    /// `.bfly`
+    Butterfly,
+    /// `.idx`
+    Index,
+}
+
+/// What an mbarrier instruction asks for.
+#[derive(Copy, Clone, Debug)]
+pub enum MbarrierKind {
+    /// `init`, with the number of arrivals.
+    Init(Source),
+    /// `inval`
+    Invalidate,
+    /// `arrive` and `arrive_drop`.
+    Arrive {
+        /// Where the state goes.
+        to: Option<Register>,
+        /// How many arrivals.
+        count: Option<Source>,
+        /// Whether the thread leaves for good.
+        drop: bool,
+    },
+    /// `test_wait` and `try_wait`.
+    Test {
+        /// Whether the phase is complete.
+        to: Register,
+        /// The state, or the parity of the phase.
+        phase: Source,
+        /// Whether `phase` is a parity.
+        parity: bool,
+    },
+}
+
+/// What is to be done.
+#[derive(Copy, Clone, Debug)]
+pub enum Op {
+    /// Computes a register from others.
+    Compute {
+        function: Function,
+        mode: Mode,
+        to: Register,
+        from: [Source; 4],
+    },
+    /// Reads memory into one register or several.
+    Load {
+        space: Where,
+        bytes: u32,
+        extend: Option<u32>,
+        to: List,
+        address: Address,
+        access: Access,
+    },
+    /// Writes memory.
+    Store {
+        space: Where,
+        bytes: u32,
+        from: List,
+        address: Address,
+        access: Access,
+    },
+    /// Reads, computes and writes as one access.
+    Atomic {
+        space: Where,
+        bytes: u32,
+        function: Function,
+        mode: Mode,
+        exchange: bool,
+        to: Option<Register>,
+        address: Address,
+        from: [Source; 2],
+        access: Access,
+    },
+    /// Copies bytes of local memory: arguments and results of calls.
+    CopyLocal { from: u32, to: u32, bytes: u32 },
+    /// Goes on at `target`; lanes that do not meet the others again at `join`.
+    Branch { target: u32, join: u32 },
+    /// Goes on where the list says.
+    BranchIndexed {
+        index: Source,
+        targets: List,
+        join: u32,
+    },
+    /// Calls a function.
+    Call { target: u32 },
+    /// Goes back to the caller; ends the lane in the kernel itself.
+    Return,
+    /// Ends the lane.
+    Exit,
+    /// Ends the program with an error.
+    Trap,
+    /// Reads another lane's register.
+    Shuffle {
+        kind: ShuffleKind,
+        to: Register,
+        valid: Option<Register>,
+        from: [Source; 3],
+        members: Option<Source>,
+    },
+    /// Reduces a predicate over lanes.
+    Vote {
+        reduction: Reduction,
+        to: Register,
+        predicate: Source,
+        members: Option<Source>,
+    },
+    /// Finds lanes that hold the same value.
+    Match {
+        all: bool,
+        to: Register,
+        valid: Option<Register>,
+        from: Source,
+        members: Source,
+    },
+    /// Reduces a value over lanes.
+    Reduce {
+        function: Function,
+        mode: Mode,
+        to: Register,
+        from: Source,
+        members: Source,
+    },
+    /// Elects one lane.
+    Elect {
+        to: Option<Register>,
+        elected: Register,
+        members: Source,
+    },
+    /// The lanes that are together.
+    ActiveMask { to: Register },
+    /// Lanes wait for each other.
+    WarpSync { members: Source },
+    /// A barrier of the workgroup.
+    Barrier {
+        waits: bool,
+        id: Source,
+        count: Option<Source>,
+        aligned: bool,
+    },
+    /// Arrives at the cluster's barrier.
+    ClusterArrive { releases: bool },
+    /// Waits for the cluster's barrier.
+    ClusterWait,
+    /// Orders memory accesses.
+    Fence { order: Order },
+    /// A barrier object in shared memory.
+    Mbarrier {
+        kind: MbarrierKind,
+        space: Where,
+        address: Address,
+        relaxed: bool,
+    },
+    /// Begins a copy from global to shared memory.
+    CopyAsync {
+        to: Address,
+        from: Address,
+        bytes: u32,
+        filled: Option<Source>,
+    },
+    /// Closes a group of copies.
+    CopyCommit,
+    /// Waits until at most so many groups are outstanding; `None`: no copy at all.
+    CopyWait { left: Option<u32> },
+    /// Arrives at an mbarrier once the copies so far are done.
+    CopyArrive {
+        address: Address,
+        space: Where,
+        counted: bool,
+    },
+    /// Lets others go on.
+    Sleep,
+    /// A counter that grows.
+    Clock { to: Register },
+    /// An instruction that the simulator does not know.
+    Unsupported,
+}
+
+/// An operation with its guard.
+#[derive(Copy, Clone, Debug)]
+pub struct Coded {
+    /// Which lanes.
+    pub guard: Option<Guard>,
+    /// What.
+    pub op: Op,
+    /// Line of the text.
+    pub line: u32,
+    /// Line that the debug information names.
+    pub source: Option<u32>,
+}
+
+/// A parameter of a kernel. Offset and size are bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Where it begins in the parameter block.
+    pub offset: u32,
+    /// How long it is.
+    pub bytes: u32,
+}
+
+/// Contents of a variable of module scope.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub name: String,
+    pub base: u64,
+    pub bytes: Vec<u8>,
+    pub writable: bool,
+}
+
+/// A kernel with all that it calls.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(super) name: String,
+    pub(super) code: Vec<Coded>,
+    pub(super) entry: u32,
+    pub(super) constants: Vec<[u64; 32]>,
+    pub(super) lists: Vec<Source>,
+    pub(super) registers: u32,
+    pub(super) specials: Vec<(Register, Special)>,
+    pub(super) local_bytes: u32,
+    pub(super) shared_bytes: u32,
+    pub(super) has_dynamic_shared: bool,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) parameter_block: Vec<u8>,
+    pub(super) required: Option<[u32; 3]>,
+    pub(super) regions: Vec<Region>,
+    pub(super) lines: Vec<String>,
+}
+
+impl Kernel {
+    /// Its symbol.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its parameters, in order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The workgroup size that it asks for (`.reqntid`).
+    pub fn required_size(&self) -> Option<[u32; 3]> {
+        self.required
+    }
+
+    /// Bytes of shared memory that its variables take, without what the launch adds.
+    pub fn shared_bytes(&self) -> u32 {
+        self.shared_bytes
+    }
+
+    /// Whether it has an array of shared memory whose size comes with the launch, after [`Kernel::shared_bytes`].
+    pub fn has_dynamic_shared(&self) -> bool {
+        self.has_dynamic_shared
+    }
+
+    /// Sets the parameter block; bytes beyond its size are ignored.
+    pub fn set_parameters(&mut self, bytes: &[u8]) {
+        for (to, from) in self.parameter_block.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+    }
+
+    /// Puts the module's variables into global memory. Once for each launch: a kernel may change them.
+    pub fn load(&self, global: &mut Global) {
+        for region in &self.regions {
+            global.add_at(
+                &region.name,
+                region.base,
+                region.bytes.clone(),
+                region.writable,
+            );
+        }
+    }
+
+    /// The instruction at a position, as the text has it.
+    pub(super) fn place_of(&self, pc: u32) -> Place {
+        let Some(coded) = self.code.get(pc as usize) else {
+            return Place::default();
+        };
+        let text = self.lines.get((coded.line as usize).wrapping_sub(1));
+        Place {
+            address: coded.line.into(),
+            text: text.cloned().unwrap_or_default(),
+            word: coded.source.and_then(|line| line.checked_sub(1)),
+        }
+    }
+}
