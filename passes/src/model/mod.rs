@@ -25,26 +25,49 @@
 //! // Two waves make four arrivals, and the third is not waited for.
 //! assert!(matches!(report.verdict, Verdict::Early { .. }));
 //! ```
+//!
+//! [`check`] takes an [`Execution`], what each thread did and in which order each object saw it, and says which rules it breaks, and where.
+//!
+//! ```
+//! use splitbar_passes::model::{Axiom, Event, EventId, Execution, Object, Operation, Trail, check};
+//!
+//! // One thread of two arrives and waits; nobody else comes.
+//! let event = |operation| Event { object: 0, operation };
+//! let execution = Execution {
+//!     objects: vec![Object::workgroup(2)],
+//!     threads: vec![Trail { workgroup: 0, events: vec![event(Operation::Arrive(None)), event(Operation::Wait)] }],
+//!     orders: vec![vec![EventId { thread: 0, index: 0 }]],
+//! };
+//! let violations = check(&execution).unwrap_err();
+//! assert_eq!(violations[0].axiom, Axiom::WaitCompletes);
+//! ```
 
 mod axiom;
 mod barrier;
 pub mod catalogue;
+mod check;
 mod code;
+mod execution;
 mod explore;
 mod machine;
 mod object;
 mod program;
 pub mod protocol;
 mod reduce;
+mod relations;
+mod sample;
 pub mod skeleton;
 mod state;
 mod trace;
 mod verdict;
 
 pub use axiom::Axiom;
+pub use check::{Relations, Violation, check};
+pub use execution::{Event, EventId, Execution, Operation, Trail};
 pub use explore::{Options, explore, explore_with};
 pub use object::{Object, Scope};
 pub use program::{Label, Op, Program, Register, Sequence, System, Thread, Value, Word};
+pub use sample::{Sample, sample};
 pub use trace::{Line, Trace};
 pub use verdict::{Report, Verdict};
 

@@ -7,7 +7,7 @@ use splitbar::{Bounds, FuseAt, Options, Strategy};
 use splitbar_passes::model::catalogue::{self, Known};
 use splitbar_passes::model::explore;
 use splitbar_passes::model::protocol::{Protocol, Usage};
-use splitbar_passes::model::{Report, Verdict};
+use splitbar_passes::model::{Axiom, Report, Verdict};
 use splitbar_plan::model::Modelled;
 use splitbar_tests::fixture::{self, Fixture};
 use std::fmt::Write;
@@ -209,6 +209,14 @@ fn traces() -> Result<String> {
     Ok(text)
 }
 
+fn rules() -> Result<String> {
+    let mut text = String::from("| rule | demands | in LLVM's document under |\n|---|---|---|\n");
+    for axiom in Axiom::ALL {
+        writeln!(text, "| {axiom} | {} | {} |", axiom.text(), axiom.source())?;
+    }
+    Ok(text)
+}
+
 /// The page with what stands between `<!-- name -->` and the next `<!-- end -->` replaced.
 fn filled(page: &str, name: &str, text: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name} -->\n"), "<!-- end -->");
@@ -230,6 +238,7 @@ fn document() -> Result<()> {
     let page = filled(&before, "strategies", &strategies()?)?;
     let page = filled(&page, "catalogue", &table(known)?)?;
     let page = filled(&page, "traces", &traces()?)?;
+    let page = filled(&page, "rules", &rules()?)?;
     if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
         std::fs::write(&path, &page)?;
     }

@@ -1,3 +1,6 @@
 //! Tests of the model.
 
 mod catalogue;
+mod checker;
+mod naive;
+mod random;
