@@ -114,7 +114,7 @@ fn name(verdict: &Verdict) -> &'static str {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn reductions_change_no_verdict(system in system()) {
