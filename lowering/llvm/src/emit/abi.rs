@@ -21,6 +21,9 @@ use splitbar_plan::target::Arch;
 /// Alignment in bytes that the address of a buffer must have.
 pub(crate) const BUFFER_ALIGN: u32 = 16;
 
+/// Largest block that is passed by value, in bytes. The drivers allow less; LLVM takes no more than it can address.
+const MAX_BLOCK_BYTES: u64 = 1 << 16;
+
 /// What an argument is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -387,6 +390,12 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
                 pointee: Some(pointee),
             } => {
                 let block = types::require(self.types, self.declarations, *pointee)?;
+                if block.size > MAX_BLOCK_BYTES {
+                    return Err(refused(&format!(
+                        "a block of {} bytes by value; at most {MAX_BLOCK_BYTES} are passed",
+                        block.size
+                    )));
+                }
                 let space = if amdgpu { 4 } else { 0 };
                 let bytes = crate::ffi::int_type(self.context, 8).array(block.size);
                 let pointer = crate::ffi::pointer_type(self.context, space);

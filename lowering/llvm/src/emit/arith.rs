@@ -39,12 +39,64 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::SNegate => e.b.neg(e.operand(inst, 0)?)?,
         Op::FNegate => e.b.fneg(e.operand(inst, 0)?)?,
+        Op::FmaKHR => {
+            let x = e.operand(inst, 0)?;
+            let (y, z) = (e.operand(inst, 1)?, e.operand(inst, 2)?);
+            e.b.intrinsic("llvm.fma", &[x.ty()], &[x, y, z])?
+        }
+        Op::IAddSatINTEL => saturated(e, inst, "llvm.sadd.sat")?,
+        Op::UAddSatINTEL => saturated(e, inst, "llvm.uadd.sat")?,
+        Op::ISubSatINTEL => saturated(e, inst, "llvm.ssub.sat")?,
+        Op::USubSatINTEL => saturated(e, inst, "llvm.usub.sat")?,
+        Op::AbsISubINTEL => distance(e, inst, "llvm.smax", "llvm.smin")?,
+        Op::AbsUSubINTEL => distance(e, inst, "llvm.umax", "llvm.umin")?,
+        Op::IAverageINTEL
+        | Op::UAverageINTEL
+        | Op::IAverageRoundedINTEL
+        | Op::UAverageRoundedINTEL => average(e, op, inst)?,
         Op::IAddCarry | Op::ISubBorrow => return carry(e, op, inst),
         Op::UMulExtended | Op::SMulExtended => return extended_product(e, op, inst),
         _ => return Ok(Handled::No),
     };
     e.bind(inst, value)?;
     Ok(Handled::Yes)
+}
+
+/// A saturating intrinsic of both operands.
+fn saturated<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    name: &'static str,
+) -> Result<Value<'c>> {
+    let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+    e.b.intrinsic(name, &[x.ty()], &[x, y])
+}
+
+/// The larger operand without the smaller one.
+fn distance<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    larger: &'static str,
+    smaller: &'static str,
+) -> Result<Value<'c>> {
+    e.b.sub(saturated(e, inst, larger)?, saturated(e, inst, smaller)?)
+}
+
+/// Half of the sum, which itself may not fit: rounded down, or up in the Rounded forms (SPV_INTEL_shader_integer_functions2).
+fn average<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> Result<Value<'c>> {
+    let b = e.b;
+    let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
+    let (differing, one) = (b.xor(x, y)?, b.int(x.ty(), 1)?);
+    let half = if matches!(op, Op::IAverageINTEL | Op::IAverageRoundedINTEL) {
+        b.ashr(differing, one)?
+    } else {
+        b.lshr(differing, one)?
+    };
+    if matches!(op, Op::IAverageINTEL | Op::UAverageINTEL) {
+        b.add(b.and(x, y)?, half)
+    } else {
+        b.sub(b.or(x, y)?, half)
+    }
 }
 
 fn binary<'c>(

@@ -30,6 +30,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let count = b.intrinsic("llvm.ctpop", &[x.ty()], &[x])?;
             b.int_resize(count, e.result_ty(inst)?, false)?
         }
+        Op::UCountLeadingZerosINTEL => zeros(e, inst, "llvm.ctlz")?,
+        Op::UCountTrailingZerosINTEL => zeros(e, inst, "llvm.cttz")?,
         Op::BitFieldInsert => insert(e, inst)?,
         Op::BitFieldSExtract => extract(e, inst, true)?,
         Op::BitFieldUExtract => extract(e, inst, false)?,
@@ -37,6 +39,16 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     };
     e.bind(inst, value)?;
     Ok(Handled::Yes)
+}
+
+/// Zeros at one end; of 0, the width.
+fn zeros<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    name: &'static str,
+) -> Result<Value<'c>> {
+    let x = e.operand(inst, 0)?;
+    e.b.intrinsic(name, &[x.ty()], &[x, e.b.bool(false)])
 }
 
 /// Base and shift amount may differ in width: the amount is brought to the base's. One that is too large for it is out of range either way, so a

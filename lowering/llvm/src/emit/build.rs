@@ -32,6 +32,21 @@ pub(crate) mod fast {
     pub(crate) const APPROXIMATE: u32 = 1 << 6;
 }
 
+/// Intrinsics whose first overload must be an integer (or a vector of them), whatever a damaged module says.
+#[rustfmt::skip]
+const INTEGERS: &[&str] = &[
+    "llvm.abs", "llvm.bitreverse", "llvm.ctlz", "llvm.ctpop", "llvm.cttz", "llvm.fptosi.sat", "llvm.fptoui.sat", "llvm.fshl", "llvm.sadd.sat", "llvm.smax",
+    "llvm.smin", "llvm.ssub.sat", "llvm.uadd.sat", "llvm.umax", "llvm.umin", "llvm.usub.sat",
+];
+
+/// Intrinsics whose first overload must be a floating-point number.
+#[rustfmt::skip]
+const FLOATS: &[&str] = &[
+    "llvm.ceil", "llvm.copysign", "llvm.cos", "llvm.exp", "llvm.exp10", "llvm.exp2", "llvm.fabs", "llvm.floor", "llvm.fma", "llvm.fmuladd", "llvm.frexp",
+    "llvm.ldexp", "llvm.log", "llvm.log10", "llvm.log2", "llvm.maxnum", "llvm.minnum", "llvm.rint", "llvm.round", "llvm.roundeven", "llvm.sin", "llvm.sqrt",
+    "llvm.trunc",
+];
+
 /// The builder. Positioned by [`crate::emit::function::FunctionEmitter`].
 pub(crate) struct Build<'c> {
     raw: RawBuilder<'c>,
@@ -696,6 +711,12 @@ impl<'c> Build<'c> {
                 "{name} is {}overloaded",
                 if overloaded { "" } else { "not " }
             )));
+        }
+        if let Some(ty) = overloads.first()
+            && ((INTEGERS.contains(&name) && !ty.is_int())
+                || (FLOATS.contains(&name) && !ty.is_float()))
+        {
+            return Err(self.mismatch(format!("{name} of {}", ty.print())));
         }
         let key = (id, overloads.iter().map(|t| t.number()).collect::<Vec<_>>());
         let callee = *self

@@ -14,6 +14,7 @@ use splitbar_passes::module::Inst;
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
     let value = match op {
         Op::CompositeConstruct => construct(e, inst)?,
+        Op::CompositeConstructReplicateEXT => replicate(e, inst)?,
         Op::CompositeExtract => {
             let mut part = e.operand(inst, 0)?;
             for &index in inst.operands().get(1..).unwrap_or(&[]) {
@@ -55,6 +56,19 @@ fn construct<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Valu
     }
     let mut result = ty.poison();
     for (index, part) in parts.into_iter().enumerate() {
+        result = e.b.with_member(result, part, index as u32)?;
+    }
+    Ok(result)
+}
+
+/// The one operand in every part (SPV_EXT_replicated_composites).
+fn replicate<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    let (ty, part) = (e.result_ty(inst)?, e.operand(inst, 0)?);
+    if ty.is_vector() || ty == part.ty() {
+        return e.b.splat(part, ty.lanes());
+    }
+    let mut result = ty.poison();
+    for index in 0..ty.count() {
         result = e.b.with_member(result, part, index as u32)?;
     }
     Ok(result)

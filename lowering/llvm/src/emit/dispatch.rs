@@ -1,4 +1,5 @@
-//! From opcode to instruction family. To lower another opcode, add it to the row of its family (or add a row and a file).
+//! From opcode to instruction family. To lower another opcode, add it to the row of its family in [`family`] (or add a family: a row, a file, a line in
+//! [`emit`]). `docs/instructions.md` lists the outcome; the test below keeps it fresh.
 
 use super::function::FunctionEmitter;
 use super::{
@@ -8,41 +9,53 @@ use super::{
 use spirv::Op;
 use splitbar_passes::module::Inst;
 
-/// Lowers one instruction. OpPhi is the emitter's own.
-///
-/// # Errors
-/// What the family reports.
-pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) -> Result<Handled> {
-    let Some(op) = inst.op() else {
-        // Opcodes that the `spirv` crate has no name for.
-        return match inst.opcode() {
-            linear::valve::FDOT2_MIX_ACC32 | linear::valve::FDOT2_MIX_ACC16 => {
-                linear::mixed_dot(e, inst)
-            }
-            _ => Ok(Handled::No),
-        };
-    };
-    #[rustfmt::skip]
-    let handled = match op {
-        Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL | Op::ControlBarrier | Op::MemoryBarrier => barrier::emit(e, inst)?,
+/// Who lowers an instruction.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Family {
+    Barrier,
+    Memory,
+    Place,
+    Control,
+    Arith,
+    Bits,
+    Compare,
+    Convert,
+    Composite,
+    Linear,
+    Matrix,
+    Image,
+    Atomic,
+    Subgroup,
+    /// An extended instruction: its set decides.
+    Extended,
+}
 
-        Op::Load | Op::Store | Op::CopyMemory | Op::CopyMemorySized => memory::emit(e, inst)?,
+/// The family of an opcode; `None`: it is not lowered. OpPhi is the emitter's own.
+#[rustfmt::skip]
+pub(crate) fn family(op: Op) -> Option<Family> {
+    Some(match op {
+        Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL | Op::ControlBarrier | Op::MemoryBarrier => Family::Barrier,
+
+        Op::Load | Op::Store | Op::CopyMemory | Op::CopyMemorySized => Family::Memory,
 
         Op::Variable | Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain
         | Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR | Op::CopyObject | Op::ArrayLength
         | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::GenericCastToPtrExplicit | Op::ConvertPtrToU | Op::ConvertUToPtr
-        | Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => place::emit(e, inst)?,
+        | Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => Family::Place,
 
         Op::Branch | Op::BranchConditional | Op::Switch | Op::Return | Op::ReturnValue | Op::Unreachable | Op::FunctionCall | Op::Undef
         | Op::SelectionMerge | Op::LoopMerge | Op::LoopControlINTEL | Op::Nop | Op::Line | Op::NoLine
-        | Op::LifetimeStart | Op::LifetimeStop | Op::AssumeTrueKHR | Op::ExpectKHR => control::emit(e, inst)?,
+        | Op::LifetimeStart | Op::LifetimeStop | Op::AssumeTrueKHR | Op::ExpectKHR => Family::Control,
 
         Op::IAdd | Op::ISub | Op::IMul | Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod | Op::SNegate
         | Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FRem | Op::FMod | Op::FNegate
-        | Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => arith::emit(e, op, inst)?,
+        | Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended | Op::FmaKHR
+        | Op::AbsISubINTEL | Op::AbsUSubINTEL | Op::IAddSatINTEL | Op::UAddSatINTEL | Op::ISubSatINTEL | Op::USubSatINTEL
+        | Op::IAverageINTEL | Op::UAverageINTEL | Op::IAverageRoundedINTEL | Op::UAverageRoundedINTEL => Family::Arith,
 
         Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic | Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor | Op::Not
-        | Op::BitReverse | Op::BitCount | Op::BitFieldInsert | Op::BitFieldSExtract | Op::BitFieldUExtract => bits::emit(e, op, inst)?,
+        | Op::BitReverse | Op::BitCount | Op::BitFieldInsert | Op::BitFieldSExtract | Op::BitFieldUExtract
+        | Op::UCountLeadingZerosINTEL | Op::UCountTrailingZerosINTEL => Family::Bits,
 
         Op::IEqual | Op::INotEqual | Op::LogicalEqual | Op::LogicalNotEqual | Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Any | Op::All
         | Op::UGreaterThan | Op::SGreaterThan | Op::UGreaterThanEqual | Op::SGreaterThanEqual
@@ -50,28 +63,28 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         | Op::FOrdEqual | Op::FUnordEqual | Op::FOrdNotEqual | Op::FUnordNotEqual | Op::LessOrGreater
         | Op::FOrdLessThan | Op::FUnordLessThan | Op::FOrdGreaterThan | Op::FUnordGreaterThan
         | Op::FOrdLessThanEqual | Op::FUnordLessThanEqual | Op::FOrdGreaterThanEqual | Op::FUnordGreaterThanEqual
-        | Op::Ordered | Op::Unordered | Op::IsNan | Op::IsInf | Op::IsFinite | Op::IsNormal | Op::SignBitSet | Op::Select => compare::emit(e, op, inst)?,
+        | Op::Ordered | Op::Unordered | Op::IsNan | Op::IsInf | Op::IsFinite | Op::IsNormal | Op::SignBitSet | Op::Select => Family::Compare,
 
         Op::ConvertFToU | Op::ConvertFToS | Op::ConvertUToF | Op::ConvertSToF | Op::UConvert | Op::SConvert | Op::FConvert
         | Op::SatConvertSToU | Op::SatConvertUToS | Op::QuantizeToF16 | Op::Bitcast
-        | Op::ConvertFToBF16INTEL | Op::ConvertBF16ToFINTEL => convert::emit(e, op, inst)?,
+        | Op::ConvertFToBF16INTEL | Op::ConvertBF16ToFINTEL => Family::Convert,
 
-        Op::CompositeConstruct | Op::CompositeExtract | Op::CompositeInsert | Op::CopyLogical
-        | Op::VectorShuffle | Op::VectorExtractDynamic | Op::VectorInsertDynamic => composite::emit(e, op, inst)?,
+        Op::CompositeConstruct | Op::CompositeConstructReplicateEXT | Op::CompositeExtract | Op::CompositeInsert | Op::CopyLogical
+        | Op::VectorShuffle | Op::VectorExtractDynamic | Op::VectorInsertDynamic => Family::Composite,
 
         Op::Dot | Op::VectorTimesScalar | Op::MatrixTimesScalar | Op::MatrixTimesVector | Op::VectorTimesMatrix | Op::MatrixTimesMatrix
-        | Op::OuterProduct | Op::Transpose | Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => linear::emit(e, op, inst)?,
+        | Op::OuterProduct | Op::Transpose | Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => Family::Linear,
 
         Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR | Op::CooperativeMatrixMulAddKHR | Op::CooperativeMatrixLengthKHR
         | Op::CooperativeMatrixConvertNV | Op::CooperativeMatrixTransposeNV | Op::CooperativeMatrixPerElementOpNV
-        | Op::CooperativeMatrixReduceNV => matrix::emit(e, op, inst)?,
+        | Op::CooperativeMatrixReduceNV => Family::Matrix,
 
-        Op::Image | Op::ImageFetch | Op::ImageRead | Op::ImageWrite | Op::ImageQuerySize | Op::ImageQuerySizeLod => image::emit(e, op, inst)?,
+        Op::Image | Op::ImageFetch | Op::ImageRead | Op::ImageWrite | Op::ImageQuerySize | Op::ImageQuerySizeLod => Family::Image,
 
         Op::AtomicLoad | Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak
         | Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd | Op::AtomicISub | Op::AtomicSMin | Op::AtomicUMin | Op::AtomicSMax
         | Op::AtomicUMax | Op::AtomicAnd | Op::AtomicOr | Op::AtomicXor | Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT
-        | Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => atomic::emit(e, op, inst)?,
+        | Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Family::Atomic,
 
         Op::GroupNonUniformElect | Op::GroupNonUniformAll | Op::GroupNonUniformAny | Op::GroupNonUniformAllEqual
         | Op::GroupNonUniformBroadcast | Op::GroupNonUniformBroadcastFirst | Op::GroupNonUniformBallot | Op::GroupNonUniformInverseBallot
@@ -88,11 +101,108 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         | Op::GroupBitwiseXorKHR | Op::GroupLogicalAndKHR | Op::GroupLogicalOrKHR | Op::GroupLogicalXorKHR
         | Op::SubgroupBallotKHR | Op::SubgroupFirstInvocationKHR | Op::SubgroupAllKHR | Op::SubgroupAnyKHR | Op::SubgroupAllEqualKHR
         | Op::SubgroupReadInvocationKHR | Op::SubgroupShuffleINTEL | Op::SubgroupShuffleDownINTEL | Op::SubgroupShuffleUpINTEL
-        | Op::SubgroupShuffleXorINTEL => subgroup::emit(e, op, inst)?,
+        | Op::SubgroupShuffleXorINTEL | Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL => Family::Subgroup,
 
-        Op::ExtInst | Op::ExtInstWithForwardRefsKHR => ext::emit(e, inst)?,
+        Op::ExtInst | Op::ExtInstWithForwardRefsKHR => Family::Extended,
 
-        _ => Handled::No,
+
+        _ => return None,
+    })
+}
+
+/// Lowers one instruction.
+///
+/// # Errors
+/// What the family reports.
+pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) -> Result<Handled> {
+    let Some(op) = inst.op() else {
+        // Opcodes that the `spirv` crate has no name for.
+        return match inst.opcode() {
+            linear::valve::FDOT2_MIX_ACC32 | linear::valve::FDOT2_MIX_ACC16 => {
+                linear::mixed_dot(e, inst)
+            }
+            _ => Ok(Handled::No),
+        };
     };
-    Ok(handled)
+    let Some(family) = family(op) else {
+        return Ok(Handled::No);
+    };
+    match family {
+        Family::Barrier => barrier::emit(e, inst),
+        Family::Memory => memory::emit(e, inst),
+        Family::Place => place::emit(e, inst),
+        Family::Control => control::emit(e, inst),
+        Family::Arith => arith::emit(e, op, inst),
+        Family::Bits => bits::emit(e, op, inst),
+        Family::Compare => compare::emit(e, op, inst),
+        Family::Convert => convert::emit(e, op, inst),
+        Family::Composite => composite::emit(e, op, inst),
+        Family::Linear => linear::emit(e, op, inst),
+        Family::Matrix => matrix::emit(e, op, inst),
+        Family::Image => image::emit(e, op, inst),
+        Family::Atomic => atomic::emit(e, op, inst),
+        Family::Subgroup => subgroup::emit(e, op, inst),
+        Family::Extended => ext::emit(e, inst),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::family;
+    use expect_test::expect_file;
+    use spirv::Op;
+    use std::fmt::Write;
+
+    /// What becomes of an instruction; `None`: it is a declaration, which is read and not lowered.
+    fn outcome(op: Op) -> Option<String> {
+        let declared = op.is_type()
+            || op.is_constant()
+            || op.is_annotation()
+            || op.is_debug()
+            || matches!(
+                op,
+                Op::Capability
+                    | Op::Extension
+                    | Op::ExtInstImport
+                    | Op::MemoryModel
+                    | Op::EntryPoint
+                    | Op::ExecutionMode
+                    | Op::ExecutionModeId
+                    | Op::Function
+                    | Op::FunctionParameter
+                    | Op::FunctionEnd
+                    | Op::Label
+                    | Op::Phi
+                    | Op::AliasDomainDeclINTEL
+                    | Op::AliasScopeDeclINTEL
+                    | Op::AliasScopeListDeclINTEL
+                    | Op::AsmTargetINTEL
+                    | Op::AsmINTEL
+            )
+            || format!("{op:?}").starts_with("Type");
+        if declared {
+            return None;
+        }
+        Some(match family(op) {
+            Some(family) => format!("{family:?}").to_lowercase(),
+            None => "refused: SB0300".to_owned(),
+        })
+    }
+
+    #[test]
+    fn the_list_of_instructions_is_fresh() {
+        let mut text = String::from(
+            "# Instructions\n\n\
+             Every instruction of SPIR-V that stands in a function body, as the `spirv` crate names it, and the family in `lowering/llvm/src/emit/` that lowers it.\n\
+             A family may still refuse an operand, a type or a target, with a code and a reason. Written by `UPDATE_EXPECT=1 cargo test -p splitbar-llvm instructions`.\n\n\
+             | number | instruction | outcome |\n|--:|---|---|\n",
+        );
+        for op in (0..=u32::from(u16::MAX)).filter_map(Op::from_u32) {
+            if let Some(outcome) = outcome(op) {
+                writeln!(text, "| {} | Op{op:?} | {outcome} |", op as u32).unwrap();
+            }
+        }
+        expect_file!["../../../../docs/instructions.md"].assert_eq(&text);
+    }
 }

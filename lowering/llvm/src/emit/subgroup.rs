@@ -9,7 +9,7 @@ use super::collective::collective;
 use super::function::FunctionEmitter;
 use super::lanes::{self, Lanes};
 use super::{Handled, Result};
-use crate::ffi::{IntPredicate, RealPredicate, Value};
+use crate::ffi::{IntPredicate, RealPredicate, Ty, Value};
 use spirv::{GroupOperation, Op};
 use splitbar_passes::module::{Inst, Scope};
 
@@ -28,6 +28,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             | Op::SubgroupShuffleDownINTEL
             | Op::SubgroupShuffleUpINTEL
             | Op::SubgroupShuffleXorINTEL
+            | Op::SubgroupBlockReadINTEL
+            | Op::SubgroupBlockWriteINTEL
             | Op::GroupNonUniformQuadAllKHR
             | Op::GroupNonUniformQuadAnyKHR
     );
@@ -71,6 +73,11 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             lanes.read(e.operand(inst, 1)?, lane)?
         }
         Op::GroupNonUniformRotateKHR => rotate(e, inst)?,
+        Op::SubgroupBlockReadINTEL => block_read(e, inst)?,
+        Op::SubgroupBlockWriteINTEL => {
+            block_write(e, inst)?;
+            return Ok(Handled::Yes);
+        }
         Op::SubgroupShuffleDownINTEL | Op::SubgroupShuffleUpINTEL => shuffle_pair(e, op, inst)?,
         Op::GroupNonUniformBroadcastFirst | Op::SubgroupFirstInvocationKHR => {
             let lanes = Lanes::new(e, inst)?;
@@ -298,4 +305,53 @@ fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result
     };
     e.bind(inst, result)?;
     Ok(Handled::Yes)
+}
+
+/// The places of a block (SPV_INTEL_subgroups): component i of a lane is element `i * subgroup size + lane` behind the pointer.
+fn block_places<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    element: Ty<'c>,
+    components: u32,
+) -> Result<Vec<Value<'c>>> {
+    let pointer = e.pointer(inst.id(0)?)?;
+    let bytes = element.scalar_bits().div_ceil(8);
+    let word = e.b.int_type(if pointer.address.ty().address_space() == 3 {
+        32
+    } else {
+        64
+    });
+    let lane = e.b.int_resize(lanes::lane_id(e)?, word, false)?;
+    let first = e.b.offset(
+        pointer.address,
+        e.b.mul(lane, word.int(u64::from(bytes)))?,
+        true,
+    )?;
+    (0..components)
+        .map(|i| {
+            let step = u64::from(i) * u64::from(e.wave_size) * u64::from(bytes);
+            e.b.offset(first, word.int(step), true)
+        })
+        .collect()
+}
+
+fn block_read<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    let ty = e.result_ty(inst)?;
+    let element = ty.element_if_vector();
+    let parts = block_places(e, inst, element, ty.lanes())?
+        .into_iter()
+        .map(|place| e.b.load(element, place, element.scalar_bits().div_ceil(8)))
+        .collect::<Result<Vec<_>>>()?;
+    e.b.vector(&parts)
+}
+
+fn block_write(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let data = e.operand(inst, 1)?;
+    let element = data.ty().element_if_vector();
+    let places = block_places(e, inst, element, data.ty().lanes())?;
+    for (lane, place) in (0..).zip(places) {
+        let part = e.b.lane(data, lane)?;
+        e.b.store(part, place, element.scalar_bits().div_ceil(8))?;
+    }
+    Ok(())
 }

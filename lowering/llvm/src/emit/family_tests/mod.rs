@@ -14,6 +14,7 @@ use splitbar_passes::module::Module;
 
 mod images;
 mod matrices;
+mod rare;
 mod selects;
 
 /// Old, middle and new targets of both vendors.

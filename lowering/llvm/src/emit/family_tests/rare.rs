@@ -1,0 +1,84 @@
+//! Instructions that few modules have, and modules whose operands have the wrong type.
+
+use super::*;
+use splitbar_passes::module::assemble;
+
+/// A shader that loads a vector `%a` and a scalar `%b` of unsigned integers, executes `body`, and stores its `%result`, a vector.
+fn shader(body: &str) -> Vec<u32> {
+    let text = format!(
+        "OpCapability Shader
+        OpCapability Kernel
+        %glsl = OpExtInstImport \"GLSL.std.450\"
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint GLCompute %main \"main\" %buffer
+        OpExecutionMode %main LocalSize 64 1 1
+        OpDecorate %buffer DescriptorSet 0
+        OpDecorate %buffer Binding 0
+        OpDecorate %block Block
+        OpMemberDecorate %block 0 Offset 0
+        %void = OpTypeVoid
+        %function = OpTypeFunction %void
+        %uint = OpTypeInt 32 0
+        %float = OpTypeFloat 32
+        %vector = OpTypeVector %uint 4
+        %floats = OpTypeVector %float 4
+        %block = OpTypeStruct %vector
+        %block_pointer = OpTypePointer StorageBuffer %block
+        %vector_pointer = OpTypePointer StorageBuffer %vector
+        %uint_pointer = OpTypePointer StorageBuffer %uint
+        %buffer = OpVariable %block_pointer StorageBuffer
+        %zero = OpConstant %uint 0
+        %main = OpFunction %void None %function
+        %entry = OpLabel
+        %place = OpAccessChain %vector_pointer %buffer %zero
+        %first = OpAccessChain %uint_pointer %buffer %zero %zero
+        %a = OpLoad %vector %place
+        %b = OpLoad %uint %first
+        {body}
+        OpStore %place %result
+        OpReturn
+        OpFunctionEnd"
+    );
+    assemble(&text).unwrap().words
+}
+
+#[test]
+fn rare_instructions_select_everywhere() {
+    for body in [
+        "%result = OpCompositeConstructReplicateEXT %vector %b",
+        "%result = OpSubgroupBlockReadINTEL %vector %first",
+        "OpSubgroupBlockWriteINTEL %first %a\n %result = OpCopyObject %vector %a",
+        "%result = OpUCountLeadingZerosINTEL %vector %a",
+        "%result = OpUCountTrailingZerosINTEL %vector %a",
+        "%result = OpIAddSatINTEL %vector %a %a",
+        "%result = OpUSubSatINTEL %vector %a %a",
+        "%result = OpAbsISubINTEL %vector %a %a",
+        "%result = OpUAverageRoundedINTEL %vector %a %a",
+        "%result = OpIAverageINTEL %vector %a %a",
+        "%f = OpBitcast %floats %a\n %g = OpFmaKHR %floats %f %f %f\n %result = OpBitcast %vector %g",
+    ] {
+        for target in TARGETS {
+            let lowered = lowered(shader(body), target, Optimization::O0)
+                .unwrap_or_else(|e| panic!("{body} for {target}: {e}"));
+            lowered
+                .assembly()
+                .unwrap_or_else(|e| panic!("{body} for {target}: {e}"));
+        }
+    }
+}
+
+/// LLVM takes no integer where a float is asked for, and the other way round: that is the module's mistake, not a bug.
+#[test]
+fn operands_of_the_wrong_kind_are_reported() {
+    for body in [
+        "%f = OpBitcast %floats %a\n %g = OpBitReverse %floats %f\n %result = OpBitcast %vector %g",
+        "%result = OpExtInst %vector %glsl FMin %a %a",
+        "%result = OpExtInst %vector %glsl Sqrt %a",
+        "%f = OpBitcast %floats %a\n %g = OpExtInst %floats %glsl UMax %f %f\n %result = OpBitcast %vector %g",
+    ] {
+        let problem = lowered(shader(body), "gfx1201", Optimization::O0)
+            .err()
+            .unwrap_or_else(|| panic!("{body} was lowered"));
+        assert!(problem.contains("SB0106"), "{body}: {problem}");
+    }
+}
