@@ -2,5 +2,6 @@
 
 mod catalogue;
 mod checker;
+mod instances;
 mod naive;
 mod random;
