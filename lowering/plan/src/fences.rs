@@ -142,6 +142,7 @@ mod tests {
                 target: Target::by_name(target).unwrap(),
                 waits,
                 placement,
+                repeats: false,
             },
         );
         steps

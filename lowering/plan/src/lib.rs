@@ -22,3 +22,4 @@ pub use planner::{Request, plan};
 pub use step::{Fence, FenceMemory, FenceOrder, FenceScope, Step, WarpMask};
 pub use strategy::{FuseAt, Placement, PlanOptions, Strategy, Waits};
 pub use target::Target;
+pub use waits::release_waits;

@@ -225,17 +225,18 @@ impl<'p> Planner<'p> {
         }
     }
 
-    fn waiting(&self) -> Waiting {
+    fn waiting(&self, repeats: bool) -> Waiting {
         Waiting {
             target: self.request.target,
             waits: self.request.options.waits,
             placement: self.request.options.placement,
+            repeats,
         }
     }
 
     /// The full barrier of a workgroup of several waves.
     fn workgroup_barrier(&self) -> Step {
-        self.waiting().workgroup_barrier()
+        self.waiting(false).workgroup_barrier()
     }
 
     fn strategy_of(&self, scope: Scope) -> (Strategy, String) {
@@ -280,7 +281,7 @@ impl<'p> Planner<'p> {
                 (
                     site.offset,
                     [
-                        self.waiting().before_barrier(),
+                        self.waiting(site.repeats).before_barrier(),
                         self.steps(site, outstanding, meets_full_barrier),
                     ]
                     .concat(),
@@ -347,7 +348,13 @@ impl<'p> Planner<'p> {
     /// The steps in place of one barrier instruction.
     fn steps(&self, site: &Site, outstanding: bool, meets_full_barrier: bool) -> Vec<Step> {
         let fences = |side, built_in| {
-            fences::steps(site.semantics, site.memory, side, built_in, self.waiting())
+            fences::steps(
+                site.semantics,
+                site.memory,
+                side,
+                built_in,
+                self.waiting(site.repeats),
+            )
         };
         match (site.kind, site.execution) {
             (SiteKind::MemoryBarrier, _)

@@ -1,8 +1,13 @@
 //! Which counters of outstanding operations a fence has to find at zero on an AMD GPU.
 //!
-//! LLVM's fences wait by themselves, with one gap: a release leaves scalar loads in flight where they have a counter that it does not wait for. A scalar load that is
-//! overtaken by another wave's store behind the barrier would read the new value in a program without a race. What closes the gap is part of every plan;
-//! [`Waits::Explicit`] spells out all of it, [`Waits::Conservative`] waits for everything.
+//! LLVM's fences wait by themselves, with two gaps. What closes them is part of every plan:
+//!
+//! - A release leaves scalar loads in flight where they have a counter that it does not wait for. A scalar load that is overtaken by another wave's store behind the
+//!   barrier would read the new value in a program without a race.
+//! - In a loop LLVM 23.1 drops the waits of a fence if its first look at the block finds nothing outstanding on the way in, and does not come back for what the turn
+//!   before left (mended later: llvm-project pull request 220357). Waits that are spelled out are never dropped, so a release that control can come to again has its own.
+//!
+//! [`Waits::Explicit`] spells out every wait, [`Waits::Conservative`] waits for everything.
 //!
 //! Source: LLVM AMDGPUUsage, "Memory Model" (code sequences of each generation); LLVM 23.1.1 measured.
 
@@ -17,6 +22,8 @@ pub(crate) struct Waiting {
     pub target: &'static Target,
     pub waits: Waits,
     pub placement: Placement,
+    /// Control can come to the place more than once.
+    pub repeats: bool,
 }
 
 impl Waiting {
@@ -26,7 +33,13 @@ impl Waiting {
             return vec![Step::Fence(fence)];
         };
         let counters = match self.waits {
-            Waits::Auto => gap(fence, gpu),
+            Waits::Auto => {
+                let mut counters = gap(fence, gpu);
+                if self.repeats && fence.order != FenceOrder::Acquire {
+                    counters.extend(self.asked_for(fence, gpu));
+                }
+                counters
+            }
             Waits::Explicit => {
                 let mut counters = self.asked_for(fence, gpu);
                 counters.extend(gap(fence, gpu));
@@ -90,6 +103,32 @@ impl Waiting {
         counters.retain(|counter| gpu.most_outstanding(*counter).is_some());
         counters
     }
+}
+
+/// The counters that have to be zero before a release which control can come to again: those of a fence of its kind, and of scalar loads. For releases that are no
+/// barrier's (atomic operations). None on other than AMD GPUs.
+pub fn release_waits(
+    scope: FenceScope,
+    target: &'static Target,
+    placement: Placement,
+) -> Vec<Counter> {
+    let Arch::Amdgpu(gpu) = &target.arch else {
+        return Vec::new();
+    };
+    let waiting = Waiting {
+        target,
+        waits: Waits::Auto,
+        placement,
+        repeats: true,
+    };
+    let fence = Fence {
+        order: FenceOrder::Release,
+        scope,
+        memory: FenceMemory::All,
+    };
+    let mut counters = waiting.asked_for(fence, gpu);
+    counters.extend(gap(fence, gpu));
+    counters
 }
 
 /// The counter of scalar loads, if the fence releases memory that they may have read and does not wait for it.

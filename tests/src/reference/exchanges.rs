@@ -112,6 +112,28 @@ pub(super) fn uniform_ifs() -> Case {
     case
 }
 
+pub(super) fn rotating_buffers() -> Case {
+    const TURNS: u32 = 9;
+    let mut case = exchange(128, |g, _| g.own(0));
+    let src = case.buffers[0].before.clone();
+    let mut values: Vec<Vec<u32>> = src.chunks(128).map(<[u32]>::to_vec).collect();
+    for turn in 0..TURNS {
+        for group in &mut values {
+            let before = group.clone();
+            for (t, value) in group.iter_mut().enumerate() {
+                let next = before[(t + 1) % before.len()];
+                *value = next
+                    .wrapping_mul(5)
+                    .wrapping_add(turn * 7)
+                    .wrapping_add(before[t] >> 3);
+            }
+        }
+    }
+    case.push_constants = vec![TURNS];
+    case.buffers[1].after = Some(values.concat());
+    case
+}
+
 pub(super) fn spec_size() -> Case {
     const ROUNDS: usize = 3;
     const SCALE: u32 = 17;

@@ -68,6 +68,7 @@ pub fn case(kernel: &str) -> Option<Case> {
         "opencl_exchange" => exchanges::opencl_exchange(),
         "reduction" => trees::reduction(),
         "relaxed_pair" => exchanges::relaxed_pair(),
+        "rotating_buffers" => exchanges::rotating_buffers(),
         "scan" => trees::scan(),
         "softmax" => trees::softmax(),
         "spec_size" => exchanges::spec_size(),

@@ -7,6 +7,7 @@
 //!
 //! A memory order takes effect whatever storage classes the semantics name: stronger than asked for, never weaker.
 
+use super::barrier::fence_scope;
 use super::facts;
 use super::function::{FunctionEmitter, Pointer};
 use super::{Handled, Result};
@@ -14,6 +15,7 @@ use crate::ffi::{self, AtomicOrdering, IntPredicate, RmwOp, Ty, Value};
 use spirv::Op;
 use splitbar_passes::module::{Inst, Order, Scope, Semantics};
 use splitbar_plan::target::Arch;
+use splitbar_plan::{FenceScope, release_waits};
 
 /// Lowers the atomic instructions.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
@@ -55,6 +57,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
 struct Place<'c> {
     pointer: Pointer<'c>,
     scope: u32,
+    reach: FenceScope,
     semantics: Semantics,
     /// Fences stand apart from the operation.
     fenced: bool,
@@ -79,6 +82,7 @@ impl<'c> Place<'c> {
         Ok(Place {
             pointer,
             scope: ffi::sync_scope(e.b.context(), scope_name(e, scope)),
+            reach: fence_scope(scope),
             semantics,
             fenced,
         })
@@ -99,11 +103,16 @@ impl<'c> Place<'c> {
         }
     }
 
-    /// The fence in front of the operation, where fences stand apart.
-    fn before(&self, e: &FunctionEmitter<'_, 'c, '_>) {
+    /// What stands in front of the operation: the fence where fences stand apart, else the waits that LLVM may lose ([`release_waits`]).
+    fn before(&self, e: &FunctionEmitter<'_, 'c, '_>) -> Result<()> {
         use AtomicOrdering::*;
+        if let Arch::Amdgpu(gpu) = &e.target.arch
+            && self.semantics.order.releases()
+        {
+            e.wait_zero(&release_waits(self.reach, e.target, e.plan.placement), gpu)?;
+        }
         if !self.fenced {
-            return;
+            return Ok(());
         }
         match self.semantics.order {
             Order::Relaxed | Order::Acquire => {}
@@ -114,6 +123,7 @@ impl<'c> Place<'c> {
                 e.b.fence(LLVMAtomicOrderingSequentiallyConsistent, self.scope);
             }
         }
+        Ok(())
     }
 
     /// The fence behind the operation, where fences stand apart.
@@ -129,7 +139,7 @@ impl<'c> Place<'c> {
         op: RmwOp,
         value: Value<'c>,
     ) -> Result<Value<'c>> {
-        self.before(e);
+        self.before(e)?;
         let old =
             e.b.rmw(op, self.pointer.address, value, self.order(), self.scope)?;
         self.after(e);
@@ -140,7 +150,7 @@ impl<'c> Place<'c> {
     fn load(&self, e: &FunctionEmitter<'_, 'c, '_>, ty: Ty<'c>) -> Result<Value<'c>> {
         use AtomicOrdering::*;
         if self.semantics.order == Order::SequentiallyConsistent {
-            self.before(e);
+            self.before(e)?;
         }
         let value =
             e.b.load(ty, self.pointer.address, ty.scalar_bits().div_ceil(8))?;
@@ -159,7 +169,7 @@ impl<'c> Place<'c> {
     /// A store; the acquiring part of an order has no meaning for it.
     fn store(&self, e: &FunctionEmitter<'_, 'c, '_>, value: Value<'c>) -> Result<()> {
         use AtomicOrdering::*;
-        self.before(e);
+        self.before(e)?;
         let store = e.b.store(
             value,
             self.pointer.address,
@@ -237,7 +247,7 @@ fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         (false, Order::Acquire | Order::AcquireRelease) => LLVMAtomicOrderingAcquire,
         (false, Order::SequentiallyConsistent) => LLVMAtomicOrderingSequentiallyConsistent,
     };
-    place.before(e);
+    place.before(e)?;
     let pair = e.b.cmpxchg(
         place.pointer.address,
         comparator,

@@ -118,7 +118,14 @@ impl Pairing {
             }
             let cfg = Cfg::of(declarations.module, function);
             let first = pairing.sites.len();
-            sites::collect(function, &cfg, constants, &mut pairing.sites, diagnostics);
+            sites::collect(
+                function,
+                &cfg,
+                is_entry,
+                constants,
+                &mut pairing.sites,
+                diagnostics,
+            );
             if is_entry {
                 pairing.connect(function, &cfg, first, diagnostics);
             } else {

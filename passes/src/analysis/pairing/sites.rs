@@ -1,6 +1,7 @@
 //! Barrier sites: every control and memory barrier that an entry point reaches, its operands decoded.
 
 use crate::analysis::cfg::Cfg;
+use crate::analysis::components::strongly_connected;
 use crate::analysis::dominance::PostDominators;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Constants, Function, Id, Inst, Scope, Semantics};
@@ -58,6 +59,8 @@ pub struct Site {
     pub conditional: bool,
     /// Whether control can reach it from its function's first block.
     pub reachable: bool,
+    /// Whether control can come to it more than once in one run of the entry point: it stands in a loop, or in a function that the entry point calls.
+    pub repeats: bool,
 }
 
 /// Adds the sites of `function` to `sites`, in module order. A site with an operand that cannot be decoded, or a scope that it
@@ -65,11 +68,13 @@ pub struct Site {
 pub(super) fn collect(
     function: &Function<'_>,
     cfg: &Cfg,
+    is_entry: bool,
     constants: &Constants,
     sites: &mut Vec<Site>,
     diagnostics: &mut Diagnostics,
 ) {
     let mut post_dominators = None;
+    let mut cycles = None;
     for (block, index) in function.blocks.iter().zip(0..) {
         for inst in &block.insts {
             let Some(kind) = SiteKind::of(*inst) else {
@@ -94,8 +99,39 @@ pub(super) fn collect(
                 semantics,
                 conditional: !post_dominators.post_dominates(index, 0),
                 reachable: cfg.is_reachable(index),
+                repeats: !is_entry
+                    || cycles
+                        .get_or_insert_with(|| Cycles::of(cfg))
+                        .contain(cfg, index),
             });
         }
+    }
+}
+
+/// The strongly connected components of a graph.
+struct Cycles {
+    component: Vec<usize>,
+    /// Blocks per component.
+    sizes: Vec<u32>,
+}
+
+impl Cycles {
+    fn of(cfg: &Cfg) -> Cycles {
+        let component = strongly_connected(cfg.len(), |block| cfg.succs(block));
+        let mut sizes = vec![0; cfg.len()];
+        for of in &component {
+            if let Some(size) = sizes.get_mut(*of) {
+                *size += 1;
+            }
+        }
+        Cycles { component, sizes }
+    }
+
+    fn contain(&self, cfg: &Cfg, block: usize) -> bool {
+        let of = self.component.get(block);
+        of.and_then(|of| self.sizes.get(*of))
+            .is_some_and(|size| *size > 1)
+            || cfg.succs(block).contains(&block)
     }
 }
 

@@ -531,3 +531,47 @@ fn a_full_barrier_under_a_condition_does_not_separate() {
     assert!(!between_phases(&body("")));
     assert!(between_phases(&body("barrier")));
 }
+
+#[test]
+fn what_stands_in_a_loop_or_in_a_callee_repeats() {
+    let module = assemble(
+        "",
+        "%f = OpFunction %void 0 %fn
+         %f_start = OpLabel
+         OpMemoryBarrier %group %both
+         OpReturn
+         OpFunctionEnd
+         %main = OpFunction %void 0 %fn
+         %start = OpLabel
+         barrier
+         OpBranch %head
+         %head = OpLabel
+         arrive
+         OpLoopMerge %end %next 0
+         OpBranchConditional %true %next %end
+         %next = OpLabel
+         wait
+         OpBranch %head
+         %end = OpLabel
+         wait
+         %called = OpFunctionCall %void %f
+         OpReturn
+         OpFunctionEnd",
+    );
+    let (pairing, _) = analyse(&module);
+    let repeats: Vec<_> = pairing
+        .sites
+        .iter()
+        .map(|site| (site.kind, site.repeats))
+        .collect();
+    assert_eq!(
+        repeats,
+        [
+            (SiteKind::MemoryBarrier, true),
+            (SiteKind::ControlBarrier, false),
+            (SiteKind::Arrive, true),
+            (SiteKind::Wait, true),
+            (SiteKind::Wait, false),
+        ]
+    );
+}
