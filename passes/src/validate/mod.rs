@@ -26,7 +26,7 @@ pub const MOST_PROBLEMS: usize = 1000;
 /// they are shown.
 ///
 /// The cost of the static rules is one pass over the instructions, and every rule for each barrier and atomic. The run-time rules
-/// ([`flow::check`]) follow when no static rule is broken: they count on operands that are right.
+/// ([`flow::check`]) follow; they say nothing that depends on an operand which breaks a static rule.
 pub fn validate(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -54,9 +54,7 @@ pub fn validate(
             }
         }
     }
-    if !found.has_errors() {
-        flow::check(declarations, constants, settings.strict, &mut found);
-    }
+    flow::check(declarations, constants, settings.strict, &mut found);
     let mut found = found.sorted();
     for diagnostic in found.iter_mut() {
         declarations.locate(diagnostic);

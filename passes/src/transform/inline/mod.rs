@@ -51,14 +51,17 @@ pub fn inline_barrier_functions(
         .filter(|function| has_control_barrier(function));
     let calls = CallGraph::of(declarations);
     let concerned = calls.callers(with_barrier.map(|function| function.id));
-    let roots = roots(module, declarations, &concerned);
-    let order = calls.callees_first(roots.iter().copied(), &concerned)?;
     let calls_one = |function: &Id| {
         calls
             .callees(*function)
             .iter()
             .any(|(callee, _)| concerned.contains(callee))
     };
+    if !concerned.iter().any(calls_one) {
+        return Ok(None);
+    }
+    let roots = roots(module, declarations, &concerned);
+    let order = calls.callees_first(roots.iter().copied(), &concerned)?;
     if !order.iter().any(calls_one) {
         return Ok(None);
     }

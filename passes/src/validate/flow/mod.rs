@@ -18,10 +18,11 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, SiteKind};
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Block, Constants, Declarations, EntryPoint, Function, Scope};
 use crate::transform::Origin;
 use crate::transform::inline::inline_barrier_functions;
+use std::collections::BTreeSet;
 
 /// An arrive or a wait.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -56,6 +57,10 @@ pub(super) struct Entry<'e, 'm> {
     pub(super) uniformity: Uniformity,
     /// Sites and pairs.
     pub(super) pairing: Pairing,
+    /// Whether every arrive and wait has a scope that it can have; else none can be said to lack its other side.
+    pub(super) has_all_events: bool,
+    /// Whether the operands of all barriers are right, so that [`Entry::pairing`] has all of them.
+    pub(super) has_all_sites: bool,
     /// Arrives and waits that control can reach, in module order.
     pub(super) events: Vec<Event>,
     /// Indices into `events` by block.
@@ -102,8 +107,13 @@ impl<'e, 'm> Entry<'e, 'm> {
             &places,
         );
         let uniformity = Uniformity::of(&model, Level::Workgroup, size);
-        // Operands that cannot be decoded are for the static rules to report.
-        let pairing = Pairing::analyse(declarations, constants, entry, &mut Diagnostics::new());
+        // Operands that cannot be decoded are for the static rules to report, a wait without an arrive is for SB2001.
+        let mut undecoded = Diagnostics::new();
+        let pairing = Pairing::analyse(declarations, constants, entry, &mut undecoded);
+        let has_all_sites = undecoded
+            .iter()
+            .all(|problem| problem.code == Code::WaitWithoutArrive);
+        let mut has_all_events = true;
         let mut events = Vec::new();
         let mut by_block = vec![Vec::new(); model.cfg.len()];
         for (block, code) in function.blocks.iter().enumerate() {
@@ -117,6 +127,7 @@ impl<'e, 'm> Entry<'e, 'm> {
                     .and_then(|id| constants.as_u32(id))
                     .and_then(Scope::from_u32);
                 let Some(scope) = scope.filter(|scope| SCOPES.contains(scope)) else {
+                    has_all_events = false;
                     continue;
                 };
                 if model.cfg.is_reachable(block) {
@@ -139,6 +150,8 @@ impl<'e, 'm> Entry<'e, 'm> {
             model,
             uniformity,
             pairing,
+            has_all_events,
+            has_all_sites,
             events,
             by_block,
         })
@@ -162,6 +175,9 @@ pub(super) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> D
 ///
 /// An error says that every execution breaks the rule, a warning that some may. Modules without split barriers cost one walk over their
 /// instructions. When barrier functions cannot be inlined (recursion), nothing is said here.
+///
+/// Modules that break static rules are looked at as well: a barrier with an operand that is wrong is left to those rules, and what depends on
+/// it is not guessed.
 pub fn check(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -214,7 +230,12 @@ fn all(
     diagnostics: &mut Diagnostics,
 ) {
     let memory = Memory::of(declarations);
+    let mut seen = BTreeSet::new();
     for entry in &declarations.entry_points {
+        // Entry points that share a function share its execution modes, and so all that is said of it.
+        if !seen.insert(entry.function) {
+            continue;
+        }
         let Some(entry) = Entry::of(declarations, constants, original, origin, &memory, entry)
         else {
             continue;
@@ -231,7 +252,11 @@ fn all(
             Some(trace::Trace::of(&entry))
         };
         super::uniform::check(&entry, trace.as_ref(), strict, diagnostics);
-        super::pairs::check(&entry, &paths, trace.as_ref(), strict, diagnostics);
-        super::lint::check(&entry, &paths, diagnostics);
+        if entry.has_all_events {
+            super::pairs::check(&entry, &paths, trace.as_ref(), strict, diagnostics);
+        }
+        if entry.has_all_sites {
+            super::lint::check(&entry, &paths, diagnostics);
+        }
     }
 }
