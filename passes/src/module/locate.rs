@@ -44,7 +44,9 @@ impl<'m> Declarations<'m> {
     /// The source position that is in force at the instruction at word `word`: the last OpLine, or DebugLine of NonSemantic.Shader.DebugInfo.100, before it, unless
     /// OpNoLine, DebugNoLine or the end of a block came later (SPIR-V 3.49.2).
     pub fn source_position(&self, word: u32) -> Option<SourcePosition> {
-        let from = self.function_at(word).map_or(5, |function| function.offset);
+        let from = self
+            .function_at(word)
+            .map_or(5, |function| before_block(function, word));
         let mut line = None;
         for inst in self.module.instructions_from(from) {
             match mark_of(inst, self.module) {
@@ -126,6 +128,17 @@ fn is_shader_debug_info(set: Id, module: &Module<'_>) -> bool {
     module.def(set).is_some_and(|import| {
         string_starts_with(import.operands(), b"NonSemantic.Shader.DebugInfo.100\0")
     })
+}
+
+/// Where the lines that can be in force at word `word` start: no line outlasts the block before.
+fn before_block(function: &Function<'_>, word: u32) -> u32 {
+    let after = function
+        .blocks
+        .partition_point(|block| block.terminator().is_some_and(|end| end.offset < word));
+    let end = after
+        .checked_sub(1)
+        .and_then(|before| function.blocks.get(before)?.terminator());
+    end.map_or(function.offset, |end| end.offset)
 }
 
 /// The block of `function` that the instruction at word `word` belongs to.

@@ -33,11 +33,27 @@ pub fn validate(
     settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
-    let context = Context::new(declarations, constants, settings);
     let mut found = Diagnostics::new();
+    check_static(declarations, constants, settings, &mut found);
+    flow::check(declarations, constants, settings.strict, &mut found);
+    let mut found = found.sorted();
+    for diagnostic in found.iter_mut() {
+        declarations.locate(diagnostic);
+    }
+    diagnostics.extend(found);
+}
+
+/// The static rules alone: what one instruction, or the declarations, break. As [`validate`] otherwise, but for places, which are words, and order.
+pub fn check_static(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    settings: &Settings,
+    found: &mut Diagnostics,
+) {
+    let context = Context::new(declarations, constants, settings);
     for rule in rules::RULES {
         if let Check::Module(check) = rule.check {
-            check(&context, &mut found);
+            check(&context, found);
         }
     }
     for operation in context.operations() {
@@ -50,14 +66,8 @@ pub fn validate(
         }
         for rule in rules::RULES {
             if let Check::Operation(check) = rule.check {
-                check(&context, operation, &mut found);
+                check(&context, operation, found);
             }
         }
     }
-    flow::check(declarations, constants, settings.strict, &mut found);
-    let mut found = found.sorted();
-    for diagnostic in found.iter_mut() {
-        declarations.locate(diagnostic);
-    }
-    diagnostics.extend(found);
 }

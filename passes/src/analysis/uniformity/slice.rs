@@ -48,6 +48,7 @@ impl<'m> Slice<'m> {
             asked: vec![false; cfg.len()],
             branches: vec![false; cfg.len()],
             loads_workgroup: false,
+            has_all: false,
             work: Vec::new(),
         };
         places.iter().for_each(|block| walk.block(*block));
@@ -107,6 +108,8 @@ struct Walk<'w, 'm> {
     /// By block: whether the branch at its end is.
     branches: Vec<bool>,
     loads_workgroup: bool,
+    /// All branches are in the slice.
+    has_all: bool,
     work: Vec<Step<'m>>,
 }
 
@@ -138,6 +141,7 @@ impl<'m> Walk<'_, 'm> {
     fn decide(&mut self, block: usize) {
         match self.control.deciders(block).map(<[usize]>::to_vec) {
             Some(deciders) => deciders.into_iter().for_each(|block| self.branch(block)),
+            None if std::mem::replace(&mut self.has_all, true) => {}
             None => (0..self.cfg.len()).for_each(|block| self.branch(block)),
         }
     }

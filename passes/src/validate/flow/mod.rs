@@ -18,7 +18,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, SiteKind};
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::module::{Block, Constants, Declarations, EntryPoint, Function, Scope};
 use crate::transform::Origin;
 use crate::transform::inline::inline_barrier_functions;
@@ -70,8 +70,7 @@ pub(super) struct Entry<'e, 'm> {
 impl<'e, 'm> Entry<'e, 'm> {
     /// A place in the module that was given.
     pub(super) fn word(&self, offset: u32) -> u32 {
-        self.origin
-            .map_or(offset, |origin| origin.of(offset).unwrap_or(offset))
+        origin_of(self.origin, offset)
     }
 
     fn of(
@@ -81,6 +80,7 @@ impl<'e, 'm> Entry<'e, 'm> {
         origin: Option<&'e Origin>,
         memory: &Memory,
         entry: &EntryPoint<'m>,
+        diagnostics: &mut Diagnostics,
     ) -> Option<Entry<'e, 'm>> {
         let function = declarations.function(entry.function)?;
         let is_site = |kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait);
@@ -113,6 +113,17 @@ impl<'e, 'm> Entry<'e, 'm> {
         let has_all_sites = undecoded
             .iter()
             .all(|problem| problem.code == Code::WaitWithoutArrive);
+        for limit in undecoded
+            .iter()
+            .filter(|problem| problem.code == Code::ModuleTooLarge)
+        {
+            // The rules are checked all the same; the lowering will refuse the entry point, and the lints are left out.
+            let word = limit.location.word.unwrap_or(function.offset);
+            diagnostics.push(Diagnostic {
+                severity: Severity::Note,
+                ..limit.clone().at_word(origin_of(origin, word))
+            });
+        }
         let mut has_all_events = true;
         let mut events = Vec::new();
         let mut by_block = vec![Vec::new(); model.cfg.len()];
@@ -158,13 +169,18 @@ impl<'e, 'm> Entry<'e, 'm> {
     }
 }
 
+/// The place in the module that was given of one in the module with inlined functions.
+fn origin_of(origin: Option<&Origin>, offset: u32) -> u32 {
+    origin.map_or(offset, |origin| origin.of(offset).unwrap_or(offset))
+}
+
 /// What a rule says, by verdict.
 pub(super) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> Diagnostic {
     Diagnostic {
         severity: if refuted || strict {
-            crate::diagnostic::Severity::Error
+            Severity::Error
         } else {
-            crate::diagnostic::Severity::Warning
+            Severity::Warning
         },
         ..diagnostic
     }
@@ -236,8 +252,16 @@ fn all(
         if !seen.insert(entry.function) {
             continue;
         }
-        let Some(entry) = Entry::of(declarations, constants, original, origin, &memory, entry)
-        else {
+        let entry = Entry::of(
+            declarations,
+            constants,
+            original,
+            origin,
+            &memory,
+            entry,
+            diagnostics,
+        );
+        let Some(entry) = entry else {
             continue;
         };
         let paths = paths::Paths::of(&entry);

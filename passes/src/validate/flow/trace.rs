@@ -165,6 +165,8 @@ struct Runner<'r, 'e, 'm> {
     regions: Regions<'r>,
     /// By block with a branch: its region, and whether a site lies in it; `None` once the bound is reached.
     known: BTreeMap<usize, Option<(Rc<Region>, bool)>>,
+    /// By block with a branch, scope and states before it: the states where its ways meet.
+    leaps: BTreeMap<(usize, usize, u8), u8>,
     needed: Vec<bool>,
     /// Needed nodes that are neither constants nor phis, by block.
     code: Vec<Vec<NodeId>>,
@@ -205,6 +207,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
                 (1 << 16) + 64 * entry.model.cfg.len(),
             ),
             known: BTreeMap::new(),
+            leaps: BTreeMap::new(),
             code: entry.model.computed.iter().map(pick).collect(),
             values: vec![None; graph.nodes().len()],
             needed,
@@ -399,7 +402,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
 
     /// What a region may do with sites.
     fn leap(
-        &self,
+        &mut self,
         block: usize,
         region: &Region,
         run: &mut Run,
@@ -417,7 +420,13 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             }
         }
         for (slot, scope) in SCOPES.into_iter().enumerate() {
-            states[slot] = self.after(block, region, scope, states[slot]);
+            let place = (block, slot, states[slot]);
+            let after = match self.leaps.get(&place) {
+                Some(after) => *after,
+                None => self.after(block, region, scope, states[slot]),
+            };
+            self.leaps.insert(place, after);
+            states[slot] = after;
         }
     }
 
