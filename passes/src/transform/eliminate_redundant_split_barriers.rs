@@ -1,18 +1,24 @@
 //! Removes barriers that a neighbour makes redundant. A barrier here is an OpControlBarrier, or an arrive and the wait that follows it in the same block.
 //!
-//! What is provably redundant: X, when a barrier U of the same execution scope stands in the same block, nothing that memory or other invocations could see
-//! stands between them, U has nothing in its own window (OpControlBarrier, or arrive and wait with nothing seen between), and U orders at least what X
-//! orders: order, storage classes, memory scope, availability and visibility, on both sides.
+//! What is provably redundant: X, when on every path to it (or on every path from it) a barrier U of the same execution scope comes, nothing that memory or
+//! other invocations could see happens between them, U has nothing in its own window (OpControlBarrier, or arrive and wait with nothing seen between), and
+//! U orders at least what X orders: order, storage classes, memory scope, availability and visibility, on both sides.
 //!
-//! Proof. Let U stand before X. No access, fence or barrier is between U and X, so whatever is before X is before U or U itself, and what is behind X is
+//! Proof. Let U come before X. No access, fence or barrier is between U and X, so whatever is before X is before U or U itself, and what is behind X is
 //! behind U. X lets accesses before its arrive happen before accesses behind its wait in other invocations of the scope; these are before U and behind U,
 //! and U orders them with at least the same semantics. Accesses in X's window X does not order, and removing it does not either. A fence
 //! elsewhere that synchronises through X does so through U in the same way: it is before or behind both. X waits for invocations to get to its arrive, and
-//! between U and it they do nothing that can be seen. With U behind X it is the same, mirrored. All invocations that execute one of two barriers in a block
-//! execute the other. The window of X may have plain accesses; with an atomic, a call, a fence or a barrier in it X stays.
+//! between U and it they do nothing that can be seen. With U behind X it is the same, mirrored. The window of X may have plain accesses; with an atomic, a
+//! call, a fence or a barrier in it X stays.
 //!
-//! Never looked at: pairs over several blocks, neighbours with a branch between them, barriers of another scope (a Workgroup barrier does not replace a
-//! Subgroup one here), operands from specialization constants. Capability and extension stay declared.
+//! Who takes part: all invocations that execute one of two barriers in a block execute the other. Over several blocks that is so for the scope Workgroup,
+//! whose barriers all invocations of the workgroup execute or none (SPIR-V, OpControlBarrier: undefined otherwise; VUID 13558), and not for Subgroup, whose
+//! barriers may stand where only some invocations come: these are looked at block by block.
+//!
+//! Never looked at: pairs over several blocks, barriers of another scope (a Workgroup barrier does not replace a Subgroup one here), operands from
+//! specialization constants. Capability and extension stay declared.
+
+mod reduce;
 
 use super::edit::Edit;
 use super::operands::{
@@ -20,6 +26,7 @@ use super::operands::{
 };
 use super::registry::PassOptions;
 use super::rewrite::Edited;
+use crate::analysis::cfg::Cfg;
 use crate::diagnostic::Diagnostics;
 use crate::module::{Block, Declarations, Inst, Module, Type};
 use spirv::{Op, StorageClass};
@@ -31,17 +38,22 @@ pub(super) fn run(
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
     let mut redundant = Vec::new();
-    for block in declarations
-        .functions
-        .iter()
-        .flat_map(|function| &function.blocks)
-    {
-        let mut barriers = block.insts.iter().filter(|inst| is_control(**inst));
-        if barriers.nth(1).is_none() {
+    for function in &declarations.functions {
+        if function
+            .insts()
+            .filter(|inst| is_control(*inst))
+            .nth(1)
+            .is_none()
+        {
             continue; // two are needed
         }
-        for scope in [WORKGROUP, SUBGROUP] {
-            reduce(&parts(declarations, block, scope), &mut redundant);
+        let cfg = Cfg::of(declarations.module, function);
+        for (scope, cfg) in [(WORKGROUP, Some(&cfg)), (SUBGROUP, None)] {
+            let blocks = function.blocks.iter();
+            let mut blocks: Vec<Vec<Part>> = blocks
+                .map(|block| parts(declarations, block, scope))
+                .collect();
+            reduce::reduce(cfg, &mut blocks, &mut redundant);
         }
     }
     if redundant.is_empty() {
@@ -53,7 +65,7 @@ pub(super) fn run(
 }
 
 /// A barrier of one scope.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Barrier {
     /// Word offsets of its instructions: first and last, the same for OpControlBarrier.
     first: u32,
@@ -144,42 +156,9 @@ fn parts(declarations: &Declarations<'_>, block: &Block<'_>, scope: u32) -> Vec<
             (_, _, None) => parts.push(Part::Seen),
         }
     }
+    // A pair over several blocks: nothing is concluded from it.
+    parts.extend(pending.map(|_| Part::Seen));
     parts
-}
-
-/// Finds redundant barriers in `parts`, in one walk with a stack: a barrier that goes leaves its neighbours next to each other when its window had nothing.
-fn reduce(parts: &[Part], redundant: &mut Vec<u32>) {
-    let mut kept: Vec<&Part> = Vec::new();
-    for part in parts {
-        let Part::Barrier(new) = part else {
-            kept.push(part);
-            continue;
-        };
-        let mut stays = true;
-        let mut window = false; // something is seen between the kept ones and the new one
-        while let Some(Part::Barrier(old)) = kept.last() {
-            if old.covers(new) {
-                redundant.extend([new.first, new.last]);
-                stays = false;
-                break;
-            }
-            if !new.covers(old) {
-                break;
-            }
-            redundant.extend([old.first, old.last]);
-            window = !old.is_whole;
-            kept.pop();
-            if window {
-                break;
-            }
-        }
-        if window || !stays && !new.is_whole {
-            kept.push(&Part::Seen);
-        }
-        if stays {
-            kept.push(part);
-        }
-    }
 }
 
 fn is_control(inst: Inst<'_>) -> bool {
@@ -214,6 +193,9 @@ fn is_quiet(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
             )
         }),
         Some(Op::Nop | Op::Undef | Op::Variable | Op::Phi | Op::Select | Op::CopyLogical) => true,
+        Some(
+            Op::Branch | Op::BranchConditional | Op::Switch | Op::SelectionMerge | Op::LoopMerge,
+        ) => true,
         // Address computations, composites, conversions, arithmetic, comparisons, bits.
         Some(_) => {
             matches!(inst.opcode(), 65..=67 | 77..=84 | 109..=124 | 126..=152 | 154..=191 | 194..=205)
@@ -315,5 +297,54 @@ mod tests {
             ),
             [224, 224]
         );
+    }
+
+    const BRANCH: &str = "%v = OpLoad %uint %cond\n%c = OpIEqual %bool %v %u0\nOpSelectionMerge %end 0\nOpBranchConditional %c %then %end\n%then = OpLabel\n";
+    const END: &str = "OpBranch %end\n%end = OpLabel\n";
+
+    #[test]
+    fn neighbours_on_all_paths() {
+        let quiet = format!("barrier\n{BRANCH}{QUIET}{END}barrier");
+        assert_eq!(left(&quiet), [224]);
+        let seen = format!("barrier\n{BRANCH}{SEEN}{END}barrier");
+        assert_eq!(left(&seen), [224, 224]);
+        let on_one = format!("{SEEN}{BRANCH}barrier\n{END}barrier");
+        assert_eq!(
+            left(&on_one),
+            [224],
+            "the one behind covers the one on a path"
+        );
+        let behind = format!("{SEEN}{BRANCH}barrier\n{SEEN}{END}barrier");
+        assert_eq!(left(&behind), [224, 224]);
+        let window = format!("barrier\n{BRANCH}arrive\n{SEEN}wait\n{END}barrier");
+        assert_eq!(left(&window), [224, 224], "the window stays between two");
+    }
+
+    #[test]
+    fn subgroups_may_part_at_a_branch() {
+        let text = format!("arrive.sub\nwait.sub\n{BRANCH}arrive.sub\nwait.sub\n{END}");
+        assert_eq!(left(&text), [6142, 6143, 6142, 6143]);
+    }
+
+    #[test]
+    fn loops() {
+        let around = |before: &str, body: &str, behind: &str| {
+            left(&format!(
+                "{before}OpBranch %head\n%head = OpLabel\n%v = OpLoad %uint %cond\n%c = OpIEqual %bool %v %u0\nOpLoopMerge %end %next 0\nOpBranchConditional %c %body %end\n%body = OpLabel\n{body}OpBranch %next\n%next = OpLabel\nOpBranch %head\n%end = OpLabel\n{behind}"
+            ))
+        };
+        assert_eq!(around("barrier\n", "barrier\n", ""), [224]);
+        assert_eq!(around(SEEN, "barrier\n", ""), [224]);
+        assert_eq!(around("barrier\n", SEEN, "barrier\n"), [224, 224]);
+        assert_eq!(around(SEEN, "barrier\n", "barrier\n"), [224]);
+        let both = format!("{SEEN}barrier\n");
+        assert_eq!(around("barrier\n", &both, SEEN), [224, 224]);
+    }
+
+    #[test]
+    fn a_pair_over_blocks_keeps_its_neighbours() {
+        let text =
+            format!("barrier\n{BRANCH}{END}arrive\nOpBranch %more\n%more = OpLabel\nwait\nbarrier");
+        assert_eq!(left(&text), [224, 6142, 6143, 224]);
     }
 }

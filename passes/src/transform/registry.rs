@@ -52,7 +52,7 @@ pub struct Pass {
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "eliminate-redundant-split-barriers",
-        about: "remove pairs and barriers that a neighbour in the same block makes redundant",
+        about: "remove pairs and barriers that a neighbour, in the block or on all paths, makes redundant",
         value: None,
         parse: none,
         run: eliminate_redundant_split_barriers::run,
