@@ -4,5 +4,6 @@
 mod command;
 #[path = "../corpus/mod.rs"]
 mod corpus;
+mod kept;
 mod passes;
 mod support;

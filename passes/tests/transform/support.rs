@@ -88,7 +88,7 @@ pub fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'static>, boo
     (edited.module, true)
 }
 
-fn once(
+pub fn once(
     flag: &str,
     module: &Module<'_>,
     declarations: &Declarations<'_>,
