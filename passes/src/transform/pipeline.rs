@@ -147,7 +147,14 @@ fn check(
         return Err(guilty(step, "says that it changed the module and did not").into());
     }
     let old = Declarations::of(before, &mut Diagnostics::new());
-    let known: BTreeSet<Code> = errors(&old).iter().map(|problem| problem.code).collect();
+    let mut known: BTreeSet<Code> = errors(&old).iter().map(|problem| problem.code).collect();
+    if before
+        .instructions()
+        .any(|inst| inst.op() == Some(spirv::Op::ControlBarrier))
+    {
+        // A control barrier in control flow that is not uniform is wrong too, and no rule says so before it is split.
+        known.insert(Code::NonUniformSplitBarrier);
+    }
     let mut found = errors(declarations);
     if found.iter().any(|problem| !known.contains(&problem.code)) {
         found.push(guilty(step, "left a module that breaks rules"));
