@@ -56,24 +56,22 @@ impl Ptxas {
         self.targets.iter().any(|known| known == target)
     }
 
-    /// Assembles `ptx` for `target` into the file `cubin`.
+    /// Assembles `ptx` for `target` into the file `cubin`. The result is what ptxas had to say all the same.
     ///
     /// # Errors
     /// What ptxas says.
-    pub fn assemble(&self, ptx: &Path, target: &str, cubin: &Path) -> Result<(), String> {
+    pub fn assemble(&self, ptx: &Path, target: &str, cubin: &Path) -> Result<String, String> {
         let result = Command::new(&self.program)
             .args(["-arch", target, "-o"])
             .args([cubin, ptx])
             .output()
             .map_err(|error| format!("{}: {error}", self.program.display()))?;
+        let said = [result.stdout, result.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
         if result.status.success() {
-            Ok(())
+            Ok(said)
         } else {
-            Err(format!(
-                "ptxas: {}{}",
-                String::from_utf8_lossy(&result.stdout),
-                String::from_utf8_lossy(&result.stderr)
-            ))
+            Err(format!("ptxas: {said}"))
         }
     }
 }

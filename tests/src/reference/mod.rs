@@ -63,6 +63,7 @@ pub fn case(kernel: &str) -> Option<Case> {
         "buffer_exchange" => exchanges::buffer_exchange(),
         "dangling_arrive" => exchanges::dangling_arrive(),
         "histogram" => tiles::histogram(),
+        "message_passing" => trees::message_passing(),
         "odd_workgroup" => exchanges::odd_workgroup(),
         "one_wave" => exchanges::one_wave(),
         "opencl_exchange" => exchanges::opencl_exchange(),

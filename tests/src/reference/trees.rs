@@ -1,6 +1,6 @@
-//! Kernels that combine all values of a workgroup: reduction, prefix sum, softmax.
+//! Kernels that combine all values of a workgroup, or of all: reduction, prefix sum, softmax, message passing.
 
-use super::{Case, Element, input, lcg, noise, output};
+use super::{Buffer, Case, Element, input, lcg, noise, output};
 
 /// Workgroups of every launch here.
 const GROUPS: usize = 2;
@@ -8,12 +8,36 @@ const GROUPS: usize = 2;
 /// Rounds of a tree over 128 values.
 const ROUNDS: usize = 7;
 
+/// The sum of each workgroup's 128 values.
+fn sums(src: &[u32]) -> Vec<u32> {
+    src.chunks(128).map(sum).collect()
+}
+
+fn sum(words: &[u32]) -> u32 {
+    words.iter().fold(0, |sum, x| sum.wrapping_add(*x))
+}
+
+pub(super) fn message_passing() -> Case {
+    let src = noise(GROUPS * 128);
+    let (sums, total) = (sums(&src), sum(&src));
+    let done = Buffer {
+        before: vec![0],
+        ..output(2, "done", vec![GROUPS as u32])
+    };
+    case(
+        128,
+        vec![
+            input(0, "src", src),
+            output(1, "sum", sums),
+            done,
+            output(3, "total", vec![total]),
+        ],
+    )
+}
+
 pub(super) fn reduction() -> Case {
     let src = noise(GROUPS * 128);
-    let total = src
-        .chunks(128)
-        .map(|group| group.iter().fold(0, |sum: u32, x| sum.wrapping_add(*x)))
-        .collect();
+    let total = sums(&src);
     let mixed = mixed(&src);
     case(
         128,

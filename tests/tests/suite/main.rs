@@ -15,6 +15,7 @@ mod model;
 mod outputs;
 mod references;
 mod sim_ptx;
+mod strategies;
 mod support;
 mod windows;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     trials.extend(references::trials(&fixtures));
     trials.extend(filetests::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
+    trials.extend(strategies::trials(&fixtures));
     trials.extend(windows::trials());
     trials.extend(model::trials(&fixtures));
     trials.extend(audit::trials(&fixtures));

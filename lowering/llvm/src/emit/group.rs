@@ -4,6 +4,8 @@
 //!
 //! These instructions are barriers themselves. Between an arrive and a wait of the target's own split barrier a full barrier would complete the open
 //! phase, so they are refused there; choose another strategy.
+//!
+//! On NVPTX votes and counts of predicates are one barrier instruction (PTX ISA, `bar.red`).
 
 use super::build::Build;
 use super::collective::{Collective, collective};
@@ -84,6 +86,11 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     if may_be_open(e, inst) {
         return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the target's own split barrier; choose the strategy fused"));
     }
+    if let (Arch::Nvptx(_), Some((predicate, vote))) = (e.target.arch, vote(e, op, inst)?) {
+        let result = barrier_reduction(e, vote, predicate)?;
+        e.bind(inst, result)?;
+        return Ok(Handled::Yes);
+    }
     let value = match op {
         Op::GroupBroadcast => broadcast(e, inst)?,
         Op::GroupAll => reduce(
@@ -117,6 +124,64 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     };
     e.bind(inst, value)?;
     Ok(Handled::Yes)
+}
+
+/// What a barrier that reduces a predicate gives (PTX ISA, `bar.red`).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Vote {
+    /// Whether the predicate holds in all invocations.
+    All,
+    /// Whether it holds in one.
+    Any,
+    /// In how many it holds.
+    Count,
+}
+
+/// The predicate and the vote that the instruction is, if it is one: a count is the sum of `OpSelect %predicate 1 0`.
+fn vote<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Op,
+    inst: Inst<'_>,
+) -> Result<Option<(Value<'c>, Vote)>> {
+    let reduces = |inst: Inst<'_>| -> Result<bool> {
+        Ok(GroupOperation::from_u32(inst.operand(1)?) == Some(GroupOperation::Reduce))
+    };
+    let (predicate, vote) = match op {
+        Op::GroupAll => (e.operand(inst, 1)?, Vote::All),
+        Op::GroupAny => (e.operand(inst, 1)?, Vote::Any),
+        Op::GroupLogicalAndKHR if reduces(inst)? => (e.operand(inst, 2)?, Vote::All),
+        Op::GroupLogicalOrKHR if reduces(inst)? => (e.operand(inst, 2)?, Vote::Any),
+        Op::GroupIAdd if reduces(inst)? && e.result_ty(inst)?.scalar_bits() == 32 => {
+            let select = e
+                .declarations
+                .module
+                .def(inst.id(2)?)
+                .filter(|def| def.op() == Some(Op::Select));
+            let is = |id, wanted| e.constants.as_u32(id) == Some(wanted);
+            match select {
+                Some(select) if is(select.id(1)?, 1) && is(select.id(2)?, 0) => {
+                    (e.operand(select, 0)?, Vote::Count)
+                }
+                _ => return Ok(None),
+            }
+        }
+        _ => return Ok(None),
+    };
+    Ok((!predicate.ty().is_vector()).then_some((predicate, vote)))
+}
+
+/// A full barrier that reduces a predicate of all invocations on the way.
+fn barrier_reduction<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    vote: Vote,
+    predicate: Value<'c>,
+) -> Result<Value<'c>> {
+    let name = match vote {
+        Vote::All => "llvm.nvvm.barrier.cta.red.and.aligned.all",
+        Vote::Any => "llvm.nvvm.barrier.cta.red.or.aligned.all",
+        Vote::Count => "llvm.nvvm.barrier.cta.red.popc.aligned.all",
+    };
+    e.b.intrinsic(name, &[], &[e.b.i32(0), predicate])
 }
 
 /// Whether an arrive on the target's own split barrier can be outstanding at `inst`: it stands in the window of a pair, or in a function that could be

@@ -631,3 +631,29 @@ fn an_unknown_extended_instruction_is_named() {
         "{problem}"
     );
 }
+
+#[test]
+fn votes_and_counts_of_a_workgroup_are_one_barrier_on_nvptx() {
+    let mut s = Shader::new();
+    s.b.capability(Capability::Groups);
+    let (workgroup, one, zero) = (s.u(2), s.u(1), s.u(0));
+    let word = s.load();
+    let odd = s.b.u_less_than(s.boolean, None, zero, word).unwrap();
+    let all = s.b.group_all(s.boolean, None, workgroup, odd).unwrap();
+    s.store_bool(all);
+    let any = s.b.group_any(s.boolean, None, workgroup, odd).unwrap();
+    s.store_bool(any);
+    let counted = s.b.select(s.u32, None, odd, one, zero).unwrap();
+    let reduce = GroupOperation::Reduce;
+    let count = s.b.group_i_add(s.u32, None, workgroup, reduce, counted);
+    s.store(count.unwrap());
+    let words = s.words();
+    for target in ["sm_60", "sm_90"] {
+        let lowered = lowered(words.clone(), target, Optimization::O2).unwrap();
+        let ptx = lowered.assembly().unwrap();
+        for kind in ["and.pred", "or.pred", "popc.u32"] {
+            assert!(ptx.contains(&format!("bar.red.{kind}")), "{kind}:\n{ptx}");
+        }
+        assert!(!ptx.contains("bar.sync"), "{ptx}");
+    }
+}
