@@ -55,6 +55,7 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
         .collect();
     let kept = match places.strategy {
         Strategy::Native
+        | Strategy::Named
         | Strategy::Mbarrier
         | Strategy::Cluster
         | Strategy::WarpNamed

@@ -1035,6 +1035,52 @@ pub(crate) fn named_global<'c>(module: ModuleRef<'c>, name: &str) -> Option<Valu
     (!global.is_null()).then(|| Value::wrap(global))
 }
 
+/// The handle of an inkwell block.
+pub(crate) fn block_ref<'c>(block: inkwell::basic_block::BasicBlock<'c>) -> Block<'c> {
+    Block::wrap(block.as_mut_ptr())
+}
+
+/// The handle of an inkwell integer.
+pub(crate) fn int_value_ref<'c>(value: inkwell::values::IntValue<'c>) -> Value<'c> {
+    Value::wrap(inkwell::values::AsValueRef::as_value_ref(&value))
+}
+
+/// An integer as inkwell has it.
+pub(crate) fn int_value<'c>(value: Value<'c>) -> inkwell::values::IntValue<'c> {
+    // SAFETY: a live value of an integer type, which the caller knows it to be.
+    unsafe { inkwell::values::IntValue::new(value.0) }
+}
+
+/// The target's own type `name` with integer parameters.
+pub(crate) fn target_type<'c>(context: &'c Context, name: &str, parameters: &[u32]) -> Ty<'c> {
+    let (name, mut parameters) = (c_name(name), parameters.to_vec());
+    // SAFETY: a live context, a valid name and as many parameters as are said; LLVM copies them.
+    Ty::wrap(unsafe {
+        LLVMTargetExtTypeInContext(
+            context.as_ctx_ref(),
+            name.as_ptr(),
+            std::ptr::null_mut(),
+            0,
+            parameters.as_mut_ptr(),
+            parameters.len() as c_uint,
+        )
+    })
+}
+
+/// The number of global variables of type `ty`.
+pub(crate) fn globals_of_type(module: ModuleRef<'_>, ty: Ty<'_>) -> usize {
+    let mut count = 0;
+    // SAFETY: a live module; the list of its globals is not changed while it is walked.
+    unsafe {
+        let mut global = LLVMGetFirstGlobal(module.0);
+        while !global.is_null() {
+            count += usize::from(LLVMGlobalGetValueType(global) == ty.0);
+            global = LLVMGetNextGlobal(global);
+        }
+    }
+    count
+}
+
 /// The module as text.
 pub(crate) fn module_text(module: &Module<'_>) -> String {
     // SAFETY: LLVM returns a string that we own and give back.

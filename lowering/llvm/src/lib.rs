@@ -4,6 +4,7 @@
 //! the mid-level optimiser has been over, from which text, bitcode, assembly and objects are made.
 #![deny(unsafe_code)]
 
+pub mod barriers;
 mod codegen;
 mod debug;
 mod emit;

@@ -1,6 +1,8 @@
 //! Memory semantics to fences.
 
 use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
+use crate::strategy::{Placement, Waits};
+use crate::target::Target;
 use crate::waits::Waiting;
 use splitbar_passes::module::{Classes, Order, Scope, Semantics};
 
@@ -97,12 +99,25 @@ pub(crate) fn steps(
     waiting.around(fence)
 }
 
+/// The steps around a barrier outside of the plan that carries `semantics` at memory scope `at`: those before it and those after it.
+pub fn around_barrier(
+    semantics: Semantics,
+    at: Scope,
+    target: &'static Target,
+    placement: Placement,
+) -> [Vec<Step>; 2] {
+    let waiting = Waiting {
+        target,
+        waits: Waits::Auto,
+        placement,
+    };
+    [Side::Before, Side::After].map(|side| steps(semantics, at, side, None, waiting))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::strategy::{Placement, Waits};
-    use crate::target::Target;
     use pretty_assertions::assert_eq;
 
     fn show(

@@ -16,6 +16,7 @@ mod strategy;
 pub mod target;
 mod waits;
 
+pub use fences::around_barrier;
 pub use groups::WarpGroups;
 pub use plan::{EntryPlan, PairPlan, State};
 pub use planner::{Request, plan};

@@ -86,6 +86,17 @@ impl Scribe<'_> {
             Step::Signal => self.arrive(Object::workgroup(waves)),
             Step::WaitSignal => self.wait(Object::workgroup(waves)),
             Step::WorkgroupBarrier | Step::BareBarrier | Step::CtaSync => self.full(),
+            Step::NamedInit => {
+                let object = self.objects.index(Object::named(1));
+                self.first_wave(Op::Init {
+                    object,
+                    count: waves,
+                });
+                self.full();
+                self.program.push(Op::Join(object));
+            }
+            Step::NamedArrive => self.arrive(Object::named(1)),
+            Step::NamedWait => self.wait(Object::named(1)),
             Step::MbarrierInit => {
                 let object = self.objects.index(Object::mbarrier());
                 self.first_wave(Op::Init {

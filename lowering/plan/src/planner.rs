@@ -80,6 +80,11 @@ impl<'p> Planner<'p> {
             target,
             waves,
             free_shared_bytes: target.lds_bytes.saturating_sub(request.shared_bytes),
+            barrier_in_window: request.pairing.sites.iter().any(|site| {
+                site.kind == SiteKind::ControlBarrier
+                    && site.execution == Some(Scope::Workgroup)
+                    && request.pairing.open_before(Scope::Workgroup, site.offset) != Open::Never
+            }),
             barrier_between_phases: request.pairing.barrier_between_phases(Scope::Workgroup),
         };
         let chosen = strategy::choose(Scope::Workgroup, situation);
@@ -255,12 +260,8 @@ impl<'p> Planner<'p> {
     fn plan(&self) -> EntryPlan {
         let pairing = self.request.pairing;
         let workgroup = self.protocol(self.workgroup.0, false);
-        let meets_full_barrier = workgroup.beside != BesideFullBarrier::Independent
-            && pairing.sites.iter().any(|site| {
-                site.kind == SiteKind::ControlBarrier
-                    && site.execution == Some(Scope::Workgroup)
-                    && self.open(site.offset) != Open::Never
-            });
+        let meets_full_barrier =
+            workgroup.beside != BesideFullBarrier::Independent && self.situation.barrier_in_window;
         let completes_at_return = workgroup.beside == BesideFullBarrier::CompleteFirst;
         let open_returns: Vec<(u32, Open)> = pairing
             .returns

@@ -113,6 +113,16 @@ impl Protocol {
                     None,
                 )
             },
+            // An arrival that nobody waits for leaves nothing behind: the object ends with the workgroup.
+            (Strategy::Named, _) => Protocol {
+                at_entry: vec![Step::NamedInit],
+                ..Protocol::new(
+                    vec![Step::NamedArrive, Step::OpenWindow],
+                    vec![Step::CloseWindow, Step::NamedWait],
+                    Independent,
+                    None,
+                )
+            },
             (Strategy::Mbarrier, arch) => {
                 let try_wait =
                     matches!(arch, Arch::Nvptx(gpu) if gpu.mbarrier == Mbarrier::TryWait);
@@ -213,6 +223,10 @@ mod tests {
         assert_eq!(
             show(Strategy::Native, "gfx1201", FuseAt::Wait),
             " | signal, open-window | close-window, wait-signal | CompleteFirst"
+        );
+        assert_eq!(
+            show(Strategy::Named, "gfx1250", FuseAt::Wait),
+            "named-init | named-arrive, open-window | close-window, named-wait | Independent"
         );
         assert_eq!(
             show(Strategy::Fused, "gfx1100", FuseAt::Wait),

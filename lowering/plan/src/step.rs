@@ -67,6 +67,12 @@ pub enum Step {
     Signal,
     /// AMDGPU gfx12+: waits for the workgroup's barrier object.
     WaitSignal,
+    /// AMDGPU gfx12.5: one wave initialises a named barrier object for all waves of the workgroup, a full barrier publishes it, every wave joins it. Stands at the entry.
+    NamedInit,
+    /// AMDGPU gfx12.5: arrives at the named barrier object.
+    NamedArrive,
+    /// AMDGPU gfx12.5: waits for the named barrier object.
+    NamedWait,
     /// AMDGPU: the full workgroup barrier.
     WorkgroupBarrier,
     /// AMDGPU without BackOffBarrier: the full workgroup barrier, before which LLVM adds no wait.
@@ -155,6 +161,9 @@ impl fmt::Display for Step {
             }
             Step::Signal => f.write_str("signal"),
             Step::WaitSignal => f.write_str("wait-signal"),
+            Step::NamedInit => f.write_str("named-init"),
+            Step::NamedArrive => f.write_str("named-arrive"),
+            Step::NamedWait => f.write_str("named-wait"),
             Step::WorkgroupBarrier => f.write_str("workgroup-barrier"),
             Step::BareBarrier => f.write_str("bare-barrier"),
             Step::WaveBarrier => f.write_str("wave-barrier"),

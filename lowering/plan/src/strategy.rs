@@ -11,6 +11,8 @@ use std::str::FromStr;
 pub enum Strategy {
     /// The target's own split barrier: `s_barrier_signal` and `s_barrier_wait` (AMDGPU gfx12 and later).
     Native,
+    /// A named barrier object of the workgroup's own (AMDGPU gfx12.5), beside which full barriers may stand in the window. Taken where one can.
+    Named,
     /// One full barrier in place of the pair. Always right unless an invocation spins between arrive and wait on another's progress.
     Fused,
     /// An mbarrier in shared memory, one arrival per warp (NVPTX sm_80 and later).
@@ -35,6 +37,7 @@ impl Strategy {
     /// Every strategy, in the order of the support table.
     pub const ALL: &'static [Strategy] = &[
         Strategy::Native,
+        Strategy::Named,
         Strategy::Mbarrier,
         Strategy::Cluster,
         Strategy::WarpNamed,
@@ -50,6 +53,7 @@ impl Strategy {
     pub fn name(self) -> &'static str {
         match self {
             Strategy::Native => "native",
+            Strategy::Named => "named",
             Strategy::Fused => "fused",
             Strategy::Mbarrier => "mbarrier",
             Strategy::Cluster => "cluster",
@@ -68,6 +72,7 @@ impl Strategy {
             target,
             waves: Some(4),
             free_shared_bytes: target.lds_bytes,
+            barrier_in_window: false,
             barrier_between_phases: false,
         };
         choose(Scope::Workgroup, situation).0
@@ -77,6 +82,7 @@ impl Strategy {
     pub fn is_split(self) -> bool {
         match self {
             Strategy::Native
+            | Strategy::Named
             | Strategy::Mbarrier
             | Strategy::Cluster
             | Strategy::WarpNamed
@@ -207,6 +213,8 @@ pub(crate) struct Situation {
     pub waves: Option<u32>,
     /// Workgroup memory that is still free, in bytes.
     pub free_shared_bytes: u32,
+    /// A full barrier can be executed between an arrive and its wait.
+    pub barrier_in_window: bool,
     /// A full barrier stands on every path from a wait to the next arrive.
     pub barrier_between_phases: bool,
 }
@@ -230,8 +238,14 @@ pub(crate) const MBARRIER_BYTES: u32 = 8;
 pub(crate) const COUNTER_BYTES: u32 = 4;
 
 /// What the planner tries on a target, the best first. [`Strategy::Fused`], which every target has, comes last.
-fn preferences(arch: &Arch) -> &'static [Strategy] {
+///
+/// Where a full barrier meets an open window on the barrier object that both use, the open phase has to be completed first, each time; an object of its own costs one
+/// full barrier at the entry and keeps the window open.
+fn preferences(arch: &Arch, barrier_in_window: bool) -> &'static [Strategy] {
     match arch {
+        Arch::Amdgpu(gpu) if barrier_in_window && gpu.named_barriers > 0 => {
+            &[Strategy::Named, Strategy::Native]
+        }
         Arch::Amdgpu(_) => &[Strategy::Native],
         Arch::Nvptx(_) => &[
             Strategy::Mbarrier,
@@ -258,7 +272,7 @@ pub(crate) fn choose(scope: Scope, situation: Situation) -> (Strategy, String) {
         );
     }
     let mut objections = Vec::new();
-    for strategy in preferences(&situation.target.arch) {
+    for strategy in preferences(&situation.target.arch, situation.barrier_in_window) {
         match objection(*strategy, situation) {
             Some(why) => objections.push(why),
             None => {
@@ -280,6 +294,9 @@ fn recommendation(strategy: Strategy, situation: Situation) -> String {
     let warps = situation.waves.unwrap_or(0);
     match strategy {
         Strategy::Native => format!("{name} signals and waits apart"),
+        Strategy::Named => format!(
+            "a full barrier can stand between arrive and wait, and {name} has a barrier object for each"
+        ),
         Strategy::Mbarrier => match situation.target.arch {
             Arch::Nvptx(gpu) if gpu.mbarrier == Mbarrier::TryWait => {
                 format!("{name} has mbarrier with try_wait")
@@ -309,6 +326,10 @@ pub(crate) fn objection(strategy: Strategy, situation: Situation) -> Option<Stri
         (Strategy::Fused, Arch::Amdgpu(_) | Arch::Nvptx(_)) => None,
         (Strategy::Native, Arch::Amdgpu(gpu)) => {
             (!gpu.split_barrier).then(|| format!("{name} has no split barrier"))
+        }
+        (Strategy::Named, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => None,
+        (Strategy::Named, Arch::Amdgpu(_) | Arch::Nvptx(_)) => {
+            Some(format!("{name} has no named barrier objects"))
         }
         (Strategy::Native, Arch::Nvptx(_)) => Some(format!(
             "{name} has no barrier instruction with a separate arrive that the same thread may wait on"
@@ -381,6 +402,7 @@ fn no_named_barriers(strategy: Strategy, situation: Situation, gpu: &Nvptx) -> O
         Strategy::WarpNamedSingle => too_many(1),
         Strategy::GroupNamed
         | Strategy::Native
+        | Strategy::Named
         | Strategy::Mbarrier
         | Strategy::Cluster
         | Strategy::Counter

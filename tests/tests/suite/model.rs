@@ -15,6 +15,7 @@ use std::fmt::Write;
 /// A strategy, a target that has it, and where it fuses.
 const STRATEGIES: &[(Strategy, &str, FuseAt)] = &[
     (Strategy::Native, "gfx1201", FuseAt::Wait),
+    (Strategy::Named, "gfx1250", FuseAt::Wait),
     (Strategy::Counter, "gfx1100", FuseAt::Wait),
     (Strategy::Mbarrier, "sm_90", FuseAt::Wait),
     (Strategy::Cluster, "sm_90", FuseAt::Wait),

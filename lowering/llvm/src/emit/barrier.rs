@@ -139,15 +139,14 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         match (step, &self.target.arch) {
             (Step::Fence(fence), _) => self.fence(*fence),
             (Step::WaitZero(counters), Arch::Amdgpu(gpu)) => self.wait_zero(counters, gpu)?,
-            (Step::Signal, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
-                b.intrinsic("llvm.amdgcn.s.barrier.signal", &[], &[b.i32(u32::MAX)])?;
+            (Step::Signal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().signal()?,
+            (Step::WaitSignal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().wait()?,
+            (Step::NamedInit, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => self.named_init()?,
+            (Step::NamedArrive, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => {
+                self.named_arrive()?
             }
-            (Step::WaitSignal, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
-                b.intrinsic(
-                    "llvm.amdgcn.s.barrier.wait",
-                    &[],
-                    &[b.int_type(16).int(u64::MAX)],
-                )?;
+            (Step::NamedWait, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => {
+                self.objects().named_wait()?
             }
             (Step::WorkgroupBarrier, Arch::Amdgpu(_)) => {
                 b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
@@ -246,6 +245,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Step::BareBarrier
                 | Step::Signal
                 | Step::WaitSignal
+                | Step::NamedInit
+                | Step::NamedArrive
+                | Step::NamedWait
                 | Step::WorkgroupBarrier
                 | Step::WaveBarrier
                 | Step::CtaSync

@@ -4,7 +4,7 @@
 use super::function::FunctionEmitter;
 use super::{
     Handled, Result, arith, atomic, barrier, bits, compare, composite, control, convert, ext,
-    image, linear, matrix, memory, place, subgroup,
+    image, linear, matrix, memory, named, place, subgroup,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -13,6 +13,7 @@ use splitbar_passes::module::Inst;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Family {
     Barrier,
+    NamedBarrier,
     Memory,
     Place,
     Control,
@@ -35,6 +36,8 @@ pub(crate) enum Family {
 pub(crate) fn family(op: Op) -> Option<Family> {
     Some(match op {
         Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL | Op::ControlBarrier | Op::MemoryBarrier => Family::Barrier,
+
+        Op::NamedBarrierInitialize | Op::MemoryNamedBarrier => Family::NamedBarrier,
 
         Op::Load | Op::Store | Op::CopyMemory | Op::CopyMemorySized => Family::Memory,
 
@@ -129,6 +132,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
     };
     match family {
         Family::Barrier => barrier::emit(e, inst),
+        Family::NamedBarrier => named::emit(e, op, inst),
         Family::Memory => memory::emit(e, inst),
         Family::Place => place::emit(e, inst),
         Family::Control => control::emit(e, inst),

@@ -84,7 +84,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         return Err(e.unsupported(inst, "scope Workgroup; only Subgroup is"));
     }
     if may_be_open(e, inst) {
-        return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the target's own split barrier; choose the strategy fused"));
+        return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the target's own split barrier; choose the strategy fused, or named where the target has it"));
     }
     if let (Arch::Nvptx(_), Some((predicate, vote))) = (e.target.arch, vote(e, op, inst)?) {
         let result = barrier_reduction(e, vote, predicate)?;
@@ -186,7 +186,7 @@ fn barrier_reduction<'c>(
 
 /// Whether an arrive on the target's own split barrier can be outstanding at `inst`: it stands in the window of a pair, or in a function that could be
 /// called from one, or some arrive is never waited for.
-fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool {
+pub(super) fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool {
     let mut native = e
         .plan
         .pairs

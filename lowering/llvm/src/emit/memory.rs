@@ -163,7 +163,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             Kind::Array { length, .. } => *length,
             Kind::Struct { members } => members.len() as u64,
-            Kind::Void | Kind::RuntimeArray { .. } | Kind::Function | Kind::Other(_) => {
+            Kind::Void
+            | Kind::RuntimeArray { .. }
+            | Kind::NamedBarrier
+            | Kind::Function
+            | Kind::Other(_) => {
                 return Err(self.b.mismatch(format!("a load of type {ty}")));
             }
         };
@@ -214,6 +218,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Kind::Struct { members } => members.len() as u64,
             Kind::Image(_)
             | Kind::SampledImage(_)
+            | Kind::NamedBarrier
             | Kind::Void
             | Kind::RuntimeArray { .. }
             | Kind::Function

@@ -7,7 +7,7 @@
 //! | [`constant`] | constants as LLVM constants |
 //! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
-//! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`waits`], [`builtin`] | families that touch the emitter's core |
+//! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
@@ -60,7 +60,9 @@ pub(crate) mod math;
 pub(crate) mod matrix;
 pub(crate) mod memory;
 pub(crate) mod module;
+pub(crate) mod named;
 pub(crate) mod numeric;
+pub(crate) mod objects;
 pub(crate) mod place;
 pub(crate) mod subgroup;
 pub(crate) mod types;

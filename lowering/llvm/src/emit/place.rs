@@ -251,6 +251,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Kind::Image(_)
                 | Kind::SampledImage(_)
                 | Kind::Void
+                | Kind::NamedBarrier
                 | Kind::Function
                 | Kind::Other(_) => {
                     return Err(self.b.mismatch(format!(

@@ -122,6 +122,8 @@ pub(crate) enum Kind {
         /// What it points to; `None` for untyped pointers.
         pointee: Option<Id>,
     },
+    /// A named barrier of OpenCL: the address of its object.
+    NamedBarrier,
     /// A function type.
     Function,
     /// A type that is not lowered: its opcode.
@@ -447,6 +449,18 @@ impl<'c> Types<'c> {
                             described(Kind::SampledImage(image), image, true)
                         }),
                     _ => other(),
+                }
+            }
+            // The address of its object.
+            Type::NamedBarrier if target.amdgpu().is_some_and(|gpu| gpu.named_barriers > 0) => {
+                TypeInfo {
+                    value: Some(b.pointer_type(3)),
+                    size: 4,
+                    align: 4,
+                    leaves: 1,
+                    depth: 1,
+                    stride: 4,
+                    ..TypeInfo::not_a_value(Kind::NamedBarrier)
                 }
             }
             Type::Event | Type::NamedBarrier => other(),
