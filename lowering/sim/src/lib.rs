@@ -13,6 +13,7 @@
 //! What is wrong with a kernel is a [`Finding`], never an error of the library: hostile programs end with one too.
 #![forbid(unsafe_code)]
 
+pub mod amdgpu;
 pub mod barrier;
 pub mod clock;
 mod finding;

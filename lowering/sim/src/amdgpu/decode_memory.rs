@@ -1,0 +1,317 @@
+//! Memory instructions: name and operands to a description of what moves.
+
+use super::inst::{Action, Memories, Memory, Op};
+use super::isa::Isa;
+use super::operand::{Kind, Operand, sgpr};
+use super::sync::{class, counter};
+use super::table::memory::{ATOMICS, Extend, FORMATS, Update};
+use super::text::{Parts, number};
+use crate::queue::Counters;
+
+/// What the name says.
+struct Named {
+    action: Action,
+    bytes: u8,
+    extend: Extend,
+    places: u8,
+    /// What one unit of `offset0` and `offset1` is, in bytes.
+    stride: i64,
+}
+
+const fn one(action: Action, bytes: u8, extend: Extend) -> Named {
+    Named {
+        action,
+        bytes,
+        extend,
+        places: 1,
+        stride: 1,
+    }
+}
+
+/// The instruction, if its name is that of a memory instruction with a table row.
+pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
+    let name = parts.mnemonic;
+    let (memories, rest) = [
+        ("ds_", Memories::Shared),
+        ("global_", Memories::Global),
+        ("flat_", Memories::Flat),
+        ("scratch_", Memories::Private),
+        ("buffer_", Memories::Buffer),
+        ("s_buffer_", Memories::ScalarBuffer),
+        ("s_", Memories::Scalar),
+    ]
+    .iter()
+    .find_map(|(prefix, memories)| Some((*memories, name.strip_prefix(prefix)?)))?;
+    let named = match memories {
+        Memories::Shared => shared(rest)?,
+        _ => elsewhere(rest, parts)?,
+    };
+    let mut memory = Memory {
+        memories,
+        action: named.action,
+        bytes: named.bytes,
+        extend: named.extend,
+        offsets: [parts.modifiers.number("offset"), 0],
+        places: named.places,
+        dst: None,
+        data: [None, None],
+        vaddr: None,
+        saddr: None,
+        soffset: None,
+        lds: None,
+        index_enabled: parts.modifiers.has("idxen"),
+        offset_enabled: parts.modifiers.has("offen"),
+        scaled: parts.modifiers.has("scale_offset"),
+        device: device(parts),
+        counters: 0,
+        class: 0,
+    };
+    if named.places == 2 {
+        memory.offsets = [
+            parts.modifiers.number("offset0") * named.stride,
+            parts.modifiers.number("offset1") * named.stride,
+        ];
+    }
+    if matches!(named.action, Action::Swizzle) {
+        memory.offsets[0] = swizzle(parts.modifiers.get("offset").unwrap_or("0"))?;
+    }
+    place(&mut memory, parts.operands.as_slice(), name)?;
+    (memory.counters, memory.class) = counted(&memory, name, isa);
+    Some(Op::Memory(Box::new(memory)))
+}
+
+/// `read_b32`, `load_2addr_stride64_b64`, `add_rtn_u32`, ...
+fn shared(rest: &str) -> Option<Named> {
+    match rest {
+        "permute_b32" => return Some(one(Action::Push, 4, Extend::Zero)),
+        "bpermute_b32" => return Some(one(Action::Pull, 4, Extend::Zero)),
+        "swizzle_b32" => return Some(one(Action::Swizzle, 4, Extend::Zero)),
+        _ => {}
+    }
+    for (prefix, action) in [("read", Action::Load), ("load", Action::Load), ("write", Action::Store), ("store", Action::Store)] {
+        let Some(rest) = rest.strip_prefix(prefix) else { continue };
+        for (two, unit) in [("2st64_", 64), ("_2addr_stride64_", 64), ("2_", 1), ("_2addr_", 1)] {
+            if let Some((bytes, extend)) = rest.strip_prefix(two).and_then(format) {
+                return Some(Named {
+                    action,
+                    bytes,
+                    extend,
+                    places: 2,
+                    stride: unit * i64::from(bytes),
+                });
+            }
+        }
+        if let Some((bytes, extend)) = rest.strip_prefix('_').and_then(format) {
+            return Some(one(action, bytes, extend));
+        }
+    }
+    let returns = rest.contains("_rtn");
+    let (bytes, update) = atomic(&rest.replacen("_rtn", "", 1))?;
+    Some(one(Action::Atomic { update, returns }, bytes, Extend::Zero))
+}
+
+/// `load_dword`, `store_b64`, `atomic_add_u32`, `load_lds_dword`, ...
+fn elsewhere(rest: &str, parts: &Parts<'_>) -> Option<Named> {
+    for (prefix, action) in [
+        ("load_async_to_lds_", Action::ToShared),
+        ("load_lds_", Action::ToShared),
+        ("store_async_from_lds_", Action::FromShared),
+        ("load_", Action::Load),
+        ("store_", Action::Store),
+    ] {
+        if let Some((bytes, extend)) = rest.strip_prefix(prefix).and_then(format) {
+            let action = match action {
+                Action::Load if parts.modifiers.has("lds") => Action::ToShared,
+                action => action,
+            };
+            return Some(one(action, bytes, extend));
+        }
+    }
+    let (bytes, update) = atomic(rest.strip_prefix("atomic_")?)?;
+    let returns = parts.modifiers.has("glc")
+        || parts.modifiers.has("sc0")
+        || parts.modifiers.get("th").is_some_and(|th| th.contains("RETURN"));
+    Some(one(Action::Atomic { update, returns }, bytes, Extend::Zero))
+}
+
+/// The pattern of `ds_swizzle_b32`: a number, or one of LLVM's names for patterns.
+fn swizzle(text: &str) -> Option<i64> {
+    let Some(inner) = text.strip_prefix("swizzle(") else {
+        return number(text);
+    };
+    let mut arguments = inner.strip_suffix(')')?.split(',').map(str::trim);
+    let name = arguments.next()?;
+    let masks = |and: i64, or: i64, xor: i64| Some(and | or << 5 | xor << 10);
+    if name == "BITMASK_PERM" {
+        // A letter per bit of the lane, the highest first: 0, 1, preserved or inverted.
+        let mask = arguments.next()?.trim_matches('"');
+        return masks(bits(mask, |c| c == 'p' || c == 'i'), bits(mask, |c| c == '1'), bits(mask, |c| c == 'i'));
+    }
+    let numbers: Vec<i64> = arguments.map(number).collect::<Option<_>>()?;
+    match (name, numbers.as_slice()) {
+        ("QUAD_PERM", [a, b, c, d]) => Some(0x8000 | a | b << 2 | c << 4 | d << 6),
+        ("BROADCAST", [group, lane]) => masks(31 & !(group - 1), *lane, 0),
+        ("SWAP", [group]) => masks(31, 0, *group),
+        ("REVERSE", [group]) => masks(31, 0, group - 1),
+        _ => None,
+    }
+}
+
+fn bits(mask: &str, set: impl Fn(char) -> bool) -> i64 {
+    mask.chars().fold(0, |bits, c| bits << 1 | i64::from(set(c)))
+}
+
+fn format(name: &str) -> Option<(u8, Extend)> {
+    FORMATS.iter().find(|(n, ..)| *n == name).map(|(_, bytes, extend)| (*bytes, *extend))
+}
+
+fn atomic(name: &str) -> Option<(u8, Update)> {
+    ATOMICS.iter().find(|(n, ..)| *n == name).map(|(_, bytes, update)| (*bytes, *update))
+}
+
+/// Whether the cache bits ask for more than the workgroup.
+fn device(parts: &Parts<'_>) -> bool {
+    let modifiers = &parts.modifiers;
+    modifiers.has("sc1") || modifiers.get("scope").is_some_and(|s| s == "SCOPE_DEV" || s == "SCOPE_SYS") || modifiers.has("glc") && !modifiers.has("sc0")
+}
+
+/// Puts the operands where they belong; `None` when there are too few.
+fn place(memory: &mut Memory, operands: &[Operand], name: &str) -> Option<()> {
+    let mut operands = operands.iter().copied();
+    let mut next = || operands.next();
+    match memory.memories {
+        Memories::Shared => match memory.action {
+            Action::Load => {
+                memory.dst = Some(next()?);
+                memory.vaddr = Some(next()?);
+            }
+            Action::Swizzle => {
+                memory.dst = Some(next()?);
+                memory.data[0] = Some(next()?);
+            }
+            Action::Store => {
+                memory.vaddr = Some(next()?);
+                memory.data[0] = Some(next()?);
+                if memory.places == 2 {
+                    memory.data[1] = Some(next()?);
+                }
+            }
+            Action::Pull | Action::Push => {
+                memory.dst = Some(next()?);
+                memory.vaddr = Some(next()?);
+                memory.data[0] = Some(next()?);
+            }
+            Action::Atomic { returns, .. } => {
+                memory.dst = if returns { Some(next()?) } else { None };
+                memory.vaddr = Some(next()?);
+                memory.data = [Some(next()?), next()];
+                // Before gfx11 the value to compare with came first.
+                if name.contains("cmpst_") {
+                    memory.data.swap(0, 1);
+                }
+            }
+            Action::ToShared | Action::FromShared | Action::Hint => return None,
+        },
+        Memories::Scalar | Memories::ScalarBuffer => {
+            memory.dst = Some(next()?);
+            memory.saddr = Some(next()?);
+            match next()? {
+                Operand { kind: Kind::Integer(n), .. } => memory.offsets[0] += n,
+                Operand { kind: Kind::Literal(n), .. } => memory.offsets[0] += i64::from(n as i32),
+                register => memory.soffset = Some(register),
+            }
+        }
+        Memories::Buffer => {
+            if !matches!(memory.action, Action::ToShared) {
+                let first = next()?;
+                match memory.action {
+                    Action::Load => memory.dst = Some(first),
+                    Action::Atomic { returns, .. } => {
+                        memory.data = pair(first, memory.bytes, name);
+                        memory.dst = returns.then_some(first);
+                    }
+                    _ => memory.data[0] = Some(first),
+                }
+            }
+            memory.vaddr = Some(next()?);
+            memory.saddr = Some(next()?);
+            memory.soffset = Some(next()?);
+        }
+        Memories::Global | Memories::Flat | Memories::Private => {
+            match memory.action {
+                Action::Load => {
+                    memory.dst = Some(next()?);
+                    memory.vaddr = Some(next()?);
+                }
+                Action::Store => {
+                    memory.vaddr = Some(next()?);
+                    memory.data[0] = Some(next()?);
+                }
+                Action::Atomic { returns, .. } => {
+                    memory.dst = if returns { Some(next()?) } else { None };
+                    memory.vaddr = Some(next()?);
+                    memory.data = pair(next()?, memory.bytes, name);
+                }
+                Action::ToShared if name.contains("async") => {
+                    memory.lds = Some(next()?);
+                    memory.vaddr = Some(next()?);
+                }
+                Action::FromShared => {
+                    memory.vaddr = Some(next()?);
+                    memory.lds = Some(next()?);
+                }
+                Action::ToShared => memory.vaddr = Some(next()?),
+                Action::Pull | Action::Push | Action::Swizzle | Action::Hint => return None,
+            }
+            memory.saddr = next();
+        }
+    }
+    Some(())
+}
+
+/// The data of an atomic: of a compare-and-swap, the new value and behind it the one to compare with.
+fn pair(data: Operand, bytes: u8, name: &str) -> [Option<Operand>; 2] {
+    let registers = u16::from(bytes / 4);
+    match data.kind {
+        Kind::Vgpr(first) if name.contains("cmpswap") => [
+            Some(Operand::new(Kind::Vgpr(first), registers)),
+            Some(Operand::new(Kind::Vgpr(first + registers), registers)),
+        ],
+        _ => [Some(data), None],
+    }
+}
+
+/// In which counters it counts, and in which order with the others.
+fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
+    let writes = match memory.action {
+        Action::Load | Action::ToShared | Action::Pull | Action::Push | Action::Swizzle | Action::Hint => false,
+        Action::Store | Action::FromShared => true,
+        Action::Atomic { returns, .. } => !returns,
+    };
+    let vector = if writes && isa.vscnt { (counter::STORE, class::STORES) } else { (counter::LOAD, class::LOADS) };
+    match memory.memories {
+        Memories::Shared => (counter::LDS, class::LDS),
+        Memories::Scalar | Memories::ScalarBuffer if isa.kmcnt => (counter::SCALAR, class::SCALAR),
+        Memories::Scalar | Memories::ScalarBuffer => (counter::LDS, class::SCALAR),
+        Memories::Flat => (vector.0 | counter::LDS, class::FLAT),
+        Memories::Global if name.contains("async") => (counter::ASYNC, class::ASYNC),
+        Memories::Global | Memories::Private | Memories::Buffer => vector,
+    }
+}
+
+/// The registers that the instruction touches.
+pub(super) fn uses(memory: &Memory, touch: &mut impl FnMut(&Operand, u16, bool)) {
+    let registers = u16::from(memory.bytes.div_ceil(4));
+    if let Some(dst) = &memory.dst {
+        touch(dst, registers * u16::from(memory.places), true);
+    }
+    for data in memory.data.iter().flatten() {
+        touch(data, registers, false);
+    }
+    for address in [&memory.vaddr, &memory.saddr, &memory.soffset, &memory.lds].into_iter().flatten() {
+        touch(address, address.count, false);
+    }
+    if matches!(memory.action, Action::ToShared) && memory.lds.is_none() {
+        touch(&Operand::new(Kind::Sgpr(sgpr::M0), 1), 1, false);
+    }
+}

@@ -1,0 +1,278 @@
+//! Decoded instructions.
+
+use super::bits::Row;
+use super::operand::Operand;
+use super::table::memory::{Extend, Update};
+use crate::queue::Counters;
+
+/// A decoded instruction: what it does, and which registers it touches.
+#[derive(Clone, Debug)]
+pub(super) struct Inst {
+    pub op: Op,
+    pub uses: Box<[Use]>,
+}
+
+/// Registers that an instruction reads or writes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Use {
+    pub file: File,
+    pub first: u16,
+    pub count: u16,
+    pub written: bool,
+}
+
+/// A register file.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum File {
+    Vector,
+    Scalar,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub(super) enum Op {
+    /// Nothing that this machine has.
+    Nothing,
+    Vector(Box<Vector>),
+    /// Two vector instructions that read before either writes.
+    Dual(Box<[Vector; 2]>),
+    Scalar(Box<Scalar>),
+    SaveExec {
+        compute: fn(u64, u64) -> u64,
+        dst: Operand,
+        src: Operand,
+        registers: u16,
+        /// EXEC gets the result, and the destination too (`wrexec`).
+        wrexec: bool,
+    },
+    /// An access to EXEC, lanes or wave facts that no table row can express.
+    Special(Special, Box<[Operand]>),
+    Branch {
+        condition: Condition,
+        /// Index of the instruction.
+        target: u32,
+    },
+    /// Jumps to an address in registers.
+    Jump {
+        link: Option<Operand>,
+        target: Target,
+    },
+    Memory(Box<Memory>),
+    Wait(Box<[(Counters, u32)]>),
+    Barrier(Barrier),
+    End,
+    Trap,
+    Sleep,
+    /// Not known: executing it is a finding.
+    Unknown,
+}
+
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Target {
+    Registers(Operand),
+    Instruction(u32),
+}
+
+/// When a branch is taken.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    Always,
+    Never,
+    Scc(bool),
+    VccZero(bool),
+    ExecZero(bool),
+}
+
+/// See [`Op::Special`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Special {
+    ReadLane,
+    ReadFirstLane,
+    WriteLane,
+    MbcntLow,
+    MbcntHigh,
+    Swap,
+    PermLane16 { crossed: bool },
+    PermLane64,
+    GetPc,
+    /// Reads a hardware register: a constant.
+    GetRegister(u32),
+}
+
+/// How a vector instruction takes its sources.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Plain,
+    /// Each 16-bit half by itself.
+    Halves,
+    /// Each register of a pair by itself.
+    Pairs,
+    /// The low result of the first source, the high one of the second.
+    PairMove,
+    /// Sources are f16 or f32 by `op_sel_hi`; the result goes to the whole register or to a half.
+    Mix,
+    /// A truth table of three bits.
+    Bits(u8),
+}
+
+/// A vector instruction with a table row.
+#[derive(Clone, Debug)]
+pub(super) struct Vector {
+    pub row: &'static Row,
+    pub form: Form,
+    pub dst: Operand,
+    pub src: [Operand; 3],
+    /// Where a mask goes: carry out, comparison.
+    pub mask_dst: Option<Operand>,
+    /// Where a mask comes from: carry in, choice.
+    pub mask_src: Option<Operand>,
+    /// A comparison that writes EXEC.
+    pub to_exec: bool,
+    pub clamp: bool,
+    /// Output modifier.
+    pub scale: f32,
+    pub op_sel: u8,
+    pub op_sel_hi: u8,
+    pub neg_lo: u8,
+    pub neg_hi: u8,
+    pub lanes: Option<Box<Lanes>>,
+    pub select: Option<Box<Select>>,
+    /// 16-bit results keep the other half of the register.
+    pub keeps_half: bool,
+}
+
+/// DPP: the first source comes from other lanes.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Lanes {
+    pub from: From,
+    pub rows: u8,
+    pub banks: u8,
+    /// Lanes without a source read 0; otherwise they are not written.
+    pub zero: bool,
+    /// Lanes that are off may be read.
+    pub fetch_inactive: bool,
+}
+
+/// From which lane.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) enum From {
+    Quad([u8; 4]),
+    Eight([u8; 8]),
+    RowShl(u8),
+    RowShr(u8),
+    RowRor(u8),
+    RowMirror,
+    RowHalfMirror,
+    RowShare(u8),
+    RowXmask(u8),
+    WaveShl,
+    WaveShr,
+    WaveRol,
+    WaveRor,
+    Broadcast15,
+    Broadcast31,
+}
+
+/// SDWA: parts of registers.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Select {
+    pub src: [Part; 2],
+    pub dst: Part,
+    pub unused: Unused,
+}
+
+/// A part of a register.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Byte(u8),
+    Word(u8),
+    Whole,
+}
+
+/// What becomes of the rest of the destination.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unused {
+    Zero,
+    Sign,
+    Keep,
+}
+
+/// A scalar instruction with a table row.
+#[derive(Clone, Debug)]
+pub(super) struct Scalar {
+    pub row: &'static Row,
+    pub dst: Operand,
+    pub src: [Operand; 3],
+}
+
+/// Which memory an instruction names.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Memories {
+    Shared,
+    Global,
+    Flat,
+    Private,
+    Buffer,
+    Scalar,
+    ScalarBuffer,
+}
+
+/// What a memory instruction does.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum Action {
+    Load,
+    Store,
+    Atomic { update: Update, returns: bool },
+    /// Global memory to LDS.
+    ToShared,
+    /// LDS to global memory.
+    FromShared,
+    /// Lanes exchange through the LDS hardware: from the lane that the address names, to it, by a pattern.
+    Pull,
+    Push,
+    Swizzle,
+    /// Writes nothing and counts nowhere: a prefetch.
+    Hint,
+}
+
+/// A memory instruction.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    pub memories: Memories,
+    pub action: Action,
+    /// Bytes of a lane, for each place.
+    pub bytes: u8,
+    pub extend: Extend,
+    /// Offsets of the places: one, or two for `read2` and its like.
+    pub offsets: [i64; 2],
+    pub places: u8,
+    pub dst: Option<Operand>,
+    pub data: [Option<Operand>; 2],
+    pub vaddr: Option<Operand>,
+    pub saddr: Option<Operand>,
+    pub soffset: Option<Operand>,
+    /// The LDS address of an asynchronous copy; without one, M0 says it.
+    pub lds: Option<Operand>,
+    pub index_enabled: bool,
+    pub offset_enabled: bool,
+    /// The vector offset counts elements.
+    pub scaled: bool,
+    /// The instruction's cache bits say that other workgroups are meant.
+    pub device: bool,
+    pub counters: Counters,
+    pub class: u8,
+}
+
+/// Barrier instructions. `None` for an id in M0.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Barrier {
+    /// Arrives and waits.
+    Full,
+    Signal { id: Option<i32>, first: bool },
+    Wait { id: i32 },
+    Init { id: Option<i32> },
+    Join { id: Option<i32> },
+    Leave,
+    /// Wakes waves that sleep at a barrier; changes nothing.
+    Wake,
+}

@@ -1,0 +1,32 @@
+//! AMDGPU machine code: code objects of gfx9 to gfx12.5 on the machine.
+//!
+//! ```text
+//! code object -> object.rs -> bytes --(LLVM's disassembler, elsewhere)--> lines -> decode.rs -> program.rs -> machine
+//! ```
+//!
+//! Registers are poisoned while the load that fills them is outstanding, and a wait retires exactly what the counters prove complete. Code has no
+//! fences: an access counts as done when it takes effect, and an arrival at a barrier publishes what has taken effect by then. Loads cannot be told
+//! from atomic loads, so what an atomic wrote may be read without a race; a store that only its waits make atomic, at workgroup scope, is taken as plain.
+
+mod abi;
+mod access;
+mod bits;
+mod decode;
+mod decode_memory;
+mod inst;
+mod isa;
+mod object;
+mod operand;
+mod program;
+mod sync;
+mod table;
+mod text;
+mod vector;
+mod wave;
+
+pub use self::object::{ArgumentInfo, CodeObject, Descriptor, KernelInfo, ObjectError, Request, prepare};
+pub use abi::Start;
+pub use isa::Isa;
+pub use program::Kernel;
+pub use text::Line;
+pub use wave::Wave;

@@ -1,0 +1,357 @@
+//! AMDGPU code objects: the kernels in an ELF file, their descriptors and the metadata that says how they are launched.
+
+use super::abi::Start;
+use super::isa::Isa;
+use crate::launch::{Launch, Limits};
+use crate::memory::Global;
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind};
+use serde::Deserialize;
+
+/// Where the simulated loader puts a code object.
+const LOAD: u64 = 0x7000_0000_0000;
+
+/// Bytes of private memory of a lane where the program says that it grows at run time.
+const DYNAMIC_STACK: u32 = 1 << 14;
+/// The most private memory of a lane that is simulated, in bytes.
+const MOST_PRIVATE: u32 = 1 << 18;
+
+/// What is wrong with a code object.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// Not an ELF file, or one that is cut short.
+    #[error("not an ELF file of 64 bits: {0}")]
+    Elf(#[from] object::read::Error),
+    /// No metadata note, or one that cannot be read.
+    #[error("the metadata of its kernels cannot be read: {0}")]
+    Metadata(String),
+    /// A kernel's descriptor is missing.
+    #[error("kernel `{0}` has no descriptor; is the file linked?")]
+    Descriptor(String),
+    /// Something that is not simulated.
+    #[error("{0}")]
+    Limit(String),
+}
+
+/// A linked code object.
+#[derive(Clone, Debug)]
+pub struct CodeObject {
+    kernels: Vec<KernelInfo>,
+    /// Executable bytes by their addresses after loading.
+    code: Vec<(u64, Vec<u8>)>,
+    /// What is in memory after loading.
+    segments: Vec<(u64, Vec<u8>)>,
+}
+
+/// A kernel of a code object.
+#[derive(Clone, Debug)]
+pub struct KernelInfo {
+    /// Its name.
+    pub name: String,
+    /// Its descriptor.
+    pub descriptor: Descriptor,
+    /// Its arguments, hidden ones included.
+    pub arguments: Vec<ArgumentInfo>,
+    /// Bytes of its arguments.
+    pub argument_bytes: u32,
+    /// The workgroup size that it was compiled for.
+    pub workgroup_size: Option<[u32; 3]>,
+    descriptor_address: u64,
+}
+
+/// The hardware's description of a kernel. Source: AMDGPUUsage, "Kernel Descriptor".
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Bytes of shared memory.
+    pub shared_bytes: u32,
+    /// Bytes of private memory of a lane.
+    pub private_bytes: u32,
+    /// From the descriptor to the first instruction, in bytes.
+    pub entry_offset: i64,
+    /// COMPUTE_PGM_RSRC2.
+    pub rsrc2: u32,
+    /// KERNEL_CODE_PROPERTIES.
+    pub properties: u16,
+    /// KERNARG_PRELOAD: a length and an offset in dwords.
+    pub kernarg_preload: u16,
+}
+
+impl Descriptor {
+    /// The 64 bytes of a descriptor.
+    fn read(bytes: &[u8]) -> Option<Descriptor> {
+        let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+        Some(Descriptor {
+            shared_bytes: word(0)?,
+            private_bytes: word(4)?,
+            entry_offset: i64::from_le_bytes(bytes.get(16..24)?.try_into().ok()?),
+            rsrc2: word(52)?,
+            properties: half(56)?,
+            kernarg_preload: half(58)?,
+        })
+    }
+
+    /// Scalar registers that the packet processor fills for the user. (gfx12.5 has six bits for the number, others five and a zero.)
+    pub(super) fn user_registers(&self) -> u16 {
+        (self.rsrc2 >> 1 & 31) as u16
+    }
+
+    /// Dwords of the arguments that come in registers: how many, and from which on.
+    pub(super) fn preload(&self) -> (u16, u16) {
+        (self.kernarg_preload & 0x7f, self.kernarg_preload >> 7)
+    }
+
+    /// Waves of 32 lanes.
+    fn wave32(&self) -> bool {
+        self.properties >> 10 & 1 == 1
+    }
+
+    /// Private memory grows at run time.
+    fn dynamic_stack(&self) -> bool {
+        self.properties >> 11 & 1 == 1
+    }
+}
+
+/// One argument.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct ArgumentInfo {
+    /// Where it lies among the arguments, in bytes.
+    #[serde(rename = ".offset")]
+    pub offset: u32,
+    /// Its bytes.
+    #[serde(rename = ".size")]
+    pub size: u32,
+    /// What it is: `global_buffer`, `by_value`, `hidden_block_count_x`, ...
+    #[serde(rename = ".value_kind")]
+    pub kind: String,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    #[serde(rename = "amdhsa.kernels", default)]
+    kernels: Vec<KernelMetadata>,
+}
+
+#[derive(Deserialize)]
+struct KernelMetadata {
+    #[serde(rename = ".name")]
+    name: String,
+    #[serde(rename = ".symbol")]
+    symbol: String,
+    #[serde(rename = ".args", default)]
+    arguments: Vec<ArgumentInfo>,
+    #[serde(rename = ".kernarg_segment_size", default)]
+    argument_bytes: u32,
+    #[serde(rename = ".reqd_workgroup_size", default)]
+    workgroup_size: Option<Vec<u32>>,
+}
+
+/// Type of the note with the metadata.
+const NT_AMDGPU_METADATA: u32 = 32;
+
+impl CodeObject {
+    /// Reads a linked code object.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn read(bytes: &[u8]) -> Result<CodeObject, ObjectError> {
+        let file = ElfFile64::<LittleEndian>::parse(bytes)?;
+        let metadata = metadata(&file)?;
+        let mut segments = Vec::new();
+        for segment in file.segments() {
+            let mut data = segment.data()?.to_vec();
+            let size = usize::try_from(segment.size()).unwrap_or(usize::MAX);
+            if size > MOST_LOADED {
+                return Err(ObjectError::Limit(format!("a segment of {size} bytes")));
+            }
+            data.resize(size, 0);
+            segments.push((LOAD + segment.address(), data));
+        }
+        let code = file
+            .sections()
+            .filter(|s| s.kind() == SectionKind::Text)
+            .map(|s| Ok((LOAD + s.address(), s.data()?.to_vec())))
+            .collect::<Result<Vec<_>, object::read::Error>>()?;
+        let mut kernels = Vec::new();
+        for kernel in metadata.kernels {
+            let missing = || ObjectError::Descriptor(kernel.name.clone());
+            let symbol = file
+                .dynamic_symbols()
+                .chain(file.symbols())
+                .find(|s| s.name().is_ok_and(|n| n == kernel.symbol))
+                .ok_or_else(missing)?;
+            let address = LOAD + symbol.address();
+            let descriptor = slice(&segments, address, 64).and_then(Descriptor::read).ok_or_else(missing)?;
+            kernels.push(KernelInfo {
+                name: kernel.name,
+                descriptor,
+                arguments: kernel.arguments,
+                argument_bytes: kernel.argument_bytes,
+                workgroup_size: kernel.workgroup_size.and_then(|s| s.try_into().ok()),
+                descriptor_address: address,
+            });
+        }
+        Ok(CodeObject {
+            kernels,
+            code,
+            segments,
+        })
+    }
+
+    /// The kernels, in the order of the metadata.
+    pub fn kernels(&self) -> &[KernelInfo] {
+        &self.kernels
+    }
+
+    /// Executable bytes, by their addresses after loading.
+    pub fn code(&self) -> &[(u64, Vec<u8>)] {
+        &self.code
+    }
+}
+
+/// The most bytes of a segment that are loaded.
+const MOST_LOADED: usize = 1 << 28;
+
+fn slice(segments: &[(u64, Vec<u8>)], address: u64, bytes: usize) -> Option<&[u8]> {
+    segments.iter().find_map(|(base, data)| {
+        let offset = usize::try_from(address.checked_sub(*base)?).ok()?;
+        data.get(offset..offset.checked_add(bytes)?)
+    })
+}
+
+fn metadata(file: &ElfFile64<'_, LittleEndian>) -> Result<Metadata, ObjectError> {
+    use object::read::elf::SectionHeader;
+    let bad = |problem: String| ObjectError::Metadata(problem);
+    let (endian, data) = (file.endian(), file.data());
+    for section in file.elf_section_table().iter() {
+        let Some(mut notes) = section.notes(endian, data)? else { continue };
+        while let Some(note) = notes.next()? {
+            if note.name() == b"AMDGPU" && note.n_type(endian) == NT_AMDGPU_METADATA {
+                return rmp_serde::from_slice(note.desc()).map_err(|e| bad(e.to_string()));
+            }
+        }
+    }
+    Err(bad("there is no note with it".to_owned()))
+}
+
+/// A launch as the user asks for it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Workgroups in x, y and z.
+    pub groups: [u32; 3],
+    /// Invocations of a workgroup in x, y and z.
+    pub workgroup_size: [u32; 3],
+    /// The kernel's own arguments; hidden ones are filled in.
+    pub arguments: Vec<u8>,
+    /// Bytes of shared memory beyond what the kernel declares.
+    pub dynamic_shared_bytes: u32,
+    /// What it may cost.
+    pub limits: Limits,
+}
+
+/// Loads the code object, writes arguments and dispatch packet, and says how the waves begin.
+///
+/// # Errors
+/// [`ObjectError::Limit`] for kernels that need what is not simulated.
+pub fn prepare(object: &CodeObject, kernel: &KernelInfo, isa: Isa, request: &Request, global: &mut Global) -> Result<(Start, Launch), ObjectError> {
+    for (address, bytes) in &object.segments {
+        global.add_at("the code object", *address, bytes.clone(), false);
+    }
+    let descriptor = kernel.descriptor;
+    let mut private_bytes = descriptor.private_bytes;
+    if descriptor.dynamic_stack() {
+        private_bytes = private_bytes.saturating_add(DYNAMIC_STACK);
+    }
+    if private_bytes > MOST_PRIVATE {
+        return Err(ObjectError::Limit(format!("{private_bytes} bytes of private memory of an invocation")));
+    }
+    let shared_bytes = descriptor.shared_bytes.saturating_add(request.dynamic_shared_bytes);
+    let bytes = arguments(kernel, request);
+    let mut preloaded = [0; 16];
+    for (slot, word) in preloaded.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *slot = u32::from_le_bytes(*word);
+    }
+    let arguments = global.add("the kernel's arguments", bytes, false);
+    let arguments = global.base(arguments);
+    let packet = global.add("the dispatch packet", packet(request, shared_bytes, arguments), false);
+    let wave_size = if descriptor.wave32() && isa.wave_size == 32 { 32 } else { 64 };
+    let entry = kernel.descriptor_address.wrapping_add_signed(descriptor.entry_offset);
+    // Code in front of the entry loads what older firmware does not preload; hardware that preloads begins behind it.
+    let skip = if descriptor.preload().0 > 0 && !isa.xcnt { 256 } else { 0 };
+    let start = Start {
+        entry: entry + skip,
+        arguments,
+        packet: global.base(packet),
+        wave_size,
+        private_bytes,
+        descriptor,
+        preloaded,
+    };
+    let launch = Launch {
+        groups: request.groups,
+        workgroup_size: request.workgroup_size,
+        shared_bytes: shared_bytes as usize,
+        limits: request.limits,
+    };
+    Ok((start, launch))
+}
+
+/// The bytes of the arguments with the hidden ones, which have the meanings that AMDGPUUsage gives them ("Code Object V5 Metadata").
+fn arguments(kernel: &KernelInfo, request: &Request) -> Vec<u8> {
+    let mut bytes = request.arguments.clone();
+    bytes.resize(bytes.len().max(kernel.argument_bytes as usize), 0);
+    for argument in &kernel.arguments {
+        let axis = match argument.kind.chars().last() {
+            Some('x') => 0,
+            Some('y') => 1,
+            Some('z') => 2,
+            _ => 0,
+        };
+        let value: u64 = match argument.kind.trim_end_matches(['x', 'y', 'z']) {
+            "hidden_block_count_" => request.groups[axis].into(),
+            "hidden_group_size_" => request.workgroup_size[axis].into(),
+            "hidden_grid_dims" => dimensions(request).into(),
+            "hidden_dynamic_lds_size" => request.dynamic_shared_bytes.into(),
+            "hidden_private_base" => super::wave::PRIVATE_APERTURE,
+            "hidden_shared_base" => super::wave::SHARED_APERTURE,
+            // Remainders and offsets are 0; printf, queues and heaps do not exist.
+            kind if kind.starts_with("hidden_") => 0,
+            _ => continue,
+        };
+        let at = argument.offset as usize;
+        let size = (argument.size as usize).min(8);
+        if let (Some(slot), Some(value)) = (bytes.get_mut(at..at + size), value.to_le_bytes().get(..size)) {
+            slot.copy_from_slice(value);
+        }
+    }
+    bytes
+}
+
+fn dimensions(request: &Request) -> u16 {
+    let used = |axis: usize| request.groups[axis] * request.workgroup_size[axis] > 1;
+    if used(2) {
+        3
+    } else if used(1) {
+        2
+    } else {
+        1
+    }
+}
+
+/// `hsa_kernel_dispatch_packet_t`. Source: HSA runtime specification, section 2.9.
+fn packet(request: &Request, shared_bytes: u32, arguments: u64) -> Vec<u8> {
+    let mut bytes = vec![0; 64];
+    let mut put = |at: usize, value: &[u8]| {
+        if let Some(slot) = bytes.get_mut(at..at + value.len()) {
+            slot.copy_from_slice(value);
+        }
+    };
+    put(2, &dimensions(request).to_le_bytes());
+    for axis in 0..3 {
+        put(4 + 2 * axis, &(request.workgroup_size[axis] as u16).to_le_bytes());
+        put(12 + 4 * axis, &(request.workgroup_size[axis].wrapping_mul(request.groups[axis])).to_le_bytes());
+    }
+    put(28, &shared_bytes.to_le_bytes());
+    put(40, &arguments.to_le_bytes());
+    bytes
+}

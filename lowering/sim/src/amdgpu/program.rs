@@ -1,0 +1,474 @@
+//! The program: decoded code, and what a step of a wave does.
+
+use super::abi::Start;
+use super::bits::Ty;
+use super::decode::Decoder;
+use super::inst::{Barrier, Condition, Inst, Op, Special, Target};
+use super::isa::Isa;
+use super::operand::{Kind, Operand, sgpr};
+use super::sync::counter;
+use super::text::Line;
+use super::vector::{commit, compute};
+use super::wave::Wave;
+use crate::barrier::Name;
+use crate::clock::Order;
+use crate::finding::{FindingKind, Place};
+use crate::machine::{Context, Group, Program, Step, WaveStart};
+use std::collections::BTreeMap;
+
+/// A kernel's code, ready to run.
+#[derive(Debug)]
+pub struct Kernel {
+    isa: Isa,
+    insts: Vec<Inst>,
+    lines: Vec<Line>,
+    index: BTreeMap<u64, u32>,
+    vgprs: usize,
+    start: Start,
+}
+
+impl Kernel {
+    /// Decodes disassembled code; the waves begin as `start` says.
+    pub fn new(isa: Isa, lines: Vec<Line>, start: Start) -> Kernel {
+        let index: BTreeMap<u64, u32> = lines.iter().zip(0..).map(|(line, at)| (line.address, at)).collect();
+        let decoder = Decoder::new(isa, start.wave_size, &index);
+        let insts: Vec<Inst> = lines.iter().map(|line| decoder.decode(line)).collect();
+        // At least those that hold the work-item's ids.
+        let vgprs = insts
+            .iter()
+            .flat_map(|i| i.uses.iter())
+            .filter(|u| u.file == super::inst::File::Vector)
+            .map(|u| usize::from(u.first) + usize::from(u.count))
+            .fold(4, usize::max);
+        Kernel {
+            isa,
+            insts,
+            lines,
+            index,
+            vgprs,
+            start,
+        }
+    }
+
+    /// The disassembled code.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// The instructions that the simulator does not know, by index into [`Kernel::lines`]. Executing one is a finding.
+    pub fn unknown(&self) -> impl Iterator<Item = usize> {
+        self.insts.iter().enumerate().filter(|(_, i)| matches!(i.op, Op::Unknown)).map(|(at, _)| at)
+    }
+
+    /// Makes the instruction do nothing: for tests that ask whether its absence is noticed.
+    pub fn drop_instruction(&mut self, index: usize) {
+        if let Some(inst) = self.insts.get_mut(index) {
+            inst.op = Op::Nothing;
+        }
+    }
+
+    /// Whether an instruction waits for memory or takes part in a barrier.
+    pub fn synchronises(&self, index: usize) -> bool {
+        self.insts.get(index).is_some_and(|inst| match &inst.op {
+            Op::Wait(waits) => !waits.is_empty(),
+            Op::Barrier(_) => true,
+            Op::Nothing
+            | Op::Vector(_)
+            | Op::Dual(_)
+            | Op::Scalar(_)
+            | Op::SaveExec { .. }
+            | Op::Special(..)
+            | Op::Branch { .. }
+            | Op::Jump { .. }
+            | Op::Memory(_)
+            | Op::End
+            | Op::Trap
+            | Op::Sleep
+            | Op::Unknown => false,
+        })
+    }
+
+    fn jump(&self, wave: &mut Wave, address: u64, pc: u32, cx: &mut Context<'_>) -> Step {
+        match self.index.get(&address) {
+            Some(target) => {
+                wave.pc = *target;
+                Step::Ran(1)
+            }
+            None => {
+                cx.report(FindingKind::BadProgramCounter, pc, None, || format!("{address:#x} is not an instruction"));
+                self.end(wave, cx)
+            }
+        }
+    }
+
+    /// The wave is over: what is outstanding takes effect, and the barriers expect it no more.
+    fn end(&self, wave: &mut Wave, cx: &mut Context<'_>) -> Step {
+        wave.wait(counter::ALL, 0, cx);
+        for name in [Some(Name::Workgroup), wave.joined].into_iter().flatten() {
+            if let Some(barrier) = cx.group.barriers.get_mut(name) {
+                barrier.leave(1);
+            }
+        }
+        cx.changed();
+        Step::Done
+    }
+
+    fn barrier(&self, wave: &mut Wave, barrier: Barrier, pc: u32, cx: &mut Context<'_>) -> Step {
+        match barrier {
+            Barrier::Full => {
+                if !wave.arrived.iter().any(|(n, _)| *n == Name::Workgroup) && !arrive(wave, Name::Workgroup, pc, cx) {
+                    return Step::Ran(1);
+                }
+                return wait(wave, Name::Workgroup, cx);
+            }
+            Barrier::Signal { id, first } => {
+                let m0 = wave.s(sgpr::M0);
+                let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) else {
+                    return next(wave);
+                };
+                let members = m0 >> 16 & 127;
+                if id.is_none() && members != 0
+                    && let Some(object) = cx.group.barriers.get_mut(name)
+                {
+                    object.expect(members);
+                }
+                let nobody = cx.group.barriers.get(name).is_some_and(|b| b.arrived() == 0);
+                if wave.arrived.iter().any(|(n, _)| *n == name) && name == Name::Workgroup {
+                    cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                        format!("the wave signals {name} again before it has waited for it")
+                    });
+                    wave.arrived.retain(|(n, _)| *n != name);
+                }
+                arrive(wave, name, pc, cx);
+                if first {
+                    wave.scc = nobody;
+                }
+            }
+            Barrier::Wait { id } => {
+                let name = match id {
+                    1.. => wave.joined,
+                    _ => name(id, pc, cx),
+                };
+                let Some(name) = name else { return next(wave) };
+                if !wave.arrived.iter().any(|(n, _)| *n == name) {
+                    if name == Name::Workgroup {
+                        cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                            format!("the wave waits for {name} without having signalled it")
+                        });
+                    }
+                    let phase = cx.group.barriers.get(name).map_or(0, crate::barrier::Barrier::phase);
+                    wave.arrived.push((name, phase));
+                }
+                return wait(wave, name, cx);
+            }
+            Barrier::Init { id } => {
+                let m0 = wave.s(sgpr::M0);
+                if let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) {
+                    cx.group.barriers.make(name, m0 >> 16 & 127);
+                    cx.changed();
+                }
+            }
+            Barrier::Join { id } => {
+                let m0 = wave.s(sgpr::M0);
+                wave.joined = name(id.unwrap_or((m0 & 63) as i32), pc, cx);
+            }
+            Barrier::Leave => {
+                if let Some(barrier) = wave.joined.take().and_then(|n| cx.group.barriers.get_mut(n)) {
+                    barrier.leave(1);
+                    cx.changed();
+                }
+                wave.scc = false;
+            }
+            Barrier::Wake => {}
+        }
+        next(wave)
+    }
+
+    fn special(&self, wave: &mut Wave, special: Special, operands: &[Operand], pc: u32) {
+        let operand = |n: usize| operands.get(n).copied().unwrap_or(Operand::new(Kind::Off, 0));
+        let scalar = |wave: &Wave, n: usize| wave.scalar(&operand(n), Ty::B32) as u32;
+        let exec = wave.exec();
+        match special {
+            Special::ReadLane => {
+                let lane = (scalar(wave, 2) % wave.size) as usize;
+                let value = wave.lanes(&operand(1), Ty::B32)[lane];
+                wave.set_scalar(&operand(0), Ty::B32, value);
+            }
+            Special::ReadFirstLane => {
+                let lane = if exec == 0 { 0 } else { exec.trailing_zeros() as usize };
+                let value = wave.lanes(&operand(1), Ty::B32)[lane % 64];
+                wave.set_scalar(&operand(0), Ty::B32, value);
+            }
+            Special::WriteLane => {
+                let (value, lane) = (scalar(wave, 1), (scalar(wave, 2) % wave.size) as usize);
+                if let Kind::Vgpr(index) = operand(0).kind
+                    && let Some(register) = wave.vgpr.get_mut(usize::from(index))
+                {
+                    register[lane] = value;
+                }
+            }
+            Special::MbcntLow | Special::MbcntHigh => {
+                let mask = wave.lanes(&operand(1), Ty::B32);
+                let base = wave.lanes(&operand(2), Ty::B32);
+                let values: [u32; 64] = std::array::from_fn(|lane| {
+                    let below = (1u64 << lane) - 1;
+                    let below = if special == Special::MbcntLow { below & 0xffff_ffff } else { below >> 32 };
+                    (base[lane] as u32).wrapping_add((mask[lane] & below).count_ones())
+                });
+                write(wave, operand(0), exec, &values);
+            }
+            Special::Swap => {
+                let (Kind::Vgpr(a), Kind::Vgpr(b)) = (operand(0).kind, operand(1).kind) else { return };
+                let (first, second) = (wave.v(a), wave.v(b));
+                write(wave, operand(0), exec, &second);
+                write(wave, operand(1), exec, &first);
+            }
+            Special::PermLane16 { crossed } => {
+                let source = wave.lanes(&operand(1), Ty::B32);
+                let select = u64::from(scalar(wave, 2)) | u64::from(scalar(wave, 3)) << 32;
+                let values: [u32; 64] = std::array::from_fn(|lane| {
+                    let row = if crossed { (lane & !15) ^ 16 } else { lane & !15 };
+                    source[row + (select >> (4 * (lane & 15)) & 15) as usize] as u32
+                });
+                write(wave, operand(0), exec, &values);
+            }
+            Special::PermLane64 => {
+                let source = wave.lanes(&operand(1), Ty::B32);
+                let values: [u32; 64] = std::array::from_fn(|lane| source[if wave.size == 64 { lane ^ 32 } else { lane }] as u32);
+                write(wave, operand(0), exec, &values);
+            }
+            Special::GetPc => {
+                let address = self.after(pc);
+                wave.set_scalar(&operand(0), Ty::B64, address);
+            }
+            Special::GetRegister(value) => wave.set_scalar(&operand(0), Ty::B32, value.into()),
+        }
+    }
+
+    /// The address behind an instruction.
+    fn after(&self, pc: u32) -> u64 {
+        self.lines.get(pc as usize).map_or(0, |l| l.address + u64::from(l.length))
+    }
+}
+
+/// Writes lanes of a vector register.
+fn write(wave: &mut Wave, dst: Operand, lanes: u64, values: &[u32; 64]) {
+    if let Kind::Vgpr(index) = dst.kind
+        && let Some(register) = wave.vgpr.get_mut(usize::from(index))
+    {
+        for (lane, (old, new)) in register.iter_mut().zip(values).enumerate() {
+            if lanes >> lane & 1 == 1 {
+                *old = *new;
+            }
+        }
+    }
+}
+
+fn next(wave: &mut Wave) -> Step {
+    wave.pc += 1;
+    Step::Ran(1)
+}
+
+/// The object with this hardware id; `None` for the null barrier and, with a finding, for ids that are not simulated.
+fn name(id: i32, pc: u32, cx: &mut Context<'_>) -> Option<Name> {
+    match id {
+        -1 => Some(Name::Workgroup),
+        -3 => Some(Name::Cluster),
+        1..=16 => Some(Name::Named(id as u32)),
+        0 => None,
+        _ => {
+            cx.report(FindingKind::UnsupportedInstruction, pc, None, || format!("barrier id {id}"));
+            None
+        }
+    }
+}
+
+/// Arrives at a barrier object; `false` after a finding.
+fn arrive(wave: &mut Wave, name: Name, pc: u32, cx: &mut Context<'_>) -> bool {
+    match cx.arrive(name, 1, Order::Release) {
+        Some(Ok(phase)) => {
+            wave.arrived.retain(|(n, _)| *n != name);
+            wave.arrived.push((name, phase));
+            true
+        }
+        Some(Err(problem)) => {
+            cx.report(FindingKind::BarrierMisuse, pc, None, || format!("{name}: {problem}"));
+            false
+        }
+        None => {
+            cx.report(FindingKind::BarrierMisuse, pc, None, || format!("{name} is not initialised"));
+            false
+        }
+    }
+}
+
+/// Goes on when the phase is complete that the wave arrived for.
+fn wait(wave: &mut Wave, name: Name, cx: &mut Context<'_>) -> Step {
+    let phase = wave.arrived.iter().find(|(n, _)| *n == name).map_or(0, |(_, p)| *p);
+    if !cx.pass(name, phase, Order::Acquire) {
+        return Step::Blocked;
+    }
+    wave.arrived.retain(|(n, _)| *n != name);
+    next(wave)
+}
+
+impl Program for Kernel {
+    type Wave = Wave;
+
+    fn wave_size(&self) -> u32 {
+        self.start.wave_size
+    }
+
+    fn enter(&self, group: &mut Group) {
+        group.barriers.make(Name::Workgroup, group.waves.into());
+        group.barriers.make(Name::Cluster, 1);
+    }
+
+    fn start(&self, start: &WaveStart) -> Wave {
+        let mut wave = Wave::new(self.start.wave_size, self.vgprs, self.start.private_bytes, start.noise);
+        self.start.registers(&mut wave, start, self.isa);
+        wave.pc = self.index.get(&self.start.entry).copied().unwrap_or(u32::MAX);
+        wave
+    }
+
+    fn step(&self, wave: &mut Wave, cx: &mut Context<'_>) -> Step {
+        let pc = wave.pc;
+        let Some(inst) = self.insts.get(pc as usize) else {
+            cx.report(FindingKind::BadProgramCounter, pc, None, || "control runs off the end of the code".to_owned());
+            return self.end(wave, cx);
+        };
+        if !wave.queue.is_empty() {
+            wave.check(inst, pc, cx);
+        }
+        let lanes = match &inst.op {
+            Op::Nothing => 1,
+            Op::Vector(vector) => {
+                let computed = compute(wave, vector);
+                let lanes = wave.exec().count_ones();
+                commit(wave, vector, &computed);
+                lanes
+            }
+            Op::Dual(both) => {
+                let [first, second] = &**both;
+                let (a, b) = (compute(wave, first), compute(wave, second));
+                commit(wave, first, &a);
+                commit(wave, second, &b);
+                2 * wave.exec().count_ones()
+            }
+            Op::Scalar(scalar) => {
+                self.scalar(wave, scalar);
+                1
+            }
+            Op::SaveExec {
+                compute,
+                dst,
+                src,
+                registers,
+                wrexec,
+            } => {
+                let ty = if *registers == 2 { Ty::B64 } else { Ty::B32 };
+                let old = if *registers == 2 { wave.pair(sgpr::EXEC) } else { wave.s(sgpr::EXEC).into() };
+                let new = compute(wave.scalar(src, ty), old) & if *registers == 2 { u64::MAX } else { 0xffff_ffff };
+                wave.set_scalar(dst, ty, if *wrexec { new } else { old });
+                wave.set_scalar(&Operand::new(Kind::Sgpr(sgpr::EXEC), *registers), ty, new);
+                wave.scc = new != 0;
+                1
+            }
+            Op::Special(special, operands) => {
+                self.special(wave, *special, operands, pc);
+                wave.exec().count_ones()
+            }
+            Op::Branch { condition, target } => {
+                let taken = match condition {
+                    Condition::Always => true,
+                    Condition::Never => false,
+                    Condition::Scc(set) => wave.scc == *set,
+                    Condition::VccZero(zero) => (wave.vcc() == 0) == *zero,
+                    Condition::ExecZero(zero) => (wave.exec() == 0) == *zero,
+                };
+                wave.pc = if taken { *target } else { pc + 1 };
+                return Step::Ran(1);
+            }
+            Op::Jump { link, target } => {
+                let back = self.after(pc);
+                let address = match target {
+                    Target::Registers(operand) => wave.scalar(operand, Ty::B64),
+                    Target::Instruction(index) => self.lines.get(*index as usize).map_or(0, |l| l.address),
+                };
+                if let Some(link) = link {
+                    wave.set_scalar(link, Ty::B64, back);
+                }
+                return self.jump(wave, address, pc, cx);
+            }
+            Op::Memory(memory) => {
+                wave.issue(memory, pc, self.isa.ordered_vmem, cx);
+                wave.exec().count_ones()
+            }
+            Op::Wait(waits) => {
+                for (counter, left) in waits {
+                    wave.wait(*counter, *left, cx);
+                }
+                1
+            }
+            Op::Barrier(barrier) => return self.barrier(wave, *barrier, pc, cx),
+            Op::End => return self.end(wave, cx),
+            Op::Trap => {
+                cx.report(FindingKind::Trap, pc, None, || "the wave traps".to_owned());
+                return self.end(wave, cx);
+            }
+            Op::Sleep => {
+                wave.pc += 1;
+                return Step::Yielded(1);
+            }
+            Op::Unknown => {
+                let text = self.lines.get(pc as usize).map_or("", |l| l.text.as_str());
+                cx.report(FindingKind::UnsupportedInstruction, pc, None, || format!("`{text}`"));
+                return self.end(wave, cx);
+            }
+        };
+        wave.pc = pc + 1;
+        Step::Ran(lanes)
+    }
+
+    fn complete_one(&self, wave: &mut Wave, cx: &mut Context<'_>) {
+        wave.perform_one(cx);
+    }
+
+    fn waiting(&self, wave: &Wave) -> Vec<(u32, Option<Name>)> {
+        let name = self.insts.get(wave.pc as usize).and_then(|inst| match &inst.op {
+            Op::Barrier(_) => wave.arrived.last().map(|(name, _)| *name),
+            _ => None,
+        });
+        vec![(wave.pc, name)]
+    }
+
+    fn place(&self, pc: u32) -> Place {
+        let line = self.lines.get(pc as usize);
+        Place {
+            address: line.map_or(0, |l| l.address),
+            text: line.map_or_else(String::new, |l| l.text.split_whitespace().collect::<Vec<_>>().join(" ")),
+            word: None,
+        }
+    }
+}
+
+impl Kernel {
+    fn scalar(&self, wave: &mut Wave, scalar: &super::inst::Scalar) {
+        let mut sources = [0; 3];
+        for (slot, (operand, ty)) in sources.iter_mut().zip(scalar.src.iter().zip(scalar.row.src)) {
+            *slot = wave.scalar(operand, *ty);
+        }
+        match scalar.row.compute {
+            super::bits::Compute::Scalar(f) => {
+                let (value, scc) = f(&sources, wave.scc);
+                wave.set_scalar(&scalar.dst, scalar.row.dst, value);
+                if let Some(scc) = scc {
+                    wave.scc = scc;
+                }
+            }
+            super::bits::Compute::Test(f) => wave.scc = f(&sources),
+            super::bits::Compute::Value(_) | super::bits::Compute::Carry(_) => {}
+        }
+    }
+}
+

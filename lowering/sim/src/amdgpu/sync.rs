@@ -1,0 +1,88 @@
+//! Waits and barriers.
+
+use super::operand::Kind;
+use super::text::{Parts, number};
+use crate::queue::Counters;
+
+/// Counters of outstanding operations. Where a generation has one counter for two kinds, the operations carry the same bit.
+pub(super) mod counter {
+    use crate::queue::Counters;
+
+    /// VMcnt, LOADcnt.
+    pub const LOAD: Counters = 1;
+    /// VScnt, STOREcnt.
+    pub const STORE: Counters = 2;
+    /// LGKMcnt, DScnt.
+    pub const LDS: Counters = 4;
+    /// KMcnt.
+    pub const SCALAR: Counters = 8;
+    /// ASYNCcnt.
+    pub const ASYNC: Counters = 16;
+    /// TENSORcnt.
+    pub const TENSOR: Counters = 32;
+    pub const ALL: Counters = 63;
+}
+
+/// Operations of one class are counted down in order.
+pub(super) mod class {
+    pub const LOADS: u8 = 0;
+    pub const STORES: u8 = 1;
+    pub const LDS: u8 = 2;
+    pub const SCALAR: u8 = 3;
+    pub const FLAT: u8 = 4;
+    pub const ASYNC: u8 = 5;
+}
+
+/// The wait, if the instruction is one: pairs of counters and how many operations may be left in them.
+pub(super) fn wait(parts: &Parts<'_>) -> Option<Box<[(Counters, u32)]>> {
+    let name = parts.mnemonic;
+    if name == "s_wait_idle" {
+        return Some([(counter::ALL, 0)].into());
+    }
+    if name == "s_waitcnt" {
+        return waitcnt(parts.rest);
+    }
+    let single = |counter| -> Option<Box<[(Counters, u32)]>> {
+        // The old ones have a register, always `null`, before the number.
+        let left = match parts.operands.last()?.kind {
+            Kind::Integer(n) => n as u32,
+            Kind::Literal(n) => n,
+            _ => return None,
+        };
+        Some([(counter, left)].into())
+    };
+    let both = |counter| -> Option<Box<[(Counters, u32)]>> {
+        let packed = single(counter)?.first()?.1;
+        Some([(counter, packed >> 8 & 63), (counter::LDS, packed & 63)].into())
+    };
+    match name {
+        "s_waitcnt_vscnt" | "s_wait_storecnt" => single(counter::STORE),
+        "s_waitcnt_vmcnt" | "s_wait_loadcnt" => single(counter::LOAD),
+        "s_waitcnt_lgkmcnt" | "s_wait_dscnt" => single(counter::LDS),
+        "s_wait_kmcnt" => single(counter::SCALAR),
+        "s_wait_asynccnt" => single(counter::ASYNC),
+        "s_wait_tensorcnt" => single(counter::TENSOR),
+        "s_wait_loadcnt_dscnt" => both(counter::LOAD),
+        "s_wait_storecnt_dscnt" => both(counter::STORE),
+        // Counters of exports, samples and ray tests, which compute code does not have.
+        "s_waitcnt_expcnt" | "s_wait_expcnt" | "s_wait_samplecnt" | "s_wait_bvhcnt" => Some([].into()),
+        _ => None,
+    }
+}
+
+/// `vmcnt(0) lgkmcnt(0)`.
+fn waitcnt(text: &str) -> Option<Box<[(Counters, u32)]>> {
+    let mut waits = Vec::new();
+    let separators = |c: char| c.is_whitespace() || c == '&' || c == ',';
+    for word in text.split(separators).filter(|w| !w.is_empty()) {
+        let (name, left) = word.strip_suffix(')')?.split_once('(')?;
+        let left = u32::try_from(number(left)?).ok()?;
+        match name {
+            "vmcnt" => waits.push((counter::LOAD, left)),
+            "lgkmcnt" => waits.push((counter::LDS, left)),
+            "expcnt" => {}
+            _ => return None,
+        }
+    }
+    Some(waits.into())
+}

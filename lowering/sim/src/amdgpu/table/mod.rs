@@ -1,0 +1,8 @@
+//! The instruction tables: a row per mnemonic, with the types of its operands and what it computes.
+
+pub(super) mod compare;
+pub(super) mod float;
+pub(super) mod integer;
+pub(super) mod memory;
+pub(super) mod packed;
+pub(super) mod scalar;

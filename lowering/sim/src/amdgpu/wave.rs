@@ -1,0 +1,248 @@
+//! The state of one wave: registers, what is outstanding, private memory.
+
+use super::access::Operation;
+use super::bits::Ty;
+use super::inst::{File, Inst};
+use super::operand::{Kind, Operand, sgpr};
+use crate::barrier::{Name, Phase};
+use crate::finding::{FindingKind, Site};
+use crate::machine::Context;
+use crate::queue::Queue;
+
+/// One value for each lane.
+pub(super) type Lanes64 = [u64; 64];
+
+/// The upper 32 bits of flat addresses that mean shared and private memory.
+pub(super) const SHARED_APERTURE: u64 = 0x1_0000;
+pub(super) const PRIVATE_APERTURE: u64 = 0x2_0000;
+
+/// A wave.
+pub struct Wave {
+    pub(super) size: u32,
+    /// Index of the next instruction.
+    pub(super) pc: u32,
+    pub(super) scc: bool,
+    pub(super) vgpr: Vec<[u32; 64]>,
+    pub(super) sgpr: [u32; sgpr::COUNT],
+    pub(super) queue: Queue<Box<Operation>>,
+    /// The outstanding operation that will write a register; 0 for none.
+    vgpr_pending: Vec<u32>,
+    sgpr_pending: [u32; sgpr::COUNT],
+    /// Private memory: that of lane 0, then that of lane 1, ...
+    pub(super) private: Vec<u8>,
+    pub(super) private_bytes: u32,
+    /// Barrier phases that this wave has arrived for and not waited for.
+    pub(super) arrived: Vec<(Name, Phase)>,
+    /// The named barrier that it belongs to.
+    pub(super) joined: Option<Name>,
+    /// Operations that are over, to be used again.
+    pub(super) spare: Vec<Box<Operation>>,
+}
+
+impl Wave {
+    /// A wave whose registers hold noise.
+    pub(super) fn new(size: u32, vgprs: usize, private_bytes: u32, noise: u64) -> Wave {
+        let mut rng = fastrand::Rng::with_seed(noise);
+        let mut sgprs = [0; sgpr::COUNT];
+        sgprs.fill_with(|| rng.u32(..));
+        let vgpr = (0..vgprs)
+            .map(|_| {
+                let mut lanes = [0; 64];
+                lanes.fill_with(|| rng.u32(..));
+                lanes
+            })
+            .collect();
+        Wave {
+            size,
+            pc: 0,
+            scc: rng.bool(),
+            vgpr,
+            sgpr: sgprs,
+            queue: Queue::default(),
+            vgpr_pending: vec![0; vgprs],
+            sgpr_pending: [0; sgpr::COUNT],
+            private: vec![0; private_bytes as usize * size as usize],
+            private_bytes,
+            arrived: Vec::new(),
+            joined: None,
+            spare: Vec::new(),
+        }
+    }
+
+    /// All lanes of the wave.
+    pub(super) fn all(&self) -> u64 {
+        if self.size == 64 { u64::MAX } else { (1 << self.size) - 1 }
+    }
+
+    pub(super) fn exec(&self) -> u64 {
+        self.pair(sgpr::EXEC) & self.all()
+    }
+
+    pub(super) fn set_exec(&mut self, mask: u64) {
+        self.set_mask(sgpr::EXEC, mask);
+    }
+
+    pub(super) fn vcc(&self) -> u64 {
+        self.pair(sgpr::VCC) & self.all()
+    }
+
+    /// One scalar register.
+    pub(super) fn s(&self, index: u16) -> u32 {
+        if index == sgpr::NULL {
+            return 0;
+        }
+        self.sgpr.get(usize::from(index)).copied().unwrap_or(0)
+    }
+
+    pub(super) fn set_s(&mut self, index: u16, value: u32) {
+        if index != sgpr::NULL
+            && let Some(register) = self.sgpr.get_mut(usize::from(index))
+        {
+            *register = value;
+        }
+    }
+
+    /// Two scalar registers.
+    pub(super) fn pair(&self, index: u16) -> u64 {
+        if index == sgpr::NULL {
+            return 0;
+        }
+        u64::from(self.s(index)) | u64::from(self.s(index + 1)) << 32
+    }
+
+    pub(super) fn set_pair(&mut self, index: u16, value: u64) {
+        if index != sgpr::NULL {
+            self.set_s(index, value as u32);
+            self.set_s(index + 1, (value >> 32) as u32);
+        }
+    }
+
+    /// A mask takes one register in waves of 32 lanes, two in waves of 64.
+    pub(super) fn set_mask(&mut self, index: u16, mask: u64) {
+        if self.size == 64 {
+            self.set_pair(index, mask);
+        } else {
+            self.set_s(index, mask as u32);
+        }
+    }
+
+    /// A mask operand: a bit for each lane.
+    pub(super) fn mask(&self, operand: &Operand) -> u64 {
+        self.scalar(operand, if self.size == 64 { Ty::B64 } else { Ty::B32 }) & self.all()
+    }
+
+    /// What an operand is worth that is the same for all lanes.
+    pub(super) fn scalar(&self, operand: &Operand, ty: Ty) -> u64 {
+        let wide = ty.registers() == 2;
+        match operand.kind {
+            Kind::Sgpr(index) if wide => self.pair(index),
+            Kind::Sgpr(index) => self.s(index).into(),
+            // The first lane: what moves from vector to scalar registers says itself which lane it means.
+            Kind::Vgpr(index) => self.vgpr.get(usize::from(index)).map_or(0, |lanes| u64::from(lanes[0])),
+            Kind::Integer(n) if wide => n as u64,
+            Kind::Integer(n) => u64::from(n as u32),
+            // A literal is the upper half of a float of 64 bits.
+            Kind::Literal(bits) if ty == Ty::F64 => u64::from(bits) << 32,
+            Kind::Literal(bits) => bits.into(),
+            Kind::Literal64(bits) => bits,
+            Kind::Float(value) => ty.float(value),
+            Kind::Scc => self.scc.into(),
+            Kind::VccZero => (self.vcc() == 0).into(),
+            Kind::ExecZero => (self.exec() == 0).into(),
+            Kind::SharedBase => aperture(SHARED_APERTURE, wide),
+            Kind::PrivateBase => aperture(PRIVATE_APERTURE, wide),
+            Kind::ApertureLimit => u32::MAX.into(),
+            Kind::Off | Kind::Other => 0,
+        }
+    }
+
+    /// Writes a scalar result.
+    pub(super) fn set_scalar(&mut self, operand: &Operand, ty: Ty, value: u64) {
+        match operand.kind {
+            Kind::Sgpr(index) if ty.registers() == 2 => self.set_pair(index, value),
+            Kind::Sgpr(index) => self.set_s(index, value as u32),
+            _ => {}
+        }
+    }
+
+    /// What an operand is worth in each lane; 64-bit values take two registers.
+    pub(super) fn lanes(&self, operand: &Operand, ty: Ty) -> Lanes64 {
+        let Kind::Vgpr(index) = operand.kind else {
+            return [self.scalar(operand, ty); 64];
+        };
+        let mut values = [0; 64];
+        let index = usize::from(index);
+        if let Some(low) = self.vgpr.get(index) {
+            for (value, bits) in values.iter_mut().zip(low) {
+                *value = u64::from(*bits);
+            }
+        }
+        if ty.registers() == 2
+            && let Some(high) = self.vgpr.get(index + 1)
+        {
+            for (value, bits) in values.iter_mut().zip(high) {
+                *value |= u64::from(*bits) << 32;
+            }
+        }
+        values
+    }
+
+    /// One vector register.
+    pub(super) fn v(&self, index: u16) -> [u32; 64] {
+        self.vgpr.get(usize::from(index)).copied().unwrap_or([0; 64])
+    }
+
+    /// Notes that operation `id` will write (or, with 0, no longer will) `count` registers from `first` on.
+    pub(super) fn set_pending(&mut self, file: File, first: u16, count: u16, id: u32) {
+        let registers = match file {
+            File::Vector => self.vgpr_pending.as_mut_slice(),
+            File::Scalar => self.sgpr_pending.as_mut_slice(),
+        };
+        let first = usize::from(first);
+        if let Some(registers) = registers.get_mut(first..first + usize::from(count)) {
+            registers.fill(id);
+        }
+    }
+
+    /// Takes back what [`Wave::set_pending`] noted, where it is still this operation that is noted.
+    pub(super) fn clear_pending(&mut self, file: File, first: u16, count: u16, id: u32) {
+        let registers = match file {
+            File::Vector => self.vgpr_pending.as_mut_slice(),
+            File::Scalar => self.sgpr_pending.as_mut_slice(),
+        };
+        let first = usize::from(first);
+        for register in registers.get_mut(first..first + usize::from(count)).into_iter().flatten() {
+            if *register == id {
+                *register = 0;
+            }
+        }
+    }
+
+    /// Reports each register of the instruction that an outstanding operation has yet to write.
+    pub(super) fn check(&self, inst: &Inst, pc: u32, cx: &mut Context<'_>) {
+        for touched in &inst.uses {
+            let (registers, name) = match touched.file {
+                File::Vector => (self.vgpr_pending.as_slice(), "v"),
+                File::Scalar => (self.sgpr_pending.as_slice(), "s"),
+            };
+            let first = usize::from(touched.first);
+            let range = registers.get(first..first + usize::from(touched.count)).unwrap_or(&[]);
+            let Some((offset, id)) = range.iter().enumerate().find(|(_, id)| **id != 0) else {
+                continue;
+            };
+            let other = self.queue.get(*id).map(|o| Site {
+                lane: None,
+                ..cx.site(o.what.pc, None)
+            });
+            let verb = if touched.written { "overwritten" } else { "read" };
+            let site = cx.site(pc, None);
+            cx.findings.report(FindingKind::MissingWait, site, other, || {
+                format!("{name}{} is {verb} while the operation that fills it is outstanding", first + offset)
+            });
+        }
+    }
+}
+
+fn aperture(high: u64, wide: bool) -> u64 {
+    if wide { high << 32 } else { 0 }
+}
