@@ -27,12 +27,13 @@ mod output;
 mod pipeline;
 mod ptxas;
 mod reflect;
+pub mod simulate;
 pub mod spec;
 mod stage;
 mod targets;
 
 pub use failure::{Failure, exit};
-pub use link::LINKER_VARIABLE;
+pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use model::{Bounds, Explored, model};
 pub use options::Options;
 pub use output::{Entry, Output};

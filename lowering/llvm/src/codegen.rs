@@ -82,14 +82,8 @@ pub(crate) fn check(errors: &Errors) -> Result<(), Diagnostics> {
     }
 }
 
-/// The target machine for a target row.
-///
-/// # Errors
-/// `LlvmFailed` when this LLVM lacks the target.
-pub(crate) fn machine(
-    target: &Target,
-    optimization: Optimization,
-) -> Result<TargetMachine, Diagnostics> {
+/// Makes both back ends known to LLVM, and the disassembler of the one that has one.
+pub(crate) fn initialize() {
     static INITIALIZED: OnceLock<()> = OnceLock::new();
     INITIALIZED.get_or_init(|| {
         let config = InitializationConfig {
@@ -100,9 +94,23 @@ pub(crate) fn machine(
             info: true,
             machine_code: true,
         };
-        LlvmTarget::initialize_amd_gpu(&config);
         LlvmTarget::initialize_nvptx(&config);
+        LlvmTarget::initialize_amd_gpu(&InitializationConfig {
+            disassembler: true,
+            ..config
+        });
     });
+}
+
+/// The target machine for a target row.
+///
+/// # Errors
+/// `LlvmFailed` when this LLVM lacks the target.
+pub(crate) fn machine(
+    target: &Target,
+    optimization: Optimization,
+) -> Result<TargetMachine, Diagnostics> {
+    initialize();
     let triple = TargetTriple::create(target.triple());
     let llvm = LlvmTarget::from_triple(&triple)
         .map_err(|e| llvm_failed("LLVM lacks the target", &e.to_string()))?;

@@ -11,6 +11,9 @@
 
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::disassembler::{
+    LLVMCreateDisasmCPUFeatures, LLVMDisasmContextRef, LLVMDisasmDispose, LLVMDisasmInstruction,
+};
 use inkwell::llvm_sys::prelude::*;
 pub(crate) use inkwell::llvm_sys::{
     LLVMAtomicOrdering as AtomicOrdering, LLVMAtomicRMWBinOp as RmwOp,
@@ -1085,4 +1088,53 @@ pub(crate) fn globals_of_type(module: ModuleRef<'_>, ty: Ty<'_>) -> usize {
 pub(crate) fn module_text(module: &Module<'_>) -> String {
     // SAFETY: LLVM returns a string that we own and give back.
     unsafe { owned_text(LLVMPrintModuleToString(module.as_mut_ptr())) }
+}
+
+/// A disassembler for one processor.
+pub(crate) struct Disassembler(LLVMDisasmContextRef);
+
+impl Disassembler {
+    /// The disassembler of a target that was initialised with one; `None` when LLVM has none for it.
+    pub(crate) fn new(triple: &str, cpu: &str, features: &str) -> Option<Disassembler> {
+        let (triple, cpu, features) = (c_name(triple), c_name(cpu), c_name(features));
+        // SAFETY: strings that end with zero, which LLVM copies; no symbol look-up, so no context for one either.
+        let raw = unsafe {
+            LLVMCreateDisasmCPUFeatures(
+                triple.as_ptr(),
+                cpu.as_ptr(),
+                features.as_ptr(),
+                std::ptr::null_mut(),
+                0,
+                None,
+                None,
+            )
+        };
+        (!raw.is_null()).then_some(Disassembler(raw))
+    }
+
+    /// The instruction at the beginning of `bytes`, which lie at `address`: its length and its text. `None` when there is none.
+    pub(crate) fn instruction(&self, bytes: &mut [u8], address: u64) -> Option<(usize, String)> {
+        let mut text = [0u8; 512];
+        // SAFETY: a live context; LLVM reads `bytes` within their length and writes at most the given number of characters, a zero included.
+        let length = unsafe {
+            LLVMDisasmInstruction(
+                self.0,
+                bytes.as_mut_ptr(),
+                bytes.len() as u64,
+                address,
+                text.as_mut_ptr().cast(),
+                text.len(),
+            )
+        };
+        let end = text.iter().position(|c| *c == 0)?;
+        let text = String::from_utf8_lossy(text.get(..end)?);
+        (length > 0).then(|| (length, text.trim().to_owned()))
+    }
+}
+
+impl Drop for Disassembler {
+    fn drop(&mut self) {
+        // SAFETY: the context is live, and nobody uses it again.
+        unsafe { LLVMDisasmDispose(self.0) }
+    }
 }

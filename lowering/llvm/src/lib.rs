@@ -7,10 +7,12 @@
 pub mod barriers;
 mod codegen;
 mod debug;
+mod disassemble;
 mod emit;
 mod expand;
 mod ffi;
 
+pub use disassemble::{Disassembled, disassemble};
 pub use emit::abi::{Argument, ArgumentKind, KernelAbi};
 
 use inkwell::context::Context;

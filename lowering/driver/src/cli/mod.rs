@@ -8,6 +8,7 @@ mod input;
 mod lower;
 mod model;
 mod report;
+mod sim;
 mod targets;
 mod write;
 
@@ -77,6 +78,9 @@ enum Command {
     /// Explores a module's barriers, lowered for one GPU, in every interleaving of a few waves
     #[command(after_help = MODEL_EXAMPLES)]
     Model(Box<ModelArgs>),
+    /// Runs a kernel on a simulated GPU under hostile schedules; exit code 1 if a race, a missing wait, a deadlock or another misuse is found
+    #[command(after_help = sim::EXAMPLES)]
+    Sim(Box<sim::SimArgs>),
     /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
     Targets {
         /// How the list is printed
@@ -385,6 +389,7 @@ pub fn run() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Audit(args) => audit::run(args),
         Command::Model(args) => model::run(args),
+        Command::Sim(args) => sim::run(args),
         Command::Targets { format } => targets::run(*format),
         Command::Explain { code } => explain::run(code),
     })
@@ -403,6 +408,7 @@ mod tests {
             Command::Check(_)
             | Command::Audit(_)
             | Command::Model(_)
+            | Command::Sim(_)
             | Command::Targets { .. }
             | Command::Explain { .. } => {
                 Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))

@@ -32,7 +32,11 @@ const USER: [(u16, u16); 7] = [(0, 4), (1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (
 impl Start {
     /// Sets the registers of a wave.
     pub(super) fn registers(&self, wave: &mut Wave, start: &WaveStart, isa: Isa) {
-        let exec = if start.lanes >= 64 { u64::MAX } else { (1 << start.lanes) - 1 };
+        let exec = if start.lanes >= 64 {
+            u64::MAX
+        } else {
+            (1 << start.lanes) - 1
+        };
         wave.set_exec(exec);
         let mut at = 0;
         for (bit, count) in USER {
@@ -85,8 +89,16 @@ impl Start {
         for lane in 0..64u32 {
             let linear = start.first + lane;
             let ids = [linear % x, linear / x % y, linear / x / y];
-            let values = if isa.packed_ids { [ids[0] | ids[1] << 10 | ids[2] << 20, 0, 0] } else { ids };
-            let count = if isa.packed_ids { 1 } else { (self.descriptor.rsrc2 >> 11 & 3) as usize + 1 };
+            let values = if isa.packed_ids {
+                [ids[0] | ids[1] << 10 | ids[2] << 20, 0, 0]
+            } else {
+                ids
+            };
+            let count = if isa.packed_ids {
+                1
+            } else {
+                (self.descriptor.rsrc2 >> 11 & 3) as usize + 1
+            };
             for (register, value) in wave.vgpr.iter_mut().zip(values).take(count) {
                 if let Some(slot) = register.get_mut(lane as usize) {
                     *slot = value;

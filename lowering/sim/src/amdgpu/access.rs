@@ -73,7 +73,13 @@ fn each(mut mask: u64) -> impl Iterator<Item = usize> {
 
 impl Wave {
     /// Issues a memory instruction.
-    pub(super) fn issue(&mut self, memory: &Memory, pc: u32, ordered_vmem: bool, cx: &mut Context<'_>) {
+    pub(super) fn issue(
+        &mut self,
+        memory: &Memory,
+        pc: u32,
+        ordered_vmem: bool,
+        cx: &mut Context<'_>,
+    ) {
         let mut operation = self.spare.pop().unwrap_or_default();
         operation.pc = pc;
         operation.memories = memory.memories;
@@ -94,11 +100,15 @@ impl Wave {
             let first = match data.kind {
                 Kind::Vgpr(first) => first,
                 _ => {
-                    operation.data.push([self.scalar(data, super::bits::Ty::B32) as u32; 64]);
+                    operation
+                        .data
+                        .push([self.scalar(data, super::bits::Ty::B32) as u32; 64]);
                     continue;
                 }
             };
-            operation.data.extend((0..per_place as u16).map(|n| self.v(first + n)));
+            operation
+                .data
+                .extend((0..per_place as u16).map(|n| self.v(first + n)));
         }
         operation.dst = memory.dst.and_then(|dst| match dst.kind {
             Kind::Vgpr(first) => Some((File::Vector, first)),
@@ -109,7 +119,9 @@ impl Wave {
         if copies {
             let by = Pending { wave: cx.wave, pc };
             for lane in each(operation.lanes) {
-                cx.group.shared.mark(operation.shared[lane] as usize, memory.bytes.into(), by);
+                cx.group
+                    .shared
+                    .mark(operation.shared[lane] as usize, memory.bytes.into(), by);
             }
         }
         let id = self.queue.next_id();
@@ -127,14 +139,20 @@ impl Wave {
                 Memories::Scalar | Memories::ScalarBuffer => None,
                 Memories::Shared => Some(path::SHARED),
                 _ if copies || memory.counters == counter::ASYNC => Some(path::COPY),
-                Memories::Global | Memories::Flat | Memories::Private | Memories::Buffer => Some(path::VECTOR),
+                Memories::Global | Memories::Flat | Memories::Private | Memories::Buffer => {
+                    Some(path::VECTOR)
+                }
             },
         };
         self.queue.issue(rules, operation);
-        let at_once = cx.completion == Completion::Early || (ordered_vmem && rules.path == Some(path::VECTOR));
+        let at_once = cx.completion == Completion::Early
+            || (ordered_vmem && rules.path == Some(path::VECTOR));
         if at_once {
             let (queue, mut effects) = self.effects();
-            queue.perform_one(|n| n.saturating_sub(1), |operation| effects.perform(operation, cx));
+            queue.perform_one(
+                |n| n.saturating_sub(1),
+                |operation| effects.perform(operation, cx),
+            );
         }
     }
 
@@ -142,7 +160,10 @@ impl Wave {
     pub(super) fn perform_one(&mut self, cx: &mut Context<'_>) {
         let chosen = cx.rng.usize(..);
         let (queue, mut effects) = self.effects();
-        queue.perform_one(|n| chosen % n.max(1), |operation| effects.perform(operation, cx));
+        queue.perform_one(
+            |n| chosen % n.max(1),
+            |operation| effects.perform(operation, cx),
+        );
     }
 
     /// Waits until at most `left` operations are in the counter.
@@ -156,7 +177,10 @@ impl Wave {
         let mut done = Vec::new();
         {
             let (queue, mut effects) = self.effects();
-            queue.settle(|operation| effects.perform(operation, cx), |id, operation| done.push((id, operation)));
+            queue.settle(
+                |operation| effects.perform(operation, cx),
+                |id, operation| done.push((id, operation)),
+            );
         }
         for (id, operation) in done {
             self.retire(id, &operation, cx);
@@ -185,19 +209,31 @@ impl Wave {
                 pc: operation.pc,
             };
             for lane in each(operation.lanes) {
-                cx.group.shared.unmark(operation.shared[lane] as usize, operation.bytes.into(), by);
+                cx.group
+                    .shared
+                    .unmark(operation.shared[lane] as usize, operation.bytes.into(), by);
             }
         }
-        let Some((file, first)) = operation.dst else { return };
+        let Some((file, first)) = operation.dst else {
+            return;
+        };
         match file {
             File::Scalar => {
-                for (index, value) in (first..).zip(&operation.data).take(operation.registers.into()) {
+                for (index, value) in (first..)
+                    .zip(&operation.data)
+                    .take(operation.registers.into())
+                {
                     self.set_s(index, value[0]);
                 }
             }
             File::Vector => {
-                for (index, values) in (usize::from(first)..).zip(&operation.data).take(operation.registers.into()) {
-                    let Some(register) = self.vgpr.get_mut(index) else { continue };
+                for (index, values) in (usize::from(first)..)
+                    .zip(&operation.data)
+                    .take(operation.registers.into())
+                {
+                    let Some(register) = self.vgpr.get_mut(index) else {
+                        continue;
+                    };
                     for lane in each(operation.lanes) {
                         register[lane] = operation.extend.merge(register[lane], values[lane]);
                     }
@@ -217,18 +253,26 @@ impl Wave {
             Some(Kind::Vgpr(index)) => (self.v(index), self.v(index + 1)),
             _ => ([0; 64], [0; 64]),
         };
-        let scalar = |operand: &Option<Operand>| operand.map_or(0, |o| self.scalar(&o, super::bits::Ty::B32));
-        let has = |operand: &Option<Operand>| operand.is_some_and(|o| o.kind != Kind::Off && o.kind != Kind::Sgpr(sgpr::NULL));
+        let scalar = |operand: &Option<Operand>| {
+            operand.map_or(0, |o| self.scalar(&o, super::bits::Ty::B32))
+        };
+        let has = |operand: &Option<Operand>| {
+            operand.is_some_and(|o| o.kind != Kind::Off && o.kind != Kind::Sgpr(sgpr::NULL))
+        };
         let [first, second] = memory.offsets;
         for lane in each(operation.lanes) {
             let address = match memory.memories {
                 Memories::Shared => vector(&memory.vaddr)[lane].into(),
                 Memories::Global | Memories::Flat => {
                     if has(&memory.saddr) {
-                        let base = memory.saddr.map_or(0, |s| self.scalar(&s, super::bits::Ty::B64));
+                        let base = memory
+                            .saddr
+                            .map_or(0, |s| self.scalar(&s, super::bits::Ty::B64));
                         let offset = vector(&memory.vaddr)[lane];
                         if memory.scaled {
-                            base.wrapping_add_signed(i64::from(offset as i32) * i64::from(memory.bytes))
+                            base.wrapping_add_signed(
+                                i64::from(offset as i32) * i64::from(memory.bytes),
+                            )
                         } else {
                             base.wrapping_add(offset.into())
                         }
@@ -238,37 +282,62 @@ impl Wave {
                     }
                 }
                 Memories::Private => {
-                    let scale = if memory.scaled { u64::from(memory.bytes) } else { 1 };
-                    let vaddr = if has(&memory.vaddr) { u64::from(vector(&memory.vaddr)[lane]) * scale } else { 0 };
-                    let saddr = if has(&memory.saddr) { scalar(&memory.saddr) } else { 0 };
+                    let scale = if memory.scaled {
+                        u64::from(memory.bytes)
+                    } else {
+                        1
+                    };
+                    let vaddr = if has(&memory.vaddr) {
+                        u64::from(vector(&memory.vaddr)[lane]) * scale
+                    } else {
+                        0
+                    };
+                    let saddr = if has(&memory.saddr) {
+                        scalar(&memory.saddr)
+                    } else {
+                        0
+                    };
                     (vaddr + saddr) & 0xffff_ffff
                 }
                 Memories::Scalar => {
-                    let base = memory.saddr.map_or(0, |s| self.scalar(&s, super::bits::Ty::B64));
+                    let base = memory
+                        .saddr
+                        .map_or(0, |s| self.scalar(&s, super::bits::Ty::B64));
                     base.wrapping_add(scalar(&memory.soffset)) & !3
                 }
-                Memories::Buffer | Memories::ScalarBuffer => match self.buffer(memory, lane, pc, cx) {
-                    Some(address) => address,
-                    None => {
-                        operation.lanes &= !(1 << lane);
-                        0
+                Memories::Buffer | Memories::ScalarBuffer => {
+                    match self.buffer(memory, lane, pc, cx) {
+                        Some(address) => address,
+                        None => {
+                            operation.lanes &= !(1 << lane);
+                            0
+                        }
                     }
-                },
+                }
             };
-            let places = match memory.memories {
-                // LDS addresses wrap at 32 bits.
-                Memories::Shared => [first, second].map(|offset| address.wrapping_add_signed(offset) & 0xffff_ffff),
-                Memories::Private => [first, second].map(|offset| address.wrapping_add_signed(offset) & 0xffff_ffff),
-                _ => [first, second].map(|offset| address.wrapping_add_signed(offset)),
-            };
+            let places =
+                match memory.memories {
+                    // LDS addresses wrap at 32 bits.
+                    Memories::Shared => [first, second]
+                        .map(|offset| address.wrapping_add_signed(offset) & 0xffff_ffff),
+                    Memories::Private => [first, second]
+                        .map(|offset| address.wrapping_add_signed(offset) & 0xffff_ffff),
+                    _ => [first, second].map(|offset| address.wrapping_add_signed(offset)),
+                };
             for (slot, place) in operation.addresses.iter_mut().zip(places) {
                 slot[lane] = place;
             }
             if matches!(memory.action, Action::ToShared | Action::FromShared) {
                 operation.shared[lane] = match &memory.lds {
-                    Some(_) => u64::from(vector(&memory.lds)[lane]).wrapping_add_signed(first) & 0xffff_ffff,
+                    Some(_) => {
+                        u64::from(vector(&memory.lds)[lane]).wrapping_add_signed(first)
+                            & 0xffff_ffff
+                    }
                     // M0 names the wave's place; every lane has a dword, or its own size if that is more.
-                    None => (u64::from(self.s(sgpr::M0) & 0xffff).wrapping_add_signed(first)) + lane as u64 * u64::from(memory.bytes.max(4)),
+                    None => {
+                        (u64::from(self.s(sgpr::M0) & 0xffff).wrapping_add_signed(first))
+                            + lane as u64 * u64::from(memory.bytes.max(4))
+                    }
                 };
             }
         }
@@ -276,14 +345,23 @@ impl Wave {
 
     /// The address of a lane by a buffer descriptor; `None` when the descriptor's bounds let the access do nothing.
     fn buffer(&self, memory: &Memory, lane: usize, pc: u32, cx: &mut Context<'_>) -> Option<u64> {
-        let Some(Kind::Sgpr(first)) = memory.saddr.map(|s| s.kind) else { return None };
+        let Some(Kind::Sgpr(first)) = memory.saddr.map(|s| s.kind) else {
+            return None;
+        };
         let word = |n: u16| self.s(first + n);
-        let soffset = memory.soffset.map_or(0, |o| self.scalar(&o, super::bits::Ty::B32)) & 0xffff_ffff;
+        let soffset = memory
+            .soffset
+            .map_or(0, |o| self.scalar(&o, super::bits::Ty::B32))
+            & 0xffff_ffff;
         if memory.memories == Memories::ScalarBuffer {
             let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
             return Some(base + soffset);
         }
-        let (index, offset) = match (memory.index_enabled, memory.offset_enabled, memory.vaddr.map(|v| v.kind)) {
+        let (index, offset) = match (
+            memory.index_enabled,
+            memory.offset_enabled,
+            memory.vaddr.map(|v| v.kind),
+        ) {
             (true, true, Some(Kind::Vgpr(v))) => (self.v(v)[lane], self.v(v + 1)[lane]),
             (true, false, Some(Kind::Vgpr(v))) => (self.v(v)[lane], 0),
             (false, true, Some(Kind::Vgpr(v))) => (0, self.v(v)[lane]),
@@ -291,7 +369,9 @@ impl Wave {
         };
         // The descriptor that the loader makes for private memory swizzles: lanes lie side by side, and the scalar offset counts for all lanes.
         if word(3) == PRIVATE_DESCRIPTOR {
-            return Some((PRIVATE_APERTURE << 32) + u64::from(offset) + soffset / u64::from(self.size));
+            return Some(
+                (PRIVATE_APERTURE << 32) + u64::from(offset) + soffset / u64::from(self.size),
+            );
         }
         let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
         let stride = u64::from(word(1) >> 16 & 0x3fff);
@@ -303,7 +383,11 @@ impl Wave {
         }
         let records = u64::from(word(2));
         let inside = u64::from(offset).wrapping_add_signed(memory.offsets[0]);
-        let outside = if stride == 0 { inside + u64::from(memory.bytes) > records } else { u64::from(index) >= records };
+        let outside = if stride == 0 {
+            inside + u64::from(memory.bytes) > records
+        } else {
+            u64::from(index) >= records
+        };
         // Beyond the bounds, loads give 0 and stores do nothing: that is defined.
         (!outside).then(|| base + soffset + stride * u64::from(index) + u64::from(offset))
     }
@@ -334,7 +418,9 @@ impl Effects<'_> {
         let bytes = usize::from(operation.bytes);
         let per_place = bytes.div_ceil(4);
         operation.data.clear();
-        operation.data.resize(per_place * usize::from(operation.places), [0; 64]);
+        operation
+            .data
+            .resize(per_place * usize::from(operation.places), [0; 64]);
         let access = Access::UNKNOWN;
         for place in 0..usize::from(operation.places).min(2) {
             for lane in each(operation.lanes) {
@@ -343,9 +429,24 @@ impl Effects<'_> {
                     lane: lane as u8,
                 };
                 let mut buffer = [0u8; 64];
-                let Some(into) = buffer.get_mut(..bytes) else { continue };
-                self.read(operation.memories, operation.addresses[place][lane], into, at, access, cx);
-                for (register, word) in operation.data.iter_mut().skip(place * per_place).zip(buffer.as_chunks::<4>().0).take(per_place) {
+                let Some(into) = buffer.get_mut(..bytes) else {
+                    continue;
+                };
+                self.read(
+                    operation.memories,
+                    operation.addresses[place][lane],
+                    into,
+                    at,
+                    access,
+                    cx,
+                );
+                for (register, word) in operation
+                    .data
+                    .iter_mut()
+                    .skip(place * per_place)
+                    .zip(buffer.as_chunks::<4>().0)
+                    .take(per_place)
+                {
                     register[lane] = operation.extend.extend(u32::from_le_bytes(*word), bytes);
                 }
             }
@@ -355,7 +456,11 @@ impl Effects<'_> {
     fn store(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
         let bytes = usize::from(operation.bytes);
         let per_place = bytes.div_ceil(4);
-        let access = if operation.device { Access::atomic(Order::Release, Scope::Device) } else { Access::PLAIN };
+        let access = if operation.device {
+            Access::atomic(Order::Release, Scope::Device)
+        } else {
+            Access::PLAIN
+        };
         for place in 0..usize::from(operation.places).min(2) {
             for lane in each(operation.lanes) {
                 let at = At {
@@ -363,14 +468,24 @@ impl Effects<'_> {
                     lane: lane as u8,
                 };
                 let mut buffer = [0u8; 64];
-                for (register, word) in operation.data.iter().skip(place * per_place).zip(buffer.as_chunks_mut::<4>().0).take(per_place) {
+                for (register, word) in operation
+                    .data
+                    .iter()
+                    .skip(place * per_place)
+                    .zip(buffer.as_chunks_mut::<4>().0)
+                    .take(per_place)
+                {
                     let value = match operation.extend {
                         Extend::HighZero | Extend::HighSign => register[lane] >> 16,
-                        Extend::Zero | Extend::Sign | Extend::LowZero | Extend::LowSign => register[lane],
+                        Extend::Zero | Extend::Sign | Extend::LowZero | Extend::LowSign => {
+                            register[lane]
+                        }
                     };
                     *word = value.to_le_bytes();
                 }
-                let Some(from) = buffer.get(..bytes) else { continue };
+                let Some(from) = buffer.get(..bytes) else {
+                    continue;
+                };
                 let address = operation.addresses[place][lane];
                 match resolve(operation.memories, address) {
                     Resolved::Memory(space, address) => {
@@ -385,16 +500,30 @@ impl Effects<'_> {
         }
     }
 
-    fn atomic(&mut self, operation: &mut Operation, update: Update, returns: bool, cx: &mut Context<'_>) {
+    fn atomic(
+        &mut self,
+        operation: &mut Operation,
+        update: Update,
+        returns: bool,
+        cx: &mut Context<'_>,
+    ) {
         let registers = usize::from(operation.bytes / 4);
         let wide = registers == 2;
         let data = std::mem::take(&mut operation.data);
         let value = |first: usize, lane: usize| -> u64 {
             let word = |n: usize| data.get(n).map_or(0, |r| u64::from(r[lane]));
-            if wide { word(first) | word(first + 1) << 32 } else { word(first) }
+            if wide {
+                word(first) | word(first + 1) << 32
+            } else {
+                word(first)
+            }
         };
         let mut results = vec![[0; 64]; registers];
-        let scope = if operation.memories == Memories::Shared { Scope::Workgroup } else { Scope::Device };
+        let scope = if operation.memories == Memories::Shared {
+            Scope::Workgroup
+        } else {
+            Scope::Device
+        };
         // Machine code orders an atomic by the waits and cache operations around it; it is taken as both.
         let access = Access::atomic(Order::AcquireRelease, scope);
         for lane in each(operation.lanes) {
@@ -404,7 +533,11 @@ impl Effects<'_> {
             };
             let (new, expected) = (value(0, lane), value(registers, lane));
             let old = match resolve(operation.memories, operation.addresses[0][lane]) {
-                Resolved::Memory(space, address) => cx.update(space, address, operation.bytes.into(), at, access, |old| update(old, new, expected)),
+                Resolved::Memory(space, address) => {
+                    cx.update(space, address, operation.bytes.into(), at, access, |old| {
+                        update(old, new, expected)
+                    })
+                }
                 Resolved::Private(offset) => {
                     outside(operation.pc, lane, offset, cx);
                     0
@@ -430,7 +563,9 @@ impl Effects<'_> {
                 lane: lane as u8,
             };
             let mut buffer = [0u8; 16];
-            let Some(part) = buffer.get_mut(..bytes) else { continue };
+            let Some(part) = buffer.get_mut(..bytes) else {
+                continue;
+            };
             let (global, shared) = (operation.addresses[0][lane], operation.shared[lane]);
             if to_shared {
                 // A lane is masked off by the address -1.
@@ -449,7 +584,15 @@ impl Effects<'_> {
         }
     }
 
-    fn read(&mut self, memories: Memories, address: u64, into: &mut [u8], at: At, access: Access, cx: &mut Context<'_>) {
+    fn read(
+        &mut self,
+        memories: Memories,
+        address: u64,
+        into: &mut [u8],
+        at: At,
+        access: Access,
+        cx: &mut Context<'_>,
+    ) {
         match resolve(memories, address) {
             Resolved::Memory(space, address) => {
                 cx.read(space, address, into, at, access);
@@ -488,7 +631,9 @@ fn resolve(memories: Memories, address: u64) -> Resolved {
     match memories {
         Memories::Shared => Resolved::Memory(Space::Shared, address),
         Memories::Private => Resolved::Private(address),
-        Memories::Global | Memories::Scalar | Memories::ScalarBuffer => Resolved::Memory(Space::Global, address),
+        Memories::Global | Memories::Scalar | Memories::ScalarBuffer => {
+            Resolved::Memory(Space::Global, address)
+        }
         Memories::Flat | Memories::Buffer => match address >> 32 {
             SHARED_APERTURE => Resolved::Memory(Space::Shared, address & 0xffff_ffff),
             PRIVATE_APERTURE => Resolved::Private(address & 0xffff_ffff),
@@ -506,7 +651,11 @@ fn exchange(operation: &mut Operation) {
         Action::Pull => {
             for lane in each(lanes) {
                 let from = (operation.addresses[0][lane] >> 2 & 63) as usize;
-                result[lane] = if lanes >> from & 1 == 1 { data[from] } else { 0 };
+                result[lane] = if lanes >> from & 1 == 1 {
+                    data[from]
+                } else {
+                    0
+                };
             }
         }
         Action::Push => {
@@ -517,10 +666,19 @@ fn exchange(operation: &mut Operation) {
         Action::Swizzle => {
             for lane in each(lanes) {
                 let from = swizzled(operation.addresses[0][lane] as u32, lane as u32) as usize;
-                result[lane] = if lanes >> from & 1 == 1 { data[from] } else { 0 };
+                result[lane] = if lanes >> from & 1 == 1 {
+                    data[from]
+                } else {
+                    0
+                };
             }
         }
-        Action::Load | Action::Store | Action::Atomic { .. } | Action::ToShared | Action::FromShared | Action::Hint => {}
+        Action::Load
+        | Action::Store
+        | Action::Atomic { .. }
+        | Action::ToShared
+        | Action::FromShared
+        | Action::Hint => {}
     }
     operation.data.clear();
     operation.data.push(result);

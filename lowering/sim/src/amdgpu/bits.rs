@@ -51,8 +51,12 @@ impl Ty {
     /// Does `change` to a float of this type; other types stay as they are.
     pub fn map_float(self, bits: u64, change: impl Fn(f64) -> f64) -> u64 {
         match self {
-            Ty::F16 => f16::from_f64(change(f16::from_bits(bits as u16).to_f64())).to_bits().into(),
-            Ty::F32 => ((change(f32::from_bits(bits as u32).into())) as f32).to_bits().into(),
+            Ty::F16 => f16::from_f64(change(f16::from_bits(bits as u16).to_f64()))
+                .to_bits()
+                .into(),
+            Ty::F32 => ((change(f32::from_bits(bits as u32).into())) as f32)
+                .to_bits()
+                .into(),
             Ty::F64 => change(f64::from_bits(bits)).to_bits(),
             Ty::B16 | Ty::B32 | Ty::B64 => bits,
         }

@@ -2,7 +2,10 @@
 
 use super::bits::{Row, Ty};
 use super::decode_memory;
-use super::inst::{Barrier, Condition, File, Form, From, Inst, Lanes, Op, Part, Scalar, Select, Special, Target, Unused, Use, Vector};
+use super::inst::{
+    Barrier, Condition, File, Form, From, Inst, Lanes, Op, Part, Scalar, Select, Special, Target,
+    Unused, Use, Vector,
+};
 use super::isa::Isa;
 use super::operand::{Half, Kind, Operand, sgpr};
 use super::sync;
@@ -50,11 +53,52 @@ const TABLES: &[(Shape, &[Row])] = &[
 
 /// Instructions that this machine need not do anything for: hints, cache control (memory is coherent here), modes that change no result of ours.
 const NOTHING: &[&str] = &[
-    "s_nop", "v_nop", "v_pipeflush", "s_delay_alu", "s_wait_alu", "s_waitcnt_depctr", "s_wait_event", "s_clause", "s_set_inst_prefetch_distance", "s_inst_prefetch",
-    "s_code_end", "s_setprio", "s_setprio_inc_wg", "s_sethalt", "s_ttracedata", "s_ttracedata_imm", "s_denorm_mode", "s_round_mode", "s_icache_inv", "s_dcache_inv",
-    "s_dcache_wb", "s_dcache_wb_vol", "s_dcache_inv_vol", "s_gl1_inv", "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbl2", "buffer_inv", "buffer_invl2", "buffer_wbinvl1",
-    "buffer_wbinvl1_vol", "global_inv", "global_wb", "global_wbinv", "s_prefetch_inst", "s_prefetch_inst_pc_rel", "s_prefetch_data", "s_prefetch_data_pc_rel",
-    "s_sendmsg", "s_monitor_sleep", "s_incperflevel", "s_decperflevel", "s_wait_xcnt", "global_prefetch_b8", "flat_prefetch_b8", "s_setvskip",
+    "s_nop",
+    "v_nop",
+    "v_pipeflush",
+    "s_delay_alu",
+    "s_wait_alu",
+    "s_waitcnt_depctr",
+    "s_wait_event",
+    "s_clause",
+    "s_set_inst_prefetch_distance",
+    "s_inst_prefetch",
+    "s_code_end",
+    "s_setprio",
+    "s_setprio_inc_wg",
+    "s_sethalt",
+    "s_ttracedata",
+    "s_ttracedata_imm",
+    "s_denorm_mode",
+    "s_round_mode",
+    "s_icache_inv",
+    "s_dcache_inv",
+    "s_dcache_wb",
+    "s_dcache_wb_vol",
+    "s_dcache_inv_vol",
+    "s_gl1_inv",
+    "buffer_gl0_inv",
+    "buffer_gl1_inv",
+    "buffer_wbl2",
+    "buffer_inv",
+    "buffer_invl2",
+    "buffer_wbinvl1",
+    "buffer_wbinvl1_vol",
+    "global_inv",
+    "global_wb",
+    "global_wbinv",
+    "s_prefetch_inst",
+    "s_prefetch_inst_pc_rel",
+    "s_prefetch_data",
+    "s_prefetch_data_pc_rel",
+    "s_sendmsg",
+    "s_monitor_sleep",
+    "s_incperflevel",
+    "s_decperflevel",
+    "s_wait_xcnt",
+    "global_prefetch_b8",
+    "flat_prefetch_b8",
+    "s_setvskip",
 ];
 
 /// Moves of lanes and other instructions without a table row.
@@ -86,7 +130,10 @@ const BRANCHES: &[(&str, Condition)] = &[
 
 impl<'d> Decoder<'d> {
     pub fn new(isa: Isa, wave_size: u32, index: &'d BTreeMap<u64, u32>) -> Decoder<'d> {
-        let rows = TABLES.iter().flat_map(|(shape, rows)| rows.iter().map(|row| (row.name, (*shape, row)))).collect();
+        let rows = TABLES
+            .iter()
+            .flat_map(|(shape, rows)| rows.iter().map(|row| (row.name, (*shape, row))))
+            .collect();
         Decoder {
             isa,
             wave_size,
@@ -166,11 +213,20 @@ impl<'d> Decoder<'d> {
                     target: Target::Instruction(self.target(target, line)?),
                 });
             }
-            "s_getreg_b32" => return Some(Op::Special(Special::GetRegister(hardware_register(parts.rest)), operands.into())),
+            "s_getreg_b32" => {
+                return Some(Op::Special(
+                    Special::GetRegister(hardware_register(parts.rest)),
+                    operands.into(),
+                ));
+            }
             // Modes: rounding, denormals, exceptions. Results are computed in the mode that compilers ask for.
-            "s_setreg_b32" | "s_setreg_imm32_b32" => return (!parts.rest.contains("GPR_IDX")).then_some(Op::Nothing),
+            "s_setreg_b32" | "s_setreg_imm32_b32" => {
+                return (!parts.rest.contains("GPR_IDX")).then_some(Op::Nothing);
+            }
             // High halves of register numbers (gfx12.5): none is the only one that is decoded.
-            "s_set_vgpr_msb" => return (parts.rest == "0" || parts.rest == "0x0").then_some(Op::Nothing),
+            "s_set_vgpr_msb" => {
+                return (parts.rest == "0" || parts.rest == "0x0").then_some(Op::Nothing);
+            }
             _ => {}
         }
         if let Some(row) = name.strip_prefix("v_cmpx_") {
@@ -185,14 +241,18 @@ impl<'d> Decoder<'d> {
         if let Some(op) = save_exec(name, operands) {
             return Some(op);
         }
-        self.scalar(parts).or_else(|| decode_memory::memory(parts, self.isa))
+        self.scalar(parts)
+            .or_else(|| decode_memory::memory(parts, self.isa))
     }
 
     /// The instruction that a branch goes to: a distance in dwords from the end of this one, or an address.
     fn target(&self, text: &str, line: &Line) -> Option<u32> {
         let distance = number(text.split_whitespace().next()?)?;
         let signed = i64::from(distance as i16);
-        let address = line.address.wrapping_add(line.length.into()).wrapping_add_signed(signed * 4);
+        let address = line
+            .address
+            .wrapping_add(line.length.into())
+            .wrapping_add_signed(signed * 4);
         self.index.get(&address).copied()
     }
 
@@ -215,23 +275,36 @@ impl<'d> Decoder<'d> {
         }
         let name = parts.mnemonic;
         let (shape, row) = *self.rows.get(name)?;
-        let [dst, rest @ ..] = parts.operands.as_slice() else { return None };
+        let [dst, rest @ ..] = parts.operands.as_slice() else {
+            return None;
+        };
         let mut vector = match shape {
             Shape::Value(form) => {
-                let form = if name == "v_pk_mov_b32" { Form::PairMove } else { form };
+                let form = if name == "v_pk_mov_b32" {
+                    Form::PairMove
+                } else {
+                    form
+                };
                 self.common(row, form, *dst, rest, parts)?
             }
             Shape::Carry => {
-                let [mask, sources @ ..] = rest else { return None };
+                let [mask, sources @ ..] = rest else {
+                    return None;
+                };
                 let count = row.src.len();
-                let mut vector = self.common(row, Form::Plain, *dst, sources.get(..count)?, parts)?;
+                let mut vector =
+                    self.common(row, Form::Plain, *dst, sources.get(..count)?, parts)?;
                 vector.mask_dst = Some(*mask);
                 vector.mask_src = sources.get(count).copied();
                 vector
             }
             Shape::Select => {
                 let mut vector = self.common(row, Form::Plain, *dst, rest.get(..2)?, parts)?;
-                vector.mask_src = Some(rest.get(2).copied().unwrap_or(Operand::new(Kind::Sgpr(sgpr::VCC), self.mask_registers())));
+                vector.mask_src = Some(
+                    rest.get(2)
+                        .copied()
+                        .unwrap_or(Operand::new(Kind::Sgpr(sgpr::VCC), self.mask_registers())),
+                );
                 vector
             }
             Shape::Fmas => {
@@ -266,9 +339,14 @@ impl<'d> Decoder<'d> {
         let (row, form) = if let Some(row) = find(MIX) {
             (row, Form::Mix)
         } else {
-            (find(BITS)?, Form::Bits(parts.modifiers.number("bitop3") as u8))
+            (
+                find(BITS)?,
+                Form::Bits(parts.modifiers.number("bitop3") as u8),
+            )
         };
-        let [dst, sources @ ..] = parts.operands.as_slice() else { return Some(None) };
+        let [dst, sources @ ..] = parts.operands.as_slice() else {
+            return Some(None);
+        };
         let mut vector = match self.common(row, form, *dst, sources, parts) {
             Some(vector) => vector,
             None => return Some(None),
@@ -288,7 +366,14 @@ impl<'d> Decoder<'d> {
     }
 
     /// What all vector instructions have: sources, modifiers, DPP, SDWA.
-    fn common(&self, row: &'static Row, form: Form, dst: Operand, sources: &[Operand], parts: &Parts<'_>) -> Option<Vector> {
+    fn common(
+        &self,
+        row: &'static Row,
+        form: Form,
+        dst: Operand,
+        sources: &[Operand],
+        parts: &Parts<'_>,
+    ) -> Option<Vector> {
         let modifiers = &parts.modifiers;
         let mut src = [Operand::new(Kind::Integer(0), 0); 3];
         let wanted = row.src.len();
@@ -401,11 +486,7 @@ impl<'d> Decoder<'d> {
         } else if sources.len() != wanted {
             return None;
         }
-        Some(Op::Scalar(Box::new(Scalar {
-            row,
-            dst,
-            src,
-        })))
+        Some(Op::Scalar(Box::new(Scalar { row, dst, src })))
     }
 
     /// Adds which registers the instruction touches.
@@ -454,7 +535,9 @@ impl<'d> Decoder<'d> {
             Op::Nothing | Op::Wait(_) | Op::End | Op::Trap | Op::Sleep | Op::Unknown => {}
             Op::Barrier(barrier) => {
                 let by_register = match barrier {
-                    Barrier::Signal { id, .. } | Barrier::Init { id } | Barrier::Join { id } => id.is_none(),
+                    Barrier::Signal { id, .. } | Barrier::Init { id } | Barrier::Join { id } => {
+                        id.is_none()
+                    }
                     Barrier::Full | Barrier::Wait { .. } | Barrier::Leave | Barrier::Wake => false,
                 };
                 if by_register {
@@ -462,8 +545,15 @@ impl<'d> Decoder<'d> {
                 }
             }
             Op::Branch { condition, .. } => match condition {
-                Condition::VccZero(_) => touch(&Operand::new(Kind::Sgpr(sgpr::VCC), 1), self.mask_registers(), false),
-                Condition::Always | Condition::Never | Condition::Scc(_) | Condition::ExecZero(_) => {}
+                Condition::VccZero(_) => touch(
+                    &Operand::new(Kind::Sgpr(sgpr::VCC), 1),
+                    self.mask_registers(),
+                    false,
+                ),
+                Condition::Always
+                | Condition::Never
+                | Condition::Scc(_)
+                | Condition::ExecZero(_) => {}
             },
             Op::SaveExec { .. } | Op::Special(..) | Op::Jump { .. } => {
                 for (position, operand) in operands.iter().enumerate() {
@@ -516,8 +606,14 @@ fn barrier(name: &str, operands: &[Operand]) -> Option<Barrier> {
     };
     Some(match name {
         "s_barrier" => Barrier::Full,
-        "s_barrier_signal" => Barrier::Signal { id: id()?, first: false },
-        "s_barrier_signal_isfirst" => Barrier::Signal { id: id()?, first: true },
+        "s_barrier_signal" => Barrier::Signal {
+            id: id()?,
+            first: false,
+        },
+        "s_barrier_signal_isfirst" => Barrier::Signal {
+            id: id()?,
+            first: true,
+        },
         "s_barrier_wait" => Barrier::Wait { id: id()?? },
         "s_barrier_init" => Barrier::Init { id: id()? },
         "s_barrier_join" => Barrier::Join { id: id()? },
@@ -535,7 +631,9 @@ fn hardware_register(_text: &str) -> u32 {
 fn lanes(parts: &Parts<'_>) -> Option<Lanes> {
     let modifiers = &parts.modifiers;
     let byte = |name: &str| modifiers.get(name).and_then(number).map(|n| n as u8);
-    let list = |name: &str| -> Option<Vec<u8>> { Some(modifiers.list(name)?.into_iter().map(|n| n as u8).collect()) };
+    let list = |name: &str| -> Option<Vec<u8>> {
+        Some(modifiers.list(name)?.into_iter().map(|n| n as u8).collect())
+    };
     let from = if let Some(quad) = list("quad_perm") {
         From::Quad(quad.try_into().ok()?)
     } else if let Some(eight) = list("dpp8") {

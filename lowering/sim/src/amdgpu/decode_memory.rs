@@ -88,9 +88,21 @@ fn shared(rest: &str) -> Option<Named> {
         "swizzle_b32" => return Some(one(Action::Swizzle, 4, Extend::Zero)),
         _ => {}
     }
-    for (prefix, action) in [("read", Action::Load), ("load", Action::Load), ("write", Action::Store), ("store", Action::Store)] {
-        let Some(rest) = rest.strip_prefix(prefix) else { continue };
-        for (two, unit) in [("2st64_", 64), ("_2addr_stride64_", 64), ("2_", 1), ("_2addr_", 1)] {
+    for (prefix, action) in [
+        ("read", Action::Load),
+        ("load", Action::Load),
+        ("write", Action::Store),
+        ("store", Action::Store),
+    ] {
+        let Some(rest) = rest.strip_prefix(prefix) else {
+            continue;
+        };
+        for (two, unit) in [
+            ("2st64_", 64),
+            ("_2addr_stride64_", 64),
+            ("2_", 1),
+            ("_2addr_", 1),
+        ] {
             if let Some((bytes, extend)) = rest.strip_prefix(two).and_then(format) {
                 return Some(Named {
                     action,
@@ -130,7 +142,10 @@ fn elsewhere(rest: &str, parts: &Parts<'_>) -> Option<Named> {
     let (bytes, update) = atomic(rest.strip_prefix("atomic_")?)?;
     let returns = parts.modifiers.has("glc")
         || parts.modifiers.has("sc0")
-        || parts.modifiers.get("th").is_some_and(|th| th.contains("RETURN"));
+        || parts
+            .modifiers
+            .get("th")
+            .is_some_and(|th| th.contains("RETURN"));
     Some(one(Action::Atomic { update, returns }, bytes, Extend::Zero))
 }
 
@@ -145,7 +160,11 @@ fn swizzle(text: &str) -> Option<i64> {
     if name == "BITMASK_PERM" {
         // A letter per bit of the lane, the highest first: 0, 1, preserved or inverted.
         let mask = arguments.next()?.trim_matches('"');
-        return masks(bits(mask, |c| c == 'p' || c == 'i'), bits(mask, |c| c == '1'), bits(mask, |c| c == 'i'));
+        return masks(
+            bits(mask, |c| c == 'p' || c == 'i'),
+            bits(mask, |c| c == '1'),
+            bits(mask, |c| c == 'i'),
+        );
     }
     let numbers: Vec<i64> = arguments.map(number).collect::<Option<_>>()?;
     match (name, numbers.as_slice()) {
@@ -158,21 +177,32 @@ fn swizzle(text: &str) -> Option<i64> {
 }
 
 fn bits(mask: &str, set: impl Fn(char) -> bool) -> i64 {
-    mask.chars().fold(0, |bits, c| bits << 1 | i64::from(set(c)))
+    mask.chars()
+        .fold(0, |bits, c| bits << 1 | i64::from(set(c)))
 }
 
 fn format(name: &str) -> Option<(u8, Extend)> {
-    FORMATS.iter().find(|(n, ..)| *n == name).map(|(_, bytes, extend)| (*bytes, *extend))
+    FORMATS
+        .iter()
+        .find(|(n, ..)| *n == name)
+        .map(|(_, bytes, extend)| (*bytes, *extend))
 }
 
 fn atomic(name: &str) -> Option<(u8, Update)> {
-    ATOMICS.iter().find(|(n, ..)| *n == name).map(|(_, bytes, update)| (*bytes, *update))
+    ATOMICS
+        .iter()
+        .find(|(n, ..)| *n == name)
+        .map(|(_, bytes, update)| (*bytes, *update))
 }
 
 /// Whether the cache bits ask for more than the workgroup.
 fn device(parts: &Parts<'_>) -> bool {
     let modifiers = &parts.modifiers;
-    modifiers.has("sc1") || modifiers.get("scope").is_some_and(|s| s == "SCOPE_DEV" || s == "SCOPE_SYS") || modifiers.has("glc") && !modifiers.has("sc0")
+    modifiers.has("sc1")
+        || modifiers
+            .get("scope")
+            .is_some_and(|s| s == "SCOPE_DEV" || s == "SCOPE_SYS")
+        || modifiers.has("glc") && !modifiers.has("sc0")
 }
 
 /// Puts the operands where they belong; `None` when there are too few.
@@ -216,8 +246,14 @@ fn place(memory: &mut Memory, operands: &[Operand], name: &str) -> Option<()> {
             memory.dst = Some(next()?);
             memory.saddr = Some(next()?);
             match next()? {
-                Operand { kind: Kind::Integer(n), .. } => memory.offsets[0] += n,
-                Operand { kind: Kind::Literal(n), .. } => memory.offsets[0] += i64::from(n as i32),
+                Operand {
+                    kind: Kind::Integer(n),
+                    ..
+                } => memory.offsets[0] += n,
+                Operand {
+                    kind: Kind::Literal(n),
+                    ..
+                } => memory.offsets[0] += i64::from(n as i32),
                 register => memory.soffset = Some(register),
             }
         }
@@ -284,11 +320,20 @@ fn pair(data: Operand, bytes: u8, name: &str) -> [Option<Operand>; 2] {
 /// In which counters it counts, and in which order with the others.
 fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
     let writes = match memory.action {
-        Action::Load | Action::ToShared | Action::Pull | Action::Push | Action::Swizzle | Action::Hint => false,
+        Action::Load
+        | Action::ToShared
+        | Action::Pull
+        | Action::Push
+        | Action::Swizzle
+        | Action::Hint => false,
         Action::Store | Action::FromShared => true,
         Action::Atomic { returns, .. } => !returns,
     };
-    let vector = if writes && isa.vscnt { (counter::STORE, class::STORES) } else { (counter::LOAD, class::LOADS) };
+    let vector = if writes && isa.vscnt {
+        (counter::STORE, class::STORES)
+    } else {
+        (counter::LOAD, class::LOADS)
+    };
     match memory.memories {
         Memories::Shared => (counter::LDS, class::LDS),
         Memories::Scalar | Memories::ScalarBuffer if isa.kmcnt => (counter::SCALAR, class::SCALAR),
@@ -308,7 +353,10 @@ pub(super) fn uses(memory: &Memory, touch: &mut impl FnMut(&Operand, u16, bool))
     for data in memory.data.iter().flatten() {
         touch(data, registers, false);
     }
-    for address in [&memory.vaddr, &memory.saddr, &memory.soffset, &memory.lds].into_iter().flatten() {
+    for address in [&memory.vaddr, &memory.saddr, &memory.soffset, &memory.lds]
+        .into_iter()
+        .flatten()
+    {
         touch(address, address.count, false);
     }
     if matches!(memory.action, Action::ToShared) && memory.lds.is_none() {

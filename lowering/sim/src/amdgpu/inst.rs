@@ -92,7 +92,9 @@ pub(super) enum Special {
     MbcntLow,
     MbcntHigh,
     Swap,
-    PermLane16 { crossed: bool },
+    PermLane16 {
+        crossed: bool,
+    },
     PermLane64,
     GetPc,
     /// Reads a hardware register: a constant.
@@ -222,7 +224,10 @@ pub(super) enum Memories {
 pub(super) enum Action {
     Load,
     Store,
-    Atomic { update: Update, returns: bool },
+    Atomic {
+        update: Update,
+        returns: bool,
+    },
     /// Global memory to LDS.
     ToShared,
     /// LDS to global memory.
@@ -268,10 +273,19 @@ pub(super) struct Memory {
 pub(super) enum Barrier {
     /// Arrives and waits.
     Full,
-    Signal { id: Option<i32>, first: bool },
-    Wait { id: i32 },
-    Init { id: Option<i32> },
-    Join { id: Option<i32> },
+    Signal {
+        id: Option<i32>,
+        first: bool,
+    },
+    Wait {
+        id: i32,
+    },
+    Init {
+        id: Option<i32>,
+    },
+    Join {
+        id: Option<i32>,
+    },
     Leave,
     /// Wakes waves that sleep at a barrier; changes nothing.
     Wake,

@@ -88,7 +88,10 @@ const BY_NAME: [(&str, Isa); 13] = [
 impl Isa {
     /// The facts of a processor by LLVM's name for it; `None` for one that is not simulated (gfx6 to gfx8, gfx13).
     pub fn by_name(processor: &str) -> Option<Isa> {
-        BY_NAME.iter().find(|(prefix, _)| processor.starts_with(prefix)).map(|(_, isa)| *isa)
+        BY_NAME
+            .iter()
+            .find(|(prefix, _)| processor.starts_with(prefix))
+            .map(|(_, isa)| *isa)
     }
 }
 

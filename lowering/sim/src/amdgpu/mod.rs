@@ -24,7 +24,9 @@ mod text;
 mod vector;
 mod wave;
 
-pub use self::object::{ArgumentInfo, CodeObject, Descriptor, KernelInfo, ObjectError, Request, prepare};
+pub use self::object::{
+    ArgumentInfo, CodeObject, Descriptor, KernelInfo, ObjectError, Request, prepare,
+};
 pub use abi::Start;
 pub use isa::Isa;
 pub use program::Kernel;

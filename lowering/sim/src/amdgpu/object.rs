@@ -101,9 +101,14 @@ impl Descriptor {
         (self.kernarg_preload & 0x7f, self.kernarg_preload >> 7)
     }
 
-    /// Waves of 32 lanes.
-    fn wave32(&self) -> bool {
-        self.properties >> 10 & 1 == 1
+    /// Lanes of a wave.
+    pub fn wave_size(&self, isa: Isa) -> u32 {
+        // The bit exists where waves of 32 lanes do.
+        if isa.wave_size == 32 && self.properties >> 10 & 1 == 1 {
+            32
+        } else {
+            64
+        }
     }
 
     /// Private memory grows at run time.
@@ -181,7 +186,9 @@ impl CodeObject {
                 .find(|s| s.name().is_ok_and(|n| n == kernel.symbol))
                 .ok_or_else(missing)?;
             let address = LOAD + symbol.address();
-            let descriptor = slice(&segments, address, 64).and_then(Descriptor::read).ok_or_else(missing)?;
+            let descriptor = slice(&segments, address, 64)
+                .and_then(Descriptor::read)
+                .ok_or_else(missing)?;
             kernels.push(KernelInfo {
                 name: kernel.name,
                 descriptor,
@@ -224,7 +231,9 @@ fn metadata(file: &ElfFile64<'_, LittleEndian>) -> Result<Metadata, ObjectError>
     let bad = |problem: String| ObjectError::Metadata(problem);
     let (endian, data) = (file.endian(), file.data());
     for section in file.elf_section_table().iter() {
-        let Some(mut notes) = section.notes(endian, data)? else { continue };
+        let Some(mut notes) = section.notes(endian, data)? else {
+            continue;
+        };
         while let Some(note) = notes.next()? {
             if note.name() == b"AMDGPU" && note.n_type(endian) == NT_AMDGPU_METADATA {
                 return rmp_serde::from_slice(note.desc()).map_err(|e| bad(e.to_string()));
@@ -253,7 +262,13 @@ pub struct Request {
 ///
 /// # Errors
 /// [`ObjectError::Limit`] for kernels that need what is not simulated.
-pub fn prepare(object: &CodeObject, kernel: &KernelInfo, isa: Isa, request: &Request, global: &mut Global) -> Result<(Start, Launch), ObjectError> {
+pub fn prepare(
+    object: &CodeObject,
+    kernel: &KernelInfo,
+    isa: Isa,
+    request: &Request,
+    global: &mut Global,
+) -> Result<(Start, Launch), ObjectError> {
     for (address, bytes) in &object.segments {
         global.add_at("the code object", *address, bytes.clone(), false);
     }
@@ -263,9 +278,13 @@ pub fn prepare(object: &CodeObject, kernel: &KernelInfo, isa: Isa, request: &Req
         private_bytes = private_bytes.saturating_add(DYNAMIC_STACK);
     }
     if private_bytes > MOST_PRIVATE {
-        return Err(ObjectError::Limit(format!("{private_bytes} bytes of private memory of an invocation")));
+        return Err(ObjectError::Limit(format!(
+            "{private_bytes} bytes of private memory of an invocation"
+        )));
     }
-    let shared_bytes = descriptor.shared_bytes.saturating_add(request.dynamic_shared_bytes);
+    let shared_bytes = descriptor
+        .shared_bytes
+        .saturating_add(request.dynamic_shared_bytes);
     let bytes = arguments(kernel, request);
     let mut preloaded = [0; 16];
     for (slot, word) in preloaded.iter_mut().zip(bytes.as_chunks::<4>().0) {
@@ -273,11 +292,21 @@ pub fn prepare(object: &CodeObject, kernel: &KernelInfo, isa: Isa, request: &Req
     }
     let arguments = global.add("the kernel's arguments", bytes, false);
     let arguments = global.base(arguments);
-    let packet = global.add("the dispatch packet", packet(request, shared_bytes, arguments), false);
-    let wave_size = if descriptor.wave32() && isa.wave_size == 32 { 32 } else { 64 };
-    let entry = kernel.descriptor_address.wrapping_add_signed(descriptor.entry_offset);
+    let packet = global.add(
+        "the dispatch packet",
+        packet(request, shared_bytes, arguments),
+        false,
+    );
+    let wave_size = descriptor.wave_size(isa);
+    let entry = kernel
+        .descriptor_address
+        .wrapping_add_signed(descriptor.entry_offset);
     // Code in front of the entry loads what older firmware does not preload; hardware that preloads begins behind it.
-    let skip = if descriptor.preload().0 > 0 && !isa.xcnt { 256 } else { 0 };
+    let skip = if descriptor.preload().0 > 0 && !isa.xcnt {
+        256
+    } else {
+        0
+    };
     let start = Start {
         entry: entry + skip,
         arguments,
@@ -320,7 +349,10 @@ fn arguments(kernel: &KernelInfo, request: &Request) -> Vec<u8> {
         };
         let at = argument.offset as usize;
         let size = (argument.size as usize).min(8);
-        if let (Some(slot), Some(value)) = (bytes.get_mut(at..at + size), value.to_le_bytes().get(..size)) {
+        if let (Some(slot), Some(value)) = (
+            bytes.get_mut(at..at + size),
+            value.to_le_bytes().get(..size),
+        ) {
             slot.copy_from_slice(value);
         }
     }
@@ -348,8 +380,14 @@ fn packet(request: &Request, shared_bytes: u32, arguments: u64) -> Vec<u8> {
     };
     put(2, &dimensions(request).to_le_bytes());
     for axis in 0..3 {
-        put(4 + 2 * axis, &(request.workgroup_size[axis] as u16).to_le_bytes());
-        put(12 + 4 * axis, &(request.workgroup_size[axis].wrapping_mul(request.groups[axis])).to_le_bytes());
+        put(
+            4 + 2 * axis,
+            &(request.workgroup_size[axis] as u16).to_le_bytes(),
+        );
+        put(
+            12 + 4 * axis,
+            &(request.workgroup_size[axis].wrapping_mul(request.groups[axis])).to_le_bytes(),
+        );
     }
     put(28, &shared_bytes.to_le_bytes());
     put(40, &arguments.to_le_bytes());

@@ -117,8 +117,16 @@ const NAMES: [(&str, Kind, u16); 29] = [
     ("src_shared_limit_lo", Kind::ApertureLimit, 0),
     ("src_private_limit", Kind::ApertureLimit, 0),
     ("src_private_limit_lo", Kind::ApertureLimit, 0),
-    ("src_flat_scratch_base_lo", Kind::Sgpr(sgpr::FLAT_SCRATCH), 1),
-    ("src_flat_scratch_base_hi", Kind::Sgpr(sgpr::FLAT_SCRATCH + 1), 1),
+    (
+        "src_flat_scratch_base_lo",
+        Kind::Sgpr(sgpr::FLAT_SCRATCH),
+        1,
+    ),
+    (
+        "src_flat_scratch_base_hi",
+        Kind::Sgpr(sgpr::FLAT_SCRATCH + 1),
+        1,
+    ),
 ];
 
 /// The operand that a piece of text names.
@@ -177,7 +185,11 @@ fn kind(text: &str) -> (Kind, u16) {
                 Err(_) => Some(Kind::Literal64(n as u64)),
             },
             Some(n) => Some(Kind::Integer(n)),
-            None => text.parse::<f64>().ok().filter(|_| text.starts_with(|c: char| c == '-' || c.is_ascii_digit())).map(Kind::Float),
+            None => text
+                .parse::<f64>()
+                .ok()
+                .filter(|_| text.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
+                .map(Kind::Float),
         }
     };
     (kind.unwrap_or(Kind::Other), 0)

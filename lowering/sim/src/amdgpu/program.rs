@@ -30,7 +30,11 @@ pub struct Kernel {
 impl Kernel {
     /// Decodes disassembled code; the waves begin as `start` says.
     pub fn new(isa: Isa, lines: Vec<Line>, start: Start) -> Kernel {
-        let index: BTreeMap<u64, u32> = lines.iter().zip(0..).map(|(line, at)| (line.address, at)).collect();
+        let index: BTreeMap<u64, u32> = lines
+            .iter()
+            .zip(0..)
+            .map(|(line, at)| (line.address, at))
+            .collect();
         let decoder = Decoder::new(isa, start.wave_size, &index);
         let insts: Vec<Inst> = lines.iter().map(|line| decoder.decode(line)).collect();
         // At least those that hold the work-item's ids.
@@ -57,7 +61,11 @@ impl Kernel {
 
     /// The instructions that the simulator does not know, by index into [`Kernel::lines`]. Executing one is a finding.
     pub fn unknown(&self) -> impl Iterator<Item = usize> {
-        self.insts.iter().enumerate().filter(|(_, i)| matches!(i.op, Op::Unknown)).map(|(at, _)| at)
+        self.insts
+            .iter()
+            .enumerate()
+            .filter(|(_, i)| matches!(i.op, Op::Unknown))
+            .map(|(at, _)| at)
     }
 
     /// Makes the instruction do nothing: for tests that ask whether its absence is noticed.
@@ -95,7 +103,9 @@ impl Kernel {
                 Step::Ran(1)
             }
             None => {
-                cx.report(FindingKind::BadProgramCounter, pc, None, || format!("{address:#x} is not an instruction"));
+                cx.report(FindingKind::BadProgramCounter, pc, None, || {
+                    format!("{address:#x} is not an instruction")
+                });
                 self.end(wave, cx)
             }
         }
@@ -116,7 +126,9 @@ impl Kernel {
     fn barrier(&self, wave: &mut Wave, barrier: Barrier, pc: u32, cx: &mut Context<'_>) -> Step {
         match barrier {
             Barrier::Full => {
-                if !wave.arrived.iter().any(|(n, _)| *n == Name::Workgroup) && !arrive(wave, Name::Workgroup, pc, cx) {
+                if !wave.arrived.iter().any(|(n, _)| *n == Name::Workgroup)
+                    && !arrive(wave, Name::Workgroup, pc, cx)
+                {
                     return Step::Ran(1);
                 }
                 return wait(wave, Name::Workgroup, cx);
@@ -127,12 +139,17 @@ impl Kernel {
                     return next(wave);
                 };
                 let members = m0 >> 16 & 127;
-                if id.is_none() && members != 0
+                if id.is_none()
+                    && members != 0
                     && let Some(object) = cx.group.barriers.get_mut(name)
                 {
                     object.expect(members);
                 }
-                let nobody = cx.group.barriers.get(name).is_some_and(|b| b.arrived() == 0);
+                let nobody = cx
+                    .group
+                    .barriers
+                    .get(name)
+                    .is_some_and(|b| b.arrived() == 0);
                 if wave.arrived.iter().any(|(n, _)| *n == name) && name == Name::Workgroup {
                     cx.report(FindingKind::BarrierMisuse, pc, None, || {
                         format!("the wave signals {name} again before it has waited for it")
@@ -156,7 +173,11 @@ impl Kernel {
                             format!("the wave waits for {name} without having signalled it")
                         });
                     }
-                    let phase = cx.group.barriers.get(name).map_or(0, crate::barrier::Barrier::phase);
+                    let phase = cx
+                        .group
+                        .barriers
+                        .get(name)
+                        .map_or(0, crate::barrier::Barrier::phase);
                     wave.arrived.push((name, phase));
                 }
                 return wait(wave, name, cx);
@@ -173,7 +194,11 @@ impl Kernel {
                 wave.joined = name(id.unwrap_or((m0 & 63) as i32), pc, cx);
             }
             Barrier::Leave => {
-                if let Some(barrier) = wave.joined.take().and_then(|n| cx.group.barriers.get_mut(n)) {
+                if let Some(barrier) = wave
+                    .joined
+                    .take()
+                    .and_then(|n| cx.group.barriers.get_mut(n))
+                {
                     barrier.leave(1);
                     cx.changed();
                 }
@@ -185,7 +210,12 @@ impl Kernel {
     }
 
     fn special(&self, wave: &mut Wave, special: Special, operands: &[Operand], pc: u32) {
-        let operand = |n: usize| operands.get(n).copied().unwrap_or(Operand::new(Kind::Off, 0));
+        let operand = |n: usize| {
+            operands
+                .get(n)
+                .copied()
+                .unwrap_or(Operand::new(Kind::Off, 0))
+        };
         let scalar = |wave: &Wave, n: usize| wave.scalar(&operand(n), Ty::B32) as u32;
         let exec = wave.exec();
         match special {
@@ -195,7 +225,11 @@ impl Kernel {
                 wave.set_scalar(&operand(0), Ty::B32, value);
             }
             Special::ReadFirstLane => {
-                let lane = if exec == 0 { 0 } else { exec.trailing_zeros() as usize };
+                let lane = if exec == 0 {
+                    0
+                } else {
+                    exec.trailing_zeros() as usize
+                };
                 let value = wave.lanes(&operand(1), Ty::B32)[lane % 64];
                 wave.set_scalar(&operand(0), Ty::B32, value);
             }
@@ -212,13 +246,19 @@ impl Kernel {
                 let base = wave.lanes(&operand(2), Ty::B32);
                 let values: [u32; 64] = std::array::from_fn(|lane| {
                     let below = (1u64 << lane) - 1;
-                    let below = if special == Special::MbcntLow { below & 0xffff_ffff } else { below >> 32 };
+                    let below = if special == Special::MbcntLow {
+                        below & 0xffff_ffff
+                    } else {
+                        below >> 32
+                    };
                     (base[lane] as u32).wrapping_add((mask[lane] & below).count_ones())
                 });
                 write(wave, operand(0), exec, &values);
             }
             Special::Swap => {
-                let (Kind::Vgpr(a), Kind::Vgpr(b)) = (operand(0).kind, operand(1).kind) else { return };
+                let (Kind::Vgpr(a), Kind::Vgpr(b)) = (operand(0).kind, operand(1).kind) else {
+                    return;
+                };
                 let (first, second) = (wave.v(a), wave.v(b));
                 write(wave, operand(0), exec, &second);
                 write(wave, operand(1), exec, &first);
@@ -227,14 +267,20 @@ impl Kernel {
                 let source = wave.lanes(&operand(1), Ty::B32);
                 let select = u64::from(scalar(wave, 2)) | u64::from(scalar(wave, 3)) << 32;
                 let values: [u32; 64] = std::array::from_fn(|lane| {
-                    let row = if crossed { (lane & !15) ^ 16 } else { lane & !15 };
+                    let row = if crossed {
+                        (lane & !15) ^ 16
+                    } else {
+                        lane & !15
+                    };
                     source[row + (select >> (4 * (lane & 15)) & 15) as usize] as u32
                 });
                 write(wave, operand(0), exec, &values);
             }
             Special::PermLane64 => {
                 let source = wave.lanes(&operand(1), Ty::B32);
-                let values: [u32; 64] = std::array::from_fn(|lane| source[if wave.size == 64 { lane ^ 32 } else { lane }] as u32);
+                let values: [u32; 64] = std::array::from_fn(|lane| {
+                    source[if wave.size == 64 { lane ^ 32 } else { lane }] as u32
+                });
                 write(wave, operand(0), exec, &values);
             }
             Special::GetPc => {
@@ -247,7 +293,9 @@ impl Kernel {
 
     /// The address behind an instruction.
     fn after(&self, pc: u32) -> u64 {
-        self.lines.get(pc as usize).map_or(0, |l| l.address + u64::from(l.length))
+        self.lines
+            .get(pc as usize)
+            .map_or(0, |l| l.address + u64::from(l.length))
     }
 }
 
@@ -277,7 +325,9 @@ fn name(id: i32, pc: u32, cx: &mut Context<'_>) -> Option<Name> {
         1..=16 => Some(Name::Named(id as u32)),
         0 => None,
         _ => {
-            cx.report(FindingKind::UnsupportedInstruction, pc, None, || format!("barrier id {id}"));
+            cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
+                format!("barrier id {id}")
+            });
             None
         }
     }
@@ -292,11 +342,15 @@ fn arrive(wave: &mut Wave, name: Name, pc: u32, cx: &mut Context<'_>) -> bool {
             true
         }
         Some(Err(problem)) => {
-            cx.report(FindingKind::BarrierMisuse, pc, None, || format!("{name}: {problem}"));
+            cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                format!("{name}: {problem}")
+            });
             false
         }
         None => {
-            cx.report(FindingKind::BarrierMisuse, pc, None, || format!("{name} is not initialised"));
+            cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                format!("{name} is not initialised")
+            });
             false
         }
     }
@@ -304,7 +358,11 @@ fn arrive(wave: &mut Wave, name: Name, pc: u32, cx: &mut Context<'_>) -> bool {
 
 /// Goes on when the phase is complete that the wave arrived for.
 fn wait(wave: &mut Wave, name: Name, cx: &mut Context<'_>) -> Step {
-    let phase = wave.arrived.iter().find(|(n, _)| *n == name).map_or(0, |(_, p)| *p);
+    let phase = wave
+        .arrived
+        .iter()
+        .find(|(n, _)| *n == name)
+        .map_or(0, |(_, p)| *p);
     if !cx.pass(name, phase, Order::Acquire) {
         return Step::Blocked;
     }
@@ -325,16 +383,27 @@ impl Program for Kernel {
     }
 
     fn start(&self, start: &WaveStart) -> Wave {
-        let mut wave = Wave::new(self.start.wave_size, self.vgprs, self.start.private_bytes, start.noise);
+        let mut wave = Wave::new(
+            self.start.wave_size,
+            self.vgprs,
+            self.start.private_bytes,
+            start.noise,
+        );
         self.start.registers(&mut wave, start, self.isa);
-        wave.pc = self.index.get(&self.start.entry).copied().unwrap_or(u32::MAX);
+        wave.pc = self
+            .index
+            .get(&self.start.entry)
+            .copied()
+            .unwrap_or(u32::MAX);
         wave
     }
 
     fn step(&self, wave: &mut Wave, cx: &mut Context<'_>) -> Step {
         let pc = wave.pc;
         let Some(inst) = self.insts.get(pc as usize) else {
-            cx.report(FindingKind::BadProgramCounter, pc, None, || "control runs off the end of the code".to_owned());
+            cx.report(FindingKind::BadProgramCounter, pc, None, || {
+                "control runs off the end of the code".to_owned()
+            });
             return self.end(wave, cx);
         };
         if !wave.queue.is_empty() {
@@ -367,8 +436,17 @@ impl Program for Kernel {
                 wrexec,
             } => {
                 let ty = if *registers == 2 { Ty::B64 } else { Ty::B32 };
-                let old = if *registers == 2 { wave.pair(sgpr::EXEC) } else { wave.s(sgpr::EXEC).into() };
-                let new = compute(wave.scalar(src, ty), old) & if *registers == 2 { u64::MAX } else { 0xffff_ffff };
+                let old = if *registers == 2 {
+                    wave.pair(sgpr::EXEC)
+                } else {
+                    wave.s(sgpr::EXEC).into()
+                };
+                let new = compute(wave.scalar(src, ty), old)
+                    & if *registers == 2 {
+                        u64::MAX
+                    } else {
+                        0xffff_ffff
+                    };
                 wave.set_scalar(dst, ty, if *wrexec { new } else { old });
                 wave.set_scalar(&Operand::new(Kind::Sgpr(sgpr::EXEC), *registers), ty, new);
                 wave.scc = new != 0;
@@ -393,7 +471,9 @@ impl Program for Kernel {
                 let back = self.after(pc);
                 let address = match target {
                     Target::Registers(operand) => wave.scalar(operand, Ty::B64),
-                    Target::Instruction(index) => self.lines.get(*index as usize).map_or(0, |l| l.address),
+                    Target::Instruction(index) => {
+                        self.lines.get(*index as usize).map_or(0, |l| l.address)
+                    }
                 };
                 if let Some(link) = link {
                     wave.set_scalar(link, Ty::B64, back);
@@ -422,7 +502,9 @@ impl Program for Kernel {
             }
             Op::Unknown => {
                 let text = self.lines.get(pc as usize).map_or("", |l| l.text.as_str());
-                cx.report(FindingKind::UnsupportedInstruction, pc, None, || format!("`{text}`"));
+                cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
+                    format!("`{text}`")
+                });
                 return self.end(wave, cx);
             }
         };
@@ -435,10 +517,13 @@ impl Program for Kernel {
     }
 
     fn waiting(&self, wave: &Wave) -> Vec<(u32, Option<Name>)> {
-        let name = self.insts.get(wave.pc as usize).and_then(|inst| match &inst.op {
-            Op::Barrier(_) => wave.arrived.last().map(|(name, _)| *name),
-            _ => None,
-        });
+        let name = self
+            .insts
+            .get(wave.pc as usize)
+            .and_then(|inst| match &inst.op {
+                Op::Barrier(_) => wave.arrived.last().map(|(name, _)| *name),
+                _ => None,
+            });
         vec![(wave.pc, name)]
     }
 
@@ -446,7 +531,9 @@ impl Program for Kernel {
         let line = self.lines.get(pc as usize);
         Place {
             address: line.map_or(0, |l| l.address),
-            text: line.map_or_else(String::new, |l| l.text.split_whitespace().collect::<Vec<_>>().join(" ")),
+            text: line.map_or_else(String::new, |l| {
+                l.text.split_whitespace().collect::<Vec<_>>().join(" ")
+            }),
             word: None,
         }
     }
@@ -455,7 +542,10 @@ impl Program for Kernel {
 impl Kernel {
     fn scalar(&self, wave: &mut Wave, scalar: &super::inst::Scalar) {
         let mut sources = [0; 3];
-        for (slot, (operand, ty)) in sources.iter_mut().zip(scalar.src.iter().zip(scalar.row.src)) {
+        for (slot, (operand, ty)) in sources
+            .iter_mut()
+            .zip(scalar.src.iter().zip(scalar.row.src))
+        {
             *slot = wave.scalar(operand, *ty);
         }
         match scalar.row.compute {
@@ -471,4 +561,3 @@ impl Kernel {
         }
     }
 }
-

@@ -65,7 +65,9 @@ pub(super) fn wait(parts: &Parts<'_>) -> Option<Box<[(Counters, u32)]>> {
         "s_wait_loadcnt_dscnt" => both(counter::LOAD),
         "s_wait_storecnt_dscnt" => both(counter::STORE),
         // Counters of exports, samples and ray tests, which compute code does not have.
-        "s_waitcnt_expcnt" | "s_wait_expcnt" | "s_wait_samplecnt" | "s_wait_bvhcnt" => Some([].into()),
+        "s_waitcnt_expcnt" | "s_wait_expcnt" | "s_wait_samplecnt" | "s_wait_bvhcnt" => {
+            Some([].into())
+        }
         _ => None,
     }
 }

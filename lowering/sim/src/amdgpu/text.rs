@@ -66,7 +66,6 @@ impl<'t> Modifiers<'t> {
             bits | u8::from(set) << i
         })
     }
-
 }
 
 /// A number, decimal or with 0x.
@@ -79,7 +78,11 @@ pub(super) fn number(text: &str) -> Option<i64> {
         Some(hex) => u64::from_str_radix(hex, 16).ok()? as i64,
         None => digits.parse::<i64>().ok()?,
     };
-    Some(if negative { value.wrapping_neg() } else { value })
+    Some(if negative {
+        value.wrapping_neg()
+    } else {
+        value
+    })
 }
 
 const SUFFIXES: [(&str, Encoding); 6] = [
@@ -93,8 +96,30 @@ const SUFFIXES: [(&str, Encoding); 6] = [
 
 /// Words that LLVM prints after the operands and that stand without a colon.
 const WORDS: [&str; 24] = [
-    "glc", "slc", "dlc", "sc0", "sc1", "nt", "nv", "scc", "lds", "gds", "clamp", "idxen", "offen", "addr64", "tfe", "lwe", "unorm", "da", "r128", "a16", "high",
-    "row_mirror", "row_half_mirror", "scale_offset",
+    "glc",
+    "slc",
+    "dlc",
+    "sc0",
+    "sc1",
+    "nt",
+    "nv",
+    "scc",
+    "lds",
+    "gds",
+    "clamp",
+    "idxen",
+    "offen",
+    "addr64",
+    "tfe",
+    "lwe",
+    "unorm",
+    "da",
+    "r128",
+    "a16",
+    "high",
+    "row_mirror",
+    "row_half_mirror",
+    "scale_offset",
 ];
 
 /// Takes a line apart. Operands that are not known become [`super::operand::Kind::Other`].
@@ -114,7 +139,9 @@ pub(super) fn parse(text: &str) -> Parts<'_> {
             continue;
         }
         if is_modifier(first) && !(operands.is_empty() && first == "scc") {
-            modifiers.0.push(first.split_once(':').unwrap_or((first, "")));
+            modifiers
+                .0
+                .push(first.split_once(':').unwrap_or((first, "")));
         } else {
             operands.push(parse_operand(first));
         }
@@ -188,8 +215,13 @@ mod tests {
         let parts = parse("v_pk_fma_f32 v[2:3], v[0:1], v[2:3], v[4:5] op_sel_hi:[0,1,1]");
         assert_eq!(parts.operands.len(), 4);
         assert_eq!(parts.modifiers.bits("op_sel_hi", true) & 7, 0b110);
-        let parts = parse("v_mul_lo_u16_sdwa v5, v5, s0 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:DWORD");
-        assert_eq!((parts.mnemonic, parts.encoding), ("v_mul_lo_u16", Encoding::Sdwa));
+        let parts = parse(
+            "v_mul_lo_u16_sdwa v5, v5, s0 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1 src1_sel:DWORD",
+        );
+        assert_eq!(
+            (parts.mnemonic, parts.encoding),
+            ("v_mul_lo_u16", Encoding::Sdwa)
+        );
         assert_eq!(parts.modifiers.get("src0_sel"), Some("WORD_1"));
         let parts = parse("v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf");
         assert_eq!(parts.modifiers.list("quad_perm").unwrap(), [1, 0, 3, 2]);

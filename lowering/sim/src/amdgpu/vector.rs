@@ -18,7 +18,13 @@ pub(super) struct Computed {
 pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
     let mut lanes = wave.exec();
     let mut sources: [Lanes64; 3] = [[0; 64]; 3];
-    for (position, (source, slot)) in vector.src.iter().zip(&mut sources).enumerate().take(vector.row.src.len()) {
+    for (position, (source, slot)) in vector
+        .src
+        .iter()
+        .zip(&mut sources)
+        .enumerate()
+        .take(vector.row.src.len())
+    {
         let ty = fetched(vector, position);
         *slot = wave.lanes(source, ty);
         if let (0, Some(from)) = (position, &vector.lanes) {
@@ -33,7 +39,11 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
             }
         }
         if matches!(vector.form, Form::Plain) {
-            refine(slot, source, vector.row.src.get(position).copied().unwrap_or(Ty::B32));
+            refine(
+                slot,
+                source,
+                vector.row.src.get(position).copied().unwrap_or(Ty::B32),
+            );
         }
     }
     let active = wave.exec();
@@ -74,12 +84,20 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
         (Compute::Scalar(_), _) => {}
     }
     finish(vector, &mut values);
-    Computed { values, mask, lanes }
+    Computed {
+        values,
+        mask,
+        lanes,
+    }
 }
 
 /// Writes what was computed.
 pub(super) fn commit(wave: &mut Wave, vector: &Vector, computed: &Computed) {
-    let Computed { values, mask, lanes } = computed;
+    let Computed {
+        values,
+        mask,
+        lanes,
+    } = computed;
     if let Compute::Test(_) = vector.row.compute {
         if let Some(Kind::Sgpr(index)) = vector.mask_dst.map(|d| d.kind) {
             wave.set_mask(index, *mask);
@@ -158,12 +176,20 @@ fn refine(values: &mut Lanes64, source: &Operand, ty: Ty) {
 /// Packed and mixed forms.
 fn combined(vector: &Vector, form: Form, f: fn(&[u64; 3]) -> u64, sources: &[u64; 3]) -> u64 {
     let part = |high: bool, shift: u32, sign: u64| -> u64 {
-        let (select, negate) = if high { (vector.op_sel_hi, vector.neg_hi) } else { (vector.op_sel, vector.neg_lo) };
+        let (select, negate) = if high {
+            (vector.op_sel_hi, vector.neg_hi)
+        } else {
+            (vector.op_sel, vector.neg_lo)
+        };
         let mut parts = [0; 3];
         for (position, (slot, bits)) in parts.iter_mut().zip(sources).enumerate() {
             let constant = !vector.src.get(position).is_some_and(Operand::is_register);
             // A constant that is fetched as one part stands for both.
-            let shift = if select >> position & 1 == 1 && !(constant && shift == 32) { shift } else { 0 };
+            let shift = if select >> position & 1 == 1 && !(constant && shift == 32) {
+                shift
+            } else {
+                0
+            };
             *slot = (bits >> shift) & (sign | (sign - 1));
             if negate >> position & 1 == 1 {
                 *slot ^= sign;
@@ -173,13 +199,21 @@ fn combined(vector: &Vector, form: Form, f: fn(&[u64; 3]) -> u64, sources: &[u64
     };
     match form {
         Form::Plain => f(sources),
-        Form::Halves => (part(false, 16, 1 << 15) & 0xffff) | (part(true, 16, 1 << 15) & 0xffff) << 16,
-        Form::Pairs => (part(false, 32, 1 << 31) & 0xffff_ffff) | (part(true, 32, 1 << 31) & 0xffff_ffff) << 32,
+        Form::Halves => {
+            (part(false, 16, 1 << 15) & 0xffff) | (part(true, 16, 1 << 15) & 0xffff) << 16
+        }
+        Form::Pairs => {
+            (part(false, 32, 1 << 31) & 0xffff_ffff) | (part(true, 32, 1 << 31) & 0xffff_ffff) << 32
+        }
         Form::PairMove => {
             let take = |position: usize| {
                 let bits = sources.get(position).copied().unwrap_or(0);
                 let constant = !vector.src.get(position).is_some_and(Operand::is_register);
-                if vector.op_sel >> position & 1 == 1 && !constant { bits >> 32 } else { bits & 0xffff_ffff }
+                if vector.op_sel >> position & 1 == 1 && !constant {
+                    bits >> 32
+                } else {
+                    bits & 0xffff_ffff
+                }
             };
             take(0) | take(1) << 32
         }
@@ -187,7 +221,11 @@ fn combined(vector: &Vector, form: Form, f: fn(&[u64; 3]) -> u64, sources: &[u64
             let mut floats = [0; 3];
             for (position, (slot, bits)) in floats.iter_mut().zip(sources).enumerate() {
                 let mut value = if vector.op_sel_hi >> position & 1 == 1 {
-                    let shift = if vector.op_sel >> position & 1 == 1 { 16 } else { 0 };
+                    let shift = if vector.op_sel >> position & 1 == 1 {
+                        16
+                    } else {
+                        0
+                    };
                     f16::from_bits((bits >> shift) as u16).to_f32()
                 } else {
                     f32::from_bits(*bits as u32)
@@ -205,15 +243,20 @@ fn combined(vector: &Vector, form: Form, f: fn(&[u64; 3]) -> u64, sources: &[u64
             let value = f(&floats);
             match vector.dst.half {
                 Half::Whole => value,
-                Half::Low | Half::High => f16::from_f32(f32::from_bits(value as u32)).to_bits().into(),
+                Half::Low | Half::High => {
+                    f16::from_f32(f32::from_bits(value as u32)).to_bits().into()
+                }
             }
         }
         Form::Bits(table) => {
             let [a, b, c] = *sources;
-            (0..8u64).filter(|k| table >> k & 1 == 1).fold(0, |bits, k| {
-                let choose = |x: u64, bit: u64| if k >> bit & 1 == 1 { x } else { !x };
-                bits | (choose(a, 2) & choose(b, 1) & choose(c, 0))
-            }) & 0xffff_ffff
+            (0..8u64)
+                .filter(|k| table >> k & 1 == 1)
+                .fold(0, |bits, k| {
+                    let choose = |x: u64, bit: u64| if k >> bit & 1 == 1 { x } else { !x };
+                    bits | (choose(a, 2) & choose(b, 1) & choose(c, 0))
+                })
+                & 0xffff_ffff
         }
     }
 }
@@ -226,13 +269,25 @@ fn finish(vector: &Vector, values: &mut Lanes64) {
     let ty = vector.row.dst;
     let change = |x: f64| {
         let x = x * f64::from(vector.scale);
-        if vector.clamp { if x.is_nan() { 0.0 } else { x.clamp(0.0, 1.0) } } else { x }
+        if vector.clamp {
+            if x.is_nan() { 0.0 } else { x.clamp(0.0, 1.0) }
+        } else {
+            x
+        }
     };
     for value in values.iter_mut() {
         *value = match vector.form {
-            Form::Halves => (ty.map_float(*value & 0xffff, change) & 0xffff) | ty.map_float(*value >> 16 & 0xffff, change) << 16,
-            Form::Pairs => ty.map_float(*value & 0xffff_ffff, change) | ty.map_float(*value >> 32, change) << 32,
-            Form::Plain | Form::PairMove | Form::Mix | Form::Bits(_) => ty.map_float(*value, change),
+            Form::Halves => {
+                (ty.map_float(*value & 0xffff, change) & 0xffff)
+                    | ty.map_float(*value >> 16 & 0xffff, change) << 16
+            }
+            Form::Pairs => {
+                ty.map_float(*value & 0xffff_ffff, change)
+                    | ty.map_float(*value >> 32, change) << 32
+            }
+            Form::Plain | Form::PairMove | Form::Mix | Form::Bits(_) => {
+                ty.map_float(*value, change)
+            }
         };
     }
 }
@@ -240,7 +295,8 @@ fn finish(vector: &Vector, values: &mut Lanes64) {
 fn write(wave: &mut Wave, vector: &Vector, index: u16, values: &Lanes64, lanes: u64) {
     let ty = vector.row.dst;
     let wide = ty.registers() == 2 || matches!(vector.form, Form::Pairs | Form::PairMove);
-    let narrow = matches!(vector.form, Form::Plain) && ty.is_half() || vector.dst.half != Half::Whole;
+    let narrow =
+        matches!(vector.form, Form::Plain) && ty.is_half() || vector.dst.half != Half::Whole;
     let index = usize::from(index);
     if let Some(register) = wave.vgpr.get_mut(index) {
         for (lane, (old, value)) in register.iter_mut().zip(values).enumerate() {
@@ -276,11 +332,19 @@ impl Part {
         match self {
             Part::Byte(n) => {
                 let byte = (value >> (8 * n)) as u8;
-                if extended { u64::from(i32::from(byte as i8) as u32) } else { byte.into() }
+                if extended {
+                    u64::from(i32::from(byte as i8) as u32)
+                } else {
+                    byte.into()
+                }
             }
             Part::Word(n) => {
                 let word = (value >> (16 * n)) as u16;
-                if extended { u64::from(i32::from(word as i16) as u32) } else { word.into() }
+                if extended {
+                    u64::from(i32::from(word as i16) as u32)
+                } else {
+                    word.into()
+                }
             }
             Part::Whole => value,
         }
@@ -299,7 +363,11 @@ impl Part {
             Unused::Sign => {
                 let top = mask << shift;
                 let negative = value & mask & !(mask >> 1) != 0;
-                let above = if negative { !(top | (top & top.wrapping_neg()).wrapping_sub(1)) } else { 0 };
+                let above = if negative {
+                    !(top | (top & top.wrapping_neg()).wrapping_sub(1))
+                } else {
+                    0
+                };
                 inside | above
             }
         }
@@ -315,8 +383,11 @@ fn permute(values: &mut Lanes64, dpp: &Lanes, exec: u64, size: u32) -> u64 {
         if dpp.rows >> row & 1 == 0 || dpp.banks >> bank & 1 == 0 {
             continue;
         }
-        let source = source(dpp.from, lane, size).filter(|from| dpp.fetch_inactive || exec >> from & 1 == 1);
-        let Some(slot) = values.get_mut(lane as usize) else { continue };
+        let source =
+            source(dpp.from, lane, size).filter(|from| dpp.fetch_inactive || exec >> from & 1 == 1);
+        let Some(slot) = values.get_mut(lane as usize) else {
+            continue;
+        };
         match source {
             Some(from) => *slot = old.get(from as usize).copied().unwrap_or(0),
             None if dpp.zero => *slot = 0,
@@ -331,8 +402,12 @@ fn permute(values: &mut Lanes64, dpp: &Lanes, exec: u64, size: u32) -> u64 {
 fn source(from: From, lane: u32, size: u32) -> Option<u32> {
     let (row, at) = (lane & !15, lane & 15);
     match from {
-        From::Quad(order) => order.get((lane & 3) as usize).map(|n| (lane & !3) + u32::from(n & 3)),
-        From::Eight(order) => order.get((lane & 7) as usize).map(|n| (lane & !7) + u32::from(n & 7)),
+        From::Quad(order) => order
+            .get((lane & 3) as usize)
+            .map(|n| (lane & !3) + u32::from(n & 3)),
+        From::Eight(order) => order
+            .get((lane & 7) as usize)
+            .map(|n| (lane & !7) + u32::from(n & 7)),
         From::RowShl(n) => Some(at + u32::from(n)).filter(|x| *x < 16).map(|x| row + x),
         From::RowShr(n) => at.checked_sub(n.into()).map(|x| row + x),
         From::RowRor(n) => Some(row + (at + 16 - u32::from(n & 15)) % 16),

@@ -71,7 +71,11 @@ impl Wave {
 
     /// All lanes of the wave.
     pub(super) fn all(&self) -> u64 {
-        if self.size == 64 { u64::MAX } else { (1 << self.size) - 1 }
+        if self.size == 64 {
+            u64::MAX
+        } else {
+            (1 << self.size) - 1
+        }
     }
 
     pub(super) fn exec(&self) -> u64 {
@@ -138,7 +142,10 @@ impl Wave {
             Kind::Sgpr(index) if wide => self.pair(index),
             Kind::Sgpr(index) => self.s(index).into(),
             // The first lane: what moves from vector to scalar registers says itself which lane it means.
-            Kind::Vgpr(index) => self.vgpr.get(usize::from(index)).map_or(0, |lanes| u64::from(lanes[0])),
+            Kind::Vgpr(index) => self
+                .vgpr
+                .get(usize::from(index))
+                .map_or(0, |lanes| u64::from(lanes[0])),
             Kind::Integer(n) if wide => n as u64,
             Kind::Integer(n) => u64::from(n as u32),
             // A literal is the upper half of a float of 64 bits.
@@ -189,7 +196,10 @@ impl Wave {
 
     /// One vector register.
     pub(super) fn v(&self, index: u16) -> [u32; 64] {
-        self.vgpr.get(usize::from(index)).copied().unwrap_or([0; 64])
+        self.vgpr
+            .get(usize::from(index))
+            .copied()
+            .unwrap_or([0; 64])
     }
 
     /// Notes that operation `id` will write (or, with 0, no longer will) `count` registers from `first` on.
@@ -211,7 +221,11 @@ impl Wave {
             File::Scalar => self.sgpr_pending.as_mut_slice(),
         };
         let first = usize::from(first);
-        for register in registers.get_mut(first..first + usize::from(count)).into_iter().flatten() {
+        for register in registers
+            .get_mut(first..first + usize::from(count))
+            .into_iter()
+            .flatten()
+        {
             if *register == id {
                 *register = 0;
             }
@@ -226,7 +240,9 @@ impl Wave {
                 File::Scalar => (self.sgpr_pending.as_slice(), "s"),
             };
             let first = usize::from(touched.first);
-            let range = registers.get(first..first + usize::from(touched.count)).unwrap_or(&[]);
+            let range = registers
+                .get(first..first + usize::from(touched.count))
+                .unwrap_or(&[]);
             let Some((offset, id)) = range.iter().enumerate().find(|(_, id)| **id != 0) else {
                 continue;
             };
@@ -234,11 +250,19 @@ impl Wave {
                 lane: None,
                 ..cx.site(o.what.pc, None)
             });
-            let verb = if touched.written { "overwritten" } else { "read" };
+            let verb = if touched.written {
+                "overwritten"
+            } else {
+                "read"
+            };
             let site = cx.site(pc, None);
-            cx.findings.report(FindingKind::MissingWait, site, other, || {
-                format!("{name}{} is {verb} while the operation that fills it is outstanding", first + offset)
-            });
+            cx.findings
+                .report(FindingKind::MissingWait, site, other, || {
+                    format!(
+                        "{name}{} is {verb} while the operation that fills it is outstanding",
+                        first + offset
+                    )
+                });
         }
     }
 }

@@ -48,7 +48,15 @@ fn quiet(bits: u64, bit: u32) -> bool {
 }
 
 /// Whether the mask has the bit of the float's class: signaling NaN, quiet NaN, then -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf.
-fn class(nan: bool, quiet: bool, infinite: bool, subnormal: bool, zero: bool, negative: bool, mask: u32) -> bool {
+fn class(
+    nan: bool,
+    quiet: bool,
+    infinite: bool,
+    subnormal: bool,
+    zero: bool,
+    negative: bool,
+    mask: u32,
+) -> bool {
     let bit = if nan {
         u32::from(quiet)
     } else {

@@ -187,7 +187,11 @@ fn legacy(a: f32, b: f32) -> f32 {
 
 /// IEEE 754-2019 minimum: NaN wins.
 pub(super) fn minimum(a: f32, b: f32) -> f32 {
-    if a.is_nan() || b.is_nan() { f32::NAN } else { a.min(b) }
+    if a.is_nan() || b.is_nan() {
+        f32::NAN
+    } else {
+        a.min(b)
+    }
 }
 
 fn median(a: f32, b: f32, c: f32) -> f32 {
@@ -206,7 +210,10 @@ fn fraction(a: f64) -> f64 {
 fn scale(a: f64, b: i32) -> f64 {
     let b = b.clamp(-4000, 4000);
     let half = b / 2;
-    a * 2f64.powi(half / 2) * 2f64.powi(half - half / 2) * 2f64.powi((b - half) / 2) * 2f64.powi(b - half - (b - half) / 2)
+    a * 2f64.powi(half / 2)
+        * 2f64.powi(half - half / 2)
+        * 2f64.powi((b - half) / 2)
+        * 2f64.powi(b - half - (b - half) / 2)
 }
 
 /// Mantissa in [0.5, 1) and exponent.
@@ -231,7 +238,11 @@ fn exponent(a: f64) -> i32 {
 
 /// What division's last step makes of the quotient `q`, the denominator and the numerator.
 fn fixup(q: f64, denominator: f64, numerator: f64, nan: f64) -> f64 {
-    let sign = if numerator.is_sign_negative() ^ denominator.is_sign_negative() { -1.0 } else { 1.0 };
+    let sign = if numerator.is_sign_negative() ^ denominator.is_sign_negative() {
+        -1.0
+    } else {
+        1.0
+    };
     let both = |f: fn(f64) -> bool| f(numerator) && f(denominator);
     if numerator.is_nan() || denominator.is_nan() || both(|x| x == 0.0) || both(f64::is_infinite) {
         nan
@@ -254,8 +265,20 @@ struct Format {
     step: i32,
 }
 
-const F32: Format = Format { min: -126, max: 127, mantissa: 23, far: 96, step: 64 };
-const F64: Format = Format { min: -1022, max: 1023, mantissa: 52, far: 768, step: 128 };
+const F32: Format = Format {
+    min: -126,
+    max: 127,
+    mantissa: 23,
+    far: 96,
+    step: 64,
+};
+const F64: Format = Format {
+    min: -1022,
+    max: 1023,
+    mantissa: 52,
+    far: 768,
+    step: 128,
+};
 
 /// Scales denominator or numerator (`a` is one of them) so that the quotient's steps neither overflow nor lose bits.
 fn div_scale(a: f64, denominator: f64, numerator: f64, format: Format) -> (f64, bool) {
@@ -266,15 +289,36 @@ fn div_scale(a: f64, denominator: f64, numerator: f64, format: Format) -> (f64, 
     let of_denominator = a.to_bits() == denominator.to_bits();
     let of_numerator = a.to_bits() == numerator.to_bits();
     if n - d >= format.far {
-        (if of_denominator { scale(a, format.step) } else { a }, true)
+        (
+            if of_denominator {
+                scale(a, format.step)
+            } else {
+                a
+            },
+            true,
+        )
     } else if d < format.min {
         (scale(a, format.step), false)
     } else if -d < format.min && n - d < format.min {
-        (if of_denominator { scale(a, format.step) } else { a }, true)
+        (
+            if of_denominator {
+                scale(a, format.step)
+            } else {
+                a
+            },
+            true,
+        )
     } else if -d < format.min || d >= format.max {
         (scale(a, -format.step), false)
     } else if n - d < format.min {
-        (if of_numerator { scale(a, format.step) } else { a }, true)
+        (
+            if of_numerator {
+                scale(a, format.step)
+            } else {
+                a
+            },
+            true,
+        )
     } else if n <= format.mantissa + format.min {
         (scale(a, format.step), false)
     } else {
@@ -285,7 +329,11 @@ fn div_scale(a: f64, denominator: f64, numerator: f64, format: Format) -> (f64, 
 /// Rounded to f16 toward zero.
 fn toward_zero(a: f32) -> u16 {
     let near = f16::from_f32(a);
-    if near.to_f32().abs() > a.abs() && !a.is_infinite() { near.to_bits() - 1 } else { near.to_bits() }
+    if near.to_f32().abs() > a.abs() && !a.is_infinite() {
+        near.to_bits() - 1
+    } else {
+        near.to_bits()
+    }
 }
 
 fn norm_i16(a: f32) -> u32 {
@@ -298,7 +346,10 @@ fn norm_u16(a: f32) -> u32 {
 
 /// Both halves of a register as f16.
 pub(super) fn halves(a: u32) -> [f64; 2] {
-    [f16::from_bits(a as u16).to_f64(), f16::from_bits((a >> 16) as u16).to_f64()]
+    [
+        f16::from_bits(a as u16).to_f64(),
+        f16::from_bits((a >> 16) as u16).to_f64(),
+    ]
 }
 
 pub(super) fn dot2(a: u32, b: u32, c: f32) -> f32 {

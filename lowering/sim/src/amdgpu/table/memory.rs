@@ -89,5 +89,6 @@ pub(in crate::amdgpu) const ATOMICS: &[(&str, u8, Update)] = &[
 ];
 
 fn halves(old: u64, data: u64, add: impl Fn(u16, u16) -> u16) -> u64 {
-    u64::from(add(old as u16, data as u16)) | (u64::from(add((old >> 16) as u16, (data >> 16) as u16)) << 16)
+    u64::from(add(old as u16, data as u16))
+        | (u64::from(add((old >> 16) as u16, (data >> 16) as u16)) << 16)
 }

@@ -178,7 +178,11 @@ fn shift_add(a: u32, b: u32, shift: u32) -> (u32, Option<bool>) {
 
 /// `width` bits of `a` from `offset` (less than 64) on.
 fn field(a: u64, offset: u32, width: u32) -> u64 {
-    let mask = if width >= 64 { u64::MAX } else { (1 << width) - 1 };
+    let mask = if width >= 64 {
+        u64::MAX
+    } else {
+        (1 << width) - 1
+    };
     (a >> offset) & mask
 }
 

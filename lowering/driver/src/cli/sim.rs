@@ -1,0 +1,411 @@
+//! `splitbar sim`: a kernel on the simulated machine, under many schedules.
+
+use super::input::read;
+use super::{
+    Choice, Format, levels, parse_setting, parse_size, parse_target, report, strategies,
+    wave_sizes, write,
+};
+use clap::Args;
+use serde::Serialize;
+use splitbar::diagnostic::Diagnostics;
+use splitbar::simulate::machine::{Finding, Limits, Place as Code, Schedule, Site};
+use splitbar::simulate::{Inputs, Job, Outcome, Place};
+use splitbar::spec::Setting;
+use splitbar::{Failure, Optimization, Options, Target, exit, spec};
+use std::path::PathBuf;
+
+/// Behind the help.
+pub const EXAMPLES: &str = "\
+Examples:
+  splitbar sim kernel.spv --target gfx1201 --groups 4,1,1 --buffer 0:0=seq:u32:512 --buffer 0:1=zeros:2048 --dump 0:1=out.bin
+  splitbar sim kernel.spv --target gfx942 --groups 2,2,1 --buffer 0:0=a.bin --push 4000000040000000 --schedules 64 --seed 7
+  splitbar sim other.hsaco --target gfx1100 --entry kernel --groups 1,1,1 --workgroup-size 64,1,1 --buffer 0=zeros:256
+
+A schedule chooses which wave goes on and how late memory operations take effect; a finding says which one, and the seed replays it.
+Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read, 3 unsupported by this build.";
+
+/// What the command line says.
+#[derive(Debug, Args)]
+pub struct SimArgs {
+    /// A SPIR-V module, which is compiled first, or an AMDGPU code object; `-` is the standard input
+    input: PathBuf,
+    /// The GPU
+    #[arg(long, value_parser = parse_target)]
+    target: &'static Target,
+    /// The entry point, when there are several
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Workgroups
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    groups: [u32; 3],
+    /// Invocations of a workgroup, for kernels that leave it open
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    workgroup_size: Option<[u32; 3]>,
+    /// A buffer: FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT; INDEX=... for kernels without bindings
+    #[arg(long, value_name = "SET:BINDING=CONTENT", value_parser = parse_buffer)]
+    buffer: Vec<BufferArg>,
+    /// Push constants, or arguments by value: hexadecimal bytes, or a file
+    #[arg(long, value_name = "HEX|FILE")]
+    push: Option<String>,
+    /// Writes a buffer as the last schedule left it
+    #[arg(long, value_name = "SET:BINDING=FILE", value_parser = parse_dump)]
+    dump: Vec<DumpArg>,
+    /// How many schedules
+    #[arg(long, default_value_t = 16)]
+    schedules: u32,
+    /// Where the schedules' chances come from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The most instructions of waves that a launch may take
+    #[arg(long, default_value_t = 100_000_000)]
+    steps: u64,
+    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    spec: Vec<Setting>,
+    /// How workgroup-scope split barriers are lowered
+    #[arg(long, default_value = "auto", value_parser = strategies())]
+    strategy: Choice,
+    /// LLVM's optimisation level
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
+    optimization: Optimization,
+    /// Waves of 32 or 64 invocations; without it, the target's default
+    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
+    wave: Option<u32>,
+    /// How the findings are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    report: Format,
+}
+
+/// Why nothing was run.
+enum Stop {
+    Problems(Failure),
+    Usage(String),
+}
+
+impl From<String> for Stop {
+    fn from(text: String) -> Self {
+        Stop::Usage(text)
+    }
+}
+
+impl From<Diagnostics> for Stop {
+    fn from(problems: Diagnostics) -> Self {
+        Stop::Problems(problems.into())
+    }
+}
+
+/// Simulates as `args` ask and gives the exit code: 1 if something was found.
+pub fn run(args: &SimArgs) -> u8 {
+    match simulate(args) {
+        Ok(code) => code,
+        Err(Stop::Problems(failure)) => {
+            report::show(&failure.diagnostics, &args.input, args.report);
+            failure.exit_code()
+        }
+        Err(Stop::Usage(text)) => {
+            eprintln!("error: {text}");
+            exit::USAGE
+        }
+    }
+}
+
+fn simulate(args: &SimArgs) -> Result<u8, Stop> {
+    let bytes = read(&args.input)?;
+    let inputs = Inputs {
+        groups: args.groups,
+        workgroup_size: args.workgroup_size,
+        buffers: args
+            .buffer
+            .iter()
+            .map(|b| Ok((b.place, b.content.bytes()?)))
+            .collect::<Result<_, String>>()?,
+        push: args
+            .push
+            .as_deref()
+            .map(push)
+            .transpose()?
+            .unwrap_or_default(),
+        limits: Limits {
+            steps: args.steps,
+            ..Limits::default()
+        },
+    };
+    let job = job(args, &bytes)?;
+    let mut found = Vec::new();
+    let mut last = None;
+    for index in 0..args.schedules {
+        let outcome = job
+            .run(&inputs, Schedule::nth(index, args.seed))
+            .map_err(|e| e.to_string())?;
+        found.push(outcome.report.findings.clone());
+        last = Some(outcome);
+    }
+    for dump in &args.dump {
+        let position = inputs
+            .buffers
+            .iter()
+            .position(|(place, _)| *place == dump.place);
+        let bytes = position
+            .and_then(|p| last.as_ref()?.buffers.get(p))
+            .ok_or_else(|| format!("there is no buffer {}", dump.place))?;
+        write::to_file(&dump.file, bytes)?;
+    }
+    let runs: Vec<Run> = found
+        .iter()
+        .zip(0..)
+        .map(|(findings, index)| Run::of(findings, Schedule::nth(index, args.seed)))
+        .collect();
+    let text = match args.report {
+        Format::Text => text(&found, args, last.as_ref()),
+        Format::Json => {
+            let mut text = serde_json::to_string_pretty(&runs).unwrap_or_default();
+            text.push('\n');
+            text
+        }
+    };
+    let written = write::to_stdout(text.as_bytes());
+    Ok(if found.iter().all(Vec::is_empty) {
+        written
+    } else {
+        exit::INVALID
+    })
+}
+
+/// What the input is, by its first bytes.
+fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
+    if bytes.starts_with(b"\x7fELF") {
+        let linked = match is_relocatable(bytes) {
+            true => splitbar::link_code_object(bytes)?,
+            false => bytes.to_vec(),
+        };
+        return Ok(
+            Job::code_object(&linked, args.target, args.entry.as_deref())
+                .map_err(|e| e.to_string())?,
+        );
+    }
+    let mut options = Options::new(args.target);
+    options.entry.clone_from(&args.entry);
+    options.strategy = args.strategy.0;
+    options.optimization = args.optimization;
+    options.workgroup_size = args.workgroup_size;
+    options.wave_size = args.wave;
+    options.spec = spec::resolve_for(bytes, &args.spec)?;
+    let output = splitbar::compile(bytes, &options).map_err(Stop::Problems)?;
+    if output.entries().len() > 1 {
+        let names: Vec<&str> = output
+            .entries()
+            .iter()
+            .map(|e| e.plan.entry.as_str())
+            .collect();
+        return Err(format!(
+            "name one of the entry points with --entry: {}",
+            names.join(", ")
+        )
+        .into());
+    }
+    Ok(Job::compiled(&output, 0).map_err(|e| e.to_string())?)
+}
+
+/// `e_type` of an ELF file is ET_REL.
+fn is_relocatable(bytes: &[u8]) -> bool {
+    bytes.get(16..18) == Some(&[1, 0])
+}
+
+/// Findings of all schedules, each pair of places once, and where it was seen.
+fn text(found: &[Vec<Finding>], args: &SimArgs, last: Option<&Outcome>) -> String {
+    let mut lines = String::new();
+    let mut shown: Vec<(&Finding, Vec<u32>)> = Vec::new();
+    for (findings, index) in found.iter().zip(0..) {
+        for finding in findings {
+            let same = |other: &Finding| {
+                let key = |f: &Finding| (f.kind, f.site.pc, f.other.as_ref().map(|o| o.0.pc));
+                key(other) == key(finding)
+            };
+            match shown.iter_mut().find(|(other, _)| same(other)) {
+                Some((_, seen)) => seen.push(index),
+                None => shown.push((finding, vec![index])),
+            }
+        }
+    }
+    for (finding, seen) in &shown {
+        let first = seen.first().map_or_else(String::new, |index| {
+            Schedule::nth(*index, args.seed).to_string()
+        });
+        lines.push_str(&format!(
+            "{finding}\n  seen under {} of {} schedules, first: {first}\n\n",
+            seen.len(),
+            args.schedules
+        ));
+    }
+    let lanes = last.map_or(0, |l| l.report.lane_steps);
+    lines.push_str(&format!(
+        "{} findings under {} schedules; {lanes} lane instructions each\n",
+        shown.len(),
+        args.schedules
+    ));
+    lines
+}
+
+/// The findings of one schedule.
+#[derive(Serialize)]
+struct Run {
+    schedule: String,
+    seed: u64,
+    findings: Vec<Found>,
+}
+
+#[derive(Serialize)]
+struct Found {
+    code: String,
+    kind: &'static str,
+    message: String,
+    at: Where,
+    against: Option<Where>,
+}
+
+#[derive(Serialize)]
+struct Where {
+    address: u64,
+    instruction: String,
+    word: Option<u32>,
+    workgroup: u32,
+    wave: u16,
+    lane: Option<u8>,
+}
+
+impl Run {
+    fn of(findings: &[Finding], schedule: Schedule) -> Run {
+        Run {
+            schedule: schedule.to_string(),
+            seed: schedule.seed,
+            findings: findings.iter().map(Found::of).collect(),
+        }
+    }
+}
+
+impl Found {
+    fn of(finding: &Finding) -> Found {
+        Found {
+            code: finding.kind.to_string(),
+            kind: finding.kind.summary(),
+            message: finding.message.clone(),
+            at: Where::of(&finding.site, &finding.place),
+            against: finding
+                .other
+                .as_ref()
+                .map(|(site, place)| Where::of(site, place)),
+        }
+    }
+}
+
+impl Where {
+    fn of(site: &Site, place: &Code) -> Where {
+        Where {
+            address: place.address,
+            instruction: place.text.clone(),
+            word: place.word,
+            workgroup: site.group,
+            wave: site.wave,
+            lane: site.lane,
+        }
+    }
+}
+
+/// A buffer of the command line: `SET:BINDING=CONTENT`.
+#[derive(Clone, Debug)]
+pub struct BufferArg {
+    place: Place,
+    content: Content,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    File(PathBuf),
+    Zeros(usize),
+    /// 0, 1, 2, ... as numbers of four bytes.
+    Integers(u32),
+    Floats(u32),
+}
+
+impl Content {
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Ok(match self {
+            Content::File(path) => read(path)?,
+            Content::Zeros(bytes) => vec![0; *bytes],
+            Content::Integers(count) => (0..*count).flat_map(u32::to_le_bytes).collect(),
+            Content::Floats(count) => (0..*count).flat_map(|n| (n as f32).to_le_bytes()).collect(),
+        })
+    }
+}
+
+/// The most bytes of a buffer that the command line makes by itself.
+const MOST: usize = 1 << 30;
+
+/// Reads `SET:BINDING=FILE`, `...=zeros:BYTES`, `...=seq:u32:COUNT` or `...=seq:f32:COUNT`; `INDEX=...` for kernels without bindings.
+pub fn parse_buffer(text: &str) -> Result<BufferArg, String> {
+    let (place, content) = split(text)?;
+    let number = |text: &str, unit: usize| {
+        text.parse::<usize>()
+            .ok()
+            .filter(|n| n.checked_mul(unit).is_some_and(|b| b <= MOST))
+            .ok_or_else(|| format!("{text:?} is no number of at most {} bytes", MOST))
+    };
+    let content = if let Some(bytes) = content.strip_prefix("zeros:") {
+        Content::Zeros(number(bytes, 1)?)
+    } else if let Some(count) = content.strip_prefix("seq:u32:") {
+        Content::Integers(number(count, 4)? as u32)
+    } else if let Some(count) = content.strip_prefix("seq:f32:") {
+        Content::Floats(number(count, 4)? as u32)
+    } else {
+        Content::File(content.into())
+    };
+    Ok(BufferArg { place, content })
+}
+
+/// Where a buffer is written to: `SET:BINDING=FILE`.
+#[derive(Clone, Debug)]
+pub struct DumpArg {
+    place: Place,
+    file: PathBuf,
+}
+
+/// Reads `SET:BINDING=FILE`.
+pub fn parse_dump(text: &str) -> Result<DumpArg, String> {
+    let (place, file) = split(text)?;
+    Ok(DumpArg {
+        place,
+        file: file.into(),
+    })
+}
+
+fn split(text: &str) -> Result<(Place, &str), String> {
+    let wrong = || format!("{text:?} does not begin with SET:BINDING= or INDEX=");
+    let (place, rest) = text.split_once('=').ok_or_else(wrong)?;
+    let place = match place.split_once(':') {
+        Some((set, binding)) => Place::Binding(
+            set.parse().map_err(|_| wrong())?,
+            binding.parse().map_err(|_| wrong())?,
+        ),
+        None => Place::Argument(place.parse().map_err(|_| wrong())?),
+    };
+    Ok((place, rest))
+}
+
+/// Bytes from hexadecimal digits, or from a file.
+fn push(text: &str) -> Result<Vec<u8>, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let hex = digits.len().is_multiple_of(2)
+        && !digits.is_empty()
+        && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if !hex {
+        return read(text.as_ref());
+    }
+    let (pairs, _) = digits.as_bytes().as_chunks::<2>();
+    pairs
+        .iter()
+        .map(|pair| {
+            let digits = std::str::from_utf8(pair).map_err(|e| e.to_string())?;
+            u8::from_str_radix(digits, 16).map_err(|e| e.to_string())
+        })
+        .collect()
+}

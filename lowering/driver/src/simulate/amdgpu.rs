@@ -1,0 +1,122 @@
+//! AMDGPU code objects: read, disassembled once, decoded for the machine.
+
+use super::{Inputs, Refusal};
+use splitbar_llvm::{Argument, ArgumentKind};
+use splitbar_plan::Target;
+use splitbar_sim::amdgpu::{CodeObject, Isa, Kernel, KernelInfo, Line, Request, prepare};
+use splitbar_sim::memory::Global;
+use splitbar_sim::{Report, Schedule, run};
+use std::collections::BTreeSet;
+
+/// A kernel of a code object.
+pub struct Binary {
+    object: CodeObject,
+    kernel: KernelInfo,
+    isa: Isa,
+    lines: Vec<Line>,
+    /// Instructions that are left out, by their place in `lines`.
+    dropped: BTreeSet<usize>,
+}
+
+impl Binary {
+    pub(super) fn read(
+        bytes: &[u8],
+        target: &Target,
+        name: Option<&str>,
+    ) -> Result<Binary, Refusal> {
+        let isa = Isa::by_name(target.name)
+            .filter(|_| target.amdgpu().is_some())
+            .ok_or_else(|| Refusal(format!("{} is not simulated", target.name)))?;
+        let object = CodeObject::read(bytes).map_err(|e| Refusal(e.to_string()))?;
+        let kernel = match name {
+            Some(name) => object.kernels().iter().find(|k| k.name == name),
+            None => object
+                .kernels()
+                .first()
+                .filter(|_| object.kernels().len() == 1),
+        };
+        let Some(kernel) = kernel.cloned() else {
+            let names: Vec<&str> = object.kernels().iter().map(|k| k.name.as_str()).collect();
+            return Err(Refusal(format!(
+                "choose one of the file's kernels: {}",
+                names.join(", ")
+            )));
+        };
+        let wave_size = kernel.descriptor.wave_size(isa);
+        let mut lines = Vec::new();
+        for (address, code) in object.code() {
+            let disassembled = splitbar_llvm::disassemble(target, wave_size, code, *address)
+                .map_err(|d| Refusal(d.to_string()))?;
+            lines.extend(disassembled.into_iter().map(|i| Line {
+                address: address + i.offset as u64,
+                length: i.length as u32,
+                text: i.text,
+            }));
+        }
+        Ok(Binary {
+            object,
+            kernel,
+            isa,
+            lines,
+            dropped: BTreeSet::new(),
+        })
+    }
+
+    /// The kernel's own arguments as its metadata has them.
+    pub(super) fn signature(&self) -> (Vec<Argument>, Option<[u32; 3]>) {
+        let explicit = self
+            .kernel
+            .arguments
+            .iter()
+            .filter(|a| !a.kind.starts_with("hidden_"));
+        let arguments = explicit
+            .zip(0..)
+            .map(|(argument, index)| Argument {
+                index,
+                kind: match argument.kind.as_str() {
+                    "by_value" => ArgumentKind::Value,
+                    _ => ArgumentKind::Buffer,
+                },
+                set: None,
+                binding: None,
+                size: argument.size,
+                offset: argument.offset,
+            })
+            .collect();
+        (arguments, self.kernel.workgroup_size)
+    }
+
+    /// The disassembled code.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// Leaves these instructions out of the next runs.
+    pub fn leave_out(&mut self, instructions: impl IntoIterator<Item = usize>) {
+        self.dropped = instructions.into_iter().collect();
+    }
+
+    pub(super) fn run(
+        &self,
+        arguments: &[u8],
+        inputs: &Inputs,
+        workgroup_size: [u32; 3],
+        global: &mut Global,
+        schedule: Schedule,
+    ) -> Result<Report, Refusal> {
+        let request = Request {
+            groups: inputs.groups,
+            workgroup_size,
+            arguments: arguments.to_vec(),
+            dynamic_shared_bytes: 0,
+            limits: inputs.limits,
+        };
+        let (start, launch) = prepare(&self.object, &self.kernel, self.isa, &request, global)
+            .map_err(|e| Refusal(e.to_string()))?;
+        let mut kernel = Kernel::new(self.isa, self.lines.clone(), start);
+        for index in &self.dropped {
+            kernel.drop_instruction(*index);
+        }
+        Ok(run(&kernel, global, &launch, schedule))
+    }
+}

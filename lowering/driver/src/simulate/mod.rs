@@ -1,0 +1,226 @@
+//! Kernels on the simulated machine: what is run, with which buffers, and what came of it.
+//!
+//! A [`Job`] is an executable for one GPU with the layout of its arguments. It comes from a compilation or from a file that another compiler made, and is
+//! run once per schedule, each time with fresh buffers.
+
+mod amdgpu;
+
+use crate::output::Output;
+use splitbar_llvm::{Argument, ArgumentKind};
+use splitbar_plan::Target;
+use splitbar_plan::target::Arch;
+pub use splitbar_sim as machine;
+use splitbar_sim::memory::{Global, RegionId};
+use splitbar_sim::{Limits, Report, Schedule};
+
+/// Why a kernel cannot be run at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub String);
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// What a buffer is called.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Descriptor set and binding of a shader.
+    Binding(u32, u32),
+    /// The position among the kernel's arguments, from 0.
+    Argument(u32),
+}
+
+impl std::fmt::Display for Place {
+    /// `0:1`, or `2` for an argument.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Binding(set, binding) => write!(f, "{set}:{binding}"),
+            Place::Argument(index) => write!(f, "{index}"),
+        }
+    }
+}
+
+/// What a launch is given.
+#[derive(Clone, Debug)]
+pub struct Inputs {
+    /// Workgroups in x, y and z.
+    pub groups: [u32; 3],
+    /// Invocations of a workgroup, for kernels that leave it open.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// The buffers.
+    pub buffers: Vec<(Place, Vec<u8>)>,
+    /// The push-constant block; for other kernels, their arguments that are no pointers, one after the other.
+    pub push: Vec<u8>,
+    /// What the launch may cost.
+    pub limits: Limits,
+}
+
+/// What came of one run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Under which schedule.
+    pub schedule: Schedule,
+    /// What was found.
+    pub report: Report,
+    /// The buffers afterwards, in the order of the inputs.
+    pub buffers: Vec<Vec<u8>>,
+}
+
+/// A kernel that can be run.
+pub struct Job {
+    code: Code,
+    arguments: Vec<Argument>,
+    workgroup_size: Option<[u32; 3]>,
+}
+
+/// The executable, by vendor.
+enum Code {
+    Amdgpu(amdgpu::Binary),
+}
+
+impl Job {
+    /// The kernel of entry point number `entry` of a compilation.
+    ///
+    /// # Errors
+    /// When there is no such entry point, the code cannot be generated or linked, or the GPU is not simulated.
+    pub fn compiled(output: &Output, entry: usize) -> Result<Job, Refusal> {
+        let abi = &output
+            .entries()
+            .get(entry)
+            .ok_or_else(|| Refusal("there is no such entry point".to_owned()))?
+            .abi;
+        let code = match output.target.arch {
+            Arch::Amdgpu(_) => {
+                let bytes = output.hsaco().map_err(|d| Refusal(d.to_string()))?;
+                Code::Amdgpu(amdgpu::Binary::read(
+                    &bytes,
+                    output.target,
+                    Some(&abi.symbol),
+                )?)
+            }
+            Arch::Nvptx(_) => return Err(Refusal("PTX is not simulated by this build".to_owned())),
+        };
+        Ok(Job {
+            code,
+            arguments: abi.arguments.clone(),
+            workgroup_size: abi.workgroup_size,
+        })
+    }
+
+    /// A kernel of a linked AMDGPU code object: the one of this name, or the only one.
+    ///
+    /// # Errors
+    /// When the file cannot be read, has no such kernel, or the GPU is not simulated.
+    pub fn code_object(
+        bytes: &[u8],
+        target: &Target,
+        kernel: Option<&str>,
+    ) -> Result<Job, Refusal> {
+        let binary = amdgpu::Binary::read(bytes, target, kernel)?;
+        let (arguments, workgroup_size) = binary.signature();
+        Ok(Job {
+            code: Code::Amdgpu(binary),
+            arguments,
+            workgroup_size,
+        })
+    }
+
+    /// The AMDGPU kernel's instructions, for tests that change them.
+    pub fn amdgpu(&mut self) -> Option<&mut amdgpu::Binary> {
+        match &mut self.code {
+            Code::Amdgpu(binary) => Some(binary),
+        }
+    }
+
+    /// Runs the kernel under one schedule.
+    ///
+    /// # Errors
+    /// When inputs are missing or do not fit.
+    pub fn run(&self, inputs: &Inputs, schedule: Schedule) -> Result<Outcome, Refusal> {
+        let workgroup_size = self
+            .workgroup_size
+            .or(inputs.workgroup_size)
+            .ok_or_else(|| {
+                Refusal("the kernel leaves the workgroup's size open: give one".to_owned())
+            })?;
+        let mut global = Global::default();
+        let regions: Vec<RegionId> = inputs
+            .buffers
+            .iter()
+            .map(|(place, bytes)| global.add(&format!("buffer {place}"), bytes.clone(), true))
+            .collect();
+        let arguments = self.lay_out(inputs, &global, &regions)?;
+        let report = match &self.code {
+            Code::Amdgpu(binary) => {
+                binary.run(&arguments, inputs, workgroup_size, &mut global, schedule)?
+            }
+        };
+        let buffers = regions
+            .iter()
+            .map(|id| {
+                global
+                    .region(*id)
+                    .map_or_else(Vec::new, |r| r.bytes().to_vec())
+            })
+            .collect();
+        Ok(Outcome {
+            schedule,
+            report,
+            buffers,
+        })
+    }
+
+    /// The bytes of the kernel's arguments.
+    fn lay_out(
+        &self,
+        inputs: &Inputs,
+        global: &Global,
+        regions: &[RegionId],
+    ) -> Result<Vec<u8>, Refusal> {
+        let mut bytes = Vec::new();
+        let mut push = inputs.push.as_slice();
+        for argument in &self.arguments {
+            let place = match (argument.set, argument.binding) {
+                (Some(set), Some(binding)) => Place::Binding(set, binding),
+                _ => Place::Argument(argument.index),
+            };
+            let buffer = || {
+                inputs
+                    .buffers
+                    .iter()
+                    .zip(regions)
+                    .find(|((p, _), _)| *p == place)
+                    .map(|((_, bytes), id)| (global.base(*id), bytes.len()))
+                    .ok_or_else(|| Refusal(format!("no buffer is given for {place}")))
+            };
+            let value: Vec<u8> = match argument.kind {
+                ArgumentKind::Buffer => buffer()?.0.to_le_bytes().to_vec(),
+                ArgumentKind::ArrayLength => (buffer()?.1 as u64).to_le_bytes().to_vec(),
+                ArgumentKind::PushConstant | ArgumentKind::Value => {
+                    let (value, rest) = push.split_at_checked(argument.size as usize).ok_or_else(|| {
+                        Refusal(format!(
+                            "argument {} takes {} bytes of constants, and {} are left: give them with --push",
+                            argument.index,
+                            argument.size,
+                            push.len()
+                        ))
+                    })?;
+                    push = rest;
+                    value.to_vec()
+                }
+            };
+            let (at, size) = (argument.offset as usize, argument.size as usize);
+            if bytes.len() < at + size {
+                bytes.resize(at + size, 0);
+            }
+            if let (Some(slot), Some(value)) = (bytes.get_mut(at..at + size), value.get(..size)) {
+                slot.copy_from_slice(value);
+            }
+        }
+        Ok(bytes)
+    }
+}
