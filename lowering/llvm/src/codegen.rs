@@ -1,7 +1,7 @@
 //! Target machines, the mid-level optimiser, assembly and objects: LLVM in this process.
 
 use crate::Optimization;
-use crate::ffi::Errors;
+use crate::ffi::{self, Errors};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -94,11 +94,9 @@ pub(crate) fn initialize() {
             info: true,
             machine_code: true,
         };
+        LlvmTarget::initialize_amd_gpu(&config);
         LlvmTarget::initialize_nvptx(&config);
-        LlvmTarget::initialize_amd_gpu(&InitializationConfig {
-            disassembler: true,
-            ..config
-        });
+        ffi::initialize_disassembler();
     });
 }
 

@@ -1090,6 +1090,16 @@ pub(crate) fn module_text(module: &Module<'_>) -> String {
     unsafe { owned_text(LLVMPrintModuleToString(module.as_mut_ptr())) }
 }
 
+unsafe extern "C" {
+    /// llvm-c/Target.h makes it of the name of each target that has a disassembler; llvm-sys leaves this one out.
+    safe fn LLVMInitializeAMDGPUDisassembler();
+}
+
+/// Makes the AMDGPU disassembler known to LLVM. Called once, after the target itself is initialised.
+pub(crate) fn initialize_disassembler() {
+    LLVMInitializeAMDGPUDisassembler();
+}
+
 /// A disassembler for one processor.
 pub(crate) struct Disassembler(LLVMDisasmContextRef);
 

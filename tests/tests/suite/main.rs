@@ -16,6 +16,7 @@ mod outputs;
 mod references;
 mod sim_ptx;
 mod strategies;
+mod sim;
 mod support;
 mod windows;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = Vec::new();
     trials.extend(references::trials(&fixtures));
     trials.extend(filetests::trials(&fixtures));
+    trials.extend(sim::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
     trials.extend(strategies::trials(&fixtures));
     trials.extend(windows::trials());
