@@ -3,6 +3,7 @@
 use super::bits::Row;
 use super::operand::Operand;
 use super::table::memory::{Extend, Update};
+use super::table::scalar::OfExec;
 use crate::queue::Counters;
 
 /// A decoded instruction: what it does, and which registers it touches.
@@ -38,7 +39,7 @@ pub(super) enum Op {
     Dual(Box<[Vector; 2]>),
     Scalar(Box<Scalar>),
     SaveExec {
-        compute: fn(u64, u64) -> u64,
+        compute: OfExec,
         dst: Operand,
         src: Operand,
         registers: u16,

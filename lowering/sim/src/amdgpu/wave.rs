@@ -35,7 +35,8 @@ pub struct Wave {
     pub(super) arrived: Vec<(Name, Phase)>,
     /// The named barrier that it belongs to.
     pub(super) joined: Option<Name>,
-    /// Operations that are over, to be used again.
+    /// Operations that are over, to be used again. Boxed as in the queue: they are large.
+    #[allow(clippy::vec_box)]
     pub(super) spare: Vec<Box<Operation>>,
 }
 

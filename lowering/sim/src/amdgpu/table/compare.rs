@@ -18,25 +18,30 @@ pub(in crate::amdgpu) const TESTS: &[Row] = tests! {
     "lt_i64" (a: i64, b: i64) => a < b;   "le_i64" (a: i64, b: i64) => a <= b;  "gt_i64" (a: i64, b: i64) => a > b;
     "ge_i64" (a: i64, b: i64) => a >= b;  "eq_i64" (a: i64, b: i64) => a == b;  "ne_i64" (a: i64, b: i64) => a != b;
     "lt_f32" (a: f32, b: f32) => a < b;   "le_f32" (a: f32, b: f32) => a <= b;  "gt_f32" (a: f32, b: f32) => a > b;
-    "ge_f32" (a: f32, b: f32) => a >= b;  "eq_f32" (a: f32, b: f32) => a == b;  "lg_f32" (a: f32, b: f32) => a < b || a > b;
+    "ge_f32" (a: f32, b: f32) => a >= b;  "eq_f32" (a: f32, b: f32) => a == b;  "lg_f32" (a: f32, b: f32) => apart(&a, &b);
     "nlt_f32" (a: f32, b: f32) => !matches(a < b); "nle_f32" (a: f32, b: f32) => !matches(a <= b); "ngt_f32" (a: f32, b: f32) => !matches(a > b);
-    "nge_f32" (a: f32, b: f32) => !matches(a >= b); "neq_f32" (a: f32, b: f32) => a != b; "nlg_f32" (a: f32, b: f32) => !matches(a < b || a > b);
+    "nge_f32" (a: f32, b: f32) => !matches(a >= b); "neq_f32" (a: f32, b: f32) => a != b; "nlg_f32" (a: f32, b: f32) => !apart(&a, &b);
     "o_f32" (a: f32, b: f32) => !a.is_nan() && !b.is_nan();  "u_f32" (a: f32, b: f32) => a.is_nan() || b.is_nan();
     "lt_f64" (a: f64, b: f64) => a < b;   "le_f64" (a: f64, b: f64) => a <= b;  "gt_f64" (a: f64, b: f64) => a > b;
-    "ge_f64" (a: f64, b: f64) => a >= b;  "eq_f64" (a: f64, b: f64) => a == b;  "lg_f64" (a: f64, b: f64) => a < b || a > b;
+    "ge_f64" (a: f64, b: f64) => a >= b;  "eq_f64" (a: f64, b: f64) => a == b;  "lg_f64" (a: f64, b: f64) => apart(&a, &b);
     "nlt_f64" (a: f64, b: f64) => !matches(a < b); "nle_f64" (a: f64, b: f64) => !matches(a <= b); "ngt_f64" (a: f64, b: f64) => !matches(a > b);
-    "nge_f64" (a: f64, b: f64) => !matches(a >= b); "neq_f64" (a: f64, b: f64) => a != b; "nlg_f64" (a: f64, b: f64) => !matches(a < b || a > b);
+    "nge_f64" (a: f64, b: f64) => !matches(a >= b); "neq_f64" (a: f64, b: f64) => a != b; "nlg_f64" (a: f64, b: f64) => !apart(&a, &b);
     "o_f64" (a: f64, b: f64) => !a.is_nan() && !b.is_nan();  "u_f64" (a: f64, b: f64) => a.is_nan() || b.is_nan();
     "lt_f16" (a: f16, b: f16) => a < b;   "le_f16" (a: f16, b: f16) => a <= b;  "gt_f16" (a: f16, b: f16) => a > b;
-    "ge_f16" (a: f16, b: f16) => a >= b;  "eq_f16" (a: f16, b: f16) => a == b;  "lg_f16" (a: f16, b: f16) => a < b || a > b;
+    "ge_f16" (a: f16, b: f16) => a >= b;  "eq_f16" (a: f16, b: f16) => a == b;  "lg_f16" (a: f16, b: f16) => apart(&a, &b);
     "nlt_f16" (a: f16, b: f16) => !matches(a < b); "nle_f16" (a: f16, b: f16) => !matches(a <= b); "ngt_f16" (a: f16, b: f16) => !matches(a > b);
-    "nge_f16" (a: f16, b: f16) => !matches(a >= b); "neq_f16" (a: f16, b: f16) => a != b; "nlg_f16" (a: f16, b: f16) => !matches(a < b || a > b);
+    "nge_f16" (a: f16, b: f16) => !matches(a >= b); "neq_f16" (a: f16, b: f16) => a != b; "nlg_f16" (a: f16, b: f16) => !apart(&a, &b);
     "o_f16" (a: f16, b: f16) => !a.is_nan() && !b.is_nan();  "u_f16" (a: f16, b: f16) => a.is_nan() || b.is_nan();
     "class_f32" (a: f32, b: u32) => class(a.is_nan(), quiet(a.to_bits().into(), 22), a.is_infinite(), a.is_subnormal(), a == 0.0, a.is_sign_negative(), b);
     "class_f64" (a: f64, b: u32) => class(a.is_nan(), quiet(a.to_bits(), 51), a.is_infinite(), a.is_subnormal(), a == 0.0, a.is_sign_negative(), b);
     "class_f16" (a: f16, b: u32) => class(a.is_nan(), quiet(a.to_bits().into(), 9), a.is_infinite(), !a.is_normal() && a.is_finite() && a != f16::ZERO,
         a == f16::ZERO, a.is_sign_negative(), b);
 };
+
+/// Less or greater: NaN is neither.
+pub(super) fn apart<T: PartialOrd>(a: &T, b: &T) -> bool {
+    a.partial_cmp(b).is_some_and(std::cmp::Ordering::is_ne)
+}
 
 /// A comparison whose opposite is not the opposite comparison: NaN is neither.
 fn matches(ordered: bool) -> bool {

@@ -171,12 +171,10 @@ pub(in crate::amdgpu) const SCALES: &[Row] = carries! {
 #[rustfmt::skip] // a table
 pub(in crate::amdgpu) const FMAS: &[Row] = carries! {
     "v_div_fmas_f32" f32, (a: f32, b: f32, c: f32; scaled) => {
-        let value = a.mul_add(b, c);
-        (if scaled { value * 2f32.powi(32) } else { value }, false)
+        (div_fmas(a.mul_add(b, c).into(), c.into(), scaled, F32) as f32, false)
     };
     "v_div_fmas_f64" f64, (a: f64, b: f64, c: f64; scaled) => {
-        let value = a.mul_add(b, c);
-        (if scaled { value * 2f64.powi(64) } else { value }, false)
+        (div_fmas(a.mul_add(b, c), c, scaled, F64), false)
     };
 };
 
@@ -250,6 +248,13 @@ fn fixup(q: f64, denominator: f64, numerator: f64, nan: f64) -> f64 {
         sign * f64::INFINITY
     } else if denominator.is_infinite() || numerator == 0.0 {
         sign * 0.0
+    } else if q.is_nan() {
+        // The steps before met an infinity: the quotient is far beyond the format, or far below it.
+        if exponent(numerator) > exponent(denominator) {
+            sign * f64::INFINITY
+        } else {
+            sign * 0.0
+        }
     } else {
         q.abs() * sign
     }
@@ -259,7 +264,6 @@ fn fixup(q: f64, denominator: f64, numerator: f64, nan: f64) -> f64 {
 #[derive(Copy, Clone)]
 struct Format {
     min: i32,
-    max: i32,
     mantissa: i32,
     far: i32,
     step: i32,
@@ -267,15 +271,13 @@ struct Format {
 
 const F32: Format = Format {
     min: -126,
-    max: 127,
     mantissa: 23,
     far: 96,
     step: 64,
 };
 const F64: Format = Format {
     min: -1022,
-    max: 1023,
-    mantissa: 52,
+    mantissa: 53,
     far: 768,
     step: 128,
 };
@@ -285,44 +287,35 @@ fn div_scale(a: f64, denominator: f64, numerator: f64, format: Format) -> (f64, 
     if denominator == 0.0 || numerator == 0.0 {
         return (f64::NAN, false);
     }
+    let tiny = |x: f64| x.abs() < 2f64.powi(format.min);
     let (n, d) = (exponent(numerator), exponent(denominator));
+    let (inverse, quotient) = (tiny(1.0 / denominator), tiny(numerator / denominator));
     let of_denominator = a.to_bits() == denominator.to_bits();
     let of_numerator = a.to_bits() == numerator.to_bits();
+    let up = |wanted: bool| if wanted { scale(a, format.step) } else { a };
     if n - d >= format.far {
-        (
-            if of_denominator {
-                scale(a, format.step)
-            } else {
-                a
-            },
-            true,
-        )
-    } else if d < format.min {
-        (scale(a, format.step), false)
-    } else if -d < format.min && n - d < format.min {
-        (
-            if of_denominator {
-                scale(a, format.step)
-            } else {
-                a
-            },
-            true,
-        )
-    } else if -d < format.min || d >= format.max {
+        (up(of_denominator), true)
+    } else if tiny(denominator) {
+        (up(true), false)
+    } else if inverse && quotient {
+        (up(of_denominator), true)
+    } else if inverse {
         (scale(a, -format.step), false)
-    } else if n - d < format.min {
-        (
-            if of_numerator {
-                scale(a, format.step)
-            } else {
-                a
-            },
-            true,
-        )
-    } else if n <= format.mantissa + format.min {
-        (scale(a, format.step), false)
+    } else if quotient {
+        (up(of_numerator), true)
     } else {
-        (a, false)
+        (up(n < format.mantissa + format.min), false)
+    }
+}
+
+/// The last product of a division, with the scaling of `v_div_scale` undone. `c` is near the quotient: its size says which way was scaled.
+fn div_fmas(value: f64, c: f64, scaled: bool, format: Format) -> f64 {
+    if !scaled {
+        value
+    } else if exponent(c) > 0 {
+        scale(value, format.step)
+    } else {
+        scale(value, -format.step)
     }
 }
 

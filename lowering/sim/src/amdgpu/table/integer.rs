@@ -169,7 +169,7 @@ fn permute(a: u32, b: u32, c: u32) -> u32 {
     let bytes = (u64::from(a) << 32) | u64::from(b);
     let byte = |select: u32| match select & 0xff {
         n @ 0..=7 => (bytes >> (8 * n)) as u8,
-        n @ 8..=11 => ((((bytes >> (16 * (n - 8) + 15)) & 1) as u8) * 0xff) as u8,
+        n @ 8..=11 => (((bytes >> (16 * (n - 8) + 15)) & 1) as u8) * 0xff,
         12 => 0,
         _ => 0xff,
     };

@@ -1,5 +1,6 @@
 //! The scalar unit. Source: the instruction set manuals of gfx9 to gfx12, chapters SOP1, SOP2, SOPC and SOPK.
 
+use super::compare::apart;
 use super::integer::sign_run;
 use crate::amdgpu::bits::{Row, scalars, tests};
 
@@ -132,7 +133,7 @@ pub(in crate::amdgpu) const TESTS: &[Row] = tests! {
     "s_cmp_eq_u64" (a: u64, b: u64) => a == b;   "s_cmp_lg_u64" (a: u64, b: u64) => a != b;
     "s_cmp_lt_f32" (a: f32, b: f32) => a < b;    "s_cmp_le_f32" (a: f32, b: f32) => a <= b;
     "s_cmp_gt_f32" (a: f32, b: f32) => a > b;    "s_cmp_ge_f32" (a: f32, b: f32) => a >= b;
-    "s_cmp_eq_f32" (a: f32, b: f32) => a == b;   "s_cmp_lg_f32" (a: f32, b: f32) => a < b || a > b;
+    "s_cmp_eq_f32" (a: f32, b: f32) => a == b;   "s_cmp_lg_f32" (a: f32, b: f32) => apart(&a, &b);
     "s_cmp_neq_f32" (a: f32, b: f32) => a != b;
     "s_bitcmp1_b32" (a: u32, b: u32) => a >> (b & 31) & 1 == 1;
     "s_bitcmp0_b32" (a: u32, b: u32) => a >> (b & 31) & 1 == 0;
@@ -140,9 +141,12 @@ pub(in crate::amdgpu) const TESTS: &[Row] = tests! {
     "s_bitcmp0_b64" (a: u64, b: u32) => a >> (b & 63) & 1 == 0;
 };
 
+/// The new EXEC of a source and the old one.
+pub(in crate::amdgpu) type OfExec = fn(u64, u64) -> u64;
+
 /// `s_X_saveexec`: the new EXEC of the source and the old one. Rows by X.
 #[rustfmt::skip] // a table
-pub(in crate::amdgpu) const SAVE_EXEC: &[(&str, fn(u64, u64) -> u64)] = &[
+pub(in crate::amdgpu) const SAVE_EXEC: &[(&str, OfExec)] = &[
     ("and", |a, exec| a & exec),
     ("or", |a, exec| a | exec),
     ("xor", |a, exec| a ^ exec),
