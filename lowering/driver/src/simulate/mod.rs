@@ -199,6 +199,12 @@ impl Job {
             };
             let value: Vec<u8> = match argument.kind {
                 ArgumentKind::Buffer => buffer()?.0.to_le_bytes().to_vec(),
+                ArgumentKind::Image => {
+                    return Err(Refusal(format!(
+                        "argument {} is an image, and images are not simulated",
+                        argument.index
+                    )));
+                }
                 ArgumentKind::ArrayLength => (buffer()?.1 as u64).to_le_bytes().to_vec(),
                 ArgumentKind::PushConstant | ArgumentKind::Value => {
                     let (value, rest) = push.split_at_checked(argument.size as usize).ok_or_else(|| {
