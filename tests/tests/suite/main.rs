@@ -16,7 +16,9 @@ mod outputs;
 mod references;
 mod sim_ptx;
 mod strategies;
+
 mod sim;
+mod sim_ptx;
 mod support;
 mod windows;
 
