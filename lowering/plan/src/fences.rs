@@ -110,6 +110,8 @@ pub fn around_barrier(
         target,
         waits: Waits::Auto,
         placement,
+        // Nobody has looked where it stands.
+        repeats: true,
     };
     [Side::Before, Side::After].map(|side| steps(semantics, at, side, None, waiting))
 }

@@ -14,11 +14,9 @@ mod hostile;
 mod model;
 mod outputs;
 mod references;
-mod sim_ptx;
-mod strategies;
-
 mod sim;
 mod sim_ptx;
+mod strategies;
 mod support;
 mod windows;
 
