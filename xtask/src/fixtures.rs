@@ -57,12 +57,12 @@ pub fn kernels(folder: &Path) -> Result<Vec<String>> {
 
 /// The source of a kernel: its one file that has a recorded command.
 fn source_of(folder: &Path, name: &str) -> Result<String> {
-    for extension in ["comp", "cl"] {
+    for extension in ["comp", "cl", "spvasm"] {
         if let Ok(text) = std::fs::read_to_string(folder.join(name).with_extension(extension)) {
             return Ok(text);
         }
     }
-    bail!("there is neither {name}.comp nor {name}.cl")
+    bail!("there is no {name}.comp, {name}.cl or {name}.spvasm")
 }
 
 /// Runs a kernel's command; whether its module is another one now.

@@ -61,6 +61,7 @@ pub fn case(kernel: &str) -> Option<Case> {
     Some(match kernel {
         "arrive_barrier_wait" => exchanges::arrive_barrier_wait(),
         "buffer_exchange" => exchanges::buffer_exchange(),
+        "cooperative_matmul" => products::cooperative_matmul(),
         "dangling_arrive" => exchanges::dangling_arrive(),
         "histogram" => tiles::histogram(),
         "message_passing" => trees::message_passing(),

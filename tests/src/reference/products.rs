@@ -10,6 +10,37 @@ pub(super) fn tiled_matmul_double_buffered() -> Case {
     product(32, [64, 96, 32])
 }
 
+/// Halves go in pairs, the first in the low half of a word.
+pub(super) fn cooperative_matmul() -> Case {
+    let [m, n, k] = [32, 128, 48];
+    let mut case = product(16, [m, n, k]);
+    case.groups = [(n / 64) as u32, (m / 16) as u32, 1];
+    case.workgroup_size = [128, 1, 1];
+    for buffer in case.buffers.iter_mut().take(2) {
+        let halves: Vec<u32> = buffer
+            .before
+            .iter()
+            .map(|bits| half(f32::from_bits(*bits)))
+            .collect();
+        buffer.before = halves
+            .chunks_exact(2)
+            .map(|pair| pair[0] | pair[1] << 16)
+            .collect();
+        buffer.element = Element::U32;
+    }
+    case
+}
+
+/// The bits of a half, for whole numbers of at most eleven bits.
+fn half(value: f32) -> u32 {
+    let bits = value.to_bits();
+    if value == 0.0 {
+        return 0;
+    }
+    let exponent = (bits >> 23 & 0xff) + 15 - 127;
+    bits >> 16 & 0x8000 | exponent << 10 | bits >> 13 & 0x3ff
+}
+
 /// `c = a b` with `a` of m rows and k columns, `b` of k rows and n columns; one workgroup makes `tile` rows and columns of `c`.
 fn product(tile: usize, [m, n, k]: [usize; 3]) -> Case {
     let small = |count: usize, salt: u32| -> Vec<f32> {

@@ -21,13 +21,18 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 fn agree(fixture: &Fixture) -> Result<()> {
     let expectations = &fixture.expectations;
     let source = std::fs::read_to_string(fixture.folder.join(&expectations.source))?;
+    let comment = if expectations.source.ends_with(".spvasm") {
+        ";"
+    } else {
+        "//"
+    };
     ensure!(
-        source.contains(&format!("// Regenerate: {}\n", expectations.command)),
+        source.contains(&format!("{comment} Regenerate: {}\n", expectations.command)),
         "the header of {} has another command",
         expectations.source
     );
     ensure!(
-        source.contains("\n// Reference: "),
+        source.contains(&format!("\n{comment} Reference: ")),
         "the header of {} says no result",
         expectations.source
     );
