@@ -129,7 +129,8 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
         Ok((self.value(id)?, self.matrix(self.type_of(id)?)?))
     }
 
-    /// The function `name` of the kernel that is being written, which `body` fills when it is asked for first: it is given the parameters, and its value is returned.
+    /// The function `name` of the kernel that is being written, which `body` fills when it is asked for first: it is given the parameters, and its value is
+    /// returned. It is not inlined: products by shuffles are thousands of instructions.
     fn helper(
         &self,
         name: &str,
@@ -140,7 +141,7 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
         self.b.defined(&name, ty, |function| {
             let context = self.b.context();
             function.set_internal();
-            for attribute in ["nounwind", "convergent"] {
+            for attribute in ["nounwind", "convergent", "noinline"] {
                 function.attribute(context, attribute);
             }
             super::module::target_attributes(self.b, self.target, self.plan, function);

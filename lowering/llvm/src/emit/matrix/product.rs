@@ -2,7 +2,7 @@
 //! shape, type and layout.
 //!
 //! By shuffles, each invocation computes the elements of the result that it holds; it reads a row of A and a column of B from the invocations that hold them. The
-//! products of one shape share a function, which LLVM may inline.
+//! products of one shape share a function.
 //!
 //! Sums of 16-bit floats are kept in 32 bits and rounded once, in order of increasing k; the extension leaves precision and order open.
 
