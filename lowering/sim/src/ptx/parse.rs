@@ -609,7 +609,7 @@ impl<'t> Parser<'_, 't> {
             return Err(self.unexpected("an operand"));
         };
         Ok(match kind {
-            Kind::Word("_") => {
+            Kind::Word("_") if self.peek_at(1) != Some(Kind::Mark('|')) => {
                 self.at += 1;
                 Operand::Nothing
             }

@@ -245,8 +245,9 @@ impl Kernel {
             }
         }
         next(warp, index);
-        // A thread that asks again and again lets the others go on.
+        // A thread that asks again and again lets the others go on, and the copies land that it may be waiting for.
         if yields {
+            warp.arrive_now(context);
             warp.turns = 0;
             Step::Yielded(lanes.count_ones())
         } else {

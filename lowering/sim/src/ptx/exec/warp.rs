@@ -10,7 +10,7 @@ use crate::ptx::decode::NOWHERE;
 use crate::ptx::program::{Kernel, Source};
 
 /// Steps of the warp for which a fragment waits at a post-dominator.
-const PATIENCE: u32 = 1 << 14;
+const PATIENCE: u32 = 1 << 12;
 
 /// Lanes, a bit each.
 pub type Lanes = u32;
