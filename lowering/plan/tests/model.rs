@@ -1,0 +1,203 @@
+//! Plans in the execution model: as they are they hold, and without any one of their barrier steps they do not.
+
+use anyhow::{Context, Result, anyhow, ensure};
+use expect_test::expect;
+use splitbar_passes::analysis::cfg::Cfg;
+use splitbar_passes::analysis::pairing::{Pairing, SiteKind};
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::model::skeleton::{Place, Skeleton};
+use splitbar_passes::model::{Report, Verdict, explore};
+use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+use splitbar_plan::model::system;
+use splitbar_plan::{EntryPlan, PlanOptions, Request, Step, Strategy, Target, plan};
+use std::fmt::Write;
+
+/// A kernel without functions that have barriers, so that its plan needs no inlining.
+struct Kernel {
+    plan: EntryPlan,
+    skeleton: Skeleton,
+    target: &'static Target,
+}
+
+impl Kernel {
+    fn load(kernel: &str, target: &str, strategy: Strategy) -> Result<Kernel> {
+        let root = env!("CARGO_MANIFEST_DIR");
+        let path = format!("{root}/../../fixtures/kernels/{kernel}/{kernel}.spv");
+        let bytes = std::fs::read(&path).with_context(|| path.clone())?;
+        let target = Target::by_name(target).context("no such target")?;
+        let mut diagnostics = Diagnostics::new();
+        let module = Module::parse(&bytes)?;
+        let declarations = Declarations::of(&module, &mut diagnostics);
+        let constants =
+            Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
+        let entry = declarations
+            .entry_points
+            .first()
+            .context("no entry point")?;
+        let pairing = Pairing::analyse(&declarations, &constants, entry, &mut diagnostics);
+        let request = Request {
+            entry,
+            pairing: &pairing,
+            workgroup_size: declarations.workgroup_size(entry, &constants),
+            shared_bytes: 0,
+            target,
+            options: PlanOptions {
+                strategy: Some(strategy),
+                ..PlanOptions::default()
+            },
+        };
+        let plan = plan(request, &mut diagnostics);
+        ensure!(!diagnostics.has_errors(), "{diagnostics}");
+        let function = declarations
+            .function(plan.function)
+            .context("no function")?;
+        let place = |offset: u32| {
+            let stands =
+                plan.at_instruction.contains_key(&offset) || plan.at_return.contains_key(&offset);
+            let site = plan.sites.iter().find(|site| site.offset == offset);
+            stands.then_some(match site.map(|site| site.kind) {
+                Some(SiteKind::Arrive) => Place::Arrive,
+                Some(SiteKind::Wait) => Place::Wait,
+                Some(SiteKind::ControlBarrier | SiteKind::MemoryBarrier) | None => Place::Other,
+            })
+        };
+        let cfg = Cfg::of(&module, function);
+        let skeleton = Skeleton::of(function, &cfg, 2, place).map_err(|why| anyhow!(why))?;
+        Ok(Kernel {
+            plan,
+            skeleton,
+            target,
+        })
+    }
+
+    fn explore(&self, plan: &EntryPlan) -> Report {
+        let arch = &self.target.arch;
+        explore(&system(plan, arch, &self.skeleton, 3, |word| {
+            format!("word {word}")
+        }))
+    }
+
+    /// The plans with one step less, each with what it lacks.
+    fn mutants(&self) -> Vec<(String, EntryPlan)> {
+        let mut mutants = Vec::new();
+        let mut lists: Vec<(String, List)> =
+            vec![("entry".to_owned(), Box::new(|plan| &mut plan.at_entry))];
+        for site in &self.plan.sites {
+            let offset = site.offset;
+            let name = format!("{:?} #{}", site.kind, site.id.0);
+            lists.push((
+                name,
+                Box::new(move |plan| plan.at_instruction.entry(offset).or_default()),
+            ));
+        }
+        for offset in self.plan.at_return.keys().copied() {
+            lists.push((
+                "return".to_owned(),
+                Box::new(move |plan| plan.at_return.entry(offset).or_default()),
+            ));
+        }
+        for (name, list) in lists {
+            let steps = list(&mut self.plan.clone()).clone();
+            for (index, step) in steps.iter().enumerate() {
+                let mut mutant = self.plan.clone();
+                list(&mut mutant).remove(index);
+                mutants.push((format!("{name} without {step}"), mutant));
+            }
+        }
+        mutants
+    }
+}
+
+/// One of a plan's lists of steps.
+type List = Box<dyn Fn(&mut EntryPlan) -> &mut Vec<Step>>;
+
+/// Every kernel holds as it is planned; what is left of it when a step is gone, by verdict.
+fn survey(kernels: &[(&str, &str, Strategy)]) -> Result<String> {
+    let mut text = String::new();
+    for (name, target, strategy) in kernels {
+        let kernel = Kernel::load(name, target, *strategy)?;
+        let report = kernel.explore(&kernel.plan);
+        ensure!(
+            report.verdict == Verdict::Proved,
+            "{name} on {target}: {report}"
+        );
+        writeln!(text, "{name}, {strategy} on {target}")?;
+        for (what, mutant) in kernel.mutants() {
+            let verdict = match kernel.explore(&mutant).verdict {
+                Verdict::Undefined { axiom, .. } => axiom.name(),
+                other => other.name(),
+            };
+            // The model does not speak of memory and scheduling.
+            let is_silent = ["fence", "window", "wait-zero"]
+                .iter()
+                .any(|word| what.contains(word));
+            if !is_silent || verdict != "proved" || what.contains('{') {
+                writeln!(text, "  {what}: {verdict}")?;
+            }
+        }
+    }
+    Ok(text)
+}
+
+/// What survives is not needed in this kernel: behind the full barrier of `arrive_barrier_wait` the wait has nothing left to wait for, and without the note nothing waits twice.
+#[test]
+fn every_barrier_step_is_needed() -> Result<()> {
+    let kernels = [
+        ("tiled_matmul", "gfx1201", Strategy::Native),
+        ("tiled_matmul", "gfx1100", Strategy::Fused),
+        ("tiled_matmul", "gfx1100", Strategy::Counter),
+        ("tiled_matmul", "sm_90", Strategy::Mbarrier),
+        ("tiled_matmul", "sm_90", Strategy::Cluster),
+        ("arrive_barrier_wait", "gfx1201", Strategy::Native),
+        ("arrive_barrier_wait", "gfx1100", Strategy::Fused),
+        ("dangling_arrive", "gfx1201", Strategy::Native),
+        ("uniform_ifs", "gfx1201", Strategy::Native),
+    ];
+    expect![[r#"
+        tiled_matmul, native on gfx1201
+          ControlBarrier #0 without workgroup-barrier: early
+          Arrive #1 without signal: deadlock
+          Wait #2 without wait-signal: early
+        tiled_matmul, fused on gfx1100
+          ControlBarrier #0 without workgroup-barrier: early
+          Wait #2 without workgroup-barrier: early
+        tiled_matmul, counter on gfx1100
+          entry without counter-init: early
+          ControlBarrier #0 without workgroup-barrier: early
+          Arrive #1 without counter-arrive: early
+          Wait #2 without counter-wait: early
+        tiled_matmul, mbarrier on sm_90
+          entry without mbarrier-init: FirstIsInit
+          ControlBarrier #0 without cta-sync: early
+          Arrive #1 without mbarrier-arrive: deadlock
+          Wait #2 without mbarrier-wait try: early
+        tiled_matmul, cluster on sm_90
+          ControlBarrier #0 without cta-sync: early
+          Arrive #1 without cluster-arrive: deadlock
+          Wait #2 without cluster-wait: early
+        arrive_barrier_wait, native on gfx1201
+          Arrive #0 without signal: deadlock
+          Arrive #0 without set-outstanding: early
+          ControlBarrier #1 without if-outstanding { wait-signal; clear-outstanding; }: early
+          ControlBarrier #1 without workgroup-barrier: early
+          Wait #2 without if-outstanding { close-window; wait-signal; clear-outstanding; }: proved
+        arrive_barrier_wait, fused on gfx1100
+          Arrive #0 without set-outstanding: proved
+          ControlBarrier #1 without workgroup-barrier: early
+          ControlBarrier #1 without clear-outstanding: proved
+          Wait #2 without if-outstanding { workgroup-barrier; clear-outstanding; }: proved
+        dangling_arrive, native on gfx1201
+          Arrive #0 without signal: deadlock
+          Wait #1 without wait-signal: early
+          Arrive #2 without signal: deadlock
+          return without wait-signal: CompleteBeforeDrop
+        uniform_ifs, native on gfx1201
+          Arrive #0 without signal: deadlock
+          Arrive #0 without set-outstanding: CompleteBeforeDrop
+          Wait #1 without wait-signal: early
+          Wait #1 without clear-outstanding: deadlock
+          return without if-outstanding { wait-signal; clear-outstanding; }: CompleteBeforeDrop
+    "#]]
+    .assert_eq(&survey(&kernels)?);
+    Ok(())
+}
