@@ -20,6 +20,7 @@
 
 mod failure;
 mod link;
+pub mod machine_code;
 mod measure;
 mod model;
 mod options;

@@ -25,7 +25,10 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         trial(format!("audit/{target}"), move || audited(target, modules))
     });
     clean
-        .chain([trial("audit/foreign_code".to_owned(), foreign_code)])
+        .chain([
+            trial("audit/foreign_code".to_owned(), foreign_code),
+            trial("audit/objects".to_owned(), objects),
+        ])
         .collect()
 }
 
@@ -149,5 +152,37 @@ fn foreign_code() -> Result<()> {
             && text.matches("VIOLATION").count() == 1,
         "{text}"
     );
+    Ok(())
+}
+
+/// What machine code says is what assembly text says: the same functions, instruction by instruction, and the same control flow.
+fn objects() -> Result<()> {
+    for target in TARGETS {
+        for kernel in ["tiled_matmul_double_buffered", "reduction"] {
+            let output = compile_bytes(&Fixture::load(kernel)?.module()?, target, |_| {})?;
+            let shape = |functions: &[Function]| -> Vec<Vec<(String, Vec<usize>)>> {
+                functions
+                    .iter()
+                    .map(|function| {
+                        let kept = function
+                            .instructions
+                            .iter()
+                            .enumerate()
+                            .take_while(|(_, inst)| inst.mnemonic != "s_code_end");
+                        kept.map(|(position, inst)| {
+                            let mnemonic = inst.mnemonic.trim_end_matches("_e32").to_owned();
+                            (mnemonic, function.successors(position))
+                        })
+                        .collect()
+                    })
+                    .collect()
+            };
+            let text = shape(&asm::amdgpu::parse(&told(output.assembly())?));
+            let gpu = Target::by_name(target).context("no such target")?;
+            let code = told(output.object())?;
+            let code = splitbar::machine_code::functions(&code, gpu).map_err(anyhow::Error::msg)?;
+            pretty_assertions::assert_eq!(shape(&code), text, "{kernel} for {target}");
+        }
+    }
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::{AuditArgs, Format, Release, write};
 use serde::Deserialize;
 use splitbar::asm::{Function, Role};
 use splitbar::waits::{self, Audit, Demand};
-use splitbar::{asm, exit};
+use splitbar::{asm, exit, machine_code};
 use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -45,8 +45,13 @@ fn audit(args: &AuditArgs) -> Result<Vec<Audit>, String> {
         )
     })?;
     let bytes = read(&args.input)?;
-    let text = String::from_utf8(bytes).map_err(|_| format!("{name} is no assembly text"))?;
-    let functions = asm::parse(&text, &args.target.arch);
+    let functions = if bytes.starts_with(b"\x7fELF") {
+        machine_code::functions(&bytes, args.target).map_err(|why| format!("{name}: {why}"))?
+    } else {
+        let text = String::from_utf8(bytes)
+            .map_err(|_| format!("{name} is neither an object nor assembly text"))?;
+        asm::amdgpu::parse(&text)
+    };
     if functions.is_empty() {
         return Err(format!(
             "{name} has no function (`.type NAME,@function` announces one)"

@@ -47,8 +47,8 @@ Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot
 const AUDIT_EXAMPLES: &str = "\
 Examples:
   splitbar lower kernel.spv --target gfx1201 --audit --emit reflect -o kernel.json
-  splitbar lower kernel.spv --target gfx1201 -o kernel.s
-  splitbar audit kernel.s --target gfx1201 --plan kernel.json       against what the module's barriers ask
+  splitbar lower kernel.spv --target gfx1201 --emit obj -o kernel.o
+  splitbar audit kernel.o --target gfx1201 --plan kernel.json       against what the module's barriers ask
   splitbar audit other.s --target gfx942 --release local            another compiler's code: no LDS operation may be outstanding at a barrier
 
 Exit codes: 0 nothing found, 1 a barrier releases what may be outstanding, 2 wrong usage or a file that cannot be read.";
@@ -72,7 +72,7 @@ enum Command {
     Lower(Box<LowerArgs>),
     /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0 without errors, 1 with
     Check(Box<CheckArgs>),
-    /// Finds what may be outstanding at each barrier of AMDGPU assembly, and waits that retire nothing; exit code 1 if a barrier releases what may be outstanding
+    /// Finds what may be outstanding at each barrier of AMDGPU code, and waits that retire nothing; exit code 1 if a barrier releases what may be outstanding
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Explores a module's barriers, lowered for one GPU, in every interleaving of a few waves
@@ -123,7 +123,7 @@ struct CheckArgs {
 
 #[derive(Debug, Args)]
 struct AuditArgs {
-    /// Assembly as `splitbar lower --emit asm` and LLVM print it; `-` is the standard input
+    /// An object (.o, .hsaco), or assembly as LLVM prints it; `-` is the standard input
     input: PathBuf,
     /// The GPU that it is for
     #[arg(long, value_parser = parse_target)]
