@@ -53,7 +53,9 @@ fn audited(target: &'static str, modules: Vec<(String, Result<Vec<u8>>)>) -> Res
                     .iter()
                     .find(|function| function.name == audit.kernel)
                     .context("the audited kernel is not in the assembly")?;
-                for position in release_waits(function, audit, gpu) {
+                // Without BackOffBarrier LLVM puts a wait for everything before a barrier, whatever is released.
+                let waits = release_waits(function, audit, gpu);
+                for position in waits.into_iter().filter(|_| gpu.back_off_barrier) {
                     taken += 1;
                     if without(function, position, gpu, audit)?.is_clean() {
                         let wait = &function.instructions[position];
@@ -66,7 +68,10 @@ fn audited(target: &'static str, modules: Vec<(String, Result<Vec<u8>>)>) -> Res
             }
         }
     }
-    ensure!(taken >= 10, "only {taken} waits stand before an arrival");
+    ensure!(
+        taken >= 10 || !gpu.back_off_barrier,
+        "only {taken} waits stand before an arrival"
+    );
     ensure!(
         survivors.len() * 20 <= taken,
         "{} of {taken} waits are not missed:\n{}",

@@ -1,7 +1,7 @@
 //! Kernels as PTX on the simulated machine: results equal the host references under hostile schedules, and nothing is found.
 
 use crate::support::{self, trial};
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 use libtest_mimic::Trial;
 use splitbar::{Argument, ArgumentKind, Optimization};
 use splitbar_sim::memory::{Global, RegionId};
