@@ -183,6 +183,9 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
                 .map_err(|e| e.to_string())?,
         );
     }
+    if let Some(text) = ptx(bytes) {
+        return Ok(Job::ptx(text, args.entry.as_deref()).map_err(|e| e.to_string())?);
+    }
     let mut options = Options::new(args.target);
     options.entry.clone_from(&args.entry);
     options.strategy = args.strategy.0;
@@ -204,6 +207,16 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
         .into());
     }
     Ok(Job::compiled(&output, 0).map_err(|e| e.to_string())?)
+}
+
+/// PTX begins with `.version`, after comments.
+fn ptx(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let first = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with("//"))?;
+    first.starts_with(".version").then_some(text)
 }
 
 /// `e_type` of an ELF file is ET_REL.

@@ -4,6 +4,7 @@
 //! run once per schedule, each time with fresh buffers.
 
 mod amdgpu;
+mod nvptx;
 
 use crate::output::Output;
 use splitbar_llvm::{Argument, ArgumentKind};
@@ -80,6 +81,7 @@ pub struct Job {
 /// The executable, by vendor.
 enum Code {
     Amdgpu(amdgpu::Binary),
+    Nvptx(nvptx::Text),
 }
 
 impl Job {
@@ -102,7 +104,10 @@ impl Job {
                     Some(&abi.symbol),
                 )?)
             }
-            Arch::Nvptx(_) => return Err(Refusal("PTX is not simulated by this build".to_owned())),
+            Arch::Nvptx(_) => {
+                let text = output.assembly().map_err(|d| Refusal(d.to_string()))?;
+                Code::Nvptx(nvptx::Text::read(&text, Some(&abi.symbol))?)
+            }
         };
         Ok(Job {
             code,
@@ -129,10 +134,25 @@ impl Job {
         })
     }
 
+    /// A kernel of a PTX text: the one of this name, or the only one. Its arguments are named by their positions.
+    ///
+    /// # Errors
+    /// When the text is not PTX, has no such kernel, or asks for more than the simulator's limits.
+    pub fn ptx(text: &str, kernel: Option<&str>) -> Result<Job, Refusal> {
+        let text = nvptx::Text::read(text, kernel)?;
+        let (arguments, workgroup_size) = text.signature();
+        Ok(Job {
+            code: Code::Nvptx(text),
+            arguments,
+            workgroup_size,
+        })
+    }
+
     /// The AMDGPU kernel's instructions, for tests that change them.
     pub fn amdgpu(&mut self) -> Option<&mut amdgpu::Binary> {
         match &mut self.code {
             Code::Amdgpu(binary) => Some(binary),
+            Code::Nvptx(_) => None,
         }
     }
 
@@ -157,6 +177,9 @@ impl Job {
         let report = match &self.code {
             Code::Amdgpu(binary) => {
                 binary.run(&arguments, inputs, workgroup_size, &mut global, schedule)?
+            }
+            Code::Nvptx(text) => {
+                text.run(&arguments, inputs, workgroup_size, &mut global, schedule)
             }
         };
         let buffers = regions

@@ -1,0 +1,60 @@
+//! PTX kernels on the machine.
+
+use super::{Inputs, Refusal};
+use splitbar_llvm::{Argument, ArgumentKind};
+use splitbar_sim::memory::Global;
+use splitbar_sim::{Launch, Report, Schedule, ptx, run};
+
+/// A kernel of a PTX text.
+pub struct Text {
+    kernel: ptx::Kernel,
+}
+
+impl Text {
+    pub(super) fn read(text: &str, name: Option<&str>) -> Result<Text, Refusal> {
+        let kernel = ptx::kernel(text, name).map_err(|problem| Refusal(problem.to_string()))?;
+        Ok(Text { kernel })
+    }
+
+    /// The kernel's parameters as the text declares them. A pointer is a parameter of eight bytes, so buffers take those first; the text does not say more.
+    pub(super) fn signature(&self) -> (Vec<Argument>, Option<[u32; 3]>) {
+        let arguments = self
+            .kernel
+            .parameters()
+            .iter()
+            .zip(0..)
+            .map(|(parameter, index)| Argument {
+                index,
+                kind: match parameter.bytes {
+                    8 => ArgumentKind::Buffer,
+                    _ => ArgumentKind::Value,
+                },
+                set: None,
+                binding: None,
+                size: parameter.bytes,
+                offset: parameter.offset,
+            })
+            .collect();
+        (arguments, self.kernel.required_size())
+    }
+
+    pub(super) fn run(
+        &self,
+        arguments: &[u8],
+        inputs: &Inputs,
+        workgroup_size: [u32; 3],
+        global: &mut Global,
+        schedule: Schedule,
+    ) -> Report {
+        let mut kernel = self.kernel.clone();
+        kernel.set_parameters(arguments);
+        kernel.load(global);
+        let launch = Launch {
+            groups: inputs.groups,
+            workgroup_size,
+            shared_bytes: kernel.shared_bytes() as usize,
+            limits: inputs.limits,
+        };
+        run(&kernel, global, &launch, schedule)
+    }
+}
