@@ -30,7 +30,6 @@ macro_rules! kinds {
 
 kinds! {
     MissingWait = 2001, "a register or shared byte is used while the operation that fills it is outstanding";
-    SourceOverwritten = 2002, "a register is overwritten while an outstanding store still reads it";
     SharedRace = 2003, "two waves access a shared byte, at least one writes, and nothing orders them";
     GlobalRace = 2004, "two waves access a byte of global memory, at least one writes, and nothing orders them";
     UninitialisedShared = 2005, "a shared byte is read that nobody has written";

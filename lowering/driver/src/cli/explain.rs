@@ -3,24 +3,45 @@
 use super::write;
 use splitbar::diagnostic::{Code, Kind};
 use splitbar::exit;
+use splitbar::simulate::machine::FindingKind;
 
 /// Prints what a code means. `SB0205`, `sb205` and `205` are the same.
 pub fn run(code: &str) -> u8 {
     match find(code) {
         Some(code) => write::to_stdout(explanation(code).as_bytes()),
-        None => {
-            eprintln!("error: there is no diagnostic code {code:?}; they look like SB0205");
-            exit::USAGE
-        }
+        None => match finding(code) {
+            Some(text) => write::to_stdout(text.as_bytes()),
+            None => {
+                eprintln!("error: there is no diagnostic code {code:?}; they look like SB0205");
+                exit::USAGE
+            }
+        },
     }
 }
 
-fn find(text: &str) -> Option<Code> {
+fn number(text: &str) -> Option<u16> {
     let digits = text
         .strip_prefix("SB")
         .or_else(|| text.strip_prefix("sb"))
         .unwrap_or(text);
-    let number: u16 = digits.parse().ok()?;
+    digits.parse().ok()
+}
+
+/// What a finding of the simulator means.
+fn finding(text: &str) -> Option<String> {
+    let number = number(text)?;
+    let kind = FindingKind::ALL
+        .iter()
+        .find(|kind| kind.number() == number)?;
+    Some(format!(
+        "# {kind}: {}\n\na finding of `splitbar sim` (exit code {})\n",
+        kind.summary(),
+        exit::INVALID
+    ))
+}
+
+fn find(text: &str) -> Option<Code> {
+    let number = number(text)?;
     Code::ALL
         .iter()
         .copied()
@@ -60,6 +81,14 @@ mod tests {
             text.contains("13556") && text.contains("```spirv bad"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn findings_have_numbers_of_their_own() {
+        assert!(finding("SB2003").is_some_and(|text| text.contains("two waves")));
+        for kind in FindingKind::ALL {
+            assert!(Code::ALL.iter().all(|code| code.number() != kind.number()));
+        }
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use super::{Inputs, Refusal};
 use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_plan::Target;
-use splitbar_sim::amdgpu::{CodeObject, Isa, Kernel, KernelInfo, Line, Request, prepare};
+use splitbar_sim::amdgpu::{
+    CodeObject, Isa, Kernel, KernelInfo, Line, Request, prepare, synchronises,
+};
 use splitbar_sim::memory::Global;
 use splitbar_sim::{Report, Schedule, run};
 use std::collections::BTreeSet;
@@ -89,6 +91,15 @@ impl Binary {
     /// The disassembled code.
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// The instructions that wait for memory or take part in a barrier, by their place in [`Binary::lines`].
+    pub fn synchronising(&self) -> impl Iterator<Item = usize> {
+        self.lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| synchronises(line))
+            .map(|(at, _)| at)
     }
 
     /// Leaves these instructions out of the next runs.

@@ -23,6 +23,13 @@ pub(super) struct Decoder<'d> {
     rows: BTreeMap<&'static str, (Shape, &'static Row)>,
 }
 
+/// Whether an instruction waits for memory or takes part in a barrier.
+pub fn synchronises(line: &Line) -> bool {
+    let parts = parse(&line.text);
+    sync::wait(&parts).is_some_and(|waits| !waits.is_empty())
+        || barrier(parts.mnemonic, &parts.operands).is_some()
+}
+
 /// How the operands of a table's instructions stand.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Shape {

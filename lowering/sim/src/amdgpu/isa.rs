@@ -19,8 +19,8 @@ pub struct Isa {
     pub ids_in_ttmp: bool,
     /// Private memory needs no set-up by the program (gfx942, gfx11).
     pub architected_scratch: bool,
-    /// A source register of a vector or scalar memory operation must stay as it is until XCNT says so (gfx12.5).
-    pub xcnt: bool,
+    /// A kernel whose arguments are preloaded into registers begins with 256 bytes for firmware that does not preload; hardware that does begins behind them.
+    pub preload_prologue: bool,
     /// Lanes of a wave where the kernel's descriptor does not say (before gfx10).
     pub wave_size: u32,
 }
@@ -34,7 +34,7 @@ const GFX9: Isa = Isa {
     packed_ids: false,
     ids_in_ttmp: false,
     architected_scratch: false,
-    xcnt: false,
+    preload_prologue: true,
     wave_size: 64,
 };
 const GFX90A: Isa = Isa {
@@ -64,7 +64,7 @@ const GFX12: Isa = Isa {
     ..GFX11
 };
 const GFX12_5: Isa = Isa {
-    xcnt: true,
+    preload_prologue: false,
     ..GFX12
 };
 

@@ -28,6 +28,7 @@ pub use self::object::{
     ArgumentInfo, CodeObject, Descriptor, KernelInfo, ObjectError, Request, prepare,
 };
 pub use abi::Start;
+pub use decode::synchronises;
 pub use isa::Isa;
 pub use program::Kernel;
 pub use text::Line;

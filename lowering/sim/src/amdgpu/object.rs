@@ -301,8 +301,7 @@ pub fn prepare(
     let entry = kernel
         .descriptor_address
         .wrapping_add_signed(descriptor.entry_offset);
-    // Code in front of the entry loads what older firmware does not preload; hardware that preloads begins behind it.
-    let skip = if descriptor.preload().0 > 0 && !isa.xcnt {
+    let skip = if descriptor.preload().0 > 0 && isa.preload_prologue {
         256
     } else {
         0

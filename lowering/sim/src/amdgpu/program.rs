@@ -75,27 +75,6 @@ impl Kernel {
         }
     }
 
-    /// Whether an instruction waits for memory or takes part in a barrier.
-    pub fn synchronises(&self, index: usize) -> bool {
-        self.insts.get(index).is_some_and(|inst| match &inst.op {
-            Op::Wait(waits) => !waits.is_empty(),
-            Op::Barrier(_) => true,
-            Op::Nothing
-            | Op::Vector(_)
-            | Op::Dual(_)
-            | Op::Scalar(_)
-            | Op::SaveExec { .. }
-            | Op::Special(..)
-            | Op::Branch { .. }
-            | Op::Jump { .. }
-            | Op::Memory(_)
-            | Op::End
-            | Op::Trap
-            | Op::Sleep
-            | Op::Unknown => false,
-        })
-    }
-
     fn jump(&self, wave: &mut Wave, address: u64, pc: u32, cx: &mut Context<'_>) -> Step {
         match self.index.get(&address) {
             Some(target) => {
