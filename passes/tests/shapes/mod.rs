@@ -63,7 +63,7 @@ fn module(body: &str, functions: &str) -> String {
 
 /// A condition on the dispatch for even `number`, on the invocation for odd ones.
 fn condition(text: &mut String, number: usize) {
-    let value = if number % 2 == 0 { "limit" } else { "lane" };
+    let value = if number.is_multiple_of(2) { "limit" } else { "lane" };
     let _ = writeln!(text, "%c{number} = OpULessThan %bool %{value} %u1");
 }
 
@@ -142,7 +142,7 @@ fn irreducible(blocks: usize) -> String {
     let mut text = "OpBranch %l0\n".to_owned();
     for at in 0..blocks {
         let _ = writeln!(text, "%l{at} = OpLabel");
-        if at % 16 == 0 {
+        if at.is_multiple_of(16) {
             text.push_str(PAIR);
         }
         condition(&mut text, at);
