@@ -3,7 +3,7 @@
 //! An execution has values of the push constants and of the storage buffer; every invocation of a workgroup of 64 runs. Silence must mean that
 //! no execution breaks the rule at the site, an error that all do.
 
-use super::testing::{module, problems};
+use super::testing::{module_with, problems};
 use crate::diagnostic::{Code, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -32,29 +32,44 @@ enum Count {
     Lane,
 }
 
+/// An arrive or a wait: its number, and whether it is of scope Subgroup.
+#[derive(Copy, Clone, Debug)]
+struct Site {
+    number: usize,
+    subgroup: bool,
+}
+
 #[derive(Clone, Debug)]
 enum Stmt {
-    Arrive(usize),
-    Wait(usize),
+    Arrive(Site),
+    Wait(Site),
     SetFlag(u32),
     SetFlagToConstant(u32),
     If(Cond, Vec<Stmt>, Vec<Stmt>),
     Switch(u32, Vec<Vec<Stmt>>),
     Loop(Count, Vec<Stmt>),
+    /// The test stands at the end.
+    Rotated(Count, Vec<Stmt>),
+    /// In a function of its own.
+    Call(Vec<Stmt>),
     BreakIf(Cond),
     ContinueIf(Cond),
     ReturnIf(Cond),
 }
 
 /// Numbers that look random and are the same every time (xorshift, Marsaglia 2003).
-struct Numbers(u64);
+struct Numbers {
+    state: u64,
+    /// A function is being made: it does not see the variables of its caller.
+    in_function: bool,
+}
 
 impl Numbers {
     fn below(&mut self, end: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 20) % u64::from(end)) as u32
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        ((self.state >> 20) % u64::from(end)) as u32
     }
 
     fn cond(&mut self, loops: u32) -> Cond {
@@ -62,7 +77,7 @@ impl Numbers {
             0..=3 => Cond::Constant(self.below(2), self.below(2)),
             4 | 5 => Cond::Lane([0, 16, 48, 64][self.below(4) as usize]),
             6 => Cond::Buffer,
-            7 | 8 => Cond::Flag(self.below(2)),
+            7 | 8 if !self.in_function => Cond::Flag(self.below(2)),
             9 if loops > 0 => Cond::NotFirst,
             10 => Cond::And(Box::new(self.cond(loops)), Box::new(self.cond(loops))),
             _ => Cond::Not(Box::new(self.cond(loops))),
@@ -75,19 +90,25 @@ impl Numbers {
     }
 
     fn stmt(&mut self, depth: u32, loops: u32, sites: &mut usize) -> Stmt {
-        let kind = self.below(if depth > 0 { 17 } else { 10 });
+        let kind = self.below(if depth > 0 { 18 } else { 10 });
+        let subgroup = self.below(8) == 0;
         let mut site = || {
             *sites += 1;
-            *sites - 1
+            Site {
+                number: *sites - 1,
+                subgroup,
+            }
         };
         match kind {
             0..=2 => Stmt::Arrive(site()),
             3..=5 => Stmt::Wait(site()),
+            6 | 7 if self.in_function => Stmt::Wait(site()),
             6 => Stmt::SetFlag(self.below(2)),
             7 => Stmt::SetFlagToConstant(self.below(2)),
             8 if loops > 0 && self.below(2) == 0 => Stmt::BreakIf(self.cond(loops)),
             8 if loops > 0 => Stmt::ContinueIf(self.cond(loops)),
             9 if self.below(3) == 0 => Stmt::ReturnIf(self.cond(loops)),
+            8 | 9 if self.in_function => Stmt::Arrive(site()),
             8 | 9 => Stmt::SetFlag(0),
             10..=13 => {
                 let cond = self.cond(loops);
@@ -108,13 +129,25 @@ impl Numbers {
                         .collect(),
                 )
             }
+            17 if !self.in_function => {
+                self.in_function = true;
+                let body = self.body(depth - 1, 0, sites);
+                self.in_function = false;
+                Stmt::Call(body)
+            }
             _ => {
                 let count = match self.below(5) {
                     0..=2 => Count::Fixed(self.below(4)),
                     3 => Count::Constant(self.below(2)),
                     _ => Count::Lane,
                 };
-                Stmt::Loop(count, self.body(depth - 1, loops + 1, sites))
+                let rotated = self.below(3) == 0;
+                let body = self.body(depth - 1, loops + 1, sites);
+                if rotated {
+                    Stmt::Rotated(count, body)
+                } else {
+                    Stmt::Loop(count, body)
+                }
             }
         }
     }
@@ -125,6 +158,11 @@ impl Numbers {
 struct Emitter {
     text: String,
     variables: String,
+    /// Functions that are called.
+    functions: String,
+    /// Numbers of the sites in the order of the text: of the entry point, of the functions.
+    order: [Vec<usize>; 2],
+    in_function: bool,
     next: u32,
     /// Merge block, continue block and counter of the loops around.
     loops: Vec<(u32, u32, u32)>,
@@ -218,10 +256,79 @@ impl Emitter {
         on
     }
 
+    fn site(&mut self, what: &str, site: Site) {
+        self.order[usize::from(self.in_function)].push(site.number);
+        let scope = if site.subgroup { ".sub" } else { "" };
+        self.line(format_args!("{what}{scope}"));
+    }
+
+    fn call(&mut self, body: &[Stmt]) {
+        let (result, function, entry) = (self.fresh(), self.fresh(), self.fresh());
+        self.line(format_args!(
+            "%n{result} = OpFunctionCall %void %n{function}"
+        ));
+        let text = std::mem::take(&mut self.text);
+        let variables = std::mem::take(&mut self.variables);
+        let loops = std::mem::take(&mut self.loops);
+        self.in_function = true;
+        self.body(body);
+        self.in_function = false;
+        let body = std::mem::replace(&mut self.text, text);
+        let locals = std::mem::replace(&mut self.variables, variables);
+        self.loops = loops;
+        writeln!(self.functions, "%n{function} = OpFunction %void 0 %fn\n%n{entry} = OpLabel\n{locals}{body}OpReturn\nOpFunctionEnd").unwrap();
+    }
+
+    /// for (i = 0; i < n; i++) body, or do body while (++i < n).
+    fn a_loop(&mut self, count: &Count, body: &[Stmt], rotated: bool) {
+        let n = match count {
+            Count::Fixed(n) => format!("%u{n}"),
+            Count::Constant(member) => format!("%n{}", self.constant(*member)),
+            Count::Lane => {
+                let (lane, n) = (self.lane(), self.fresh());
+                self.line(format_args!("%n{n} = OpUDiv %uint %n{lane} %u16"));
+                format!("%n{n}")
+            }
+        };
+        let counter = self.fresh();
+        writeln!(self.variables, "%counter{counter} = OpVariable %ptr 7").unwrap();
+        let [head, test, inside, next, end] = [(); 5].map(|()| self.fresh());
+        let [v, c, w, x] = [(); 4].map(|()| self.fresh());
+        self.line(format_args!("OpStore %counter{counter} %u0"));
+        self.jump(head);
+        self.label(head);
+        self.line(format_args!("OpLoopMerge %n{end} %n{next} 0"));
+        if rotated {
+            self.jump(inside);
+        } else {
+            self.jump(test);
+            self.label(test);
+            self.line(format_args!("%n{v} = OpLoad %uint %counter{counter}"));
+            self.line(format_args!("%n{c} = OpULessThan %bool %n{v} {n}"));
+            self.line(format_args!("OpBranchConditional %n{c} %n{inside} %n{end}"));
+        }
+        self.label(inside);
+        self.loops.push((end, next, counter));
+        self.body(body);
+        self.loops.pop();
+        self.jump(next);
+        self.label(next);
+        self.line(format_args!("%n{w} = OpLoad %uint %counter{counter}"));
+        self.line(format_args!("%n{x} = OpIAdd %uint %n{w} %u1"));
+        self.line(format_args!("OpStore %counter{counter} %n{x}"));
+        if rotated {
+            self.line(format_args!("%n{c} = OpULessThan %bool %n{x} {n}"));
+            self.line(format_args!("OpBranchConditional %n{c} %n{head} %n{end}"));
+        } else {
+            self.jump(head);
+        }
+        self.label(end);
+    }
+
     fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::Arrive(_) => self.line(format_args!("arrive")),
-            Stmt::Wait(_) => self.line(format_args!("wait")),
+            Stmt::Arrive(site) => self.site("arrive", *site),
+            Stmt::Wait(site) => self.site("wait", *site),
             Stmt::SetFlag(value) => self.line(format_args!("OpStore %flag %u{value}")),
             Stmt::SetFlagToConstant(member) => {
                 let v = self.constant(*member);
@@ -256,47 +363,9 @@ impl Emitter {
                 }
                 self.label(end);
             }
-            Stmt::Loop(count, body) => {
-                let n = match count {
-                    Count::Fixed(n) => format!("%u{n}"),
-                    Count::Constant(member) => format!("%n{}", self.constant(*member)),
-                    Count::Lane => {
-                        let (lane, n) = (self.lane(), self.fresh());
-                        self.line(format_args!("%n{n} = OpUDiv %uint %n{lane} %u16"));
-                        format!("%n{n}")
-                    }
-                };
-                let counter = self.fresh();
-                writeln!(self.variables, "%counter{counter} = OpVariable %ptr 7").unwrap();
-                let (head, test, inside, next, end) = (
-                    self.fresh(),
-                    self.fresh(),
-                    self.fresh(),
-                    self.fresh(),
-                    self.fresh(),
-                );
-                let (v, c, w, x) = (self.fresh(), self.fresh(), self.fresh(), self.fresh());
-                self.line(format_args!("OpStore %counter{counter} %u0"));
-                self.jump(head);
-                self.label(head);
-                self.line(format_args!("OpLoopMerge %n{end} %n{next} 0"));
-                self.jump(test);
-                self.label(test);
-                self.line(format_args!("%n{v} = OpLoad %uint %counter{counter}"));
-                self.line(format_args!("%n{c} = OpULessThan %bool %n{v} {n}"));
-                self.line(format_args!("OpBranchConditional %n{c} %n{inside} %n{end}"));
-                self.label(inside);
-                self.loops.push((end, next, counter));
-                self.body(body);
-                self.loops.pop();
-                self.jump(next);
-                self.label(next);
-                self.line(format_args!("%n{w} = OpLoad %uint %counter{counter}"));
-                self.line(format_args!("%n{x} = OpIAdd %uint %n{w} %u1"));
-                self.line(format_args!("OpStore %counter{counter} %n{x}"));
-                self.jump(head);
-                self.label(end);
-            }
+            Stmt::Loop(count, body) => self.a_loop(count, body, false),
+            Stmt::Rotated(count, body) => self.a_loop(count, body, true),
+            Stmt::Call(body) => self.call(body),
             Stmt::BreakIf(cond) => {
                 let (end, _, _) = *self.loops.last().unwrap();
                 let on = self.leave_if(cond, end);
@@ -325,7 +394,8 @@ struct Machine {
     lane: u32,
     flag: u32,
     counters: Vec<u32>,
-    open: bool,
+    /// By scope.
+    open: [bool; 2],
     /// Sites in the order of their execution, with the counters of the loops around.
     events: Vec<(usize, Vec<u32>)>,
     broken: BTreeSet<usize>,
@@ -362,13 +432,39 @@ impl Machine {
         Flow::On
     }
 
-    fn site(&mut self, site: usize, arrives: bool) -> Flow {
-        self.events.push((site, self.counters.clone()));
-        if self.open == arrives {
-            self.broken.insert(site);
+    fn site(&mut self, site: Site, arrives: bool) -> Flow {
+        let open = &mut self.open[usize::from(site.subgroup)];
+        if *open == arrives {
+            self.broken.insert(site.number);
         }
-        self.open = arrives;
+        *open = arrives;
+        if !site.subgroup {
+            self.events.push((site.number, self.counters.clone()));
+        }
         Flow::On
+    }
+
+    fn a_loop(&mut self, count: &Count, body: &[Stmt], rotated: bool) -> Flow {
+        let n = match count {
+            Count::Fixed(n) => *n,
+            Count::Constant(member) => self.constants[*member as usize],
+            Count::Lane => self.lane / 16,
+        };
+        self.counters.push(0);
+        let mut flow = Flow::On;
+        while rotated && *self.counters.last().unwrap() == 0 || *self.counters.last().unwrap() < n {
+            match self.run(body) {
+                Flow::On | Flow::Continue => {}
+                Flow::Break => break,
+                Flow::Return => {
+                    flow = Flow::Return;
+                    break;
+                }
+            }
+            *self.counters.last_mut().unwrap() += 1;
+        }
+        self.counters.pop();
+        flow
     }
 
     fn step(&mut self, stmt: &Stmt) -> Flow {
@@ -395,27 +491,11 @@ impl Machine {
                 let case = self.constants[*member as usize] as usize + 1;
                 self.run(bodies.get(case).unwrap_or(&bodies[0]))
             }
-            Stmt::Loop(count, body) => {
-                let n = match count {
-                    Count::Fixed(n) => *n,
-                    Count::Constant(member) => self.constants[*member as usize],
-                    Count::Lane => self.lane / 16,
-                };
-                self.counters.push(0);
-                let mut flow = Flow::On;
-                while *self.counters.last().unwrap() < n {
-                    match self.run(body) {
-                        Flow::On | Flow::Continue => {}
-                        Flow::Break => break,
-                        Flow::Return => {
-                            flow = Flow::Return;
-                            break;
-                        }
-                    }
-                    *self.counters.last_mut().unwrap() += 1;
-                }
-                self.counters.pop();
-                flow
+            Stmt::Loop(count, body) => self.a_loop(count, body, false),
+            Stmt::Rotated(count, body) => self.a_loop(count, body, true),
+            Stmt::Call(body) => {
+                self.run(body); // a return leaves the function alone
+                Flow::On
             }
             Stmt::BreakIf(cond) => leave(self.cond(cond), Flow::Break),
             Stmt::ContinueIf(cond) => leave(self.cond(cond), Flow::Continue),
@@ -452,7 +532,7 @@ fn executions(program: &[Stmt], sites: usize) -> (Vec<[usize; 2]>, usize) {
                     lane,
                     flag: 0,
                     counters: Vec::new(),
-                    open: false,
+                    open: [false; 2],
                     events: Vec::new(),
                     broken: BTreeSet::new(),
                 };
@@ -475,12 +555,26 @@ fn executions(program: &[Stmt], sites: usize) -> (Vec<[usize; 2]>, usize) {
     (broken, count)
 }
 
+/// Programs in a normal run, and where the numbers start; `SPLITBAR_SEEDS=N` goes through N starts.
+const PROGRAMS: u32 = 3000;
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
 #[test]
 fn verdicts_agree_with_all_executions() {
-    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let seeds = std::env::var("SPLITBAR_SEEDS").map_or(1, |count| count.parse().unwrap());
+    for seed in 0..seeds {
+        from_seed(SEED.wrapping_add(seed * 0x1234_5679));
+    }
+}
+
+fn from_seed(seed: u64) {
+    let mut numbers = Numbers {
+        state: seed,
+        in_function: false,
+    };
     // Per rule: proved, refuted, unknown; and of the last those that all executions break, and those that none does.
     let mut verdicts = [[0; 5]; 2];
-    for round in 0..3000 {
+    for round in 0..PROGRAMS {
         let mut sites = 0;
         let program = numbers.body(1 + round % 3, 0, &mut sites);
         let mut emitter = Emitter::default();
@@ -489,7 +583,9 @@ fn verdicts_agree_with_all_executions() {
             "%flag = OpVariable %ptr 7\n{}OpStore %flag %u0\n{}OpReturn",
             emitter.variables, emitter.text
         );
-        let module = module(&text);
+        let module = module_with(&text, &emitter.functions);
+        let order = emitter.order.concat();
+        let text = [text, emitter.functions].join("\n");
         let places: Vec<u32> = module
             .module
             .instructions()
@@ -508,6 +604,7 @@ fn verdicts_agree_with_all_executions() {
                 .iter()
                 .position(|place| Some(*place) == problem.location.word)
                 .unwrap();
+            let site = order[site];
             said.insert((site, rule), problem.severity);
         }
         let (broken, count) = executions(&program, sites);
