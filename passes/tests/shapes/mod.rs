@@ -63,7 +63,11 @@ fn module(body: &str, functions: &str) -> String {
 
 /// A condition on the dispatch for even `number`, on the invocation for odd ones.
 fn condition(text: &mut String, number: usize) {
-    let value = if number.is_multiple_of(2) { "limit" } else { "lane" };
+    let value = if number.is_multiple_of(2) {
+        "limit"
+    } else {
+        "lane"
+    };
     let _ = writeln!(text, "%c{number} = OpULessThan %bool %{value} %u1");
 }
 

@@ -4,12 +4,13 @@
 //! file says for whom it is: `; env: vulkan1.3`, `; limit: NAME=N`, `; reserved: BYTES`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod agreement;
 #[path = "../corpus/mod.rs"]
 mod corpus;
 mod examples;
 
 use splitbar_passes::diagnostic::{Diagnostics, Severity};
-use splitbar_passes::module::{Constants, Declarations, SpecValues, assemble};
+use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, assemble};
 use splitbar_passes::validate::rules::RULES;
 use splitbar_passes::validate::{Environment, Settings, validate};
 use std::collections::BTreeSet;
@@ -86,11 +87,7 @@ fn expected(text: &str) -> BTreeSet<Finding> {
 fn found(text: &str) -> (BTreeSet<Finding>, Diagnostics) {
     let assembled = assemble(text).unwrap_or_else(|problems| panic!("{problems}"));
     let module = assembled.module().unwrap();
-    let mut diagnostics = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut diagnostics);
-    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
-    assert!(diagnostics.is_empty(), "{diagnostics}");
-    validate(&declarations, &constants, &settings(text), &mut diagnostics);
+    let diagnostics = validated(&module, &settings(text));
     let place = |word: Option<u32>| assembled.lines[&word.unwrap()];
     (
         diagnostics
@@ -191,9 +188,14 @@ fn peer_environment(text: &str) -> String {
     }
 }
 
-/// The year of the `spirv-val` on the path; none when there is none.
-fn peer_year() -> Option<u32> {
-    let output = std::process::Command::new("spirv-val")
+/// The spirv-val that is compared with: the one that `SPLITBAR_SPIRV_VAL` names, or the one on the path.
+fn peer() -> String {
+    std::env::var("SPLITBAR_SPIRV_VAL").unwrap_or_else(|_| "spirv-val".to_owned())
+}
+
+/// The year of the spirv-val `peer`; none when there is none.
+fn peer_year(peer: &str) -> Option<u32> {
+    let output = std::process::Command::new(peer)
         .arg("--version")
         .output()
         .ok()?;
@@ -201,10 +203,21 @@ fn peer_year() -> Option<u32> {
     text.split_once(" v")?.1.get(..4)?.parse().ok()
 }
 
+/// What the check says of a module whose declarations are right.
+fn validated(module: &Module<'_>, settings: &Settings) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    let declarations = Declarations::of(module, &mut diagnostics);
+    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
+    assert!(diagnostics.is_empty(), "{diagnostics}");
+    validate(&declarations, &constants, settings, &mut diagnostics);
+    diagnostics
+}
+
 /// Verdicts on modules without split barriers, which versions before 2026 do not check at all.
 #[test]
 fn spirv_val_agrees_where_it_knows_the_rule() {
-    if peer_year().is_none_or(|year| year < 2025) {
+    let peer = peer();
+    if peer_year(&peer).is_none_or(|year| year < 2025) {
         eprintln!("skipped: no spirv-val of 2025 or later");
         return;
     }
@@ -217,7 +230,7 @@ fn spirv_val_agrees_where_it_knows_the_rule() {
         }
         let module = assemble(&text).unwrap().module().unwrap();
         std::fs::write(&file, module.to_bytes()).unwrap();
-        let output = std::process::Command::new("spirv-val")
+        let output = std::process::Command::new(&peer)
             .arg("--target-env")
             .arg(peer_environment(&text))
             .arg(&file)
