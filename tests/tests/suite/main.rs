@@ -4,6 +4,7 @@
 //! What needs a program that is not installed says so on the standard output in lines that begin with `skipped:`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod amdgpu;
 mod audit;
 mod cli;
 mod corpus;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     trials.extend(grid::trials(&fixtures));
     trials.extend(strategies::trials(&fixtures));
     trials.extend(windows::trials());
+    trials.extend(amdgpu::trials());
     trials.extend(model::trials(&fixtures));
     trials.extend(audit::trials(&fixtures));
     trials.extend(outputs::trials(&fixtures));
