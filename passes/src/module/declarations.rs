@@ -10,6 +10,9 @@ use super::{Decoration, Function, Id, Inst, Module, Type};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
 
+/// Opcodes from here on belong to extensions.
+const FIRST_OF_EXTENSIONS: u16 = 4096;
+
 /// Which spelling of the split-barrier extension the module declares; diagnostics use it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Spelling {
@@ -259,7 +262,15 @@ impl<'m> Declarations<'m> {
                 let wrong = match self.module.definition(id) {
                     None => "which is not defined",
                     Some(def) if is_elsewhere(def) => "which another function defines",
-                    Some(_) => continue,
+                    Some(def) => {
+                        let misuse = (def >= first && here.contains(&inst.offset))
+                            .then(|| self.misuse(inst, id));
+                        misuse
+                            .flatten()
+                            .into_iter()
+                            .for_each(|one| report.push(one));
+                        continue;
+                    }
                 };
                 report.push(
                     Diagnostic::error(
@@ -285,6 +296,39 @@ impl<'m> Declarations<'m> {
                 return;
             }
         }
+    }
+
+    /// What is wrong with `inst`, which stands in a body and names `id`: labels are for branches, merges and phis, functions for calls (and for the
+    /// instructions that start kernels); neither is a value. Debug information and extensions have uses of their own.
+    fn misuse(&self, inst: Inst<'_>, id: Id) -> Option<Diagnostic> {
+        use spirv::Op;
+        let def = self.module.def(id)?;
+        let (what, fits) = match (def.op()?, inst.op()?) {
+            (_, Op::ExtInst) => return None,
+            (Op::Label, op) => (
+                "a label",
+                matches!(
+                    op,
+                    Op::Label
+                        | Op::Branch
+                        | Op::BranchConditional
+                        | Op::Switch
+                        | Op::SelectionMerge
+                        | Op::LoopMerge
+                        | Op::Phi
+                ),
+            ),
+            (Op::Function, op) => (
+                "a function",
+                matches!(op, Op::Function | Op::FunctionCall)
+                    || (Op::EnqueueMarker..=Op::BuildNDRange).contains(&op),
+            ),
+            _ => return None, // a value, a type, or something that others look at
+        };
+        (!fits && inst.opcode() < FIRST_OF_EXTENSIONS).then(|| {
+            let message = format!("{} uses {id}, which is {what}", inst.name());
+            Diagnostic::error(Code::WrongDefinition, message).at_word(inst.offset)
+        })
     }
 
     fn check_entry_points(&self, report: &mut Report<'_>) {
