@@ -15,7 +15,7 @@ macro_rules! kinds {
             /// Every kind, in order of number.
             pub const ALL: &'static [FindingKind] = &[$(FindingKind::$name),*];
 
-            /// The four digits of the code, printed as `SB2001`. A number is never given a second meaning.
+            /// The four digits of the code, printed as `SB3001`. A number is never given a second meaning.
             pub fn number(self) -> u16 {
                 match self { $(FindingKind::$name => $number,)* }
             }
@@ -29,20 +29,20 @@ macro_rules! kinds {
 }
 
 kinds! {
-    MissingWait = 2001, "a register or shared byte is used while the operation that fills it is outstanding";
-    SharedRace = 2003, "two waves access a shared byte, at least one writes, and nothing orders them";
-    GlobalRace = 2004, "two waves access a byte of global memory, at least one writes, and nothing orders them";
-    UninitialisedShared = 2005, "a shared byte is read that nobody has written";
-    OutOfBounds = 2006, "an access lies outside every buffer, or outside shared or private memory";
-    Misaligned = 2007, "an address is not a multiple of what the access asks for";
-    WriteToReadOnly = 2008, "a store goes to memory that the kernel may only read";
-    Deadlock = 2009, "every wave that is left waits for another";
-    BarrierMisuse = 2010, "a barrier object is used against its rules";
-    UnsupportedInstruction = 2011, "the simulator does not know the instruction";
-    BadProgramCounter = 2012, "control leaves the program's code";
-    StepLimit = 2013, "the launch takes more steps than the limit allows";
-    MemoryLimit = 2014, "the launch needs more memory than the limit allows";
-    Trap = 2015, "the program stops itself with a trap";
+    MissingWait = 3001, "a register or shared byte is used while the operation that fills it is outstanding";
+    SharedRace = 3003, "two waves access a shared byte, at least one writes, and nothing orders them";
+    GlobalRace = 3004, "two waves access a byte of global memory, at least one writes, and nothing orders them";
+    UninitialisedShared = 3005, "a shared byte is read that nobody has written";
+    OutOfBounds = 3006, "an access lies outside every buffer, or outside shared or private memory";
+    Misaligned = 3007, "an address is not a multiple of what the access asks for";
+    WriteToReadOnly = 3008, "a store goes to memory that the kernel may only read";
+    Deadlock = 3009, "every wave that is left waits for another";
+    BarrierMisuse = 3010, "a barrier object is used against its rules";
+    UnsupportedInstruction = 3011, "the simulator does not know the instruction";
+    BadProgramCounter = 3012, "control leaves the program's code";
+    StepLimit = 3013, "the launch takes more steps than the limit allows";
+    MemoryLimit = 3014, "the launch needs more memory than the limit allows";
+    Trap = 3015, "the program stops itself with a trap";
 }
 
 impl fmt::Display for FindingKind {
@@ -91,7 +91,7 @@ pub struct Finding {
 }
 
 impl fmt::Display for Finding {
-    /// `[SB2003] what: message`, then one line per place.
+    /// `[SB3003] what: message`, then one line per place.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

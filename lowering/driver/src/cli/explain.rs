@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn findings_have_numbers_of_their_own() {
-        assert!(finding("SB2003").is_some_and(|text| text.contains("two waves")));
+        assert!(finding("SB3003").is_some_and(|text| text.contains("two waves")));
         for kind in FindingKind::ALL {
             assert!(Code::ALL.iter().all(|code| code.number() != kind.number()));
         }
