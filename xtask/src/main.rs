@@ -9,6 +9,7 @@ mod corpus;
 mod demo;
 mod fixtures;
 mod llvm;
+mod nvptx;
 mod shell;
 mod targets;
 mod test;
@@ -56,6 +57,8 @@ enum Command {
     },
     /// Compile every module of the corpus for every target, and write docs/corpus.md
     Corpus(corpus::Options),
+    /// Write docs/nvptx.md: what each strategy costs and keeps on NVIDIA GPUs (needs ptxas)
+    Nvptx,
     /// Generate the table of targets from fixtures/targets
     Targets {
         /// Only say whether the table is fresh
@@ -95,6 +98,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bless => test::bless(),
         Command::Fixtures { names } => fixtures::run(&names),
         Command::Corpus(options) => corpus::run(&options),
+        Command::Nvptx => nvptx::run(),
         Command::Targets { check } => targets::run(check),
         Command::Tidy => tidy::run(),
         Command::Ci => ci::run(),

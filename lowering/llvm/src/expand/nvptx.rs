@@ -1,7 +1,7 @@
 //! What a split barrier is on NVPTX, as far as the optimiser must not see it.
 //!
 //! ptxas and LLVM move arithmetic over an arrive and a wait until the two touch; a branch that neither can fold keeps the window open (measured on sm_80 to
-//! sm_120). The guards of the two ends read different variables, because equal branches would be merged.
+//! sm_120). Every guard reads a variable of its own: equal branches would be merged, and one that is behind an equal one would be taken for passed.
 
 use super::{Expansion, leaving, missing, pair};
 use crate::emit::Result;
@@ -21,13 +21,20 @@ impl<'c> Expansion<'c> {
     /// Gives every barrier function of the module a body. Whether there was one.
     pub(super) fn nvptx(&self, gpu: &Nvptx) -> Result<bool> {
         let mut any = false;
-        if let Some(function) = self.begin(names::OPEN) {
-            self.guard(function, "splitbar_guard_open")?;
-            any = true;
-        }
-        if let Some(function) = ffi::declaration(self.module, names::CLOSE) {
+        for (name, variable) in [
+            (names::OPEN, "splitbar_guard_open"),
+            (names::CLOSE, "splitbar_guard_close"),
+        ] {
+            let Some(function) = ffi::declaration(self.module, name) else {
+                continue;
+            };
             for (number, call) in function.value().users().into_iter().enumerate() {
-                self.close(call, number)?;
+                let held = if name == names::CLOSE {
+                    leaving(call)
+                } else {
+                    Vec::new()
+                };
+                self.end_of_window(call, &held, name, &format!("{variable}_{number}"))?;
                 any = true;
             }
         }
@@ -80,23 +87,28 @@ impl<'c> Expansion<'c> {
         ffi::named_global(self.module, names::MBARRIER).ok_or_else(|| missing(names::MBARRIER))
     }
 
-    /// Gives one end of a window its own guard, which holds the values that the window leaves: its dead end stores them. Otherwise LLVM's code sinking and
-    /// ptxas would move their computation behind the guard, where it waits for the barrier.
-    fn close(&self, call: Value<'c>, number: usize) -> Result<()> {
-        let held = leaving(call);
+    /// Gives one end of a window its own guard. It holds the values that the window leaves: its dead end stores them. Otherwise LLVM's code sinking and ptxas would
+    /// move their computation behind the guard, where it waits for the barrier.
+    fn end_of_window(
+        &self,
+        call: Value<'c>,
+        held: &[Value<'c>],
+        name: &str,
+        variable: &str,
+    ) -> Result<()> {
         let types: Vec<Ty<'c>> = held.iter().map(|value| value.ty()).collect();
         let function = Func::add(
             self.module,
-            &format!("{}.{number}", names::CLOSE),
+            &format!("{name}.{variable}"),
             ffi::void_type(self.context).function(&types),
         );
         function.set_internal();
         function.attribute(self.context, "alwaysinline");
         function.attribute(self.context, "convergent");
         function.attribute(self.context, "nounwind");
-        self.guard(function, "splitbar_guard_close")?;
+        self.guard(function, variable)?;
         self.b.position_before(call);
-        self.b.call(function.ty(), function.value(), &held);
+        self.b.call(function.ty(), function.value(), held);
         // What is built from now on does not come from this call.
         self.b.set_location(0, None);
         call.erase();
