@@ -17,9 +17,9 @@ pub fn check(problems: &mut Vec<String>) -> Result<()> {
                 .with_extension(extension)
                 .is_file()
         };
-        if !has("comp") && !has("cl") {
+        if !["comp", "cl", "spvasm"].iter().any(|kind| has(kind)) {
             problems.push(format!(
-                "fixtures/kernels/{name}: there is no source, {name}.comp or {name}.cl"
+                "fixtures/kernels/{name}: there is no source: {name}.comp, {name}.cl or {name}.spvasm"
             ));
         }
         for extension in ["spv", "toml"] {
