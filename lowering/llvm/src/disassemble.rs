@@ -81,7 +81,7 @@ mod tests {
             .into_iter()
             .map(|i| i.text)
             .collect();
-        assert_eq!(texts[0], "s_barrier_wait -1");
+        assert_eq!(texts[0], "s_barrier_wait 0xffff");
         assert!(texts[1].starts_with(".long"));
         assert_eq!(texts[2], "s_endpgm");
         assert!(disassemble(Target::by_name("sm_90").unwrap(), 32, &code, 0).is_err());

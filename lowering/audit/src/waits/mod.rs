@@ -1,7 +1,7 @@
 //! The audit of waits: which memory operations may be outstanding at each barrier of the machine code, and whether the plan allows it.
 //!
-//! One way: instructions -> operations and waits ([`operation`], [`counter`]) -> what is outstanding where ([`outstanding`]) -> what the plan asks
-//! ([`requirement`]) -> [`Audit`].
+//! One way: instructions -> operations and waits ([`operation`], [`counter`]) -> what is outstanding where (`outstanding.rs`) -> what the plan asks
+//! (`requirement.rs`) -> [`Audit`].
 //!
 //! The audit trusts neither LLVM's wait insertion nor our fences: it knows only the machine instructions and the release fences of the plan.
 
