@@ -1,6 +1,6 @@
 //! Memory instructions at run time: addresses when they are issued, bytes when they take effect, registers when they are waited for.
 
-use super::inst::{Action, File, Memories, Memory};
+use super::inst::{Action, File, Inst, Memories, Memory, Op};
 use super::operand::{Kind, Operand, sgpr};
 use super::sync::{class, counter};
 use super::table::memory::{Extend, Update};
@@ -52,6 +52,21 @@ impl Default for Operation {
             dst: None,
             registers: 0,
         }
+    }
+}
+
+impl Operation {
+    /// Whether `inst` loads the one half of a register of which this load fills the other. Both come the same way and in order, so that the younger one's
+    /// completion is that of both.
+    pub(super) fn leaves_half_for(&self, inst: &Inst) -> bool {
+        let Op::Memory(memory) = &inst.op else {
+            return false;
+        };
+        self.memories == memory.memories
+            && matches!(
+                (self.extend.half(), memory.extend.half()),
+                (Some(Half::Low), Some(Half::High)) | (Some(Half::High), Some(Half::Low))
+            )
     }
 }
 
@@ -693,6 +708,13 @@ fn swizzled(pattern: u32, lane: u32) -> u32 {
     (lane & 32) + (((lane & 31 & and) | or) ^ xor)
 }
 
+/// A half of a register.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Half {
+    Low,
+    High,
+}
+
 impl Extend {
     /// A loaded word of `bytes` bytes.
     fn extend(self, word: u32, bytes: usize) -> u32 {
@@ -701,6 +723,15 @@ impl Extend {
             (1, true) => i32::from(word as u8 as i8) as u32,
             (2, true) => i32::from(word as u16 as i16) as u32,
             _ => word,
+        }
+    }
+
+    /// The half of a register that is loaded; `None`: all of it.
+    fn half(self) -> Option<Half> {
+        match self {
+            Extend::Zero | Extend::Sign => None,
+            Extend::LowZero | Extend::LowSign => Some(Half::Low),
+            Extend::HighZero | Extend::HighSign => Some(Half::High),
         }
     }
 

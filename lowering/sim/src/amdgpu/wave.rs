@@ -244,7 +244,18 @@ impl Wave {
             let range = registers
                 .get(first..first + usize::from(touched.count))
                 .unwrap_or(&[]);
-            let Some((offset, id)) = range.iter().enumerate().find(|(_, id)| **id != 0) else {
+            let joins = |id: u32| {
+                touched.written
+                    && self
+                        .queue
+                        .get(id)
+                        .is_some_and(|o| o.what.leaves_half_for(inst))
+            };
+            let Some((offset, id)) = range
+                .iter()
+                .enumerate()
+                .find(|(_, id)| **id != 0 && !joins(**id))
+            else {
                 continue;
             };
             let other = self.queue.get(*id).map(|o| Site {
