@@ -35,7 +35,6 @@ struct Amdgpu {
     cluster_barrier: bool,
     back_off_barrier: bool,
     kmcnt: bool,
-    vscnt: bool,
     ordered_vmem: bool,
     cumode: bool,
     tg_split: bool,
@@ -126,7 +125,6 @@ const AMDGPU_FACTS: &[&str] = &[
     "cluster_barrier",
     "back_off_barrier",
     "kmcnt",
-    "vscnt",
     "ordered_vmem",
     "cumode",
     "tg_split",
@@ -225,7 +223,7 @@ fn generate() -> Result<String> {
             writeln!(
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
-                 cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, vscnt: {}, ordered_vmem: {}, cumode_feature: {}, \
+                 cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
                  tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
                  async_counter: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
                 f.generation,
@@ -234,7 +232,6 @@ fn generate() -> Result<String> {
                 f.cluster_barrier,
                 f.back_off_barrier,
                 f.kmcnt,
-                f.vscnt,
                 f.ordered_vmem,
                 f.cumode,
                 f.tg_split,

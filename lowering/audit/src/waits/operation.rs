@@ -171,14 +171,14 @@ fn counted(gpu: &Amdgpu, kind: Kind, returns: bool) -> &'static [(Counter, Order
         &[(Counter::Lgkm, Order::Lds)]
     };
     let load: &[_] = &[(Counter::Load, Order::Load)];
-    let store: &[_] = if gpu.vscnt {
+    let store: &[_] = if gpu.counts_stores_apart() {
         &[(Counter::Store, Order::Store)]
     } else {
         load
     };
     // A flat access is counted as both kinds and is in order with none.
     let flat = |stores: bool| -> &'static [_] {
-        match (gpu.kmcnt, gpu.vscnt && stores) {
+        match (gpu.kmcnt, gpu.counts_stores_apart() && stores) {
             (true, true) => &[(Counter::Store, Order::None), (Counter::Ds, Order::None)],
             (true, false) => &[(Counter::Load, Order::None), (Counter::Ds, Order::None)],
             (false, true) => &[(Counter::Store, Order::None), (Counter::Lgkm, Order::None)],

@@ -46,8 +46,6 @@ pub struct Amdgpu {
     pub back_off_barrier: bool,
     /// Scalar loads are counted apart (KMcnt) and do not share LGKMcnt with LDS.
     pub kmcnt: bool,
-    /// Stores are counted apart (VScnt, STOREcnt) and do not share a counter with loads.
-    pub vscnt: bool,
     /// The vector memory operations of one workgroup pass one cache in order, so that a release at workgroup scope waits for none of them.
     pub ordered_vmem: bool,
     /// LLVM's `cumode` feature exists and changes what workgroup fences do.
@@ -97,6 +95,13 @@ impl Amdgpu {
             .iter()
             .find(|(c, _)| *c == counter)
             .map(|(_, most)| *most)
+    }
+
+    /// Whether stores have a counter of their own (VScnt, STOREcnt) and do not share one with loads.
+    pub fn counts_stores_apart(&self) -> bool {
+        [Counter::Vscnt, Counter::Storecnt]
+            .iter()
+            .any(|counter| self.most_outstanding(*counter).is_some())
     }
 }
 
