@@ -1,6 +1,6 @@
 //! AMDGPU: every target with every strategy, wave size and kind of workgroup; what LLVM would crash on or get wrong is never asked of it.
 
-use crate::support::{compile_bytes, told, trial};
+use crate::support::{assembled, compile_bytes, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::{Optimization, Strategy, Target};
@@ -212,9 +212,4 @@ fn named_refused() -> Result<()> {
         ensure!(text.contains("has no named barriers"), "{target}: {text}");
     }
     Ok(())
-}
-
-fn assembled(text: &str) -> Result<Vec<u8>> {
-    let words = told(splitbar_passes::module::assemble(text))?.words;
-    Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
 }

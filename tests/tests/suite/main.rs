@@ -9,6 +9,7 @@ mod audit;
 mod cli;
 mod corpus;
 mod endianness;
+mod fences;
 mod filetests;
 mod grid;
 mod hostile;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     trials.extend(strategies::trials(&fixtures));
     trials.extend(windows::trials());
     trials.extend(amdgpu::trials());
+    trials.extend(fences::trials());
     trials.extend(model::trials(&fixtures));
     trials.extend(audit::trials(&fixtures));
     trials.extend(outputs::trials(&fixtures));

@@ -47,6 +47,12 @@ pub fn compile_bytes(
         .map_err(|failure| anyhow::anyhow!("{target_name}: {failure}"))
 }
 
+/// A module from its text.
+pub fn assembled(text: &str) -> anyhow::Result<Vec<u8>> {
+    let words = told(splitbar_passes::module::assemble(text))?.words;
+    Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
+}
+
 /// Diagnostics as an error.
 pub fn told<T>(result: Result<T, splitbar::diagnostic::Diagnostics>) -> anyhow::Result<T> {
     result.map_err(|diagnostics| anyhow::anyhow!("{diagnostics}"))

@@ -1,0 +1,236 @@
+//! What every fence becomes on every generation: `fixtures/fences/TARGET.txt`, a line for each order, scope and kind of memory, and the instructions that the
+//! assembly has between the last access before the fence and the first one behind it, with everything outstanding that can be.
+//!
+//! The tables are read by people, beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `SPLITBAR_BLESS=1` writes them. What a table may never say is checked
+//! apart: that a wait which the plan of `--waits explicit` knows to be needed is not there.
+
+use crate::support::{assembled, compile_bytes, is_nvptx, told, trial};
+use anyhow::{Context, Result, bail, ensure};
+use libtest_mimic::Trial;
+use splitbar::waits::counter::{self, Counter};
+use splitbar::{Optimization, Placement, Waits};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// One of each kind of memory hardware; behind the slash another placement of the workgroup.
+const TARGETS: &[&str] = &[
+    "gfx600",
+    "gfx700",
+    "gfx803",
+    "gfx906",
+    "gfx90a",
+    "gfx942",
+    "gfx950",
+    "gfx1010",
+    "gfx1030",
+    "gfx1030/cu-mode",
+    "gfx1100",
+    "gfx1100/cu-mode",
+    "gfx1170",
+    "gfx1201",
+    "gfx1201/cu-mode",
+    "gfx1250",
+    "gfx1310",
+    "sm_50",
+    "sm_60",
+    "sm_70",
+    "sm_80",
+    "sm_90",
+    "sm_100",
+];
+
+/// Memory Semantics: the orders.
+const ORDERS: &[(&str, u32)] = &[
+    ("acquire", 0x2),
+    ("release", 0x4),
+    ("acquire-release", 0x8),
+    ("sequentially-consistent", 0x10),
+];
+
+/// Scope: of memory.
+const SCOPES: &[(&str, u32)] = &[
+    ("subgroup", 3),
+    ("workgroup", 2),
+    ("device", 1),
+    ("cross-device", 0),
+];
+
+/// Memory Semantics: WorkgroupMemory, CrossWorkgroupMemory, both.
+const MEMORIES: &[(&str, u32)] = &[("local", 0x100), ("global", 0x200), ("all", 0x300)];
+
+pub fn trials() -> Vec<Trial> {
+    TARGETS
+        .iter()
+        .map(|target| trial(format!("fences/{target}"), move || table(target)))
+        .collect()
+}
+
+fn table(name: &str) -> Result<()> {
+    let (target, placement) = match name.split_once('/') {
+        Some((target, "cu-mode")) => (target, Placement::CuMode),
+        Some((_, other)) => bail!("no placement is called {other}"),
+        None => (name, Placement::Default),
+    };
+    let mut text = String::new();
+    for (order, order_bits) in ORDERS {
+        for (scope, scope_value) in SCOPES {
+            for (memory, memory_bits) in MEMORIES {
+                let module = kernel(*scope_value, order_bits | memory_bits)?;
+                let built = |waits| {
+                    let output = compile_bytes(&module, target, |options| {
+                        options.optimization = Optimization::O1;
+                        options.waits = waits;
+                        options.placement = placement;
+                    })?;
+                    told(output.assembly())
+                };
+                let lines = between_accesses(&built(Waits::Auto)?, target)?;
+                let explicit = between_accesses(&built(Waits::Explicit)?, target)?;
+                let (here, asked) = (waited(&lines), waited(&explicit));
+                ensure!(
+                    asked.is_subset(&here),
+                    "{order} {scope} {memory}: waits for {here:?}, not for all of {asked:?}"
+                );
+                let shown = if lines.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    lines.join("; ")
+                };
+                writeln!(text, "{:<44}{shown}", format!("{order} {scope} {memory}"))?;
+            }
+        }
+    }
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../fixtures/fences")
+        .join(format!("{}.txt", name.replace('/', ".")));
+    if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
+        return std::fs::write(&path, text).with_context(|| path.display().to_string());
+    }
+    let blessed = std::fs::read_to_string(&path)
+        .with_context(|| format!("{}; SPLITBAR_BLESS=1 writes it", path.display()))?;
+    ensure!(
+        text == blessed,
+        "the fences are not the blessed ones (SPLITBAR_BLESS=1 accepts them)\n{}",
+        pretty_assertions::StrComparison::new(&blessed, &text)
+    );
+    Ok(())
+}
+
+/// The instructions that order memory behind the third access of the source and before the fourth: three stand before the fence.
+fn between_accesses(assembly: &str, target: &str) -> Result<Vec<String>> {
+    let accesses: &[&str] = if is_nvptx(target) {
+        &["ld.global", "ld.shared", "st.global", "st.shared"]
+    } else {
+        &[
+            "global_load",
+            "global_store",
+            "flat_load",
+            "flat_store",
+            "buffer_load",
+            "buffer_store",
+            "ds_",
+        ]
+    };
+    let mut seen = 0;
+    let mut lines = Vec::new();
+    for line in assembly.lines() {
+        let code = line.split("//").next().unwrap_or_default();
+        let code = code.split(';').next().unwrap_or_default();
+        let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
+        if accesses.iter().any(|name| code.starts_with(name)) {
+            seen += 1;
+        } else if seen == 3 && orders(&code) {
+            lines.push(code);
+        }
+    }
+    ensure!(
+        seen == 6,
+        "{seen} accesses instead of three, two and the result"
+    );
+    Ok(lines)
+}
+
+/// Whether an instruction waits, or writes back or invalidates a cache.
+fn orders(line: &str) -> bool {
+    [
+        "s_wait",
+        "buffer_wb",
+        "buffer_inv",
+        "buffer_gl",
+        "global_wb",
+        "global_inv",
+        "fence",
+        "membar",
+    ]
+    .iter()
+    .any(|name| line.starts_with(name))
+}
+
+/// The counters that are brought to zero.
+fn waited(lines: &[String]) -> BTreeSet<Counter> {
+    lines
+        .iter()
+        .filter_map(|line| line.split_once(' '))
+        .flat_map(|(mnemonic, operands)| counter::waits(mnemonic, operands))
+        .filter(|wait| wait.at_most == 0)
+        .map(|wait| wait.counter)
+        .collect()
+}
+
+/// A load and a store of global memory and a store to workgroup memory, the fence, and a load of each. Every address depends on an argument, so that the wait for the
+/// arguments stands before all of them.
+fn kernel(scope: u32, semantics: u32) -> Result<Vec<u8>> {
+    assembled(&format!(
+        "OpCapability Addresses
+OpCapability Kernel
+OpCapability Int64
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\" %index %tile
+OpExecutionMode %main LocalSize 256 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%ulong = OpTypeInt 64 0
+%length = OpConstant %uint 256
+%one = OpConstant %uint 1
+%scope = OpConstant %uint {scope}
+%semantics = OpConstant %uint {semantics}
+%array = OpTypeArray %uint %length
+%ptile = OpTypePointer Workgroup %array
+%plocal = OpTypePointer Workgroup %uint
+%pglobal = OpTypePointer CrossWorkgroup %uint
+%pinput = OpTypePointer Input %ulong
+%fn = OpTypeFunction %void %pglobal %pglobal %pglobal %uint
+%index = OpVariable %pinput Input
+%tile = OpVariable %ptile Workgroup
+%main = OpFunction %void None %fn
+%in = OpFunctionParameter %pglobal
+%mid = OpFunctionParameter %pglobal
+%out = OpFunctionParameter %pglobal
+%mask = OpFunctionParameter %uint
+%entry = OpLabel
+%wide = OpLoad %ulong %index
+%narrow = OpUConvert %uint %wide
+%i = OpBitwiseXor %uint %narrow %mask
+%j = OpBitwiseXor %uint %i %one
+%from = OpInBoundsPtrAccessChain %pglobal %in %i
+%to = OpInBoundsPtrAccessChain %pglobal %mid %i
+%cell = OpAccessChain %plocal %tile %i
+%v = OpLoad %uint %from
+OpStore %to %i
+OpStore %cell %i
+OpMemoryBarrier %scope %semantics
+%other = OpAccessChain %plocal %tile %j
+%from2 = OpInBoundsPtrAccessChain %pglobal %mid %j
+%w = OpLoad %uint %from2
+%x = OpLoad %uint %other
+%sum = OpIAdd %uint %v %w
+%sum2 = OpIAdd %uint %sum %x
+%end = OpInBoundsPtrAccessChain %pglobal %out %i
+OpStore %end %sum2
+OpReturn
+OpFunctionEnd
+"
+    ))
+}
