@@ -8,6 +8,7 @@ pub mod cfg;
 pub mod components;
 pub mod dataflow;
 pub mod dominance;
+pub mod marks;
 pub mod pairing;
 pub mod uniformity;
 

@@ -1,0 +1,124 @@
+//! Asynchronous copies and the marks that track them: for how many newer marks may a wait still leave outstanding?
+//!
+//! The model is that of LLVM's "AMDGPU Asynchronous Operations" (asyncmark, wait.asyncmark), which the groups of PTX ISA 9.7.9.25 (cp.async.commit_group,
+//! cp.async.wait_group) share. A function body has a sequence of marks. A mark covers all copies before it; marks complete in order; `wait(N)` waits until at most the N
+//! newest marks are outstanding. So a copy after which `a` marks were made is complete behind `wait(a - 1)`, and a copy without a mark behind it is covered by
+//! no wait.
+//!
+//! Copies are named by groups, whatever the client makes of them: the SSA value of an event, a place in the code. [`solve`] finds for each place that needs
+//! groups to be complete the largest N that will do on every path: one less than the least number of marks made since the copy. [`prune`] finds
+//! the waits that can never block and the marks that no wait counts.
+//!
+//! Both know nothing of SPIR-V and of targets; they cost time and memory linear in blocks times groups, and above [`LIMIT`] all groups count as one.
+
+mod ages;
+mod outstanding;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
+
+use super::cfg::Cfg;
+use ages::Ages;
+pub use outstanding::{Pruned, Tick, prune};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Blocks times groups above which all groups are taken for one: still right, but a wait may wait for more than it has to.
+pub const LIMIT: usize = 1 << 24;
+
+/// Ages of copies, and counts of outstanding marks, are not told apart from here on.
+pub const MAX_MARKS: u8 = 63;
+
+/// A name for copies. A new copy under a name stands for the earlier ones of that name as well: marks complete in order.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Group(pub u32);
+
+/// What happens in a block, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A copy is started.
+    Copy(Group),
+    /// A mark is made.
+    Mark,
+    /// From here on all copies of these groups must be complete.
+    Need(Vec<Group>),
+    /// From here on all copies must be complete, those of nameless groups as well.
+    NeedAll,
+}
+
+/// A name that is given anew where control comes into a block: a phi of events, or a stage of a ring that moves on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The block whose start this is.
+    pub block: usize,
+    /// The name that is given.
+    pub to: Group,
+    /// For predecessors of the block: which group goes by that name from now on. From the others nothing comes that goes by it.
+    pub from: Vec<(usize, Group)>,
+}
+
+/// What a [`Event::Need`] or [`Event::NeedAll`] takes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Wait {
+    /// Nothing: on every path the copies are complete, or there are none.
+    Nothing,
+    /// A wait until at most so many marks are outstanding, below [`MAX_MARKS`].
+    AtMost(u8),
+    /// On some path there is a copy with no mark behind it: a mark, and then a wait for all marks.
+    Unmarked,
+}
+
+/// An event: block, and place among the events of the block.
+pub type Place = (usize, usize);
+
+/// What [`solve`] has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// For each need in a block that control can reach.
+    pub waits: BTreeMap<Place, Wait>,
+    /// The marks that no wait of `waits` counts: they need not be made. Also those in blocks that control cannot reach.
+    pub dead_marks: BTreeSet<Place>,
+}
+
+/// For each need the wait that it takes, and the marks that need not be made. `events` gives each block of `cfg` its events; missing ones are empty.
+///
+/// The waits are as weak as the names allow: on some path to the need a weaker one would leave a copy of its groups outstanding (but for [`MAX_MARKS`] and
+/// [`LIMIT`]).
+pub fn solve(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Marks {
+    let mut waits = Ages::of(cfg, events, moves).waits(cfg, events);
+
+    // The same events as they will be, for the question which of them have an effect.
+    let mut ticks = vec![Vec::new(); cfg.len()];
+    let mut places = vec![Vec::new(); cfg.len()];
+    for (block, events) in events.iter().enumerate().take(cfg.len()) {
+        for (index, event) in events.iter().enumerate() {
+            let place = (block, index);
+            let mut tick = |tick| {
+                ticks[block].push(tick);
+                places[block].push(place);
+            };
+            match event {
+                Event::Copy(_) => {}
+                Event::Mark => tick(Tick::Mark),
+                Event::Need(_) | Event::NeedAll => match waits.get(&place) {
+                    None | Some(Wait::Nothing) => {}
+                    Some(Wait::AtMost(n)) => tick(Tick::Wait(*n)),
+                    Some(Wait::Unmarked) => {
+                        tick(Tick::Mark);
+                        tick(Tick::Wait(0));
+                    }
+                },
+            }
+        }
+    }
+    let pruned = prune(cfg, &ticks);
+    for (block, index) in pruned.waits {
+        waits.insert(places[block][index], Wait::Nothing);
+    }
+    // The mark of a need is not one of the client's, and its wait counts it.
+    let dead_marks = pruned
+        .marks
+        .into_iter()
+        .map(|(block, index)| places[block][index])
+        .collect();
+    Marks { waits, dead_marks }
+}

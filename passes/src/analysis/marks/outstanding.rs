@@ -1,0 +1,135 @@
+//! Waits that can never block, and marks that no wait counts ("Implementation notes" of LLVM's AMDGPU Asynchronous Operations).
+
+use super::{MAX_MARKS, Place};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dataflow::{Analysis, Direction, solve};
+use std::collections::BTreeSet;
+
+/// What happens to the sequence of marks.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Tick {
+    /// A mark is made.
+    Mark,
+    /// A wait until at most so many marks are outstanding.
+    Wait(u8),
+    /// Something that may make marks of this sequence and wait for them. Where the sequence belongs to the invocation and not to the function, as in
+    /// PTX, this is a call, and the entry and the returns of a function that is called.
+    Unknown,
+}
+
+/// What [`prune`] has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Marks that no wait counts, but for those in `waits`.
+    pub marks: BTreeSet<Place>,
+    /// Waits that never block: on no path are more marks outstanding than they allow. What they order in memory, they order only together with a mark.
+    pub waits: BTreeSet<Place>,
+}
+
+/// The marks and waits of a body that have no effect, in blocks that control can reach or cannot. All of them may be taken out together.
+pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
+    let most = solve(cfg, &Most { ticks });
+    let mut waits = BTreeSet::new();
+    for (block, ticks) in ticks.iter().enumerate().take(cfg.len()) {
+        let mut outstanding = most[block];
+        for (index, tick) in ticks.iter().enumerate() {
+            if matches!(tick, Tick::Wait(allowed) if outstanding <= (*allowed).min(MAX_MARKS)) {
+                waits.insert((block, index));
+            }
+            outstanding = after(outstanding, *tick);
+        }
+    }
+    let counted = solve(
+        cfg,
+        &Counted {
+            ticks,
+            without: &waits,
+        },
+    );
+    let mut marks = BTreeSet::new();
+    for (block, ticks) in ticks.iter().enumerate().take(cfg.len()) {
+        let mut counted = counted[block];
+        for (index, tick) in ticks.iter().enumerate().rev() {
+            match tick {
+                Tick::Mark if !counted => {
+                    marks.insert((block, index));
+                }
+                Tick::Mark => {}
+                Tick::Wait(_) => counted |= !waits.contains(&(block, index)),
+                Tick::Unknown => counted = true,
+            }
+        }
+    }
+    Pruned { marks, waits }
+}
+
+/// Outstanding marks at most; above [`MAX_MARKS`] any number.
+fn after(outstanding: u8, tick: Tick) -> u8 {
+    match tick {
+        Tick::Mark => outstanding.min(MAX_MARKS) + 1,
+        Tick::Wait(allowed) => outstanding.min(allowed),
+        Tick::Unknown => MAX_MARKS + 1,
+    }
+}
+
+/// How many marks may be outstanding.
+struct Most<'t> {
+    ticks: &'t [Vec<Tick>],
+}
+
+impl Analysis for Most<'_> {
+    type State = u8;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> u8 {
+        0
+    }
+
+    fn boundary(&self) -> u8 {
+        0
+    }
+
+    fn join(&self, state: &mut u8, other: &u8) -> bool {
+        let before = std::mem::replace(state, (*state).max(*other));
+        before != *state
+    }
+
+    fn transfer(&self, block: usize, state: u8) -> u8 {
+        let ticks = self.ticks.get(block).map_or(&[][..], Vec::as_slice);
+        ticks.iter().fold(state, |state, tick| after(state, *tick))
+    }
+}
+
+/// Whether something further on counts marks.
+struct Counted<'t> {
+    ticks: &'t [Vec<Tick>],
+    without: &'t BTreeSet<Place>,
+}
+
+impl Analysis for Counted<'_> {
+    type State = bool;
+    const DIRECTION: Direction = Direction::Backward;
+
+    fn bottom(&self) -> bool {
+        false
+    }
+
+    fn boundary(&self) -> bool {
+        false
+    }
+
+    fn join(&self, state: &mut bool, other: &bool) -> bool {
+        let before = std::mem::replace(state, *state || *other);
+        before != *state
+    }
+
+    fn transfer(&self, block: usize, state: bool) -> bool {
+        let ticks = self.ticks.get(block).map_or(&[][..], Vec::as_slice);
+        state
+            || ticks.iter().enumerate().any(|(index, tick)| match tick {
+                Tick::Mark => false,
+                Tick::Wait(_) => !self.without.contains(&(block, index)),
+                Tick::Unknown => true,
+            })
+    }
+}
