@@ -1,0 +1,116 @@
+//! Plain copies from global to workgroup memory that may run on while the invocation goes on: which stores are such copies, where they must be
+//! complete, and how many newer ones may be outstanding there.
+//!
+//! A copy is an OpStore to Workgroup memory of a value that an OpLoad of the same block has read from global memory. Made asynchronous it starts at the
+//! store, and ends at some time before a wait. In between the program must not be able to tell: nobody looks at the destination, and nobody changes the
+//! source. What others may do is bounded by what orders them behind the copy, so the copy has to be complete at those release points (an arrive, a
+//! control barrier, a fence) behind which they may come to its destination, and need not be at the others. That is what a pipeline lives on: the
+//! copy into the stage after the next stays in flight over the barrier that publishes the next one.
+//!
+//! Completion is counted in marks, in program order: a mark stands behind a group of copies, a wait lets the newest `n` marks be outstanding.
+//! The same holds for `asyncmark` and `wait.asyncmark` of LLVM's AMDGPU back end (AMDGPUAsyncOperations) and for `cp.async.commit_group` and
+//! `cp.async.wait_group` (PTX ISA 9.7.9.25.3).
+
+use std::fmt;
+
+/// What was found in one function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AsyncCopies {
+    /// The copies, in module order.
+    pub copies: Vec<AsyncCopy>,
+    /// Stores of loaded values that stay as they are, in module order.
+    pub refused: Vec<Refused>,
+    /// Word offsets of the instructions before which a mark stands, ascending, each once. Where a wait stands before the same instruction, the mark
+    /// comes first.
+    pub marks: Vec<u32>,
+    /// The waits, by their places.
+    pub waits: Vec<Wait>,
+}
+
+/// A store that may become an asynchronous copy.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AsyncCopy {
+    /// Word offset of the OpLoad. Its value has no other use than the store.
+    pub load: u32,
+    /// Word offset of the OpStore, in the same block: where the copy is issued.
+    pub store: u32,
+    /// How much one invocation copies: 4, 8 or 16 bytes.
+    pub bytes: u32,
+    /// Whether all invocations of the workgroup execute the store, or none. Else it is behind a branch that some of them may not take.
+    pub uniform: bool,
+    /// Whether the destination of the invocation with LocalInvocationIndex `i` is `base + i * bytes`, with one `base` for all invocations
+    /// of a subgroup that execute the store together: the only form that LDS DMA of gfx9 and gfx10 has.
+    pub lane_linear: bool,
+}
+
+/// A store that stays as it is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Word offset of the OpStore.
+    pub store: u32,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// A wait for copies.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wait {
+    /// Word offset of the instruction before which it stands: a release point (before its fence), a return, or an access of the invocation itself.
+    pub before: u32,
+    /// How many marks, the newest, may still be outstanding behind it.
+    pub outstanding: u32,
+}
+
+/// Why a store of a loaded value stays as it is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The load stands in another block.
+    OtherBlock,
+    /// Something else uses the value.
+    UsedTwice,
+    /// The load or the store is volatile, nontemporal, or makes memory available or visible.
+    Qualified,
+    /// So many bytes are not copied: a scalar or a vector of 4, 8 or 16 is.
+    Size(u32),
+    /// The value is not a number or a vector of numbers.
+    Shape,
+    /// A barrier, a fence, a call or a write that may change the source stands between load and store.
+    Separated,
+    /// Which variable the destination is in is not known, or it overlaps others (Aliased).
+    Destination,
+    /// The invocation itself comes to the destination before it is published: the copy would have to be waited for at once.
+    WaitedAtOnce,
+    /// The function has more copies than are looked at.
+    TooMany,
+}
+
+impl Reason {
+    /// All reasons, in their order; a size stands for all sizes.
+    pub const ALL: [Reason; 9] = [
+        Reason::OtherBlock,
+        Reason::UsedTwice,
+        Reason::Qualified,
+        Reason::Size(0),
+        Reason::Shape,
+        Reason::Separated,
+        Reason::Destination,
+        Reason::WaitedAtOnce,
+        Reason::TooMany,
+    ];
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::OtherBlock => f.write_str("the load stands in another block"),
+            Reason::UsedTwice => f.write_str("the loaded value has another use"),
+            Reason::Qualified => f.write_str("the load or the store is volatile, nontemporal, or makes memory available or visible"),
+            Reason::Size(bytes) => write!(f, "{bytes} bytes are not copied at once; 4, 8 and 16 are"),
+            Reason::Shape => f.write_str("the value is not a number or a vector of numbers"),
+            Reason::Separated => f.write_str("a barrier, a fence, a call or a write that may change the source stands between load and store"),
+            Reason::Destination => f.write_str("which variable the destination is in is not known, or it overlaps others"),
+            Reason::WaitedAtOnce => f.write_str("the invocation itself comes to the destination before it is published"),
+            Reason::TooMany => f.write_str("the function has more copies than are looked at"),
+        }
+    }
+}
