@@ -17,7 +17,6 @@ mod model;
 mod outputs;
 mod references;
 mod sim;
-mod sim_ptx;
 mod strategies;
 mod support;
 mod windows;
@@ -50,7 +49,6 @@ fn main() -> ExitCode {
     trials.extend(endianness::trials(&fixtures));
     trials.extend(cli::trials());
     trials.extend(hostile::trials());
-    trials.extend(sim_ptx::trials(&fixtures));
     trials.extend(corpus::trials());
     // A runner that starts one process for each test names it exactly; the notice would come hundreds of times.
     if !arguments.list && !arguments.exact {

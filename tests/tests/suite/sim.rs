@@ -1,34 +1,43 @@
 //! Every kernel on the simulated machine: the results are those of the host references under all schedules, and nothing is found.
 
-use crate::support::{compile, has_linker, told, trial};
-use anyhow::{Context, Result, ensure};
+use crate::support::{compile, has_linker, is_nvptx, told, trial};
+use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::Optimization;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Outcome, Place};
+use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::reference::{self, Case};
 
-/// One GPU of each generation that is simulated.
-const TARGETS: [&str; 7] = [
-    "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250",
+/// One AMD GPU of each generation that is simulated; NVIDIA's before and after independent progress of lanes, with and without mbarriers. Each with the number of
+/// schedules: 8 are one of each kind, 16 are each once more with other chances.
+const TARGETS: [(&str, u32); 11] = [
+    ("gfx906", 16),
+    ("gfx90a", 16),
+    ("gfx942", 16),
+    ("gfx1030", 16),
+    ("gfx1100", 16),
+    ("gfx1201", 16),
+    ("gfx1250", 16),
+    ("sm_60", 8),
+    ("sm_75", 8),
+    ("sm_80", 8),
+    ("sm_90", 8),
 ];
-
-/// All kinds of schedule, and each once more with other chances.
-const SCHEDULES: u32 = 16;
 
 pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for fixture in fixtures {
-        for target in TARGETS {
+        for (target, schedules) in TARGETS {
             for (level, optimization) in [(0, Optimization::O0), (2, Optimization::O2)] {
                 let fixture = fixture.clone();
                 let name = format!("sim/{}/{target}/O{level}", fixture.name);
                 trials.push(trial(name, move || {
-                    if !has_linker() {
+                    if !is_nvptx(target) && !has_linker() {
                         return Ok(());
                     }
-                    agrees(&fixture, target, optimization)
+                    let output = compile(&fixture, target, optimization)?;
+                    agrees(&fixture, &output, schedules)
                 }));
             }
         }
@@ -80,26 +89,26 @@ pub fn multiplies_matrices(code: &str) -> bool {
         .any(|name| code.contains(name))
 }
 
-fn agrees(fixture: &Fixture, target: &str, optimization: Optimization) -> Result<()> {
+/// Runs a compiled fixture under so many schedules: nothing may be found, and the results are the reference's.
+pub fn agrees(fixture: &Fixture, output: &Output, schedules: u32) -> Result<()> {
     let case = reference::case(&fixture.name).context("no host reference")?;
-    let output = compile(fixture, target, optimization)?;
     if multiplies_matrices(&told(output.assembly())?) {
         println!(
-            "skipped: {} on {target} has products of matrices, which are not simulated",
+            "skipped: {} has products of matrices, which are not simulated",
             fixture.name
         );
         return Ok(());
     }
-    let job = Job::compiled(&output, 0)?;
+    let job = Job::compiled(output, 0)?;
     let inputs = inputs(&case);
-    for index in 0..SCHEDULES {
+    for index in 0..schedules {
         let schedule = Schedule::nth(index, 1);
         let outcome = job.run(&inputs, schedule)?;
         if let Some(finding) = outcome.report.findings.first() {
-            anyhow::bail!("{schedule}:\n{finding}");
+            bail!("{schedule}:\n{finding}");
         }
         if let Err(difference) = compare(&case, &outcome) {
-            anyhow::bail!("{schedule}: {difference}");
+            bail!("{schedule}: {difference}");
         }
         ensure!(outcome.report.steps > 0);
     }
