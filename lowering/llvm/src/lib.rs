@@ -141,7 +141,7 @@ pub fn shared_memory_bytes(
     );
     let uses = emit::uses::uses(declarations, &order);
     let variables = uses.get(&entry.function).map_or(0, |uses| {
-        emit::module::shared_bytes(declarations, &types, uses)
+        emit::globals::shared_bytes(declarations, &types, uses)
     });
     emit::group::with_scratch(variables, declarations, constants, &order)
 }

@@ -17,6 +17,7 @@
 //! | [`uses`] | which module-scope variables a function touches |
 //! | [`abi`] | kernels: arguments, hidden parameters, attributes |
 //! | [`check`] | what is refused before any body is lowered |
+//! | [`globals`], [`prologue`] | module-scope variables; what a kernel does before its first instruction |
 //! | [`module`] | one LLVM module: kernels and their functions, in order |
 //!
 //! A problem in one instruction is recorded, its result becomes poison, and the walk goes on, so that one run reports all of them; with any error no
@@ -49,6 +50,7 @@ pub(crate) mod facts;
 #[cfg(test)]
 mod family_tests;
 pub(crate) mod function;
+pub(crate) mod globals;
 pub(crate) mod group;
 mod groups;
 pub(crate) mod image;
@@ -64,6 +66,7 @@ pub(crate) mod named;
 pub(crate) mod numeric;
 pub(crate) mod objects;
 pub(crate) mod place;
+pub(crate) mod prologue;
 pub(crate) mod subgroup;
 pub(crate) mod types;
 pub(crate) mod uses;
