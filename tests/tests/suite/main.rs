@@ -13,6 +13,7 @@ mod fences;
 mod filetests;
 mod grid;
 mod hostile;
+mod llvm_traps;
 mod model;
 mod outputs;
 mod references;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     trials.extend(windows::trials());
     trials.extend(amdgpu::trials());
     trials.extend(fences::trials());
+    trials.extend(llvm_traps::trials(&fixtures));
     trials.extend(model::trials(&fixtures));
     trials.extend(audit::trials(&fixtures));
     trials.extend(outputs::trials(&fixtures));
