@@ -5,11 +5,14 @@
 //! Floating-point operations round to nearest even; which of them may be contracted is the emitter's choice per instruction (`Build::fast_math`).
 
 use super::build::Build;
+use super::compare::magnitude;
 use super::function::FunctionEmitter;
+use super::math::{self, Binary, Precision};
 use super::{Handled, Result};
 use crate::ffi::{IntPredicate, Opcode, RealPredicate, Value};
 use spirv::Op;
 use splitbar_passes::module::Inst;
+use splitbar_plan::target::Arch;
 
 /// Lowers the arithmetic instructions on scalars and vectors.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
@@ -27,7 +30,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::FDiv => binary(e, inst, Opcode::LLVMFDiv)?,
         Op::FRem => {
             let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
-            float_remainder(e.b, x, y)?
+            float_remainder(e, x, y)?
         }
         Op::SMod => {
             let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
@@ -35,7 +38,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::FMod => {
             let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
-            float_modulus(e.b, x, y)?
+            float_modulus(e, x, y)?
         }
         Op::SNegate => e.b.neg(e.operand(inst, 0)?)?,
         Op::FNegate => e.b.fneg(e.operand(inst, 0)?)?,
@@ -107,9 +110,23 @@ fn binary<'c>(
     e.b.binary(opcode, e.operand(inst, 0)?, e.operand(inst, 1)?)
 }
 
-/// Remainder with the sign of the dividend. LLVM has no lowering of a bfloat remainder; `float` holds every bfloat and its remainder exactly.
-pub(crate) fn float_remainder<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>> {
+/// Remainder with the sign of the dividend, exact. LLVM has no lowering of a bfloat remainder, and `float` holds every bfloat and its remainder exactly. On
+/// NVPTX LLVM writes out `x - trunc(x / y) * y`, which loses all digits of a large quotient: there the library's remainder to the nearest multiple is
+/// brought to the right side, which is exact as well.
+pub(crate) fn float_remainder<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    x: Value<'c>,
+    y: Value<'c>,
+) -> Result<Value<'c>> {
+    let b = e.b;
     let ty = x.ty();
+    if matches!(e.target.arch, Arch::Nvptx(_)) {
+        let (size_x, size_y) = (magnitude(b, x)?, magnitude(b, y)?);
+        let nearest = math::binary(e, Binary::Remainder, Precision::Exact, size_x, size_y)?;
+        let negative = b.fcmp(RealPredicate::LLVMRealOLT, nearest, b.float(ty, 0.0)?)?;
+        let rest = b.select(negative, b.fadd(nearest, size_y)?, nearest)?;
+        return b.intrinsic("llvm.copysign", &[ty], &[rest, x]);
+    }
     if ty.element_if_vector() != b.bfloat_type() {
         return b.binary(Opcode::LLVMFRem, x, y);
     }
@@ -132,9 +149,14 @@ fn signed_modulus<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value
 }
 
 /// As [`signed_modulus`], for floating-point numbers.
-fn float_modulus<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>> {
+fn float_modulus<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    x: Value<'c>,
+    y: Value<'c>,
+) -> Result<Value<'c>> {
+    let b = e.b;
     let zero = b.float(x.ty(), 0.0)?;
-    let r = float_remainder(b, x, y)?;
+    let r = float_remainder(e, x, y)?;
     let r_negative = b.fcmp(RealPredicate::LLVMRealOLT, r, zero)?;
     let y_negative = b.fcmp(RealPredicate::LLVMRealOLT, y, zero)?;
     let not_zero = b.fcmp(RealPredicate::LLVMRealONE, r, zero)?;

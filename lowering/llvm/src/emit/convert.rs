@@ -148,21 +148,31 @@ fn float_to_int<'c>(
 }
 
 /// Clamped to the integer type; NaN gives 0.
+///
+/// LLVM 23 selects the saturating intrinsic wrongly on AMDGPU where a type is narrow: an infinite half becomes the limit of 32 bits in a result of 64, and
+/// the lower limit of a 16-bit result loses its sign. So the operand is a `float` at least, and the result has 32 bits at least before it is clamped again.
 pub(crate) fn saturating_to_int<'c>(
     b: &Build<'c>,
     x: Value<'c>,
     to: Ty<'c>,
     signed: bool,
 ) -> Result<Value<'c>> {
-    b.intrinsic(
-        if signed {
-            "llvm.fptosi.sat"
-        } else {
-            "llvm.fptoui.sat"
-        },
-        &[to, x.ty()],
-        &[x],
-    )
+    let x = if x.ty().scalar_bits() < 32 {
+        b.float_resize(x, b.float_type(32).vector(x.ty().lanes()))?
+    } else {
+        x
+    };
+    let wide = b.int_type(to.scalar_bits().max(32)).vector(to.lanes());
+    let name = if signed {
+        "llvm.fptosi.sat"
+    } else {
+        "llvm.fptoui.sat"
+    };
+    let value = b.intrinsic(name, &[wide, x.ty()], &[x])?;
+    if wide == to {
+        return Ok(value);
+    }
+    clamp_resize(b, value, to, signed, signed)
 }
 
 fn int_to_float<'c>(

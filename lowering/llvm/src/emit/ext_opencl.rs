@@ -155,7 +155,7 @@ fn two<'c>(
         Cl::native_powr => math::binary(e, Binary::Pow, Precision::Fast, x, y)?,
         Cl::pown => pown(e, x, y)?,
         Cl::rootn => rootn(e, inst, x, y)?,
-        Cl::fmod => super::arith::float_remainder(b, x, y)?,
+        Cl::fmod => super::arith::float_remainder(e, x, y)?,
         Cl::copysign => call2(b, "llvm.copysign", x, y)?,
         Cl::fmin | Cl::fmin_common => call2(b, "llvm.minnum", x, same_lanes(b, y, x)?)?,
         Cl::fmax | Cl::fmax_common => call2(b, "llvm.maxnum", x, same_lanes(b, y, x)?)?,
