@@ -9,6 +9,7 @@ mod audit;
 mod cli;
 mod corpus;
 mod endianness;
+mod features;
 mod fences;
 mod filetests;
 mod grid;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
     trials.extend(cli::trials());
     trials.extend(hostile::trials());
     trials.extend(corpus::trials());
+    trials.extend(features::trials());
     // A runner that starts one process for each test names it exactly; the notice would come hundreds of times.
     if !arguments.list && !arguments.exact {
         support::report_missing_tools();
