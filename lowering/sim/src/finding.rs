@@ -43,6 +43,7 @@ kinds! {
     StepLimit = 3013, "the launch takes more steps than the limit allows";
     MemoryLimit = 3014, "the launch needs more memory than the limit allows";
     Trap = 3015, "the program stops itself with a trap";
+    MatrixLanes = 3016, "a matrix instruction runs without all lanes of its wave, or they do not hold its operands as it asks";
 }
 
 impl fmt::Display for FindingKind {

@@ -19,6 +19,7 @@ pub mod clock;
 mod finding;
 mod launch;
 mod machine;
+mod matrix;
 pub mod memory;
 pub mod ptx;
 pub mod queue;

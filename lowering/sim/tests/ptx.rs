@@ -456,3 +456,56 @@ fn what_is_not_known_is_named() {
     assert!(ptx::kernel(&kernel("bra NOWHERE;"), None).is_err());
     assert!(ptx::kernel(&kernel(".reg .b32 %x<4000000000>;"), None).is_err());
 }
+
+/// A of `mma` holds the row in each element, B ones, so each element of the sum is its row times the depth.
+const FACTORS: &str = "shr.u32 %r1, %t, 2; and.b32 %r1, %r1, 7; cvt.rn.f16.u32 %rs1, %r1; mov.b32 %r2, {%rs1, %rs1}; \
+                       add.u32 %r3, %r1, 8; cvt.rn.f16.u32 %rs2, %r3; mov.b32 %r4, {%rs2, %rs2}; mov.u32 %r5, 0x3c003c00; mov.u32 %r10, 0;";
+
+#[test]
+fn a_warp_multiplies_matrices() {
+    let mma = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r12, %r13, %r14, %r15}, {%r2, %r4, %r2, %r4}, {%r5, %r5}, {%r10, %r10, %r10, %r10};";
+    let store = "cvt.rzi.u32.f32 %r6, %r15; st.global.u32 [%own], %r6;";
+    gives(&format!("{FACTORS} {mma} {store}"), 32, |t| {
+        16 * (t / 4 + 8)
+    });
+    let half = "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r7, %r8}, {%r2, %r4}, {%r5}, {%r9, %r9}; st.global.u32 [%own], %r7;";
+    gives(&format!("{FACTORS} mov.u32 %r9, 0; {half}"), 32, |t| {
+        let bits = u32::from(half::f16::from_f32(8.0 * (t / 4) as f32).to_bits());
+        bits | bits << 16
+    });
+    let guarded = "setp.lt.u32 %p1, %t, 16; @%p1 ";
+    finds(
+        &format!("{FACTORS} {guarded} {mma} {store}"),
+        32,
+        FindingKind::MatrixLanes,
+    );
+    finds(
+        &format!("{FACTORS} {mma} {store}"),
+        24,
+        FindingKind::MatrixLanes,
+    );
+    let sparse = mma.replace("mma.sync", "mma.sp.sync");
+    finds(
+        &format!("{FACTORS} {sparse} {store}"),
+        32,
+        FindingKind::UnsupportedInstruction,
+    );
+}
+
+#[test]
+fn a_warp_loads_matrices() {
+    // Thread t writes its number as two neighbours: row t / 4 of eight rows of sixteen bytes.
+    let fill = "mov.u64 %rd1, s; mul.wide.u32 %rd2, %t, 4; add.s64 %rd2, %rd1, %rd2; mad.lo.u32 %r1, %t, 65536, %t; st.shared.u32 [%rd2], %r1; \
+                bar.warp.sync -1; and.b32 %r2, %t, 7; mul.wide.u32 %rd3, %r2, 16; add.s64 %rd3, %rd1, %rd3;";
+    let load = |modifier: &str| {
+        format!(
+            "{fill} ldmatrix.sync.aligned.m8n8.x1{modifier}.shared.b16 {{%r3}}, [%rd3]; st.global.u32 [%own], %r3;"
+        )
+    };
+    gives(&load(""), 32, |t| t | t << 16);
+    gives(&load(".trans"), 32, |t| {
+        let element = |row: u32, column: u32| row * 4 + column / 2;
+        let (column, row) = (t / 4, t % 4 * 2);
+        element(row, column) | element(row + 1, column) << 16
+    });
+}

@@ -1,7 +1,7 @@
 //! Memory instructions at run time: addresses when they are issued, bytes when they take effect, registers when they are waited for.
 
-use super::inst::{Action, File, Inst, Memories, Memory, Op};
-use super::operand::{Kind, Operand, sgpr};
+use super::inst::{Action, File, Memories, Memory, Registers};
+use super::operand::{Half, Kind, Operand, sgpr};
 use super::sync::{class, counter};
 use super::table::memory::{Extend, Update};
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE, Wave};
@@ -30,9 +30,7 @@ pub(super) struct Operation {
     shared: [u64; 64],
     /// What is stored, and what was loaded: registers one after the other.
     data: Vec<[u32; 64]>,
-    dst: Option<(File, u16)>,
-    /// Registers of the destination.
-    registers: u16,
+    dst: Option<Registers>,
 }
 
 impl Default for Operation {
@@ -50,23 +48,7 @@ impl Default for Operation {
             shared: [0; 64],
             data: Vec::new(),
             dst: None,
-            registers: 0,
         }
-    }
-}
-
-impl Operation {
-    /// Whether `inst` loads the one half of a register of which this load fills the other. Both come the same way and in order, so that the younger one's
-    /// completion is that of both.
-    pub(super) fn leaves_half_for(&self, inst: &Inst) -> bool {
-        let Op::Memory(memory) = &inst.op else {
-            return false;
-        };
-        self.memories == memory.memories
-            && matches!(
-                (self.extend.half(), memory.extend.half()),
-                (Some(Half::Low), Some(Half::High)) | (Some(Half::High), Some(Half::Low))
-            )
     }
 }
 
@@ -108,7 +90,6 @@ impl Wave {
             _ => self.exec(),
         };
         self.addresses(memory, &mut operation, pc, cx);
-        operation.registers = u16::from(memory.bytes.div_ceil(4)) * u16::from(memory.places);
         operation.data.clear();
         let per_place = usize::from(memory.bytes.div_ceil(4));
         for data in memory.data.iter().flatten() {
@@ -125,10 +106,18 @@ impl Wave {
                 .data
                 .extend((0..per_place as u16).map(|n| self.v(first + n)));
         }
-        operation.dst = memory.dst.and_then(|dst| match dst.kind {
-            Kind::Vgpr(first) => Some((File::Vector, first)),
-            Kind::Sgpr(first) => Some((File::Scalar, first)),
-            _ => None,
+        operation.dst = memory.dst.and_then(|dst| {
+            let (file, first) = match dst.kind {
+                Kind::Vgpr(first) => (File::Vector, first),
+                Kind::Sgpr(first) => (File::Scalar, first),
+                _ => return None,
+            };
+            Some(Registers {
+                file,
+                first,
+                count: u16::from(memory.bytes.div_ceil(4)) * u16::from(memory.places),
+                half: memory.extend.half(),
+            })
         });
         let copies = matches!(memory.action, Action::ToShared);
         if copies {
@@ -140,8 +129,8 @@ impl Wave {
             }
         }
         let id = self.queue.next_id();
-        if let Some((file, first)) = operation.dst {
-            self.set_pending(file, first, operation.registers, id);
+        if let Some(registers) = operation.dst {
+            self.set_pending(registers, id);
         }
         let rules = Rules {
             counters: memory.counters,
@@ -229,22 +218,20 @@ impl Wave {
                     .unmark(operation.shared[lane] as usize, operation.bytes.into(), by);
             }
         }
-        let Some((file, first)) = operation.dst else {
+        let Some(registers) = operation.dst else {
             return;
         };
-        match file {
+        let Registers { first, count, .. } = registers;
+        match registers.file {
             File::Scalar => {
-                for (index, value) in (first..)
-                    .zip(&operation.data)
-                    .take(operation.registers.into())
-                {
+                for (index, value) in (first..).zip(&operation.data).take(count.into()) {
                     self.set_s(index, value[0]);
                 }
             }
             File::Vector => {
                 for (index, values) in (usize::from(first)..)
                     .zip(&operation.data)
-                    .take(operation.registers.into())
+                    .take(count.into())
                 {
                     let Some(register) = self.vgpr.get_mut(index) else {
                         continue;
@@ -255,7 +242,7 @@ impl Wave {
                 }
             }
         }
-        self.clear_pending(file, first, operation.registers, id);
+        self.clear_pending(registers, id);
     }
 
     /// Computes the addresses of all lanes.
@@ -708,13 +695,6 @@ fn swizzled(pattern: u32, lane: u32) -> u32 {
     (lane & 32) + (((lane & 31 & and) | or) ^ xor)
 }
 
-/// A half of a register.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Half {
-    Low,
-    High,
-}
-
 impl Extend {
     /// A loaded word of `bytes` bytes.
     fn extend(self, word: u32, bytes: usize) -> u32 {
@@ -726,12 +706,12 @@ impl Extend {
         }
     }
 
-    /// The half of a register that is loaded; `None`: all of it.
-    fn half(self) -> Option<Half> {
+    /// The half of a register that is loaded, if it is not all of it.
+    pub(super) fn half(self) -> Half {
         match self {
-            Extend::Zero | Extend::Sign => None,
-            Extend::LowZero | Extend::LowSign => Some(Half::Low),
-            Extend::HighZero | Extend::HighSign => Some(Half::High),
+            Extend::Zero | Extend::Sign => Half::Whole,
+            Extend::LowZero | Extend::LowSign => Half::Low,
+            Extend::HighZero | Extend::HighSign => Half::High,
         }
     }
 

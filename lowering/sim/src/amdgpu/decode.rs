@@ -3,10 +3,11 @@
 use super::bits::{Row, Ty};
 use super::decode_memory;
 use super::inst::{
-    Barrier, Condition, File, Form, From, Inst, Lanes, Op, Part, Scalar, Select, Special, Target,
-    Unused, Use, Vector,
+    Barrier, Condition, File, Form, From, Inst, Lanes, Op, Part, Registers, Scalar, Select,
+    Special, Target, Unused, Use, Vector,
 };
 use super::isa::Isa;
+use super::matrix;
 use super::operand::{Half, Kind, Operand, sgpr};
 use super::sync;
 use super::table::{compare, float, integer, packed, scalar};
@@ -241,6 +242,9 @@ impl<'d> Decoder<'d> {
         }
         if let Some(row) = name.strip_prefix("v_cmp_") {
             return self.compare(row, false, parts);
+        }
+        if name.starts_with("v_mfma_") || name.starts_with("v_wmma_") {
+            return matrix::decode(parts, self.isa, self.wave_size);
         }
         if name.starts_with("v_") {
             return self.vector(parts);
@@ -507,20 +511,42 @@ impl<'d> Decoder<'d> {
                 _ => return,
             };
             uses.push(Use {
-                file,
-                first,
-                count: count.max(1),
+                registers: Registers {
+                    file,
+                    first,
+                    count: count.max(1),
+                    half: operand.half,
+                },
                 written,
             });
         };
         let mut of_vector = |vector: &Vector| {
             let wide = matches!(vector.form, Form::Pairs | Form::PairMove);
             let registers = |ty: Ty| if wide { 2 } else { ty.registers() };
+            // Only instructions on one value of 16 bits leave the other half of a register alone; SDWA says itself which part it means.
+            let half = |operand: &Operand, ty: Ty| Operand {
+                half: match operand.half {
+                    _ if !ty.is_half() || vector.form != Form::Plain || vector.select.is_some() => {
+                        Half::Whole
+                    }
+                    Half::High => Half::High,
+                    Half::Low | Half::Whole => Half::Low,
+                },
+                ..*operand
+            };
             if vector.mask_dst.is_none() || vector.dst.kind != Kind::Off {
-                touch(&vector.dst, registers(vector.row.dst), true);
+                let dst = if vector.keeps_half {
+                    half(&vector.dst, vector.row.dst)
+                } else {
+                    Operand {
+                        half: Half::Whole,
+                        ..vector.dst
+                    }
+                };
+                touch(&dst, registers(vector.row.dst), true);
             }
             for (source, ty) in vector.src.iter().zip(vector.row.src) {
-                touch(source, registers(*ty), false);
+                touch(&half(source, *ty), registers(*ty), false);
             }
             for mask in vector.mask_dst.iter() {
                 touch(mask, self.mask_registers(), true);
@@ -539,6 +565,7 @@ impl<'d> Decoder<'d> {
                 }
             }
             Op::Memory(memory) => decode_memory::uses(memory, &mut touch),
+            Op::Matrix(matrix) => matrix.uses(self.wave_size, &mut touch),
             Op::Nothing | Op::Wait(_) | Op::End | Op::Trap | Op::Sleep | Op::Unknown => {}
             Op::Barrier(barrier) => {
                 let by_register = match barrier {

@@ -2,7 +2,7 @@
 
 use super::inst::{Action, Memories, Memory, Op};
 use super::isa::Isa;
-use super::operand::{Kind, Operand, sgpr};
+use super::operand::{Half, Kind, Operand, sgpr};
 use super::sync::{class, counter};
 use super::table::memory::{ATOMICS, Extend, FORMATS, Update};
 use super::text::{Parts, number};
@@ -347,11 +347,21 @@ fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
 /// The registers that the instruction touches.
 pub(super) fn uses(memory: &Memory, touch: &mut impl FnMut(&Operand, u16, bool)) {
     let registers = u16::from(memory.bytes.div_ceil(4));
-    if let Some(dst) = &memory.dst {
-        touch(dst, registers * u16::from(memory.places), true);
+    if let Some(dst) = memory.dst {
+        let half = memory.extend.half();
+        touch(
+            &Operand { half, ..dst },
+            registers * u16::from(memory.places),
+            true,
+        );
     }
     for data in memory.data.iter().flatten() {
-        touch(data, registers, false);
+        // What stores fewer than three bytes reads one half.
+        let half = match memory.extend.half() {
+            Half::Whole if memory.bytes < 3 => Half::Low,
+            half => half,
+        };
+        touch(&Operand { half, ..*data }, registers, false);
     }
     for address in [&memory.vaddr, &memory.saddr, &memory.soffset, &memory.lds]
         .into_iter()

@@ -1,7 +1,8 @@
 //! Decoded instructions.
 
 use super::bits::Row;
-use super::operand::Operand;
+use super::matrix::Matrix;
+use super::operand::{Half, Operand};
 use super::table::memory::{Extend, Update};
 use super::table::scalar::OfExec;
 use crate::queue::Counters;
@@ -16,10 +17,17 @@ pub(super) struct Inst {
 /// Registers that an instruction reads or writes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Use {
+    pub registers: Registers,
+    pub written: bool,
+}
+
+/// Neighbouring registers of a file, or one half of each.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Registers {
     pub file: File,
     pub first: u16,
     pub count: u16,
-    pub written: bool,
+    pub half: Half,
 }
 
 /// A register file.
@@ -59,6 +67,7 @@ pub(super) enum Op {
         target: Target,
     },
     Memory(Box<Memory>),
+    Matrix(Box<Matrix>),
     Wait(Box<[(Counters, u32)]>),
     Barrier(Barrier),
     End,

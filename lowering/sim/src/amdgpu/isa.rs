@@ -21,6 +21,8 @@ pub struct Isa {
     pub architected_scratch: bool,
     /// A kernel whose arguments are preloaded into registers begins with 256 bytes for firmware that does not preload; hardware that does begins behind them.
     pub preload_prologue: bool,
+    /// WMMA takes a copy of its factors in every 16 lanes (gfx11, but not gfx11.7).
+    pub copied_factors: bool,
     /// Lanes of a wave where the kernel's descriptor does not say (before gfx10).
     pub wave_size: u32,
 }
@@ -35,6 +37,7 @@ const GFX9: Isa = Isa {
     ids_in_ttmp: false,
     architected_scratch: false,
     preload_prologue: true,
+    copied_factors: false,
     wave_size: 64,
 };
 const GFX90A: Isa = Isa {
@@ -56,12 +59,17 @@ const GFX10: Isa = Isa {
 const GFX11: Isa = Isa {
     packed_ids: true,
     architected_scratch: true,
+    copied_factors: true,
     ..GFX10
+};
+const GFX11_7: Isa = Isa {
+    copied_factors: false,
+    ..GFX11
 };
 const GFX12: Isa = Isa {
     kmcnt: true,
     ids_in_ttmp: true,
-    ..GFX11
+    ..GFX11_7
 };
 const GFX12_5: Isa = Isa {
     preload_prologue: false,
@@ -69,16 +77,18 @@ const GFX12_5: Isa = Isa {
 };
 
 /// By the beginning of the processor's name, the longest first.
-const BY_NAME: [(&str, Isa); 13] = [
+const BY_NAME: [(&str, Isa); 15] = [
     ("gfx9-4-generic", GFX940),
     ("gfx12-5-generic", GFX12_5),
     ("gfx12-generic", GFX12),
+    ("gfx11-7-generic", GFX11_7),
     ("gfx11-generic", GFX11),
     ("gfx90a", GFX90A),
     ("gfx94", GFX940),
     ("gfx95", GFX940),
     ("gfx125", GFX12_5),
     ("gfx120", GFX12),
+    ("gfx117", GFX11_7),
     ("gfx11", GFX11),
     ("gfx10", GFX10),
     ("gfx90", GFX9),

@@ -15,6 +15,7 @@ mod decode;
 mod decode_memory;
 mod inst;
 mod isa;
+mod matrix;
 mod object;
 mod operand;
 mod program;

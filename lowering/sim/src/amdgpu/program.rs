@@ -41,8 +41,9 @@ impl Kernel {
         let vgprs = insts
             .iter()
             .flat_map(|i| i.uses.iter())
-            .filter(|u| u.file == super::inst::File::Vector)
-            .map(|u| usize::from(u.first) + usize::from(u.count))
+            .map(|u| u.registers)
+            .filter(|r| r.file == super::inst::File::Vector)
+            .map(|r| usize::from(r.first) + usize::from(r.count))
             .fold(4, usize::max);
         Kernel {
             isa,
@@ -462,6 +463,10 @@ impl Program for Kernel {
             Op::Memory(memory) => {
                 wave.issue(memory, pc, self.isa.ordered_vmem, cx);
                 wave.exec().count_ones()
+            }
+            Op::Matrix(matrix) => {
+                matrix.run(wave, pc, cx);
+                wave.size
             }
             Op::Wait(waits) => {
                 for (counter, left) in waits {

@@ -94,8 +94,8 @@ const SUFFIXES: [(&str, Encoding); 6] = [
     ("_sdwa", Encoding::Sdwa),
 ];
 
-/// Words that LLVM prints after the operands and that stand without a colon.
-const WORDS: [&str; 24] = [
+/// Words that LLVM prints after the operands and that stand without a colon. (`a16` of images is not among them: elsewhere it is a register.)
+const WORDS: [&str; 25] = [
     "glc",
     "slc",
     "dlc",
@@ -115,11 +115,12 @@ const WORDS: [&str; 24] = [
     "unorm",
     "da",
     "r128",
-    "a16",
     "high",
     "row_mirror",
     "row_half_mirror",
     "scale_offset",
+    "matrix_a_reuse",
+    "matrix_b_reuse",
 ];
 
 /// Takes a line apart. Operands that are not known become [`super::operand::Kind::Other`].
@@ -225,6 +226,8 @@ mod tests {
         assert_eq!(parts.modifiers.get("src0_sel"), Some("WORD_1"));
         let parts = parse("v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf");
         assert_eq!(parts.modifiers.list("quad_perm").unwrap(), [1, 0, 3, 2]);
+        let parts = parse("v_accvgpr_read_b32 v3, a16");
+        assert_eq!(parts.operands.len(), 2);
         let parts = parse("s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 25, 1), 1");
         assert_eq!(parts.operands.len(), 2);
         assert_eq!(parts.operands[0].kind, Kind::Other);

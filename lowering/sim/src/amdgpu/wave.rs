@@ -2,8 +2,8 @@
 
 use super::access::Operation;
 use super::bits::Ty;
-use super::inst::{File, Inst};
-use super::operand::{Kind, Operand, sgpr};
+use super::inst::{File, Inst, Registers, Use};
+use super::operand::{Half, Kind, Operand, sgpr};
 use crate::barrier::{Name, Phase};
 use crate::finding::{FindingKind, Site};
 use crate::machine::Context;
@@ -25,9 +25,9 @@ pub struct Wave {
     pub(super) vgpr: Vec<[u32; 64]>,
     pub(super) sgpr: [u32; sgpr::COUNT],
     pub(super) queue: Queue<Box<Operation>>,
-    /// The outstanding operation that will write a register; 0 for none.
-    vgpr_pending: Vec<u32>,
-    sgpr_pending: [u32; sgpr::COUNT],
+    /// The outstanding operations that will write the low and the high half of a register; 0 for none.
+    vgpr_pending: Vec<[u32; 2]>,
+    sgpr_pending: [[u32; 2]; sgpr::COUNT],
     /// Private memory: that of lane 0, then that of lane 1, ...
     pub(super) private: Vec<u8>,
     pub(super) private_bytes: u32,
@@ -60,8 +60,8 @@ impl Wave {
             vgpr,
             sgpr: sgprs,
             queue: Queue::default(),
-            vgpr_pending: vec![0; vgprs],
-            sgpr_pending: [0; sgpr::COUNT],
+            vgpr_pending: vec![[0; 2]; vgprs],
+            sgpr_pending: [[0; 2]; sgpr::COUNT],
             private: vec![0; private_bytes as usize * size as usize],
             private_bytes,
             arrived: Vec::new(),
@@ -203,70 +203,57 @@ impl Wave {
             .unwrap_or([0; 64])
     }
 
-    /// Notes that operation `id` will write (or, with 0, no longer will) `count` registers from `first` on.
-    pub(super) fn set_pending(&mut self, file: File, first: u16, count: u16, id: u32) {
-        let registers = match file {
+    /// What is outstanding in registers.
+    fn pending(&mut self, registers: Registers) -> impl Iterator<Item = &mut u32> {
+        let file = match registers.file {
             File::Vector => self.vgpr_pending.as_mut_slice(),
             File::Scalar => self.sgpr_pending.as_mut_slice(),
         };
-        let first = usize::from(first);
-        if let Some(registers) = registers.get_mut(first..first + usize::from(count)) {
-            registers.fill(id);
-        }
+        let first = usize::from(registers.first);
+        let range = first..first + usize::from(registers.count);
+        let halves = halves(registers.half);
+        file.get_mut(range)
+            .into_iter()
+            .flatten()
+            .flat_map(move |register| register.get_mut(halves.clone()).into_iter().flatten())
+    }
+
+    /// Notes that operation `id` will write registers.
+    pub(super) fn set_pending(&mut self, registers: Registers, id: u32) {
+        self.pending(registers).for_each(|pending| *pending = id);
     }
 
     /// Takes back what [`Wave::set_pending`] noted, where it is still this operation that is noted.
-    pub(super) fn clear_pending(&mut self, file: File, first: u16, count: u16, id: u32) {
-        let registers = match file {
-            File::Vector => self.vgpr_pending.as_mut_slice(),
-            File::Scalar => self.sgpr_pending.as_mut_slice(),
-        };
-        let first = usize::from(first);
-        for register in registers
-            .get_mut(first..first + usize::from(count))
-            .into_iter()
-            .flatten()
-        {
-            if *register == id {
-                *register = 0;
-            }
+    pub(super) fn clear_pending(&mut self, registers: Registers, id: u32) {
+        for pending in self.pending(registers).filter(|pending| **pending == id) {
+            *pending = 0;
         }
     }
 
     /// Reports each register of the instruction that an outstanding operation has yet to write.
     pub(super) fn check(&self, inst: &Inst, pc: u32, cx: &mut Context<'_>) {
-        for touched in &inst.uses {
-            let (registers, name) = match touched.file {
+        for Use { registers, written } in &inst.uses {
+            let (file, name) = match registers.file {
                 File::Vector => (self.vgpr_pending.as_slice(), "v"),
                 File::Scalar => (self.sgpr_pending.as_slice(), "s"),
             };
-            let first = usize::from(touched.first);
-            let range = registers
-                .get(first..first + usize::from(touched.count))
+            let first = usize::from(registers.first);
+            let range = file
+                .get(first..first + usize::from(registers.count))
                 .unwrap_or(&[]);
-            let joins = |id: u32| {
-                touched.written
-                    && self
-                        .queue
-                        .get(id)
-                        .is_some_and(|o| o.what.leaves_half_for(inst))
-            };
-            let Some((offset, id)) = range
-                .iter()
-                .enumerate()
-                .find(|(_, id)| **id != 0 && !joins(**id))
-            else {
+            let halves = halves(registers.half);
+            let found = range.iter().enumerate().find_map(|(offset, pending)| {
+                let id = pending.get(halves.clone())?.iter().find(|id| **id != 0)?;
+                Some((offset, *id))
+            });
+            let Some((offset, id)) = found else {
                 continue;
             };
-            let other = self.queue.get(*id).map(|o| Site {
+            let other = self.queue.get(id).map(|o| Site {
                 lane: None,
                 ..cx.site(o.what.pc, None)
             });
-            let verb = if touched.written {
-                "overwritten"
-            } else {
-                "read"
-            };
+            let verb = if *written { "overwritten" } else { "read" };
             let site = cx.site(pc, None);
             cx.findings
                 .report(FindingKind::MissingWait, site, other, || {
@@ -276,6 +263,15 @@ impl Wave {
                     )
                 });
         }
+    }
+}
+
+/// The places of a register's halves.
+fn halves(half: Half) -> std::ops::Range<usize> {
+    match half {
+        Half::Whole => 0..2,
+        Half::Low => 0..1,
+        Half::High => 1..2,
     }
 }
 

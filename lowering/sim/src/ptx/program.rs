@@ -8,6 +8,7 @@ use super::exec::special::Special;
 use crate::clock::Order;
 use crate::finding::Place;
 use crate::machine::Access;
+use crate::matrix::Element;
 use crate::memory::Global;
 
 /// A register of a warp: one value per lane.
@@ -117,6 +118,23 @@ pub enum MbarrierKind {
     },
 }
 
+/// A product of matrices with eight columns: shape and element types.
+#[derive(Copy, Clone, Debug)]
+pub struct Mma {
+    /// Rows of A and of the sum: 8 or 16.
+    pub rows: u32,
+    /// Columns of A and rows of B.
+    pub depth: u32,
+    /// Of A and of B.
+    pub(crate) factors: [Element; 2],
+    /// Of what is added to.
+    pub(crate) addend: Element,
+    /// Of what comes out.
+    pub(crate) sum: Element,
+    /// Whether sums of integers saturate.
+    pub saturates: bool,
+}
+
 /// What is to be done.
 #[derive(Copy, Clone, Debug)]
 pub enum Op {
@@ -188,6 +206,15 @@ pub enum Op {
         to: Register,
         predicate: Source,
         members: Option<Source>,
+    },
+    /// Multiplies matrices that the lanes of a warp hold together: A and B, and what is added to.
+    MultiplyAdd { mma: Mma, to: List, from: [List; 3] },
+    /// Loads matrices of 8x8 elements of 16 bits, one for each register.
+    LoadMatrix {
+        transposed: bool,
+        space: Where,
+        to: List,
+        address: Address,
     },
     /// Finds lanes that hold the same value.
     Match {

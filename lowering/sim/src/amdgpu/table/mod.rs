@@ -3,6 +3,7 @@
 pub(super) mod compare;
 pub(super) mod float;
 pub(super) mod integer;
+pub(super) mod matrix;
 pub(super) mod memory;
 pub(super) mod packed;
 pub(super) mod scalar;

@@ -6,6 +6,7 @@ mod arithmetic;
 mod control;
 mod join;
 mod layout;
+mod matrix;
 mod memory;
 mod opcode;
 mod sync;
@@ -272,6 +273,8 @@ impl<'m, 't> Decoder<'m, 't> {
             | "redux" | "elect" | "activemask" | "nanosleep" => {
                 self.synchronisation(&mut op, operands)
             }
+            "mma" => self.multiply_add(&mut op, operands),
+            "ldmatrix" => self.load_matrix(&mut op, operands),
             "mov" => self.move_(&mut op, operands),
             "addc" | "subc" | "madc" => self.carrying(&mut op, operands),
             "add" | "sub" | "mad" if instruction.opcode.contains(".cc.") => {

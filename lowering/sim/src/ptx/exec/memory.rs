@@ -241,7 +241,7 @@ impl Kernel {
         }
     }
 
-    fn list(&self, list: crate::ptx::program::List) -> &[Source] {
+    pub(super) fn list(&self, list: crate::ptx::program::List) -> &[Source] {
         let start = list.start as usize;
         self.lists
             .get(start..start + list.count as usize)

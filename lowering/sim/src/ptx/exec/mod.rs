@@ -2,6 +2,7 @@
 
 mod collective;
 pub mod copies;
+mod matrix;
 mod memory;
 pub mod special;
 mod sync;
@@ -270,6 +271,9 @@ impl Kernel {
                 join,
             } => {
                 return self.jump_indexed(warp, context, index, active, way, targets, join);
+            }
+            Op::MultiplyAdd { .. } | Op::LoadMatrix { .. } => {
+                return self.matrix(warp, context, index, active, coded.op);
             }
             // What is left needs all lanes of the fragment: the others go on alone, and meet them behind.
             Op::Call { .. }

@@ -1,0 +1,204 @@
+//! Matrix instructions of a warp: products, and loads of 8x8 matrices. Which lane holds what: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating
+//! point type" and its like, and "ldmatrix".
+
+use super::agent;
+use super::warp::{Lanes, Meeting, State, Warp, each};
+use crate::finding::FindingKind;
+use crate::machine::{Access, At, Context, Step};
+use crate::matrix::{Element, Product};
+use crate::memory::Space;
+use crate::ptx::program::{Address, Kernel, List, Mma, Op, Source, Where};
+
+/// Columns of every product.
+const COLUMNS: u32 = 8;
+
+impl Mma {
+    /// Elements in a register; one of 64 bits has a register of 64 bits.
+    fn packed(element: Element) -> u32 {
+        (32 / element.bits()).max(1)
+    }
+
+    /// Registers of A in each lane.
+    pub(in crate::ptx) fn registers_of_a(&self) -> u32 {
+        self.rows * self.depth / 32 / Mma::packed(self.factors[0])
+    }
+
+    /// Registers of B in each lane.
+    pub(in crate::ptx) fn registers_of_b(&self) -> u32 {
+        COLUMNS * self.depth / 32 / Mma::packed(self.factors[1])
+    }
+
+    /// Registers of sums of this type in each lane.
+    pub(in crate::ptx) fn sums(&self, element: Element) -> u32 {
+        self.rows * COLUMNS / 32 / Mma::packed(element)
+    }
+
+    /// Row and k of what a lane holds of A: registers alternate between the upper and the lower eight rows, if there are sixteen.
+    fn a(&self, lane: u32, index: u32) -> (u32, u32) {
+        let packed = Mma::packed(self.factors[0]);
+        let halves = self.rows / 8;
+        let (register, part) = (index / packed, index % packed);
+        (
+            lane / 4 + 8 * (register % halves),
+            lane % 4 * packed + part + 4 * packed * (register / halves),
+        )
+    }
+
+    /// k and column of what a lane holds of B.
+    fn b(&self, lane: u32, index: u32) -> (u32, u32) {
+        let packed = Mma::packed(self.factors[1]);
+        let (register, part) = (index / packed, index % packed);
+        (lane % 4 * packed + part + 4 * packed * register, lane / 4)
+    }
+
+    /// Row and column of what a lane holds of a sum.
+    fn sum(lane: u32, index: u32) -> (u32, u32) {
+        (lane / 4 + 8 * (index / 2), lane % 4 * 2 + index % 2)
+    }
+}
+
+impl Kernel {
+    /// `Op::MultiplyAdd` or `Op::LoadMatrix`: one instruction of the whole warp. `active` are the lanes of the fragment for which its guard holds.
+    pub(super) fn matrix(
+        &self,
+        warp: &mut Warp,
+        context: &mut Context<'_>,
+        index: usize,
+        active: Lanes,
+        op: Op,
+    ) -> Step {
+        let Some(fragment) = warp.fragments.get(index) else {
+            return Step::Blocked;
+        };
+        let (pc, guarded) = (fragment.pc, fragment.lanes & !active);
+        let Some(lanes) = warp.gather(index, Meeting::At(pc, u32::MAX), u32::MAX) else {
+            return Step::Ran(0);
+        };
+        let missing = guarded | !lanes;
+        if missing != 0 {
+            let lane = missing.trailing_zeros() as u8;
+            context.report(FindingKind::MatrixLanes, pc, Some(lane), || {
+                format!("only the lanes {:#010x} of the warp execute it", !missing)
+            });
+        }
+        match op {
+            Op::MultiplyAdd { mma, to, from } => self.multiply_add(warp, mma, to, from),
+            Op::LoadMatrix {
+                transposed,
+                space,
+                to,
+                address,
+            } => self.load_matrix(warp, context, pc, transposed, space, to, address),
+            _ => {}
+        }
+        warp.advance(lanes, State::Ready);
+        Step::Ran(lanes.count_ones())
+    }
+
+    fn multiply_add(&self, warp: &mut Warp, mma: Mma, to: List, from: [List; 3]) {
+        let [a, b, c] = from;
+        let mut product = Product::new(mma.rows, COLUMNS, mma.depth);
+        self.each_element(warp, a, mma.factors[0], |lane, index, number| {
+            let (row, k) = mma.a(lane, index);
+            product.set_a(row, k, number);
+        });
+        self.each_element(warp, b, mma.factors[1], |lane, index, number| {
+            let (k, column) = mma.b(lane, index);
+            product.set_b(k, column, number);
+        });
+        self.each_element(warp, c, mma.addend, |lane, index, number| {
+            let (row, column) = Mma::sum(lane, index);
+            product.set_sum(row, column, number);
+        });
+        product.multiply();
+        let packed = Mma::packed(mma.sum);
+        for (register, destination) in (0..).zip(self.list(to)) {
+            let Source::Register(destination) = *destination else {
+                continue;
+            };
+            for lane in 0..32 {
+                let bits = (0..packed).fold(0, |bits, part| {
+                    let (row, column) = Mma::sum(lane, register * packed + part);
+                    let mut number = product.sum(row, column);
+                    if mma.saturates {
+                        number = number.clamp(i32::MIN.into(), i32::MAX.into());
+                    }
+                    bits | mma.sum.encode(number) << (part * mma.sum.bits() % 32)
+                });
+                warp.set(destination, lane as usize, bits);
+            }
+        }
+    }
+
+    /// Calls `take` with each lane's elements in a list of registers: lane, number of the element in the lane, and what it is.
+    fn each_element(
+        &self,
+        warp: &Warp,
+        list: List,
+        element: Element,
+        mut take: impl FnMut(u32, u32, f64),
+    ) {
+        let packed = Mma::packed(element);
+        for (register, source) in (0..).zip(self.list(list)) {
+            for (lane, bits) in (0..).zip(warp.read(self, *source)) {
+                for part in 0..packed {
+                    let bits = bits >> (part * element.bits() % 32);
+                    take(lane, register * packed + part, element.number(bits));
+                }
+            }
+        }
+    }
+
+    /// Lane 8 * n + r names the 16 bytes of row r of matrix n; each lane gets two neighbours of a row, or of a column.
+    #[allow(clippy::too_many_arguments)] // the operands of one instruction
+    fn load_matrix(
+        &self,
+        warp: &mut Warp,
+        context: &mut Context<'_>,
+        pc: u32,
+        transposed: bool,
+        space: Where,
+        to: List,
+        address: Address,
+    ) {
+        for (matrix, destination) in (0..).zip(self.list(to)) {
+            let mut elements = [[0u16; 8]; 8];
+            for (row, elements) in elements.iter_mut().enumerate() {
+                let lane = 8 * matrix + row;
+                let at = At {
+                    pc,
+                    lane: lane as u8,
+                };
+                let address = self.shared_address(warp, lane, space, address);
+                if !address.is_multiple_of(16) {
+                    context.report(FindingKind::Misaligned, pc, Some(at.lane), || {
+                        format!("a row of 16 bytes at {address:#x} of shared memory")
+                    });
+                    continue;
+                }
+                let mut bytes = [0; 16];
+                context.agent = agent(warp.index, lane);
+                context.read(Space::Shared, address, &mut bytes, at, Access::PLAIN);
+                for (element, pair) in elements.iter_mut().zip(bytes.as_chunks::<2>().0) {
+                    *element = u16::from_le_bytes(*pair);
+                }
+            }
+            let Source::Register(destination) = *destination else {
+                continue;
+            };
+            for lane in each(u32::MAX) {
+                let part = |n: usize| {
+                    let (row, column) = (lane / 4, lane % 4 * 2 + n);
+                    let (row, column) = if transposed {
+                        (column, row)
+                    } else {
+                        (row, column)
+                    };
+                    let element = elements.get(row).and_then(|row| row.get(column));
+                    u64::from(element.copied().unwrap_or(0))
+                };
+                warp.set(destination, lane, part(0) | part(1) << 16);
+            }
+        }
+    }
+}

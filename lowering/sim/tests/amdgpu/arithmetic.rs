@@ -1,0 +1,186 @@
+//! Arithmetic, one family at a time.
+
+use super::{eval, first, float};
+use pretty_assertions::assert_eq;
+
+#[test]
+fn integers() {
+    let mov = "v_mov_b32_e32 v3, 0x80000001";
+    for (text, want) in [
+        ("v_add_nc_u32_e32 v1, -2, v3", 0x7fff_ffff),
+        ("v_mul_lo_u32 v1, v3, 3", 0x8000_0003),
+        ("v_mul_hi_u32 v1, v3, 4", 2),
+        ("v_ashrrev_i32_e32 v1, 4, v3", 0xf800_0000),
+        ("v_bfe_i32 v1, v3, 28, 4", 0xffff_fff8),
+        ("v_bfe_u32 v1, v3, 28, 4", 8),
+        ("v_alignbit_b32 v1, 1, v3, 31", 3),
+        ("v_perm_b32 v1, v3, 0x44332211, 0x0c070100", 0x0080_2211),
+        ("v_bfrev_b32_e32 v1, v3", 0x8000_0001),
+        ("v_min_i32_e32 v1, 0, v3", 0x8000_0001),
+        ("v_lshl_or_b32 v1, v3, 4, 1", 0x11),
+        ("v_bcnt_u32_b32 v1, v3, 5", 7),
+        ("v_xor3_b32 v1, v3, 1, -1", 0x7fff_ffff),
+        ("v_mad_u32_u24 v1, v3, 5, 1", 6),
+        ("v_bitop3_b32 v1, v3, 5, 4 bitop3:0x96", 0x8000_0000),
+    ] {
+        assert_eq!(first("gfx1100", &[mov, text]), want, "{text}");
+    }
+}
+
+#[test]
+fn carries_and_masks() {
+    let add = [
+        "v_mov_b32_e32 v3, -1",
+        "v_add_co_u32 v4, vcc_lo, v3, v0",
+        "v_add_co_ci_u32_e64 v1, null, 5, 0, vcc_lo",
+    ];
+    let want: Vec<u32> = (0..32).map(|lane| 5 + u32::from(lane > 0)).collect();
+    assert_eq!(eval("gfx1100", &add), want);
+    let choose = [
+        "v_cmp_lt_u32_e64 s4, 15, v0",
+        "v_cndmask_b32_e64 v1, 7, v0, s4",
+    ];
+    let want: Vec<u32> = (0..32)
+        .map(|lane| if lane > 15 { lane } else { 7 })
+        .collect();
+    assert_eq!(eval("gfx1201", &choose), want);
+    let both = [
+        "v_mov_b32_e32 v1, 1",
+        "v_cmp_gt_u32_e32 vcc, 40, v0",
+        "s_and_saveexec_b64 s[4:5], vcc",
+        "v_mov_b32_e32 v1, 2",
+        "s_or_b64 exec, exec, s[4:5]",
+    ];
+    let want: Vec<u32> = (0..64).map(|lane| if lane < 40 { 2 } else { 1 }).collect();
+    assert_eq!(eval("gfx906", &both), want);
+}
+
+#[test]
+fn floats() {
+    let three = "v_mov_b32_e32 v3, 0x40400000";
+    for (text, want) in [
+        ("v_add_f32_e64 v1, -v3, |v3|", 0.0),
+        ("v_fma_f32 v1, v3, 2.0, -1.0", 5.0),
+        ("v_mul_f32_e64 v1, v3, 2.0 mul:2", 12.0),
+        ("v_mul_f32_e64 v1, v3, 2.0 clamp", 1.0),
+        ("v_rcp_f32_e32 v1, v3", 1.0 / 3.0),
+        ("v_exp_f32_e32 v1, v3", 8.0),
+        ("v_log_f32_e32 v1, v3", 3f32.log2()),
+        ("v_fract_f32_e32 v1, 0.15915494", 0.15915494),
+        ("v_ldexp_f32 v1, v3, -2", 0.75),
+        ("v_rndne_f32_e32 v1, v3", 3.0),
+        ("v_fmamk_f32 v1, v3, 0x40000000, v3", 9.0),
+        ("v_med3_f32 v1, v3, 1.0, 2.0", 2.0),
+    ] {
+        assert_eq!(float("gfx1100", &[three, text]), want, "{text}");
+    }
+    let half = ["v_mov_b32_e32 v3, 0x40003c00", "v_cvt_f32_f16_e32 v1, v3.h"];
+    assert_eq!(float("gfx1100", &half), 2.0);
+    let double = [
+        "v_mov_b32_e32 v4, 0",
+        "v_mov_b32_e32 v5, 0x40080000",
+        "v_fma_f64 v[4:5], v[4:5], 2.0, -1.0",
+        "v_cvt_f32_f64_e32 v1, v[4:5]",
+    ];
+    assert_eq!(float("gfx90a", &double), 5.0);
+}
+
+#[test]
+fn division_goes_through_its_steps() {
+    // What LLVM emits for a division of floats.
+    let divide = |a: f32, b: f32| {
+        let (a, b) = (
+            format!("v_mov_b32_e32 v3, {:#x}", a.to_bits()),
+            format!("v_mov_b32_e32 v4, {:#x}", b.to_bits()),
+        );
+        float(
+            "gfx906",
+            &[
+                &a,
+                &b,
+                "v_div_scale_f32 v5, s[4:5], v4, v4, v3",
+                "v_div_scale_f32 v6, vcc, v3, v4, v3",
+                "v_rcp_f32_e32 v7, v5",
+                "v_fma_f32 v8, -v5, v7, 1.0",
+                "v_fma_f32 v7, v8, v7, v7",
+                "v_mul_f32_e32 v8, v6, v7",
+                "v_fma_f32 v9, -v5, v8, v6",
+                "v_fma_f32 v8, v9, v7, v8",
+                "v_fma_f32 v5, -v5, v8, v6",
+                "v_div_fmas_f32 v5, v5, v7, v8",
+                "v_div_fixup_f32 v1, v5, v4, v3",
+            ],
+        )
+    };
+    for (a, b) in [
+        (1.0, 3.0),
+        (-7.5, 2.5),
+        (1e30, 1e-5),
+        (1e-30, 3e30),
+        (3e-39, 7.0),
+        (0.0, -4.0),
+        (5.0, 0.0),
+        (1e38, 1e-38),
+        (f32::MAX, 0.5),
+    ] {
+        assert_eq!(divide(a, b).to_bits(), (a / b).to_bits(), "{a:e} / {b:e}");
+    }
+}
+
+#[test]
+fn packed_and_mixed() {
+    let setup = "v_mov_b32_e32 v3, 0x40003c00"; // 1, 2
+    for (text, want) in [
+        ("v_pk_add_f16 v1, v3, v3", 0x4400_4000),
+        ("v_pk_fma_f16 v1, v3, v3, v3", 0x4600_4000),
+        ("v_pk_mul_f16 v1, v3, 2.0 op_sel_hi:[1,0]", 0x4400_4000),
+        (
+            "v_pk_add_f16 v1, v3, v3 op_sel:[1,0] op_sel_hi:[0,1]",
+            0x4200_4200,
+        ),
+        ("v_pk_add_f16 v1, v3, v3 neg_lo:[1,0] neg_hi:[0,1]", 0),
+        ("v_pk_lshlrev_b16 v1, 1, v3 op_sel_hi:[0,1]", 0x8000_7800),
+        (
+            "v_fma_mix_f32 v1, v3, v3, 1.0 op_sel:[1,1,0] op_sel_hi:[1,1,0]",
+            5f32.to_bits(),
+        ),
+        ("v_dot2_f32_f16 v1, v3, v3, 1.0", 6f32.to_bits()),
+    ] {
+        assert_eq!(first("gfx90a", &[setup, text]), want, "{text}");
+    }
+    let pairs = [
+        "v_mov_b32_e32 v4, 1.0",
+        "v_mov_b32_e32 v5, 2.0",
+        "v_pk_fma_f32 v[6:7], v[4:5], v[4:5], v[4:5] op_sel_hi:[0,1,1]",
+        "v_pk_mov_b32 v[6:7], v[6:7], v[6:7] op_sel:[1,0]",
+        "v_mov_b32_e32 v1, v6",
+    ];
+    assert_eq!(float("gfx90a", &pairs), 4.0);
+}
+
+#[test]
+fn a_dual_instruction_reads_before_it_writes() {
+    let swap = [
+        "v_mov_b32_e32 v3, 5",
+        "v_dual_mov_b32 v3, v0 :: v_dual_mov_b32 v1, v3",
+    ];
+    assert_eq!(eval("gfx1100", &swap), vec![5; 32]);
+}
+
+#[test]
+fn calls_return() {
+    let body = [
+        "s_getpc_b64 s[4:5]",
+        "s_add_u32 s4, s4, 24",
+        "s_addc_u32 s5, s5, 0",
+        "s_swappc_b64 s[30:31], s[4:5]",
+        "v_add_u32_e32 v1, 1, v1",
+        "s_branch 2",
+        "v_mov_b32_e32 v1, 41",
+        "s_setpc_b64 s[30:31]",
+    ];
+    // The call goes to the line behind `s_branch`: six lines behind `s_getpc`... five of four bytes and this one.
+    let mut moved = body;
+    moved[1] = "s_add_u32 s4, s4, 20";
+    assert_eq!(first("gfx906", &moved), 42);
+}
