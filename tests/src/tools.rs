@@ -1,13 +1,52 @@
-//! Programs that the suites use when they are installed: ptxas and nvdisasm.
+//! Programs that the suites use: this build's own command line, and ptxas and nvdisasm when they are installed.
 
+use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// Names the ptxas to use, several separated as in PATH: each release assembles for its own range of targets.
 pub const PTXAS_VARIABLE: &str = "SPLITBAR_PTXAS";
 
 /// Names the nvdisasm to use.
 pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
+
+/// The program `splitbar` of the build that the running test belongs to, made first if it is stale or missing.
+///
+/// # Errors
+/// The test stands in no target folder, or the build fails.
+pub fn splitbar() -> Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| build().map_err(|error| format!("{error:#}")));
+    built.clone().map_err(anyhow::Error::msg)
+}
+
+fn build() -> Result<PathBuf> {
+    // TARGET/PROFILE/deps/TEST-HASH
+    let test = std::env::current_exe()?;
+    let folder = test.parent().and_then(Path::parent);
+    let folder = folder.context("the test stands in no target folder")?;
+    let profile = match folder.file_name().and_then(|name| name.to_str()) {
+        Some("debug") | None => "dev",
+        Some(name) => name,
+    };
+    let target = folder.parent().context("the profile has no folder")?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let result = Command::new(cargo)
+        .args(["build", "--quiet", "--package", "splitbar"])
+        .args(["--bin", "splitbar", "--profile", profile])
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(crate::fixture::root())
+        .output()
+        .context("cargo cannot be started")?;
+    ensure!(
+        result.status.success(),
+        "{}",
+        String::from_utf8_lossy(&result.stderr)
+    );
+    Ok(folder.join(format!("splitbar{}", std::env::consts::EXE_SUFFIX)))
+}
 
 /// One ptxas and what it can do.
 #[derive(Clone, Debug)]

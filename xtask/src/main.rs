@@ -8,6 +8,7 @@ mod ci;
 mod corpus;
 mod demo;
 mod fixtures;
+mod gpu;
 mod llvm;
 mod nvptx;
 mod shell;
@@ -59,6 +60,8 @@ enum Command {
     Corpus(corpus::Options),
     /// Write docs/nvptx.md: what each strategy costs and keeps on NVIDIA GPUs (needs ptxas)
     Nvptx,
+    /// Run every kernel with every strategy on a CUDA device, compare the results, and time the matrix products; or on the simulator
+    Gpu(gpu::Options),
     /// Generate the table of targets from fixtures/targets
     Targets {
         /// Only say whether the table is fresh
@@ -99,6 +102,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Fixtures { names } => fixtures::run(&names),
         Command::Corpus(options) => corpus::run(&options),
         Command::Nvptx => nvptx::run(),
+        Command::Gpu(options) => gpu::run(&options),
         Command::Targets { check } => targets::run(check),
         Command::Tidy => tidy::run(),
         Command::Ci => ci::run(),

@@ -94,15 +94,20 @@ pub fn target_directory() -> Result<PathBuf> {
 
 /// Makes a release build of the program `splitbar`; its path.
 pub fn release_tool() -> Result<PathBuf> {
+    release("splitbar", "splitbar")
+}
+
+/// Makes a release build of a program of the workspace; its path.
+pub fn release(package: &str, program: &str) -> Result<PathBuf> {
     run(cargo(&[
         "build",
         "--release",
         "--package",
-        "splitbar",
+        package,
         "--bin",
-        "splitbar",
+        program,
     ]))?;
     Ok(target_directory()?
         .join("release")
-        .join(format!("splitbar{}", std::env::consts::EXE_SUFFIX)))
+        .join(format!("{program}{}", std::env::consts::EXE_SUFFIX)))
 }

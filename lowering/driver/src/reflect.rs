@@ -11,6 +11,8 @@ use splitbar_plan::Target;
 #[derive(Debug, Serialize)]
 struct Reflection<'o> {
     entry: &'o str,
+    /// The kernel's name in the code.
+    symbol: &'o str,
     target: &'static str,
     /// Null when only the launch knows.
     workgroup_size: Option<[u32; 3]>,
@@ -61,6 +63,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
     let plan = &entry.plan;
     Reflection {
         entry: &plan.entry,
+        symbol: &entry.abi.symbol,
         target: target.name,
         workgroup_size: plan.workgroup_size,
         shared_memory_bytes: entry.abi.shared_memory_bytes,
@@ -178,6 +181,7 @@ mod tests {
     fn the_keys_are_these_and_no_others() {
         let expected = json!([{
             "entry": "main",
+            "symbol": "main",
             "target": "gfx1201",
             "workgroup_size": [64, 2, 1],
             "shared_memory_bytes": 4096,

@@ -1,7 +1,7 @@
 //! The door to LLVM's C interface: types, values, blocks, functions and a builder as small `Copy` handles, and what inkwell's typed interface
 //! lacks (fences and atomics with a synchronisation scope, MMRA metadata, attributes by name, intrinsics by name).
 //!
-//! This is the only file of the workspace with unsafe code. The rules that make it sound:
+//! This is the only file of the compiler with unsafe code. The rules that make it sound:
 //! - a handle is only made from what LLVM returned, non-null, and carries the lifetime of the LLVM context that owns it;
 //! - LLVM keeps values, types and blocks alive until their module or context is dropped; nothing here deletes one;
 //! - handles are neither `Send` nor `Sync`, so a context is used by one thread.

@@ -3,12 +3,14 @@
 //! Plain Rust without barriers: each function states the result as a formula over the inputs, not as the kernel computes it.
 
 mod exchanges;
-mod products;
+pub mod products;
 mod tiles;
 mod trees;
 
+use serde::{Deserialize, Serialize};
+
 /// One launch of a kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// Workgroups in x, y and z.
     pub groups: [u32; 3],
@@ -21,12 +23,12 @@ pub struct Case {
 }
 
 /// A buffer of a launch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Buffer {
     /// How the kernel names it.
     pub place: Place,
     /// Its name in the source.
-    pub name: &'static str,
+    pub name: String,
     /// What its words are.
     pub element: Element,
     /// The words before the launch.
@@ -36,7 +38,7 @@ pub struct Buffer {
 }
 
 /// How a kernel names a buffer.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Place {
     /// Descriptor set and binding.
     Binding(u32, u32),
@@ -45,7 +47,7 @@ pub enum Place {
 }
 
 /// What a word of a buffer is.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Element {
     /// An unsigned number; results are compared exactly.
     U32,
@@ -61,7 +63,7 @@ pub fn case(kernel: &str) -> Option<Case> {
     Some(match kernel {
         "arrive_barrier_wait" => exchanges::arrive_barrier_wait(),
         "buffer_exchange" => exchanges::buffer_exchange(),
-        "cooperative_matmul" => products::cooperative_matmul(),
+        "cooperative_matmul" => products::cooperative_matmul()?,
         "dangling_arrive" => exchanges::dangling_arrive(),
         "histogram" => tiles::histogram(),
         "message_passing" => trees::message_passing(),
@@ -77,8 +79,8 @@ pub fn case(kernel: &str) -> Option<Case> {
         "split_functions" => exchanges::split_functions(),
         "stencil_halo" => tiles::stencil_halo(),
         "subgroup_and_workgroup" => exchanges::subgroup_and_workgroup(),
-        "tiled_matmul" => products::tiled_matmul(),
-        "tiled_matmul_double_buffered" => products::tiled_matmul_double_buffered(),
+        "tiled_matmul" => products::tiled_matmul()?,
+        "tiled_matmul_double_buffered" => products::tiled_matmul_double_buffered()?,
         "transpose" => tiles::transpose(),
         "uniform_ifs" => exchanges::uniform_ifs(),
         _ => return None,
@@ -147,7 +149,7 @@ impl Element {
 fn input(binding: u32, name: &'static str, before: Vec<u32>) -> Buffer {
     Buffer {
         place: Place::Binding(0, binding),
-        name,
+        name: name.to_owned(),
         element: Element::U32,
         before,
         after: None,
@@ -158,7 +160,7 @@ fn input(binding: u32, name: &'static str, before: Vec<u32>) -> Buffer {
 fn output(binding: u32, name: &'static str, after: Vec<u32>) -> Buffer {
     Buffer {
         place: Place::Binding(0, binding),
-        name,
+        name: name.to_owned(),
         element: Element::U32,
         before: vec![0xdead_beef; after.len()],
         after: Some(after),

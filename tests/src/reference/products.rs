@@ -2,33 +2,114 @@
 
 use super::{Case, Element, input, noise, output};
 
-pub(super) fn tiled_matmul() -> Case {
-    product(64, [128, 64, 24])
+/// The kernels that multiply matrices.
+pub const KERNELS: &[&str] = &[
+    "tiled_matmul",
+    "tiled_matmul_double_buffered",
+    "cooperative_matmul",
+];
+
+/// A launch of `c = a b` with `a` of m rows and k columns, `b` of k rows and n columns, all row-major. The result is not computed: for large matrices
+/// that takes long, and [`Product::element`] gives single elements.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// m, n and k.
+    pub size: [u32; 3],
+    /// Whether the elements of `a` and `b` are floats of 16 bits, of which a word holds two, the first in its low half. Else all are of 32 bits.
+    pub halves: bool,
+    /// The launch; its buffers are `a`, `b` and `c`.
+    pub case: Case,
+    a: Vec<f32>,
+    b: Vec<f32>,
 }
 
-pub(super) fn tiled_matmul_double_buffered() -> Case {
-    product(32, [64, 96, 32])
-}
-
-/// Halves go in pairs, the first in the low half of a word.
-pub(super) fn cooperative_matmul() -> Case {
-    let [m, n, k] = [32, 128, 48];
-    let mut case = product(16, [m, n, k]);
-    case.groups = [(n / 64) as u32, (m / 16) as u32, 1];
-    case.workgroup_size = [128, 1, 1];
-    for buffer in case.buffers.iter_mut().take(2) {
-        let halves: Vec<u32> = buffer
-            .before
-            .iter()
-            .map(|bits| half(f32::from_bits(*bits)))
-            .collect();
-        buffer.before = halves
-            .chunks_exact(2)
-            .map(|pair| pair[0] | pair[1] << 16)
-            .collect();
-        buffer.element = Element::U32;
+impl Product {
+    /// A product of this size by the kernel of this name; `None` for other kernels, and where tiles do not divide the size.
+    pub fn of(kernel: &str, size: [u32; 3]) -> Option<Product> {
+        // Rows and columns of c that a workgroup makes, how deep it goes in one turn, and its size.
+        let (tile, workgroup_size, halves) = match kernel {
+            "tiled_matmul" => ([64, 64, 8], [16, 16, 1], false),
+            "tiled_matmul_double_buffered" => ([32, 32, 8], [16, 16, 1], false),
+            "cooperative_matmul" => ([16, 64, 16], [128, 1, 1], true),
+            _ => return None,
+        };
+        if size.iter().zip(tile).any(|(size, tile)| size % tile != 0) {
+            return None;
+        }
+        let [m, n, k] = size;
+        let a = small(m * k, 0);
+        let b = small(k * n, 0x5555_5555);
+        let mut buffers = vec![
+            input(0, "a", if halves { pairs(&a) } else { bits(&a) }),
+            input(1, "b", if halves { pairs(&b) } else { bits(&b) }),
+            output(2, "c", vec![0; m as usize * n as usize]),
+        ];
+        for buffer in &mut buffers {
+            if !halves || buffer.after.is_some() {
+                buffer.element = Element::F32 { tolerance: 0.0 };
+            }
+            buffer.after = None;
+        }
+        let case = Case {
+            groups: [n / tile[1], m / tile[0], 1],
+            workgroup_size,
+            push_constants: size.to_vec(),
+            buffers,
+        };
+        Some(Product {
+            size,
+            halves,
+            case,
+            a,
+            b,
+        })
     }
-    case
+
+    /// The element of the result in row `i` and column `j`, which lie in it.
+    pub fn element(&self, i: u32, j: u32) -> f32 {
+        let [_, n, k] = self.size.map(|x| x as usize);
+        let row = &self.a[i as usize * k..][..k];
+        let column = self.b[j as usize..].iter().step_by(n);
+        row.iter().zip(column).map(|(a, b)| a * b).sum()
+    }
+}
+
+pub(super) fn tiled_matmul() -> Option<Case> {
+    whole("tiled_matmul", [128, 64, 24])
+}
+
+pub(super) fn tiled_matmul_double_buffered() -> Option<Case> {
+    whole("tiled_matmul_double_buffered", [64, 96, 32])
+}
+
+pub(super) fn cooperative_matmul() -> Option<Case> {
+    whole("cooperative_matmul", [32, 128, 48])
+}
+
+/// The product with its result.
+fn whole(kernel: &str, size: [u32; 3]) -> Option<Case> {
+    let mut product = Product::of(kernel, size)?;
+    let [m, n, _] = size;
+    let elements = (0..m * n).map(|at| product.element(at / n, at % n).to_bits());
+    let result = elements.collect();
+    product.case.buffers.last_mut()?.after = Some(result);
+    Some(product.case)
+}
+
+/// Small whole numbers.
+fn small(count: u32, salt: u32) -> Vec<f32> {
+    noise(count as usize)
+        .iter()
+        .map(|x| ((x ^ salt) >> 27) as f32 - 16.0)
+        .collect()
+}
+
+/// The values as halves, two in a word.
+fn pairs(values: &[f32]) -> Vec<u32> {
+    values
+        .chunks_exact(2)
+        .map(|pair| half(pair[0]) | half(pair[1]) << 16)
+        .collect()
 }
 
 /// The bits of a half, for whole numbers of at most eleven bits.
@@ -39,38 +120,6 @@ fn half(value: f32) -> u32 {
     }
     let exponent = (bits >> 23 & 0xff) + 15 - 127;
     bits >> 16 & 0x8000 | exponent << 10 | bits >> 13 & 0x3ff
-}
-
-/// `c = a b` with `a` of m rows and k columns, `b` of k rows and n columns; one workgroup makes `tile` rows and columns of `c`.
-fn product(tile: usize, [m, n, k]: [usize; 3]) -> Case {
-    let small = |count: usize, salt: u32| -> Vec<f32> {
-        noise(count)
-            .iter()
-            .map(|x| ((x ^ salt) >> 27) as f32 - 16.0)
-            .collect()
-    };
-    let a = small(m * k, 0);
-    let b = small(k * n, 0x5555_5555);
-    let c: Vec<f32> = (0..m * n)
-        .map(|at| {
-            let (i, j) = (at / n, at % n);
-            (0..k).map(|x| a[i * k + x] * b[x * n + j]).sum()
-        })
-        .collect();
-    let mut buffers = vec![
-        input(0, "a", bits(&a)),
-        input(1, "b", bits(&b)),
-        output(2, "c", bits(&c)),
-    ];
-    for buffer in &mut buffers {
-        buffer.element = Element::F32 { tolerance: 0.0 };
-    }
-    Case {
-        groups: [(n / tile) as u32, (m / tile) as u32, 1],
-        workgroup_size: [16, 16, 1],
-        push_constants: vec![m as u32, n as u32, k as u32],
-        buffers,
-    }
 }
 
 fn bits(values: &[f32]) -> Vec<u32> {

@@ -5,7 +5,6 @@ use splitbar::{Optimization, Options, Output, Target};
 use splitbar_tests::fixture::{Fixture, GRID};
 use splitbar_tests::tools::{self, Ptxas};
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -109,50 +108,6 @@ pub fn report_missing_tools() {
     }
 }
 
-/// The bin `splitbar` of this build, made first if it is stale or missing.
-pub fn splitbar() -> anyhow::Result<PathBuf> {
-    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    BUILT
-        .get_or_init(build)
-        .clone()
-        .map_err(|error| anyhow::anyhow!("{error}"))
-}
-
-fn build() -> Result<PathBuf, String> {
-    // TARGET/PROFILE/deps/suite-HASH
-    let suite = std::env::current_exe().map_err(|error| error.to_string())?;
-    let folder = suite
-        .parent()
-        .and_then(|deps| deps.parent())
-        .ok_or("the suite stands in no target folder")?;
-    let profile = match folder.file_name().and_then(|name| name.to_str()) {
-        Some("debug") | None => "dev",
-        Some(name) => name,
-    };
-    let target = folder.parent().ok_or("the profile has no folder")?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let result = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "splitbar",
-            "--bin",
-            "splitbar",
-            "--profile",
-            profile,
-        ])
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(splitbar_tests::fixture::root())
-        .output()
-        .map_err(|error| format!("cargo cannot be started: {error}"))?;
-    if !result.status.success() {
-        return Err(String::from_utf8_lossy(&result.stderr).into_owned());
-    }
-    Ok(folder.join(format!("splitbar{}", std::env::consts::EXE_SUFFIX)))
-}
-
 /// What a run of the command line left.
 #[derive(Debug)]
 pub struct Ran {
@@ -166,7 +121,7 @@ pub struct Ran {
 
 /// Runs the command line with `stdin` on its standard input.
 pub fn run(arguments: &[&str], stdin: &[u8], in_process: bool) -> anyhow::Result<Ran> {
-    let mut command = Command::new(splitbar()?);
+    let mut command = Command::new(tools::splitbar()?);
     command
         .args(arguments)
         .stdin(Stdio::piped())

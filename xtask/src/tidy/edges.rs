@@ -58,6 +58,12 @@ const WALLS: &[Wall] = &[
         llvm: true,
         not: &["splitbar-tests"],
     },
+    // A machine with a GPU needs no compiler.
+    Wall {
+        from: "splitbar-gpu",
+        llvm: false,
+        not: &["splitbar-llvm", "splitbar"],
+    },
     Wall {
         from: "splitbar-fuzz",
         llvm: false,
@@ -102,11 +108,47 @@ struct Resolve {
 #[derive(Deserialize)]
 struct Node {
     id: String,
-    dependencies: Vec<String>,
+    deps: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    pkg: String,
+    dep_kinds: Vec<Kind>,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    kind: Option<String>,
 }
 
 /// Names by name: what every package of the build depends on directly.
-type Graph = BTreeMap<String, BTreeSet<String>>;
+#[derive(Default)]
+struct Graph {
+    built: BTreeMap<String, BTreeSet<String>>,
+    /// What only its tests need. Whoever depends on the package does not get these.
+    tested: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Graph {
+    fn add(&mut self, from: String, to: String, for_tests: bool) {
+        let edges = if for_tests {
+            &mut self.tested
+        } else {
+            &mut self.built
+        };
+        edges.entry(from).or_default().insert(to);
+    }
+
+    fn direct<'g>(&'g self, from: &str) -> impl Iterator<Item = &'g str> {
+        let (built, tested) = (self.built.get(from), self.tested.get(from));
+        built
+            .into_iter()
+            .chain(tested)
+            .flatten()
+            .map(String::as_str)
+    }
+}
 
 pub fn check(problems: &mut Vec<String>) -> Result<()> {
     let text = shell::read(shell::cargo(&["metadata", "--format-version", "1"]))?;
@@ -117,12 +159,14 @@ pub fn check(problems: &mut Vec<String>) -> Result<()> {
         .map(|p| (p.id.as_str(), p.name.as_str()))
         .collect();
     let name = |id: &String| names.get(id.as_str()).copied().unwrap_or(id).to_string();
-    let mut graph = Graph::new();
+    let mut graph = Graph::default();
     for node in &metadata.resolve.nodes {
-        graph
-            .entry(name(&node.id))
-            .or_default()
-            .extend(node.dependencies.iter().map(name));
+        for dependency in &node.deps {
+            for kind in &dependency.dep_kinds {
+                let for_tests = kind.kind.as_deref() == Some("dev");
+                graph.add(name(&node.id), name(&dependency.pkg), for_tests);
+            }
+        }
     }
     let members: Vec<String> = metadata.workspace_members.iter().map(name).collect();
     judge(&graph, &members, problems);
@@ -146,19 +190,19 @@ fn judge(graph: &Graph, members: &[String], problems: &mut Vec<String>) {
     }
     for member in members.iter().filter(|m| *m != EMITTER) {
         for name in LLVM {
-            if graph.get(member).is_some_and(|d| d.contains(*name)) {
+            if graph.direct(member).any(|direct| direct == *name) {
                 problems.push(format!("{member} names {name}; only {EMITTER} may"));
             }
         }
     }
 }
 
-/// Everything that a crate depends on, through any number of others.
-fn reach<'g>(graph: &'g Graph, from: &'g str) -> BTreeSet<&'g str> {
-    let mut seen = BTreeSet::new();
-    let mut open = vec![from];
+/// Everything that a crate and its tests depend on, through any number of others.
+fn reach<'g>(graph: &'g Graph, from: &str) -> BTreeSet<&'g str> {
+    let mut open: Vec<&str> = graph.direct(from).collect();
+    let mut seen: BTreeSet<&str> = open.iter().copied().collect();
     while let Some(at) = open.pop() {
-        for next in graph.get(at).into_iter().flatten() {
+        for next in graph.built.get(at).into_iter().flatten() {
             if seen.insert(next.as_str()) {
                 open.push(next);
             }
@@ -172,7 +216,8 @@ mod tests {
     use super::*;
 
     fn problems_with(extra: &[(&str, &str)]) -> Vec<String> {
-        let mut graph = Graph::new();
+        let mut graph = Graph::default();
+        graph.add("splitbar-tests".to_owned(), "splitbar".to_owned(), true);
         let good = [
             ("splitbar-plan", "splitbar-passes"),
             ("splitbar-llvm", "splitbar-plan"),
@@ -180,10 +225,7 @@ mod tests {
             ("splitbar", "splitbar-llvm"),
         ];
         for (from, to) in good.iter().chain(extra) {
-            graph
-                .entry((*from).to_string())
-                .or_default()
-                .insert((*to).to_string());
+            graph.add((*from).to_string(), (*to).to_string(), false);
         }
         let members: Vec<String> = WALLS.iter().map(|w| w.from.to_string()).collect();
         let mut problems = Vec::new();
@@ -194,6 +236,12 @@ mod tests {
     #[test]
     fn the_right_edges_pass() {
         assert!(problems_with(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_another_crates_tests_need_does_not_count() {
+        assert!(problems_with(&[("splitbar-gpu", "splitbar-tests")]).is_empty());
+        assert_eq!(problems_with(&[("splitbar-gpu", "splitbar")]).len(), 3);
     }
 
     #[test]

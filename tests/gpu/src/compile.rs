@@ -1,0 +1,168 @@
+//! Makes a bundle: every kernel of fixtures/ with every strategy, compiled by the program `splitbar`.
+
+use crate::bundle::{Argument, Bundle, Kernel, Manifest};
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use splitbar_tests::fixture::{self, Fixture};
+use splitbar_tests::reference;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// What is compiled for when nothing is asked for: one target for each set of barrier instructions that CUDA 13 still runs.
+pub const TARGETS: &[&str] = &["sm_75", "sm_80", "sm_90"];
+
+/// Every way to lower a barrier for these GPUs, and the options that ask for it.
+const STRATEGIES: &[(&str, &[&str])] = &[
+    ("fused", &["--strategy", "fused"]),
+    (
+        "fused-at-arrive",
+        &["--strategy", "fused", "--fuse-at", "arrive"],
+    ),
+    ("mbarrier", &["--strategy", "mbarrier"]),
+    ("cluster", &["--strategy", "cluster"]),
+    ("warp-named", &["--strategy", "warp-named"]),
+    ("warp-named-single", &["--strategy", "warp-named-single"]),
+    ("group-named", &["--strategy", "group-named"]),
+    ("counter", &["--strategy", "counter"]),
+    ("single-wave", &["--strategy", "single-wave"]),
+];
+
+/// What the planner chooses.
+const AUTO: &str = "auto";
+
+/// What is compiled.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The program `splitbar`.
+    pub tool: PathBuf,
+    /// Names of kernels; none: all of fixtures/.
+    pub kernels: Vec<String>,
+    /// Targets.
+    pub targets: Vec<String>,
+}
+
+/// What `splitbar lower --emit reflect` says of an entry point, as far as a launch needs it.
+#[derive(Clone, Deserialize)]
+struct Entry {
+    symbol: String,
+    arguments: Vec<Argument>,
+}
+
+/// What became of one compilation.
+enum Compiled {
+    /// The entry point and its PTX.
+    Done((Entry, String)),
+    /// What the program said.
+    Unsupported(String),
+}
+
+/// Compiles the selection into `bundle`.
+///
+/// # Errors
+/// The program fails (what it does not support is no failure), a kernel has no host reference, or files cannot be written.
+pub fn run(selection: &Selection, bundle: &Bundle) -> Result<Manifest> {
+    let fixtures = if selection.kernels.is_empty() {
+        fixture::all()?
+    } else {
+        let named = selection.kernels.iter();
+        named
+            .map(|name| Fixture::load(name))
+            .collect::<Result<_>>()?
+    };
+    bundle.clear()?;
+    let (mut kernels, mut left_out) = (Vec::new(), Vec::new());
+    for fixture in &fixtures {
+        let case = reference::case(&fixture.name)
+            .with_context(|| format!("{} has no host reference", fixture.name))?;
+        bundle.write_case(&fixture.name, &case)?;
+        for target in &selection.targets {
+            match strategies(&selection.tool, fixture, target)? {
+                Ok(compiled) => {
+                    for (kernel, ptx) in compiled {
+                        bundle.write_ptx(&kernel, &ptx)?;
+                        kernels.push(kernel);
+                    }
+                }
+                Err(why) => left_out.push(format!("{} {target}: {why}", fixture.name)),
+            }
+        }
+    }
+    let manifest = Manifest::new(kernels, left_out);
+    bundle.write_manifest(&manifest)?;
+    Ok(manifest)
+}
+
+/// A kernel with every strategy that the planner takes for it. Strategies that come to the same PTX are there once. The inner error says why the
+/// kernel cannot be compiled for the target at all.
+fn strategies(
+    tool: &Path,
+    fixture: &Fixture,
+    target: &str,
+) -> Result<Result<Vec<(Kernel, String)>, String>> {
+    let default = match compile(tool, fixture, target, &[])? {
+        Compiled::Done(compiled) => compiled,
+        Compiled::Unsupported(why) => return Ok(Err(why)),
+    };
+    let mut found: Vec<(Kernel, String)> = Vec::new();
+    let default_ptx = default.1.clone();
+    let mut add = |strategy: &str, (entry, ptx): (Entry, String)| {
+        if let Some((kernel, _)) = found.iter_mut().find(|(_, other)| *other == ptx) {
+            kernel
+                .also
+                .extend((strategy != AUTO).then(|| strategy.to_owned()));
+            return;
+        }
+        let kernel = Kernel {
+            case: fixture.name.clone(),
+            target: target.to_owned(),
+            strategy: strategy.to_owned(),
+            also: Vec::new(),
+            default: ptx == default_ptx,
+            symbol: entry.symbol,
+            arguments: entry.arguments,
+        };
+        found.push((kernel, ptx));
+    };
+    for (name, options) in STRATEGIES {
+        match compile(tool, fixture, target, options)? {
+            Compiled::Done(compiled) => add(name, compiled),
+            // The kernel compiles, so it is the strategy that is not for it.
+            Compiled::Unsupported(_) => {}
+        }
+    }
+    // Where pairs are lowered in different ways, no single strategy asks for them.
+    add(AUTO, default);
+    Ok(Ok(found))
+}
+
+fn compile(tool: &Path, fixture: &Fixture, target: &str, options: &[&str]) -> Result<Compiled> {
+    let folder = tempfile::tempdir()?;
+    let lower = |emit: &str| -> Result<Output> {
+        Command::new(tool)
+            .arg("lower")
+            .arg(fixture.module_path())
+            .args(["--target", target, "--emit", emit])
+            .args(options)
+            // Without ptxas nothing is measured in machine code, which takes most of the time.
+            .arg("--ptxas")
+            .arg(folder.path().join("none"))
+            .output()
+            .with_context(|| format!("{} cannot be started", tool.display()))
+    };
+    let reflect = lower("reflect")?;
+    let said = String::from_utf8_lossy(&reflect.stderr);
+    match reflect.status.code() {
+        Some(0) => {}
+        // Unsupported: the strategy, or something in the kernel, is not for this GPU.
+        Some(3) => {
+            return Ok(Compiled::Unsupported(
+                said.lines().next().unwrap_or_default().to_owned(),
+            ));
+        }
+        code => bail!("{} for {target}: exit code {code:?}: {said}", fixture.name),
+    }
+    let entries: Vec<Entry> = serde_json::from_slice(&reflect.stdout)?;
+    let entry = entries.into_iter().next().context("no entry point")?;
+    let ptx = String::from_utf8(lower("asm")?.stdout).context("the PTX is no text")?;
+    Ok(Compiled::Done((entry, ptx)))
+}

@@ -1,0 +1,21 @@
+//! Kernels on devices: what `cargo xtask gpu` runs.
+//!
+//! ```text
+//! fixtures, host references --> compile (the program `splitbar`) --> bundle: a folder
+//!                                                                       |
+//!                  CUDA device, simulator (both a Device) --------> check, timing
+//! ```
+//!
+//! A bundle is complete: the machine with the GPU needs it and this crate's program, and neither a compiler nor the repository. Whatever uses a device
+//! goes through [`device::Device`], so that all of it but the driver's door is tested on the simulator.
+
+pub mod attempts;
+pub mod bundle;
+pub mod check;
+pub mod compile;
+pub mod cuda;
+pub mod device;
+mod ffi;
+pub mod parameters;
+pub mod simulated;
+pub mod timing;

@@ -1,0 +1,223 @@
+//! `splitbar-gpu`: makes bundles of kernels, and runs them on a CUDA device or on the simulator.
+
+use anyhow::{Context, Result};
+use clap::{Args, Parser, Subcommand};
+use splitbar_gpu::attempts;
+use splitbar_gpu::bundle::Bundle;
+use splitbar_gpu::check::Outcome;
+use splitbar_gpu::compile::{self, Selection};
+use splitbar_gpu::cuda::Cuda;
+use splitbar_gpu::device::Device;
+use splitbar_gpu::simulated::Simulated;
+use splitbar_gpu::timing::{self, Choices};
+use splitbar_sim::Schedule;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+/// What one kernel may take, the driver's compilation included.
+const LIMIT: Duration = Duration::from_secs(120);
+
+#[derive(Parser)]
+#[command(name = "splitbar-gpu", about = "Runs splitbar's kernels on a GPU")]
+struct Cli {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Compile the kernels of fixtures/ with every strategy into a folder that needs neither compiler nor repository
+    Bundle {
+        /// The program `splitbar`
+        #[arg(long, value_name = "PATH")]
+        tool: PathBuf,
+        /// Only these kernels
+        #[arg(long, num_args = 1.., value_name = "NAME")]
+        kernel: Vec<String>,
+        /// Only these targets [default: sm_75 sm_80 sm_90]
+        #[arg(long, num_args = 1.., value_name = "TARGET")]
+        target: Vec<String>,
+        /// The folder
+        #[arg(long, value_name = "FOLDER")]
+        into: PathBuf,
+    },
+    /// Run a bundle: compare every kernel's results with the host references
+    Run {
+        #[command(flatten)]
+        which: Which,
+        /// Simulate under so many hostile schedules
+        #[arg(long, value_name = "N", default_value_t = 1, requires = "simulate")]
+        schedules: u32,
+        /// Then time the matrix products
+        #[arg(long)]
+        time: bool,
+        /// Rows and columns of the matrices that are timed, a multiple of 64
+        #[arg(long, value_name = "N", default_value_t = 4096)]
+        size: u32,
+        /// Launches of which the median counts
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        runs: u32,
+    },
+    /// What `run` starts: runs kernels in order and writes a line of JSON for each
+    #[command(hide = true)]
+    Attempt {
+        #[command(flatten)]
+        which: Which,
+        /// The first kernel's number
+        #[arg(long)]
+        from: usize,
+        /// The schedule's number
+        #[arg(long, default_value_t = 0)]
+        schedule: u32,
+    },
+}
+
+#[derive(Args)]
+struct Which {
+    /// The bundle
+    #[arg(value_name = "FOLDER")]
+    bundle: PathBuf,
+    /// On the simulator instead of a CUDA device
+    #[arg(long)]
+    simulate: bool,
+}
+
+impl Which {
+    fn device(&self, schedule: u32) -> Result<Box<dyn Device>, String> {
+        Ok(if self.simulate {
+            Box::new(Simulated::new(Schedule::nth(schedule, 1)))
+        } else {
+            Box::new(Cuda::open()?)
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().action) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether everything was right.
+fn run(action: Action) -> Result<bool> {
+    match action {
+        Action::Bundle {
+            tool,
+            kernel,
+            target,
+            into,
+        } => {
+            let selection = Selection {
+                tool: std::fs::canonicalize(&tool).with_context(|| tool.display().to_string())?,
+                kernels: kernel,
+                targets: if target.is_empty() {
+                    compile::TARGETS
+                        .iter()
+                        .map(|name| (*name).to_owned())
+                        .collect()
+                } else {
+                    target
+                },
+            };
+            let bundle = Bundle::at(into);
+            let manifest = compile::run(&selection, &bundle)?;
+            for why in &manifest.left_out {
+                println!("left out: {why}");
+            }
+            println!(
+                "{} kernels in {}",
+                manifest.kernels.len(),
+                bundle.folder().display()
+            );
+            Ok(true)
+        }
+        Action::Run {
+            which,
+            schedules,
+            time,
+            size,
+            runs,
+        } => {
+            let bundle = Bundle::at(&which.bundle);
+            let mut right = true;
+            for schedule in 0..schedules.max(1) {
+                match which.device(schedule) {
+                    Ok(device) => println!("{}", device.describe()),
+                    Err(why) => {
+                        println!(
+                            "skipped: {why}; the bundle in {} is whole",
+                            which.bundle.display()
+                        );
+                        return Ok(true);
+                    }
+                }
+                right &= check(&bundle, &which, schedule)?;
+            }
+            if time {
+                let mut device = which.device(0).map_err(anyhow::Error::msg)?;
+                let choices = Choices { size, runs };
+                println!("{}", timing::tables(&bundle, device.as_mut(), choices)?);
+            }
+            Ok(right)
+        }
+        Action::Attempt {
+            which,
+            from,
+            schedule,
+        } => {
+            let mut device = which.device(schedule).map_err(anyhow::Error::msg)?;
+            let bundle = Bundle::at(&which.bundle);
+            attempts::serve(&bundle, from, device.as_mut(), &mut std::io::stdout())?;
+            Ok(true)
+        }
+    }
+}
+
+/// Runs every kernel of the bundle and says what became of each; whether none went wrong.
+fn check(bundle: &Bundle, which: &Which, schedule: u32) -> Result<bool> {
+    let manifest = bundle.manifest()?;
+    let program = std::env::current_exe()?;
+    let child = |first: usize| {
+        let mut command = Command::new(&program);
+        command.arg("attempt").arg(&which.bundle);
+        command.args(["--from", &first.to_string()]);
+        command.args(["--schedule", &schedule.to_string()]);
+        command.args(which.simulate.then_some("--simulate"));
+        command
+    };
+    let (mut right, mut wrong, mut left_out) = (0, 0, 0);
+    let mut each = |number: usize, outcome: &Outcome| {
+        let label = manifest.kernels.get(number).map(|kernel| kernel.label());
+        let label = label.unwrap_or_default();
+        match outcome {
+            Outcome::Right(Some(ms)) => {
+                right += 1;
+                println!("right    {label}, {ms:.3} ms");
+            }
+            Outcome::Right(None) => {
+                right += 1;
+                println!("right    {label}");
+            }
+            Outcome::LeftOut(why) => {
+                left_out += 1;
+                println!(
+                    "left out {label}: {}",
+                    why.lines().next().unwrap_or_default()
+                );
+            }
+            Outcome::Wrong(why) => {
+                wrong += 1;
+                println!("WRONG    {label}: {why}");
+            }
+        }
+    };
+    attempts::run(manifest.kernels.len(), LIMIT, &child, &mut each)?;
+    println!("{right} right, {wrong} wrong, {left_out} left out");
+    Ok(wrong == 0)
+}

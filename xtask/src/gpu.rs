@@ -1,0 +1,54 @@
+//! `cargo xtask gpu`: the kernels of fixtures/ with every strategy on a CUDA device, or on the simulator.
+
+use crate::{llvm, shell};
+use anyhow::{Context, Result};
+use clap::Args;
+use std::path::PathBuf;
+
+/// What `cargo xtask gpu` takes.
+#[derive(Args)]
+pub struct Options {
+    /// Run on the simulator, under so many hostile schedules, instead of a CUDA device
+    #[arg(long, value_name = "SCHEDULES", num_args = 0..=1, default_missing_value = "1")]
+    simulate: Option<u32>,
+    /// Only these kernels
+    #[arg(long, num_args = 1.., value_name = "NAME")]
+    kernel: Vec<String>,
+    /// Only these targets [default: sm_75 sm_80 sm_90]
+    #[arg(long, num_args = 1.., value_name = "TARGET")]
+    target: Vec<String>,
+    /// A splitbar that is built already; without it, a release build is made
+    #[arg(long, value_name = "PATH")]
+    tool: Option<PathBuf>,
+}
+
+/// Builds the bundle and the program that runs it, and runs it where there is something to run it on.
+pub fn run(options: &Options) -> Result<()> {
+    let tool = match &options.tool {
+        Some(path) => std::fs::canonicalize(path).with_context(|| path.display().to_string())?,
+        None => {
+            llvm::ensure()?;
+            shell::release_tool()?
+        }
+    };
+    let runner = shell::release("splitbar-gpu", "splitbar-gpu")?;
+    let folder = shell::target_directory()?.join("gpu-bundle");
+    let mut bundle = shell::command(&runner, &["bundle", "--tool"]);
+    bundle.arg(tool).arg("--into").arg(&folder);
+    for (flag, values) in [("--kernel", &options.kernel), ("--target", &options.target)] {
+        for value in values {
+            bundle.args([flag, value]);
+        }
+    }
+    shell::run(bundle)?;
+    // With its own runner, the folder is all that a machine with a GPU needs.
+    let name = format!("splitbar-gpu{}", std::env::consts::EXE_SUFFIX);
+    std::fs::copy(&runner, folder.join(name)).context("the runner cannot be copied")?;
+    let mut check = shell::command(&runner, &["run"]);
+    check.arg(&folder);
+    match options.simulate {
+        Some(schedules) => check.args(["--simulate", "--schedules", &schedules.to_string()]),
+        None => check.arg("--time"),
+    };
+    shell::run(check)
+}
