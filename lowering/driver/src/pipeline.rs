@@ -293,6 +293,7 @@ impl<'m> Work<'_, 'm> {
                 shared_bytes: splitbar_llvm::shared_memory_bytes(
                     self.declarations,
                     self.constants,
+                    self.options.target,
                     entry,
                 ),
                 target: self.options.target,

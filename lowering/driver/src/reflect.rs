@@ -98,6 +98,8 @@ fn argument(argument: &Argument) -> ArgumentReflection {
             ArgumentKind::Image => "image",
             ArgumentKind::PushConstant => "push_constant",
             ArgumentKind::ArrayLength => "array_length",
+            ArgumentKind::ArrayLengths => "array_lengths",
+            ArgumentKind::WorkDimensions => "work_dimensions",
             ArgumentKind::Value => "value",
         },
         set: argument.set,

@@ -116,16 +116,14 @@ fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
     sorted
 }
 
-/// Bytes of the workgroup variables that `entry` uses: what it needs of workgroup memory before barriers reserve any.
+/// Bytes of workgroup memory that `entry` needs on `target` before barriers reserve any: its variables, and scratch for group operations.
 pub fn shared_memory_bytes(
     declarations: &Declarations<'_>,
     constants: &Constants,
+    target: &Target,
     entry: &EntryPoint<'_>,
 ) -> u32 {
     let Ok(order) = declarations.reachable_functions(entry.function) else {
-        return 0;
-    };
-    let Some(target) = Target::all().first() else {
         return 0;
     };
     let context = Context::create();
@@ -143,7 +141,7 @@ pub fn shared_memory_bytes(
     let variables = uses.get(&entry.function).map_or(0, |uses| {
         emit::globals::shared_bytes(declarations, &types, uses)
     });
-    emit::group::with_scratch(variables, declarations, constants, &order)
+    emit::group::with_scratch(variables, declarations, constants, target, &order)
 }
 
 impl Lowered {

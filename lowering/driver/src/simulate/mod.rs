@@ -228,6 +228,14 @@ impl Job {
                         argument.index
                     )));
                 }
+                ArgumentKind::ArrayLengths => {
+                    return Err(Refusal(format!(
+                        "argument {} is a table of the lengths of an array of buffers, and such arrays are not simulated",
+                        argument.index
+                    )));
+                }
+                // The simulator launches all three.
+                ArgumentKind::WorkDimensions => 3u32.to_le_bytes().to_vec(),
                 ArgumentKind::ArrayLength => (buffer()?.1 as u64).to_le_bytes().to_vec(),
                 ArgumentKind::PushConstant | ArgumentKind::Value => {
                     let (value, rest) = push.split_at_checked(argument.size as usize).ok_or_else(|| {

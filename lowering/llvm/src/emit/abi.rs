@@ -1,13 +1,15 @@
 //! The kernel's arguments: which there are, in which order, how each target passes them.
 //!
 //! GLCompute: each storage or uniform buffer by (set, binding) as a pointer to global memory (an array of descriptors: a pointer to a table of pointers), aliased
-//! variables of one binding sharing it; the push-constant block by value; then the length in bytes (`i32`) of each buffer whose runtime array's length is asked for.
-//! Kernel: the entry point's own parameters. By-value blocks are `byref` in AMDGPU's kernarg segment and `byval` with `nvvm.grid_constant` on NVPTX, so that
+//! variables of one binding sharing it; the push-constant block by value; then the length in bytes (`i32`) of each buffer whose runtime array's length is asked for
+//! (of an array of descriptors: a pointer to a table of lengths). Kernel: the entry point's own parameters, and the number of dimensions where WorkDim is asked
+//! for on NVPTX. By-value blocks are `byref` in AMDGPU's kernarg segment and `byval` with `nvvm.grid_constant` on NVPTX, so that
 //! both are read in place.
 
 use super::Result;
 use super::image;
 use super::layout;
+use super::place;
 use super::types::{self, Kind, Types};
 use super::uses::{self, Uses};
 use crate::ffi::{Func, Ty};
@@ -36,6 +38,10 @@ pub enum ArgumentKind {
     PushConstant,
     /// The length of a buffer in bytes, 32 bits.
     ArrayLength,
+    /// A pointer to a table of such lengths, one for each descriptor of an array.
+    ArrayLengths,
+    /// The number of dimensions of the launch (WorkDim of OpenCL), 32 bits, where the hardware does not say it.
+    WorkDimensions,
     /// A parameter of an OpenCL kernel that is no pointer to memory, by value.
     Value,
 }
@@ -108,8 +114,10 @@ pub(crate) enum Role {
     Buffer(Vec<Id>),
     /// The address of the push-constant block, in place.
     PushConstant(Id),
-    /// The length of the buffers of these variables.
+    /// The length of the buffers of these variables, or their table of lengths.
     Length(Vec<Id>),
+    /// The number of dimensions of the launch.
+    WorkDimensions,
     /// The entry point's own parameter number.
     Own(usize),
     /// The entry point's own parameter number: a block that is passed by value and wants a copy of its own.
@@ -129,6 +137,23 @@ pub(crate) struct Parameter<'c> {
 
 pub(crate) struct Abi<'c> {
     pub(crate) parameters: Vec<Parameter<'c>>,
+}
+
+/// What a kernel or function gets for the length of the buffers of `variable`: the number of bytes, or a pointer to a table of them.
+pub(crate) fn length_type<'c>(
+    context: &'c Context,
+    types: &Types<'_>,
+    declarations: &Declarations<'_>,
+    variable: Id,
+) -> Ty<'c> {
+    let table = declarations.variable(variable).is_some_and(|v| {
+        place::is_descriptor_array(types, declarations, v.class, uses::pointee(declarations, v))
+    });
+    if table {
+        crate::ffi::pointer_type(context, 1)
+    } else {
+        crate::ffi::int_type(context, 32)
+    }
 }
 
 struct Planner<'a, 'c, 'm> {
@@ -166,6 +191,7 @@ impl<'c> Abi<'c> {
                 diagnostics.push(*problem);
             }
         }
+        planner.work_dimensions(uses);
         Abi {
             parameters: planner.parameters,
         }
@@ -350,16 +376,36 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
         lengths.sort_unstable();
         for group in lengths.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             let ids = group.iter().map(|b| b.2).collect();
-            let Some((set, binding, _)) = group.first().copied() else {
+            let Some((set, binding, id)) = group.first().copied() else {
                 continue;
             };
+            let ty = length_type(self.context, self.types, self.declarations, id);
+            let (kind, size) = if ty.is_int() {
+                (ArgumentKind::ArrayLength, 4)
+            } else {
+                (ArgumentKind::ArrayLengths, layout::POINTER_BYTES)
+            };
+            let binding = (Some(set), Some(binding));
+            let parameter = self.argument(Role::Length(ids), kind, ty, size, size as u32, binding);
+            self.parameters.push(parameter);
+        }
+    }
+
+    /// NVIDIA's hardware does not say how many dimensions a launch has: the host passes the number.
+    fn work_dimensions(&mut self, uses: &Uses) {
+        let asked = uses.variables.iter().any(|id| {
+            self.declarations
+                .decoration(*id, spirv::Decoration::BuiltIn)
+                == Some(spirv::BuiltIn::WorkDim as u32)
+        });
+        if asked && matches!(self.target.arch, Arch::Nvptx(_)) {
             let parameter = self.argument(
-                Role::Length(ids),
-                ArgumentKind::ArrayLength,
+                Role::WorkDimensions,
+                ArgumentKind::WorkDimensions,
                 crate::ffi::int_type(self.context, 32),
                 4,
                 4,
-                (Some(set), Some(binding)),
+                (None, None),
             );
             self.parameters.push(parameter);
         }

@@ -10,7 +10,7 @@
 use super::barrier::fence_scope;
 use super::facts;
 use super::function::{FunctionEmitter, Pointer};
-use super::{Handled, Result};
+use super::{Handled, Result, image};
 use crate::ffi::{self, AtomicOrdering, IntPredicate, RmwOp, Ty, Value};
 use spirv::Op;
 use splitbar_passes::module::{Inst, Order, Scope, Semantics};
@@ -20,6 +20,9 @@ use splitbar_plan::{FenceScope, release_waits};
 /// Lowers the atomic instructions.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
     use RmwOp::*;
+    if image::atomic::is_texel(e, inst) {
+        return image::atomic::emit(e, op, inst);
+    }
     let rmw = match op {
         Op::AtomicExchange => LLVMAtomicRMWBinOpXchg,
         Op::AtomicIAdd | Op::AtomicIIncrement => LLVMAtomicRMWBinOpAdd,
@@ -53,9 +56,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     Ok(Handled::Yes)
 }
 
-/// Where an atomic operation happens and how it is ordered.
-struct Place<'c> {
-    pointer: Pointer<'c>,
+/// How an atomic operation is ordered.
+pub(super) struct Ordering {
     scope: u32,
     reach: FenceScope,
     semantics: Semantics,
@@ -63,24 +65,18 @@ struct Place<'c> {
     fenced: bool,
 }
 
-impl<'c> Place<'c> {
-    /// From the operands at these indices: pointer, scope, semantics.
-    fn of(
-        e: &FunctionEmitter<'_, 'c, '_>,
+impl Ordering {
+    /// From the operands at these indices.
+    pub(super) fn of(
+        e: &FunctionEmitter<'_, '_, '_>,
         inst: Inst<'_>,
-        pointer: usize,
         scope: usize,
         semantics: usize,
-    ) -> Result<Place<'c>> {
-        let pointer = e.pointer(inst.id(pointer)?)?;
+        fenced: bool,
+    ) -> Result<Ordering> {
         let scope = Scope::of(inst.id(scope)?, inst, e.constants)?;
         let semantics = Semantics::of(inst.id(semantics)?, inst, e.constants)?;
-        if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(e.target) {
-            return Err(e.unsupported_on_target(inst, "generic pointers"));
-        }
-        let fenced = matches!(e.target.arch, Arch::Nvptx(_));
-        Ok(Place {
-            pointer,
+        Ok(Ordering {
             scope: ffi::sync_scope(e.b.context(), scope_name(e, scope)),
             reach: fence_scope(scope),
             semantics,
@@ -104,7 +100,7 @@ impl<'c> Place<'c> {
     }
 
     /// What stands in front of the operation: the fence where fences stand apart, else the waits that LLVM may lose ([`release_waits`]).
-    fn before(&self, e: &FunctionEmitter<'_, 'c, '_>) -> Result<()> {
+    pub(super) fn before(&self, e: &FunctionEmitter<'_, '_, '_>) -> Result<()> {
         use AtomicOrdering::*;
         if let Arch::Amdgpu(gpu) = &e.target.arch
             && self.semantics.order.releases()
@@ -127,10 +123,45 @@ impl<'c> Place<'c> {
     }
 
     /// The fence behind the operation, where fences stand apart.
-    fn after(&self, e: &FunctionEmitter<'_, 'c, '_>) {
+    pub(super) fn after(&self, e: &FunctionEmitter<'_, '_, '_>) {
         if self.fenced && self.semantics.order.acquires() {
             e.b.fence(AtomicOrdering::LLVMAtomicOrderingAcquire, self.scope);
         }
+    }
+
+    /// Gives a load or store its order.
+    fn finish(&self, access: Value<'_>, order: AtomicOrdering) {
+        access.set_ordering(order, self.scope);
+        if self.semantics.volatile {
+            access.set_volatile();
+        }
+    }
+}
+
+/// Where an atomic operation happens and how it is ordered.
+struct Place<'c> {
+    pointer: Pointer<'c>,
+    ordering: Ordering,
+}
+
+impl<'c> Place<'c> {
+    /// From the operands at these indices: pointer, scope, semantics.
+    fn of(
+        e: &FunctionEmitter<'_, 'c, '_>,
+        inst: Inst<'_>,
+        pointer: usize,
+        scope: usize,
+        semantics: usize,
+    ) -> Result<Place<'c>> {
+        let pointer = e.pointer(inst.id(pointer)?)?;
+        if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(e.target) {
+            return Err(e.unsupported_on_target(inst, "generic pointers"));
+        }
+        let fenced = matches!(e.target.arch, Arch::Nvptx(_));
+        Ok(Place {
+            pointer,
+            ordering: Ordering::of(e, inst, scope, semantics, fenced)?,
+        })
     }
 
     fn rmw(
@@ -139,61 +170,59 @@ impl<'c> Place<'c> {
         op: RmwOp,
         value: Value<'c>,
     ) -> Result<Value<'c>> {
-        self.before(e)?;
-        let old =
-            e.b.rmw(op, self.pointer.address, value, self.order(), self.scope)?;
-        self.after(e);
+        self.ordering.before(e)?;
+        let old = e.b.rmw(
+            op,
+            self.pointer.address,
+            value,
+            self.ordering.order(),
+            self.ordering.scope,
+        )?;
+        self.ordering.after(e);
         Ok(old)
     }
 
     /// A load; the releasing part of an order has no meaning for it.
     fn load(&self, e: &FunctionEmitter<'_, 'c, '_>, ty: Ty<'c>) -> Result<Value<'c>> {
         use AtomicOrdering::*;
-        if self.semantics.order == Order::SequentiallyConsistent {
-            self.before(e)?;
+        if self.ordering.semantics.order == Order::SequentiallyConsistent {
+            self.ordering.before(e)?;
         }
         let value =
             e.b.load(ty, self.pointer.address, ty.scalar_bits().div_ceil(8))?;
-        let order = match self.order() {
+        let order = match self.ordering.order() {
             LLVMAtomicOrderingSequentiallyConsistent => LLVMAtomicOrderingSequentiallyConsistent,
             LLVMAtomicOrderingAcquire | LLVMAtomicOrderingAcquireRelease => {
                 LLVMAtomicOrderingAcquire
             }
             _ => LLVMAtomicOrderingMonotonic,
         };
-        self.finish(value, order);
-        self.after(e);
+        self.ordering.finish(value, order);
+        self.ordering.after(e);
         Ok(value)
     }
 
     /// A store; the acquiring part of an order has no meaning for it.
     fn store(&self, e: &FunctionEmitter<'_, 'c, '_>, value: Value<'c>) -> Result<()> {
         use AtomicOrdering::*;
-        self.before(e)?;
+        self.ordering.before(e)?;
         let store = e.b.store(
             value,
             self.pointer.address,
             value.ty().scalar_bits().div_ceil(8),
         )?;
-        let order = match self.order() {
+        let order = match self.ordering.order() {
             LLVMAtomicOrderingSequentiallyConsistent => LLVMAtomicOrderingSequentiallyConsistent,
             LLVMAtomicOrderingRelease | LLVMAtomicOrderingAcquireRelease => {
                 LLVMAtomicOrderingRelease
             }
             _ => LLVMAtomicOrderingMonotonic,
         };
-        self.finish(store, order);
-        if self.semantics.order == Order::SequentiallyConsistent {
-            self.after(e);
+        self.ordering.finish(store, order);
+        if self.ordering.semantics.order == Order::SequentiallyConsistent {
+            self.ordering.after(e);
         }
         Ok(())
-    }
-
-    fn finish(&self, access: Value<'c>, order: AtomicOrdering) {
-        access.set_ordering(order, self.scope);
-        if self.semantics.volatile {
-            access.set_volatile();
-        }
     }
 }
 
@@ -242,24 +271,24 @@ fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
     let place = Place::of(e, inst, 0, 1, 2)?;
     let unequal = Semantics::of(inst.id(3)?, inst, e.constants)?;
     let (value, comparator) = (e.operand(inst, 4)?, e.operand(inst, 5)?);
-    let failure = match (place.fenced, unequal.order) {
+    let failure = match (place.ordering.fenced, unequal.order) {
         (true, _) | (false, Order::Relaxed | Order::Release) => LLVMAtomicOrderingMonotonic,
         (false, Order::Acquire | Order::AcquireRelease) => LLVMAtomicOrderingAcquire,
         (false, Order::SequentiallyConsistent) => LLVMAtomicOrderingSequentiallyConsistent,
     };
-    place.before(e)?;
+    place.ordering.before(e)?;
     let pair = e.b.cmpxchg(
         place.pointer.address,
         comparator,
         value,
-        place.order(),
+        place.ordering.order(),
         failure,
-        place.scope,
+        place.ordering.scope,
     )?;
-    if place.semantics.order.acquires() || !unequal.order.acquires() {
-        place.after(e);
-    } else if place.fenced {
-        e.b.fence(LLVMAtomicOrderingAcquire, place.scope);
+    if place.ordering.semantics.order.acquires() || !unequal.order.acquires() {
+        place.ordering.after(e);
+    } else if place.ordering.fenced {
+        e.b.fence(LLVMAtomicOrderingAcquire, place.ordering.scope);
     }
     let old = e.b.member(pair, 0)?;
     e.bind(inst, old)?;

@@ -259,7 +259,13 @@ fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Va
             }
             index
         }
-        BuiltIn::WorkDim if vendor(e) == 0 => implicit(e, 64, 16)?,
+        BuiltIn::WorkDim => match (&e.target.arch, e.work_dimensions) {
+            (Arch::Amdgpu(_), _) => implicit(e, 64, 16)?,
+            (Arch::Nvptx(_), Some(dimensions)) => dimensions,
+            (Arch::Nvptx(_), None) => return Ok(None),
+        },
+        // Every launch is to one device.
+        BuiltIn::DeviceIndex => b.i32(0),
         BuiltIn::SubgroupSize | BuiltIn::SubgroupMaxSize => {
             if e.kernel && built_in == BuiltIn::SubgroupSize {
                 // OpenCL: the last subgroup of a workgroup may be smaller.

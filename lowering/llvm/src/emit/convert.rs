@@ -2,8 +2,7 @@
 //!
 //! Floating-point to integer truncates toward zero unless FPRoundingMode says otherwise; a value that does not fit is undefined in SPIR-V and poison
 //! here, or clamped (NaN to 0) under SaturatedConversion. Integer to floating-point and floating-point to narrower floating-point round to nearest
-//! even; the other rounding modes are exact for FConvert (the neighbour is chosen by comparing the result with the operand), and refused where an
-//! integer could need rounding.
+//! even; the other rounding modes are exact: of a float the neighbour is chosen by comparing the result with the operand, of an integer by cutting its bits.
 
 use super::build::Build;
 use super::compare::magnitude;
@@ -181,24 +180,63 @@ fn int_to_float<'c>(
     signed: bool,
 ) -> Result<Value<'c>> {
     let (x, to) = (source(e, inst)?, e.result_ty(inst)?);
-    if let Some(mode) = rounding(e, inst)
-        && mode != FPRoundingMode::RTE
-        && x.ty().scalar_bits() - u32::from(signed) > significand_bits(e.b, to)
-    {
-        return Err(e.unsupported(
-            inst,
-            format!("rounding mode {mode:?} for an integer that the result may not hold exactly"),
-        ));
+    let cast = if signed {
+        Opcode::LLVMSIToFP
+    } else {
+        Opcode::LLVMUIToFP
+    };
+    match rounding(e, inst) {
+        Some(mode @ (FPRoundingMode::RTZ | FPRoundingMode::RTP | FPRoundingMode::RTN))
+            if x.ty().scalar_bits() - u32::from(signed) > significand_bits(e.b, to) =>
+        {
+            directed(e.b, x, to, signed, mode)
+        }
+        _ => e.b.cast(cast, x, to),
     }
-    e.b.cast(
-        if signed {
-            Opcode::LLVMSIToFP
-        } else {
-            Opcode::LLVMUIToFP
-        },
-        x,
-        to,
-    )
+}
+
+/// From an integer that has more bits than the significand, rounded toward zero or to one side.
+///
+/// The magnitude is cut to as many bits as the significand has, which converts exactly; the next magnitude is the next number of the same bits.
+fn directed<'c>(
+    b: &Build<'c>,
+    x: Value<'c>,
+    to: Ty<'c>,
+    signed: bool,
+    mode: FPRoundingMode,
+) -> Result<Value<'c>> {
+    let ty = x.ty();
+    let negative = if signed {
+        b.icmp(IntPredicate::LLVMIntSLT, x, ty.zero())?
+    } else {
+        b.int_type(1).vector(ty.lanes()).zero()
+    };
+    let magnitude = b.select(negative, b.neg(x)?, x)?;
+    // A 16-bit float ends below the largest integers: what lies beyond stays beyond its largest number.
+    let significand = significand_bits(b, to);
+    let (kept, beyond) = if to.scalar_bits() == 16 && significand == 11 {
+        let largest = b.int(ty, 65504)?;
+        let beyond = b.icmp(IntPredicate::LLVMIntUGT, magnitude, largest)?;
+        (b.select(beyond, largest, magnitude)?, beyond)
+    } else {
+        (magnitude, b.int_type(1).vector(ty.lanes()).zero())
+    };
+    let no = b.bool(false);
+    let leading = b.intrinsic("llvm.ctlz", &[ty], &[kept, no])?;
+    let width = b.int(ty, u64::from(ty.scalar_bits() - significand))?;
+    let dropped = b.intrinsic("llvm.usub.sat", &[ty], &[width, leading])?;
+    let cut = b.shl(b.lshr(kept, dropped)?, dropped)?;
+    let inexact = b.or(b.icmp(IntPredicate::LLVMIntNE, cut, magnitude)?, beyond)?;
+    let away = match mode {
+        FPRoundingMode::RTP => b.and(inexact, b.not(negative)?)?,
+        FPRoundingMode::RTN => b.and(inexact, negative)?,
+        FPRoundingMode::RTE | FPRoundingMode::RTZ => b.int_type(1).vector(ty.lanes()).zero(),
+    };
+    let bits = b.int_type(to.scalar_bits()).vector(to.lanes());
+    let float = b.bitcast(b.cast(Opcode::LLVMUIToFP, cut, to)?, bits)?;
+    let stepped = b.select(away, b.add(float, b.int(bits, 1)?)?, float)?;
+    let sign = b.int(bits, 1 << (to.scalar_bits() - 1))?;
+    b.bitcast(b.select(negative, b.or(stepped, sign)?, stepped)?, to)
 }
 
 /// Bits of the significand, the hidden one included.

@@ -38,7 +38,7 @@ pub(super) fn lowered_at(
         .map(|entry| {
             let pairing = Pairing::analyse(&declarations, &constants, entry, &mut diagnostics);
             let workgroup_size = declarations.workgroup_size(entry, &constants);
-            let shared_bytes = crate::shared_memory_bytes(&declarations, &constants, entry);
+            let shared_bytes = crate::shared_memory_bytes(&declarations, &constants, target, entry);
             plan(
                 Request {
                     entry,

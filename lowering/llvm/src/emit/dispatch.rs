@@ -3,8 +3,8 @@
 
 use super::function::FunctionEmitter;
 use super::{
-    Handled, Result, arith, atomic, barrier, bits, compare, composite, control, convert, ext,
-    image, linear, matrix, memory, named, place, subgroup,
+    Handled, Result, arith, atomic, barrier, bits, clock, compare, composite, control, convert,
+    ext, image, linear, matrix, memory, named, place, subgroup,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -27,6 +27,7 @@ pub(crate) enum Family {
     Image,
     Atomic,
     Subgroup,
+    Clock,
     /// An extended instruction: its set decides.
     Extended,
 }
@@ -82,7 +83,8 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         | Op::CooperativeMatrixConvertNV | Op::CooperativeMatrixTransposeNV | Op::CooperativeMatrixPerElementOpNV
         | Op::CooperativeMatrixReduceNV => Family::Matrix,
 
-        Op::Image | Op::ImageFetch | Op::ImageRead | Op::ImageWrite | Op::ImageQuerySize | Op::ImageQuerySizeLod => Family::Image,
+        Op::Image | Op::ImageFetch | Op::ImageRead | Op::ImageWrite | Op::ImageTexelPointer
+        | Op::ImageQuerySize | Op::ImageQuerySizeLod | Op::ImageQueryLevels | Op::ImageQuerySamples => Family::Image,
 
         Op::AtomicLoad | Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak
         | Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd | Op::AtomicISub | Op::AtomicSMin | Op::AtomicUMin | Op::AtomicSMax
@@ -105,6 +107,8 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         | Op::SubgroupBallotKHR | Op::SubgroupFirstInvocationKHR | Op::SubgroupAllKHR | Op::SubgroupAnyKHR | Op::SubgroupAllEqualKHR
         | Op::SubgroupReadInvocationKHR | Op::SubgroupShuffleINTEL | Op::SubgroupShuffleDownINTEL | Op::SubgroupShuffleUpINTEL
         | Op::SubgroupShuffleXorINTEL | Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL => Family::Subgroup,
+
+        Op::ReadClockKHR => Family::Clock,
 
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR => Family::Extended,
 
@@ -146,6 +150,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Family::Image => image::emit(e, op, inst),
         Family::Atomic => atomic::emit(e, op, inst),
         Family::Subgroup => subgroup::emit(e, op, inst),
+        Family::Clock => clock::emit(e, inst),
         Family::Extended => ext::emit(e, inst),
     }
 }

@@ -84,8 +84,10 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) control: super::control::Control<'c, 'm>,
     /// Functions that can be called, with the variables that each wants as hidden arguments.
     pub(super) callees: &'e super::module::Callees<'c>,
-    /// Byte lengths of buffers by variable, where OpArrayLength asks for them.
+    /// Byte lengths of buffers by variable, where OpArrayLength asks for them; of an array of descriptors, a table of lengths.
     pub(super) lengths: Vec<(Id, Value<'c>)>,
+    /// The number of dimensions of the launch, where it is an argument.
+    pub(super) work_dimensions: Option<Value<'c>>,
     /// Run-time state of the barriers; only the kernel itself has it.
     pub(super) barrier_state: super::barrier::StateSlots<'c>,
     /// What the barrier steps share within one module.

@@ -2,19 +2,25 @@
 
 use super::constant;
 use super::function::{Pointer, Slot};
+use super::layout;
 use super::module::Emission;
 use super::types::{self, Types};
 use super::uses::{self, Uses};
-use crate::ffi::{self, Linkage};
+use crate::ffi::{self, Linkage, Value};
 use spirv::StorageClass;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::Declarations;
 
-impl Emission<'_, '_, '_> {
+/// Alignment of the memory that blocks share.
+const BLOCK_ALIGN: u32 = 16;
+
+impl<'c> Emission<'_, 'c, '_> {
     /// Workgroup variables and initialised program-scope data become LLVM globals.
     pub(super) fn make_globals(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
         let declarations = self.lowering.declarations;
         self.globals.clear();
+        // The memory that all blocks in workgroup memory share.
+        let mut block = None;
         for id in &uses.variables {
             let Some(variable) = declarations.variable(*id).filter(|v| uses::is_global(v)) else {
                 continue;
@@ -42,14 +48,11 @@ impl Emission<'_, '_, '_> {
             let align = info.align.max(16);
             let name = format!("{}.{}", self.symbol(), id.0);
             let address = match variable.class {
-                StorageClass::Workgroup => {
-                    let ty = self.b.int_type(8).array(info.size);
-                    let global = ffi::add_global(self.b.module(), ty, 3, &name);
-                    global.set_initializer(ty.poison());
-                    global.set_linkage(Linkage::LLVMInternalLinkage);
-                    global.set_alignment(align);
-                    global
+                StorageClass::Workgroup if uses::is_shared_block(declarations, variable) => {
+                    let bytes = block_bytes(declarations, self.types, uses);
+                    *block.get_or_insert_with(|| self.workgroup_memory(&name, bytes, BLOCK_ALIGN))
                 }
+                StorageClass::Workgroup => self.workgroup_memory(&name, info.size, align),
                 class => {
                     let bytes = match (
                         variable
@@ -101,22 +104,50 @@ impl Emission<'_, '_, '_> {
             ));
         }
     }
+
+    fn workgroup_memory(&self, name: &str, bytes: u64, align: u32) -> Value<'c> {
+        let ty = self.b.int_type(8).array(bytes);
+        let global = ffi::add_global(self.b.module(), ty, 3, name);
+        global.set_initializer(ty.poison());
+        global.set_linkage(Linkage::LLVMInternalLinkage);
+        global.set_alignment(align);
+        global
+    }
+}
+
+/// The workgroup variables among `uses` that are blocks, or that are not: size and alignment of each.
+fn workgroup_sizes(
+    declarations: &Declarations<'_>,
+    types: &Types<'_>,
+    uses: &Uses,
+    blocks: bool,
+) -> impl Iterator<Item = (u64, u32)> {
+    uses.variables.iter().filter_map(move |id| {
+        let variable = declarations.variable(*id)?;
+        if variable.class != StorageClass::Workgroup
+            || uses::is_shared_block(declarations, variable) != blocks
+        {
+            return None;
+        }
+        let info = types.get(uses::pointee(declarations, variable)?)?;
+        Some((info.size, info.align.max(16)))
+    })
+}
+
+/// Bytes of the memory that the blocks in workgroup memory share.
+fn block_bytes(declarations: &Declarations<'_>, types: &Types<'_>, uses: &Uses) -> u64 {
+    workgroup_sizes(declarations, types, uses, true)
+        .map(|(size, _)| size)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Bytes of the workgroup variables among `uses`, each aligned to 16.
 pub(crate) fn shared_bytes(declarations: &Declarations<'_>, types: &Types<'_>, uses: &Uses) -> u32 {
-    let mut total = 0u64;
-    for id in &uses.variables {
-        let Some(variable) = declarations
-            .variable(*id)
-            .filter(|v| v.class == StorageClass::Workgroup)
-        else {
-            continue;
-        };
-        let Some(info) = uses::pointee(declarations, variable).and_then(|ty| types.get(ty)) else {
-            continue;
-        };
-        total = super::layout::round_up(total, info.align.max(16)).saturating_add(info.size);
-    }
+    let shared = block_bytes(declarations, types, uses);
+    let total = workgroup_sizes(declarations, types, uses, false)
+        .fold(shared, |total, (size, align)| {
+            layout::round_up(total, align).saturating_add(size)
+        });
     u32::try_from(total).unwrap_or(u32::MAX)
 }

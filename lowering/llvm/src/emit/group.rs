@@ -14,9 +14,9 @@ use super::lanes::{self, Lanes};
 use super::{Handled, Result, builtin};
 use crate::ffi::{self, IntPredicate, Linkage, Ty, Value};
 use spirv::{GroupOperation, Op};
-use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope};
+use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope, Type};
 use splitbar_plan::target::Arch;
-use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Step, Strategy};
+use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Step, Strategy, Target};
 
 /// Workgroup memory that these instructions share, in bytes: eight for each of 32 subgroups, or one value of OpGroupBroadcast.
 pub(crate) const SCRATCH_BYTES: u32 = 256;
@@ -26,6 +26,7 @@ pub(crate) fn with_scratch(
     variables: u32,
     declarations: &Declarations<'_>,
     constants: &Constants,
+    target: &Target,
     functions: &[Id],
 ) -> u32 {
     let needs = |inst: Inst<'_>| {
@@ -35,6 +36,7 @@ pub(crate) fn with_scratch(
                 .ok()
                 .and_then(|scope| Scope::of(scope, inst, constants).ok())
                 == Some(Scope::Workgroup)
+            && vote(declarations, constants, target, inst).is_none()
     };
     let any = functions
         .iter()
@@ -86,8 +88,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     if may_be_open(e, inst) {
         return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the target's own split barrier; choose the strategy fused, or named where the target has it"));
     }
-    if let (Arch::Nvptx(_), Some((predicate, vote))) = (e.target.arch, vote(e, op, inst)?) {
-        let result = barrier_reduction(e, vote, predicate)?;
+    if let Some((predicate, vote)) = vote(e.declarations, e.constants, e.target, inst) {
+        let result = barrier_reduction(e, vote, e.value(predicate)?)?;
         e.bind(inst, result)?;
         return Ok(Handled::Yes);
     }
@@ -137,37 +139,39 @@ enum Vote {
     Count,
 }
 
-/// The predicate and the vote that the instruction is, if it is one: a count is the sum of `OpSelect %predicate 1 0`.
-fn vote<'c>(
-    e: &FunctionEmitter<'_, 'c, '_>,
-    op: Op,
+/// The predicate and the vote that the instruction is, where the target has barriers that vote: a count is the sum of `OpSelect %predicate 1 0`.
+fn vote(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    target: &Target,
     inst: Inst<'_>,
-) -> Result<Option<(Value<'c>, Vote)>> {
-    let reduces = |inst: Inst<'_>| -> Result<bool> {
-        Ok(GroupOperation::from_u32(inst.operand(1)?) == Some(GroupOperation::Reduce))
+) -> Option<(Id, Vote)> {
+    if !matches!(target.arch, Arch::Nvptx(_)) {
+        return None;
+    }
+    let reduces = || {
+        let shape = inst.operand(1).ok().and_then(GroupOperation::from_u32);
+        (shape == Some(GroupOperation::Reduce)).then(|| inst.id(2).ok())?
     };
-    let (predicate, vote) = match op {
-        Op::GroupAll => (e.operand(inst, 1)?, Vote::All),
-        Op::GroupAny => (e.operand(inst, 1)?, Vote::Any),
-        Op::GroupLogicalAndKHR if reduces(inst)? => (e.operand(inst, 2)?, Vote::All),
-        Op::GroupLogicalOrKHR if reduces(inst)? => (e.operand(inst, 2)?, Vote::Any),
-        Op::GroupIAdd if reduces(inst)? && e.result_ty(inst)?.scalar_bits() == 32 => {
-            let select = e
-                .declarations
-                .module
-                .def(inst.id(2)?)
-                .filter(|def| def.op() == Some(Op::Select));
-            let is = |id, wanted| e.constants.as_u32(id) == Some(wanted);
-            match select {
-                Some(select) if is(select.id(1)?, 1) && is(select.id(2)?, 0) => {
-                    (e.operand(select, 0)?, Vote::Count)
-                }
-                _ => return Ok(None),
+    let ty = declarations.ty(inst.result_type()?)?;
+    Some(match (inst.op()?, ty) {
+        (Op::GroupAll, Type::Bool) => (inst.id(1).ok()?, Vote::All),
+        (Op::GroupAny, Type::Bool) => (inst.id(1).ok()?, Vote::Any),
+        (Op::GroupLogicalAndKHR, Type::Bool) => (reduces()?, Vote::All),
+        (Op::GroupLogicalOrKHR, Type::Bool) => (reduces()?, Vote::Any),
+        (Op::GroupIAdd, Type::Int { width: 32, .. }) => {
+            let select = declarations.module.def(reduces()?)?;
+            let is = |operand: usize, wanted| {
+                let id = select.id(operand).ok();
+                id.and_then(|id| constants.as_u32(id)) == Some(wanted)
+            };
+            if select.op() != Some(Op::Select) || !is(1, 1) || !is(2, 0) {
+                return None;
             }
+            (select.id(0).ok()?, Vote::Count)
         }
-        _ => return Ok(None),
-    };
-    Ok((!predicate.ty().is_vector()).then_some((predicate, vote)))
+        _ => return None,
+    })
 }
 
 /// A full barrier that reduces a predicate of all invocations on the way.

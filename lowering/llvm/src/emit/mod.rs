@@ -7,7 +7,7 @@
 //! | [`constant`] | constants as LLVM constants |
 //! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
-//! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`] | families that touch the emitter's core |
+//! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`], [`clock`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
@@ -31,6 +31,7 @@ pub(crate) mod bits;
 pub(crate) mod build;
 pub(crate) mod builtin;
 pub(crate) mod check;
+pub(crate) mod clock;
 pub(crate) mod collective;
 pub(crate) mod compare;
 pub(crate) mod composite;

@@ -165,6 +165,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 super::globals::shared_bytes(declarations, self.types, own),
                 declarations,
                 self.lowering.constants,
+                self.lowering.target,
                 &order,
             ),
             arguments: abi.parameters.into_iter().map(|p| p.argument).collect(),
@@ -219,6 +220,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             control: Control::default(),
             callees,
             lengths: Vec::new(),
+            work_dimensions: None,
             barrier_state: StateSlots::default(),
             barriers: self.barriers,
             default_fast_math: if strict {
@@ -332,7 +334,9 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                         class.and_then(|class| types::address_space(self.lowering.target, class));
                     self.b.pointer_type(space.unwrap_or(1))
                 }
-                Hidden::Length(_) => self.b.int_type(32),
+                Hidden::Length(id) => {
+                    abi::length_type(self.b.context(), self.types, declarations, *id)
+                }
             });
         }
         for (_, ty) in &function.params {

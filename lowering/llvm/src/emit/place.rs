@@ -6,12 +6,13 @@
 
 use super::function::{FunctionEmitter, MatrixLayout, Pointer};
 use super::layout;
-use super::types::Kind;
+use super::types::{Kind, Types};
+use super::uses;
 use super::{Handled, Result};
 use crate::ffi::{IntPredicate, Opcode, Value};
 use spirv::{Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_passes::module::{Id, Inst};
+use splitbar_passes::module::{Declarations, Id, Inst};
 use splitbar_plan::target::Arch;
 
 /// Stack bytes of one invocation that a function's variables may take.
@@ -24,35 +25,41 @@ struct Offset<'c> {
     align: u32,
 }
 
+/// Whether a pointer of class `class` to `pointee` is one to an array of descriptors: one or more arrays of a block.
+pub(super) fn is_descriptor_array(
+    types: &Types<'_>,
+    declarations: &Declarations<'_>,
+    class: StorageClass,
+    pointee: Option<Id>,
+) -> bool {
+    if !matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform) {
+        return false;
+    }
+    let mut ty = pointee;
+    let mut arrays = 0;
+    // Types are nested finitely.
+    loop {
+        match ty.and_then(|t| types.get(t)).map(|info| &info.kind) {
+            Some(Kind::Array { element, .. } | Kind::RuntimeArray { element }) => {
+                arrays += 1;
+                ty = Some(*element);
+            }
+            Some(Kind::Struct { .. }) => {
+                let has = |decoration| {
+                    ty.is_some_and(|t| declarations.decoration(t, decoration).is_some())
+                };
+                return arrays > 0
+                    && (has(spirv::Decoration::Block) || has(spirv::Decoration::BufferBlock));
+            }
+            _ => return false,
+        }
+    }
+}
+
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Whether a pointer of class `class` to `pointee` is one to an array of descriptors.
     pub(super) fn is_descriptor_array(&self, class: StorageClass, pointee: Option<Id>) -> bool {
-        if !matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform) {
-            return false;
-        }
-        let mut ty = pointee;
-        let mut arrays = 0;
-        loop {
-            match ty.and_then(|t| self.types.get(t)).map(|info| &info.kind) {
-                Some(Kind::Array { element, .. } | Kind::RuntimeArray { element }) => {
-                    arrays += 1;
-                    ty = Some(*element);
-                }
-                Some(Kind::Struct { .. }) => {
-                    let block = ty.is_some_and(|t| {
-                        self.declarations
-                            .decoration(t, spirv::Decoration::Block)
-                            .is_some()
-                            || self
-                                .declarations
-                                .decoration(t, spirv::Decoration::BufferBlock)
-                                .is_some()
-                    });
-                    return arrays > 0 && block;
-                }
-                _ => return false,
-            }
-        }
+        is_descriptor_array(self.types, self.declarations, class, pointee)
     }
 
     /// `index * stride` in the width of the address space's offsets.
@@ -274,13 +281,13 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.kernel || class == StorageClass::PhysicalStorageBuffer
     }
 
-    /// Takes one descriptor out of a table of them.
-    fn descriptor<'i>(
+    /// The number of a descriptor in the table of the array of descriptors `ty`, `i64`; the type of what it describes; the indexes that are left.
+    fn descriptor_number<'i>(
         &self,
-        pointer: Pointer<'c>,
+        ty: Option<Id>,
         indexes: &'i [u32],
-    ) -> Result<(Pointer<'c>, &'i [u32])> {
-        let mut ty = pointer.pointee;
+    ) -> Result<(Value<'c>, Option<Id>, &'i [u32])> {
+        let mut ty = ty;
         let mut rest = indexes;
         let mut number: Option<Value<'c>> = None;
         let i64 = self.b.int_type(64);
@@ -305,6 +312,17 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
         let number =
             number.ok_or_else(|| self.b.internal("an array of descriptors without an index"))?;
+        Ok((number, ty, rest))
+    }
+
+    /// Takes one descriptor out of a table of them.
+    fn descriptor<'i>(
+        &self,
+        pointer: Pointer<'c>,
+        indexes: &'i [u32],
+    ) -> Result<(Pointer<'c>, &'i [u32])> {
+        let (number, ty, rest) = self.descriptor_number(pointer.pointee, indexes)?;
+        let i64 = self.b.int_type(64);
         let bytes = self.b.mul(number, i64.int(layout::POINTER_BYTES))?;
         let entry = self.b.offset(pointer.address, bytes, true)?;
         let address = self
@@ -368,18 +386,33 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.bind_pointer(inst, pointer)
     }
 
+    /// The length in bytes, `i32`, of the buffer that `structure` points to.
+    fn buffer_length(&self, inst: Inst<'_>, structure: Id) -> Result<Value<'c>> {
+        let refused = || self.unsupported(inst, "its structure is not known to be a variable's");
+        let (variable, indexes) =
+            uses::described(self.declarations, structure).ok_or_else(refused)?;
+        let length = self
+            .lengths
+            .iter()
+            .find(|(known, _)| *known == variable)
+            .map(|(_, length)| *length)
+            .ok_or_else(refused)?;
+        let pointer = self.pointer(variable)?;
+        if !self.is_descriptor_array(pointer.class, pointer.pointee) {
+            return Ok(length);
+        }
+        // Then it is a table with a length for each descriptor.
+        let word = self.b.int_type(32);
+        let (number, _, _) = self.descriptor_number(pointer.pointee, indexes)?;
+        let bytes = self.b.mul(number, self.b.i64(4))?;
+        self.b.load(word, self.b.offset(length, bytes, true)?, 4)
+    }
+
     /// The number of elements in the runtime array that ends a buffer's structure.
     fn array_length(&mut self, inst: Inst<'_>) -> Result<()> {
         let structure = inst.id(0).map_err(Box::new)?;
         let member = inst.operand(1).map_err(Box::new)?;
-        let Some(length) = self
-            .lengths
-            .iter()
-            .find(|(variable, _)| *variable == structure)
-            .map(|(_, length)| *length)
-        else {
-            return Err(self.unsupported(inst, "its structure is not a buffer variable"));
-        };
+        let length = self.buffer_length(inst, structure)?;
         let Some(ty) = self.pointer(structure)?.pointee else {
             return Err(self.mismatch(inst, "the buffer has no type"));
         };

@@ -88,6 +88,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     let lengths: Vec<_> = ids.iter().map(|id| (*id, value)).collect();
                     self.lengths.extend(lengths);
                 }
+                Role::WorkDimensions => self.work_dimensions = Some(value),
                 Role::Own(own) => {
                     let Some((id, ty)) = function.params.get(*own) else {
                         continue;

@@ -9,6 +9,7 @@ use super::layout;
 use super::matrix::{self, Matrix};
 use super::{Result, build::Build};
 use crate::ffi::Ty;
+use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constants, Declarations, FloatFormat, Id, Type};
 use splitbar_plan::Target;
@@ -191,14 +192,22 @@ impl<'c> Types<'c> {
             if inst.op() == Some(spirv::Op::Function) {
                 break;
             }
-            let Some(id) = inst.result() else { continue };
+            // A structure may hold a pointer to itself: OpTypeForwardPointer names it before its OpTypePointer.
+            let (id, opcode) = match (inst.op(), inst.result()) {
+                (Some(Op::TypeForwardPointer), _) => match inst.id(0) {
+                    Ok(id) => (id, Op::TypePointer as u16),
+                    Err(_) => continue,
+                },
+                (_, Some(id)) => (id, inst.opcode()),
+                (_, None) => continue,
+            };
             let Some(ty) = declarations.ty(id) else {
                 continue;
             };
             let info = types.one(
                 id,
                 ty,
-                inst.opcode(),
+                opcode,
                 declarations,
                 constants,
                 target,

@@ -32,8 +32,9 @@ impl Uses {
         for inst in function.blocks.iter().flat_map(|block| &block.insts) {
             if inst.op() == Some(Op::ArrayLength)
                 && let Ok(structure) = inst.id(0)
+                && let Some((variable, _)) = described(declarations, structure)
             {
-                uses.lengths.insert(structure);
+                uses.lengths.insert(variable);
             }
             uses.variables.extend(
                 declarations
@@ -47,8 +48,6 @@ impl Uses {
                 uses.lengths.extend(&callee.lengths);
             }
         }
-        uses.lengths
-            .retain(|id| declarations.variable(*id).is_some());
         uses
     }
 
@@ -63,6 +62,35 @@ impl Uses {
             .chain(self.lengths.iter().map(|id| Hidden::Length(*id)))
             .collect()
     }
+}
+
+/// The variable that the pointer to a buffer's structure comes from, and the indexes into the variable's array of descriptors (none without an array).
+/// `None`: it is not one access chain from a variable.
+pub(crate) fn described<'m>(
+    declarations: &Declarations<'m>,
+    structure: Id,
+) -> Option<(Id, &'m [u32])> {
+    if declarations.variable(structure).is_some() {
+        return Some((structure, &[]));
+    }
+    let chain = declarations.module.def(structure)?;
+    let variable = chain.id(0).ok()?;
+    let is_chain = matches!(
+        chain.op(),
+        Some(Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject)
+    );
+    (is_chain && declarations.variable(variable).is_some())
+        .then(|| (variable, chain.operands().get(1..).unwrap_or(&[])))
+}
+
+/// Whether the workgroup variable shares its memory with others: a block (SPV_KHR_workgroup_memory_explicit_layout: all of them begin at the same place).
+pub(crate) fn is_shared_block(declarations: &Declarations<'_>, variable: &Variable<'_>) -> bool {
+    variable.class == StorageClass::Workgroup
+        && pointee(declarations, variable).is_some_and(|ty| {
+            declarations
+                .decoration(ty, spirv::Decoration::Block)
+                .is_some()
+        })
 }
 
 /// Uses of every function of `functions`, which stand callees first.

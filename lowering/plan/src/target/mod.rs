@@ -64,6 +64,8 @@ pub struct Amdgpu {
     pub matrix: Matrix,
     /// Image loads, stores and size queries, and formatted buffer accesses. Where there are none, LLVM 23.1 may crash on their intrinsics.
     pub images: bool,
+    /// A clock that counts in a constant rate, for all waves of the device. Where there is none, LLVM 23.1 reads 0.
+    pub real_time_clock: bool,
     /// Sizes in bytes of a global to LDS copy that passes no register. Empty: no such copy.
     pub lds_dma_bytes: &'static [u32],
     /// `asyncmark` and `wait.asyncmark` select. Where they do not, LLVM 23.1 aborts on them.

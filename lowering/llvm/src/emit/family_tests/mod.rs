@@ -12,6 +12,7 @@ use spirv::{
 };
 use splitbar_passes::module::Module;
 
+mod descriptors;
 mod images;
 mod matrices;
 mod rare;
@@ -655,5 +656,7 @@ fn votes_and_counts_of_a_workgroup_are_one_barrier_on_nvptx() {
             assert!(ptx.contains(&format!("bar.red.{kind}")), "{kind}:\n{ptx}");
         }
         assert!(!ptx.contains("bar.sync"), "{ptx}");
+        // The hardware needs no memory for it.
+        assert_eq!(lowered.kernels().first().unwrap().shared_memory_bytes, 0);
     }
 }

@@ -4,7 +4,8 @@
 use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::{Access, Image, Shape};
-use crate::ffi::{self, Ty, Value};
+use crate::ffi::{self, Opcode, Ty, Value};
+use spirv::Op;
 use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
 
@@ -43,7 +44,7 @@ fn names(shape: Shape) -> Option<Names> {
         Shape::D1 => names!("1d"),
         Shape::D2 => names!("2d"),
         Shape::D3 => names!("3d"),
-        Shape::Cube => names!("cube"),
+        Shape::Cube | Shape::CubeArray => names!("cube"),
         Shape::D1Array => names!("1darray"),
         Shape::D2Array => names!("2darray"),
         Shape::D2Samples => names!("2dmsaa", samples),
@@ -52,7 +53,7 @@ fn names(shape: Shape) -> Option<Names> {
     })
 }
 
-fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+pub(super) fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     match &e.target.arch {
         Arch::Amdgpu(gpu) if !gpu.images => {
             Err(e.unsupported_on_target(inst, format!("an instruction for {}", inst.name())))
@@ -62,7 +63,7 @@ fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
 }
 
 /// The descriptor: eight words, or four of a texel buffer.
-fn resource<'c>(
+pub(super) fn resource<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     shape: Shape,
     descriptor: Value<'c>,
@@ -83,7 +84,7 @@ fn texel_type<'c>(e: &FunctionEmitter<'_, 'c, '_>, image: Image) -> Ty<'c> {
     image.component.value_type(e.b).vector(4)
 }
 
-fn address<'c>(
+pub(super) fn address<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
     access: &Access<'c>,
@@ -186,16 +187,51 @@ pub(super) fn size<'c>(
         Some(level) => b.int_resize(level, word, true)?,
         None => zero,
     };
+    let size = extent(e, &names, resource, level)?;
+    match image.shape {
+        // Faces are counted in the third component.
+        Shape::CubeArray => {
+            let cubes = b.binary(Opcode::LLVMUDiv, b.lane(size, 2)?, b.i32(6))?;
+            b.with_lane(size, cubes, b.i32(2))
+        }
+        // Layers are counted in the third component.
+        Shape::D1Array => b.vector(&[b.lane(size, 0)?, b.lane(size, 2)?]),
+        _ => Ok(size),
+    }
+}
+
+/// Width, height, depth or layers, and the number of mip levels.
+fn extent<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    names: &Names,
+    resource: Value<'c>,
+    level: Value<'c>,
+) -> Result<Value<'c>> {
+    let b = e.b;
+    let (word, zero) = (b.int_type(32), b.i32(0));
     let float = b.float_type(32).vector(4);
     let size = b.intrinsic(
         names.size,
         &[float, word, resource.ty()],
         &[b.i32(ALL), level, resource, zero, zero],
     )?;
-    let size = b.bitcast(size, word.vector(4))?;
-    match image.shape {
-        // Layers are counted in the third component.
-        Shape::D1Array => b.vector(&[b.lane(size, 0)?, b.lane(size, 2)?]),
-        _ => Ok(size),
+    b.bitcast(size, word.vector(4))
+}
+
+/// The number of mip levels; there is no instruction for the number of samples.
+pub(super) fn count<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Op,
+    inst: Inst<'_>,
+    image: Image,
+    descriptor: Value<'c>,
+) -> Result<Value<'c>> {
+    require(e, inst)?;
+    match names(image.shape) {
+        Some(names) if op == Op::ImageQueryLevels => {
+            let resource = resource(e, image.shape, descriptor)?;
+            e.b.lane(extent(e, &names, resource, e.b.i32(0))?, 3)
+        }
+        _ => Err(e.unsupported_on_target(inst, format!("an instruction for {}", inst.name()))),
     }
 }

@@ -11,6 +11,7 @@
 //! What is visible to whom: a texel that is made available is followed by a release fence, one that is made visible follows an acquire fence.
 
 mod amdgpu;
+pub(crate) mod atomic;
 mod format;
 mod nvptx;
 
@@ -34,6 +35,8 @@ pub(crate) enum Shape {
     D3,
     /// Six faces.
     Cube,
+    /// Layers of six faces; the third coordinate counts faces.
+    CubeArray,
     /// Layers of one dimension.
     D1Array,
     /// Layers of two.
@@ -52,7 +55,9 @@ impl Shape {
         match self {
             Shape::D1 | Shape::Buffer => 1,
             Shape::D2 | Shape::D1Array | Shape::D2Samples => 2,
-            Shape::D3 | Shape::Cube | Shape::D2Array | Shape::D2ArraySamples => 3,
+            Shape::D3 | Shape::Cube | Shape::CubeArray | Shape::D2Array | Shape::D2ArraySamples => {
+                3
+            }
         }
     }
 }
@@ -83,7 +88,8 @@ impl Image {
             (Dim::Dim1D, 0, 0) => Shape::D1,
             (Dim::Dim2D | Dim::DimRect, 0, 0) => Shape::D2,
             (Dim::Dim3D, 0, 0) => Shape::D3,
-            (Dim::DimCube, _, 0) => Shape::Cube,
+            (Dim::DimCube, 0, 0) => Shape::Cube,
+            (Dim::DimCube, 1, 0) => Shape::CubeArray,
             (Dim::Dim1D, 1, 0) => Shape::D1Array,
             (Dim::Dim2D, 1, 0) => Shape::D2Array,
             (Dim::Dim2D, 0, 1) => Shape::D2Samples,
@@ -220,6 +226,23 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn image_access(&self, inst: Inst<'_>, extra: usize) -> Result<(Access<'c>, Extra<'c>)> {
         let image = self.image_type(inst, 0)?;
         let extra = Extra::of(self, inst, extra)?;
+        let access = Access {
+            image,
+            descriptor: self.operand(inst, 0)?,
+            coordinates: self.texel_coordinates(inst, image, &extra)?,
+            level: extra.level,
+            sample: extra.sample,
+        };
+        Ok((access, extra))
+    }
+
+    /// The coordinates in operand 1, `i32` each.
+    fn texel_coordinates(
+        &self,
+        inst: Inst<'_>,
+        image: Image,
+        extra: &Extra<'c>,
+    ) -> Result<Vec<Value<'c>>> {
         let place = self.operand(inst, 1)?;
         if !place.ty().is_int() || place.ty().lanes() < image.shape.coordinates() {
             return Err(self.mismatch(inst, "coordinates that do not fit the image"));
@@ -234,14 +257,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             coordinates.push(coordinate);
         }
-        let access = Access {
-            image,
-            descriptor: self.operand(inst, 0)?,
-            coordinates,
-            level: extra.level,
-            sample: extra.sample,
-        };
-        Ok((access, extra))
+        Ok(coordinates)
     }
 
     fn texel_fence(&self, scope: Option<Scope>, ordering: AtomicOrdering) {
@@ -317,6 +333,18 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let value = e.b.int_resize(size, ty, false)?;
             e.bind(inst, value)?;
         }
+        Op::ImageQueryLevels | Op::ImageQuerySamples => {
+            let image = e.image_type(inst, 0)?;
+            let descriptor = e.operand(inst, 0)?;
+            let count = match &e.target.arch {
+                Arch::Amdgpu(_) => amdgpu::count(e, op, inst, image, descriptor)?,
+                Arch::Nvptx(_) => nvptx::count(e, op, descriptor)?,
+            };
+            let value = e.b.int_resize(count, e.result_ty(inst)?, false)?;
+            e.bind(inst, value)?;
+        }
+        // The atomic instructions take it apart.
+        Op::ImageTexelPointer => {}
         _ => return Ok(Handled::No),
     }
     Ok(Handled::Yes)

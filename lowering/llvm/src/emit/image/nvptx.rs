@@ -7,6 +7,7 @@ use super::super::types::Scalar;
 use super::format::{self, Format, Meaning};
 use super::{Access, Image, Shape};
 use crate::ffi::{Opcode, Value};
+use spirv::Op;
 use splitbar_passes::module::Inst;
 
 /// The intrinsics for images of one shape.
@@ -53,14 +54,17 @@ macro_rules! names {
     };
 }
 
-fn names(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, shape: Shape) -> Result<Names> {
-    Ok(match shape {
+fn names(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, image: Image) -> Result<Names> {
+    let storage = image.storage;
+    Ok(match image.shape {
         Shape::D1 | Shape::Buffer => names!("1d"),
         Shape::D2 => names!("2d"),
         Shape::D3 => names!("3d"),
         Shape::D1Array => names!("1d.array"),
         Shape::D2Array => names!("2d.array"),
-        Shape::Cube | Shape::D2Samples | Shape::D2ArraySamples => {
+        // The faces of a surface are its layers.
+        Shape::Cube | Shape::CubeArray if storage => names!("2d.array"),
+        Shape::Cube | Shape::CubeArray | Shape::D2Samples | Shape::D2ArraySamples => {
             return Err(e.unsupported_on_target(
                 inst,
                 format!(
@@ -77,10 +81,18 @@ fn handle<'c>(e: &FunctionEmitter<'_, 'c, '_>, descriptor: Value<'c>) -> Result<
     e.b.load(e.b.int_type(64), descriptor, 8)
 }
 
+/// Whether the last coordinate is a layer for PTX.
+fn is_layered(shape: Shape) -> bool {
+    matches!(
+        shape,
+        Shape::D1Array | Shape::D2Array | Shape::Cube | Shape::CubeArray
+    )
+}
+
 /// Coordinates in PTX's order: the layer first.
 fn coordinates<'c>(access: &Access<'c>) -> Vec<Value<'c>> {
     let mut coordinates = access.coordinates.clone();
-    if matches!(access.image.shape, Shape::D1Array | Shape::D2Array) {
+    if is_layered(access.image.shape) {
         coordinates.rotate_right(1);
     }
     coordinates
@@ -92,7 +104,7 @@ pub(super) fn read<'c>(
     inst: Inst<'_>,
     access: &Access<'c>,
 ) -> Result<Value<'c>> {
-    let names = names(e, inst, access.image.shape)?;
+    let names = names(e, inst, access.image)?;
     if access.level.is_some() {
         return Err(e.unsupported_on_target(
             inst,
@@ -120,9 +132,9 @@ pub(super) fn read<'c>(
         ));
     };
     let bytes = format.components * format.bits / 8;
-    let x = usize::from(access.coordinates.len() + 1 < arguments.len()) + 1;
-    let layered = matches!(access.image.shape, Shape::D1Array | Shape::D2Array);
-    if let Some(x) = arguments.get_mut(if layered { x + 1 } else { x }) {
+    // Behind the handle, and the layer.
+    let x = 1 + usize::from(is_layered(access.image.shape));
+    if let Some(x) = arguments.get_mut(x) {
         *x = e.b.mul(*x, e.b.i32(bytes))?;
     }
     let row = format.components.trailing_zeros() as usize;
@@ -200,7 +212,7 @@ pub(super) fn write<'c>(
     access: &Access<'c>,
     texel: Value<'c>,
 ) -> Result<()> {
-    let names = names(e, inst, access.image.shape)?;
+    let names = names(e, inst, access.image)?;
     if access.level.is_some() {
         return Err(e.unsupported(inst, "a write to a mip level other than 0"));
     }
@@ -256,6 +268,11 @@ pub(super) fn size<'c>(
         Shape::D3 => &[width, height, depth],
         Shape::D1Array => &[width, layers],
         Shape::D2Array | Shape::D2ArraySamples => &[width, height, layers],
+        // PTX does not say whether it counts cubes or faces.
+        Shape::CubeArray => {
+            let what = format!("{}: the size of an array of cubes", inst.name());
+            return Err(e.unsupported_on_target(inst, what));
+        }
     };
     let handle = handle(e, descriptor)?;
     let sizes = queries
@@ -263,4 +280,17 @@ pub(super) fn size<'c>(
         .map(|name| e.b.intrinsic(name, &[], &[handle]))
         .collect::<Result<Vec<_>>>()?;
     e.b.vector(&sizes)
+}
+
+/// The number of mip levels or samples.
+pub(super) fn count<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Op,
+    descriptor: Value<'c>,
+) -> Result<Value<'c>> {
+    let name = match op {
+        Op::ImageQuerySamples => "llvm.nvvm.txq.num.samples",
+        _ => "llvm.nvvm.txq.num.mipmap.levels",
+    };
+    e.b.intrinsic(name, &[], &[handle(e, descriptor)?])
 }
