@@ -151,6 +151,14 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Lets everything take effect that has not, the oldest first.
+    pub fn perform_all(&mut self, mut perform: impl FnMut(&mut T)) {
+        for operation in self.operations.iter_mut().filter(|o| !o.performed) {
+            operation.performed = true;
+            perform(&mut operation.what);
+        }
+    }
+
     fn perform_at(&mut self, at: usize, perform: &mut impl FnMut(&mut T)) {
         let path = self.operations.get(at).and_then(|o| o.rules.path);
         for (index, operation) in self.operations.iter_mut().take(at + 1).enumerate() {

@@ -1,6 +1,6 @@
 //! How a wave begins: which registers hold what. Source: LLVM's AMDGPUUsage, "Kernel Descriptor" and "Initial Kernel Execution State".
 
-use super::access::PRIVATE_DESCRIPTOR;
+use super::address::PRIVATE_DESCRIPTOR;
 use super::isa::Isa;
 use super::object::Descriptor;
 use super::operand::sgpr;

@@ -34,6 +34,8 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
     let (memories, rest) = [
         ("ds_", Memories::Shared),
         ("global_", Memories::Global),
+        // A cluster is one workgroup here: nobody else gets a copy.
+        ("cluster_", Memories::Global),
         ("flat_", Memories::Flat),
         ("scratch_", Memories::Private),
         ("buffer_", Memories::Buffer),

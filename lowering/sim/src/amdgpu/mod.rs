@@ -10,9 +10,11 @@
 
 mod abi;
 mod access;
+mod address;
 mod bits;
 mod decode;
 mod decode_memory;
+mod effect;
 mod inst;
 mod isa;
 mod matrix;

@@ -1,0 +1,175 @@
+//! Addresses of memory instructions: what each lane's registers, the offsets and a buffer's descriptor say.
+
+use super::access::{Operation, each};
+use super::bits::Ty;
+use super::inst::{Action, Memories, Memory};
+use super::operand::{Kind, Operand, sgpr};
+use super::wave::{PRIVATE_APERTURE, Wave};
+use crate::finding::FindingKind;
+use crate::machine::Context;
+
+/// The last word of the descriptor for private memory.
+pub(super) const PRIVATE_DESCRIPTOR: u32 = 0x00e8_0000;
+
+impl Wave {
+    /// Computes the addresses of all lanes.
+    pub(super) fn addresses(
+        &self,
+        memory: &Memory,
+        operation: &mut Operation,
+        pc: u32,
+        cx: &mut Context<'_>,
+    ) {
+        let vector = |operand: &Option<Operand>| match operand.map(|o| o.kind) {
+            Some(Kind::Vgpr(index)) => self.v(index),
+            _ => [0; 64],
+        };
+        let wide = |operand: &Option<Operand>| match operand.map(|o| o.kind) {
+            Some(Kind::Vgpr(index)) => (self.v(index), self.v(index + 1)),
+            _ => ([0; 64], [0; 64]),
+        };
+        let scalar = |operand: &Option<Operand>| operand.map_or(0, |o| self.scalar(&o, Ty::B32));
+        let has = |operand: &Option<Operand>| {
+            operand.is_some_and(|o| o.kind != Kind::Off && o.kind != Kind::Sgpr(sgpr::NULL))
+        };
+        let [first, second] = memory.offsets;
+        // Copies that M0 places write whole dwords.
+        operation.shared_bytes = match memory.lds {
+            Some(_) => memory.bytes,
+            None => memory.bytes.max(4),
+        };
+        // The bits of M0 that count: 16, or as many as a larger memory needs (gfx950).
+        let m0 = match cx.group.shared.len() {
+            0..=0x1_0000 => 0xffff,
+            _ => 0x3_ffff,
+        };
+        for lane in each(operation.lanes) {
+            let address = match memory.memories {
+                Memories::Shared => vector(&memory.vaddr)[lane].into(),
+                Memories::Global | Memories::Flat => {
+                    if has(&memory.saddr) {
+                        let base = memory.saddr.map_or(0, |s| self.scalar(&s, Ty::B64));
+                        let offset = vector(&memory.vaddr)[lane];
+                        if memory.scaled {
+                            base.wrapping_add_signed(
+                                i64::from(offset as i32) * i64::from(memory.bytes),
+                            )
+                        } else {
+                            base.wrapping_add(offset.into())
+                        }
+                    } else {
+                        let (low, high) = wide(&memory.vaddr);
+                        u64::from(low[lane]) | u64::from(high[lane]) << 32
+                    }
+                }
+                Memories::Private => {
+                    let scale = if memory.scaled {
+                        u64::from(memory.bytes)
+                    } else {
+                        1
+                    };
+                    let vaddr = if has(&memory.vaddr) {
+                        u64::from(vector(&memory.vaddr)[lane]) * scale
+                    } else {
+                        0
+                    };
+                    let saddr = if has(&memory.saddr) {
+                        scalar(&memory.saddr)
+                    } else {
+                        0
+                    };
+                    (vaddr + saddr) & 0xffff_ffff
+                }
+                Memories::Scalar => {
+                    let base = memory.saddr.map_or(0, |s| self.scalar(&s, Ty::B64));
+                    base.wrapping_add(scalar(&memory.soffset)) & !3
+                }
+                Memories::Buffer | Memories::ScalarBuffer => {
+                    match self.buffer(memory, lane, pc, cx) {
+                        Some(address) => address,
+                        None => {
+                            operation.beyond |= 1 << lane;
+                            0
+                        }
+                    }
+                }
+            };
+            let places =
+                match memory.memories {
+                    // LDS addresses wrap at 32 bits.
+                    Memories::Shared => [first, second]
+                        .map(|offset| address.wrapping_add_signed(offset) & 0xffff_ffff),
+                    Memories::Private => [first, second]
+                        .map(|offset| address.wrapping_add_signed(offset) & 0xffff_ffff),
+                    _ => [first, second].map(|offset| address.wrapping_add_signed(offset)),
+                };
+            for (slot, place) in operation.addresses.iter_mut().zip(places) {
+                slot[lane] = place;
+            }
+            if matches!(memory.action, Action::ToShared | Action::FromShared) {
+                operation.shared[lane] = match &memory.lds {
+                    Some(_) => {
+                        let address = vector(&memory.lds)[lane];
+                        // A lane is masked off by the address -1.
+                        if address == u32::MAX {
+                            operation.lanes &= !(1 << lane);
+                        }
+                        u64::from(address).wrapping_add_signed(first) & 0xffff_ffff
+                    }
+                    // M0 names the wave's place, where every lane has a dword, or four for more (LLVM, "AMDGPU DMA Operations").
+                    None => {
+                        let stride = if memory.bytes > 4 { 16 } else { 4 };
+                        u64::from(self.s(sgpr::M0) & m0).wrapping_add_signed(first)
+                            + lane as u64 * stride
+                    }
+                };
+            }
+        }
+    }
+
+    /// The address of a lane by a buffer descriptor; `None` when the descriptor's bounds let the access do nothing.
+    fn buffer(&self, memory: &Memory, lane: usize, pc: u32, cx: &mut Context<'_>) -> Option<u64> {
+        let Some(Kind::Sgpr(first)) = memory.saddr.map(|s| s.kind) else {
+            return None;
+        };
+        let word = |n: u16| self.s(first + n);
+        let soffset = memory.soffset.map_or(0, |o| self.scalar(&o, Ty::B32)) & 0xffff_ffff;
+        if memory.memories == Memories::ScalarBuffer {
+            let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
+            return Some(base + soffset);
+        }
+        let (index, offset) = match (
+            memory.index_enabled,
+            memory.offset_enabled,
+            memory.vaddr.map(|v| v.kind),
+        ) {
+            (true, true, Some(Kind::Vgpr(v))) => (self.v(v)[lane], self.v(v + 1)[lane]),
+            (true, false, Some(Kind::Vgpr(v))) => (self.v(v)[lane], 0),
+            (false, true, Some(Kind::Vgpr(v))) => (0, self.v(v)[lane]),
+            _ => (0, 0),
+        };
+        // The descriptor that the loader makes for private memory swizzles: lanes lie side by side, and the scalar offset counts for all lanes.
+        if word(3) == PRIVATE_DESCRIPTOR {
+            return Some(
+                (PRIVATE_APERTURE << 32) + u64::from(offset) + soffset / u64::from(self.size),
+            );
+        }
+        let base = u64::from(word(0)) | u64::from(word(1) & 0xffff) << 32;
+        let stride = u64::from(word(1) >> 16 & 0x3fff);
+        if word(1) >> 30 != 0 {
+            cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
+                "a buffer descriptor that swizzles".to_owned()
+            });
+            return None;
+        }
+        let records = u64::from(word(2));
+        let inside = u64::from(offset).wrapping_add_signed(memory.offsets[0]);
+        let outside = if stride == 0 {
+            inside + u64::from(memory.bytes) > records
+        } else {
+            u64::from(index) >= records
+        };
+        // Beyond the bounds, loads give 0 and stores do nothing: that is defined.
+        (!outside).then(|| base + soffset + stride * u64::from(index) + u64::from(offset))
+    }
+}

@@ -1,0 +1,347 @@
+//! Memory operations when they take effect: bytes go between registers and memories.
+
+use super::access::{Operation, each};
+use super::inst::{Action, Memories};
+use super::operand::Half;
+use super::table::memory::{Extend, Update};
+use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
+use crate::clock::Order;
+use crate::finding::FindingKind;
+use crate::machine::{Access, At, Context, Scope};
+use crate::memory::{Pending, Space};
+
+/// What operations may change besides shared things.
+pub(super) struct Effects<'w> {
+    pub private: &'w mut [u8],
+    pub private_bytes: u32,
+}
+
+impl Effects<'_> {
+    pub fn perform(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
+        match operation.action {
+            Action::Load => self.load(operation, cx),
+            Action::Store => self.store(operation, cx),
+            Action::Atomic { update, returns } => self.atomic(operation, update, returns, cx),
+            Action::ToShared | Action::FromShared => self.copy(operation, cx),
+            Action::Pull | Action::Push | Action::Swizzle => exchange(operation),
+            Action::Hint => {}
+        }
+    }
+
+    fn load(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
+        let bytes = usize::from(operation.bytes);
+        let per_place = bytes.div_ceil(4);
+        operation.data.clear();
+        operation
+            .data
+            .resize(per_place * usize::from(operation.places), [0; 64]);
+        let access = Access::UNKNOWN;
+        for place in 0..usize::from(operation.places).min(2) {
+            for lane in each(operation.lanes & !operation.beyond) {
+                let at = At {
+                    pc: operation.pc,
+                    lane: lane as u8,
+                };
+                let mut buffer = [0u8; 64];
+                let Some(into) = buffer.get_mut(..bytes) else {
+                    continue;
+                };
+                self.read(
+                    operation.memories,
+                    operation.addresses[place][lane],
+                    into,
+                    at,
+                    access,
+                    cx,
+                );
+                for (register, word) in operation
+                    .data
+                    .iter_mut()
+                    .skip(place * per_place)
+                    .zip(buffer.as_chunks::<4>().0)
+                    .take(per_place)
+                {
+                    register[lane] = operation.extend.extend(u32::from_le_bytes(*word), bytes);
+                }
+            }
+        }
+    }
+
+    fn store(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
+        let bytes = usize::from(operation.bytes);
+        let per_place = bytes.div_ceil(4);
+        let access = if operation.device {
+            Access::atomic(Order::Release, Scope::Device)
+        } else {
+            Access::PLAIN
+        };
+        for place in 0..usize::from(operation.places).min(2) {
+            for lane in each(operation.lanes & !operation.beyond) {
+                let at = At {
+                    pc: operation.pc,
+                    lane: lane as u8,
+                };
+                let mut buffer = [0u8; 64];
+                for (register, word) in operation
+                    .data
+                    .iter()
+                    .skip(place * per_place)
+                    .zip(buffer.as_chunks_mut::<4>().0)
+                    .take(per_place)
+                {
+                    let value = match operation.extend {
+                        Extend::HighZero | Extend::HighSign => register[lane] >> 16,
+                        Extend::Zero | Extend::Sign | Extend::LowZero | Extend::LowSign => {
+                            register[lane]
+                        }
+                    };
+                    *word = value.to_le_bytes();
+                }
+                let Some(from) = buffer.get(..bytes) else {
+                    continue;
+                };
+                let address = operation.addresses[place][lane];
+                match resolve(operation.memories, address) {
+                    Resolved::Memory(space, address) => {
+                        cx.write(space, address, from, at, access);
+                    }
+                    Resolved::Private(offset) => match self.private(lane, offset, bytes) {
+                        Some(to) => to.copy_from_slice(from),
+                        None => outside(operation.pc, lane, offset, cx),
+                    },
+                }
+            }
+        }
+    }
+
+    fn atomic(
+        &mut self,
+        operation: &mut Operation,
+        update: Update,
+        returns: bool,
+        cx: &mut Context<'_>,
+    ) {
+        let registers = usize::from(operation.bytes / 4);
+        let wide = registers == 2;
+        let data = std::mem::take(&mut operation.data);
+        let value = |first: usize, lane: usize| -> u64 {
+            let word = |n: usize| data.get(n).map_or(0, |r| u64::from(r[lane]));
+            if wide {
+                word(first) | word(first + 1) << 32
+            } else {
+                word(first)
+            }
+        };
+        let mut results = vec![[0; 64]; registers];
+        let scope = if operation.memories == Memories::Shared {
+            Scope::Workgroup
+        } else {
+            Scope::Device
+        };
+        // Machine code orders an atomic by the waits and cache operations around it; it is taken as both.
+        let access = Access::atomic(Order::AcquireRelease, scope);
+        for lane in each(operation.lanes & !operation.beyond) {
+            let at = At {
+                pc: operation.pc,
+                lane: lane as u8,
+            };
+            let (new, expected) = (value(0, lane), value(registers, lane));
+            let old = match resolve(operation.memories, operation.addresses[0][lane]) {
+                Resolved::Memory(space, address) => {
+                    cx.update(space, address, operation.bytes.into(), at, access, |old| {
+                        update(old, new, expected)
+                    })
+                }
+                Resolved::Private(offset) => {
+                    outside(operation.pc, lane, offset, cx);
+                    0
+                }
+            };
+            for (n, register) in results.iter_mut().enumerate() {
+                register[lane] = (old >> (32 * n)) as u32;
+            }
+        }
+        operation.data = if returns { results } else { Vec::new() };
+    }
+
+    /// Between global and shared memory.
+    fn copy(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
+        let (bytes, shared_bytes) = (
+            usize::from(operation.bytes),
+            usize::from(operation.shared_bytes),
+        );
+        let by = Pending {
+            wave: cx.wave,
+            pc: operation.pc,
+        };
+        let to_shared = matches!(operation.action, Action::ToShared);
+        for lane in each(operation.lanes) {
+            let at = At {
+                pc: operation.pc,
+                lane: lane as u8,
+            };
+            let (global, shared) = (operation.addresses[0][lane], operation.shared[lane]);
+            let beyond = operation.beyond >> lane & 1 == 1;
+            let mut buffer = [0u8; 16];
+            if to_shared {
+                if let Some(part) = buffer.get_mut(..bytes)
+                    && !beyond
+                {
+                    cx.read(Space::Global, global, part, at, Access::UNKNOWN);
+                }
+                if let ([first, ..], true) = (buffer.as_chunks_mut::<4>().0, bytes < 4) {
+                    let word = operation.extend.extend(u32::from_le_bytes(*first), bytes);
+                    *first = word.to_le_bytes();
+                }
+                let Some(part) = buffer.get(..shared_bytes) else {
+                    continue;
+                };
+                // Its own mark is not a conflict.
+                cx.group.shared.unmark(shared as usize, shared_bytes, by);
+                cx.write(Space::Shared, shared, part, at, Access::PLAIN);
+                cx.group.shared.mark(shared as usize, shared_bytes, by);
+            } else if let Some(part) = buffer.get_mut(..bytes) {
+                cx.read(Space::Shared, shared, part, at, Access::PLAIN);
+                cx.write(Space::Global, global, part, at, Access::PLAIN);
+            }
+        }
+    }
+
+    fn read(
+        &mut self,
+        memories: Memories,
+        address: u64,
+        into: &mut [u8],
+        at: At,
+        access: Access,
+        cx: &mut Context<'_>,
+    ) {
+        match resolve(memories, address) {
+            Resolved::Memory(space, address) => {
+                cx.read(space, address, into, at, access);
+            }
+            Resolved::Private(offset) => match self.private(at.lane.into(), offset, into.len()) {
+                Some(from) => into.copy_from_slice(from),
+                None => outside(at.pc, at.lane.into(), offset, cx),
+            },
+        }
+    }
+
+    /// Private bytes of a lane.
+    fn private(&mut self, lane: usize, offset: u64, bytes: usize) -> Option<&mut [u8]> {
+        let end = offset.checked_add(bytes as u64)?;
+        if end > u64::from(self.private_bytes) {
+            return None;
+        }
+        let first = lane * self.private_bytes as usize + offset as usize;
+        self.private.get_mut(first..first + bytes)
+    }
+}
+
+fn outside(pc: u32, lane: usize, offset: u64, cx: &mut Context<'_>) {
+    cx.report(FindingKind::OutOfBounds, pc, Some(lane as u8), || {
+        format!("private memory at {offset:#x}")
+    });
+}
+
+enum Resolved {
+    Memory(Space, u64),
+    Private(u64),
+}
+
+/// Which memory an address means.
+fn resolve(memories: Memories, address: u64) -> Resolved {
+    match memories {
+        Memories::Shared => Resolved::Memory(Space::Shared, address),
+        Memories::Private => Resolved::Private(address),
+        Memories::Global | Memories::Scalar | Memories::ScalarBuffer => {
+            Resolved::Memory(Space::Global, address)
+        }
+        Memories::Flat | Memories::Buffer => match address >> 32 {
+            SHARED_APERTURE => Resolved::Memory(Space::Shared, address & 0xffff_ffff),
+            PRIVATE_APERTURE => Resolved::Private(address & 0xffff_ffff),
+            _ => Resolved::Memory(Space::Global, address),
+        },
+    }
+}
+
+/// `ds_bpermute_b32`, `ds_permute_b32`, `ds_swizzle_b32`: data goes between lanes and never reaches LDS.
+fn exchange(operation: &mut Operation) {
+    let lanes = operation.lanes;
+    let data = operation.data.first().copied().unwrap_or([0; 64]);
+    let mut result = [0; 64];
+    match operation.action {
+        Action::Pull => {
+            for lane in each(lanes) {
+                let from = (operation.addresses[0][lane] >> 2 & 63) as usize;
+                result[lane] = if lanes >> from & 1 == 1 {
+                    data[from]
+                } else {
+                    0
+                };
+            }
+        }
+        Action::Push => {
+            for lane in each(lanes) {
+                result[(operation.addresses[0][lane] >> 2 & 63) as usize] = data[lane];
+            }
+        }
+        Action::Swizzle => {
+            for lane in each(lanes) {
+                let from = swizzled(operation.addresses[0][lane] as u32, lane as u32) as usize;
+                result[lane] = if lanes >> from & 1 == 1 {
+                    data[from]
+                } else {
+                    0
+                };
+            }
+        }
+        Action::Load
+        | Action::Store
+        | Action::Atomic { .. }
+        | Action::ToShared
+        | Action::FromShared
+        | Action::Hint => {}
+    }
+    operation.data.clear();
+    operation.data.push(result);
+}
+
+/// The lane that a lane reads by the pattern of `ds_swizzle_b32`: four lanes by a table, or masks over groups of 32.
+fn swizzled(pattern: u32, lane: u32) -> u32 {
+    if pattern & 0x8000 != 0 {
+        return (lane & !3) + (pattern >> (2 * (lane & 3)) & 3);
+    }
+    let (and, or, xor) = (pattern & 31, pattern >> 5 & 31, pattern >> 10 & 31);
+    (lane & 32) + (((lane & 31 & and) | or) ^ xor)
+}
+
+impl Extend {
+    /// A loaded word of `bytes` bytes.
+    fn extend(self, word: u32, bytes: usize) -> u32 {
+        let signed = matches!(self, Extend::Sign | Extend::LowSign | Extend::HighSign);
+        match (bytes, signed) {
+            (1, true) => i32::from(word as u8 as i8) as u32,
+            (2, true) => i32::from(word as u16 as i16) as u32,
+            _ => word,
+        }
+    }
+
+    /// The half of a register that is loaded, if it is not all of it.
+    pub(super) fn half(self) -> Half {
+        match self {
+            Extend::Zero | Extend::Sign => Half::Whole,
+            Extend::LowZero | Extend::LowSign => Half::Low,
+            Extend::HighZero | Extend::HighSign => Half::High,
+        }
+    }
+
+    /// What becomes of the register.
+    pub(super) fn merge(self, old: u32, loaded: u32) -> u32 {
+        match self {
+            Extend::Zero | Extend::Sign => loaded,
+            Extend::LowZero | Extend::LowSign => (old & 0xffff_0000) | (loaded & 0xffff),
+            Extend::HighZero | Extend::HighSign => (old & 0xffff) | loaded << 16,
+        }
+    }
+}
