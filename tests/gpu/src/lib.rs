@@ -8,6 +8,8 @@
 //!
 //! A bundle is complete: the machine with the GPU needs it and this crate's program, and neither a compiler nor the repository. Whatever uses a device
 //! goes through [`device::Device`], so that all of it but the driver's door is tested on the simulator.
+//!
+//! [`vulkan`] stands beside it: modules, not PTX, on a Vulkan driver that runs on the processor.
 
 pub mod attempts;
 pub mod bundle;
@@ -19,3 +21,4 @@ mod ffi;
 pub mod parameters;
 pub mod simulated;
 pub mod timing;
+pub mod vulkan;

@@ -10,6 +10,7 @@ use splitbar_gpu::cuda::Cuda;
 use splitbar_gpu::device::Device;
 use splitbar_gpu::simulated::Simulated;
 use splitbar_gpu::timing::{self, Choices};
+use splitbar_gpu::vulkan;
 use splitbar_sim::Schedule;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -71,6 +72,9 @@ enum Action {
         #[arg(long, default_value_t = 0)]
         schedule: u32,
     },
+    /// What the Vulkan check starts: reads a launch as JSON, runs it, writes what became of it
+    #[command(hide = true)]
+    Vulkan,
 }
 
 #[derive(Args)]
@@ -174,6 +178,10 @@ fn run(action: Action) -> Result<bool> {
             let mut device = which.device(schedule).map_err(anyhow::Error::msg)?;
             let bundle = Bundle::at(&which.bundle);
             attempts::serve(&bundle, from, device.as_mut(), &mut std::io::stdout())?;
+            Ok(true)
+        }
+        Action::Vulkan => {
+            vulkan::serve(&mut std::io::stdin(), &mut std::io::stdout(), LIMIT)?;
             Ok(true)
         }
     }

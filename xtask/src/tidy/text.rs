@@ -12,6 +12,7 @@ const FFI: &[&str] = &[
     "tests/gpu/src/ffi/mod.rs",
     "tests/gpu/src/ffi/cublas.rs",
     "tests/gpu/src/ffi/cuda.rs",
+    "tests/gpu/src/ffi/vulkan.rs",
 ];
 const LONGEST_FFI: usize = 1200;
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod cublas;
 pub(crate) mod cuda;
+pub(crate) mod vulkan;
 
 use libloading::Library;
 

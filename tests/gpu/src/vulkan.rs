@@ -1,0 +1,177 @@
+//! Compute modules on a Vulkan driver that runs on the processor (lavapipe): a second opinion on what a module means.
+//!
+//! Each launch has a process of its own: [`run`] starts the program, which calls [`serve`]. A driver that hangs is ended, one that crashes is an answer.
+
+use crate::ffi::vulkan::{Bound, Descriptor, Launch, Trouble, run as launch};
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::transform::pipeline::{self, Settings, Step};
+use splitbar_passes::transform::registry::Pass;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// A launch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// The module's words. It has no split barriers: no driver for processors knows them.
+    pub module: Vec<u32>,
+    /// The entry point.
+    pub entry: String,
+    /// Workgroups in x, y and z.
+    pub groups: [u32; 3],
+    /// The buffers.
+    pub buffers: Vec<Buffer>,
+    /// The push-constant block.
+    pub push: Vec<u8>,
+}
+
+/// A buffer of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Buffer {
+    /// The descriptor set.
+    pub set: u32,
+    /// The binding.
+    pub binding: u32,
+    /// Whether it is a uniform buffer; else it is a storage buffer.
+    pub uniform: bool,
+    /// What it holds.
+    pub words: Vec<u32>,
+}
+
+/// What became of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// It ran on this device; the words of the buffers afterwards.
+    Done(String, Vec<Vec<u32>>),
+    /// There is no such driver, and why.
+    NoDevice(String),
+    /// The driver does not take it, crashes or hangs.
+    Failed(String),
+}
+
+/// The module with its split barriers made whole, as words.
+///
+/// # Errors
+/// The bytes are no module, or its pairs cannot be fused.
+pub fn fused(bytes: &[u8]) -> Result<Vec<u32>> {
+    let told = |problems: Diagnostics| anyhow::anyhow!("{problems}");
+    let pass = Pass::named("fuse-split-barriers").context("there is no such pass")?;
+    let options = pass.options(None).map_err(anyhow::Error::msg)?;
+    let module = Module::parse(bytes).map_err(told)?.into_owned();
+    let steps = [Step { pass, options }];
+    let outcome = pipeline::run(module, &steps, Settings::default(), &mut |_, _| {});
+    Ok(outcome.map_err(told)?.module.words().to_vec())
+}
+
+/// Whether the variable of a set and binding is a uniform buffer: a block of storage class Uniform (Vulkan, "Shader Resource and Descriptor Type
+/// Correspondence"). BufferBlock was the older spelling of a storage buffer.
+pub fn is_uniform(declarations: &Declarations<'_>, set: u32, binding: u32) -> bool {
+    use spirv::Decoration;
+    use splitbar_passes::module::Type;
+    declarations.variables.iter().any(|variable| {
+        let at = |kind| declarations.decoration(variable.id, kind);
+        let block = match declarations.ty(variable.pointer_type) {
+            Some(Type::Pointer { pointee, .. }) => *pointee,
+            _ => None,
+        };
+        let is_storage = block.is_some_and(|block| {
+            let decorations = declarations.decorations(block).iter();
+            decorations
+                .clone()
+                .any(|d| d.kind == Decoration::BufferBlock as u32)
+        });
+        at(Decoration::DescriptorSet) == Some(set)
+            && at(Decoration::Binding) == Some(binding)
+            && variable.class == spirv::StorageClass::Uniform
+            && !is_storage
+    })
+}
+
+/// Runs a launch in a child process: `program` with the argument `vulkan`.
+///
+/// # Errors
+/// The program cannot be started or answers something else.
+pub fn run(program: &Path, job: &Job, limit: Duration) -> Result<Answer> {
+    let mut child = Command::new(program)
+        .arg("vulkan")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| program.display().to_string())?;
+    let mut input = child.stdin.take().context("no input")?;
+    let mut output = child.stdout.take().context("no output")?;
+    let text = serde_json::to_vec(job)?;
+    let writer = std::thread::spawn(move || {
+        // A child that ended early reads nothing; its status says so.
+        let _ = input.write_all(&text);
+    });
+    let (sender, answers) = channel();
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let read = output.read_to_end(&mut text);
+        let _ = sender.send(read.map(|_| text));
+    });
+    let answer = match answers.recv_timeout(limit) {
+        Ok(text) => {
+            let (text, status) = (text?, child.wait()?);
+            match (status.success(), text.is_empty()) {
+                (true, false) => serde_json::from_slice(&text)?,
+                _ => Answer::Failed(format!("the driver's process ended: {status}")),
+            }
+        }
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+            Answer::Failed(format!("no end after {} s", limit.as_secs()))
+        }
+    };
+    let _ = child.kill();
+    child.wait()?;
+    let _ = (writer.join(), reader.join());
+    Ok(answer)
+}
+
+/// The child: reads a launch, runs it, writes the answer.
+///
+/// # Errors
+/// The input is no launch, or nobody reads the answer.
+pub fn serve(input: &mut dyn Read, output: &mut dyn Write, limit: Duration) -> Result<()> {
+    let mut text = Vec::new();
+    input.read_to_end(&mut text)?;
+    let job: Job = serde_json::from_slice(&text)?;
+    let mut buffers: Vec<Bound> = job
+        .buffers
+        .iter()
+        .map(|buffer| Bound {
+            set: buffer.set,
+            binding: buffer.binding,
+            descriptor: match buffer.uniform {
+                true => Descriptor::Uniform,
+                false => Descriptor::Storage,
+            },
+            bytes: crate::check::bytes(&buffer.words),
+        })
+        .collect();
+    let order = Launch {
+        module: &job.module,
+        entry: &job.entry,
+        groups: job.groups,
+        constants: &job.push,
+        limit,
+    };
+    let answer = match launch(&order, &mut buffers) {
+        Ok(device) => {
+            let words = buffers
+                .iter()
+                .map(|buffer| crate::check::words(&buffer.bytes));
+            Answer::Done(device, words.collect())
+        }
+        Err(Trouble::NoDevice(why)) => Answer::NoDevice(why),
+        Err(Trouble::Refused(why)) => Answer::Failed(why),
+    };
+    Ok(serde_json::to_writer(output, &answer)?)
+}
