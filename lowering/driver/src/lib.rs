@@ -20,6 +20,7 @@
 
 mod failure;
 mod link;
+mod link_modules;
 pub mod machine_code;
 mod measure;
 mod model;
@@ -35,6 +36,7 @@ mod targets;
 
 pub use failure::{Failure, exit};
 pub use link::{LINKER_VARIABLE, code_object as link_code_object};
+pub use link_modules::link_modules;
 pub use model::{Bounds, Explored, model};
 pub use options::Options;
 pub use output::{Entry, Output};

@@ -64,6 +64,7 @@ codes! {
     MissingTerminator = 110, Invalid, "control leaves a block without a terminator or reaches a label that does not exist";
     TooManyDecorations = 111, Limit, "decoration groups or execution modes multiply out of proportion to the module";
     BadSpecValue = 112, Invalid, "the value that was given to a specialization constant does not fit its type";
+    LinkConflict = 113, Invalid, "modules that are linked do not fit together";
 
     // 02xx: barriers.
     BadScope = 200, Invalid, "a scope operand is not a constant or not a scope";

@@ -4,7 +4,7 @@
 
 use super::rewrite::{Edited, Writer, instruction};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Declarations, Id, Inst, Module};
+use crate::module::{Declarations, EntryPoint, Id, Inst, Module};
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -346,10 +346,19 @@ fn ends_annotations(inst: Inst<'_>) -> bool {
 pub(super) fn extend_interface(edit: &mut Edit<'_, '_>, more: &[u32]) -> Result<(), Diagnostic> {
     let declarations = edit.declarations;
     for entry in &declarations.entry_points {
-        let listed: BTreeSet<u32> = entry.interface.iter().map(|id| id.0).collect();
-        let mut operands = entry.inst.operands().to_vec();
-        operands.extend(more.iter().filter(|id| !listed.contains(id)));
-        edit.replace(entry.inst.offset, Op::EntryPoint, &operands)?;
+        extend_interface_of(edit, entry, more)?;
     }
     Ok(())
+}
+
+/// Adds `more` to the interface of `entry`, as far as it does not list them.
+pub(super) fn extend_interface_of(
+    edit: &mut Edit<'_, '_>,
+    entry: &EntryPoint<'_>,
+    more: &[u32],
+) -> Result<(), Diagnostic> {
+    let listed: BTreeSet<u32> = entry.interface.iter().map(|id| id.0).collect();
+    let mut operands = entry.inst.operands().to_vec();
+    operands.extend(more.iter().filter(|id| !listed.contains(id)));
+    edit.replace(entry.inst.offset, Op::EntryPoint, &operands)
 }

@@ -1,6 +1,6 @@
 //! SPIR-V to SPIR-V: one file (or folder) per pass, and the layers that they write new modules with.
 //!
-//! [`registry`] names the passes, [`pipeline`] runs them.
+//! [`registry`] names the passes, [`pipeline`] runs them. [`link()`] is no pass: it makes one module of several.
 
 mod edit;
 mod eliminate_redundant_split_barriers;
@@ -8,6 +8,7 @@ mod fuse_split_barriers;
 pub mod inline;
 mod inlined;
 mod instrument_split_barriers;
+mod link;
 mod operands;
 mod order_split_barriers;
 pub mod pipeline;
@@ -17,4 +18,5 @@ mod split_control_barriers;
 mod strip_split_barrier_spelling;
 
 pub use fuse_split_barriers::FuseAt;
+pub use link::link;
 pub use rewrite::{Edited, Origin, Writer};

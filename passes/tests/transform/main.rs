@@ -5,5 +5,6 @@ mod command;
 #[path = "../corpus/mod.rs"]
 mod corpus;
 mod kept;
+mod link;
 mod passes;
 mod support;

@@ -62,7 +62,7 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
                 .into(),
         );
     }
-    let bytes = read(&args.input)?;
+    let bytes = modules(args)?;
     let options = options(args, &bytes)?;
     if !args.no_validate {
         let problems = check::check(&bytes, &options.spec, |declarations| {
@@ -109,6 +109,21 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     watch.end();
     watch.result?;
     Ok(code)
+}
+
+/// The bytes of the module, or of what the modules are linked to.
+fn modules(args: &LowerArgs) -> Result<Vec<u8>, Stop> {
+    let mut files = vec![read(&args.input)?];
+    for more in &args.linked {
+        files.push(read(more)?);
+    }
+    match files.as_slice() {
+        [one] => Ok(one.clone()),
+        files => {
+            let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+            Ok(splitbar::link_modules(&files)?)
+        }
+    }
 }
 
 /// The file that the output goes to; `None` is the standard output.

@@ -196,6 +196,9 @@ fn parse_environment(text: &str) -> Result<Environment, String> {
 struct LowerArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
+    /// More modules, which export what the first one imports, or the other way round: they are linked to one
+    #[arg(value_name = "MODULE")]
+    linked: Vec<PathBuf>,
     /// The GPU, such as gfx1201 or sm_90 (`splitbar targets` lists them)
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,

@@ -317,7 +317,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                             format!("{name} is imported, and the module that has it is not there"),
                         )
                         .at_word(inst.offset)
-                        .help("link the modules first (spirv-link)"),
+                        .help("give the module that exports it too: `splitbar lower` and `splitbar-opt --link` link several"),
                     ))
                 }
                 Some(_) => {

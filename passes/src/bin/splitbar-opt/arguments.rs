@@ -18,6 +18,8 @@ Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot
 pub struct Arguments {
     /// The file to read; `-` is the standard input.
     pub input: OsString,
+    /// More modules, linked to the first.
+    pub linked: Vec<OsString>,
     /// The file to write; `None` is the standard output.
     pub output: Option<PathBuf>,
     /// The passes.
@@ -68,6 +70,14 @@ fn command() -> Command {
                 .value_parser(value_parser!(OsString))
                 .required_unless_present("list-passes")
                 .help("The module to write, - for the standard output"),
+        )
+        .arg(
+            Arg::new("link")
+                .long("link")
+                .value_name("MODULE.spv")
+                .value_parser(value_parser!(OsString))
+                .action(ArgAction::Append)
+                .help("Another module, which exports what the first imports or the other way round; linked before any pass"),
         )
         .arg(
             Arg::new("optimize")
@@ -133,6 +143,12 @@ fn asked(matches: &ArgMatches) -> Result<Asked, String> {
             .get_one::<OsString>("input")
             .cloned()
             .unwrap_or_default(),
+        linked: matches
+            .get_many::<OsString>("link")
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect(),
         output: output.map(PathBuf::from),
         steps: steps(matches)?,
         print_all: matches.get_flag("print-all"),

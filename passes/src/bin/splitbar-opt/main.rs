@@ -6,6 +6,7 @@ mod files;
 use arguments::{Arguments, Asked};
 use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity, text};
 use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::transform::link;
 use splitbar_passes::transform::pipeline::{self, Outcome, Ran, Settings};
 use splitbar_passes::transform::registry::{OPTIMIZE, PASSES};
 use std::fmt::Write;
@@ -49,12 +50,19 @@ fn list() -> String {
 }
 
 fn run(arguments: &Arguments) -> u8 {
-    let bytes = match files::read(&arguments.input) {
-        Ok(bytes) => bytes,
-        Err(message) => return usage(&message),
-    };
-    let module = match Module::parse(&bytes) {
-        Ok(module) => module.into_owned(),
+    let mut modules = Vec::new();
+    for path in std::iter::once(&arguments.input).chain(&arguments.linked) {
+        let bytes = match files::read(path) {
+            Ok(bytes) => bytes,
+            Err(message) => return usage(&message),
+        };
+        match Module::parse(&bytes) {
+            Ok(module) => modules.push(module.into_owned()),
+            Err(problems) => return fail(problems, arguments, None),
+        }
+    }
+    let module = match link(&modules) {
+        Ok(module) => module,
         Err(problems) => return fail(problems, arguments, None),
     };
     let original = module.clone();
