@@ -4,6 +4,7 @@ mod counter;
 mod nvptx;
 
 use crate::emit::Result;
+use crate::emit::barrier::names;
 use crate::ffi::{self, Block, Func, RawBuilder, Ty, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -47,6 +48,24 @@ pub(crate) fn expand<'c>(
     match &target.arch {
         Arch::Amdgpu(_) => expansion.counter(),
         Arch::Nvptx(gpu) => expansion.nvptx(gpu),
+    }
+}
+
+/// That LLVM has inlined all the bodies: what it leaves would be compiled for another kernel than its caller.
+///
+/// # Errors
+/// `Internal` with the name of a function that is left.
+pub(crate) fn none_left(module: &Module<'_>) -> Result<()> {
+    let left = module.get_functions().find_map(|function| {
+        let name = function.get_name().to_string_lossy().into_owned();
+        (name.starts_with(names::PREFIX) && function.count_basic_blocks() > 0).then_some(name)
+    });
+    match left {
+        None => Ok(()),
+        Some(name) => Err(Box::new(
+            Diagnostic::error(Code::Internal, format!("{name} was not inlined"))
+                .help("please report this with the module"),
+        )),
     }
 }
 

@@ -81,7 +81,13 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         }
         codegen::verify(&module, "as it was written")?;
         let unoptimized = module.write_bitcode_to_memory().as_slice().to_vec();
-        emit::library::link(&module).map_err(|problem| Diagnostics::from(*problem))?;
+        // Wave size and mode are options of the compilation, the same for all entry points.
+        let features = lowering
+            .plans
+            .first()
+            .and_then(|plan| emit::module::target_features(lowering.target, plan));
+        emit::library::link(&module, features.as_deref())
+            .map_err(|problem| Diagnostics::from(*problem))?;
         let level = match lowering.optimization {
             Optimization::O0 => "default<O0>",
             Optimization::O1 => "default<O1>",
@@ -94,6 +100,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         {
             codegen::verify(&module, "with its barriers expanded")?;
             codegen::run(&module, &machine, expand::passes(lowering.target))?;
+            expand::none_left(&module).map_err(|problem| Diagnostics::from(*problem))?;
         }
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;

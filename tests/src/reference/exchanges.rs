@@ -146,6 +146,30 @@ pub(super) fn spec_size() -> Case {
     case
 }
 
+/// The launch of the kernel `volume` with other numbers of workgroups and of invocations.
+pub fn volume(groups: [u32; 3], workgroup_size: [u32; 3]) -> Case {
+    // The turns move values by 37, 74 and 111.
+    const MOVED: usize = 222;
+    let [x, y, z] = workgroup_size.map(|n| n as usize);
+    let size = x * y * z;
+    let count = groups.iter().map(|&n| n as usize).product::<usize>();
+    let src = noise(count * size);
+    let dst = (0..count * size)
+        .map(|at| {
+            let t = at % size;
+            let place = t % x + 3 * (t / x % y) + 7 * (t / x / y);
+            let late = usize::from(t % 3 != 0);
+            src[at - t + (t + MOVED) % size].wrapping_add((place * 21 + late) as u32)
+        })
+        .collect();
+    Case {
+        groups,
+        workgroup_size,
+        push_constants: Vec::new(),
+        buffers: vec![input(0, "src", src), output(1, "dst", dst)],
+    }
+}
+
 fn square(x: u32) -> u32 {
     x.wrapping_mul(x)
 }

@@ -7,6 +7,8 @@ pub mod products;
 mod tiles;
 mod trees;
 
+pub use exchanges::volume;
+
 use serde::{Deserialize, Serialize};
 
 /// One launch of a kernel.
@@ -83,6 +85,7 @@ pub fn case(kernel: &str) -> Option<Case> {
         "tiled_matmul_double_buffered" => products::tiled_matmul_double_buffered()?,
         "transpose" => tiles::transpose(),
         "uniform_ifs" => exchanges::uniform_ifs(),
+        "volume" => volume([2, 1, 2], [5, 7, 3]),
         _ => return None,
     })
 }

@@ -6,6 +6,7 @@
 
 use super::build::Build;
 use super::function::FunctionEmitter;
+use super::module::target_attributes;
 use super::{Handled, Result, builtin};
 use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Ty, Value};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -16,6 +17,8 @@ use std::cell::RefCell;
 
 /// Names of the functions that the expansion fills in, and of the mbarrier.
 pub(crate) mod names {
+    /// What the names of all these functions begin with.
+    pub(crate) const PREFIX: &str = "splitbar.";
     /// The leader's arrival on the mbarrier.
     pub(crate) const ARRIVE: &str = "splitbar.mbarrier.arrive";
     /// Waits with `test_wait` for the phase of the given parity.
@@ -334,6 +337,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         );
         function.attribute(context, "convergent");
         function.attribute(context, "nounwind");
+        // LLVM inlines no function that is compiled for waves of another size.
+        target_attributes(self.b, self.target, self.plan, function);
         known.push((name, function));
         function
     }

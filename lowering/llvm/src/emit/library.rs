@@ -4,6 +4,7 @@
 use super::Result;
 use super::build::Build;
 use crate::ffi::{Ty, Value};
+use inkwell::attributes::AttributeLoc;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -25,11 +26,12 @@ pub(crate) fn call<'c>(
     b.declared_call(name, result.function(&params), args)
 }
 
-/// Brings in the bodies of the library functions that `module` declares, and drops the others. To be called once, after all functions are written.
+/// Brings in the bodies of the library functions that `module` declares, compiled with the target `features` of their callers, and drops the others. To be called once,
+/// after all functions are written.
 ///
 /// # Errors
 /// `LlvmFailed` when LLVM does not take the library.
-pub(crate) fn link(module: &Module<'_>) -> Result<()> {
+pub(crate) fn link(module: &Module<'_>, features: Option<&str>) -> Result<()> {
     let declared = |m: &Module<'_>| {
         m.get_functions().any(|f| {
             f.count_basic_blocks() == 0 && f.get_name().to_bytes().starts_with(PREFIX.as_bytes())
@@ -74,6 +76,12 @@ pub(crate) fn link(module: &Module<'_>) -> Result<()> {
                 .starts_with(PREFIX.as_bytes())
         {
             function.set_linkage(Linkage::Internal);
+            if let Some(features) = features {
+                let features = module
+                    .get_context()
+                    .create_string_attribute("target-features", features);
+                function.add_attribute(AttributeLoc::Function, features);
+            }
         }
     }
     Ok(())

@@ -427,22 +427,26 @@ pub(super) fn target_attributes<'c>(
         );
         function.string_attribute(context, "amdgpu-flat-work-group-size", &sizes);
         function.string_attribute(context, "uniform-work-group-size", "true");
-        let mut features = Vec::new();
-        if plan.wave_size != target.default_wave_size() {
-            features.push(format!("+wavefrontsize{}", plan.wave_size));
+        // LLVM looks whether the attribute is there, not at its value.
+        if plan.placement == Placement::ThreadgroupSplit {
+            function.string_attribute(context, "amdgpu-tg-split", "")
         }
-        match plan.placement {
-            Placement::Default => {}
-            Placement::CuMode => features.push("+cumode".to_owned()),
-            // LLVM looks whether the attribute is there, not at its value.
-            Placement::ThreadgroupSplit => {
-                function.string_attribute(context, "amdgpu-tg-split", "")
-            }
-        }
-        if !features.is_empty() {
-            function.string_attribute(context, "target-features", &features.join(","));
+        if let Some(features) = target_features(target, plan) {
+            function.string_attribute(context, "target-features", &features);
         }
     }
+}
+
+/// Features that every function of the kernel of `plan` is compiled with beside the target's own: LLVM inlines none that has others, and compiles it for waves of another size.
+pub(crate) fn target_features(target: &Target, plan: &EntryPlan) -> Option<String> {
+    let wave = (plan.wave_size != target.default_wave_size())
+        .then(|| format!("+wavefrontsize{}", plan.wave_size));
+    let mode = match plan.placement {
+        Placement::CuMode => Some("+cumode".to_owned()),
+        Placement::Default | Placement::ThreadgroupSplit => None,
+    };
+    let features: Vec<String> = [wave, mode].into_iter().flatten().collect();
+    (!features.is_empty()).then(|| features.join(","))
 }
 
 /// Instructions that are written when every call is inlined.

@@ -43,6 +43,12 @@ impl Wave {
             0..=0x1_0000 => 0xffff,
             _ => 0x3_ffff,
         };
+        // Bytes of what a register counts that is added to an address.
+        let scale = if memory.scaled {
+            u64::from(memory.bytes)
+        } else {
+            1
+        };
         for lane in each(operation.lanes) {
             let address = match memory.memories {
                 Memories::Shared => vector(&memory.vaddr)[lane].into(),
@@ -63,11 +69,6 @@ impl Wave {
                     }
                 }
                 Memories::Private => {
-                    let scale = if memory.scaled {
-                        u64::from(memory.bytes)
-                    } else {
-                        1
-                    };
                     let vaddr = if has(&memory.vaddr) {
                         u64::from(vector(&memory.vaddr)[lane]) * scale
                     } else {
@@ -82,7 +83,7 @@ impl Wave {
                 }
                 Memories::Scalar => {
                     let base = memory.saddr.map_or(0, |s| self.scalar(&s, Ty::B64));
-                    base.wrapping_add(scalar(&memory.soffset)) & !3
+                    base.wrapping_add(scalar(&memory.soffset).wrapping_mul(scale)) & !3
                 }
                 Memories::Buffer | Memories::ScalarBuffer => {
                     match self.buffer(memory, lane, pc, cx) {

@@ -270,7 +270,7 @@ pub(super) struct Memory {
     pub lds: Option<Operand>,
     pub index_enabled: bool,
     pub offset_enabled: bool,
-    /// The vector offset counts elements.
+    /// The offset in a register counts elements.
     pub scaled: bool,
     /// The instruction's cache bits say that other workgroups are meant.
     pub device: bool,
