@@ -105,7 +105,10 @@ impl Wave {
                     _ => [first, second].map(|offset| address.wrapping_add_signed(offset)),
                 };
             for (slot, place) in operation.addresses.iter_mut().zip(places) {
-                slot[lane] = place;
+                slot[lane] = match memory.halves {
+                    true => (place & 0x7f) | (lane as u64 & 32) << 2,
+                    false => place,
+                };
             }
             if matches!(memory.action, Action::ToShared | Action::FromShared) {
                 operation.shared[lane] = match &memory.lds {

@@ -64,6 +64,7 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
         index_enabled: parts.modifiers.has("idxen"),
         offset_enabled: parts.modifiers.has("offen"),
         scaled: parts.modifiers.has("scale_offset"),
+        halves: isa.permutes_halves && matches!(named.action, Action::Pull | Action::Push),
         device: device(parts),
         counters: 0,
         class: 0,

@@ -272,6 +272,8 @@ pub(super) struct Memory {
     pub offset_enabled: bool,
     /// The offset in a register counts elements.
     pub scaled: bool,
+    /// Data goes between the lanes of each half of the wave alone.
+    pub halves: bool,
     /// The instruction's cache bits say that other workgroups are meant.
     pub device: bool,
     pub counters: Counters,

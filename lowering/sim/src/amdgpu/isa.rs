@@ -21,6 +21,8 @@ pub struct Isa {
     pub architected_scratch: bool,
     /// A kernel whose arguments are preloaded into registers begins with 256 bytes for firmware that does not preload; hardware that does begins behind them.
     pub preload_prologue: bool,
+    /// `ds_bpermute_b32` and `ds_permute_b32` reach the 32 lanes of a half of a wave of 64 (gfx10, gfx11; LLVM's wave.shuffle).
+    pub permutes_halves: bool,
     /// WMMA takes a copy of its factors in every 16 lanes (gfx11, but not gfx11.7).
     pub copied_factors: bool,
     /// Lanes of a wave where the kernel's descriptor does not say (before gfx10).
@@ -37,6 +39,7 @@ const GFX9: Isa = Isa {
     ids_in_ttmp: false,
     architected_scratch: false,
     preload_prologue: true,
+    permutes_halves: false,
     copied_factors: false,
     wave_size: 64,
 };
@@ -53,6 +56,7 @@ const GFX10: Isa = Isa {
     ordered_vmem: false,
     clears_high_half: false,
     cmpx_has_mask: false,
+    permutes_halves: true,
     wave_size: 32,
     ..GFX9
 };
@@ -69,6 +73,7 @@ const GFX11_7: Isa = Isa {
 const GFX12: Isa = Isa {
     kmcnt: true,
     ids_in_ttmp: true,
+    permutes_halves: false,
     ..GFX11_7
 };
 const GFX12_5: Isa = Isa {
