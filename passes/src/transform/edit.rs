@@ -132,6 +132,17 @@ impl<'d, 'm> Edit<'d, 'm> {
         Ok(())
     }
 
+    /// Imports a set of extended instructions: its id. To be called after [`Edit::extension`].
+    pub(super) fn import(&mut self, name: &str) -> Result<u32, Diagnostic> {
+        let id = self.fresh()?;
+        let mut operands = vec![id];
+        operands.extend(string(name));
+        // Imports follow the extensions (SPIR-V 2.4).
+        self.extensions
+            .push(instruction(Op::ExtInstImport, &operands)?);
+        Ok(id)
+    }
+
     /// Adds a decoration.
     pub(super) fn annotation(&mut self, op: Op, operands: &[u32]) -> Result<(), Diagnostic> {
         self.annotations.push(instruction(op, operands)?);

@@ -12,6 +12,7 @@ mod link;
 mod operands;
 mod order_split_barriers;
 pub mod pipeline;
+mod promote_async_copies;
 pub mod registry;
 mod rewrite;
 mod split_control_barriers;

@@ -4,7 +4,7 @@ use super::fuse_split_barriers::{self, FuseAt};
 use super::rewrite::Edited;
 use super::{
     eliminate_redundant_split_barriers, inline, instrument_split_barriers, order_split_barriers,
-    split_control_barriers, strip_split_barrier_spelling,
+    promote_async_copies, split_control_barriers, strip_split_barrier_spelling,
 };
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};
@@ -84,6 +84,13 @@ pub const PASSES: &[Pass] = &[
         value: None,
         parse: none,
         run: order_split_barriers::run,
+    },
+    Pass {
+        name: "promote-async-copies",
+        about: "note which copies from global to workgroup memory may be asynchronous, with marks and waits (docs/async.md)",
+        value: None,
+        parse: none,
+        run: promote_async_copies::run,
     },
     Pass {
         name: "split-control-barriers",

@@ -17,6 +17,7 @@ pub const FLAGS: &[&str] = &[
     "fuse-split-barriers=arrive",
     "inline-barrier-functions",
     "order-split-barriers",
+    "promote-async-copies",
     "split-control-barriers",
     "strip-split-barrier-spelling=ext",
     "strip-split-barrier-spelling=intel",

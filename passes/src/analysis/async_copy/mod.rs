@@ -11,7 +11,32 @@
 //! The same holds for `asyncmark` and `wait.asyncmark` of LLVM's AMDGPU back end (AMDGPUAsyncOperations) and for `cp.async.commit_group` and
 //! `cp.async.wait_group` (PTX ISA 9.7.9.25.3).
 
+mod effects;
+mod expression;
+mod flow;
+mod lanes;
+mod order;
+mod place;
+mod scan;
+mod split;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;
+mod value;
+
+use crate::analysis::cfg::Cfg;
+use crate::analysis::uniformity::memory::Memory;
+use crate::analysis::uniformity::{Level, Model, Uniformity};
+use crate::module::{Constants, Declarations, Function, Id};
+use flow::Flow;
+use place::Address;
+use scan::Scan;
+use split::Split;
+use std::collections::BTreeSet;
 use std::fmt;
+
+/// How often copies that would be waited for at once are left out and the others looked at again.
+const MOST_ROUNDS: usize = 8;
 
 /// What was found in one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,4 +138,170 @@ impl fmt::Display for Reason {
             Reason::TooMany => f.write_str("the function has more copies than are looked at"),
         }
     }
+}
+
+/// Finds the copies of `function`, an entry function with its barriers inlined whose control flow is `cfg`, and orders them. `size` is the size of the workgroup, where
+/// the module fixes it; `memory` is that of the module.
+///
+/// Assumptions, each granted by the specification: the module has no data race (SPIR-V 2.18.1), memory objects without the decoration Aliased do not overlap
+/// (SPIR-V 2.18.2), indices of Workgroup arrays are in bounds, and all invocations of a workgroup execute its barriers in the same order.
+pub fn find(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    memory: &Memory,
+    function: &Function<'_>,
+    size: Option<[u32; 3]>,
+    cfg: &Cfg,
+) -> AsyncCopies {
+    let mut scan = Scan::of(declarations, constants, memory, function, cfg);
+    let mut found = AsyncCopies {
+        refused: std::mem::take(&mut scan.refused),
+        ..AsyncCopies::default()
+    };
+    if scan.candidates.is_empty() {
+        return found;
+    }
+    let model = model(declarations, constants, memory, function, size, cfg, &scan);
+    let workgroup = Uniformity::of(&model, Level::Workgroup, size);
+    let copies: Vec<Address> = scan
+        .candidates
+        .iter()
+        .map(|copy| Address::of(&model, Some(copy.variable), Some(copy.pointer)))
+        .collect();
+    let accesses: Vec<Address> = scan
+        .accesses
+        .iter()
+        .map(|access| Address::of_access(&model, access))
+        .collect();
+    let indices = indices(&scan, &copies, &accesses);
+    let split = Split::of(split::Input {
+        model: &model,
+        uniformity: &workgroup,
+        size,
+        indices: &indices,
+    });
+    let mut is_copy = vec![true; scan.candidates.len()];
+    let mut flow = flow(&scan, &model, size, &split, (&copies, &accesses), &is_copy);
+    for _ in 0..MOST_ROUNDS {
+        let at_once = flow.waited_at_once();
+        if at_once.is_empty() {
+            break;
+        }
+        for copy in at_once {
+            if let Some(is_copy) = is_copy.get_mut(copy) {
+                *is_copy = false;
+            }
+        }
+        flow = self::flow(&scan, &model, size, &split, (&copies, &accesses), &is_copy);
+    }
+    let subgroup = Uniformity::of(&model, Level::Subgroup, size);
+    for ((candidate, address), is_copy) in scan.candidates.iter().zip(&copies).zip(&is_copy) {
+        if !is_copy {
+            found.refused.push(Refused {
+                store: candidate.store,
+                reason: Reason::WaitedAtOnce,
+            });
+            continue;
+        }
+        let values = (&model, &subgroup);
+        found.copies.push(AsyncCopy {
+            load: candidate.load,
+            store: candidate.store,
+            bytes: candidate.bytes,
+            uniform: workgroup.block(candidate.block).is_none(),
+            lane_linear: candidate.element.is_some_and(|element| {
+                lanes::is_linear(declarations, constants, values, size, address, element)
+            }),
+        });
+    }
+    found.refused.sort_by_key(|refused| refused.store);
+    (found.marks, found.waits) = order::order(order::Input {
+        function,
+        scan: &scan,
+        model: &model,
+        split: &split,
+        flow: &flow,
+    });
+    found
+}
+
+/// The values of all addresses, and what decides about the blocks that something happens in.
+fn model(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    memory: &Memory,
+    function: &Function<'_>,
+    size: Option<[u32; 3]>,
+    cfg: &Cfg,
+    scan: &Scan,
+) -> Model {
+    let destinations = scan.destinations();
+    let of_destination =
+        |variable: Option<Id>| variable.is_some_and(|id| destinations.contains(&id));
+    let accesses = scan.accesses.iter();
+    let accesses = accesses.filter(|access| of_destination(access.variable));
+    let pointers: BTreeSet<Id> = scan
+        .candidates
+        .iter()
+        .map(|copy| copy.pointer)
+        .chain(accesses.filter_map(|access| access.pointer))
+        .collect();
+    let places: Vec<usize> = (0..)
+        .zip(&scan.acts)
+        .filter_map(|(block, acts)| (!acts.is_empty()).then_some(block))
+        .collect();
+    let pointers: Vec<Id> = pointers.into_iter().collect();
+    Model::with_values(
+        declarations,
+        constants,
+        memory,
+        function,
+        size,
+        cfg.clone(),
+        (&places, &pointers),
+    )
+}
+
+/// The indices of all addresses that may meet a copy, each with the block of its use.
+fn indices(
+    scan: &Scan,
+    copies: &[Address],
+    accesses: &[Address],
+) -> Vec<(usize, expression::Expression)> {
+    let mut indices = Vec::new();
+    for (block, acts) in scan.acts.iter().enumerate() {
+        for (_, act) in acts {
+            let address = match act {
+                scan::Act::Copy(copy) => copies.get(*copy),
+                scan::Act::Access(access) => accesses.get(*access),
+                scan::Act::Write
+                | scan::Act::Arrive { .. }
+                | scan::Act::Wait
+                | scan::Act::Barrier { .. }
+                | scan::Act::Fence => None,
+            };
+            let expressions = address.map_or(&[][..], |address| address.indices.as_slice());
+            indices.extend(expressions.iter().map(|index| (block, index.clone())));
+        }
+    }
+    indices
+}
+
+fn flow(
+    scan: &Scan,
+    model: &Model,
+    size: Option<[u32; 3]>,
+    split: &Split,
+    (copies, accesses): (&[Address], &[Address]),
+    is_copy: &[bool],
+) -> Flow {
+    Flow::of(flow::Input {
+        scan,
+        model,
+        size,
+        split,
+        copies,
+        accesses,
+        is_copy,
+    })
 }

@@ -27,7 +27,7 @@ pub struct Memory {
 }
 
 /// The variable that `pointer` points into, if a short chain of accesses leads there.
-pub(super) fn root(module: &Module<'_>, pointer: Id) -> Option<Id> {
+pub(in crate::analysis) fn root(module: &Module<'_>, pointer: Id) -> Option<Id> {
     let mut at = pointer;
     for _ in 0..MOST_STEPS {
         let inst = module.def(at)?;
@@ -45,7 +45,7 @@ pub(super) fn root(module: &Module<'_>, pointer: Id) -> Option<Id> {
 }
 
 /// The pointer that `inst` writes through, if it writes memory.
-fn written_pointer(inst: Inst<'_>) -> Option<Id> {
+pub(in crate::analysis) fn written_pointer(inst: Inst<'_>) -> Option<Id> {
     let op = inst.op()?;
     match op {
         Op::Store | Op::CopyMemory | Op::CopyMemorySized | Op::AtomicStore => inst.id(0).ok(),
@@ -57,7 +57,7 @@ fn written_pointer(inst: Inst<'_>) -> Option<Id> {
 }
 
 /// Atomic instructions with a result.
-pub(super) fn is_atomic(op: Op) -> bool {
+pub(in crate::analysis) fn is_atomic(op: Op) -> bool {
     matches!(op as u32, 227 | 229..=242 | 318 | 5614 | 5615 | 6035)
 }
 
@@ -138,7 +138,7 @@ impl Memory {
     }
 
     /// Whether no invocation writes what a load of `pointer`, whose variable is `variable`, reads.
-    pub(super) fn is_constant(
+    pub(in crate::analysis) fn is_constant(
         &self,
         declarations: &Declarations<'_>,
         pointer: Id,
@@ -201,14 +201,20 @@ impl Memory {
     }
 }
 
-pub(super) fn class_of(declarations: &Declarations<'_>, pointer: Id) -> Option<StorageClass> {
+pub(in crate::analysis) fn class_of(
+    declarations: &Declarations<'_>,
+    pointer: Id,
+) -> Option<StorageClass> {
     match declarations.ty(declarations.type_of(pointer)?)? {
         Type::Pointer { class, .. } => Some(*class),
         _ => None, // not a pointer
     }
 }
 
-fn pointee_struct(declarations: &Declarations<'_>, variable: Id) -> Option<Id> {
+pub(in crate::analysis) fn pointee_struct(
+    declarations: &Declarations<'_>,
+    variable: Id,
+) -> Option<Id> {
     let Type::Pointer { pointee, .. } = declarations.ty(declarations.type_of(variable)?)? else {
         return None;
     };

@@ -7,7 +7,7 @@
 //! Relaxed assumptions, each granted: no data races and no overlap of memory objects ([`memory`]); invocations meet again at
 //! the post-dominator of a branch ([`regions`]); a loop that can end does end.
 
-mod arithmetic;
+pub(in crate::analysis) mod arithmetic;
 mod build;
 mod control;
 mod divergence;
@@ -32,6 +32,7 @@ use lanes::Lanes;
 use memory::Memory;
 use promote::Variables;
 use slice::Slice;
+use std::collections::HashMap;
 
 /// How often a function is looked at again because branches of it turned out to go one way.
 const MOST_ROUNDS: usize = 4;
@@ -111,6 +112,8 @@ pub struct Model {
     pub branches: Vec<Branch>,
     /// Values that each block computes, in order.
     pub computed: Vec<Vec<NodeId>>,
+    /// The nodes of the values that it was built for, and of those that they are computed from; looked up, never iterated.
+    values: HashMap<Id, NodeId>,
 }
 
 impl Model {
@@ -127,6 +130,27 @@ impl Model {
         cfg: Cfg,
         places: &[usize],
     ) -> Model {
+        Model::with_values(
+            declarations,
+            constants,
+            memory,
+            function,
+            size,
+            cfg,
+            (places, &[]),
+        )
+    }
+
+    /// As [`Model::of`], with the values of some ids as well ([`Model::value`]).
+    pub fn with_values(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        memory: &Memory,
+        function: &Function<'_>,
+        size: Option<[u32; 3]>,
+        cfg: Cfg,
+        (places, values): (&[usize], &[Id]),
+    ) -> Model {
         let post = PostDominators::of(&cfg);
         let variables = Variables::of(declarations, memory, function);
         let slice = Slice::of(
@@ -135,9 +159,9 @@ impl Model {
             function,
             &variables,
             (&cfg, &post),
-            places,
+            (places, values),
         );
-        if slice.is_empty() {
+        if slice.is_empty() && values.is_empty() {
             return Model::without_branches(cfg, post);
         }
         let input = build::Input {
@@ -173,7 +197,13 @@ impl Model {
             phis: vec![Vec::new(); len],
             branches: vec![Branch::None; len],
             computed: vec![Vec::new(); len],
+            values: HashMap::new(),
         }
+    }
+
+    /// The node of the value `id`; `None` when the model was not built for it, and for what the function does not compute.
+    pub fn value(&self, id: Id) -> Option<NodeId> {
+        self.values.get(&id).copied()
     }
 
     /// For each block with more than one successor: the one that all invocations take, if that is known.

@@ -26,14 +26,14 @@ pub(super) struct Slice<'m> {
 }
 
 impl<'m> Slice<'m> {
-    /// What decides about the execution of `places` (blocks), and whether loops end at all.
+    /// What decides about the execution of `places` (blocks), whether loops end at all, and what `values` are computed from.
     pub(super) fn of(
         declarations: &Declarations<'m>,
         memory: &Memory,
         function: &Function<'m>,
         variables: &Variables<'m>,
         (cfg, post): (&Cfg, &PostDominators),
-        places: &[usize],
+        (places, values): (&[usize], &[Id]),
     ) -> Slice<'m> {
         let words = function.end.saturating_sub(function.offset) as usize;
         let mut walk = Walk {
@@ -52,6 +52,7 @@ impl<'m> Slice<'m> {
             work: Vec::new(),
         };
         places.iter().for_each(|block| walk.block(*block));
+        values.iter().for_each(|value| walk.value(*value));
         loop_exits(cfg)
             .into_iter()
             .for_each(|block| walk.branch(block));

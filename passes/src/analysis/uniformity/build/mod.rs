@@ -231,6 +231,7 @@ impl<'m> Builder<'_, 'm> {
             phis: self.phis,
             branches: self.branches,
             computed: self.computed,
+            values: self.values,
         }
     }
 }

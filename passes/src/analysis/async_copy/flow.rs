@@ -1,0 +1,401 @@
+//! What has to be complete where, in the split graph: copies as bits, and what each event asks for.
+//!
+//! The parts that copies write are numbered: a slot is a copy in the module and a place that it writes. What the invocation itself does asks for the slots that it
+//! may touch. What others do is bounded by the barriers: behind a wait they may come to whatever the code from there to the next wait touches,
+//! and its arrive has released that. So an arrive asks for the slots that are touched between its wait and the one after; the copies into other
+//! slots may stay outstanding.
+
+use super::place::{Address, Place, differ_by_a_constant};
+use super::scan::{Act, Scan};
+use super::split::Split;
+use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::uniformity::Model;
+use std::collections::BTreeMap;
+
+/// Slots that are told apart, a bit each; where there are more, a copy has one slot for all the places that it writes.
+const MOST_SLOTS: usize = 128;
+
+/// A set of slots.
+pub(super) type Slots = u128;
+
+/// An event in a node of the split graph.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Event {
+    /// Word offset of the instruction.
+    pub(super) offset: u32,
+    pub(super) what: What,
+    /// The slots that must be complete before it.
+    pub(super) need: Slots,
+    /// Whether the invocation itself asks, and no release does.
+    pub(super) is_own: bool,
+}
+
+/// What happens.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum What {
+    /// A copy into the slot with this number; the slots that others may meet there.
+    Copy { slot: usize, touched: Slots },
+    /// An access to the slots.
+    Touch(Slots),
+    /// Nothing that touches a slot.
+    Release(Act),
+}
+
+/// The events of a function.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    /// By node of the split graph.
+    pub(super) events: Vec<Vec<Event>>,
+    /// The copy, by number among the candidates, that a slot belongs to.
+    pub(super) copies: Vec<usize>,
+    /// Behind each node's start: the slots that may be outstanding.
+    pub(super) outstanding: Vec<Slots>,
+}
+
+/// What the flow is made from.
+#[derive(Copy, Clone)]
+pub(super) struct Input<'i> {
+    pub(super) scan: &'i Scan,
+    pub(super) model: &'i Model,
+    pub(super) size: Option<[u32; 3]>,
+    pub(super) split: &'i Split,
+    /// Addresses of candidates and of accesses.
+    pub(super) copies: &'i [Address],
+    pub(super) accesses: &'i [Address],
+    /// Candidates that are copies; the others are accesses.
+    pub(super) is_copy: &'i [bool],
+}
+
+impl Flow {
+    pub(super) fn of(input: Input<'_>) -> Flow {
+        let slots = SlotTable::of(input);
+        let mut flow = Flow {
+            events: (0..input.split.blocks.len())
+                .map(|node| slots.events(input, node))
+                .collect(),
+            copies: slots.copies.clone(),
+            outstanding: Vec::new(),
+        };
+        flow.ask(input);
+        let problem = Outstanding { flow: &flow };
+        let outstanding = solve(&input.split.cfg, &problem);
+        flow.outstanding = outstanding;
+        flow
+    }
+
+    /// Fills in what releases ask for.
+    fn ask(&mut self, input: Input<'_>) {
+        let ahead = solve(&input.split.cfg, &Ahead { flow: self });
+        for (node, ahead) in ahead.iter().enumerate() {
+            let mut ahead = *ahead;
+            for event in self.events.get_mut(node).into_iter().flatten().rev() {
+                event.need |= ahead.pass(event);
+            }
+        }
+    }
+
+    /// For each event, in order, whether the invocation itself asks, and the slots that it asks for and that may be outstanding there.
+    fn asked(&self) -> impl Iterator<Item = (bool, Slots)> {
+        self.events
+            .iter()
+            .zip(&self.outstanding)
+            .flat_map(|(events, outstanding)| {
+                let mut outstanding = *outstanding;
+                events.iter().map(move |event| {
+                    let asked = event.need & outstanding;
+                    pass(&mut outstanding, event);
+                    (event.is_own, asked)
+                })
+            })
+    }
+
+    /// Candidates that the invocation itself would have to wait for, ascending.
+    pub(super) fn waited_at_once(&self) -> Vec<usize> {
+        let own = self
+            .asked()
+            .filter_map(|(is_own, asked)| is_own.then_some(asked));
+        let slots = own.fold(0, |slots, asked| slots | asked);
+        let copies = self.copies.iter().enumerate();
+        let mut copies: Vec<usize> = copies
+            .filter_map(|(slot, copy)| (slots >> slot & 1 == 1).then_some(*copy))
+            .collect();
+        copies.sort_unstable();
+        copies.dedup();
+        copies
+    }
+
+    /// Slots that are asked for at the same events, where they may be outstanding, have the same number.
+    pub(super) fn classes(&self) -> Vec<usize> {
+        let mut classes = vec![0; self.copies.len()];
+        let mut masks: Vec<Slots> = self.asked().map(|(_, asked)| asked).collect();
+        masks.sort_unstable();
+        masks.dedup();
+        for mask in masks {
+            let mut numbers = BTreeMap::new();
+            for (slot, class) in classes.iter_mut().enumerate() {
+                let next = numbers.len();
+                *class = *numbers.entry((*class, mask >> slot & 1)).or_insert(next);
+            }
+        }
+        classes
+    }
+}
+
+/// What an event does to the slots that may be outstanding.
+pub(super) fn pass(outstanding: &mut Slots, event: &Event) {
+    *outstanding &= !event.need;
+    if let What::Copy { slot, .. } = event.what {
+        *outstanding |= 1 << slot;
+    }
+}
+
+/// The numbers of slots.
+struct SlotTable {
+    /// By copy and place.
+    numbers: BTreeMap<(usize, Place), usize>,
+    /// By number: copy and place.
+    places: Vec<(usize, Place)>,
+    copies: Vec<usize>,
+    /// Slots of copies whose source may be written.
+    unstable: Slots,
+    /// Places are not told apart.
+    is_coarse: bool,
+}
+
+impl SlotTable {
+    fn of(input: Input<'_>) -> SlotTable {
+        SlotTable::number(input, false).unwrap_or_else(|| {
+            SlotTable::number(input, true).unwrap_or(SlotTable {
+                numbers: BTreeMap::new(),
+                places: Vec::new(),
+                copies: Vec::new(),
+                unstable: 0,
+                is_coarse: true,
+            })
+        })
+    }
+
+    fn number(input: Input<'_>, is_coarse: bool) -> Option<SlotTable> {
+        let mut table = SlotTable {
+            numbers: BTreeMap::new(),
+            places: Vec::new(),
+            copies: Vec::new(),
+            unstable: 0,
+            is_coarse,
+        };
+        for (node, block) in input.split.blocks.iter().enumerate() {
+            for (_, act) in input.scan.acts.get(*block).into_iter().flatten() {
+                let Act::Copy(copy) = *act else { continue };
+                if !input.is_copy.get(copy).copied().unwrap_or(false) {
+                    continue;
+                }
+                let place = table.place(input, copy, node)?;
+                let next = table.places.len();
+                if table.numbers.contains_key(&(copy, place.clone())) {
+                    continue;
+                }
+                if next >= MOST_SLOTS {
+                    return None;
+                }
+                table.numbers.insert((copy, place.clone()), next);
+                table.places.push((copy, place));
+                table.copies.push(copy);
+                if input
+                    .scan
+                    .candidates
+                    .get(copy)
+                    .is_some_and(|copy| !copy.is_stable)
+                {
+                    table.unstable |= 1 << next;
+                }
+            }
+        }
+        Some(table)
+    }
+
+    fn place(&self, input: Input<'_>, copy: usize, node: usize) -> Option<Place> {
+        let address = input.copies.get(copy)?;
+        Some(if self.is_coarse {
+            Place {
+                variable: address.variable,
+                indices: Vec::new(),
+            }
+        } else {
+            address.place(input.model, input.size, input.split, node)
+        })
+    }
+
+    /// The slots that `place` may overlap.
+    fn overlapping(&self, place: &Place) -> Slots {
+        let slots = self.places.iter().enumerate();
+        slots.fold(0, |mask, (slot, (_, other))| {
+            mask | Slots::from(place.may_overlap(other)) << slot
+        })
+    }
+
+    /// The events of `node`; what releases ask for is still to come, but for fences.
+    fn events(&self, input: Input<'_>, node: usize) -> Vec<Event> {
+        let block = input.split.blocks.get(node).copied().unwrap_or(0);
+        let acts = input.scan.acts.get(block).into_iter().flatten();
+        let event = |(offset, act): &(u32, Act)| {
+            let (what, need, is_own) = match *act {
+                Act::Copy(copy) => {
+                    let address = input.copies.get(copy)?;
+                    let place = address.place(input.model, input.size, input.split, node);
+                    let touched = self.overlapping(&place);
+                    let number = self
+                        .place(input, copy, node)
+                        .and_then(|place| self.numbers.get(&(copy, place)).copied());
+                    match number {
+                        Some(slot) => {
+                            let own = touched & !self.beside(input, copy, address);
+                            (What::Copy { slot, touched }, own, true)
+                        }
+                        None => (What::Touch(touched), touched, true),
+                    }
+                }
+                Act::Access(access) => {
+                    let address = input.accesses.get(access)?;
+                    let place = address.place(input.model, input.size, input.split, node);
+                    let touched = self.overlapping(&place);
+                    (What::Touch(touched), touched, true)
+                }
+                Act::Write => (What::Release(*act), self.unstable, true),
+                Act::Arrive { global } | Act::Barrier { global } => (
+                    What::Release(*act),
+                    if global { self.unstable } else { 0 },
+                    false,
+                ),
+                Act::Wait => (What::Release(*act), 0, false),
+                Act::Fence => (What::Release(*act), Slots::MAX, false),
+            };
+            Some(Event {
+                offset: *offset,
+                what,
+                need,
+                is_own,
+            })
+        };
+        acts.filter_map(event).collect()
+    }
+
+    /// The slots of copies that come before `copy` in its block and write other bytes than it in the same run of the block. What is left of them from
+    /// an earlier run has been asked for when they started again.
+    fn beside(&self, input: Input<'_>, copy: usize, address: &Address) -> Slots {
+        let Some(this) = input.scan.candidates.get(copy) else {
+            return 0;
+        };
+        let is_beside = |other: usize| {
+            input
+                .scan
+                .candidates
+                .get(other)
+                .zip(input.copies.get(other))
+                .is_some_and(|(that, there)| {
+                    that.block == this.block
+                        && that.store < this.store
+                        && differ_by_a_constant(input.model, address, there)
+                })
+        };
+        let slots = self.copies.iter().enumerate();
+        slots.fold(0, |mask, (slot, other)| {
+            mask | Slots::from(is_beside(*other)) << slot
+        })
+    }
+}
+
+/// What lies ahead of a place.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+struct State {
+    /// Touched before the next wait or barrier.
+    here: Slots,
+    /// Touched behind the next wait, before the one after it.
+    behind_wait: Slots,
+}
+
+impl State {
+    /// Goes back over `event`; what it asks for because of what lies ahead.
+    fn pass(&mut self, event: &Event) -> Slots {
+        match event.what {
+            What::Copy { touched, .. } | What::Touch(touched) => {
+                self.here |= touched;
+                0
+            }
+            What::Release(Act::Wait) => {
+                *self = State {
+                    here: 0,
+                    behind_wait: self.here,
+                };
+                0
+            }
+            What::Release(Act::Arrive { .. }) => std::mem::take(&mut self.behind_wait),
+            What::Release(Act::Barrier { .. }) => {
+                // Inside of an open pair it orders what comes behind the wait as well.
+                let asked = self.here | self.behind_wait;
+                self.here = 0;
+                asked
+            }
+            What::Release(Act::Copy(_) | Act::Access(_) | Act::Write | Act::Fence) => 0,
+        }
+    }
+}
+
+struct Ahead<'f> {
+    flow: &'f Flow,
+}
+
+impl Analysis for Ahead<'_> {
+    type State = State;
+    const DIRECTION: Direction = Direction::Backward;
+
+    fn bottom(&self) -> State {
+        State::default()
+    }
+
+    fn boundary(&self) -> State {
+        State::default()
+    }
+
+    fn join(&self, state: &mut State, other: &State) -> bool {
+        let before = *state;
+        state.here |= other.here;
+        state.behind_wait |= other.behind_wait;
+        *state != before
+    }
+
+    fn transfer(&self, node: usize, mut state: State) -> State {
+        for event in self.flow.events.get(node).into_iter().flatten().rev() {
+            state.pass(event);
+        }
+        state
+    }
+}
+
+struct Outstanding<'f> {
+    flow: &'f Flow,
+}
+
+impl Analysis for Outstanding<'_> {
+    type State = Slots;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> Slots {
+        0
+    }
+
+    fn boundary(&self) -> Slots {
+        0
+    }
+
+    fn join(&self, state: &mut Slots, other: &Slots) -> bool {
+        let before = std::mem::replace(state, *state | *other);
+        before != *state
+    }
+
+    fn transfer(&self, node: usize, mut state: Slots) -> Slots {
+        for event in self.flow.events.get(node).into_iter().flatten() {
+            pass(&mut state, event);
+        }
+        state
+    }
+}

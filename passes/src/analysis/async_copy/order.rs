@@ -1,0 +1,397 @@
+//! Where marks stand, and how many of them each wait may leave outstanding.
+//!
+//! A mark closes a group: the copies that are asked for at the same places. It stands before a release, where copies without a mark may be outstanding, and
+//! before a copy that is asked for elsewhere than those before it. Where that copy stands in a loop or behind a branch, the mark goes to a block before it that
+//! every way comes through, so that all paths count the same marks; a mark that only some paths have makes a wait wait for more.
+
+use super::flow::{Event, Flow, Slots, What, pass};
+use super::scan::Scan;
+use super::split::Split;
+use super::{Wait, scan::Act};
+use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::dominance::Dominators;
+use crate::analysis::marks::{self, Group, Tick};
+use crate::analysis::uniformity::Model;
+use crate::module::Function;
+use spirv::Op;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many blocks get marks; behind that a wait makes its own mark.
+const MOST_ROUNDS: usize = 256;
+
+/// Loops that are looked at when a mark is moved out of them.
+const MOST_LOOPS: usize = 256;
+
+/// What the order is made from.
+#[derive(Copy, Clone)]
+pub(super) struct Input<'i, 'm> {
+    pub(super) function: &'i Function<'m>,
+    pub(super) scan: &'i Scan,
+    pub(super) model: &'i Model,
+    pub(super) split: &'i Split,
+    pub(super) flow: &'i Flow,
+}
+
+/// Marks and waits by the word offset of the instruction that they stand before.
+pub(super) fn order(input: Input<'_, '_>) -> (Vec<u32>, Vec<Wait>) {
+    let marks = place(input);
+    let mut waits = least(input, &marks);
+    let mut marks = marks;
+    // A wait with copies that no mark covers brings its own.
+    for (offset, (_, unmarked)) in &waits {
+        if *unmarked {
+            marks.insert(*offset);
+        }
+    }
+    prune(input, &mut marks, &mut waits);
+    let waits = waits.into_iter().map(|(before, (outstanding, _))| Wait {
+        before,
+        outstanding: u32::from(outstanding),
+    });
+    (marks.into_iter().collect(), waits.collect())
+}
+
+/// An event of the order in one node.
+enum Moment<'e> {
+    Mark(u32),
+    Event(&'e Event),
+}
+
+/// The events of `node` and the marks of its block, in order.
+fn moments<'e>(input: Input<'e, '_>, marks: &BTreeSet<u32>, node: usize) -> Vec<Moment<'e>> {
+    let block = input.split.blocks.get(node).copied().unwrap_or(0);
+    let events = input.flow.events.get(node).map_or(&[][..], Vec::as_slice);
+    let code = input.function.blocks.get(block);
+    let first = code.map_or(0, |block| block.offset);
+    let last = code
+        .and_then(|block| block.terminator())
+        .map_or(first, |inst| inst.offset);
+    let mut moments = Vec::with_capacity(events.len());
+    let mut events = events.iter().peekable();
+    for mark in marks.range(first..=last) {
+        while let Some(event) = events.next_if(|event| event.offset < *mark) {
+            moments.push(Moment::Event(event));
+        }
+        moments.push(Moment::Mark(*mark));
+    }
+    moments.extend(events.map(Moment::Event));
+    moments
+}
+
+/// The slots that are outstanding without a mark behind them.
+struct Unmarked<'p, 'm> {
+    input: Input<'p, 'm>,
+    marks: &'p BTreeSet<u32>,
+}
+
+impl Analysis for Unmarked<'_, '_> {
+    type State = Slots;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> Slots {
+        0
+    }
+
+    fn boundary(&self) -> Slots {
+        0
+    }
+
+    fn join(&self, state: &mut Slots, other: &Slots) -> bool {
+        let before = std::mem::replace(state, *state | *other);
+        before != *state
+    }
+
+    fn transfer(&self, node: usize, mut state: Slots) -> Slots {
+        for moment in moments(self.input, self.marks, node) {
+            match moment {
+                Moment::Mark(_) => state = 0,
+                Moment::Event(event) => pass(&mut state, event),
+            }
+        }
+        state
+    }
+}
+
+/// Places marks: in each round those that the first block without its marks needs.
+fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
+    let classes = input.flow.classes();
+    let mut marks = BTreeSet::new();
+    let mut blocks = None;
+    for _ in 0..MOST_ROUNDS {
+        let unmarked = solve(
+            &input.split.cfg,
+            &Unmarked {
+                input,
+                marks: &marks,
+            },
+        );
+        let nodes = input.split.cfg.reverse_postorder().iter();
+        let found = nodes.copied().find_map(|node| {
+            let state = unmarked.get(node).copied().unwrap_or(0);
+            let found = missing(input, &marks, &classes, node, state);
+            (!found.is_empty()).then_some(found)
+        });
+        let Some(found) = found else { break };
+        let before = marks.len();
+        for missing in found {
+            let blocks = blocks.get_or_insert_with(|| Blocks::of(input.model));
+            let up = missing
+                .slots
+                .and_then(|slots| hoisted(input, blocks, missing.offset, slots))
+                .filter(|offset| !marks.contains(offset));
+            marks.insert(up.unwrap_or(missing.offset));
+        }
+        if marks.len() == before {
+            break;
+        }
+    }
+    marks
+}
+
+/// A mark that is missing.
+struct Missing {
+    /// The instruction that it has to stand before.
+    offset: u32,
+    /// For one before a copy: the slots that it would cover, which are in other blocks.
+    slots: Option<Slots>,
+}
+
+/// The marks that `node` needs, when `state` is outstanding without one at its start.
+fn missing(
+    input: Input<'_, '_>,
+    marks: &BTreeSet<u32>,
+    classes: &[usize],
+    node: usize,
+    mut state: Slots,
+) -> Vec<Missing> {
+    let class = |slot: usize| classes.get(slot).copied();
+    let mut found: Vec<Missing> = Vec::new();
+    let mut from_before = state;
+    for moment in moments(input, marks, node) {
+        let event = match moment {
+            Moment::Mark(_) => {
+                state = 0;
+                from_before = 0;
+                continue;
+            }
+            Moment::Event(event) => event,
+        };
+        let needs = match event.what {
+            What::Copy { slot, .. } => {
+                state & event.need != 0 || bits(state).any(|other| class(other) != class(slot))
+            }
+            What::Touch(_) | What::Release(Act::Write) => state & event.need != 0,
+            What::Release(Act::Arrive { .. } | Act::Barrier { .. } | Act::Fence) => state != 0,
+            What::Release(Act::Wait | Act::Copy(_) | Act::Access(_)) => false,
+        };
+        if needs {
+            let is_copy = matches!(event.what, What::Copy { .. });
+            found.push(Missing {
+                offset: event.offset,
+                slots: (is_copy && state == from_before).then_some(state),
+            });
+            state = 0;
+            from_before = 0;
+        }
+        pass(&mut state, event);
+    }
+    found
+}
+
+/// The numbers in a set.
+fn bits(slots: Slots) -> impl Iterator<Item = usize> {
+    (0..128).filter(move |slot| slots >> slot & 1 == 1)
+}
+
+/// Dominance and loops.
+struct Blocks {
+    dominators: Dominators,
+    /// How many loops a block is in; `None` when there are too many.
+    depth: Option<Vec<u32>>,
+}
+
+impl Blocks {
+    fn of(model: &Model) -> Blocks {
+        let dominators = Dominators::of(&model.cfg);
+        let depth = depths(model, &dominators);
+        Blocks { dominators, depth }
+    }
+}
+
+/// How many natural loops each block is in.
+fn depths(model: &Model, dominators: &Dominators) -> Option<Vec<u32>> {
+    let cfg = &model.cfg;
+    let mut latches: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for block in cfg.reverse_postorder() {
+        for succ in cfg.succs(*block) {
+            if dominators.dominates(*succ, *block) {
+                latches.entry(*succ).or_default().push(*block);
+            }
+        }
+    }
+    if latches.len() > MOST_LOOPS {
+        return None;
+    }
+    let mut depth = vec![0; cfg.len()];
+    for (header, mut work) in latches {
+        let mut inside = BTreeSet::from([header]);
+        while let Some(block) = work.pop() {
+            if cfg.is_reachable(block) && inside.insert(block) {
+                work.extend(cfg.preds(block));
+            }
+        }
+        for block in inside {
+            if let Some(depth) = depth.get_mut(block) {
+                *depth += 1;
+            }
+        }
+    }
+    Some(depth)
+}
+
+/// A place for the mark behind the copies of `slots`, before the copy at `offset`: the end of a block that all ways from the former come through, and all
+/// ways to the latter, in as few loops as there is one.
+fn hoisted(input: Input<'_, '_>, blocks: &Blocks, offset: u32, slots: Slots) -> Option<u32> {
+    let depth = blocks.depth.as_ref()?;
+    let candidate = |slot: usize| input.scan.candidates.get(*input.flow.copies.get(slot)?);
+    let from: BTreeSet<usize> = bits(slots)
+        .map(|slot| candidate(slot).map(|copy| copy.block))
+        .collect::<Option<_>>()?;
+    let block = input
+        .scan
+        .candidates
+        .iter()
+        .find(|copy| copy.store == offset)?
+        .block;
+    let mut best: Option<(u32, usize)> = None;
+    let mut at = blocks.dominators.immediate(block);
+    while let Some(above) = at {
+        let covers = from
+            .iter()
+            .all(|from| *from == above || input.model.post.post_dominates(above, *from));
+        let depth = depth.get(above).copied()?;
+        if covers && best.is_none_or(|(least, _)| depth <= least) {
+            best = Some((depth, above));
+        }
+        at = blocks.dominators.immediate(above);
+    }
+    let (_, above) = best?;
+    let insts = &input.function.blocks.get(above)?.insts;
+    let is_merge = |inst: &&crate::module::Inst<'_>| {
+        matches!(inst.op(), Some(Op::SelectionMerge | Op::LoopMerge))
+    };
+    let merge = insts.iter().rev().nth(1).filter(is_merge);
+    Some(merge.or(insts.last())?.offset)
+}
+
+/// The waits by the offset that they stand before: how many marks may be outstanding in the worst node, and whether copies without a mark may be.
+fn least(input: Input<'_, '_>, marks: &BTreeSet<u32>) -> BTreeMap<u32, (u8, bool)> {
+    let mut events = Vec::new();
+    let mut offsets = Vec::new();
+    for node in 0..input.split.blocks.len() {
+        let mut of_node = Vec::new();
+        let mut offsets_of_node = Vec::new();
+        for moment in moments(input, marks, node) {
+            match moment {
+                Moment::Mark(offset) => {
+                    of_node.push(marks::Event::Mark);
+                    offsets_of_node.push(offset);
+                }
+                Moment::Event(event) => {
+                    if event.need == Slots::MAX {
+                        of_node.push(marks::Event::NeedAll);
+                        offsets_of_node.push(event.offset);
+                    } else if event.need != 0 {
+                        let groups = bits(event.need).map(group);
+                        of_node.push(marks::Event::Need(groups.collect()));
+                        offsets_of_node.push(event.offset);
+                    }
+                    if let What::Copy { slot, .. } = event.what {
+                        of_node.push(marks::Event::Copy(group(slot)));
+                        offsets_of_node.push(event.offset);
+                    }
+                }
+            }
+        }
+        events.push(of_node);
+        offsets.push(offsets_of_node);
+    }
+    let solved = marks::solve(&input.split.cfg, &events, &[]);
+    let mut waits: BTreeMap<u32, (u8, bool)> = BTreeMap::new();
+    for ((node, index), wait) in solved.waits {
+        let Some(offset) = offsets.get(node).and_then(|offsets| offsets.get(index)) else {
+            continue;
+        };
+        let (outstanding, unmarked) = match wait {
+            marks::Wait::Nothing => continue,
+            marks::Wait::AtMost(outstanding) => (outstanding, false),
+            marks::Wait::Unmarked => (0, true),
+        };
+        let least = waits.entry(*offset).or_insert((outstanding, false));
+        *least = (least.0.min(outstanding), least.1 || unmarked);
+    }
+    waits
+}
+
+fn group(slot: usize) -> Group {
+    Group(u32::try_from(slot).unwrap_or(u32::MAX))
+}
+
+/// Takes out the marks that no wait counts and the waits that never block, in all nodes.
+fn prune(input: Input<'_, '_>, marks: &mut BTreeSet<u32>, waits: &mut BTreeMap<u32, (u8, bool)>) {
+    let mut ticks = Vec::new();
+    let mut offsets = Vec::new();
+    for (node, block) in input.split.blocks.iter().enumerate() {
+        let code = input.function.blocks.get(*block);
+        let first = code.map_or(0, |block| block.offset);
+        let last = code
+            .and_then(|block| block.terminator())
+            .map_or(first, |inst| inst.offset);
+        let mut of_block: Vec<(u32, Tick)> = Vec::new();
+        // By offset, a mark before the wait.
+        of_block.extend(
+            marks
+                .range(first..=last)
+                .map(|offset| (*offset, Tick::Mark)),
+        );
+        let waits = waits.range(first..=last);
+        of_block
+            .extend(waits.map(|(offset, (outstanding, _))| (*offset, Tick::Wait(*outstanding))));
+        of_block.sort_by_key(|(offset, _)| *offset);
+        debug_assert_eq!(ticks.len(), node);
+        offsets.push(
+            of_block
+                .iter()
+                .map(|(offset, _)| *offset)
+                .collect::<Vec<_>>(),
+        );
+        ticks.push(of_block.into_iter().map(|(_, tick)| tick).collect());
+    }
+    let pruned = marks::prune(&input.split.cfg, &ticks);
+    let mut used_marks = BTreeSet::new();
+    let mut used_waits = BTreeSet::new();
+    for (node, ticks) in ticks.iter().enumerate() {
+        if !input.split.cfg.is_reachable(node) {
+            continue;
+        }
+        for (index, tick) in ticks.iter().enumerate() {
+            let Some(offset) = offsets
+                .get(node)
+                .and_then(|offsets: &Vec<u32>| offsets.get(index))
+            else {
+                continue;
+            };
+            match tick {
+                Tick::Mark if !pruned.marks.contains(&(node, index)) => {
+                    used_marks.insert(*offset);
+                }
+                Tick::Wait(_) if !pruned.waits.contains(&(node, index)) => {
+                    used_waits.insert(*offset);
+                }
+                Tick::Mark | Tick::Wait(_) | Tick::Unknown => {}
+            }
+        }
+    }
+    marks.retain(|offset| used_marks.contains(offset));
+    waits.retain(|offset, _| used_waits.contains(offset));
+}

@@ -1,0 +1,193 @@
+//! Functions with a known answer.
+
+use super::super::{AsyncCopies, Reason};
+use super::{copy, found, module, read};
+use crate::analysis::testing::Assembled;
+use spirv::Op;
+
+/// Bytes, `uniform` and `lane_linear` of each copy.
+fn shapes(copies: &AsyncCopies) -> Vec<(u32, bool, bool)> {
+    let copies = copies.copies.iter();
+    copies
+        .map(|copy| (copy.bytes, copy.uniform, copy.lane_linear))
+        .collect()
+}
+
+fn reasons(annotations: &str, body: &str) -> Vec<Reason> {
+    let copies = found(&module(annotations, body));
+    copies
+        .refused
+        .iter()
+        .map(|refused| refused.reason)
+        .collect()
+}
+
+/// Number of the wait before the arrive (or barrier) that is number `nth`; `None` when there is no wait.
+fn at(assembled: &Assembled, op: Op, nth: usize) -> Option<u32> {
+    let offset = assembled.offset(op, nth);
+    let copies = found(assembled);
+    let wait = copies.waits.iter().find(|wait| wait.before == offset);
+    wait.map(|wait| wait.outstanding)
+}
+
+#[test]
+fn a_copy_is_complete_at_the_arrive_that_publishes_it() {
+    let body = copy("a", "%single") + "arrive\nwait\n" + &read("a", "%single");
+    let assembled = module("", &body);
+    let copies = found(&assembled);
+    assert_eq!(shapes(&copies), [(4, true, true)]);
+    let arrive = assembled.offset(Op::ControlBarrierArriveINTEL, 0);
+    assert_eq!(copies.marks, [arrive]);
+    assert_eq!(copies.waits.len(), 1);
+    assert_eq!(at(&assembled, Op::ControlBarrierArriveINTEL, 0), Some(0));
+}
+
+#[test]
+fn a_copy_that_nobody_looks_at_stays_in_flight_until_the_end() {
+    let body = copy("a", "%single") + "arrive\nwait\nbarrier\n";
+    let assembled = module("", &body);
+    assert_eq!(at(&assembled, Op::ControlBarrierArriveINTEL, 0), None);
+    assert_eq!(at(&assembled, Op::ControlBarrier, 0), None);
+    assert_eq!(at(&assembled, Op::Return, 0), Some(0));
+}
+
+#[test]
+fn one_row_is_published_while_the_next_is_in_flight() {
+    let body = copy("a", "%ring %u0")
+        + &copy("b", "%ring %u1")
+        + "arrive\nwait\n"
+        + &read("a", "%ring %u0")
+        + "arrive\nwait\n"
+        + &read("b", "%ring %u1");
+    let assembled = module("", &body);
+    assert_eq!(at(&assembled, Op::ControlBarrierArriveINTEL, 0), Some(1));
+    assert_eq!(at(&assembled, Op::ControlBarrierArriveINTEL, 1), Some(0));
+}
+
+/// A loop over a ring: prologue, `next` before the barrier of each turn, and the reads behind it.
+fn pipeline(rows: u32, index: &str, step: &str, barrier: &str) -> String {
+    let mut text = String::new();
+    for row in 0..rows - 1 {
+        text += &copy(&format!("p{row}"), &format!("%ring %u{row}"));
+    }
+    text += "OpStore %i %u0\nOpStore %stage %u0\nOpBranch %header\n%header = OpLabel\nOpLoopMerge %exit %next 0\nOpBranch %test\n%test = OpLabel\n";
+    text += "%in = OpAccessChain %global_uint %source %u0 %u7\n%limit = OpLoad %uint %in\n%turn = OpLoad %uint %i\n%holds = OpULessThan %bool %turn %limit\n";
+    text += "OpBranchConditional %holds %body %exit\n%body = OpLabel\n";
+    text += barrier;
+    text += index;
+    text += &copy("n", "%ring %fill");
+    text += &read("n", "%ring %use");
+    text += "OpBranch %next\n%next = OpLabel\n%old = OpLoad %uint %i\n%new = OpIAdd %uint %old %u1\nOpStore %i %new\n";
+    text += step;
+    text + "OpBranch %header\n%exit = OpLabel\n"
+}
+
+const BY_COUNTER: &str = "%sum = OpIAdd %uint %turn %u3\n%fill = OpUMod %uint %sum %u4\n%use = OpBitwiseAnd %uint %turn %u3\n";
+const BY_STAGE: &str = "%use = OpLoad %uint %stage\n%last = OpIAdd %uint %use %u2\n%is_over = OpUGreaterThanEqual %bool %last %u3\n%over = OpISub %uint %last %u3\n%fill = OpSelect %uint %is_over %over %last\n";
+const NEXT_STAGE: &str = "%was = OpLoad %uint %stage\n%more = OpIAdd %uint %was %u1\n%full = OpIEqual %bool %more %u3\n%first = OpSelect %uint %full %u0 %more\nOpStore %stage %first\n";
+
+#[test]
+fn a_ring_keeps_all_but_one_stage_in_flight() {
+    let counter = pipeline(4, BY_COUNTER, "", "arrive\nwait\n");
+    assert_eq!(
+        at(&module("", &counter), Op::ControlBarrierArriveINTEL, 0),
+        Some(2)
+    );
+    let barrier = pipeline(4, BY_COUNTER, "", "barrier\n");
+    assert_eq!(at(&module("", &barrier), Op::ControlBarrier, 0), Some(2));
+    let stage = pipeline(3, BY_STAGE, NEXT_STAGE, "arrive\nwait\n");
+    assert_eq!(
+        at(&module("", &stage), Op::ControlBarrierArriveINTEL, 0),
+        Some(1)
+    );
+}
+
+#[test]
+fn a_counter_that_may_wrap_is_no_stage() {
+    // i % 3 with no bound for i: after 2^32 turns the stages would not follow each other.
+    let index = "%sum = OpIAdd %uint %turn %u2\n%fill = OpUMod %uint %sum %u3\n%use = OpUMod %uint %turn %u3\n";
+    let assembled = module("", &pipeline(3, index, "", "arrive\nwait\n"));
+    assert_ne!(at(&assembled, Op::ControlBarrierArriveINTEL, 0), Some(1));
+}
+
+#[test]
+fn a_stage_that_invocations_disagree_on_is_none() {
+    let step = "%odd = OpBitwiseAnd %uint %lane %u1\n%was = OpLoad %uint %stage\n%next_stage = OpBitwiseXor %uint %was %odd\nOpStore %stage %next_stage\n";
+    let index = "%use = OpLoad %uint %stage\n%fill = OpBitwiseXor %uint %use %u1\n";
+    let assembled = module("", &pipeline(2, index, step, "barrier\n"));
+    assert_eq!(at(&assembled, Op::ControlBarrier, 0), Some(0));
+}
+
+#[test]
+fn parts_of_a_row_do_not_wait_for_each_other() {
+    let body = "%far = OpIAdd %uint %lane %u3\n".to_owned()
+        + &copy("a", "%ring %u0")
+        + &copy("b", "%ring %u0")
+            .replace("%u0 %lane\nOpStore", "%u0 %far\nOpStore")
+            .replace("%ring %u0 %lane", "%ring %u0 %far")
+        + "barrier\n"
+        + &read("a", "%ring %u0");
+    let copies = found(&module("", &body));
+    assert_eq!(copies.copies.len(), 2, "{copies:?}");
+    assert_eq!(copies.marks.len(), 1);
+}
+
+#[test]
+fn the_same_place_twice_is_refused() {
+    let body =
+        copy("a", "%ring %u0") + &copy("b", "%ring %u0") + "barrier\n" + &read("a", "%ring %u0");
+    assert_eq!(reasons("", &body), [Reason::WaitedAtOnce]);
+}
+
+#[test]
+fn what_is_no_copy_says_why() {
+    let twice = copy("a", "%single") + "%sum = OpIAdd %uint %valuea %valuea\nbarrier\n";
+    assert_eq!(reasons("", &twice), [Reason::UsedTwice]);
+    let volatile =
+        copy("a", "%single").replace("OpLoad %uint %froma", "OpLoad %uint %froma 1") + "barrier\n";
+    assert_eq!(reasons("", &volatile), [Reason::Qualified]);
+    let coherent = "OpDecorate %source 23\n";
+    assert_eq!(
+        reasons(coherent, &(copy("a", "%single") + "barrier\n")),
+        [Reason::Qualified]
+    );
+    let apart = copy("a", "%single").replace("%toa =", "barrier\n%toa =");
+    assert_eq!(reasons("", &apart), [Reason::Separated]);
+    let blocks =
+        copy("a", "%single").replace("%toa =", "OpBranch %other\n%other = OpLabel\n%toa =");
+    assert_eq!(reasons("", &blocks), [Reason::OtherBlock]);
+    let aliased = "OpDecorate %single 20\n";
+    assert_eq!(
+        reasons(aliased, &(copy("a", "%single") + "barrier\n")),
+        [Reason::Destination]
+    );
+    let back = copy("a", "%single") + &read("a", "%single") + "barrier\n";
+    assert_eq!(reasons("", &back), [Reason::WaitedAtOnce]);
+}
+
+#[test]
+fn a_source_that_is_written_is_read_before_others_may_write_it() {
+    let write = "%mine = OpAccessChain %global_uint %source %u0 %lane\nOpStore %mine %u7\n";
+    let local =
+        copy("a", "%single") + "barrier\nbarrier\n" + &read("a", "%single") + "barrier\n" + write;
+    let assembled = module("", &local);
+    // Nobody looks at the row behind the first barrier, and it orders workgroup memory alone.
+    assert_eq!(at(&assembled, Op::ControlBarrier, 0), None);
+    assert_eq!(at(&assembled, Op::ControlBarrier, 1), Some(0));
+    let global = local.replacen("barrier", "OpControlBarrier %group %group %everything", 1);
+    let assembled = module("", &global);
+    assert_eq!(at(&assembled, Op::ControlBarrier, 0), Some(0));
+    // Its own write before the barrier waits as well, which makes the copy pointless.
+    let own = copy("a", "%single") + write + "barrier\n";
+    assert_eq!(reasons("", &own), [Reason::WaitedAtOnce]);
+}
+
+#[test]
+fn divergent_and_scattered_copies_say_so() {
+    let body = "%is_low = OpULessThan %bool %lane %u7\nOpSelectionMerge %end 0\nOpBranchConditional %is_low %then %end\n%then = OpLabel\n".to_owned()
+        + "%swapped = OpBitwiseXor %uint %lane %u1\n"
+        + &copy("a", "%single").replace("%single %lane", "%single %swapped")
+        + "OpBranch %end\n%end = OpLabel\nbarrier\n"
+        + &read("a", "%single");
+    assert_eq!(shapes(&found(&module("", &body))), [(4, false, false)]);
+}
