@@ -12,7 +12,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module};
 use splitbar_passes::transform::Edited;
 use splitbar_passes::transform::inline::inline_barrier_functions;
-use splitbar_plan::{EntryPlan, Request};
+use splitbar_plan::{Copies, EntryPlan, Request};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::info_span;
@@ -286,9 +286,11 @@ impl<'m> Work<'_, 'm> {
         for entry in self.entries(diagnostics) {
             let workgroup_size = self.workgroup_size(entry, diagnostics);
             let pairing = Pairing::analyse(self.declarations, self.constants, entry, diagnostics);
+            let copies = Copies::of(self.declarations, self.constants, entry);
             let request = Request {
                 entry,
                 pairing: &pairing,
+                copies: copies.as_ref(),
                 workgroup_size,
                 shared_bytes: splitbar_llvm::shared_memory_bytes(
                     self.declarations,

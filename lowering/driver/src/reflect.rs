@@ -141,6 +141,8 @@ mod tests {
             sites: Vec::new(),
             at_entry: Vec::new(),
             at_instruction: Default::default(),
+            before_instruction: Default::default(),
+            copies: Default::default(),
             at_return: Default::default(),
             state: State::default(),
             reserved_shared_bytes: 8,

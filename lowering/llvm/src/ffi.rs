@@ -984,8 +984,13 @@ impl<'c> RawBuilder<'c> {
     }
 }
 
-/// Inline assembly with side effects, as a callee of type `ty`.
-pub(crate) fn inline_assembly<'c>(ty: Ty<'c>, assembly: &str, constraints: &str) -> Value<'c> {
+/// Inline assembly as a callee of type `ty`. Without `side_effects` it may be moved, and left out where nobody uses its result.
+pub(crate) fn inline_assembly<'c>(
+    ty: Ty<'c>,
+    assembly: &str,
+    constraints: &str,
+    side_effects: bool,
+) -> Value<'c> {
     let ((a, al), (c, cl)) = (text(assembly), text(constraints));
     // SAFETY: a function type and two valid slices, which LLVM copies.
     Value::wrap(unsafe {
@@ -995,7 +1000,7 @@ pub(crate) fn inline_assembly<'c>(ty: Ty<'c>, assembly: &str, constraints: &str)
             al,
             c,
             cl,
-            1,
+            i32::from(side_effects),
             0,
             inkwell::llvm_sys::LLVMInlineAsmDialect::LLVMInlineAsmDialectATT,
             0,

@@ -99,6 +99,28 @@ pub(crate) fn steps(
     waiting.around(fence)
 }
 
+/// The steps on one side of a barrier of the workgroup that orders `memory` among its invocations.
+pub(crate) fn of_workgroup(
+    memory: FenceMemory,
+    side: Side,
+    built_in: Option<FenceScope>,
+    waiting: Waiting,
+) -> Vec<Step> {
+    let classes = Classes {
+        workgroup: memory != FenceMemory::Global,
+        cross_workgroup: memory != FenceMemory::Local,
+        ..Classes::default()
+    };
+    let semantics = Semantics {
+        order: Order::AcquireRelease,
+        classes,
+        make_available: false,
+        make_visible: false,
+        volatile: false,
+    };
+    steps(semantics, Scope::Workgroup, side, built_in, waiting)
+}
+
 /// The steps around a barrier outside of the plan that carries `semantics` at memory scope `at`: those before it and those after it.
 pub fn around_barrier(
     semantics: Semantics,
@@ -112,6 +134,7 @@ pub fn around_barrier(
         placement,
         // Nobody has looked where it stands.
         repeats: true,
+        copies_in_flight: false,
     };
     [Side::Before, Side::After].map(|side| steps(semantics, at, side, None, waiting))
 }
@@ -160,6 +183,7 @@ mod tests {
                 waits,
                 placement,
                 repeats: false,
+                copies_in_flight: false,
             },
         );
         steps

@@ -4,6 +4,7 @@
 //! arrive, which wait, and how it lives beside a full barrier; the planner adds the fences that the semantics ask for. Who emits code reads the
 //! steps and knows how the target spells them; it decides nothing.
 
+pub mod async_copies;
 mod fences;
 mod groups;
 pub mod model;
@@ -16,6 +17,7 @@ mod strategy;
 pub mod target;
 mod waits;
 
+pub use async_copies::{Copies, CopyPlan, Engine};
 pub use fences::around_barrier;
 pub use groups::WarpGroups;
 pub use plan::{EntryPlan, PairPlan, State};

@@ -82,7 +82,9 @@ impl Scribe<'_> {
             | Step::OpenWindow
             | Step::CloseWindow
             | Step::WaveBarrier
-            | Step::WarpSync(_) => {}
+            | Step::WarpSync(_)
+            | Step::AsyncMark
+            | Step::AsyncWait(_) => {}
             Step::Signal => self.arrive(Object::workgroup(waves)),
             Step::WaitSignal => self.wait(Object::workgroup(waves)),
             Step::WorkgroupBarrier | Step::BareBarrier | Step::CtaSync => self.full(),

@@ -1,6 +1,7 @@
 //! The barrier plan of one entry point on one target: which steps stand at which instruction, and why.
 
 use crate::Step;
+use crate::async_copies::CopyPlan;
 use crate::strategy::{Placement, Strategy};
 use serde::Serialize;
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
@@ -62,7 +63,12 @@ pub struct EntryPlan {
     pub at_entry: Vec<Step>,
     /// Steps that take the place of a barrier instruction, by the instruction's word offset.
     /// Every OpControlBarrierArrive/Wait, OpControlBarrier and OpMemoryBarrier that the entry point reaches is a key, possibly with no step.
+    /// So is every OpGroupWaitEvents; the steps of an OpGroupAsyncCopy stand behind it.
     pub at_instruction: BTreeMap<u32, Vec<Step>>,
+    /// Steps before an instruction that stays, by its word offset: what asynchronous copies need.
+    pub before_instruction: BTreeMap<u32, Vec<Step>>,
+    /// How asynchronous copies are made, by the word offset of the instruction.
+    pub copies: BTreeMap<u32, CopyPlan>,
     /// Steps before a return from the entry point, by the word offset of the return.
     pub at_return: BTreeMap<u32, Vec<Step>>,
     /// Run-time state that the steps use.

@@ -1,9 +1,10 @@
 //! Pairing and target to plan: what stands at the entry, at every barrier instruction, and at every return.
 
+use crate::async_copies::{self, Copies, Planned};
 use crate::fences::{self, Side};
 use crate::plan::{EntryPlan, PairPlan, State};
 use crate::protocol::{BesideFullBarrier, Protocol};
-use crate::step::{FenceScope, Step, WarpMask};
+use crate::step::{FenceMemory, FenceScope, Step, WarpMask};
 use crate::strategy::{self, Placement, PlanOptions, Situation, Strategy};
 use crate::target::{Arch, Target};
 use crate::waits::Waiting;
@@ -19,6 +20,8 @@ pub struct Request<'p> {
     pub entry: &'p EntryPoint<'p>,
     /// Its sites and pairs.
     pub pairing: &'p Pairing,
+    /// Its asynchronous copies; `None` when nobody has looked for them.
+    pub copies: Option<&'p Copies>,
     /// Its workgroup size; `None` when only the launch knows it.
     pub workgroup_size: Option<[u32; 3]>,
     /// Workgroup memory of its variables, in bytes.
@@ -44,6 +47,7 @@ struct Planner<'p> {
     /// The strategy of workgroup-scope pairs and the reason for it.
     workgroup: (Strategy, String),
     situation: Situation,
+    copies: Planned,
 }
 
 /// The wave size: the one that is asked for if the target has it, else the target's default.
@@ -115,6 +119,10 @@ impl<'p> Planner<'p> {
             wave_size,
             workgroup,
             situation,
+            copies: request.copies.map_or_else(Planned::default, |copies| {
+                let invocations = request.workgroup_size.map(invocations);
+                async_copies::plan(copies, target, invocations)
+            }),
         }
     }
 
@@ -236,6 +244,7 @@ impl<'p> Planner<'p> {
             waits: self.request.options.waits,
             placement: self.request.options.placement,
             repeats,
+            copies_in_flight: self.copies.in_flight,
         }
     }
 
@@ -275,7 +284,7 @@ impl<'p> Planner<'p> {
                 .iter()
                 .any(|(_, open)| *open == Open::Sometimes);
 
-        let at_instruction: BTreeMap<u32, Vec<Step>> = pairing
+        let mut at_instruction: BTreeMap<u32, Vec<Step>> = pairing
             .sites
             .iter()
             .map(|site| {
@@ -289,6 +298,11 @@ impl<'p> Planner<'p> {
                 )
             })
             .collect();
+        at_instruction.extend(self.copies.after.clone());
+        let waits = self.copies.waits.iter();
+        at_instruction.extend(
+            waits.map(|(offset, (wait, memory))| (*offset, self.wait_events(wait, *memory))),
+        );
         let at_return = open_returns
             .into_iter()
             .map(|(offset, _)| {
@@ -334,6 +348,8 @@ impl<'p> Planner<'p> {
                 Vec::new()
             },
             at_instruction,
+            before_instruction: self.copies.before.clone(),
+            copies: self.copies.copies.clone(),
             at_return,
             state: State {
                 parity: has_workgroup_pairs && self.workgroup.0 == Strategy::Mbarrier,
@@ -416,6 +432,22 @@ impl<'p> Planner<'p> {
                 .concat()
             }
         }
+    }
+
+    /// The steps in place of an OpGroupWaitEvents: the invocation's own copies, then those of the others. OpenCL C 6.15.10: what was copied is there for all work-items.
+    fn wait_events(&self, wait: &Option<Step>, memory: FenceMemory) -> Vec<Step> {
+        let (barrier, built_in) = self.full_barrier(Scope::Workgroup, false);
+        // Nobody has looked whether control comes here again.
+        let waiting = self.waiting(true);
+        let fences = |side| fences::of_workgroup(memory, side, built_in, waiting);
+        [
+            waiting.before_barrier(),
+            wait.iter().cloned().collect(),
+            fences(Side::Before),
+            vec![barrier],
+            fences(Side::After),
+        ]
+        .concat()
     }
 
     /// The step of a full barrier of `execution` scope, and the widest memory scope that it orders by itself.

@@ -37,6 +37,22 @@ impl fmt::Display for EntryPlan {
                 .map_or(&[][..], Vec::as_slice);
             place(f, &describe(site), steps)?;
         }
+        for (offset, copy) in &self.copies {
+            writeln!(f, "  copy at word {offset}: {copy}")?;
+            for step in self.before_instruction.get(offset).into_iter().flatten() {
+                writeln!(f, "    before: {step}")?;
+            }
+            for step in self.at_instruction.get(offset).into_iter().flatten() {
+                writeln!(f, "    behind: {step}")?;
+            }
+        }
+        for (offset, steps) in &self.at_instruction {
+            let named = self.copies.contains_key(offset)
+                || self.sites.iter().any(|site| site.offset == *offset);
+            if !named {
+                place(f, &format!("wait for copies at word {offset}"), steps)?;
+            }
+        }
         for (offset, steps) in &self.at_return {
             place(f, &format!("return at word {offset}"), steps)?;
         }

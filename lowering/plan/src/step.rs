@@ -110,6 +110,10 @@ pub enum Step {
     OpenWindow,
     /// The window ends: nothing before it may be scheduled after it.
     CloseWindow,
+    /// A mark: it covers every asynchronous copy of the invocation before it (`asyncmark`; `cp.async.commit_group`).
+    AsyncMark,
+    /// Waits until at most so many marks, the newest, are outstanding (`wait.asyncmark`; `cp.async.wait_group`).
+    AsyncWait(u8),
     /// Run-time note: an arrive is outstanding (`true`) or has been completed (`false`).
     SetOutstanding(bool),
     /// Does the steps only if the run-time note says that an arrive is outstanding.
@@ -183,6 +187,8 @@ impl fmt::Display for Step {
             Step::CounterWait => f.write_str("counter-wait"),
             Step::OpenWindow => f.write_str("open-window"),
             Step::CloseWindow => f.write_str("close-window"),
+            Step::AsyncMark => f.write_str("async-mark"),
+            Step::AsyncWait(outstanding) => write!(f, "async-wait {outstanding}"),
             Step::SetOutstanding(true) => f.write_str("set-outstanding"),
             Step::SetOutstanding(false) => f.write_str("clear-outstanding"),
             Step::IfOutstanding(steps) => {

@@ -24,6 +24,8 @@ pub(crate) struct Waiting {
     pub placement: Placement,
     /// Control can come to the place more than once.
     pub repeats: bool,
+    /// Asynchronous copies are to stay outstanding over barriers.
+    pub copies_in_flight: bool,
 }
 
 impl Waiting {
@@ -71,7 +73,12 @@ impl Waiting {
     /// The full barrier of a workgroup of several waves.
     pub fn workgroup_barrier(self) -> Step {
         match &self.target.arch {
-            Arch::Amdgpu(gpu) if self.waits == Waits::Explicit && !gpu.back_off_barrier => {
+            // Before s_barrier LLVM would wait for all that is outstanding; the fences around it wait for what the semantics ask for.
+            Arch::Amdgpu(gpu)
+                if !gpu.back_off_barrier
+                    && (self.waits == Waits::Explicit
+                        || self.waits == Waits::Auto && self.copies_in_flight) =>
+            {
                 Step::BareBarrier
             }
             arch => full_barrier(arch),
@@ -120,6 +127,7 @@ pub fn release_waits(
         waits: Waits::Auto,
         placement,
         repeats: true,
+        copies_in_flight: false,
     };
     let fence = Fence {
         order: FenceOrder::Release,

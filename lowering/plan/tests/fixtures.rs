@@ -35,6 +35,7 @@ fn plan_of(kernel: &str, target: &str, options: PlanOptions) -> Result<String> {
         Request {
             entry,
             pairing: &pairing,
+            copies: None,
             workgroup_size,
             shared_bytes: 0,
             target,

@@ -38,6 +38,7 @@ impl Kernel {
         let request = Request {
             entry,
             pairing: &pairing,
+            copies: None,
             workgroup_size: declarations.workgroup_size(entry, &constants),
             shared_bytes: 0,
             target,

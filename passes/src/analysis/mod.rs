@@ -9,6 +9,7 @@ pub mod cfg;
 pub mod components;
 pub mod dataflow;
 pub mod dominance;
+pub mod group_copies;
 pub mod marks;
 pub mod pairing;
 pub mod uniformity;

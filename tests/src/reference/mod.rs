@@ -2,6 +2,7 @@
 //!
 //! Plain Rust without barriers: each function states the result as a formula over the inputs, not as the kernel computes it.
 
+mod copies;
 mod exchanges;
 pub mod products;
 mod tiles;
@@ -71,6 +72,9 @@ pub fn case(kernel: &str) -> Option<Case> {
         "message_passing" => trees::message_passing(),
         "odd_workgroup" => exchanges::odd_workgroup(),
         "one_wave" => exchanges::one_wave(),
+        "opencl_async_calls" => copies::opencl_async_calls(),
+        "opencl_async_copy" => copies::opencl_async_copy(),
+        "opencl_async_pipeline" => copies::opencl_async_pipeline(),
         "opencl_exchange" => exchanges::opencl_exchange(),
         "reduction" => trees::reduction(),
         "relaxed_pair" => exchanges::relaxed_pair(),

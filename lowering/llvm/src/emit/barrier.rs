@@ -225,6 +225,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 let slot = self.barrier_state.counted;
                 self.counter_wait(slot.ok_or_else(|| self.lacks(step))?)?;
             }
+            (Step::AsyncMark, _) => self.async_mark()?,
+            (Step::AsyncWait(outstanding), _) => self.async_wait(*outstanding)?,
             (Step::SetOutstanding(value), _) => {
                 let Some(slot) = self.barrier_state.outstanding else {
                     return Err(self.lacks(step));

@@ -147,7 +147,9 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         self.cascade.set(false);
         let result = match inst.op() {
             Some(Op::Phi) => self.phi(inst, block),
-            _ => dispatch::emit(self, inst),
+            _ => self
+                .steps_before(inst)
+                .and_then(|()| dispatch::emit(self, inst)),
         };
         let problem = match result {
             Ok(Handled::Yes) => return,

@@ -43,6 +43,7 @@ pub(super) fn lowered_at(
                 Request {
                     entry,
                     pairing: &pairing,
+                    copies: None,
                     workgroup_size,
                     shared_bytes,
                     target,

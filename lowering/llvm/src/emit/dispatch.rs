@@ -3,8 +3,8 @@
 
 use super::function::FunctionEmitter;
 use super::{
-    Handled, Result, arith, atomic, barrier, bits, clock, compare, composite, control, convert,
-    ext, image, linear, matrix, memory, named, place, subgroup,
+    Handled, Result, arith, async_copy, atomic, barrier, bits, clock, compare, composite, control,
+    convert, ext, image, linear, matrix, memory, named, place, subgroup,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -14,6 +14,7 @@ use splitbar_passes::module::Inst;
 pub(crate) enum Family {
     Barrier,
     NamedBarrier,
+    AsyncCopy,
     Memory,
     Place,
     Control,
@@ -39,6 +40,8 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         Op::ControlBarrierArriveINTEL | Op::ControlBarrierWaitINTEL | Op::ControlBarrier | Op::MemoryBarrier => Family::Barrier,
 
         Op::NamedBarrierInitialize | Op::MemoryNamedBarrier => Family::NamedBarrier,
+
+        Op::GroupAsyncCopy | Op::GroupWaitEvents => Family::AsyncCopy,
 
         Op::Load | Op::Store | Op::CopyMemory | Op::CopyMemorySized => Family::Memory,
 
@@ -137,6 +140,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
     match family {
         Family::Barrier => barrier::emit(e, inst),
         Family::NamedBarrier => named::emit(e, op, inst),
+        Family::AsyncCopy => async_copy::emit(e, op, inst),
         Family::Memory => memory::emit(e, inst),
         Family::Place => place::emit(e, inst),
         Family::Control => control::emit(e, inst),

@@ -9,6 +9,7 @@
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
 //! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`], [`clock`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
+//! | [`async_copy`] | asynchronous copies between global and workgroup memory |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`] | what invocations do together |
@@ -25,6 +26,7 @@
 
 pub(crate) mod abi;
 pub(crate) mod arith;
+pub(crate) mod async_copy;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod bits;

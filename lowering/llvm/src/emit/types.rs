@@ -472,7 +472,15 @@ impl<'c> Types<'c> {
                     ..TypeInfo::not_a_value(Kind::NamedBarrier)
                 }
             }
-            Type::Event | Type::NamedBarrier => other(),
+            // Nothing is kept of an event at run time: which copies it stands for is known to the plan.
+            Type::Event => plain(Shape {
+                scalar: Scalar::Int {
+                    width: 32,
+                    signed: false,
+                },
+                lanes: 1,
+            }),
+            Type::NamedBarrier => other(),
         }
     }
 }

@@ -70,7 +70,7 @@ impl FunctionEmitter<'_, '_, '_> {
         let call = self
             .b
             .raw()
-            .call(ty, ffi::inline_assembly(ty, text, "~{memory}"), &[]);
+            .call(ty, ffi::inline_assembly(ty, text, "~{memory}", true), &[]);
         call.set_call_attribute(self.b.context(), "convergent");
     }
 }

@@ -100,6 +100,6 @@ impl<'c> Expansion<'c> {
     fn in_lanes(&self, address: Value<'c>) -> Value<'c> {
         let ty = address.ty().function(&[address.ty()]);
         self.b
-            .call(ty, ffi::inline_assembly(ty, "", "=v,0"), &[address])
+            .call(ty, ffi::inline_assembly(ty, "", "=v,0", true), &[address])
     }
 }

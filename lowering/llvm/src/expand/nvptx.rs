@@ -150,7 +150,7 @@ impl<'c> Expansion<'c> {
         let ty = ffi::void_type(self.context).function(&[]);
         self.b.call(
             ty,
-            ffi::inline_assembly(ty, "trap;\n\texit;", "~{memory}"),
+            ffi::inline_assembly(ty, "trap;\n\texit;", "~{memory}", true),
             &[],
         );
         self.b.br(go);

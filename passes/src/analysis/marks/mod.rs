@@ -52,7 +52,8 @@ pub struct Move {
     pub block: usize,
     /// The name that is given.
     pub to: Group,
-    /// For predecessors of the block: which group goes by that name from now on. From the others nothing comes that goes by it.
+    /// For predecessors of the block: what goes by that name from now on; several for one predecessor when it may be one of them. From the others nothing comes
+    /// that goes by it.
     pub from: Vec<(usize, Group)>,
 }
 

@@ -1,4 +1,4 @@
-//! Inlines every function that contains a control barrier, or calls one that does, into its callers, until only entry points (and
+//! Inlines every function that contains a control barrier (or an asynchronous copy of a group), or calls one that does, into its callers, until only entry points (and
 //! functions that the module exports or takes the address of) contain any.
 //!
 //! Needs: declarations without errors. Gives: a module in which the barriers of an entry point stand in its own function, so that
@@ -25,6 +25,7 @@ mod tests;
 
 use super::rewrite::{Edited, Writer};
 use crate::analysis::callgraph::CallGraph;
+use crate::analysis::group_copies::is_group_copy;
 use crate::analysis::pairing::SiteKind;
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Function, Id, Module};
@@ -35,7 +36,8 @@ use spirv::Op;
 use splice::{Callee, Shared, is_debug};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Inlines the functions of `module` that contain OpControlBarrierArriveEXT, OpControlBarrierWaitEXT or OpControlBarrier, or call such
+/// Inlines the functions of `module` that contain OpControlBarrierArriveEXT, OpControlBarrierWaitEXT, OpControlBarrier, OpGroupAsyncCopy or
+/// OpGroupWaitEvents, or call such
 /// functions. `None` when no function that an entry point reaches calls one.
 ///
 /// # Errors
@@ -88,14 +90,12 @@ pub fn inline_barrier_functions(
     write(module, shared, &kept, &removed)
 }
 
+/// Whether `function` has a control barrier, or copies of a group: their waits are barriers, and which copies are outstanding depends on the caller as well.
 fn has_control_barrier(function: &Function<'_>) -> bool {
-    function
-        .insts()
-        .filter_map(SiteKind::of)
-        .any(|kind| match kind {
-            SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier => true,
-            SiteKind::MemoryBarrier => false,
-        })
+    function.insts().any(|inst| match SiteKind::of(inst) {
+        Some(SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier) => true,
+        Some(SiteKind::MemoryBarrier) | None => is_group_copy(inst),
+    })
 }
 
 /// Functions among `concerned` that must stay: entry points, and what is exported or named by anything but calls.

@@ -1,0 +1,169 @@
+//! OpGroupAsyncCopy and OpGroupWaitEvents of one function (SPIR-V 1.6, section 3.52.21): what each copy moves, and for which copies each wait is.
+//!
+//! An event is a value without a content: what it stands for is known from where it comes. So copies are named by it ([`Group`], the number of the id), phis give
+//! names anew, and a wait needs the names that its list may hold. The list stands in memory; a store of the same block says what an element holds, else
+//! all that was ever stored there counts. Where an event cannot be followed the wait is for every copy.
+
+mod events;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+use super::cfg::Cfg;
+use super::marks::{Group, Move};
+use crate::module::{Constants, Declarations, Function, Id, Inst, Scope, Type};
+use events::Events;
+use spirv::{Op, StorageClass};
+
+/// Which way a copy goes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From global to workgroup memory; the stride is that of the source.
+    ToWorkgroup,
+    /// From workgroup to global memory; the stride is that of the destination.
+    FromWorkgroup,
+}
+
+/// An OpGroupAsyncCopy.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct GroupCopy {
+    /// Its word offset.
+    pub offset: u32,
+    /// The block that it stands in.
+    pub block: usize,
+    /// Whose invocations make the copy; `None` when the operand is no constant scope.
+    pub scope: Option<Scope>,
+    /// Which way; `None` when the storage classes do not say it.
+    pub direction: Option<Direction>,
+    /// Bytes of an element, which its type has to be aligned to: a power of two. `None` when the pointers do not point to numbers or vectors of them.
+    pub element_bytes: Option<u32>,
+    /// How many elements, if it is a constant.
+    pub elements: Option<u32>,
+    /// Whether the elements follow each other in global memory: the stride is the constant 1.
+    pub contiguous: bool,
+    /// The name of its event.
+    pub event: Group,
+}
+
+/// An OpGroupWaitEvents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupWait {
+    /// Its word offset.
+    pub offset: u32,
+    /// The block that it stands in.
+    pub block: usize,
+    /// Whose invocations wait for each other; `None` when the operand is no constant scope.
+    pub scope: Option<Scope>,
+    /// The events that it is for; `None`: all.
+    pub events: Option<Vec<Group>>,
+}
+
+/// The copies and waits of a function, each in module order, and how events get new names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupCopies {
+    /// The copies.
+    pub copies: Vec<GroupCopy>,
+    /// The waits.
+    pub waits: Vec<GroupWait>,
+    /// The phis of events.
+    pub moves: Vec<Move>,
+}
+
+impl GroupCopies {
+    /// What `function` has; `cfg` is its graph.
+    pub fn of(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        function: &Function<'_>,
+        cfg: &Cfg,
+    ) -> GroupCopies {
+        if !function.insts().any(is_group_copy) {
+            return GroupCopies::default();
+        }
+        let events = Events::of(declarations, constants, function, cfg);
+        let mut found = GroupCopies {
+            moves: events.moves(),
+            ..GroupCopies::default()
+        };
+        let scope = |inst: Inst<'_>| {
+            let scope = inst.id(0).ok()?;
+            constants.as_u32(scope).and_then(Scope::from_u32)
+        };
+        for (block, body) in function.blocks.iter().enumerate() {
+            for (index, inst) in body.insts.iter().enumerate() {
+                match (inst.op(), inst.result()) {
+                    (Some(Op::GroupAsyncCopy), Some(result)) => found.copies.push(GroupCopy {
+                        offset: inst.offset,
+                        block,
+                        scope: scope(*inst),
+                        direction: direction(declarations, *inst),
+                        element_bytes: inst
+                            .id(1)
+                            .ok()
+                            .and_then(|to| element_bytes(declarations, to)),
+                        elements: constant(constants, *inst, 3)
+                            .and_then(|count| u32::try_from(count).ok()),
+                        contiguous: constant(constants, *inst, 4) == Some(1),
+                        event: events.name(result),
+                    }),
+                    (Some(Op::GroupWaitEvents), _) => found.waits.push(GroupWait {
+                        offset: inst.offset,
+                        block,
+                        scope: scope(*inst),
+                        events: events.waited_for(block, index, *inst),
+                    }),
+                    _ => {}
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether the instruction is an OpGroupAsyncCopy or OpGroupWaitEvents.
+pub fn is_group_copy(inst: Inst<'_>) -> bool {
+    matches!(inst.op(), Some(Op::GroupAsyncCopy | Op::GroupWaitEvents))
+}
+
+fn constant(constants: &Constants, inst: Inst<'_>, operand: usize) -> Option<u64> {
+    constants.get(inst.id(operand).ok()?)?.as_u64()
+}
+
+/// The storage class and pointee of a pointer value.
+fn pointer<'d>(
+    declarations: &'d Declarations<'_>,
+    value: Id,
+) -> Option<(StorageClass, Option<&'d Type>)> {
+    match declarations.ty(declarations.type_of(value)?)? {
+        Type::Pointer { class, pointee } => {
+            Some((*class, pointee.and_then(|pointee| declarations.ty(pointee))))
+        }
+        _ => None,
+    }
+}
+
+fn direction(declarations: &Declarations<'_>, copy: Inst<'_>) -> Option<Direction> {
+    let class = |operand| Some(pointer(declarations, copy.id(operand).ok()?)?.0);
+    match (class(1)?, class(2)?) {
+        (StorageClass::Workgroup, StorageClass::CrossWorkgroup) => Some(Direction::ToWorkgroup),
+        (StorageClass::CrossWorkgroup, StorageClass::Workgroup) => Some(Direction::FromWorkgroup),
+        _ => None,
+    }
+}
+
+/// OpenCL C 6.3.5: types are aligned to their size, and a vector of three components has the size of one of four.
+fn element_bytes(declarations: &Declarations<'_>, pointer_id: Id) -> Option<u32> {
+    let scalar = |ty: &Type| match ty {
+        Type::Int { width, .. } | Type::Float { width, .. } => {
+            matches!(width, 8 | 16 | 32 | 64).then_some(width / 8)
+        }
+        _ => None,
+    };
+    match pointer(declarations, pointer_id)?.1? {
+        Type::Vector { component, count } => {
+            let bytes = scalar(declarations.ty(*component)?)?;
+            Some(bytes * count.checked_next_power_of_two()?)
+        }
+        ty => scalar(ty),
+    }
+}

@@ -1,0 +1,73 @@
+//! Kernels that copy asynchronously between global and local memory.
+
+use super::{Buffer, Case, Place, input, noise, output};
+
+/// Workgroups of every launch here.
+const GROUPS: usize = 3;
+
+/// A launch in which each workgroup turns `words` words of `src` into a part of `dst`, by `formula`.
+fn launch(size: usize, words: usize, formula: impl Fn(&[u32]) -> Vec<u32>) -> Case {
+    let src = noise(GROUPS * words);
+    let dst = src.chunks(words).flat_map(formula).collect();
+    Case {
+        groups: [GROUPS as u32, 1, 1],
+        workgroup_size: [size as u32, 1, 1],
+        push_constants: Vec::new(),
+        buffers: vec![
+            Buffer {
+                place: Place::Argument(0),
+                ..input(0, "src", src)
+            },
+            Buffer {
+                place: Place::Argument(1),
+                ..output(1, "dst", dst)
+            },
+        ],
+    }
+}
+
+pub(super) fn opencl_async_copy() -> Case {
+    launch(64, 512, |x| {
+        let half = |j: usize| x[j / 2] >> (j % 2 * 16) & 0xffff;
+        let sum = |i: usize| {
+            x[3 * i]
+                .wrapping_add(x[3 * (127 - i)].wrapping_mul(3))
+                .wrapping_add(x[64 + 4 * (i % 40) + 1])
+                .wrapping_add(half(63 - i))
+        };
+        // Every second word stays what it was.
+        (0..128)
+            .map(|at| {
+                if at % 2 == 0 {
+                    sum(at / 2)
+                } else {
+                    0xdead_beef
+                }
+            })
+            .collect()
+    })
+}
+
+pub(super) fn opencl_async_pipeline() -> Case {
+    launch(128, 2048, |x| {
+        let turn = |r: u32, tile: &[u32], i: usize| {
+            r.wrapping_mul(5)
+                .wrapping_add(tile[i] ^ tile[255 - i].wrapping_mul(3))
+        };
+        (0..128)
+            .map(|i| x.chunks(256).take(6).fold(0, |r, tile| turn(r, tile, i)))
+            .collect()
+    })
+}
+
+pub(super) fn opencl_async_calls() -> Case {
+    launch(64, 384, |x| {
+        (0..64)
+            .map(|i| {
+                x[i].wrapping_add(x[64 + 63 - i])
+                    ^ x[128 + i].wrapping_add(x[319 - i])
+                    ^ x[320 + 63 - i]
+            })
+            .collect()
+    })
+}
