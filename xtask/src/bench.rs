@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::shell;
 
 /// Crates with benchmarks. None of them needs LLVM.
-const CRATES: &[&str] = &["splitbar-passes"];
+const CRATES: &[&str] = &["splitbar-passes", "splitbar-sim"];
 
 /// Runs the benchmarks whose names contain the filter.
 pub fn run(filter: &[String]) -> Result<()> {

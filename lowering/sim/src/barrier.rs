@@ -45,7 +45,21 @@ pub struct Barrier {
     gathering: Clock,
     completed: Clock,
     whole: bool,
+    /// What those who arrived have said, by phase: who waits reads it when the phase is complete.
+    tallies: BTreeMap<Phase, Tally>,
 }
+
+/// Answers to a question that each thread is asked when it arrives (PTX ISA, `barrier.red`).
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Those who said yes.
+    pub yes: u32,
+    /// All who were asked.
+    pub asked: u32,
+}
+
+/// Phases whose tallies are kept: who has not read one by then never will.
+const TALLIES: u64 = 16;
 
 /// An arrival that the object cannot take: more than it expects in one phase.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -111,6 +125,19 @@ impl Barrier {
         self.gathering.join(clock);
         self.complete_if_full();
         Ok(phase)
+    }
+
+    /// Adds answers to a phase.
+    pub fn tell(&mut self, phase: Phase, answers: Tally) {
+        let tally = self.tallies.entry(phase).or_default();
+        tally.yes += answers.yes;
+        tally.asked += answers.asked;
+        self.tallies = self.tallies.split_off(&phase.saturating_sub(TALLIES));
+    }
+
+    /// The answers of a phase.
+    pub fn tally(&self, phase: Phase) -> Tally {
+        self.tallies.get(&phase).copied().unwrap_or_default()
     }
 
     /// Sets how many arrivals complete this phase and the later ones; what has arrived may complete it.

@@ -509,3 +509,32 @@ fn a_warp_loads_matrices() {
         element(row, column) | element(row + 1, column) << 16
     });
 }
+
+#[test]
+fn a_barrier_asks_all_threads() {
+    let ask = |ask: &str| {
+        format!(
+            "setp.lt.u32 %p1, %t, 40; setp.lt.u32 %p2, %t, 96; {ask} st.global.u32 [%own], %r1;"
+        )
+    };
+    let truth = "selp.u32 %r1, 1, 0, %p3;";
+    gives(&ask("bar.red.popc.u32 %r1, 0, %p1;"), 96, |_| 40);
+    gives(&ask("bar.red.popc.u32 %r1, 0, !%p1;"), 96, |_| 56);
+    gives(
+        &ask(&format!("bar.red.and.pred %p3, 0, %p1; {truth}")),
+        96,
+        |_| 0,
+    );
+    gives(
+        &ask(&format!("bar.red.and.pred %p3, 0, %p2; {truth}")),
+        96,
+        |_| 1,
+    );
+    gives(
+        &ask(&format!("barrier.cta.red.or.pred %p3, 1, 96, %p1; {truth}")),
+        96,
+        |_| 1,
+    );
+    let twice = "bar.red.popc.u32 %r1, 0, %p1; bar.red.popc.u32 %r2, 0, %p2; mad.lo.u32 %r1, %r2, 1000, %r1;";
+    gives(&ask(twice), 128, |_| 96_040);
+}

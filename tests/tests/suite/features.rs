@@ -122,6 +122,7 @@ fn execute(
         Flavour::Kernel => Place::Argument(at as u32),
     };
     let inputs = Inputs {
+        dynamic_shared: 0,
         groups: [(INVOCATIONS / WORKGROUP) as u32, 1, 1],
         workgroup_size: None,
         buffers: module

@@ -62,6 +62,7 @@ pub fn inputs(case: &Case) -> Inputs {
             .map(|b| (place(b.place), bytes(&b.before)))
             .collect(),
         push: bytes(&case.push_constants),
+        dynamic_shared: 0,
         limits: Default::default(),
     }
 }

@@ -47,6 +47,9 @@ pub struct SimArgs {
     /// Push constants, or arguments by value: hexadecimal bytes, or a file
     #[arg(long, value_name = "HEX|FILE")]
     push: Option<String>,
+    /// Workgroup memory that the launch adds: the size of the kernel's array that has none
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    dynamic_shared: u32,
     /// Writes a buffer as the last schedule left it
     #[arg(long, value_name = "SET:BINDING=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
@@ -125,6 +128,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
             .map(push)
             .transpose()?
             .unwrap_or_default(),
+        dynamic_shared: args.dynamic_shared,
         limits: Limits {
             steps: args.steps,
             ..Limits::default()

@@ -4,7 +4,7 @@ use super::{Inputs, Refusal};
 use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_plan::Target;
 use splitbar_sim::amdgpu::{
-    CodeObject, Isa, Kernel, KernelInfo, Line, Request, prepare, synchronises,
+    CodeObject, Isa, Kernel, KernelInfo, Line, Request, prepare, synchronises, unknown,
 };
 use splitbar_sim::memory::Global;
 use splitbar_sim::{Report, Schedule, run};
@@ -102,6 +102,14 @@ impl Binary {
             .map(|(at, _)| at)
     }
 
+    pub(super) fn unknown(&self) -> Vec<&str> {
+        let wave_size = self.kernel.descriptor.wave_size(self.isa);
+        unknown(self.isa, wave_size, &self.lines)
+            .into_iter()
+            .map(|line| line.text.trim())
+            .collect()
+    }
+
     /// Leaves these instructions out of the next runs.
     pub fn leave_out(&mut self, instructions: impl IntoIterator<Item = usize>) {
         self.dropped = instructions.into_iter().collect();
@@ -119,7 +127,7 @@ impl Binary {
             groups: inputs.groups,
             workgroup_size,
             arguments: arguments.to_vec(),
-            dynamic_shared_bytes: 0,
+            dynamic_shared_bytes: inputs.dynamic_shared,
             limits: inputs.limits,
         };
         let (start, launch) = prepare(&self.object, &self.kernel, self.isa, &request, global)

@@ -56,6 +56,8 @@ pub struct Inputs {
     pub buffers: Vec<(Place, Vec<u8>)>,
     /// The push-constant block; for other kernels, their arguments that are no pointers, one after the other.
     pub push: Vec<u8>,
+    /// Bytes of workgroup memory that the launch adds to the kernel's own: the array without a size that a kernel may have there.
+    pub dynamic_shared: u32,
     /// What the launch may cost.
     pub limits: Limits,
 }
@@ -153,6 +155,14 @@ impl Job {
         match &mut self.code {
             Code::Amdgpu(binary) => Some(binary),
             Code::Nvptx(_) => None,
+        }
+    }
+
+    /// The instructions that the simulator does not know, as text. Executing one is a finding.
+    pub fn unknown(&self) -> Vec<&str> {
+        match &self.code {
+            Code::Amdgpu(binary) => binary.unknown(),
+            Code::Nvptx(text) => text.unknown(),
         }
     }
 

@@ -38,6 +38,10 @@ impl Text {
         (arguments, self.kernel.required_size())
     }
 
+    pub(super) fn unknown(&self) -> Vec<&str> {
+        self.kernel.unknown().collect()
+    }
+
     pub(super) fn run(
         &self,
         arguments: &[u8],
@@ -52,7 +56,7 @@ impl Text {
         let launch = Launch {
             groups: inputs.groups,
             workgroup_size,
-            shared_bytes: kernel.shared_bytes() as usize,
+            shared_bytes: kernel.shared_bytes() as usize + inputs.dynamic_shared as usize,
             limits: inputs.limits,
         };
         run(&kernel, global, &launch, schedule)

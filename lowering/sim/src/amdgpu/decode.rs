@@ -10,7 +10,7 @@ use super::isa::Isa;
 use super::matrix;
 use super::operand::{Half, Kind, Operand, sgpr};
 use super::sync;
-use super::table::{compare, float, integer, packed, scalar};
+use super::table::{compare, float, integer, packed, saturating, scalar};
 use super::text::{Encoding, Line, Parts, number, parse};
 use std::collections::BTreeMap;
 
@@ -268,7 +268,7 @@ impl<'d> Decoder<'d> {
     }
 
     fn compare(&self, name: &str, to_exec: bool, parts: &Parts<'_>) -> Option<Op> {
-        let row = compare::TESTS.iter().find(|row| row.name == name)?;
+        let row = compare::find(name)?;
         // `v_cmpx` of gfx10 and later has no destination.
         let (mask_dst, sources) = match parts.operands.as_slice() {
             [dst, sources @ ..] if !to_exec || self.isa.cmpx_has_mask => (Some(*dst), sources),
@@ -285,7 +285,13 @@ impl<'d> Decoder<'d> {
             return op;
         }
         let name = parts.mnemonic;
-        let (shape, row) = *self.rows.get(name)?;
+        let (shape, row) = match name {
+            "v_dot4_i32_iu8" => {
+                let signs = parts.modifiers.bits("neg_lo", false);
+                *self.rows.get(format!("{name}:{signs}").as_str())?
+            }
+            _ => *self.rows.get(name)?,
+        };
         let [dst, rest @ ..] = parts.operands.as_slice() else {
             return None;
         };
@@ -386,6 +392,14 @@ impl<'d> Decoder<'d> {
         parts: &Parts<'_>,
     ) -> Option<Vector> {
         let modifiers = &parts.modifiers;
+        let float = row.dst.sign().is_some();
+        let clamp = modifiers.has("clamp");
+        // What saturates depends on the operation.
+        let row = if clamp && !float {
+            saturating::find(row.name)?
+        } else {
+            row
+        };
         let mut src = [Operand::new(Kind::Integer(0), 0); 3];
         let wanted = row.src.len();
         if sources.len() > wanted || sources.iter().any(|s| s.kind == Kind::Other) {
@@ -420,12 +434,6 @@ impl<'d> Decoder<'d> {
             (_, Some("2")) => 0.5,
             _ => 1.0,
         };
-        let clamp = modifiers.has("clamp");
-        let float = row.dst.sign().is_some();
-        // Saturation of integers depends on the operation; it is not in the tables.
-        if clamp && !float {
-            return None;
-        }
         Some(Vector {
             row,
             form,
@@ -434,7 +442,7 @@ impl<'d> Decoder<'d> {
             mask_dst: None,
             mask_src: None,
             to_exec: false,
-            clamp,
+            clamp: clamp && float,
             scale,
             op_sel,
             op_sel_hi: modifiers.bits("op_sel_hi", true),
@@ -469,7 +477,13 @@ impl<'d> Decoder<'d> {
                 None => (name, false),
             },
         };
-        let (shape, row) = *self.rows.get(name)?;
+        let (shape, row) = match self.rows.get(name) {
+            Some(found) => *found,
+            None => (
+                Shape::ScalarTest,
+                compare::find(name.strip_prefix("s_cmp_")?)?,
+            ),
+        };
         let signed = constant && !name.ends_with("_u32");
         let constant = |operand: Operand| match operand.kind {
             Kind::Literal(bits) if signed => Operand::new(Kind::Integer((bits as i16).into()), 0),

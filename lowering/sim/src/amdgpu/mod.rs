@@ -33,6 +33,6 @@ pub use self::object::{
 pub use abi::Start;
 pub use decode::synchronises;
 pub use isa::Isa;
-pub use program::Kernel;
+pub use program::{Kernel, unknown};
 pub use text::Line;
 pub use wave::Wave;

@@ -16,6 +16,23 @@ use crate::finding::{FindingKind, Place};
 use crate::machine::{Context, Group, Program, Step, WaveStart};
 use std::collections::BTreeMap;
 
+/// The lines with instructions that the simulator does not know. Executing one is a finding.
+pub fn unknown(isa: Isa, wave_size: u32, lines: &[Line]) -> Vec<&Line> {
+    let index = index(lines);
+    let decoder = Decoder::new(isa, wave_size, &index);
+    let is_unknown = |line: &&Line| matches!(decoder.decode(line).op, Op::Unknown);
+    lines.iter().filter(is_unknown).collect()
+}
+
+/// Instructions by address.
+fn index(lines: &[Line]) -> BTreeMap<u64, u32> {
+    lines
+        .iter()
+        .zip(0..)
+        .map(|(line, at)| (line.address, at))
+        .collect()
+}
+
 /// A kernel's code, ready to run.
 #[derive(Debug)]
 pub struct Kernel {
@@ -30,11 +47,7 @@ pub struct Kernel {
 impl Kernel {
     /// Decodes disassembled code; the waves begin as `start` says.
     pub fn new(isa: Isa, lines: Vec<Line>, start: Start) -> Kernel {
-        let index: BTreeMap<u64, u32> = lines
-            .iter()
-            .zip(0..)
-            .map(|(line, at)| (line.address, at))
-            .collect();
+        let index = index(&lines);
         let decoder = Decoder::new(isa, start.wave_size, &index);
         let insts: Vec<Inst> = lines.iter().map(|line| decoder.decode(line)).collect();
         // At least those that hold the work-item's ids.
@@ -58,15 +71,6 @@ impl Kernel {
     /// The disassembled code.
     pub fn lines(&self) -> &[Line] {
         &self.lines
-    }
-
-    /// The instructions that the simulator does not know, by index into [`Kernel::lines`]. Executing one is a finding.
-    pub fn unknown(&self) -> impl Iterator<Item = usize> {
-        self.insts
-            .iter()
-            .enumerate()
-            .filter(|(_, i)| matches!(i.op, Op::Unknown))
-            .map(|(at, _)| at)
     }
 
     /// Makes the instruction do nothing: for tests that ask whether its absence is noticed.

@@ -78,6 +78,28 @@ pub enum Reduction {
     Ballot,
 }
 
+/// What a barrier asks each thread, and where all get the answer (`barrier.red`).
+#[derive(Copy, Clone, Debug)]
+pub struct Question {
+    /// What is made of the answers.
+    pub answer: Answer,
+    /// Where it goes.
+    pub to: Register,
+    /// Each thread's own.
+    pub predicate: Source,
+}
+
+/// What is made of the answers of all threads.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// `.and`: whether all say yes.
+    All,
+    /// `.or`: whether any says yes.
+    Any,
+    /// `.popc`: how many say yes.
+    Count,
+}
+
 /// How a shuffle chooses the lane that it reads.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum ShuffleKind {
@@ -248,6 +270,7 @@ pub enum Op {
         id: Source,
         count: Option<Source>,
         aligned: bool,
+        question: Option<Question>,
     },
     /// Arrives at the cluster's barrier.
     ClusterArrive { releases: bool },
@@ -383,6 +406,15 @@ impl Kernel {
                 region.writable,
             );
         }
+    }
+
+    /// The lines with instructions that the simulator does not know. Executing one is a finding.
+    pub fn unknown(&self) -> impl Iterator<Item = &str> {
+        self.code
+            .iter()
+            .filter(|coded| matches!(coded.op, Op::Unsupported))
+            .filter_map(|coded| self.lines.get((coded.line as usize).wrapping_sub(1)))
+            .map(String::as_str)
     }
 
     /// The instruction at a position, as the text has it.

@@ -184,3 +184,65 @@ fn calls_return() {
     moved[1] = "s_add_u32 s4, s4, 20";
     assert_eq!(first("gfx906", &moved), 42);
 }
+
+#[test]
+fn integers_saturate_when_they_are_told_to() {
+    let of = |gpu: &str, text: &str| {
+        let body = [
+            "v_mov_b32_e32 v3, 0x7fffffff",
+            "v_mov_b32_e32 v4, 0x80ff7f01",
+            text,
+        ];
+        first(gpu, &body)
+    };
+    for (text, want) in [
+        ("v_add_nc_u32_e64 v1, v3, v4 clamp", u32::MAX),
+        ("v_add_nc_u32_e64 v1, v3, 1 clamp", 0x8000_0000),
+        ("v_sub_nc_u32_e64 v1, 5, v3 clamp", 0),
+        ("v_subrev_nc_u32_e64 v1, v3, 5 clamp", 0),
+        ("v_add_nc_i32 v1, v3, 1 clamp", 0x7fff_ffff),
+        ("v_add_nc_i32 v1, v3, 1", 0x8000_0000),
+        ("v_sub_nc_i32 v1, v4, v3 clamp", 0x8000_0000),
+        ("v_pk_add_u16 v1, v3, v4 clamp", u32::MAX),
+        ("v_pk_add_i16 v1, v3, v4 clamp", 0x00fe_7f00),
+        // 1 * 1, 127 * 127, 255 * 255, 128 * 128.
+        ("v_dot4_i32_iu8 v1, v4, v4, 0", 97_539),
+        ("v_dot4_i32_iu8 v1, v4, v4, 0 neg_lo:[1,1,0]", 32_515),
+        (
+            "v_dot4_i32_iu8 v1, v4, v4, v3 neg_lo:[1,0,0] clamp",
+            0x7fff_ffff - 509,
+        ),
+        ("v_dot4_i32_iu8 v1, v4, v4, v3 clamp", 0x7fff_ffff),
+    ] {
+        assert_eq!(of("gfx1100", text), want, "{text}");
+    }
+    let accumulate = "v_mov_b32_e32 v1, 2";
+    let body = [
+        "v_mov_b32_e32 v4, 0x80ff7f01",
+        accumulate,
+        "v_dot4c_i32_i8_e32 v1, v4, v4",
+    ];
+    assert_eq!(first("gfx942", &body), 32_517);
+}
+
+#[test]
+fn the_scalar_unit_computes_floats() {
+    let of = |texts: [&str; 2]| {
+        let mut body = vec!["s_mov_b32 s4, 0x40003c00", "s_mov_b32 s5, 0x7fc00000"];
+        body.extend(texts);
+        body.push("v_mov_b32_e32 v1, s6");
+        first("gfx1201", &body)
+    };
+    assert_eq!(of(["s_cvt_f32_f16 s6, s4", "s_nop 0"]), 1f32.to_bits());
+    assert_eq!(of(["s_cvt_hi_f32_f16 s6, s4", "s_nop 0"]), 2f32.to_bits());
+    assert_eq!(of(["s_add_f16 s6, s4, s4", "s_nop 0"]), 0x4000);
+    for (test, want) in [
+        ("s_cmp_nlt_f32 s5, 1.0", 1),
+        ("s_cmp_lt_f32 s5, 1.0", 0),
+        ("s_cmp_ngt_f32 2.0, 1.0", 0),
+        ("s_cmp_u_f32 s5, 1.0", 1),
+        ("s_cmp_lg_f16 s4, s4", 0),
+    ] {
+        assert_eq!(of([test, "s_cselect_b32 s6, 1, 0"]), want, "{test}");
+    }
+}

@@ -1,10 +1,15 @@
-//! What `v_cmp_*` and `v_cmpx_*` test: rows by the rest of the name. Source: the instruction set manuals, chapter VOPC.
+//! What `v_cmp_*` and `v_cmpx_*`, and on floats `s_cmp_*`, test: rows by the rest of the name. Source: the instruction set manuals, chapters VOPC and SOPC.
 
 use crate::amdgpu::bits::{Row, tests};
 use half::f16;
 
+/// The row of this name.
+pub(in crate::amdgpu) fn find(name: &str) -> Option<&'static Row> {
+    TESTS.iter().find(|row| row.name == name)
+}
+
 #[rustfmt::skip] // a table
-pub(in crate::amdgpu) const TESTS: &[Row] = tests! {
+const TESTS: &[Row] = tests! {
     "lt_u32" (a: u32, b: u32) => a < b;   "le_u32" (a: u32, b: u32) => a <= b;  "gt_u32" (a: u32, b: u32) => a > b;
     "ge_u32" (a: u32, b: u32) => a >= b;  "eq_u32" (a: u32, b: u32) => a == b;  "ne_u32" (a: u32, b: u32) => a != b;
     "lt_i32" (a: i32, b: i32) => a < b;   "le_i32" (a: i32, b: i32) => a <= b;  "gt_i32" (a: i32, b: i32) => a > b;
@@ -39,7 +44,7 @@ pub(in crate::amdgpu) const TESTS: &[Row] = tests! {
 };
 
 /// Less or greater: NaN is neither.
-pub(super) fn apart<T: PartialOrd>(a: &T, b: &T) -> bool {
+fn apart<T: PartialOrd>(a: &T, b: &T) -> bool {
     a.partial_cmp(b).is_some_and(std::cmp::Ordering::is_ne)
 }
 

@@ -322,7 +322,7 @@ fn div_fmas(value: f64, c: f64, scaled: bool, format: Format) -> f64 {
 }
 
 /// Rounded to f16 toward zero.
-fn toward_zero(a: f32) -> u16 {
+pub(super) fn toward_zero(a: f32) -> u16 {
     let near = f16::from_f32(a);
     if near.to_f32().abs() > a.abs() && !a.is_infinite() {
         near.to_bits() - 1

@@ -6,4 +6,5 @@ pub(super) mod integer;
 pub(super) mod matrix;
 pub(super) mod memory;
 pub(super) mod packed;
+pub(super) mod saturating;
 pub(super) mod scalar;

@@ -59,10 +59,27 @@ pub(in crate::amdgpu) const DOTS: &[Row] = values! {
         let part = |shift: u32| i32::from((a >> shift) as i16).wrapping_mul(((b >> shift) as i16).into());
         part(0).wrapping_add(part(16)).wrapping_add(c)
     };
-    "v_dot4_u32_u8" u32, (a: u32, b: u32, c: u32) => {
-        a.to_le_bytes().iter().zip(b.to_le_bytes()).fold(c, |sum, (x, y)| sum.wrapping_add(u32::from(*x) * u32::from(y)))
-    };
-    "v_dot4_i32_i8" i32, (a: u32, b: u32, c: i32) => {
-        a.to_le_bytes().iter().zip(b.to_le_bytes()).fold(c, |sum, (x, y)| sum.wrapping_add(i32::from(*x as i8) * i32::from(y as i8)))
-    };
+    "v_dot4_u32_u8" u32, (a: u32, b: u32, c: u32) => dot4(bytes(a), bytes(b), c.into()) as u32;
+    "v_dot4_i32_i8" i32, (a: u32, b: u32, c: i32) => dot4(bytes(a).map(wrap), bytes(b).map(wrap), c.into()) as i32;
+    "v_dot4c_i32_i8" i32, (a: u32, b: u32, c: i32) => dot4(bytes(a).map(wrap), bytes(b).map(wrap), c.into()) as i32;
+    // With a number for its `neg_lo`: which of the factors have signs.
+    "v_dot4_i32_iu8:0" i32, (a: u32, b: u32, c: i32) => dot4(bytes(a), bytes(b), c.into()) as i32;
+    "v_dot4_i32_iu8:1" i32, (a: u32, b: u32, c: i32) => dot4(bytes(a).map(wrap), bytes(b), c.into()) as i32;
+    "v_dot4_i32_iu8:2" i32, (a: u32, b: u32, c: i32) => dot4(bytes(a), bytes(b).map(wrap), c.into()) as i32;
+    "v_dot4_i32_iu8:3" i32, (a: u32, b: u32, c: i32) => dot4(bytes(a).map(wrap), bytes(b).map(wrap), c.into()) as i32;
 };
+
+/// The bytes of a register as numbers without a sign.
+pub(super) fn bytes(register: u32) -> [i64; 4] {
+    register.to_le_bytes().map(i64::from)
+}
+
+/// A byte read as a number with a sign.
+pub(super) fn wrap(byte: i64) -> i64 {
+    i64::from(byte as i8)
+}
+
+/// The sum of four products and `sum`, exact.
+pub(super) fn dot4(a: [i64; 4], b: [i64; 4], sum: i64) -> i64 {
+    a.iter().zip(b).fold(sum, |sum, (a, b)| sum + a * b)
+}

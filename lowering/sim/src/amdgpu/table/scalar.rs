@@ -1,8 +1,9 @@
 //! The scalar unit. Source: the instruction set manuals of gfx9 to gfx12, chapters SOP1, SOP2, SOPC and SOPK.
 
-use super::compare::apart;
+use super::float::toward_zero;
 use super::integer::sign_run;
 use crate::amdgpu::bits::{Row, scalars, tests};
+use half::f16;
 
 /// Instructions with a result. The third column says what becomes of the condition code.
 #[rustfmt::skip] // a table
@@ -119,9 +120,25 @@ pub(in crate::amdgpu) const VALUES: &[Row] = scalars! {
     "s_cvt_f32_u32" f32, (a: u32; _) => (a as f32, None);
     "s_cvt_i32_f32" i32, (a: f32; _) => (a as i32, None);
     "s_cvt_u32_f32" u32, (a: f32; _) => (a as u32, None);
+    "s_cvt_f32_f16" f32, (a: f16; _) => (a.to_f32(), None);
+    "s_cvt_hi_f32_f16" f32, (a: u32; _) => (f16::from_bits((a >> 16) as u16).to_f32(), None);
+    "s_cvt_f16_f32" f16, (a: f32; _) => (f16::from_f32(a), None);
+    "s_cvt_pk_rtz_f16_f32" u32, (a: f32, b: f32; _) => (u32::from(toward_zero(a)) | u32::from(toward_zero(b)) << 16, None);
+    "s_add_f16" f16, (a: f16, b: f16; _) => (f16::from_f64(a.to_f64() + b.to_f64()), None);
+    "s_sub_f16" f16, (a: f16, b: f16; _) => (f16::from_f64(a.to_f64() - b.to_f64()), None);
+    "s_mul_f16" f16, (a: f16, b: f16; _) => (f16::from_f64(a.to_f64() * b.to_f64()), None);
+    "s_fmac_f16" f16, (a: f16, b: f16, c: f16; _) => (f16::from_f64(a.to_f64().mul_add(b.to_f64(), c.to_f64())), None);
+    "s_min_f16" f16, (a: f16, b: f16; _) => (f16::from_f32(a.to_f32().min(b.to_f32())), None);
+    "s_max_f16" f16, (a: f16, b: f16; _) => (f16::from_f32(a.to_f32().max(b.to_f32())), None);
+    "s_min_num_f16" f16, (a: f16, b: f16; _) => (f16::from_f32(a.to_f32().min(b.to_f32())), None);
+    "s_max_num_f16" f16, (a: f16, b: f16; _) => (f16::from_f32(a.to_f32().max(b.to_f32())), None);
+    "s_ceil_f16" f16, (a: f16; _) => (f16::from_f32(a.to_f32().ceil()), None);
+    "s_floor_f16" f16, (a: f16; _) => (f16::from_f32(a.to_f32().floor()), None);
+    "s_trunc_f16" f16, (a: f16; _) => (f16::from_f32(a.to_f32().trunc()), None);
+    "s_rndne_f16" f16, (a: f16; _) => (f16::from_f32(a.to_f32().round_ties_even()), None);
 };
 
-/// Comparisons: they write the condition code alone. Also under the names `s_cmpk_*`.
+/// Comparisons: they write the condition code alone. Also under the names `s_cmpk_*`. Those of floats are the rows of [`super::compare`].
 #[rustfmt::skip] // a table
 pub(in crate::amdgpu) const TESTS: &[Row] = tests! {
     "s_cmp_eq_i32" (a: i32, b: i32) => a == b;   "s_cmp_lg_i32" (a: i32, b: i32) => a != b;
@@ -131,10 +148,6 @@ pub(in crate::amdgpu) const TESTS: &[Row] = tests! {
     "s_cmp_gt_u32" (a: u32, b: u32) => a > b;    "s_cmp_ge_u32" (a: u32, b: u32) => a >= b;
     "s_cmp_lt_u32" (a: u32, b: u32) => a < b;    "s_cmp_le_u32" (a: u32, b: u32) => a <= b;
     "s_cmp_eq_u64" (a: u64, b: u64) => a == b;   "s_cmp_lg_u64" (a: u64, b: u64) => a != b;
-    "s_cmp_lt_f32" (a: f32, b: f32) => a < b;    "s_cmp_le_f32" (a: f32, b: f32) => a <= b;
-    "s_cmp_gt_f32" (a: f32, b: f32) => a > b;    "s_cmp_ge_f32" (a: f32, b: f32) => a >= b;
-    "s_cmp_eq_f32" (a: f32, b: f32) => a == b;   "s_cmp_lg_f32" (a: f32, b: f32) => apart(&a, &b);
-    "s_cmp_neq_f32" (a: f32, b: f32) => a != b;
     "s_bitcmp1_b32" (a: u32, b: u32) => a >> (b & 31) & 1 == 1;
     "s_bitcmp0_b32" (a: u32, b: u32) => a >> (b & 31) & 1 == 0;
     "s_bitcmp1_b64" (a: u64, b: u32) => a >> (b & 63) & 1 == 1;

@@ -4,7 +4,7 @@ use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown};
 use crate::clock::Order;
 use crate::ptx::arith::{Function, Mode, integer};
-use crate::ptx::program::{MbarrierKind, Op, Reduction, ShuffleKind};
+use crate::ptx::program::{Answer, MbarrierKind, Op, Question, Reduction, ShuffleKind};
 use crate::ptx::syntax::Operand;
 use crate::ptx::types::Type;
 
@@ -42,8 +42,13 @@ impl<'t> Decoder<'_, 't> {
         op.flag("cta");
         // `bar` is `barrier.aligned`.
         let aligned = op.flag("aligned") | (op.root == "bar");
-        // A reduction (`.red`) is not known.
-        let waits = op.flag("sync");
+        let (question, operands) = if op.flag("red") {
+            let (question, rest) = self.question(op, operands)?;
+            (Some(question), rest)
+        } else {
+            (None, operands)
+        };
+        let waits = op.flag("sync") || question.is_some();
         if !waits && !op.flag("arrive") {
             return Err(Unknown);
         }
@@ -59,8 +64,40 @@ impl<'t> Decoder<'_, 't> {
                 id,
                 count,
                 aligned,
+                question,
             },
         )
+    }
+
+    /// The first and the last operand of `barrier.red`, and those between.
+    fn question<'o>(
+        &mut self,
+        op: &mut Opcode<'_>,
+        operands: &'o [Operand<'t>],
+    ) -> Decoded<(Question, &'o [Operand<'t>])> {
+        let answers = [
+            ("and", Answer::All),
+            ("or", Answer::Any),
+            ("popc", Answer::Count),
+        ];
+        let answer = op.one_of(&answers).ok_or(Unknown)?;
+        let kind = op.kind().ok_or(Unknown)?;
+        let fits = match answer {
+            Answer::All | Answer::Any => kind == Type::PREDICATE,
+            Answer::Count => kind == Type::U32,
+        };
+        let [to, between @ .., predicate] = operands else {
+            return Err(Unknown);
+        };
+        if !fits {
+            return Err(Unknown);
+        }
+        let question = Question {
+            answer,
+            to: self.destination(to)?.0,
+            predicate: self.predicate(predicate)?,
+        };
+        Ok((question, between))
     }
 
     fn cluster(&mut self, op: &mut Opcode<'_>) -> Decoded<()> {

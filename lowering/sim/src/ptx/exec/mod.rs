@@ -139,10 +139,8 @@ impl Kernel {
             }
             fragment.state = State::Ready;
             woken = true;
-            let relaxed = matches!(
-                self.code.get(fragment.pc as usize).map(|c| c.op),
-                Some(Op::Mbarrier { relaxed: true, .. })
-            );
+            let op = self.code.get(fragment.pc as usize).map(|c| c.op);
+            let relaxed = matches!(op, Some(Op::Mbarrier { relaxed: true, .. }));
             let order = if relaxed {
                 Order::Relaxed
             } else {
@@ -151,6 +149,16 @@ impl Kernel {
             let lanes = fragment.lanes;
             fragment.pc += 1;
             learn(warp, context, lanes, name, phase, order);
+            if let Some(Op::Barrier {
+                question: Some(question),
+                ..
+            }) = op
+            {
+                let barrier = context.group.barriers.get(name);
+                let tally = barrier.map_or_else(Default::default, |b| b.tally(phase));
+                let answer = sync::answer(question.answer, tally);
+                warp.set_lanes(question.to, lanes, &[answer; 32]);
+            }
         }
         if woken && warp.fragments.len() > 1 {
             warp.merge_equal();

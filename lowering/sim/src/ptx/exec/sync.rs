@@ -2,12 +2,12 @@
 
 use super::warp::{Lanes, Meeting, State, Warp, each};
 use super::{LANES, agent, learn, next};
-use crate::barrier::Name;
+use crate::barrier::{Name, Tally};
 use crate::clock::Order;
 use crate::finding::FindingKind;
 use crate::machine::{Access, At, Context, Scope, Step};
 use crate::memory::Space;
-use crate::ptx::program::{Kernel, MbarrierKind, Op, Source};
+use crate::ptx::program::{Answer, Kernel, MbarrierKind, Op, Question, Source};
 
 /// Barriers that a workgroup has (PTX ISA, `barrier.cta`).
 const BARRIERS: u32 = 16;
@@ -30,7 +30,8 @@ impl Kernel {
                 id,
                 count,
                 aligned,
-            } => self.barrier(warp, context, index, waits, id, count, aligned),
+                question,
+            } => self.barrier(warp, context, index, waits, id, count, aligned, question),
             Op::ClusterArrive { releases } => cluster_arrive(warp, context, index, releases),
             Op::ClusterWait => cluster_wait(warp, context, index),
             Op::Mbarrier { .. } => self.mbarrier(warp, context, index, op),
@@ -48,6 +49,7 @@ impl Kernel {
         id: Source,
         count: Option<Source>,
         aligned: bool,
+        question: Option<Question>,
     ) -> Step {
         let Some(fragment) = warp.fragments.get(index) else {
             return Step::Blocked;
@@ -124,6 +126,17 @@ impl Kernel {
         let Some(phase) = arrive(warp, context, pc, lanes, name, weight, Order::Release) else {
             return self.stop(warp, context, lanes);
         };
+        if let Some(question) = question
+            && let Some(barrier) = context.group.barriers.get_mut(name)
+        {
+            let answers = Tally {
+                yes: self
+                    .true_lanes(warp, question.predicate, lanes)
+                    .count_ones(),
+                asked: lanes.count_ones(),
+            };
+            barrier.tell(phase, answers);
+        }
         if waits {
             wait(warp, lanes, name, phase);
         } else {
@@ -260,6 +273,15 @@ impl Kernel {
 fn elsewhere(warp: &Warp, pc: u32) -> bool {
     let stuck = |state: State| matches!(state, State::Meeting(_) | State::Phase(..));
     warp.fragments.iter().all(|f| stuck(f.state)) && warp.fragments.iter().any(|f| f.pc != pc)
+}
+
+/// What the question that lanes were asked at a barrier comes to.
+pub(super) fn answer(answer: Answer, tally: Tally) -> u64 {
+    match answer {
+        Answer::All => (tally.yes == tally.asked).into(),
+        Answer::Any => (tally.yes > 0).into(),
+        Answer::Count => tally.yes.into(),
+    }
 }
 
 /// All lanes bring what they know, and count as `weight` together.
