@@ -58,12 +58,26 @@ pub fn model(
     options: &Options,
     bounds: Bounds,
 ) -> Result<(Vec<Explored>, Diagnostics), Failure> {
+    model_changed(bytes, options, bounds, |_| {})
+}
+
+/// As [`model`], with `change` made to the plans before they are explored: for tests that ask what a missing step does.
+///
+/// # Errors
+/// As [`model`].
+pub fn model_changed(
+    bytes: &[u8],
+    options: &Options,
+    bounds: Bounds,
+    change: impl FnOnce(&mut [EntryPlan]),
+) -> Result<(Vec<Explored>, Diagnostics), Failure> {
     guarded(options, || {
         run(
             bytes,
             options,
             &mut (),
-            |work, mut problems, _, plans, _| {
+            |work, mut problems, _, mut plans, _| {
+                change(&mut plans);
                 let mut explored = Vec::new();
                 for plan in &plans {
                     match explore(work, &problems, plan, bounds) {

@@ -34,7 +34,41 @@ pub fn compile_observed(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Output, Failure> {
-    guarded(options, || run(bytes, options, observer, lower))
+    guarded(options, || {
+        run(
+            bytes,
+            options,
+            observer,
+            |work, problems, pairings, plans, observer| {
+                let changed = plans.clone();
+                lower(work, problems, pairings, plans, &changed, observer)
+            },
+        )
+    })
+}
+
+/// As [`compile`], with `change` made to the plans before they are lowered: for tests that ask what a missing step does. The audit goes by the plans
+/// as they were.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_changed(
+    bytes: &[u8],
+    options: &Options,
+    change: impl FnOnce(&mut [EntryPlan]),
+) -> Result<Output, Failure> {
+    guarded(options, || {
+        run(
+            bytes,
+            options,
+            &mut (),
+            |work, problems, pairings, plans, observer| {
+                let mut changed = plans.clone();
+                change(&mut changed);
+                lower(work, problems, pairings, plans, &changed, observer)
+            },
+        )
+    })
 }
 
 /// Plans the barriers of the SPIR-V module in `bytes` and goes no further: no code is generated, and what only the
@@ -152,12 +186,13 @@ pub(crate) fn run<R>(
     then(&work, problems, &pairings, plans, observer)
 }
 
-/// Plans to code.
+/// Plans to code: `changed` is what is lowered, `plans` what the code is judged by.
 fn lower(
     work: &Work<'_, '_>,
     mut problems: Problems<'_>,
     pairings: &[Pairing],
     plans: Vec<EntryPlan>,
+    changed: &[EntryPlan],
     observer: &mut dyn Observer,
 ) -> Result<Output, Failure> {
     // Lower: bodies and steps to IR; the mid-level optimiser; barriers spelled out after it, so that it cannot close the windows.
@@ -167,12 +202,12 @@ fn lower(
     if observer.wants_artefacts() {
         // The IR as it was written, from a run that optimises nothing: it must be there before the optimiser begins, which may not come back.
         let written = work
-            .lower(&plans, false, Optimization::O0)
+            .lower(changed, false, Optimization::O0)
             .map_err(|refused| problems.and(refused))?;
         observer.produced(Artefact::UnoptimizedIr, written.unoptimized().as_bytes());
     }
     let lowered = work
-        .lower(&plans, false, options.optimization)
+        .lower(changed, false, options.optimization)
         .map_err(|refused| problems.and(refused))?;
     show(observer, Artefact::Ir, || lowered.ir().into_bytes());
     span.exit();
@@ -184,7 +219,7 @@ fn lower(
         observer.begin(Stage::Measure);
         let mut found = Diagnostics::new();
         measured = work
-            .measure(pairings, &plans, observer, &mut found)
+            .measure(pairings, &plans, changed, observer, &mut found)
             .map_err(|refused| problems.and(refused))?;
         problems.take(found)?;
     }
@@ -390,10 +425,11 @@ impl<'m> Work<'_, 'm> {
         &self,
         pairings: &[Pairing],
         plans: &[EntryPlan],
+        changed: &[EntryPlan],
         observer: &mut dyn Observer,
         diagnostics: &mut Diagnostics,
     ) -> Result<Vec<Measured>, Diagnostics> {
-        let lowered = self.lower(plans, true, self.options.optimization)?;
+        let lowered = self.lower(changed, true, self.options.optimization)?;
         let assembly = lowered.assembly()?;
         show(observer, Artefact::MeasuredAssembly, || {
             assembly.clone().into_bytes()

@@ -26,6 +26,12 @@ impl Clock {
         self.waves.get(usize::from(wave)).copied().unwrap_or(0)
     }
 
+    /// Whether all that `other` knows is known.
+    pub fn covers(&self, other: &Clock) -> bool {
+        covers(&self.waves, &other.waves, |mine, its| mine >= its)
+            && covers(&self.groups, &other.groups, |mine, its| its & !mine == 0)
+    }
+
     /// Learns all that `other` knows.
     pub fn join(&mut self, other: &Clock) {
         join(&mut self.waves, &other.waves, |mine, its| {
@@ -73,6 +79,12 @@ fn join<T: Copy + Default>(mine: &mut Vec<T>, its: &[T], merge: impl Fn(&mut T, 
     }
 }
 
+fn covers<T: Copy + Default>(mine: &[T], its: &[T], at_least: impl Fn(T, T) -> bool) -> bool {
+    its.iter()
+        .enumerate()
+        .all(|(at, its)| at_least(mine.get(at).copied().unwrap_or_default(), *its))
+}
+
 /// The clocks of one wave: what it knows, and what its fences set aside for relaxed atomics.
 #[derive(Clone, Debug)]
 pub struct WaveClock {
@@ -80,6 +92,8 @@ pub struct WaveClock {
     pub now: Clock,
     /// What a relaxed atomic write publishes: what was known at the last release fence.
     pub fenced: Clock,
+    /// The last release fence, as the program numbers it.
+    pub fence: Option<u32>,
     /// What relaxed atomic reads brought, until an acquire fence takes it.
     pub seen: Clock,
 }
@@ -92,19 +106,25 @@ impl WaveClock {
         WaveClock {
             now,
             fenced: Clock::new(waves),
+            fence: None,
             seen: Clock::new(waves),
         }
     }
 
-    /// A fence of `wave`.
-    pub fn fence(&mut self, wave: u16, order: Order) {
+    /// The fence `pc` of `wave`. Gives whether it acquired what was not known. Whether its release matters shows later: when a relaxed access publishes
+    /// what it set aside.
+    pub fn fence(&mut self, wave: u16, order: Order, pc: u32) -> bool {
+        let mut learnt = false;
         if order.acquires() {
+            learnt = !self.now.covers(&self.seen);
             self.now.join(&self.seen);
         }
         if order.releases() {
             self.fenced.clone_from(&self.now);
+            self.fence = Some(pc);
             self.now.tick(wave);
         }
+        learnt
     }
 
     /// What an atomic write or an arrival of this order publishes.
@@ -177,13 +197,14 @@ mod tests {
             a.clone().publish(0, Order::Relaxed).of(0) < wrote,
             "no fence, nothing published"
         );
-        a.fence(0, Order::Release);
+        a.fence(0, Order::Release, 7);
         let published = a.publish(0, Order::Relaxed);
         let mut b = WaveClock::start(1, 2);
         b.learn(&published, Order::Relaxed);
         assert!(b.now.of(0) < wrote, "not before the fence");
-        b.fence(1, Order::Acquire);
+        assert!(b.fence(1, Order::Acquire, 8), "it brings the news");
         assert!(b.now.of(0) >= wrote);
+        assert!(!b.fence(1, Order::Acquire, 9), "nothing new");
     }
 
     #[test]

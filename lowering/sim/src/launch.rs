@@ -22,6 +22,8 @@ pub struct Limits {
     pub shared_bytes: usize,
     /// Invocations of a workgroup.
     pub workgroup_invocations: u32,
+    /// Entries of the journal ([`crate::Journal`]); 0 keeps none.
+    pub journal: usize,
 }
 
 impl Default for Limits {
@@ -31,6 +33,7 @@ impl Default for Limits {
             steps: 100_000_000,
             shared_bytes: 1 << 20,
             workgroup_invocations: 4096,
+            journal: 0,
         }
     }
 }

@@ -16,7 +16,9 @@
 pub mod amdgpu;
 pub mod barrier;
 pub mod clock;
+mod coverage;
 mod finding;
+mod journal;
 mod launch;
 mod machine;
 mod matrix;
@@ -26,7 +28,9 @@ pub mod queue;
 pub mod race;
 mod schedule;
 
+pub use coverage::Coverage;
 pub use finding::{Finding, FindingKind, Findings, Place, Site};
+pub use journal::Journal;
 pub use launch::{Launch, Limits};
 pub use machine::{Access, At, Context, Group, Program, Report, Scope, Step, WaveStart, run};
 pub use schedule::{Completion, Policy, Schedule};

@@ -2,7 +2,9 @@
 
 use crate::barrier::{Barriers, Name, Phase, TooMany};
 use crate::clock::{Clock, Order, WaveClock};
+use crate::coverage::Coverage;
 use crate::finding::{Finding, FindingKind, Findings, Place, Site};
+use crate::journal::{Event, Journal};
 use crate::launch::Launch;
 use crate::memory::{Global, Shared, Space, View};
 use crate::race::{Sharing, Stamp};
@@ -98,6 +100,8 @@ pub struct Group {
     pub clocks: Vec<WaveClock>,
     /// What atomic writes published, per location.
     published: BTreeMap<(Space, u64), Clock>,
+    /// Meetings so far ([`Context::meet`]).
+    meetings: u32,
     /// Grows whenever a barrier object changes: blocked waves try again.
     events: u64,
 }
@@ -163,6 +167,9 @@ pub struct Context<'m> {
     pub global: &'m mut Global,
     /// Where problems go.
     pub findings: &'m mut Findings,
+    /// What was executed.
+    pub coverage: &'m mut Coverage,
+    journal: &'m mut Journal,
     /// Chance.
     pub rng: &'m mut Rng,
     /// When outstanding operations take effect.
@@ -291,12 +298,27 @@ impl Context<'_> {
         old
     }
 
-    /// A fence of this wave.
-    pub fn fence(&mut self, order: Order) {
+    /// The fence `pc` of this wave.
+    pub fn fence(&mut self, order: Order, pc: u32) {
         let agent = self.agent;
-        if let Some(clock) = self.clock() {
-            clock.fence(agent, order);
+        if let Some(clock) = self.clock()
+            && clock.fence(agent, order, pc)
+        {
+            self.coverage.matter(pc);
         }
+    }
+
+    /// What an atomic write or an arrival of this wave publishes.
+    fn publish(&mut self, order: Order) -> Option<Clock> {
+        let agent = self.agent;
+        let clock = self.clock()?;
+        let published = clock.publish(agent, order);
+        if !order.releases()
+            && let Some(fence) = clock.fence
+        {
+            self.coverage.matter(fence);
+        }
+        Some(published)
     }
 
     /// `count` arrivals of this wave at a barrier object; gives the phase to wait for.
@@ -309,10 +331,14 @@ impl Context<'_> {
         count: u32,
         order: Order,
     ) -> Option<Result<Phase, TooMany>> {
-        let agent = self.agent;
-        let clock = self.clock()?.publish(agent, order);
+        let clock = self.publish(order)?;
         let phase = self.group.barriers.get_mut(name)?.arrive(count, &clock);
         self.group.events += 1;
+        if let Ok(phase) = phase
+            && order.releases()
+        {
+            self.record(Event::Arrive(name, phase));
+        }
         Some(phase)
     }
 
@@ -324,12 +350,40 @@ impl Context<'_> {
         if let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) {
             clock.learn(barrier.clock(), order);
         }
+        if order.acquires() {
+            self.record(Event::Pass(name, phase));
+        }
         true
     }
 
     /// Says that a barrier object changed in another way than by [`Context::arrive`]: blocked waves try again.
     pub fn changed(&mut self) {
         self.group.events += 1;
+    }
+
+    /// Agents of one wave meet: each learns what the others know.
+    pub fn meet(&mut self, agents: &[u16]) {
+        let name = Name::Wave(self.wave, self.group.meetings);
+        self.group.meetings = self.group.meetings.wrapping_add(1);
+        let mut all = Clock::default();
+        for &agent in agents {
+            if let Some(clock) = self.group.clocks.get_mut(usize::from(agent)) {
+                all.join(&clock.publish(agent, Order::Release));
+            }
+            self.agent = agent;
+            self.record(Event::Arrive(name, 0));
+        }
+        for &agent in agents {
+            if let Some(clock) = self.group.clocks.get_mut(usize::from(agent)) {
+                clock.learn(&all, Order::Acquire);
+            }
+            self.agent = agent;
+            self.record(Event::Pass(name, 0));
+        }
+    }
+
+    fn record(&mut self, event: Event) {
+        self.journal.record(self.group.index, self.agent, event);
     }
 
     fn clock(&mut self) -> Option<&mut WaveClock> {
@@ -354,8 +408,9 @@ impl Context<'_> {
     /// Publishes what this wave knows at a location; a read-modify-write (`adds`) keeps what was published there before.
     fn publish_at(&mut self, space: Space, address: u64, access: Access, adds: bool) {
         let (agent, index) = (self.agent, self.group.index);
-        let Some(clock) = self.clock() else { return };
-        let published = clock.publish(agent, access.order);
+        let Some(published) = self.publish(access.order) else {
+            return;
+        };
         if space == Space::Global && access.scope == Scope::Device && published.of(agent) > 0 {
             let abroad = self.abroad.entry(address).or_default();
             if !adds {
@@ -383,6 +438,13 @@ impl Context<'_> {
         sharing: Sharing,
         act: impl FnOnce(View<'_>),
     ) -> Option<bool> {
+        self.record(Event::Access {
+            space,
+            address,
+            bytes: bytes as u32,
+            write,
+            sharing,
+        });
         let site = self.site(at.pc, Some(at.lane));
         let clock = self.group.clocks.get(usize::from(self.agent))?;
         let verb = if write { "write" } else { "read" };
@@ -492,6 +554,10 @@ pub struct Report {
     pub steps: u64,
     /// Instructions of lanes.
     pub lane_steps: u64,
+    /// Which instructions were executed.
+    pub coverage: Coverage,
+    /// What was done in which order, if that was asked for.
+    pub journal: Journal,
 }
 
 /// Runs a launch under one schedule. Workgroups run one after the other, in order; their waves as the schedule says. Buffers are changed in place.
@@ -508,6 +574,8 @@ pub fn run<P: Program>(
         schedule,
         rng: Rng::with_seed(schedule.seed),
         findings: Findings::default(),
+        coverage: Coverage::default(),
+        journal: Journal::new(launch.limits.journal),
         abroad: HashMap::new(),
         steps: 0,
         lane_steps: 0,
@@ -518,6 +586,8 @@ pub fn run<P: Program>(
         findings: run.findings.into_list(|pc| program.place(pc)),
         steps: run.steps,
         lane_steps: run.lane_steps,
+        coverage: run.coverage,
+        journal: run.journal,
     }
 }
 
@@ -528,6 +598,8 @@ struct Run<'r, P> {
     schedule: Schedule,
     rng: Rng,
     findings: Findings,
+    coverage: Coverage,
+    journal: Journal,
     abroad: HashMap<u64, Clock>,
     steps: u64,
     lane_steps: u64,
@@ -601,6 +673,7 @@ impl<P: Program> Run<'_, P> {
                 .map(|a| WaveClock::start(a, agents.into()))
                 .collect(),
             published: BTreeMap::new(),
+            meetings: 0,
             events: 0,
         };
         self.program.enter(&mut group);
@@ -711,6 +784,8 @@ impl<P: Program> Run<'_, P> {
             group,
             global: self.global,
             findings: &mut self.findings,
+            coverage: &mut self.coverage,
+            journal: &mut self.journal,
             rng: &mut self.rng,
             completion: self.schedule.completion,
             wave,

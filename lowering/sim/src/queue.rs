@@ -40,6 +40,8 @@ pub struct Outstanding<T> {
     pub rules: Rules,
     /// Whether it has taken effect.
     pub performed: bool,
+    /// Counters that a wait which is left out would have taken it out of ([`Queue::leave_out_wait`]).
+    overdue: Counters,
     /// What it does.
     pub what: T,
 }
@@ -73,6 +75,7 @@ impl<T> Queue<T> {
             id: self.issued,
             rules,
             performed: false,
+            overdue: 0,
             what,
         });
         self.issued
@@ -98,11 +101,40 @@ impl<T> Queue<T> {
         self.operations.iter()
     }
 
-    /// Waits until at most `left` operations count in `counter`: what that proves complete is out of the counter.
-    pub fn wait(&mut self, counter: Counters, left: u32) {
+    /// Waits until at most `left` operations count in `counter`: what that proves complete is out of the counter. Gives whether anything was.
+    pub fn wait(&mut self, counter: Counters, left: u32) -> bool {
+        let mut any = false;
+        self.each_proved(counter, left, |operation| {
+            operation.rules.counters &= !counter;
+            any = true;
+        });
+        any
+    }
+
+    /// Does not wait, but notes what [`Queue::wait`] would have proved complete.
+    pub fn leave_out_wait(&mut self, counter: Counters, left: u32) {
+        self.each_proved(counter, left, |operation| operation.overdue |= counter);
+    }
+
+    /// Operations that are outstanding only because a wait was left out.
+    pub fn overdue(&self) -> impl Iterator<Item = &T> {
+        self.operations
+            .iter()
+            .filter(|o| o.overdue & o.rules.counters != 0)
+            .map(|o| &o.what)
+    }
+
+    /// What a wait for at most `left` operations in `counter` proves complete.
+    fn each_proved(
+        &mut self,
+        counter: Counters,
+        left: u32,
+        mut act: impl FnMut(&mut Outstanding<T>),
+    ) {
         // For each class, how many of its operations may still be left.
         let mut kept = [0u32; 256];
-        for Outstanding { rules, .. } in self.operations.iter_mut().rev() {
+        for operation in self.operations.iter_mut().rev() {
+            let rules = operation.rules;
             if rules.counters & counter == 0 {
                 continue;
             }
@@ -113,7 +145,7 @@ impl<T> Queue<T> {
                 InClass::Unordered => left == 0,
             };
             if proved {
-                rules.counters &= !counter;
+                act(operation);
             }
         }
     }
@@ -250,6 +282,18 @@ mod tests {
         assert_eq!(settle(&mut queue), ("sl".into(), "l".into()));
         queue.wait(B, 0);
         assert_eq!(settle(&mut queue), (String::new(), "s".into()));
+    }
+
+    #[test]
+    fn a_wait_that_is_left_out_matters_until_another_makes_up_for_it() {
+        let mut queue = Queue::default();
+        queue.issue(rules(A, 0, InClass::Ordered), 'a');
+        queue.issue(rules(A, 0, InClass::Ordered), 'b');
+        queue.leave_out_wait(A, 1);
+        assert_eq!(queue.overdue().collect::<String>(), "a");
+        assert!(!queue.wait(B, 0), "nothing counts in it");
+        assert!(queue.wait(A, 0));
+        assert_eq!(queue.overdue().count(), 0);
     }
 
     #[test]

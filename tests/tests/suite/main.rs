@@ -20,6 +20,7 @@ mod modes;
 mod outputs;
 mod references;
 mod sim;
+mod sim_mutants;
 mod sizes;
 mod strategies;
 mod support;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
     trials.extend(endianness::trials(&fixtures));
     trials.extend(cli::trials());
     trials.extend(hostile::trials());
+    trials.extend(sim_mutants::trials(&fixtures));
     trials.extend(corpus::trials());
     trials.extend(features::trials());
     // A runner that starts one process for each test names it exactly; the notice would come hundreds of times.

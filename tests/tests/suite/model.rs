@@ -11,6 +11,7 @@ use splitbar_passes::model::{Axiom, Report, Verdict};
 use splitbar_plan::model::Modelled;
 use splitbar_tests::fixture::{self, Fixture};
 use std::fmt::Write;
+use std::path::Path;
 
 /// A strategy, a target that has it, and where it fuses.
 const STRATEGIES: &[(Strategy, &str, FuseAt)] = &[
@@ -219,7 +220,7 @@ fn rules() -> Result<String> {
 }
 
 /// The page with what stands between `<!-- name -->` and the next `<!-- end -->` replaced.
-fn filled(page: &str, name: &str, text: &str) -> Result<String> {
+pub fn filled(page: &str, name: &str, text: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name} -->\n"), "<!-- end -->");
     let (head, tail) = page
         .split_once(&begin)
@@ -240,14 +241,20 @@ fn document() -> Result<()> {
     let page = filled(&page, "catalogue", &table(known)?)?;
     let page = filled(&page, "traces", &traces()?)?;
     let page = filled(&page, "rules", &rules()?)?;
+    confirm(&path, &page)
+}
+
+/// That a generated page is up to date; `SPLITBAR_BLESS=1` writes it.
+pub fn confirm(path: &Path, page: &str) -> Result<()> {
     if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, &page)?;
+        std::fs::write(path, page)?;
     }
-    let now = std::fs::read_to_string(&path)?;
+    let now = std::fs::read_to_string(path)?;
     ensure!(
         now == page,
-        "docs/model.md is not what the explorer says (SPLITBAR_BLESS=1 accepts it)\n{}",
-        pretty_assertions::StrComparison::new(&now, &page)
+        "{} is not what the tests say (SPLITBAR_BLESS=1 accepts it)\n{}",
+        path.display(),
+        pretty_assertions::StrComparison::new(&now, page)
     );
     Ok(())
 }

@@ -4,11 +4,19 @@ use super::{Inputs, Refusal};
 use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_plan::Target;
 use splitbar_sim::amdgpu::{
-    CodeObject, Isa, Kernel, KernelInfo, Line, Request, prepare, synchronises, unknown,
+    CodeObject, Isa, Kernel, KernelInfo, Line, Request, prepare, synchronising_parts, unknown,
 };
 use splitbar_sim::memory::Global;
 use splitbar_sim::{Report, Schedule, run};
-use std::collections::BTreeSet;
+
+/// A part of an instruction that synchronises: one counter of a wait, or a whole barrier instruction.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    /// The place of the instruction in [`Binary::lines`].
+    pub instruction: usize,
+    /// Which of its counters, in the order of the text; 0 for barriers.
+    pub part: usize,
+}
 
 /// A kernel of a code object.
 pub struct Binary {
@@ -16,8 +24,7 @@ pub struct Binary {
     kernel: KernelInfo,
     isa: Isa,
     lines: Vec<Line>,
-    /// Instructions that are left out, by their place in `lines`.
-    dropped: BTreeSet<usize>,
+    left_out: Option<Part>,
 }
 
 impl Binary {
@@ -60,7 +67,7 @@ impl Binary {
             kernel,
             isa,
             lines,
-            dropped: BTreeSet::new(),
+            left_out: None,
         })
     }
 
@@ -93,13 +100,14 @@ impl Binary {
         &self.lines
     }
 
-    /// The instructions that wait for memory or take part in a barrier, by their place in [`Binary::lines`].
-    pub fn synchronising(&self) -> impl Iterator<Item = usize> {
+    /// What waits for memory or takes part in a barrier, in order.
+    pub fn synchronising(&self) -> impl Iterator<Item = Part> {
         self.lines
             .iter()
             .enumerate()
-            .filter(|(_, line)| synchronises(line))
-            .map(|(at, _)| at)
+            .flat_map(|(instruction, line)| {
+                (0..synchronising_parts(line)).map(move |part| Part { instruction, part })
+            })
     }
 
     pub(super) fn unknown(&self) -> Vec<&str> {
@@ -110,9 +118,9 @@ impl Binary {
             .collect()
     }
 
-    /// Leaves these instructions out of the next runs.
-    pub fn leave_out(&mut self, instructions: impl IntoIterator<Item = usize>) {
-        self.dropped = instructions.into_iter().collect();
+    /// Leaves this part out of the next runs; `None` leaves out nothing.
+    pub fn leave_out(&mut self, part: Option<Part>) {
+        self.left_out = part;
     }
 
     pub(super) fn run(
@@ -133,8 +141,8 @@ impl Binary {
         let (start, launch) = prepare(&self.object, &self.kernel, self.isa, &request, global)
             .map_err(|e| Refusal(e.to_string()))?;
         let mut kernel = Kernel::new(self.isa, self.lines.clone(), start);
-        for index in &self.dropped {
-            kernel.drop_instruction(*index);
+        if let Some(Part { instruction, part }) = self.left_out {
+            kernel.leave_out(instruction, part);
         }
         Ok(run(&kernel, global, &launch, schedule))
     }

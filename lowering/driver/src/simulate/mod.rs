@@ -3,8 +3,8 @@
 //! A [`Job`] is an executable for one GPU with the layout of its arguments. It comes from a compilation or from a file that another compiler made, and is
 //! run once per schedule, each time with fresh buffers.
 
-mod amdgpu;
-mod nvptx;
+pub mod amdgpu;
+pub mod nvptx;
 
 use crate::output::Output;
 use splitbar_llvm::{Argument, ArgumentKind};
@@ -147,6 +147,26 @@ impl Job {
             code: Code::Nvptx(text),
             arguments,
             workgroup_size,
+        })
+    }
+
+    /// The PTX kernel, as text; `None` for others.
+    pub fn ptx_text(&self) -> Option<&nvptx::Text> {
+        match &self.code {
+            Code::Amdgpu(_) => None,
+            Code::Nvptx(text) => Some(text),
+        }
+    }
+
+    /// The same kernel with the same arguments in another PTX text, for tests that change it.
+    ///
+    /// # Errors
+    /// As [`Job::ptx`].
+    pub fn with_ptx(&self, text: &str, kernel: &str) -> Result<Job, Refusal> {
+        Ok(Job {
+            code: Code::Nvptx(nvptx::Text::read(text, Some(kernel))?),
+            arguments: self.arguments.clone(),
+            workgroup_size: self.workgroup_size,
         })
     }
 

@@ -16,6 +16,16 @@ impl Text {
         Ok(Text { kernel })
     }
 
+    /// The instructions as the simulator numbers them, each with its line in the text (from 1).
+    pub fn lines(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.kernel.lines()
+    }
+
+    /// Whether one of these instructions is a fence.
+    pub fn is_fence(&self, instructions: &[u32]) -> bool {
+        instructions.iter().any(|pc| self.kernel.is_fence(*pc))
+    }
+
     /// The kernel's parameters as the text declares them. A pointer is a parameter of eight bytes, so buffers take those first; the text does not say more.
     pub(super) fn signature(&self) -> (Vec<Argument>, Option<[u32; 3]>) {
         let arguments = self

@@ -26,6 +26,8 @@ pub(super) struct Operation {
     /// Lanes beyond the bounds of a buffer: they load zeros and store nothing.
     pub beyond: u64,
     pub device: bool,
+    /// The waves of the workgroup see it in the order of issue, whatever is waited for.
+    pub in_order: bool,
     /// Where each lane's bytes are, for each place.
     pub addresses: [[u64; 64]; 2],
     /// Shared addresses of a copy, and how many bytes of a lane it touches there.
@@ -48,6 +50,7 @@ impl Default for Operation {
             lanes: 0,
             beyond: 0,
             device: false,
+            in_order: false,
             addresses: [[0; 64]; 2],
             shared: [0; 64],
             shared_bytes: 0,
@@ -198,9 +201,9 @@ impl Wave {
                 }
             },
         };
+        operation.in_order = ordered_vmem && rules.path == Some(path::VECTOR);
+        let at_once = cx.completion == Completion::Early || operation.in_order;
         self.queue.issue(rules, operation);
-        let at_once = cx.completion == Completion::Early
-            || (ordered_vmem && rules.path == Some(path::VECTOR));
         if at_once {
             let (queue, mut effects) = self.effects();
             queue.perform_one(
@@ -255,13 +258,19 @@ impl Wave {
         );
     }
 
-    /// Waits until at most `left` operations are in the counter.
-    pub(super) fn wait(&mut self, counter: u8, left: u32, cx: &mut Context<'_>) {
+    /// Whether an operation is outstanding only because a wait was left out, and others may notice.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.queue.overdue().any(|operation| !operation.in_order)
+    }
+
+    /// Waits until at most `left` operations are in the counter. Gives whether that retired anything.
+    pub(super) fn wait(&mut self, counter: u8, left: u32, cx: &mut Context<'_>) -> bool {
         if self.queue.is_empty() {
-            return;
+            return false;
         }
+        let mut retires = false;
         for bit in (0..8).map(|b| 1 << b).filter(|b| counter & b != 0) {
-            self.queue.wait(bit, left);
+            retires |= self.queue.wait(bit, left);
         }
         let mut done = Vec::new();
         {
@@ -277,6 +286,7 @@ impl Wave {
                 self.spare.push(operation);
             }
         }
+        retires
     }
 
     /// The queue and what operations of it may change, apart.

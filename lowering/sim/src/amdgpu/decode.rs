@@ -24,11 +24,13 @@ pub(super) struct Decoder<'d> {
     rows: BTreeMap<&'static str, (Shape, &'static Row)>,
 }
 
-/// Whether an instruction waits for memory or takes part in a barrier.
-pub fn synchronises(line: &Line) -> bool {
+/// The parts of an instruction that synchronise: the counters that a wait waits for, or one barrier operation; 0 for other instructions.
+pub fn synchronising_parts(line: &Line) -> usize {
     let parts = parse(&line.text);
-    sync::wait(&parts).is_some_and(|waits| !waits.is_empty())
-        || barrier(parts.mnemonic, &parts.operands).is_some()
+    match sync::wait(&parts) {
+        Some(waits) => waits.len(),
+        None => barrier(parts.mnemonic, &parts.operands).is_some().into(),
+    }
 }
 
 /// How the operands of a table's instructions stand.
@@ -580,7 +582,13 @@ impl<'d> Decoder<'d> {
             }
             Op::Memory(memory) => decode_memory::uses(memory, &mut touch),
             Op::Matrix(matrix) => matrix.uses(self.wave_size, &mut touch),
-            Op::Nothing | Op::Wait(_) | Op::End | Op::Trap | Op::Sleep | Op::Unknown => {}
+            Op::Nothing
+            | Op::Wait(_)
+            | Op::LackingWait { .. }
+            | Op::End
+            | Op::Trap
+            | Op::Sleep
+            | Op::Unknown => {}
             Op::Barrier(barrier) => {
                 let by_register = match barrier {
                     Barrier::Signal { id, .. } | Barrier::Init { id } | Barrier::Join { id } => {

@@ -69,6 +69,11 @@ pub(super) enum Op {
     Memory(Box<Memory>),
     Matrix(Box<Matrix>),
     Wait(Box<[(Counters, u32)]>),
+    /// A wait of which one part is left out, for tests.
+    LackingWait {
+        kept: Box<[(Counters, u32)]>,
+        missing: (Counters, u32),
+    },
     Barrier(Barrier),
     End,
     Trap,
@@ -278,6 +283,23 @@ pub(super) struct Memory {
     pub device: bool,
     pub counters: Counters,
     pub class: u8,
+}
+
+impl Memory {
+    /// Whether others may learn from it what the wave did before: atomics, and stores that name others by their cache bits.
+    pub(super) fn publishes(&self) -> bool {
+        match self.action {
+            Action::Atomic { .. } => true,
+            Action::Store => self.device,
+            Action::Load
+            | Action::ToShared
+            | Action::FromShared
+            | Action::Pull
+            | Action::Push
+            | Action::Swizzle
+            | Action::Hint => false,
+        }
+    }
 }
 
 /// Barrier instructions. `None` for an id in M0.

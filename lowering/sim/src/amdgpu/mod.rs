@@ -31,7 +31,7 @@ pub use self::object::{
     ArgumentInfo, CodeObject, Descriptor, KernelInfo, ObjectError, Request, prepare,
 };
 pub use abi::Start;
-pub use decode::synchronises;
+pub use decode::synchronising_parts;
 pub use isa::Isa;
 pub use program::{Kernel, unknown};
 pub use text::Line;

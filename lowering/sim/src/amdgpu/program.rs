@@ -42,6 +42,8 @@ pub struct Kernel {
     index: BTreeMap<u64, u32>,
     vgprs: usize,
     start: Start,
+    /// The instruction that is left out.
+    left_out: Option<u32>,
 }
 
 impl Kernel {
@@ -65,6 +67,7 @@ impl Kernel {
             index,
             vgprs,
             start,
+            left_out: None,
         }
     }
 
@@ -73,10 +76,32 @@ impl Kernel {
         &self.lines
     }
 
-    /// Makes the instruction do nothing: for tests that ask whether its absence is noticed.
-    pub fn drop_instruction(&mut self, index: usize) {
-        if let Some(inst) = self.insts.get_mut(index) {
-            inst.op = Op::Nothing;
+    /// Makes an instruction do nothing, or a wait for several counters wait for all but number `part` of them: for tests that ask whether its absence
+    /// is noticed. [`crate::Coverage::mattered`] then says of a wait whether something that it would have retired was outstanding when the wave told
+    /// others of its work, by a barrier or by an atomic.
+    pub fn leave_out(&mut self, index: usize, part: usize) {
+        let Some(inst) = self.insts.get_mut(index) else {
+            return;
+        };
+        inst.op = match &inst.op {
+            Op::Wait(waits) if let Some(missing) = waits.get(part).copied() => {
+                let others = waits.iter().enumerate().filter(|(at, _)| *at != part);
+                Op::LackingWait {
+                    kept: others.map(|(_, wait)| *wait).collect(),
+                    missing,
+                }
+            }
+            _ => Op::Nothing,
+        };
+        self.left_out = u32::try_from(index).ok();
+    }
+
+    /// The wave tells others that what it did so far is done.
+    fn release(&self, wave: &Wave, cx: &mut Context<'_>) {
+        if let Some(wait) = self.left_out
+            && wave.is_overdue()
+        {
+            cx.coverage.matter(wait);
         }
     }
 
@@ -98,6 +123,15 @@ impl Kernel {
     /// The wave is over: what is outstanding takes effect, and the barriers expect it no more.
     fn end(&self, wave: &mut Wave, cx: &mut Context<'_>) -> Step {
         wave.wait(counter::ALL, 0, cx);
+        // LLVM AMDGPUUsage, "AMDGPU Execution Synchronization", barrier arrive and drop in one thread.
+        for (name, phase) in std::mem::take(&mut wave.arrived) {
+            let barrier = cx.group.barriers.get(name);
+            if barrier.is_some_and(|barrier| !barrier.passed(phase)) {
+                cx.report(FindingKind::BarrierMisuse, wave.pc, None, || {
+                    format!("the wave ends with an arrival at {name} that is not complete")
+                });
+            }
+        }
         for name in [Some(Name::Workgroup), wave.joined].into_iter().flatten() {
             if let Some(barrier) = cx.group.barriers.get_mut(name) {
                 barrier.leave(1);
@@ -110,6 +144,7 @@ impl Kernel {
     fn barrier(&self, wave: &mut Wave, barrier: Barrier, pc: u32, cx: &mut Context<'_>) -> Step {
         match barrier {
             Barrier::Full => {
+                self.release(wave, cx);
                 if !wave.arrived.iter().any(|(n, _)| *n == Name::Workgroup)
                     && !arrive(wave, Name::Workgroup, pc, cx)
                 {
@@ -118,6 +153,7 @@ impl Kernel {
                 return wait(wave, Name::Workgroup, cx);
             }
             Barrier::Signal { id, first } => {
+                self.release(wave, cx);
                 let m0 = wave.s(sgpr::M0);
                 let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) else {
                     return next(wave);
@@ -150,7 +186,14 @@ impl Kernel {
                     1.. => wave.joined,
                     _ => name(id, pc, cx),
                 };
-                let Some(name) = name else { return next(wave) };
+                let Some(name) = name else {
+                    if id > 0 {
+                        cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                            "the wave waits for a named barrier and has joined none".to_owned()
+                        });
+                    }
+                    return next(wave);
+                };
                 if !wave.arrived.iter().any(|(n, _)| *n == name) {
                     if name == Name::Workgroup {
                         cx.report(FindingKind::BarrierMisuse, pc, None, || {
@@ -390,6 +433,7 @@ impl Program for Kernel {
             });
             return self.end(wave, cx);
         };
+        cx.coverage.execute(pc);
         if !wave.queue.is_empty() {
             wave.check(inst, pc, cx);
         }
@@ -465,6 +509,9 @@ impl Program for Kernel {
                 return self.jump(wave, address, pc, cx);
             }
             Op::Memory(memory) => {
+                if memory.publishes() {
+                    self.release(wave, cx);
+                }
                 wave.issue(memory, pc, self.isa.ordered_vmem, cx);
                 wave.exec().count_ones()
             }
@@ -473,7 +520,18 @@ impl Program for Kernel {
                 wave.size
             }
             Op::Wait(waits) => {
+                let mut matters = false;
                 for (counter, left) in waits {
+                    matters |= wave.wait(*counter, *left, cx);
+                }
+                if matters {
+                    cx.coverage.matter(pc);
+                }
+                1
+            }
+            Op::LackingWait { kept, missing } => {
+                wave.queue.leave_out_wait(missing.0, missing.1);
+                for (counter, left) in kept {
                     wave.wait(*counter, *left, cx);
                 }
                 1

@@ -417,6 +417,17 @@ impl Kernel {
             .map(String::as_str)
     }
 
+    /// The instructions by number, each with its line in the text (from 1).
+    pub fn lines(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..).zip(&self.code).map(|(pc, coded)| (pc, coded.line))
+    }
+
+    /// Whether an instruction is a fence.
+    pub fn is_fence(&self, pc: u32) -> bool {
+        let coded = self.code.get(pc as usize);
+        coded.is_some_and(|coded| matches!(coded.op, Op::Fence { .. }))
+    }
+
     /// The instruction at a position, as the text has it.
     pub(super) fn place_of(&self, pc: u32) -> Place {
         let Some(coded) = self.code.get(pc as usize) else {

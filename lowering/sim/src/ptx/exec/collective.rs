@@ -1,8 +1,7 @@
 //! What lanes of a warp do together: shuffles, votes, matches, reductions, and waiting for each other.
 
+use super::agent;
 use super::warp::{Lanes, Meeting, State, Warp, each};
-use super::{agent, each_agent};
-use crate::clock::{Clock, Order};
 use crate::finding::FindingKind;
 use crate::machine::{Context, Step};
 use crate::ptx::program::{Kernel, Op, Reduction, ShuffleKind, Source};
@@ -184,16 +183,6 @@ impl Kernel {
 
 /// Lanes that wait for each other know of each other what they did.
 fn synchronise(warp: u16, context: &mut Context<'_>, lanes: Lanes) {
-    let mut all = Clock::default();
-    each_agent(warp, lanes, context, |context| {
-        let agent = context.agent;
-        if let Some(clock) = context.group.clocks.get_mut(usize::from(agent)) {
-            all.join(&clock.publish(agent, Order::Release));
-        }
-    });
-    for lane in each(lanes) {
-        if let Some(clock) = context.group.clocks.get_mut(usize::from(agent(warp, lane))) {
-            clock.learn(&all, Order::Acquire);
-        }
-    }
+    let agents: Vec<u16> = each(lanes).map(|lane| agent(warp, lane)).collect();
+    context.meet(&agents);
 }

@@ -176,6 +176,7 @@ impl Kernel {
             });
             return self.stop(warp, context, lanes);
         };
+        context.coverage.execute(pc);
         let active = match coded.guard {
             None => lanes,
             Some(guard) => warp.where_true(guard.register, guard.negated, lanes),
@@ -223,9 +224,9 @@ impl Kernel {
             }
             Op::ActiveMask { to } => warp.set_lanes(to, active, &[active.into(); 32]),
             Op::Clock { to } => warp.set_lanes(to, active, &[warp.clock; 32]),
-            Op::Fence { order } => {
-                each_agent(warp.index, active, context, |context| context.fence(order))
-            }
+            Op::Fence { order } => each_agent(warp.index, active, context, |context| {
+                context.fence(order, pc)
+            }),
             Op::CopyAsync {
                 to,
                 from,

@@ -212,7 +212,8 @@ impl Kernel {
                 }
                 MbarrierKind::Arrive { to, count, drop } => {
                     let count = count.map_or(1, |source| warp.value(self, source, lane) as u32);
-                    context.update(Space::Shared, address, 8, at, OBJECT, Some);
+                    // The arrival publishes, not the access.
+                    context.update(Space::Shared, address, 8, at, OBJECT, |_| None);
                     let order = if relaxed {
                         Order::Relaxed
                     } else {

@@ -1,0 +1,151 @@
+//! Mutants of plans: a step is left out before the plan is lowered. The explorer looks at the barriers, the audit and the simulator at the code.
+
+use super::{Fate, Mutant, Run, Subject};
+use crate::support::{has_linker, target, told};
+use anyhow::Result;
+use splitbar::simulate::Job;
+use splitbar::{Bounds, EntryPlan, Failure, Options, Output};
+use splitbar_passes::model::Verdict;
+use splitbar_plan::Step;
+use splitbar_plan::target::Arch;
+use splitbar_tests::fixture::Fixture;
+
+/// One of each way to wait.
+pub const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90"];
+
+pub fn mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mutant>> {
+    let mut options = Options::new(target(name)?);
+    options.audit = true;
+    if matches!(options.target.arch, Arch::Amdgpu(_)) && !has_linker() {
+        return Ok(Vec::new());
+    }
+    let module = fixture.module()?;
+    let whole = splitbar::compile(&module, &options)?;
+    let subject = Subject::new(fixture, &whole)?;
+    let text = told(whole.assembly())?;
+    let mut mutants = Vec::new();
+    for number in 0..usize::MAX {
+        let mut plan = whole.entries()[0].plan.clone();
+        let Some(step) = leave_out(&mut plan, number) else {
+            break;
+        };
+        if !synchronises(&step) {
+            continue;
+        }
+        mutants.push(Mutant {
+            kernel: fixture.name.clone(),
+            what: step.to_string(),
+            fate: fate(&subject, &module, &options, number, &text)?,
+        });
+    }
+    Ok(mutants)
+}
+
+fn fate(
+    subject: &Subject,
+    module: &[u8],
+    options: &Options,
+    number: usize,
+    whole: &str,
+) -> Result<Fate> {
+    let change = |plans: &mut [EntryPlan]| {
+        if let Some(plan) = plans.first_mut() {
+            leave_out(plan, number);
+        }
+    };
+    let bounds = Bounds {
+        unroll: 2,
+        ..Bounds::default()
+    };
+    let (explored, _) = splitbar::model_changed(module, options, bounds, change)?;
+    if explored
+        .iter()
+        .any(|one| one.report.verdict != Verdict::Proved)
+    {
+        return Ok(Fate::Explorer);
+    }
+    let output: Output = match splitbar::compile_changed(module, options, change) {
+        Ok(output) => output,
+        Err(failure) if is_missing_wait(&failure) => return Ok(Fate::Audit),
+        Err(failure) => return Err(failure.into()),
+    };
+    if told(output.assembly())? == whole {
+        return Ok(Fate::SameCode);
+    }
+    let mutant = Job::compiled(&output, 0)?;
+    if let Run::Noticed(fate) = subject.run(&mutant)? {
+        return Ok(fate);
+    }
+    Ok(match subject.is_separated(&mutant)? {
+        true => Fate::Separated,
+        false => Fate::Survives,
+    })
+}
+
+/// Whether the audit alone refused the code.
+fn is_missing_wait(failure: &Failure) -> bool {
+    use splitbar::diagnostic::Code;
+    failure.to_string().contains(&Code::MissingWait.to_string())
+}
+
+/// Takes step `number` out of a plan, counting those inside others too, and gives it; `None` when there are fewer.
+fn leave_out(plan: &mut EntryPlan, number: usize) -> Option<Step> {
+    let mut left = number;
+    let lists = std::iter::once(&mut plan.at_entry)
+        .chain(plan.at_instruction.values_mut())
+        .chain(plan.at_return.values_mut());
+    for steps in lists {
+        if let Some(step) = take(steps, &mut left) {
+            return Some(step);
+        }
+    }
+    None
+}
+
+fn take(steps: &mut Vec<Step>, left: &mut usize) -> Option<Step> {
+    for at in 0..steps.len() {
+        if *left == 0 {
+            return Some(steps.remove(at));
+        }
+        *left -= 1;
+        if let Step::IfOutstanding(inner) = &mut steps[at]
+            && let Some(step) = take(inner, left)
+        {
+            return Some(step);
+        }
+    }
+    None
+}
+
+/// Whether a step waits, fences or takes part in a barrier, by itself.
+fn synchronises(step: &Step) -> bool {
+    match step {
+        Step::Fence(_)
+        | Step::WaitZero(_)
+        | Step::Signal
+        | Step::WaitSignal
+        | Step::NamedInit
+        | Step::NamedArrive
+        | Step::NamedWait
+        | Step::WorkgroupBarrier
+        | Step::BareBarrier
+        | Step::WaveBarrier
+        | Step::CtaSync
+        | Step::WarpSync(_)
+        | Step::MbarrierInit
+        | Step::MbarrierArrive
+        | Step::MbarrierWait { .. }
+        | Step::GroupArrive(_)
+        | Step::GroupSync(_)
+        | Step::ClusterArrive
+        | Step::ClusterWait
+        | Step::CounterInit
+        | Step::CounterArrive
+        | Step::CounterWait
+        | Step::AsyncMark
+        | Step::AsyncWait(_) => true,
+        Step::OpenWindow | Step::CloseWindow | Step::SetOutstanding(_) | Step::IfOutstanding(_) => {
+            false
+        }
+    }
+}
