@@ -302,18 +302,17 @@ impl<'c> Build<'c> {
         self.raw.br(to);
     }
 
-    /// Ends the block with a branch on an `i1`.
+    /// Ends the block with a branch on an `i1`; gives the branch.
     pub(crate) fn cond_br(
         &self,
         condition: Value<'c>,
         yes: Block<'c>,
         no: Block<'c>,
-    ) -> Result<()> {
+    ) -> Result<Value<'c>> {
         if condition.ty() != self.int_type(1) {
             return Err(self.mismatch(format!("a branch on {}", condition.ty().print())));
         }
-        self.raw.cond_br(condition, yes, no);
-        Ok(())
+        Ok(self.raw.cond_br(condition, yes, no))
     }
 
     /// A phi of values by the block that each comes from.

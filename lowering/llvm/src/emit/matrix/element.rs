@@ -5,7 +5,7 @@ use super::super::lanes::Lanes;
 use super::super::{Result, builtin};
 use super::Matrix;
 use super::layout::{Axis, Element, Holder, Layout, Place};
-use crate::ffi::{IntPredicate, Value};
+use crate::ffi::{IntPredicate, Ty, Value};
 use std::collections::BTreeSet;
 
 /// Coordinates of elements, `i32` each.
@@ -104,7 +104,7 @@ impl<'e, 'f, 'c, 'm> Shared<'e, 'f, 'c, 'm> {
         let slots: BTreeSet<u32> = (0..self.e.wave_size)
             .map(|lane| self.layout.place(asked(lane)).slot)
             .collect();
-        let lane = self.number(Holder::Lane, at)?;
+        let lane = number(self.e, self.layout, Holder::Lane, at)?;
         let mut result = None;
         for slot in &slots {
             let value = self.lanes.read(b.lane(self.value, *slot)?, lane)?;
@@ -113,7 +113,7 @@ impl<'e, 'f, 'c, 'm> Shared<'e, 'f, 'c, 'm> {
                 Some(other) => {
                     let wanted = b.icmp(
                         IntPredicate::LLVMIntEQ,
-                        self.number(Holder::Slot, at)?,
+                        number(self.e, self.layout, Holder::Slot, at)?,
                         b.i32(*slot),
                     )?;
                     b.select(wanted, value, other)?
@@ -122,19 +122,106 @@ impl<'e, 'f, 'c, 'm> Shared<'e, 'f, 'c, 'm> {
         }
         result.ok_or_else(|| b.internal("nobody asks for an element"))
     }
+}
 
-    /// The lane or slot that holds the element at `at`.
-    fn number(&self, holder: Holder, at: At<'c>) -> Result<Value<'c>> {
-        let mut sum = self.e.b.i32(0);
-        for digit in self.layout.digits.iter().filter(|d| d.holder == holder) {
-            let coordinate = match digit.axis {
-                Axis::Row => at.row,
-                Axis::Column => at.column,
-            };
-            let part = digits(self.e, coordinate, digit.weight, digit.radix, digit.place)?;
-            sum = self.e.b.add(sum, part)?;
+/// The lane or slot that holds the element at `at`.
+fn number<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    layout: &Layout,
+    holder: Holder,
+    at: At<'c>,
+) -> Result<Value<'c>> {
+    let mut sum = e.b.i32(0);
+    for digit in layout.digits.iter().filter(|d| d.holder == holder) {
+        let coordinate = match digit.axis {
+            Axis::Row => at.row,
+            Axis::Column => at.column,
+        };
+        let part = digits(e, coordinate, digit.weight, digit.radix, digit.place)?;
+        sum = e.b.add(sum, part)?;
+    }
+    Ok(sum)
+}
+
+/// A matrix on the stack: all lanes ask for elements of one row, or of one column, that a loop counts.
+pub(super) struct Stored<'e, 'f, 'c, 'm> {
+    e: &'e FunctionEmitter<'f, 'c, 'm>,
+    layout: &'e Layout,
+    place: Value<'c>,
+    element: Ty<'c>,
+    lanes: Lanes<'f, 'c>,
+}
+
+impl<'e, 'f, 'c, 'm> Stored<'e, 'f, 'c, 'm> {
+    /// Writes `value` to the stack; the builder stands in the first block of a function.
+    pub(super) fn new(
+        e: &'e FunctionEmitter<'f, 'c, 'm>,
+        matrix: &'e Matrix,
+        value: Value<'c>,
+    ) -> Result<Self> {
+        let b = e.b;
+        let slots = matrix.layout.slots;
+        let element = value.ty().element_if_vector();
+        let place = b.raw().alloca(element.array(u64::from(slots)));
+        place.set_alignment(16);
+        let stored = Stored {
+            e,
+            layout: &matrix.layout,
+            place,
+            element,
+            lanes: Lanes::all_active(e)?,
+        };
+        for slot in 0..slots {
+            b.store(
+                b.lane(value, slot)?,
+                stored.slot(b.i32(slot))?,
+                stored.bytes(),
+            )?;
         }
-        Ok(sum)
+        Ok(stored)
+    }
+
+    fn bytes(&self) -> u32 {
+        self.element.scalar_bits().div_ceil(8)
+    }
+
+    fn slot(&self, slot: Value<'c>) -> Result<Value<'c>> {
+        let b = self.e.b;
+        b.offset(self.place, b.mul(slot, b.i32(self.bytes()))?, true)
+    }
+
+    /// The element at `at`, whose coordinate along `axis` is the same in all lanes; `asked` says what each lane asks for when that coordinate is 0.
+    pub(super) fn read(
+        &self,
+        at: At<'c>,
+        axis: Axis,
+        asked: impl Fn(u32) -> Element,
+    ) -> Result<Value<'c>> {
+        let b = self.e.b;
+        let zero = b.i32(0);
+        let along = match axis {
+            Axis::Row => At { column: zero, ..at },
+            Axis::Column => At { row: zero, ..at },
+        };
+        let common = number(self.e, self.layout, Holder::Slot, along)?;
+        let slots: BTreeSet<u32> = (0..self.e.wave_size)
+            .map(|lane| self.layout.place(asked(lane)).slot)
+            .collect();
+        let lane = number(self.e, self.layout, Holder::Lane, at)?;
+        let mut result = None;
+        for slot in &slots {
+            let slot = b.add(common, b.i32(*slot))?;
+            let own = b.load(self.element, self.slot(slot)?, self.bytes())?;
+            let value = self.lanes.read(own, lane)?;
+            result = Some(match result {
+                None => value,
+                Some(other) => {
+                    let held = number(self.e, self.layout, Holder::Slot, at)?;
+                    b.select(b.icmp(IntPredicate::LLVMIntEQ, held, slot)?, value, other)?
+                }
+            });
+        }
+        result.ok_or_else(|| b.internal("nobody asks for an element"))
     }
 }
 

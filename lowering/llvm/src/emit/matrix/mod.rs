@@ -129,13 +129,13 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
         Ok((self.value(id)?, self.matrix(self.type_of(id)?)?))
     }
 
-    /// The function `name` of the kernel that is being written, which `body` fills when it is asked for first: it is given the parameters, and its value is
-    /// returned. It is not inlined: products by shuffles are thousands of instructions.
+    /// The function `name` of the kernel that is being written, which `body` fills when it is asked for first: it is given the function and its
+    /// parameters, and its value is returned. It is not inlined: products by shuffles are thousands of instructions.
     fn helper(
         &self,
         name: &str,
         ty: Ty<'c>,
-        body: impl FnOnce(&[Value<'c>]) -> Result<Value<'c>>,
+        body: impl FnOnce(Func<'c>, &[Value<'c>]) -> Result<Value<'c>>,
     ) -> Result<Func<'c>> {
         let name = format!("{}.{name}", self.plan.entry);
         self.b.defined(&name, ty, |function| {
@@ -152,7 +152,7 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
             while let Some(param) = function.param(params.len() as u32) {
                 params.push(param);
             }
-            let value = body(&params)?;
+            let value = body(function, &params)?;
             self.b.raw().ret(value);
             self.b.position(here);
             self.b.raw().set_location(at.saturating_add(1), self.scope);

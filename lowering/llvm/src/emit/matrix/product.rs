@@ -10,13 +10,16 @@ use super::super::Result;
 use super::super::convert;
 use super::super::function::FunctionEmitter;
 use super::super::types::Scalar;
-use super::element::{At, Held, Shared, held_by};
-use super::layout::{Element, Holder};
+use super::element::{At, Held, Shared, Stored, held_by};
+use super::layout::{Axis, Element, Holder};
 use super::{Matrix, native};
-use crate::ffi::{Ty, Value};
+use crate::ffi::{self, Func, IntPredicate, Ty, Value};
 use spirv::CooperativeMatrixOperands as Operands;
 use splitbar_passes::module::Inst;
 use std::collections::BTreeMap;
+
+/// Most multiply-adds of one invocation in a product that is unrolled.
+const MAX_UNROLLED: u32 = 256;
 
 /// The matrices of D = A * B + C; C and D are of one shape.
 pub(super) struct Shapes<'e> {
@@ -65,8 +68,8 @@ pub(super) fn multiply_add(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) 
         shapes.operands.bits()
     );
     let ty = e.result_ty(inst)?.function(&[a.ty(), b.ty(), c.ty()]);
-    let function = e.helper(&name, ty, |params| match params {
-        [a, b, c] => by_shuffles(e, &shapes, [*a, *b, *c]),
+    let function = e.helper(&name, ty, |function, params| match params {
+        [a, b, c] => by_shuffles(e, function, &shapes, [*a, *b, *c]),
         _ => Err(e.b.internal("a product has three operands")),
     })?;
     let value = e.b.call(function, &[a, b, c])?;
@@ -98,8 +101,11 @@ pub(super) fn widened<'c>(
     }
 }
 
+/// `D = A * B + C` in the function that is being written for it: a loop over the columns of A, with A and B on the stack. A small one is unrolled, and its
+/// matrices are in registers then.
 fn by_shuffles<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
+    function: Func<'c>,
     shapes: &Shapes<'_>,
     [a, b, c]: [Value<'c>; 3],
 ) -> Result<Value<'c>> {
@@ -111,61 +117,90 @@ fn by_shuffles<'c>(
     let signed = has(Operands::MATRIX_C_SIGNED_COMPONENTS_KHR);
     let c = relaid(e, shapes.c, shapes.d, c)?;
     let c = widened(e, c, ty, signed)?;
-    let (rows, columns) = (Shared::new(e, shapes.a, a)?, Shared::new(e, shapes.b, b)?);
+    let (rows, columns) = (Stored::new(e, shapes.a, a)?, Stored::new(e, shapes.b, b)?);
     let layout = &shapes.d.layout;
     let held = Held::new(e, layout)?;
-    let mut sums = Vec::new();
-    for slot in 0..layout.slots {
-        sums.push(if saturating {
-            ty.zero()
+    let places = (0..layout.slots)
+        .map(|slot| held.at(slot))
+        .collect::<Result<Vec<_>>>()?;
+    let first = (0..layout.slots)
+        .map(|slot| {
+            if saturating {
+                Ok(ty.zero())
+            } else {
+                e.b.lane(c, slot)
+            }
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let new_block = || function.append(e.b.context());
+    // for (k = 0; k < columns of A; ++k)
+    let (before, body, done) = (e.b.block()?, new_block(), new_block());
+    e.b.br(body);
+    e.b.position(body);
+    let k = e.b.phi(&[(e.b.i32(0), before)])?;
+    let sums = first
+        .iter()
+        .map(|first| e.b.phi(&[(*first, before)]))
+        .collect::<Result<Vec<_>>>()?;
+    // Slots that differ in nothing but their column want the same element of A, and the other way round.
+    let mut row: BTreeMap<u32, Value<'c>> = BTreeMap::new();
+    let mut column: BTreeMap<u32, Value<'c>> = BTreeMap::new();
+    let mut next = Vec::new();
+    for ((slot, at), sum) in (0..).zip(&places).zip(&sums) {
+        let part = layout.part(Holder::Slot, slot);
+        let asked = held_by(layout, slot);
+        let x = match row.get(&part.row) {
+            Some(x) => *x,
+            None => {
+                let at = At { column: k, ..*at };
+                let asked = |lane| Element {
+                    column: 0,
+                    ..asked(lane)
+                };
+                rows.read(at, Axis::Column, asked)?
+            }
+        };
+        row.insert(part.row, x);
+        let y = match column.get(&part.column) {
+            Some(y) => *y,
+            None => {
+                let at = At { row: k, ..*at };
+                let asked = |lane| Element {
+                    row: 0,
+                    ..asked(lane)
+                };
+                columns.read(at, Axis::Row, asked)?
+            }
+        };
+        column.insert(part.column, y);
+        next.push(if ty.is_float() {
+            e.b.intrinsic("llvm.fma", &[ty], &[x, y, *sum])?
         } else {
-            e.b.lane(c, slot)?
+            e.b.add(e.b.mul(x, y)?, *sum)?
         });
     }
-    for k in 0..shapes.a.columns {
-        // Slots that differ in nothing but their column want the same element of A, and the other way round.
-        let mut row: BTreeMap<u32, Value<'c>> = BTreeMap::new();
-        let mut column: BTreeMap<u32, Value<'c>> = BTreeMap::new();
-        for (slot, sum) in (0..).zip(&mut sums) {
-            let part = layout.part(Holder::Slot, slot);
-            let at = held.at(slot)?;
-            let asked = held_by(layout, slot);
-            let k_value = e.b.i32(k);
-            let x = match row.get(&part.row) {
-                Some(x) => *x,
-                None => rows.read(
-                    At {
-                        row: at.row,
-                        column: k_value,
-                    },
-                    |lane| Element {
-                        column: k,
-                        ..asked(lane)
-                    },
-                )?,
-            };
-            row.insert(part.row, x);
-            let y = match column.get(&part.column) {
-                Some(y) => *y,
-                None => columns.read(
-                    At {
-                        row: k_value,
-                        column: at.column,
-                    },
-                    |lane| Element {
-                        row: k,
-                        ..asked(lane)
-                    },
-                )?,
-            };
-            column.insert(part.column, y);
-            *sum = if ty.is_float() {
-                e.b.intrinsic("llvm.fma", &[ty], &[x, y, *sum])?
-            } else {
-                e.b.add(e.b.mul(x, y)?, *sum)?
-            };
-        }
+    let here = e.b.block()?;
+    let following = e.b.add(k, e.b.i32(1))?;
+    k.add_incoming(following, here);
+    for (sum, next) in sums.iter().zip(&next) {
+        sum.add_incoming(*next, here);
     }
+    let again = e.b.icmp(
+        IntPredicate::LLVMIntULT,
+        following,
+        e.b.i32(shapes.a.columns),
+    )?;
+    let back = e.b.cond_br(again, body, done)?;
+    if shapes.a.columns.saturating_mul(layout.slots) <= MAX_UNROLLED {
+        let context = e.b.context();
+        let hint = ffi::meta_node(
+            context,
+            &[ffi::meta_string(context, "llvm.loop.unroll.full")],
+        );
+        back.set_metadata(context, "llvm.loop", ffi::meta_loop(context, hint));
+    }
+    e.b.position(done);
+    let sums = next;
     let mut sum = e.b.vector(&sums)?;
     if saturating {
         let name = if signed {
