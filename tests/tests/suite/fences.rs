@@ -11,7 +11,6 @@ use splitbar::waits::counter::{self, Counter};
 use splitbar::{Optimization, Placement, Waits};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::PathBuf;
 
 /// One of each kind of memory hardware; behind the slash another placement of the workgroup.
 const TARGETS: &[&str] = &[
@@ -101,9 +100,15 @@ fn table(name: &str) -> Result<()> {
             }
         }
     }
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../fixtures/fences")
-        .join(format!("{}.txt", name.replace('/', ".")));
+    blessed("fences", &name.replace('/', "."), &text)
+}
+
+/// Compares a table with `fixtures/FOLDER/NAME.txt`, or writes it.
+pub fn blessed(folder: &str, name: &str, text: &str) -> Result<()> {
+    let path = splitbar_tests::fixture::root()
+        .join("fixtures")
+        .join(folder)
+        .join(format!("{name}.txt"));
     if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
         return std::fs::write(&path, text).with_context(|| path.display().to_string());
     }
@@ -111,8 +116,8 @@ fn table(name: &str) -> Result<()> {
         .with_context(|| format!("{}; SPLITBAR_BLESS=1 writes it", path.display()))?;
     ensure!(
         text == blessed,
-        "the fences are not the blessed ones (SPLITBAR_BLESS=1 accepts them)\n{}",
-        pretty_assertions::StrComparison::new(&blessed, &text)
+        "the {folder} are not the blessed ones (SPLITBAR_BLESS=1 accepts them)\n{}",
+        pretty_assertions::StrComparison::new(&blessed, text)
     );
     Ok(())
 }
@@ -152,7 +157,7 @@ fn between_accesses(assembly: &str, target: &str) -> Result<Vec<String>> {
 }
 
 /// Whether an instruction waits, or writes back or invalidates a cache.
-fn orders(line: &str) -> bool {
+pub fn orders(line: &str) -> bool {
     [
         "s_wait",
         "buffer_wb",
@@ -168,7 +173,7 @@ fn orders(line: &str) -> bool {
 }
 
 /// The counters that are brought to zero.
-fn waited(lines: &[String]) -> BTreeSet<Counter> {
+pub fn waited(lines: &[String]) -> BTreeSet<Counter> {
     lines
         .iter()
         .filter_map(|line| line.split_once(' '))

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod amdgpu;
+mod atomics;
 mod audit;
 mod cli;
 mod corpus;
@@ -17,6 +18,7 @@ mod hostile;
 mod llvm_traps;
 mod model;
 mod modes;
+mod nvptx;
 mod outputs;
 mod references;
 mod sim;
@@ -49,7 +51,9 @@ fn main() -> ExitCode {
     trials.extend(sizes::trials());
     trials.extend(windows::trials());
     trials.extend(amdgpu::trials());
+    trials.extend(nvptx::trials(&fixtures));
     trials.extend(fences::trials());
+    trials.extend(atomics::trials());
     trials.extend(llvm_traps::trials(&fixtures));
     trials.extend(model::trials(&fixtures));
     trials.extend(audit::trials(&fixtures));

@@ -35,7 +35,7 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 }
 
 /// What each strategy that takes the fixture makes of it.
-fn outputs(fixture: &Fixture, gpu: &str) -> Result<Vec<(Strategy, Output)>> {
+pub fn outputs(fixture: &Fixture, gpu: &str) -> Result<Vec<(Strategy, Output)>> {
     let module = fixture.module()?;
     let mut outputs = Vec::new();
     for strategy in Strategy::ALL {
