@@ -51,7 +51,7 @@ pub(in crate::amdgpu) const VALUES: &[Row] = values! {
     "v_sin_f32" f32, (a: f32) => (f64::from(a) * std::f64::consts::TAU).sin() as f32;
     "v_cos_f32" f32, (a: f32) => (f64::from(a) * std::f64::consts::TAU).cos() as f32;
     "v_tanh_f32" f32, (a: f32) => f64::from(a).tanh() as f32;
-    "v_fract_f32" f32, (a: f32) => fraction(a.into()) as f32;
+    "v_fract_f32" f32, (a: f32) => fraction(a.into(), 24) as f32;
     "v_trunc_f32" f32, (a: f32) => a.trunc();
     "v_ceil_f32" f32, (a: f32) => a.ceil();
     "v_floor_f32" f32, (a: f32) => a.floor();
@@ -115,7 +115,7 @@ pub(in crate::amdgpu) const VALUES: &[Row] = values! {
     "v_rcp_f64" f64, (a: f64) => 1.0 / a;
     "v_rsq_f64" f64, (a: f64) => 1.0 / a.sqrt();
     "v_sqrt_f64" f64, (a: f64) => a.sqrt();
-    "v_fract_f64" f64, (a: f64) => fraction(a);
+    "v_fract_f64" f64, (a: f64) => fraction(a, 53);
     "v_trunc_f64" f64, (a: f64) => a.trunc();
     "v_ceil_f64" f64, (a: f64) => a.ceil();
     "v_floor_f64" f64, (a: f64) => a.floor();
@@ -139,6 +139,13 @@ pub(in crate::amdgpu) const VALUES: &[Row] = values! {
     "v_max_num_f16" f16, (a: f16, b: f16) => f16::from_f32(a.to_f32().max(b.to_f32()));
     "v_min3_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().min(b.to_f32()).min(c.to_f32()));
     "v_max3_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().max(b.to_f32()).max(c.to_f32()));
+    "v_minmax_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().min(b.to_f32()).max(c.to_f32()));
+    "v_minmax_num_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().min(b.to_f32()).max(c.to_f32()));
+    "v_maxmin_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().max(b.to_f32()).min(c.to_f32()));
+    "v_maxmin_num_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().max(b.to_f32()).min(c.to_f32()));
+    "v_min3_num_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().min(b.to_f32()).min(c.to_f32()));
+    "v_max3_num_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(a.to_f32().max(b.to_f32()).max(c.to_f32()));
+    "v_med3_num_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(median(a.to_f32(), b.to_f32(), c.to_f32()));
     "v_med3_f16" f16, (a: f16, b: f16, c: f16) => f16::from_f32(median(a.to_f32(), b.to_f32(), c.to_f32()));
     "v_rcp_f16" f16, (a: f16) => f16::from_f64(1.0 / a.to_f64());
     "v_rsq_f16" f16, (a: f16) => f16::from_f64(1.0 / a.to_f64().sqrt());
@@ -147,7 +154,7 @@ pub(in crate::amdgpu) const VALUES: &[Row] = values! {
     "v_log_f16" f16, (a: f16) => f16::from_f64(a.to_f64().log2());
     "v_sin_f16" f16, (a: f16) => f16::from_f64((a.to_f64() * std::f64::consts::TAU).sin());
     "v_cos_f16" f16, (a: f16) => f16::from_f64((a.to_f64() * std::f64::consts::TAU).cos());
-    "v_fract_f16" f16, (a: f16) => f16::from_f64(fraction(a.to_f64()));
+    "v_fract_f16" f16, (a: f16) => f16::from_f64(fraction(a.to_f64(), 11));
     "v_trunc_f16" f16, (a: f16) => f16::from_f32(a.to_f32().trunc());
     "v_ceil_f16" f16, (a: f16) => f16::from_f32(a.to_f32().ceil());
     "v_floor_f16" f16, (a: f16) => f16::from_f32(a.to_f32().floor());
@@ -201,9 +208,11 @@ fn median(a: f32, b: f32, c: f32) -> f32 {
     a.max(b).min(a.min(b).max(c))
 }
 
-/// `a - floor(a)`, below 1.
-fn fraction(a: f64) -> f64 {
-    (a - a.floor()).min(1.0 - f64::from(f32::EPSILON) / 2.0)
+/// `a - floor(a)`, at most the number below 1 that has this many significant bits; a NaN stays one.
+fn fraction(a: f64, bits: i32) -> f64 {
+    let rest = a - a.floor();
+    let most = 1.0 - 2f64.powi(-bits);
+    if rest > most { most } else { rest }
 }
 
 /// `a * 2^b` without a detour over infinity.
