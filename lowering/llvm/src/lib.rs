@@ -86,7 +86,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             .plans
             .first()
             .and_then(|plan| emit::module::target_features(lowering.target, plan));
-        emit::library::link(&module, features.as_deref())
+        emit::library::link(&module, lowering.target, features.as_deref())
             .map_err(|problem| Diagnostics::from(*problem))?;
         let level = match lowering.optimization {
             Optimization::O0 => "default<O0>",

@@ -27,7 +27,7 @@ pub(crate) fn emit(
     let args = e.operands(inst, ARGS)?;
     let value = match args.as_slice() {
         [x] => one(e, op, inst, *x)?,
-        [x, y] => two(e, op, inst, *x, *y)?,
+        [x, y] => two(e, op, *x, *y)?,
         [x, y, z] => three(e, op, *x, *y, *z)?,
         _ => None,
     };
@@ -139,7 +139,6 @@ fn one<'c>(
 fn two<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     op: Cl,
-    inst: Inst<'_>,
     x: Value<'c>,
     y: Value<'c>,
 ) -> Result<Option<Value<'c>>> {
@@ -154,7 +153,7 @@ fn two<'c>(
         Cl::powr | Cl::half_powr => powr(e, x, y, Precision::Exact)?,
         Cl::native_powr => math::binary(e, Binary::Pow, Precision::Fast, x, y)?,
         Cl::pown => pown(e, x, y)?,
-        Cl::rootn => rootn(e, inst, x, y)?,
+        Cl::rootn => rootn(e, x, y)?,
         Cl::fmod => super::arith::float_remainder(e, x, y)?,
         Cl::copysign => call2(b, "llvm.copysign", x, y)?,
         Cl::fmin | Cl::fmin_common => call2(b, "llvm.minnum", x, same_lanes(b, y, x)?)?,
@@ -315,37 +314,44 @@ fn pown<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, n: Value<'c>) -> Resu
     })
 }
 
-/// `x^(1/n)`; in double precision, so not for doubles.
-fn rootn<'c>(
-    e: &FunctionEmitter<'_, 'c, '_>,
-    inst: Inst<'_>,
-    x: Value<'c>,
-    n: Value<'c>,
-) -> Result<Value<'c>> {
+/// `x^(1/n)` in double precision. With `x = m * 2^(q * n + r)` it is `(m * 2^r)^(1/n) * 2^q`: so the rounding of `1/n` counts for little, whatever the
+/// exponent of `x`.
+fn rootn<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, n: Value<'c>) -> Result<Value<'c>> {
     let b = e.b;
-    math::refuse_double(e, inst, x.ty(), "rootn")?;
     b.each_lane(&[x, n], |args| {
         let [x, n] = args else {
             return Err(b.internal("rootn of two arguments"));
         };
         let double = b.float_type(64);
         let wide = b.float_resize(*x, double)?;
-        let exponent = b.fdiv(
+        let zero = b.float(double, 0.0)?;
+        let size = super::compare::magnitude(b, wide)?;
+        let zeroth = b.icmp(IntPredicate::LLVMIntEQ, *n, n.ty().zero())?;
+        let divisor = b.select(zeroth, b.int(n.ty(), 1)?, *n)?;
+
+        let (significand, exponent) = numeric::frexp(b, size)?;
+        // LLVM leaves the exponent of what is not finite open.
+        let finite = b.fcmp(
+            RealPredicate::LLVMRealOLT,
+            size,
+            b.float(double, f64::INFINITY)?,
+        )?;
+        let exponent = b.select(finite, exponent, exponent.ty().zero())?;
+        let divisor = b.int_resize(divisor, exponent.ty(), true)?;
+        let scale = b.binary(Opcode::LLVMSDiv, exponent, divisor)?;
+        let rest = b.sub(exponent, b.mul(scale, divisor)?)?;
+        let power = b.fdiv(
             b.float(double, 1.0)?,
-            b.cast(Opcode::LLVMSIToFP, *n, double)?,
+            b.cast(Opcode::LLVMSIToFP, divisor, double)?,
         )?;
-        let root = math::binary(
-            e,
-            Binary::Pow,
-            Precision::Exact,
-            super::compare::magnitude(b, wide)?,
-            exponent,
-        )?;
+        let base = numeric::ldexp(b, significand, rest)?;
+        let root = math::binary(e, Binary::Pow, Precision::Exact, base, power)?;
+        let root = numeric::ldexp(b, root, scale)?;
+
         let odd = b.int_resize(*n, b.int_type(1), false)?;
         // Odd roots keep the sign (of zero too); even roots of negative numbers and zeroth roots are NaN.
         let signed = b.select(odd, call2(b, "llvm.copysign", root, wide)?, root)?;
-        let negative = b.fcmp(RealPredicate::LLVMRealOLT, wide, b.float(double, 0.0)?)?;
-        let zeroth = b.icmp(IntPredicate::LLVMIntEQ, *n, n.ty().zero())?;
+        let negative = b.fcmp(RealPredicate::LLVMRealOLT, wide, zero)?;
         let undefined = b.or(b.and(negative, b.not(odd)?)?, zeroth)?;
         b.float_resize(
             b.select(undefined, b.float(double, f64::NAN)?, signed)?,

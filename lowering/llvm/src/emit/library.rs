@@ -5,9 +5,13 @@ use super::Result;
 use super::build::Build;
 use crate::ffi::{Ty, Value};
 use inkwell::attributes::AttributeLoc;
+use inkwell::builder::BuilderError;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
+use inkwell::values::{CallSiteValue, FunctionValue, InstructionOpcode, PointerValue};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_plan::Target;
+use splitbar_plan::target::Arch;
 
 /// The functions, compiled: `sb_NAME_f32` and `sb_NAME_f64`.
 static BITCODE: &[u8] = include_bytes!("../../math/math.bc");
@@ -31,7 +35,7 @@ pub(crate) fn call<'c>(
 ///
 /// # Errors
 /// `LlvmFailed` when LLVM does not take the library.
-pub(crate) fn link(module: &Module<'_>, features: Option<&str>) -> Result<()> {
+pub(crate) fn link(module: &Module<'_>, target: &Target, features: Option<&str>) -> Result<()> {
     let declared = |m: &Module<'_>| {
         m.get_functions().any(|f| {
             f.count_basic_blocks() == 0 && f.get_name().to_bytes().starts_with(PREFIX.as_bytes())
@@ -82,6 +86,48 @@ pub(crate) fn link(module: &Module<'_>, features: Option<&str>) -> Result<()> {
                     .create_string_attribute("target-features", features);
                 function.add_attribute(AttributeLoc::Function, features);
             }
+            if matches!(target.arch, Arch::Nvptx(_)) {
+                stack_as_generic(module, function).map_err(|e| failed(e.to_string()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives stack slots generic addresses and casts them to where the code expects them. LLVM 23 takes the generic address of a slot of NVPTX for its local
+/// one when the slot is in the local address space from the start.
+fn stack_as_generic(
+    module: &Module<'_>,
+    function: FunctionValue<'_>,
+) -> std::result::Result<(), BuilderError> {
+    let builder = module.get_context().create_builder();
+    for block in function.get_basic_blocks() {
+        let (slots, others): (Vec<_>, Vec<_>) = block
+            .get_instructions()
+            .partition(|i| i.get_opcode() == InstructionOpcode::Alloca);
+        // A lifetime is that of a slot, not of a cast of its address.
+        for call in others {
+            let called = CallSiteValue::try_from(call)
+                .ok()
+                .and_then(|call| call.get_called_fn_value());
+            if called.is_some_and(|f| f.get_name().to_bytes().starts_with(b"llvm.lifetime.")) {
+                call.erase_from_basic_block();
+            }
+        }
+        for slot in slots {
+            let (Ok(ty), Ok(old)) = (slot.get_allocated_type(), PointerValue::try_from(slot))
+            else {
+                continue;
+            };
+            builder.position_before(&slot);
+            let new = builder.build_alloca(ty, "slot")?;
+            if let (Some(to), Ok(align)) = (new.as_instruction(), slot.get_alignment()) {
+                // Every alignment of an alloca is one that an alloca can have.
+                let _ = to.set_alignment(align);
+            }
+            let local = builder.build_address_space_cast(new, old.get_type(), "local")?;
+            old.replace_all_uses_with(local);
+            slot.erase_from_basic_block();
         }
     }
     Ok(())

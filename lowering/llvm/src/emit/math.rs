@@ -9,7 +9,6 @@ use super::build::{Build, fast};
 use super::function::FunctionEmitter;
 use super::{Result, library};
 use crate::ffi::{IntPredicate, RealPredicate, Ty, Value};
-use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
 
 /// Which requirement a function has to meet.
@@ -121,7 +120,14 @@ pub(crate) fn unary<'c>(
         {
             return Ok(value);
         }
-        call(e.b, f.library(), x.ty(), &[x])
+        let value = call(e.b, f.library(), x.ty(), &[x])?;
+        if f != Unary::Acosh {
+            return Ok(value);
+        }
+        // The library's says nothing of what lies below 1.
+        let b = e.b;
+        let below = b.fcmp(RealPredicate::LLVMRealOLT, x, b.float(x.ty(), 1.0)?)?;
+        b.select(below, b.float(x.ty(), f64::NAN)?, value)
     })
 }
 
@@ -253,26 +259,27 @@ fn fast_unary<'c>(
     }))
 }
 
-/// `1 / sqrt(x)`.
+/// `1 / sqrt(x)`. Of halves in 32 bits where one rounding is asked for: the root's own would come on top of the quotient's.
 pub(crate) fn inverse_sqrt<'c>(
     b: &Build<'c>,
     x: Value<'c>,
     precision: Precision,
 ) -> Result<Value<'c>> {
-    let one = b.float(x.ty(), 1.0)?;
-    let approximate = precision == Precision::Fast && x.ty().scalar_bits() == 32;
-    with_fast_math(
-        b,
-        if approximate {
-            fast::APPROXIMATE | fast::CONTRACT
-        } else {
-            0
-        },
-        || {
-            let root = b.intrinsic("llvm.sqrt", &[x.ty()], &[x])?;
-            b.fdiv(one, root)
-        },
-    )
+    let ty = x.ty();
+    if precision == Precision::Exact && ty.scalar_bits() == 16 {
+        let wide = b.float_resize(x, b.float_type(32).vector(ty.lanes()))?;
+        return b.float_resize(inverse_sqrt(b, wide, precision)?, ty);
+    }
+    let one = b.float(ty, 1.0)?;
+    let flags = if precision == Precision::Fast && ty.scalar_bits() == 32 {
+        fast::APPROXIMATE | fast::CONTRACT
+    } else {
+        0
+    };
+    with_fast_math(b, flags, || {
+        let root = b.intrinsic("llvm.sqrt", &[ty], &[x])?;
+        b.fdiv(one, root)
+    })
 }
 
 /// Builds with these fast-math flags besides the instruction's own.
@@ -356,18 +363,4 @@ fn half_turn<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
 fn sine_of_turns<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>) -> Result<Value<'c>> {
     let angle = e.b.fmul(x, e.b.float(x.ty(), std::f64::consts::PI)?)?;
     unary(e, Unary::Sin, Precision::Exact, angle)
-}
-
-/// Refuses what the library has for no width of its kind.
-pub(crate) fn refuse_double(
-    e: &FunctionEmitter<'_, '_, '_>,
-    inst: Inst<'_>,
-    ty: Ty<'_>,
-    what: &str,
-) -> Result<()> {
-    if ty.scalar_bits() == 64 {
-        Err(e.unsupported(inst, format!("{what} of 64-bit numbers")))
-    } else {
-        Ok(())
-    }
 }

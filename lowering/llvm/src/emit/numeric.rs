@@ -104,7 +104,17 @@ pub(crate) fn ldexp<'c>(b: &Build<'c>, x: Value<'c>, n: Value<'c>) -> Result<Val
         let [x, n] = args else {
             return Err(b.internal("ldexp of two arguments"));
         };
-        b.intrinsic("llvm.ldexp", &[x.ty(), n.ty()], &[*x, *n])
+        if x.ty().scalar_bits() >= 32 {
+            return b.intrinsic("llvm.ldexp", &[x.ty(), n.ty()], &[*x, *n]);
+        }
+        // What LLVM 23 writes out for halves on NVPTX is wrong for large negative exponents. A `float` holds every result but those that round to 0.
+        let single = b.float_type(32);
+        let wide = b.intrinsic(
+            "llvm.ldexp",
+            &[single, n.ty()],
+            &[b.float_resize(*x, single)?, *n],
+        )?;
+        b.float_resize(wide, x.ty())
     })
 }
 
