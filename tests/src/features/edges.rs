@@ -84,7 +84,9 @@ pub fn rows(seed: u64, params: &[Ty]) -> Vec<Vec<u64>> {
         .collect();
     let tables: Vec<Vec<u64>> = scalars.iter().map(|s| edges(*s)).collect();
     let mut rng = Rng::with_seed(seed);
-    let regular: usize = tables.iter().map(Vec::len).product();
+    let regular = tables
+        .iter()
+        .fold(1usize, |product, table| product.saturating_mul(table.len()));
     (0..INVOCATIONS)
         .map(|row| {
             let mut at = row;

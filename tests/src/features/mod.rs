@@ -7,8 +7,13 @@ mod compare;
 mod convert;
 pub mod edges;
 mod float;
+mod float_rules;
+mod glsl;
+mod glsl_math;
 mod integer;
 pub mod module;
+mod opencl_integer;
+mod opencl_math;
 pub mod ty;
 pub mod want;
 
@@ -215,5 +220,9 @@ pub fn families() -> Vec<Family> {
         family("float", Shader, float::features()),
         family("convert", Shader, convert::features()),
         family("convert_kernel", Kernel, convert::kernel_features()),
+        family("glsl", Shader, glsl::features()),
+        family("glsl_math", Shader, glsl_math::features()),
+        family("opencl_integer", Kernel, opencl_integer::features()),
+        family("opencl_math", Kernel, opencl_math::features()),
     ]
 }
