@@ -1,6 +1,7 @@
 //! The passes and `splitbar-opt` on real modules.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod async_copies;
 mod command;
 #[path = "../corpus/mod.rs"]
 mod corpus;

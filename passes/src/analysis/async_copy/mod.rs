@@ -11,6 +11,7 @@
 //! The same holds for `asyncmark` and `wait.asyncmark` of LLVM's AMDGPU back end (AMDGPUAsyncOperations) and for `cp.async.commit_group` and
 //! `cp.async.wait_group` (PTX ISA 9.7.9.25.3).
 
+mod candidate;
 mod effects;
 mod expression;
 mod flow;
