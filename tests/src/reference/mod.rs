@@ -64,6 +64,9 @@ pub enum Element {
 /// The launch of the kernel of this name; `None` if there is no such kernel.
 pub fn case(kernel: &str) -> Option<Case> {
     Some(match kernel {
+        "async_double_buffer" => products::async_double_buffer()?,
+        "async_pipeline" => products::async_pipeline()?,
+        "async_uneven" => products::async_uneven()?,
         "arrive_barrier_wait" => exchanges::arrive_barrier_wait(),
         "buffer_exchange" => exchanges::buffer_exchange(),
         "cooperative_matmul" => products::cooperative_matmul()?,

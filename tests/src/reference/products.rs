@@ -6,6 +6,9 @@ use super::{Case, Element, input, noise, output};
 pub const KERNELS: &[&str] = &[
     "tiled_matmul",
     "tiled_matmul_double_buffered",
+    "async_double_buffer",
+    "async_pipeline",
+    "async_uneven",
     "cooperative_matmul",
 ];
 
@@ -30,6 +33,8 @@ impl Product {
         let (tile, workgroup_size, halves) = match kernel {
             "tiled_matmul" => ([64, 64, 8], [16, 16, 1], false),
             "tiled_matmul_double_buffered" => ([32, 32, 8], [16, 16, 1], false),
+            "async_double_buffer" | "async_pipeline" => ([16, 16, 16], [16, 16, 1], false),
+            "async_uneven" => ([16, 32, 16], [16, 16, 1], false),
             "cooperative_matmul" => ([16, 64, 16], [128, 1, 1], true),
             _ => return None,
         };
@@ -80,6 +85,18 @@ pub(super) fn tiled_matmul() -> Option<Case> {
 
 pub(super) fn tiled_matmul_double_buffered() -> Option<Case> {
     whole("tiled_matmul_double_buffered", [64, 96, 32])
+}
+
+pub(super) fn async_double_buffer() -> Option<Case> {
+    whole("async_double_buffer", [32, 48, 80])
+}
+
+pub(super) fn async_pipeline() -> Option<Case> {
+    whole("async_pipeline", [32, 48, 80])
+}
+
+pub(super) fn async_uneven() -> Option<Case> {
+    whole("async_uneven", [32, 64, 96])
 }
 
 pub(super) fn cooperative_matmul() -> Option<Case> {

@@ -112,31 +112,34 @@ impl Analysis for Unmarked<'_, '_> {
     }
 }
 
-/// Places marks: in each round those that the first block without its marks needs.
+/// Places marks: first before releases, for most copies have one behind them on every path; then between copies; in each round those that the first block
+/// without its marks needs.
 fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
     let classes = input.flow.classes();
     let mut marks = BTreeSet::new();
     let mut blocks = None;
+    let mut before_copies = false;
     for _ in 0..MOST_ROUNDS {
-        let unmarked = solve(
-            &input.split.cfg,
-            &Unmarked {
-                input,
-                marks: &marks,
-            },
-        );
+        let unmarked = unmarked(input, &marks);
         let nodes = input.split.cfg.reverse_postorder().iter();
         let found = nodes.copied().find_map(|node| {
             let state = unmarked.get(node).copied().unwrap_or(0);
-            let found = missing(input, &marks, &classes, node, state);
+            let mut found = missing(input, &marks, &classes, node, state);
+            found.retain(|missing| missing.is_copy == before_copies);
             (!found.is_empty()).then_some(found)
         });
-        let Some(found) = found else { break };
+        let Some(found) = found else {
+            if before_copies {
+                break;
+            }
+            before_copies = true;
+            continue;
+        };
         let before = marks.len();
         for missing in found {
             let blocks = blocks.get_or_insert_with(|| Blocks::of(input.model));
             let up = missing
-                .slots
+                .elsewhere
                 .and_then(|slots| hoisted(input, blocks, missing.offset, slots))
                 .filter(|offset| !marks.contains(offset));
             marks.insert(up.unwrap_or(missing.offset));
@@ -145,15 +148,44 @@ fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
             break;
         }
     }
+    drop_empty(input, &mut marks);
     marks
+}
+
+/// The slots that are outstanding without a mark behind them at the start of each node.
+fn unmarked(input: Input<'_, '_>, marks: &BTreeSet<u32>) -> Vec<Slots> {
+    solve(&input.split.cfg, &Unmarked { input, marks })
+}
+
+/// Takes out the marks that stand behind no copy.
+fn drop_empty(input: Input<'_, '_>, marks: &mut BTreeSet<u32>) {
+    let unmarked = unmarked(input, marks);
+    let mut used = BTreeSet::new();
+    for (node, state) in unmarked.iter().enumerate() {
+        let mut state = *state;
+        for moment in moments(input, marks, node) {
+            match moment {
+                Moment::Mark(offset) => {
+                    if state != 0 {
+                        used.insert(offset);
+                    }
+                    state = 0;
+                }
+                Moment::Event(event) => pass(&mut state, event),
+            }
+        }
+    }
+    *marks = used;
 }
 
 /// A mark that is missing.
 struct Missing {
     /// The instruction that it has to stand before.
     offset: u32,
-    /// For one before a copy: the slots that it would cover, which are in other blocks.
-    slots: Option<Slots>,
+    /// Whether that is a copy.
+    is_copy: bool,
+    /// For one before a copy: the slots that it would cover, where all of them come from before its block.
+    elsewhere: Option<Slots>,
 }
 
 /// The marks that `node` needs, when `state` is outstanding without one at its start.
@@ -188,7 +220,8 @@ fn missing(
             let is_copy = matches!(event.what, What::Copy { .. });
             found.push(Missing {
                 offset: event.offset,
-                slots: (is_copy && state == from_before).then_some(state),
+                is_copy,
+                elsewhere: (is_copy && state == from_before).then_some(state),
             });
             state = 0;
             from_before = 0;
