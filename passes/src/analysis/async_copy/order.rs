@@ -16,8 +16,8 @@ use crate::module::Function;
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many blocks get marks; behind that a wait makes its own mark.
-const MOST_ROUNDS: usize = 256;
+/// How often marks are placed between copies; behind that a wait makes its own mark.
+const MOST_ROUNDS: usize = 128;
 
 /// Loops that are looked at when a mark is moved out of them.
 const MOST_LOOPS: usize = 256;
@@ -112,30 +112,20 @@ impl Analysis for Unmarked<'_, '_> {
     }
 }
 
-/// Places marks: first before releases, for most copies have one behind them on every path; then between copies; in each round those that the first block
+/// Places marks: first before releases, for most copies have one behind them on every path; then between copies, in each round those that the first node
 /// without its marks needs.
 fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
     let classes = input.flow.classes();
     let mut marks = BTreeSet::new();
+    let found = all_missing(input, &marks, &classes, |missing| !missing.is_copy);
+    marks.extend(found.iter().flatten().map(|missing| missing.offset));
+    drop_empty(input, &mut marks);
     let mut blocks = None;
-    let mut before_copies = false;
     for _ in 0..MOST_ROUNDS {
-        let unmarked = unmarked(input, &marks);
-        let nodes = input.split.cfg.reverse_postorder().iter();
-        let found = nodes.copied().find_map(|node| {
-            let state = unmarked.get(node).copied().unwrap_or(0);
-            let mut found = missing(input, &marks, &classes, node, state);
-            found.retain(|missing| missing.is_copy == before_copies);
-            (!found.is_empty()).then_some(found)
-        });
-        let Some(found) = found else {
-            if before_copies {
-                break;
-            }
-            before_copies = true;
-            continue;
+        let found = all_missing(input, &marks, &classes, |missing| missing.is_copy);
+        let Some(found) = found.into_iter().next() else {
+            break;
         };
-        let before = marks.len();
         for missing in found {
             let blocks = blocks.get_or_insert_with(|| Blocks::of(input.model));
             let up = missing
@@ -144,12 +134,27 @@ fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
                 .filter(|offset| !marks.contains(offset));
             marks.insert(up.unwrap_or(missing.offset));
         }
-        if marks.len() == before {
-            break;
-        }
     }
     drop_empty(input, &mut marks);
     marks
+}
+
+/// The marks that are missing, by node in reverse postorder; nodes that miss none are left out.
+fn all_missing(
+    input: Input<'_, '_>,
+    marks: &BTreeSet<u32>,
+    classes: &[usize],
+    keep: impl Fn(&Missing) -> bool,
+) -> Vec<Vec<Missing>> {
+    let unmarked = unmarked(input, marks);
+    let of_node = |node: &usize| {
+        let state = unmarked.get(*node).copied().unwrap_or(0);
+        let mut found = missing(input, marks, classes, *node, state);
+        found.retain(&keep);
+        (!found.is_empty()).then_some(found)
+    };
+    let nodes = input.split.cfg.reverse_postorder().iter();
+    nodes.filter_map(of_node).collect()
 }
 
 /// The slots that are outstanding without a mark behind them at the start of each node.
