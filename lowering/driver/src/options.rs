@@ -33,6 +33,9 @@ pub struct Options {
     pub workgroup_size: Option<[u32; 3]>,
     /// Measures how much of every window is left in the final assembly. It takes a second code generation.
     pub measure: bool,
+    /// Debug lines in assembly and objects: each number is the word offset, in the module, of the SPIR-V instruction that code came from, plus 1. Modules whose
+    /// barrier functions are inlined get none, since the offsets would be those of another module.
+    pub lines: bool,
     /// The ptxas for cubins and for windows in machine code (NVIDIA); `None` searches one: `SPLITBAR_PTXAS`, then PATH.
     pub ptxas: Option<PathBuf>,
     /// Audits the waits of the final assembly, for AMD GPUs; it takes the same second code generation. A barrier that can be reached with operations outstanding that
@@ -57,6 +60,7 @@ impl Options {
             wave_size: plan.wave_size,
             workgroup_size: None,
             measure: false,
+            lines: false,
             ptxas: None,
             audit: false,
         }

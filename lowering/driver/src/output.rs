@@ -33,6 +33,8 @@ pub struct Output {
     pub(crate) entries: Vec<Entry>,
     pub(crate) lowered: Lowered,
     pub(crate) ptxas: Option<PathBuf>,
+    /// Whether the assembly may have debug lines.
+    pub(crate) lines: bool,
     pub(crate) warnings: Diagnostics,
 }
 

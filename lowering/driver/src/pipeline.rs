@@ -170,6 +170,7 @@ pub(crate) fn run<R>(
             .as_ref()
             .map_or(&constants, |(_, constants)| constants),
         options,
+        lines: options.lines && inlined.is_none(),
     };
     span.exit();
 
@@ -207,7 +208,7 @@ fn lower(
         observer.produced(Artefact::UnoptimizedIr, written.unoptimized().as_bytes());
     }
     let lowered = work
-        .lower(changed, false, options.optimization)
+        .lower(changed, work.lines, options.optimization)
         .map_err(|refused| problems.and(refused))?;
     show(observer, Artefact::Ir, || lowered.ir().into_bytes());
     span.exit();
@@ -242,6 +243,7 @@ fn lower(
         entries,
         lowered,
         ptxas: options.ptxas.clone(),
+        lines: options.lines,
         warnings: problems.take_all(),
     })
 }
@@ -312,6 +314,8 @@ pub(crate) struct Work<'w, 'm> {
     pub(crate) declarations: &'w Declarations<'m>,
     constants: &'w Constants,
     pub(crate) options: &'w Options,
+    /// Whether the code gets debug lines.
+    lines: bool,
 }
 
 impl<'m> Work<'_, 'm> {

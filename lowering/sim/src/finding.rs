@@ -30,8 +30,8 @@ macro_rules! kinds {
 
 kinds! {
     MissingWait = 3001, "a register or shared byte is used while the operation that fills it is outstanding";
-    SharedRace = 3003, "two waves access a shared byte, at least one writes, and nothing orders them";
-    GlobalRace = 3004, "two waves access a byte of global memory, at least one writes, and nothing orders them";
+    SharedRace = 3003, "two waves, or two lanes of one that go their own ways, access a shared byte, at least one writes, and nothing orders them";
+    GlobalRace = 3004, "two waves, or two lanes of one that go their own ways, access a byte of global memory, at least one writes, and nothing orders them";
     UninitialisedShared = 3005, "a shared byte is read that nobody has written";
     OutOfBounds = 3006, "an access lies outside every buffer, or outside shared or private memory";
     Misaligned = 3007, "an address is not a multiple of what the access asks for";

@@ -487,20 +487,26 @@ impl Context<'_> {
             agent: self.agent,
             time: clock.now.of(self.agent),
             sharing,
+            write,
         };
         if view.writable
-            && let Some(earlier) = view
-                .shadow
-                .access(view.offset, bytes, write, stamp, &clock.now)
+            && let Some(earlier) = view.shadow.access(view.offset, bytes, stamp, &clock.now)
         {
             let kind = match space {
                 Space::Global => FindingKind::GlobalRace,
                 Space::Shared => FindingKind::SharedRace,
             };
             self.findings.report(kind, site, Some(earlier.site), || {
+                let before = earlier.site;
+                let who = match (before.group == site.group, before.wave == site.wave) {
+                    (true, true) => "another lane of the wave".to_owned(),
+                    (true, false) => format!("wave {}", before.wave),
+                    (false, _) => format!("wave {} of workgroup {}", before.wave, before.group),
+                };
+                let what = if earlier.write { "wrote" } else { "read" };
                 format!(
-                    "{verb} of {bytes} bytes of `{}` at {:#x}, which wave {} of workgroup {} accessed before",
-                    view.region, view.offset, earlier.site.wave, earlier.site.group
+                    "{verb} of {bytes} bytes of `{}` at {:#x}, which {who} {what} before",
+                    view.region, view.offset
                 )
             });
         }

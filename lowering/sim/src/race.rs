@@ -29,6 +29,8 @@ pub struct Stamp {
     pub time: Time,
     /// How it relates to others.
     pub sharing: Sharing,
+    /// Whether it writes.
+    pub write: bool,
 }
 
 const NOBODY: Stamp = Stamp {
@@ -41,6 +43,7 @@ const NOBODY: Stamp = Stamp {
     agent: 0,
     time: 0,
     sharing: Sharing::Plain,
+    write: false,
 };
 
 impl Stamp {
@@ -116,7 +119,6 @@ impl Shadow {
         &mut self,
         offset: usize,
         bytes: usize,
-        write: bool,
         stamp: Stamp,
         known: &Clock,
     ) -> Option<Stamp> {
@@ -127,14 +129,7 @@ impl Shadow {
             let dword = at / 4;
             let next = ((dword + 1) * 4).min(end);
             let whole = at.is_multiple_of(4) && next - at == 4;
-            race = race.or(self.dword(
-                dword,
-                whole,
-                at % 4..at % 4 + (next - at),
-                write,
-                stamp,
-                known,
-            ));
+            race = race.or(self.dword(dword, whole, at % 4..at % 4 + (next - at), stamp, known));
             at = next;
         }
         race
@@ -145,7 +140,6 @@ impl Shadow {
         dword: usize,
         whole: bool,
         bytes: std::ops::Range<usize>,
-        write: bool,
         stamp: Stamp,
         known: &Clock,
     ) -> Option<Stamp> {
@@ -154,7 +148,7 @@ impl Shadow {
             .get_or_insert_with(|| Box::new([EMPTY; PAGE]))
             .get_mut(dword % PAGE)?;
         if whole && cell.readers != SPLIT {
-            return access(cell, &mut self.lists, write, stamp, known);
+            return access(cell, &mut self.lists, stamp, known);
         }
         if cell.readers != SPLIT {
             // Each byte goes on alone with what the dword knows.
@@ -168,21 +162,15 @@ impl Shadow {
         let parts = self.split.get_mut(&dword)?;
         let mut race = None;
         for part in parts.get_mut(bytes)? {
-            race = race.or(access(part, &mut self.lists, write, stamp, known));
+            race = race.or(access(part, &mut self.lists, stamp, known));
         }
         race
     }
 }
 
-fn access(
-    cell: &mut Cell,
-    lists: &mut Lists,
-    write: bool,
-    stamp: Stamp,
-    known: &Clock,
-) -> Option<Stamp> {
+fn access(cell: &mut Cell, lists: &mut Lists, stamp: Stamp, known: &Clock) -> Option<Stamp> {
     let mut race = cell.write.races(&stamp, known).then_some(cell.write);
-    if write {
+    if stamp.write {
         if cell.read.races(&stamp, known) {
             race = race.or(Some(cell.read));
         }
@@ -274,7 +262,7 @@ mod tests {
     use super::*;
     use crate::clock::{Order, WaveClock};
 
-    fn stamp(wave: u16, clock: &WaveClock, sharing: Sharing) -> Stamp {
+    fn stamp(wave: u16, clock: &WaveClock, sharing: Sharing, write: bool) -> Stamp {
         Stamp {
             site: Site {
                 pc: 0,
@@ -285,6 +273,7 @@ mod tests {
             agent: wave,
             time: clock.now.of(wave),
             sharing,
+            write,
         }
     }
 
@@ -294,31 +283,31 @@ mod tests {
         let (mut a, mut b) = (WaveClock::start(0, 2), WaveClock::start(1, 2));
         assert!(
             shadow
-                .access(8, 4, true, stamp(0, &a, Sharing::Plain), &a.now)
+                .access(8, 4, stamp(0, &a, Sharing::Plain, true), &a.now)
                 .is_none()
         );
         let mut racing = shadow.clone();
         assert!(
             racing
-                .access(8, 4, false, stamp(1, &b, Sharing::Plain), &b.now)
+                .access(8, 4, stamp(1, &b, Sharing::Plain, false), &b.now)
                 .is_some()
         );
         assert!(
             racing
-                .access(12, 4, false, stamp(1, &b, Sharing::Plain), &b.now)
+                .access(12, 4, stamp(1, &b, Sharing::Plain, false), &b.now)
                 .is_none()
         );
         let published = a.publish(0, Order::Release);
         b.learn(&published, Order::Acquire);
         assert!(
             shadow
-                .access(8, 4, false, stamp(1, &b, Sharing::Plain), &b.now)
+                .access(8, 4, stamp(1, &b, Sharing::Plain, false), &b.now)
                 .is_none()
         );
         // Write after read: nothing orders wave 0 after wave 1's read.
         assert!(
             shadow
-                .access(8, 4, true, stamp(0, &a, Sharing::Plain), &a.now)
+                .access(8, 4, stamp(0, &a, Sharing::Plain, true), &a.now)
                 .is_some()
         );
     }
@@ -329,17 +318,17 @@ mod tests {
         let (a, b) = (WaveClock::start(0, 2), WaveClock::start(1, 2));
         assert!(
             shadow
-                .access(0, 1, true, stamp(0, &a, Sharing::Plain), &a.now)
+                .access(0, 1, stamp(0, &a, Sharing::Plain, true), &a.now)
                 .is_none()
         );
         assert!(
             shadow
-                .access(1, 2, true, stamp(1, &b, Sharing::Plain), &b.now)
+                .access(1, 2, stamp(1, &b, Sharing::Plain, true), &b.now)
                 .is_none()
         );
         assert!(
             shadow
-                .access(0, 4, false, stamp(1, &b, Sharing::Plain), &b.now)
+                .access(0, 4, stamp(1, &b, Sharing::Plain, false), &b.now)
                 .is_some()
         );
     }
@@ -351,7 +340,7 @@ mod tests {
         for (wave, clock) in (0..).zip(&clocks) {
             assert!(
                 shadow
-                    .access(0, 8, false, stamp(wave, clock, Sharing::Plain), &clock.now)
+                    .access(0, 8, stamp(wave, clock, Sharing::Plain, false), &clock.now)
                     .is_none()
             );
         }
@@ -360,7 +349,7 @@ mod tests {
         for (wave, clock) in (0..2).zip(&clocks) {
             writer.learn(&clock.clone().publish(wave, Order::Release), Order::Acquire);
         }
-        let race = shadow.access(4, 4, true, stamp(3, &writer, Sharing::Plain), &writer.now);
+        let race = shadow.access(4, 4, stamp(3, &writer, Sharing::Plain, true), &writer.now);
         assert_eq!(race.map(|r| r.site.wave), Some(2));
     }
 
@@ -373,10 +362,10 @@ mod tests {
             (Sharing::Plain, true),
         ] {
             let mut shadow = Shadow::new(8);
-            shadow.access(0, 4, true, stamp(0, &a, Sharing::Atomic), &a.now);
+            shadow.access(0, 4, stamp(0, &a, Sharing::Atomic, true), &a.now);
             assert_eq!(
                 shadow
-                    .access(0, 4, true, stamp(1, &b, second), &b.now)
+                    .access(0, 4, stamp(1, &b, second, true), &b.now)
                     .is_some(),
                 races,
                 "{second:?}"

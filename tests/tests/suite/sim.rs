@@ -1,9 +1,9 @@
 //! Every kernel on the simulated machine: the results are those of the host references under all schedules, and nothing is found.
 
-use crate::support::{compile, has_linker, is_nvptx, trial};
+use crate::support::{assembled, compile, compile_bytes, has_linker, is_nvptx, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::simulate::machine::Schedule;
+use splitbar::simulate::machine::{FindingKind, Schedule};
 use splitbar::simulate::{Inputs, Job, Outcome, Place};
 use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::Fixture;
@@ -44,8 +44,81 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             }
         }
     }
+    for target in ["gfx942", "gfx1100", "gfx1250", "sm_60", "sm_90"] {
+        let name = format!("sim_places/{target}");
+        trials.push(trial(name, move || names_the_instruction(target)));
+    }
     trials
 }
+
+/// A race is found, and both places name the SPIR-V instruction: here two waves store to the same word.
+fn names_the_instruction(target: &str) -> Result<()> {
+    if !is_nvptx(target) && !has_linker() {
+        return Ok(());
+    }
+    let module = assembled(RACE)?;
+    let output = compile_bytes(&module, target, |options| options.lines = true)?;
+    let inputs = Inputs {
+        groups: [1, 1, 1],
+        workgroup_size: None,
+        buffers: vec![(Place::Binding(0, 0), vec![0; 64])],
+        push: Vec::new(),
+        dynamic_shared: 0,
+        limits: Default::default(),
+    };
+    let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
+    let [finding] = outcome.report.findings.as_slice() else {
+        bail!("one finding expected: {:?}", outcome.report.findings);
+    };
+    ensure!(finding.kind == FindingKind::GlobalRace, "{finding}");
+    ensure!(finding.message.contains("wave 0 wrote before"), "{finding}");
+    let other = finding.other.as_ref().map(|(_, place)| place);
+    for place in [Some(&finding.place), other] {
+        let word = place.and_then(|p| p.word).context("no SPIR-V word")?;
+        let at = word as usize * 4;
+        let opcode = module.get(at..at + 2).context("outside of the module")?;
+        ensure!(opcode == [62, 0], "{finding}\nis no OpStore");
+    }
+    Ok(())
+}
+
+const RACE: &str = "\
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\" %wave
+OpExecutionMode %main LocalSize 128 1 1
+OpDecorate %wave BuiltIn LocalInvocationIndex
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %buffer DescriptorSet 0
+OpDecorate %buffer Binding 0
+%void = OpTypeVoid
+%function = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%zero = OpConstant %uint 0
+%sixty_three = OpConstant %uint 63
+%bool = OpTypeBool
+%pin = OpTypePointer Input %uint
+%wave = OpVariable %pin Input
+%block = OpTypeStruct %uint
+%pblock = OpTypePointer StorageBuffer %block
+%puint = OpTypePointer StorageBuffer %uint
+%buffer = OpVariable %pblock StorageBuffer
+%main = OpFunction %void None %function
+%entry = OpLabel
+%i = OpLoad %uint %wave
+%lane = OpBitwiseAnd %uint %i %sixty_three
+%first = OpIEqual %bool %lane %zero
+OpSelectionMerge %done None
+OpBranchConditional %first %store %done
+%store = OpLabel
+%at = OpAccessChain %puint %buffer %zero
+OpStore %at %i
+OpBranch %done
+%done = OpLabel
+OpReturn
+OpFunctionEnd
+";
 
 /// The launch of a kernel's reference.
 pub fn inputs(case: &Case) -> Inputs {

@@ -191,6 +191,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
         return Ok(Job::ptx(text, args.entry.as_deref()).map_err(|e| e.to_string())?);
     }
     let mut options = Options::new(args.target);
+    options.lines = true;
     options.entry.clone_from(&args.entry);
     options.strategy = args.strategy.0;
     options.optimization = args.optimization;

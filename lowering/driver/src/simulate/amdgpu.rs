@@ -1,6 +1,7 @@
 //! AMDGPU code objects: read, disassembled once, decoded for the machine.
 
 use super::{Inputs, Refusal};
+use crate::asm::Function;
 use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_plan::Target;
 use splitbar_sim::amdgpu::{
@@ -25,6 +26,8 @@ pub struct Binary {
     isa: Isa,
     lines: Vec<Line>,
     left_out: Option<Part>,
+    /// The word of the SPIR-V instruction that each came from, where that is known.
+    words: Vec<Option<u32>>,
 }
 
 impl Binary {
@@ -68,6 +71,7 @@ impl Binary {
             isa,
             lines,
             left_out: None,
+            words: Vec::new(),
         })
     }
 
@@ -110,6 +114,21 @@ impl Binary {
             })
     }
 
+    /// Says where the kernel's instructions came from: `function` is the kernel as assembly with debug lines. Text and code have the same instructions in the same
+    /// order; where they should not, the rest stays without.
+    pub(super) fn set_words(&mut self, function: &Function) {
+        let entry = self.kernel.entry_address();
+        self.words = vec![None; self.lines.len()];
+        let code = self.lines.iter().zip(&mut self.words);
+        let kernel = code.skip_while(|(line, _)| line.address < entry);
+        for ((line, word), instruction) in kernel.zip(&function.instructions) {
+            if line.text.split_whitespace().next() != Some(instruction.mnemonic.as_str()) {
+                break;
+            }
+            *word = instruction.word;
+        }
+    }
+
     pub(super) fn unknown(&self) -> Vec<&str> {
         let wave_size = self.kernel.descriptor.wave_size(self.isa);
         unknown(self.isa, wave_size, &self.lines)
@@ -141,6 +160,7 @@ impl Binary {
         let (start, launch) = prepare(&self.object, &self.kernel, self.isa, &request, global)
             .map_err(|e| Refusal(e.to_string()))?;
         let mut kernel = Kernel::new(self.isa, self.lines.clone(), start);
+        kernel.set_words(self.words.clone());
         if let Some(Part { instruction, part }) = self.left_out {
             kernel.leave_out(instruction, part);
         }

@@ -6,6 +6,7 @@
 pub mod amdgpu;
 pub mod nvptx;
 
+use crate::asm;
 use crate::output::Output;
 use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_plan::Target;
@@ -100,11 +101,15 @@ impl Job {
         let code = match output.target.arch {
             Arch::Amdgpu(_) => {
                 let bytes = output.hsaco().map_err(|d| Refusal(d.to_string()))?;
-                Code::Amdgpu(amdgpu::Binary::read(
-                    &bytes,
-                    output.target,
-                    Some(&abi.symbol),
-                )?)
+                let mut binary = amdgpu::Binary::read(&bytes, output.target, Some(&abi.symbol))?;
+                if output.lines {
+                    let text = output.assembly().map_err(|d| Refusal(d.to_string()))?;
+                    let functions = asm::parse(&text, &output.target.arch);
+                    if let Some(function) = functions.iter().find(|f| f.name == abi.symbol) {
+                        binary.set_words(function);
+                    }
+                }
+                Code::Amdgpu(binary)
             }
             Arch::Nvptx(_) => {
                 let text = output.assembly().map_err(|d| Refusal(d.to_string()))?;

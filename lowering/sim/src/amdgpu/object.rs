@@ -59,6 +59,14 @@ pub struct KernelInfo {
     descriptor_address: u64,
 }
 
+impl KernelInfo {
+    /// The address of its first instruction.
+    pub fn entry_address(&self) -> u64 {
+        self.descriptor_address
+            .wrapping_add_signed(self.descriptor.entry_offset)
+    }
+}
+
 /// The hardware's description of a kernel. Source: AMDGPUUsage, "Kernel Descriptor".
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Descriptor {
@@ -298,9 +306,7 @@ pub fn prepare(
         false,
     );
     let wave_size = descriptor.wave_size(isa);
-    let entry = kernel
-        .descriptor_address
-        .wrapping_add_signed(descriptor.entry_offset);
+    let entry = kernel.entry_address();
     let skip = if descriptor.preload().0 > 0 && isa.preload_prologue {
         256
     } else {

@@ -44,6 +44,7 @@ pub struct Kernel {
     start: Start,
     /// The instruction that is left out.
     left_out: Option<u32>,
+    words: Vec<Option<u32>>,
 }
 
 impl Kernel {
@@ -68,12 +69,18 @@ impl Kernel {
             vgprs,
             start,
             left_out: None,
+            words: Vec::new(),
         }
     }
 
     /// The disassembled code.
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// Says from which word of a SPIR-V module each line came, for findings.
+    pub fn set_words(&mut self, words: Vec<Option<u32>>) {
+        self.words = words;
     }
 
     /// Makes an instruction do nothing, or a wait for several counters wait for all but number `part` of them: for tests that ask whether its absence
@@ -580,7 +587,7 @@ impl Program for Kernel {
             text: line.map_or_else(String::new, |l| {
                 l.text.split_whitespace().collect::<Vec<_>>().join(" ")
             }),
-            word: None,
+            word: self.words.get(pc as usize).copied().flatten(),
         }
     }
 }
