@@ -142,7 +142,7 @@ pub fn shared_memory_bytes(
         target,
         &build,
         emit::module::id_count(declarations),
-        target.default_wave_size(),
+        (target.default_wave_size(), None),
     );
     let uses = emit::uses::uses(declarations, &order);
     let variables = uses.get(&entry.function).map_or(0, |uses| {

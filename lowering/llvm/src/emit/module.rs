@@ -67,6 +67,14 @@ pub(crate) fn id_count(declarations: &Declarations<'_>) -> usize {
         .unwrap_or(0)
 }
 
+/// Subgroups of a workgroup, if all plans have the same.
+fn subgroups(plans: &[EntryPlan], wave: u32) -> Option<u32> {
+    let size = plans.first()?.workgroup_size?;
+    let invocations = size.iter().try_fold(1u32, |n, d| n.checked_mul(*d))?;
+    let same = plans.iter().all(|plan| plan.workgroup_size == Some(size));
+    same.then(|| invocations.div_ceil(wave.max(1)).max(1))
+}
+
 /// Writes the kernels of all plans into `module`.
 pub(crate) fn emit<'c>(
     context: &'c Context,
@@ -83,13 +91,14 @@ pub(crate) fn emit<'c>(
         || lowering.target.default_wave_size(),
         |plan| plan.wave_size,
     );
+    let subgroups = subgroups(lowering.plans, wave);
     let types = Types::of(
         declarations,
         lowering.constants,
         lowering.target,
         &b,
         ids,
-        wave,
+        (wave, subgroups),
     );
     let materialized = RefCell::new(vec![None; ids]);
     let barriers = Shared::default();

@@ -174,14 +174,14 @@ pub(crate) struct Types<'c> {
 }
 
 impl<'c> Types<'c> {
-    /// Builds the table. `ids`: one more than the greatest id; `wave`: invocations of a subgroup.
+    /// Builds the table. `ids`: one more than the greatest id; `waves`: invocations of a subgroup, and subgroups of a workgroup if that is known.
     pub(crate) fn of(
         declarations: &Declarations<'_>,
         constants: &Constants,
         target: &Target,
         b: &Build<'c>,
         ids: usize,
-        wave: u32,
+        waves: (u32, Option<u32>),
     ) -> Types<'c> {
         let mut types = Types {
             index: vec![u32::MAX; ids],
@@ -213,7 +213,7 @@ impl<'c> Types<'c> {
                 target,
                 b,
                 kernel,
-                wave,
+                waves,
             );
             if let Some(slot) = types.index.get_mut(id.0 as usize) {
                 *slot = types.infos.len() as u32;
@@ -239,7 +239,7 @@ impl<'c> Types<'c> {
         target: &Target,
         b: &Build<'c>,
         kernel: bool,
-        wave: u32,
+        waves: (u32, Option<u32>),
     ) -> TypeInfo<'c> {
         let other = || TypeInfo::not_a_value(Kind::Other(opcode));
         let plain = |shape: Shape| {
@@ -419,7 +419,7 @@ impl<'c> Types<'c> {
             } => {
                 let matrix = match self.get(*component).map(|c| &c.kind) {
                     Some(Kind::Plain(Shape { scalar, lanes: 1 })) => {
-                        Matrix::of(*scalar, *operands, constants, target, wave)
+                        Matrix::of(*scalar, *operands, constants, target, waves)
                     }
                     _ => None,
                 };

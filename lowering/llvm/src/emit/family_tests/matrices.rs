@@ -10,6 +10,17 @@ fn product(
     [rows, columns, depth]: [u32; 3],
     signed: bool,
 ) -> Vec<u32> {
+    product_of(3, factor, sum, [rows, columns, depth], signed)
+}
+
+/// The same for the scope with this number.
+fn product_of(
+    scope: u32,
+    factor: (&str, u32),
+    sum: (&str, u32),
+    [rows, columns, depth]: [u32; 3],
+    signed: bool,
+) -> Vec<u32> {
     let (factor_type, factor_bytes) = factor;
     let (sum_type, sum_bytes) = sum;
     let operands = if signed {
@@ -53,15 +64,15 @@ fn product(
         %b = OpVariable %factor_block_pointer StorageBuffer
         %c = OpVariable %sum_block_pointer StorageBuffer
         %0 = OpConstant %uint 0
-        %subgroup = OpConstant %uint 3
+        %scope = OpConstant %uint {scope}
         %use_b = OpConstant %uint 1
         %use_sum = OpConstant %uint 2
         %rows = OpConstant %uint {rows}
         %columns = OpConstant %uint {columns}
         %depth = OpConstant %uint {depth}
-        %matrix_a = OpTypeCooperativeMatrixKHR %factor %subgroup %rows %depth %0
-        %matrix_b = OpTypeCooperativeMatrixKHR %factor %subgroup %depth %columns %use_b
-        %matrix_c = OpTypeCooperativeMatrixKHR %sum %subgroup %rows %columns %use_sum
+        %matrix_a = OpTypeCooperativeMatrixKHR %factor %scope %rows %depth %0
+        %matrix_b = OpTypeCooperativeMatrixKHR %factor %scope %depth %columns %use_b
+        %matrix_c = OpTypeCooperativeMatrixKHR %sum %scope %rows %columns %use_sum
         %main = OpFunction %void None %function
         %entry = OpLabel
         %place_a = OpAccessChain %factor_pointer %a %0 %0
@@ -229,6 +240,27 @@ fn products_select_everywhere() {
         ] {
             let text = assembly(product(factor, sum, shape, false), target);
             assert!(text.contains("main"), "{target}");
+        }
+    }
+}
+
+/// Two waves of a workgroup share the rows of A and of the result; B is whole in both. Four waves have one row block each, and of 16 rows one wave stores.
+#[test]
+fn a_workgroup_cuts_its_matrices_into_rows() {
+    let tiles = |scope, shape| {
+        let text = assembly(product_of(scope, F16, F32, shape, false), "gfx1201");
+        (
+            count(&text, "v_wmma_f32_16x16x16_f16"),
+            count(&text, "global_store"),
+        )
+    };
+    let (subgroup, workgroup) = (tiles(3, [32, 32, 32]), tiles(2, [32, 32, 32]));
+    assert_eq!((subgroup.0, workgroup.0), (8, 4));
+    assert_eq!(subgroup.1, 2 * workgroup.1);
+    assert_eq!(tiles(2, [16, 16, 16]).0, 1);
+    for target in TARGETS {
+        for shape in [[16, 16, 16], [64, 32, 32], [8, 8, 8]] {
+            assembly(product_of(2, F16, F32, shape, false), target);
         }
     }
 }

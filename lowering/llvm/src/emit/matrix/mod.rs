@@ -9,6 +9,8 @@
 //! | [`instructions`], [`native`] | which targets have which instructions; their use |
 //! | [`whole`] | what is done to all elements: conversions, functions, reductions, transposition |
 //!
+//! A matrix of workgroup scope is cut into blocks of rows, one for each subgroup, and every subgroup holds all of a second factor: then each multiplies by itself.
+//!
 //! A matrix is a vector of the elements that the invocation holds (one element: a scalar), so that arithmetic, selections and phis need nothing of their own.
 //! Every invocation of the subgroup executes these instructions together, as the extension demands; so lanes are read without asking who is active.
 
@@ -22,6 +24,7 @@ mod whole;
 
 pub(crate) use whole::as_result;
 
+use super::builtin;
 use super::function::FunctionEmitter;
 use super::types::{Kind, Scalar, Shape, Types};
 use super::{Handled, Result};
@@ -39,34 +42,60 @@ const MAX_SLOTS: u32 = 1 << 10;
 pub(crate) struct Matrix {
     /// The elements.
     pub(crate) component: Scalar,
-    /// Rows.
+    /// Rows, of one block.
     pub(crate) rows: u32,
     /// Columns.
     pub(crate) columns: u32,
-    /// Which invocation holds which element.
+    /// Which invocation holds which element of a block.
     pub(crate) layout: Layout,
+    /// A power of two: the matrix is cut into so many blocks of rows. Subgroup `n` holds block `n % blocks`.
+    pub(crate) blocks: u32,
+    /// Subgroups that hold the matrix together: those of the workgroup, or the one alone.
+    pub(crate) subgroups: u32,
+}
+
+/// Fewest rows of a block, unless the matrix has fewer: what the instructions of all targets take.
+const BLOCK_ROWS: u32 = 16;
+
+/// The number of blocks of a matrix of so many rows.
+fn blocks(rows: u32, subgroups: u32) -> u32 {
+    let mut blocks = 1;
+    while blocks * 2 <= subgroups && rows.is_multiple_of(blocks * 2 * BLOCK_ROWS) {
+        blocks *= 2;
+    }
+    blocks
 }
 
 impl Matrix {
-    /// Decodes the operands of OpTypeCooperativeMatrixKHR: scope, rows, columns, use. `None`: it is not lowered (a scope that is not Subgroup, or too large).
+    /// Decodes the operands of OpTypeCooperativeMatrixKHR: scope, rows, columns, use. `None`: it is not lowered (another scope than Subgroup and Workgroup, a
+    /// workgroup whose number of subgroups is not known, or too large).
     pub(crate) fn of(
         component: Scalar,
         operands: [Id; 4],
         constants: &Constants,
         target: &Target,
-        wave: u32,
+        (wave, subgroups): (u32, Option<u32>),
     ) -> Option<Matrix> {
         let [scope, rows, columns, role] = operands.map(|id| constants.as_u32(id));
         let (rows, columns) = (rows?, columns?);
         let limits = 1..=MAX_SLOTS;
-        if Scope::from_u32(scope?) != Some(Scope::Subgroup)
-            || component == Scalar::Bool
-            || !limits.contains(&rows)
-            || !limits.contains(&columns)
-        {
+        let subgroups = match Scope::from_u32(scope?)? {
+            Scope::Subgroup => 1,
+            Scope::Workgroup => subgroups?,
+            _ => return None,
+        };
+        if component == Scalar::Bool || !limits.contains(&rows) || !limits.contains(&columns) {
             return None;
         }
         let role = CooperativeMatrixUse::from_u32(role?)?;
+        // A block of the result takes the same rows of A and all of B.
+        let blocks = match role {
+            CooperativeMatrixUse::MatrixAKHR | CooperativeMatrixUse::MatrixAccumulatorKHR => {
+                blocks(rows, subgroups)
+            }
+            CooperativeMatrixUse::MatrixBKHR => 1,
+        };
+        let rows = rows / blocks;
         let layout = native::layout(target, wave, role, component, rows, columns)
             .unwrap_or_else(|| Layout::striped(rows, columns, wave));
         (layout.slots <= MAX_SLOTS).then_some(Matrix {
@@ -74,6 +103,8 @@ impl Matrix {
             rows,
             columns,
             layout,
+            blocks,
+            subgroups,
         })
     }
 
@@ -113,6 +144,16 @@ pub(crate) fn get<'t>(types: &'t Types<'_>, id: Id) -> Option<&'t Matrix> {
 }
 
 impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
+    /// The first row of the block that this invocation's subgroup holds, `i32`; `None`: it holds all rows.
+    fn first_row(&self, matrix: &Matrix) -> Result<Option<Value<'c>>> {
+        if matrix.blocks == 1 {
+            return Ok(None);
+        }
+        let mask = self.b.i32(matrix.blocks - 1);
+        let block = self.b.and(builtin::subgroup_id(self)?, mask)?;
+        self.b.mul(block, self.b.i32(matrix.rows)).map(Some)
+    }
+
     /// The matrix type `ty`.
     fn matrix(&self, ty: Id) -> Result<&'e Matrix> {
         match self.kind(ty)? {

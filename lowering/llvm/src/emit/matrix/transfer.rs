@@ -4,6 +4,7 @@
 //! column-major is the same with rows and columns exchanged.
 
 use super::super::Result;
+use super::super::builtin;
 use super::super::function::{FunctionEmitter, Pointer};
 use super::super::memory::Access;
 use super::Matrix;
@@ -22,6 +23,8 @@ struct Window<'c> {
     row_major: bool,
     /// Bytes between rows, or between columns.
     stride: Value<'c>,
+    /// The row of the matrix that the subgroup's block begins with, if it is not 0.
+    first_row: Option<Value<'c>>,
 }
 
 /// How much of a slot's elements, over all lanes, lies inside the matrix.
@@ -50,6 +53,7 @@ impl<'c> Window<'c> {
         e: &FunctionEmitter<'_, 'c, '_>,
         inst: Inst<'_>,
         layout_index: usize,
+        matrix: &Matrix,
     ) -> Result<Window<'c>> {
         let pointer = e.pointer(inst.id(0).map_err(Box::new)?)?;
         let layout = e.constant_u32(inst.id(layout_index).map_err(Box::new)?);
@@ -87,6 +91,7 @@ impl<'c> Window<'c> {
             access,
             row_major,
             stride,
+            first_row: e.first_row(matrix)?,
         })
     }
 
@@ -97,10 +102,14 @@ impl<'c> Window<'c> {
         matrix: &Matrix,
         at: At<'c>,
     ) -> Result<Value<'c>> {
+        let row = match self.first_row {
+            Some(first) => e.b.add(first, at.row)?,
+            None => at.row,
+        };
         let (major, minor) = if self.row_major {
-            (at.row, at.column)
+            (row, at.column)
         } else {
-            (at.column, at.row)
+            (at.column, row)
         };
         let wide = self.stride.ty();
         let bytes = u64::from(matrix.component.bytes());
@@ -128,7 +137,7 @@ fn is_inside<'c>(
 /// Lowers OpCooperativeMatrixLoadKHR.
 pub(super) fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let matrix = e.matrix(e.result_type(inst)?)?;
-    let window = Window::of(e, inst, 1)?;
+    let window = Window::of(e, inst, 1, matrix)?;
     let ty = e.result_ty(inst)?.element_if_vector();
     let mut elements = Vec::with_capacity(matrix.layout.slots as usize);
     e.count_parts(u64::from(matrix.layout.slots))?;
@@ -160,9 +169,21 @@ pub(super) fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
 /// Lowers OpCooperativeMatrixStoreKHR.
 pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let (value, matrix) = e.matrix_operand(inst, 1)?;
-    let window = Window::of(e, inst, 2)?;
+    let window = Window::of(e, inst, 2, matrix)?;
     e.count_parts(u64::from(matrix.layout.slots))?;
     let places = places(e, matrix)?;
+    // Of several subgroups that hold the same block, the first one stores it.
+    let after = if matrix.subgroups > matrix.blocks {
+        let (body, after) = (e.new_block(), e.new_block());
+        let id = builtin::subgroup_id(e)?;
+        let first =
+            e.b.icmp(IntPredicate::LLVMIntULT, id, e.b.i32(matrix.blocks))?;
+        e.b.cond_br(first, body, after)?;
+        e.b.position(body);
+        Some(after)
+    } else {
+        None
+    };
     for (slot, at) in (0..).zip(places) {
         let within = inside(matrix, slot, e.wave_size);
         if let Inside::None = within {
@@ -179,6 +200,10 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         e.b.cond_br(is_inside(e, matrix, at)?, body, after)?;
         e.b.position(body);
         e.leaf_store(element, address, align, window.access, class)?;
+        e.b.br(after);
+        e.b.position(after);
+    }
+    if let Some(after) = after {
         e.b.br(after);
         e.b.position(after);
     }

@@ -8,17 +8,29 @@ use super::layout::{Element, Place};
 use super::product::relaid;
 use crate::ffi::Value;
 use spirv::CooperativeMatrixReduce as Reduce;
+use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::{Id, Inst};
 
 /// OpCooperativeMatrixConvertNV: the same elements for another use.
 pub(super) fn change_use(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let (value, from) = e.matrix_operand(inst, 0)?;
     let to = e.matrix(e.result_type(inst)?)?;
+    if from.blocks != to.blocks {
+        return Err(across_subgroups(e, inst));
+    }
     if (from.rows, from.columns) != (to.rows, to.columns) {
         return Err(e.mismatch(inst, "the matrices are of different sizes"));
     }
     let value = relaid(e, from, to, value)?;
     e.bind(inst, value)
+}
+
+/// Subgroups read no registers of each other.
+fn across_subgroups(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnostic> {
+    e.unsupported(
+        inst,
+        "elements of a matrix of workgroup scope would go from one subgroup to another",
+    )
 }
 
 /// A matrix with the elements where the result of `inst` has them, for the conversion of each.
@@ -43,6 +55,9 @@ pub(crate) fn as_result<'c>(
 pub(super) fn transpose(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let (value, from) = e.matrix_operand(inst, 0)?;
     let to = e.matrix(e.result_type(inst)?)?;
+    if from.blocks.max(to.blocks) > 1 {
+        return Err(across_subgroups(e, inst));
+    }
     if (from.columns, from.rows) != (to.rows, to.columns) {
         return Err(e.mismatch(inst, "the sizes are not exchanged"));
     }
@@ -83,6 +98,7 @@ fn gather<'c>(
 pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let (value, matrix) = e.matrix_operand(inst, 0)?;
     let function = inst.id(1).map_err(Box::new)?;
+    let first_row = e.first_row(matrix)?;
     let held = Held::new(e, &matrix.layout)?;
     let places = (0..matrix.layout.slots)
         .map(|slot| held.at(slot))
@@ -108,6 +124,10 @@ pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -
             &[at.row.ty()],
             &[at.column, e.b.i32(matrix.columns - 1)],
         )?;
+        let row = match first_row {
+            Some(first) => e.b.add(first, row)?,
+            None => row,
+        };
         let mut arguments = vec![row, column, e.b.lane(value, slot)?];
         for id in &more {
             let operand = e.value(*id)?;
@@ -130,6 +150,9 @@ pub(super) fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Res
     let to = e.matrix(e.result_type(inst)?)?;
     let mask = Reduce::from_bits_truncate(inst.operand(1).map_err(Box::new)?);
     let function = inst.id(2).map_err(Box::new)?;
+    if from.blocks.max(to.blocks) > 1 && (from.blocks != to.blocks || mask != Reduce::ROW) {
+        return Err(across_subgroups(e, inst));
+    }
     // Which elements one of the result combines: the first coordinates of a rectangle per step, and its extent.
     let (rows, columns, step) = if mask.contains(Reduce::_2X2) {
         (2, 2, 2)
