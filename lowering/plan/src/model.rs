@@ -95,6 +95,9 @@ impl Scribe<'_> {
                     count: waves,
                 });
                 self.full();
+            }
+            Step::NamedJoin => {
+                let object = self.objects.index(Object::named(1));
                 self.program.push(Op::Join(object));
             }
             Step::NamedArrive => self.arrive(Object::named(1)),

@@ -115,7 +115,7 @@ impl Protocol {
             },
             // An arrival that nobody waits for leaves nothing behind: the object ends with the workgroup.
             (Strategy::Named, _) => Protocol {
-                at_entry: vec![Step::NamedInit],
+                at_entry: vec![Step::NamedInit, Step::NamedJoin],
                 ..Protocol::new(
                     vec![Step::NamedArrive, Step::OpenWindow],
                     vec![Step::CloseWindow, Step::NamedWait],
@@ -226,7 +226,7 @@ mod tests {
         );
         assert_eq!(
             show(Strategy::Named, "gfx1250", FuseAt::Wait),
-            "named-init | named-arrive, open-window | close-window, named-wait | Independent"
+            "named-init, named-join | named-arrive, open-window | close-window, named-wait | Independent"
         );
         assert_eq!(
             show(Strategy::Fused, "gfx1100", FuseAt::Wait),

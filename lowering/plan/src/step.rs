@@ -67,8 +67,10 @@ pub enum Step {
     Signal,
     /// AMDGPU gfx12+: waits for the workgroup's barrier object.
     WaitSignal,
-    /// AMDGPU gfx12.5: one wave initialises a named barrier object for all waves of the workgroup, a full barrier publishes it, every wave joins it. Stands at the entry.
+    /// AMDGPU gfx12.5: one wave initialises the named barrier object for all waves of the workgroup, and a full barrier publishes it. Stands at the entry.
     NamedInit,
+    /// AMDGPU gfx12.5: the wave joins the named barrier object: it is the one that it waits for. Stands at the entry.
+    NamedJoin,
     /// AMDGPU gfx12.5: arrives at the named barrier object.
     NamedArrive,
     /// AMDGPU gfx12.5: waits for the named barrier object.
@@ -166,6 +168,7 @@ impl fmt::Display for Step {
             Step::Signal => f.write_str("signal"),
             Step::WaitSignal => f.write_str("wait-signal"),
             Step::NamedInit => f.write_str("named-init"),
+            Step::NamedJoin => f.write_str("named-join"),
             Step::NamedArrive => f.write_str("named-arrive"),
             Step::NamedWait => f.write_str("named-wait"),
             Step::WorkgroupBarrier => f.write_str("workgroup-barrier"),

@@ -1,6 +1,6 @@
 //! The window of the tiled multiplication stays open to the end: in the measurement, and in the assembly as it can be read without it.
 
-use crate::support::{compile_bytes, ptxas, told, trial};
+use crate::support::{compile_bytes, is_nvptx, ptxas, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
@@ -45,8 +45,36 @@ const SPLIT: &[(&str, &str)] = &[
     ("sm_120", "cluster"),
 ];
 
+/// Matrix instructions: who keeps them between arrive and wait.
+const MATRICES: &[(&str, &str)] = &[
+    ("gfx908", "counter"),
+    ("gfx90a", "counter"),
+    ("gfx942", "counter"),
+    ("gfx950", "counter"),
+    ("gfx1100", "counter"),
+    ("gfx1170", "counter"),
+    ("gfx1201", "auto"),
+    ("gfx1250", "auto"),
+    ("gfx1250", "named"),
+    ("sm_75", "auto"),
+    ("sm_80", "auto"),
+    ("sm_86", "auto"),
+    ("sm_89", "auto"),
+    ("sm_90", "auto"),
+    ("sm_100", "auto"),
+    ("sm_120", "auto"),
+    ("sm_80", "group-named"),
+    ("sm_90", "cluster"),
+];
+
 pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
+    for (target, strategy) in MATRICES {
+        trials.push(trial(
+            format!("window/measured/cooperative_matmul/{target}/{strategy}"),
+            move || matrices(target, strategy),
+        ));
+    }
     for (target, strategy) in SPLIT {
         for kernel in ["tiled_matmul", "tiled_matmul_double_buffered"] {
             // Nothing stands between the phases of the other kernel.
@@ -69,21 +97,27 @@ pub fn trials() -> Vec<Trial> {
             move || read_amdgpu(target),
         ));
     }
-    for target in ["sm_80", "sm_90"] {
-        trials.push(trial(
-            format!("window/read/tiled_matmul/{target}"),
-            move || read_ptx(target),
-        ));
+    for target in ["sm_80", "sm_90", "sm_120"] {
+        for arithmetic in [FMA, MMA] {
+            trials.push(trial(
+                format!("window/read/{}/{target}", arithmetic.kernel),
+                move || read_ptx(arithmetic, target),
+            ));
+        }
     }
-    trials.push(trial(
-        "window/read/tiled_matmul/sm_90/sass".to_owned(),
-        read_sass,
-    ));
+    for target in ["sm_90", "sm_100", "sm_120"] {
+        for arithmetic in [FMA, MMA] {
+            trials.push(trial(
+                format!("window/read/{}/{target}/sass", arithmetic.kernel),
+                move || read_sass(arithmetic, target),
+            ));
+        }
+    }
     trials
 }
 
-fn assembly(target: &str) -> Result<String> {
-    let module = Fixture::load("tiled_matmul")?.module()?;
+fn assembly(kernel: &str, target: &str) -> Result<String> {
+    let module = Fixture::load(kernel)?.module()?;
     told(compile_bytes(&module, target, |_| {})?.assembly())
 }
 
@@ -142,6 +176,40 @@ fn measured(kernel: &str, target: &str, strategy: &str) -> Result<()> {
     Ok(())
 }
 
+/// The matrix instructions stay in the window, and no optimiser may sink their calls to where only some lanes are active.
+fn matrices(target: &str, strategy: &str) -> Result<()> {
+    let kernel = "cooperative_matmul";
+    let (window, machine) = measure(kernel, target, strategy, true)?;
+    for window in [Some(window), machine].into_iter().flatten() {
+        ensure!(
+            window.source >= 2,
+            "only {} instructions of the window were found",
+            window.source
+        );
+        open(window.kept as usize, window.source as usize)?;
+    }
+    let module = Fixture::load(kernel)?.module()?;
+    let output = compile_bytes(&module, target, |options| {
+        options.strategy = strategy.parse().ok();
+    })?;
+    let ir = output.ir();
+    let call = Regex::new(r"\bcall\b.*@llvm\.(nvvm\.mma|amdgcn\.(wmma|mfma))\.")?;
+    let mut calls = 0;
+    for line in ir.lines().filter(|line| call.is_match(line)) {
+        calls += 1;
+        // AMDGPU's are convergent by their declarations.
+        let marked = line.split_whitespace().any(|word| {
+            word.starts_with('#')
+                && ir.lines().any(|l| {
+                    l.starts_with(&format!("attributes {word} ")) && l.contains("convergent")
+                })
+        });
+        ensure!(marked || !is_nvptx(target), "not convergent: {line}");
+    }
+    ensure!(calls > 0, "no matrix is multiplied");
+    Ok(())
+}
+
 /// Without the guards LLVM closes the window: that they are needed, and that the measurement sees it.
 fn unguarded(target: &str) -> Result<()> {
     let (window, _) = measure("tiled_matmul", target, "auto", false)?;
@@ -178,7 +246,7 @@ fn between<'t>(text: &'t str, from: &Regex, to: &Regex) -> Result<Vec<&'t str>> 
 /// The arithmetic stands between a signal and the wait that follows it. The full barrier of the kernel is a signal with a wait behind it too, with
 /// nothing between; so all the spans are added.
 fn read_amdgpu(target: &str) -> Result<()> {
-    let text = assembly(target)?;
+    let text = assembly("tiled_matmul", target)?;
     let (mut inside, mut kept, mut all) = (false, 0, 0);
     for line in text.lines() {
         if line.contains("s_barrier_signal") {
@@ -198,35 +266,76 @@ fn read_amdgpu(target: &str) -> Result<()> {
     open(kept, all)
 }
 
-fn read_ptx(target: &str) -> Result<()> {
-    let text = assembly(target)?;
-    let arrive = Regex::new(r"mbarrier\.arrive")?;
-    let wait = Regex::new(r"mbarrier\.(test|try)_wait")?;
-    let kept: usize = between(&text, &arrive, &wait)?
+/// The arithmetic of a kernel's window as NVIDIA spells it.
+#[derive(Copy, Clone)]
+struct Arithmetic {
+    kernel: &'static str,
+    ptx: &'static str,
+    sass: &'static str,
+    /// Instructions of the window, at least.
+    least: usize,
+}
+
+const FMA: Arithmetic = Arithmetic {
+    kernel: "tiled_matmul",
+    ptx: r"\bfma\.rn\.f32(x2)?\b",
+    sass: r"\bFFMA2?\b",
+    least: MULTIPLY_ADDS / 2,
+};
+
+const MMA: Arithmetic = Arithmetic {
+    kernel: "cooperative_matmul",
+    ptx: r"\bmma\.sync\b",
+    sass: r"\bHMMA\b",
+    least: 2,
+};
+
+/// How much of the arithmetic stands between the first match of `arrive` and the next of `wait`.
+fn stands_between(
+    text: &str,
+    arithmetic: &str,
+    least: usize,
+    [arrive, wait]: [&str; 2],
+) -> Result<()> {
+    let arithmetic = Regex::new(arithmetic)?;
+    let lines = between(text, &Regex::new(arrive)?, &Regex::new(wait)?)?;
+    let kept = lines
         .iter()
-        .map(|line| multiply_adds(line))
-        .sum();
-    let all = text.lines().map(multiply_adds).sum();
-    ensure!(
-        all >= MULTIPLY_ADDS,
-        "{all} multiply-adds instead of {MULTIPLY_ADDS}"
-    );
+        .filter(|line| arithmetic.is_match(line))
+        .count();
+    let all = text
+        .lines()
+        .filter(|line| arithmetic.is_match(line))
+        .count();
+    ensure!(all >= least, "{all} of {arithmetic} instead of {least}");
     open(kept, all)
 }
 
+fn read_ptx(arithmetic: Arithmetic, target: &str) -> Result<()> {
+    stands_between(
+        &assembly(arithmetic.kernel, target)?,
+        arithmetic.ptx,
+        arithmetic.least,
+        [r"mbarrier\.arrive", r"mbarrier\.(test|try)_wait"],
+    )
+}
+
 /// What ptxas leaves. In SASS an arrive is `SYNCS.ARRIVE...` and the wait's first question `SYNCS.PHASECHK...`.
-fn read_sass() -> Result<()> {
+fn read_sass(arithmetic: Arithmetic, target: &str) -> Result<()> {
     let (Some(disassembler), Some(tool)) = (
         tools::nvdisasm(),
-        ptxas().iter().find(|tool| tool.knows("sm_90")),
+        ptxas().iter().find(|tool| tool.knows(target)),
     ) else {
-        println!("skipped: window/read/tiled_matmul/sm_90/sass needs ptxas and nvdisasm");
+        println!(
+            "skipped: window/read/{}/{target}/sass needs ptxas and nvdisasm",
+            arithmetic.kernel
+        );
         return Ok(());
     };
     let folder = tempfile::tempdir()?;
     let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
-    std::fs::write(&ptx, assembly("sm_90")?)?;
-    tool.assemble(&ptx, "sm_90", &cubin)
+    std::fs::write(&ptx, assembly(arithmetic.kernel, target)?)?;
+    tool.assemble(&ptx, target, &cubin)
         .map_err(anyhow::Error::msg)?;
     let result = Command::new(disassembler).arg("-c").arg(&cubin).output()?;
     ensure!(
@@ -234,18 +343,10 @@ fn read_sass() -> Result<()> {
         "{}",
         String::from_utf8_lossy(&result.stderr)
     );
-    let text = String::from_utf8(result.stdout)?;
-    let arrive = Regex::new(r"SYNCS\.ARRIVE")?;
-    let wait = Regex::new(r"SYNCS\.PHASECHK")?;
-    let fused = Regex::new(r"\bFFMA\b")?;
-    let kept = between(&text, &arrive, &wait)?
-        .iter()
-        .filter(|line| fused.is_match(line))
-        .count();
-    let all = text.lines().filter(|line| fused.is_match(line)).count();
-    ensure!(
-        all >= MULTIPLY_ADDS,
-        "{all} FFMA instead of {MULTIPLY_ADDS}"
-    );
-    open(kept, all)
+    stands_between(
+        &String::from_utf8(result.stdout)?,
+        arithmetic.sass,
+        arithmetic.least,
+        [r"SYNCS\.ARRIVE", r"SYNCS\.PHASECHK"],
+    )
 }

@@ -145,6 +145,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::Signal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().signal()?,
             (Step::WaitSignal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().wait()?,
             (Step::NamedInit, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => self.named_init()?,
+            (Step::NamedJoin, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => self.named_join()?,
             (Step::NamedArrive, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => {
                 self.named_arrive()?
             }
@@ -251,6 +252,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Step::Signal
                 | Step::WaitSignal
                 | Step::NamedInit
+                | Step::NamedJoin
                 | Step::NamedArrive
                 | Step::NamedWait
                 | Step::WorkgroupBarrier

@@ -22,12 +22,17 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
         }
     }
 
-    /// Sets the split barrier's object up; every wave joins it.
+    /// Sets the split barrier's object up.
     pub(super) fn named_init(&mut self) -> Result<()> {
         let object = self.objects().named_object(OWN)?;
         let waves = builtin::num_subgroups(self)?;
-        self.set_up(object, waves)?;
-        self.objects().join(object)
+        self.set_up(object, waves)
+    }
+
+    /// Joins the split barrier's object.
+    pub(super) fn named_join(&self) -> Result<()> {
+        let objects = self.objects();
+        objects.join(objects.named_object(OWN)?)
     }
 
     /// Arrives at the split barrier's object.

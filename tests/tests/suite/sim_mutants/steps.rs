@@ -125,6 +125,7 @@ fn synchronises(step: &Step) -> bool {
         | Step::Signal
         | Step::WaitSignal
         | Step::NamedInit
+        | Step::NamedJoin
         | Step::NamedArrive
         | Step::NamedWait
         | Step::WorkgroupBarrier
