@@ -81,6 +81,7 @@ impl Scribe<'_> {
             | Step::WaitZero(_)
             | Step::OpenWindow
             | Step::CloseWindow
+            | Step::LeaveWindow
             | Step::WaveBarrier
             | Step::WarpSync(_)
             | Step::AsyncMark

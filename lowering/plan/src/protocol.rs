@@ -108,7 +108,7 @@ impl Protocol {
                 complete: vec![Step::WaitSignal],
                 ..Protocol::new(
                     vec![Step::Signal, Step::OpenWindow],
-                    vec![Step::CloseWindow, Step::WaitSignal],
+                    vec![Step::CloseWindow, Step::WaitSignal, Step::LeaveWindow],
                     CompleteFirst,
                     None,
                 )
@@ -118,7 +118,7 @@ impl Protocol {
                 at_entry: vec![Step::NamedInit, Step::NamedJoin],
                 ..Protocol::new(
                     vec![Step::NamedArrive, Step::OpenWindow],
-                    vec![Step::CloseWindow, Step::NamedWait],
+                    vec![Step::CloseWindow, Step::NamedWait, Step::LeaveWindow],
                     Independent,
                     None,
                 )
@@ -184,9 +184,9 @@ impl Protocol {
     /// The protocol without the steps that guard the window.
     #[must_use]
     pub fn without_guards(mut self) -> Protocol {
-        let guard = |step: &Step| !matches!(step, Step::OpenWindow | Step::CloseWindow);
-        self.arrive.retain(guard);
-        self.wait.retain(guard);
+        let guards = [Step::OpenWindow, Step::CloseWindow, Step::LeaveWindow];
+        self.arrive.retain(|step| !guards.contains(step));
+        self.wait.retain(|step| !guards.contains(step));
         self
     }
 }
@@ -222,11 +222,11 @@ mod tests {
     fn the_table() {
         assert_eq!(
             show(Strategy::Native, "gfx1201", FuseAt::Wait),
-            " | signal, open-window | close-window, wait-signal | CompleteFirst"
+            " | signal, open-window | close-window, wait-signal, leave-window | CompleteFirst"
         );
         assert_eq!(
             show(Strategy::Named, "gfx1250", FuseAt::Wait),
-            "named-init, named-join | named-arrive, open-window | close-window, named-wait | Independent"
+            "named-init, named-join | named-arrive, open-window | close-window, named-wait, leave-window | Independent"
         );
         assert_eq!(
             show(Strategy::Fused, "gfx1100", FuseAt::Wait),

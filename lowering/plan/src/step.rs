@@ -112,6 +112,9 @@ pub enum Step {
     OpenWindow,
     /// The window ends: nothing before it may be scheduled after it.
     CloseWindow,
+    /// Behind the wait: nothing after it may be scheduled before it. Else arithmetic that needs what the window loads comes in front of the wait, and
+    /// with it the waits for the loads.
+    LeaveWindow,
     /// A mark: it covers every asynchronous copy of the invocation before it (`asyncmark`; `cp.async.commit_group`).
     AsyncMark,
     /// Waits until at most so many marks, the newest, are outstanding (`wait.asyncmark`; `cp.async.wait_group`).
@@ -190,6 +193,7 @@ impl fmt::Display for Step {
             Step::CounterWait => f.write_str("counter-wait"),
             Step::OpenWindow => f.write_str("open-window"),
             Step::CloseWindow => f.write_str("close-window"),
+            Step::LeaveWindow => f.write_str("leave-window"),
             Step::AsyncMark => f.write_str("async-mark"),
             Step::AsyncWait(outstanding) => write!(f, "async-wait {outstanding}"),
             Step::SetOutstanding(true) => f.write_str("set-outstanding"),

@@ -74,7 +74,7 @@ fn native_completes_the_open_phase_before_a_full_barrier() -> Result<()> {
             workgroup-barrier
             fence acquire workgroup local
           #2 wait Workgroup, Workgroup Acquire|WorkgroupMemory:
-            if-outstanding { close-window; wait-signal; clear-outstanding; }
+            if-outstanding { close-window; wait-signal; leave-window; clear-outstanding; }
             fence acquire workgroup local
     "#]],
     )
@@ -141,6 +141,7 @@ fn native_completes_a_dangling_arrive_before_the_return() -> Result<()> {
           #1 wait Workgroup, Workgroup Acquire|WorkgroupMemory:
             close-window
             wait-signal
+            leave-window
             fence acquire workgroup local
           #2 arrive Workgroup, Workgroup Release|WorkgroupMemory:
             fence release workgroup local
@@ -168,6 +169,7 @@ fn an_arrive_under_a_condition_is_noted_at_run_time() -> Result<()> {
           #1 wait Workgroup, Workgroup Acquire|WorkgroupMemory:
             close-window
             wait-signal
+            leave-window
             clear-outstanding
             fence acquire workgroup local
           return at word 561:
@@ -216,6 +218,7 @@ fn memory_barriers_around_a_relaxed_pair_stay() -> Result<()> {
           #2 wait Workgroup, Workgroup None:
             close-window
             wait-signal
+            leave-window
           #3 memory barrier Workgroup Acquire|WorkgroupMemory:
             fence acquire workgroup local
     "#]],
@@ -238,6 +241,7 @@ fn buffers_are_ordered_too_where_the_semantics_name_them() -> Result<()> {
           #1 wait Workgroup, Workgroup Acquire|UniformMemory:
             close-window
             wait-signal
+            leave-window
             fence acquire workgroup global
     "#]],
     )

@@ -181,7 +181,7 @@ fn every_barrier_step_is_needed() -> Result<()> {
           Arrive #0 without set-outstanding: early
           ControlBarrier #1 without if-outstanding { wait-signal; clear-outstanding; }: early
           ControlBarrier #1 without workgroup-barrier: early
-          Wait #2 without if-outstanding { close-window; wait-signal; clear-outstanding; }: proved
+          Wait #2 without if-outstanding { close-window; wait-signal; leave-window; clear-outstanding; }: proved
         arrive_barrier_wait, fused on gfx1100
           Arrive #0 without set-outstanding: proved
           ControlBarrier #1 without workgroup-barrier: early

@@ -159,7 +159,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::WaveBarrier, Arch::Amdgpu(_)) => {
                 b.intrinsic("llvm.amdgcn.wave.barrier", &[], &[])?;
             }
-            (Step::OpenWindow | Step::CloseWindow, Arch::Amdgpu(_)) => {
+            (Step::OpenWindow | Step::CloseWindow | Step::LeaveWindow, Arch::Amdgpu(_)) => {
                 b.intrinsic("llvm.amdgcn.sched.barrier", &[], &[b.i32(0)])?;
             }
             (Step::CtaSync, Arch::Nvptx(_)) => self.cta_sync()?,
@@ -251,6 +251,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Step::BareBarrier
                 | Step::Signal
                 | Step::WaitSignal
+                | Step::LeaveWindow
                 | Step::NamedInit
                 | Step::NamedJoin
                 | Step::NamedArrive

@@ -145,8 +145,10 @@ fn synchronises(step: &Step) -> bool {
         | Step::CounterWait
         | Step::AsyncMark
         | Step::AsyncWait(_) => true,
-        Step::OpenWindow | Step::CloseWindow | Step::SetOutstanding(_) | Step::IfOutstanding(_) => {
-            false
-        }
+        Step::OpenWindow
+        | Step::CloseWindow
+        | Step::LeaveWindow
+        | Step::SetOutstanding(_)
+        | Step::IfOutstanding(_) => false,
     }
 }
