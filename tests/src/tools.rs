@@ -11,6 +11,16 @@ pub const PTXAS_VARIABLE: &str = "SPLITBAR_PTXAS";
 /// Names the nvdisasm to use.
 pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
 
+/// Names the sentryward to use.
+pub const SENTRYWARD_VARIABLE: &str = "SPLITBAR_SENTRYWARD";
+
+/// The verifier of PTX that is named in the environment, or else the one on PATH.
+pub fn sentryward() -> Option<PathBuf> {
+    named_or_on_path(SENTRYWARD_VARIABLE, "sentryward")
+        .into_iter()
+        .next()
+}
+
 /// The program `splitbar` of the build that the running test belongs to, made first if it is stale or missing.
 ///
 /// # Errors

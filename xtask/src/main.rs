@@ -10,8 +10,8 @@ mod demo;
 mod fixtures;
 mod gpu;
 mod llvm;
-mod nvptx;
 mod shell;
+mod tables;
 mod targets;
 mod test;
 mod tidy;
@@ -58,8 +58,10 @@ enum Command {
     },
     /// Compile every module of the corpus for every target, and write docs/corpus.md
     Corpus(corpus::Options),
+    /// Write docs/amdgpu.md: what is left of each window, and which waits stand in the loops of AMDGPU code
+    Amdgpu(tables::Options),
     /// Write docs/nvptx.md: what each strategy costs and keeps on NVIDIA GPUs (needs ptxas)
-    Nvptx,
+    Nvptx(tables::Options),
     /// Run every kernel with every strategy on a CUDA device, compare the results, and time the matrix products; or on the simulator
     Gpu(gpu::Options),
     /// Generate the table of targets from fixtures/targets
@@ -101,7 +103,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Bless => test::bless(),
         Command::Fixtures { names } => fixtures::run(&names),
         Command::Corpus(options) => corpus::run(&options),
-        Command::Nvptx => nvptx::run(),
+        Command::Amdgpu(options) => tables::amdgpu::run(&options),
+        Command::Nvptx(options) => tables::nvptx::run(&options),
         Command::Gpu(options) => gpu::run(&options),
         Command::Targets { check } => targets::run(check),
         Command::Tidy => tidy::run(),

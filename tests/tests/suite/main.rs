@@ -9,6 +9,7 @@ mod atomics;
 mod audit;
 mod cli;
 mod corpus;
+mod docs;
 mod endianness;
 mod features;
 mod fences;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
     trials.extend(strategies::trials(&fixtures));
     trials.extend(sizes::trials());
     trials.extend(windows::trials());
+    trials.extend(docs::trials());
     trials.extend(amdgpu::trials());
     trials.extend(nvptx::trials(&fixtures));
     trials.extend(fences::trials());

@@ -1,0 +1,109 @@
+//! Pages of docs/ with what each strategy keeps and costs, measured in final code: one file per vendor.
+
+pub mod amdgpu;
+mod loops;
+pub mod nvptx;
+
+use crate::{llvm, shell};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What these commands take.
+#[derive(Args)]
+pub struct Options {
+    /// A splitbar that is built already; without it, a release build is made
+    #[arg(long, value_name = "PATH")]
+    tool: Option<PathBuf>,
+    /// Write nothing: measure a few rows again and say whether the page has them
+    #[arg(long)]
+    check: bool,
+}
+
+impl Options {
+    fn tool(&self) -> Result<PathBuf> {
+        match &self.tool {
+            Some(path) => std::fs::canonicalize(path).with_context(|| path.display().to_string()),
+            None => {
+                llvm::ensure()?;
+                shell::release_tool()
+            }
+        }
+    }
+}
+
+/// Instructions of a window: those that the final code has, and those that are still in it.
+#[derive(Copy, Clone, Debug, Deserialize)]
+struct Window {
+    source: u32,
+    kept: u32,
+}
+
+impl Window {
+    /// Whether at least 90 % are kept.
+    fn is_open(self) -> bool {
+        u64::from(self.kept) * 10 >= u64::from(self.source) * 9
+    }
+}
+
+impl std::fmt::Display for Window {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} / {}", self.kept, self.source)
+    }
+}
+
+/// Compiles a kernel of fixtures/ with `options`: the first entry point of the reflection, and the assembly. `None`: not for this GPU.
+fn lower<Entry: DeserializeOwned>(
+    tool: &Path,
+    kernel: &str,
+    options: &[&str],
+) -> Result<Option<(Entry, String)>> {
+    let module = format!("fixtures/kernels/{kernel}/{kernel}.spv");
+    let emit = |emit: &str| {
+        let mut command = Command::new(tool);
+        command.current_dir(shell::root()).args(["lower", &module]);
+        command.args(options).args(["--emit", emit]);
+        command.output().context("splitbar cannot be started")
+    };
+    let reflect = emit("reflect")?;
+    match reflect.status.code() {
+        Some(0) => {}
+        // Unsupported: the strategy is not for this GPU or this kernel.
+        Some(3) => return Ok(None),
+        _ => bail!(
+            "{kernel} {}: {}",
+            options.join(" "),
+            String::from_utf8_lossy(&reflect.stderr)
+        ),
+    }
+    let mut entries: Vec<Entry> = serde_json::from_slice(&reflect.stdout)?;
+    anyhow::ensure!(!entries.is_empty(), "{kernel} has no entry point");
+    let assembly = String::from_utf8(emit("asm")?.stdout)?;
+    Ok(Some((entries.swap_remove(0), assembly)))
+}
+
+/// Writes a page, or only says whether it has these rows.
+fn deliver(page: &str, text: &str, check: bool) -> Result<()> {
+    let path = shell::root().join(page);
+    if !check {
+        std::fs::write(&path, text).with_context(|| format!("cannot write {page}"))?;
+        println!("{page} written");
+        return Ok(());
+    }
+    let written = std::fs::read_to_string(&path).with_context(|| page.to_owned())?;
+    let missing: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("| ") && !written.lines().any(|other| other == *line))
+        .collect();
+    if !missing.is_empty() {
+        bail!(
+            "{page} is stale: it lacks\n{}\nwrite it again without --check",
+            missing.join("\n")
+        );
+    }
+    println!("{page} has the rows");
+    Ok(())
+}
