@@ -1,6 +1,7 @@
 //! Answers for small functions, and for random ones against a machine that looks at every copy in flight.
 
 mod cases;
+mod growth;
 mod machine;
 mod program;
 mod random;
