@@ -26,6 +26,11 @@ impl Clock {
         self.waves.get(usize::from(wave)).copied().unwrap_or(0)
     }
 
+    /// The time up to which each wave is known.
+    pub fn times(&self) -> impl Iterator<Item = (u16, Time)> {
+        (0..).zip(self.waves.iter().copied())
+    }
+
     /// Whether all that `other` knows is known.
     pub fn covers(&self, other: &Clock) -> bool {
         covers(&self.waves, &other.waves, |mine, its| mine >= its)

@@ -44,6 +44,8 @@ kinds! {
     MemoryLimit = 3014, "the launch needs more memory than the limit allows";
     Trap = 3015, "the program stops itself with a trap";
     MatrixLanes = 3016, "a matrix instruction runs without all lanes of its wave, or they do not hold its operands as it asks";
+    StaleRead = 3017, "a load may find an old value in a cache that was not invalidated since the wave learnt of the write";
+    NotWrittenBack = 3018, "a load may miss what another workgroup stored, because the cache that it is in was not written back";
 }
 
 impl fmt::Display for FindingKind {

@@ -15,6 +15,7 @@
 
 pub mod amdgpu;
 pub mod barrier;
+pub mod cache;
 pub mod clock;
 mod coverage;
 mod finding;

@@ -1,6 +1,7 @@
 //! The run loop, and what a step of a wave can do: the one door through which front ends touch memory and barriers.
 
 use crate::barrier::{Barriers, Name, Phase, TooMany};
+use crate::cache::{self, Caches, Levels, Written};
 use crate::clock::{Clock, Order, WaveClock};
 use crate::coverage::Coverage;
 use crate::finding::{Finding, FindingKind, Findings, Place, Site};
@@ -98,6 +99,8 @@ pub struct Group {
     pub barriers: Barriers,
     /// What each agent knows of the others: [`Program::agents`] for each wave.
     pub clocks: Vec<WaveClock>,
+    /// What became of their caches.
+    caches: Caches,
     /// What atomic writes published, per location.
     published: BTreeMap<(Space, u64), Clock>,
     /// Meetings so far ([`Context::meet`]).
@@ -133,6 +136,8 @@ pub struct Access {
     pub order: Order,
     /// For whom.
     pub scope: Scope,
+    /// Which caches a load of global memory may be answered by, and whether a store stays in one.
+    pub caches: Levels,
 }
 
 impl Access {
@@ -141,12 +146,14 @@ impl Access {
         sharing: Sharing::Plain,
         order: Order::Relaxed,
         scope: Scope::Workgroup,
+        caches: 0,
     };
     /// Perhaps atomic: [`Sharing::Unknown`]. When it reads what an atomic wrote, it acquires.
     pub const UNKNOWN: Access = Access {
         sharing: Sharing::Unknown,
         order: Order::Acquire,
         scope: Scope::Device,
+        caches: 0,
     };
 
     /// Atomic.
@@ -155,7 +162,13 @@ impl Access {
             sharing: Sharing::Atomic,
             order,
             scope,
+            caches: 0,
         }
+    }
+
+    /// The same access through caches.
+    pub const fn through(self, caches: Levels) -> Access {
+        Access { caches, ..self }
     }
 }
 
@@ -180,6 +193,8 @@ pub struct Context<'m> {
     pub agent: u16,
     /// What atomics of other workgroups published.
     abroad: &'m mut HashMap<u64, Clock>,
+    /// Stores that other workgroups can see.
+    written: &'m mut Written,
 }
 
 impl Context<'_> {
@@ -217,15 +232,9 @@ impl Context<'_> {
         if access.sharing != Sharing::Plain {
             self.learn_from(space, address, access);
         }
-        self.touch(
-            space,
-            address,
-            into.len(),
-            at,
-            false,
-            access.sharing,
-            |view| into.copy_from_slice(view.bytes),
-        )
+        self.touch(space, address, into.len(), at, false, access, |view| {
+            into.copy_from_slice(view.bytes)
+        })
         .unwrap_or_else(|| {
             into.fill(0);
             false
@@ -244,15 +253,9 @@ impl Context<'_> {
         if access.sharing == Sharing::Atomic {
             self.publish_at(space, address, access, false);
         }
-        self.touch(
-            space,
-            address,
-            from.len(),
-            at,
-            true,
-            access.sharing,
-            |view| view.bytes.copy_from_slice(from),
-        )
+        self.touch(space, address, from.len(), at, true, access, |view| {
+            view.bytes.copy_from_slice(from)
+        })
         .unwrap_or(false)
     }
 
@@ -279,7 +282,11 @@ impl Context<'_> {
         self.learn_from(space, address, access);
         let mut old = 0;
         let mut written = false;
-        self.touch(space, address, size, at, true, Sharing::Atomic, |view| {
+        let atomic = Access {
+            sharing: Sharing::Atomic,
+            ..access
+        };
+        self.touch(space, address, size, at, true, atomic, |view| {
             let mut bytes = [0u8; 8];
             if let Some(low) = bytes.get_mut(..size) {
                 low.copy_from_slice(view.bytes);
@@ -304,6 +311,25 @@ impl Context<'_> {
         if let Some(clock) = self.clock()
             && clock.fence(agent, order, pc)
         {
+            self.coverage.matter(pc);
+        }
+    }
+
+    /// Instruction `pc` of this wave invalidates caches.
+    pub fn invalidate(&mut self, levels: Levels, pc: u32) {
+        if let Some(clock) = self.group.clocks.get(usize::from(self.agent)) {
+            let caches = &mut self.group.caches;
+            caches.invalidate(self.agent, levels, &clock.now, pc);
+        }
+    }
+
+    /// Instruction `pc` of this wave writes back what was stored.
+    pub fn write_back(&mut self, pc: u32) {
+        let agent = self.agent;
+        if let Some(clock) = self.group.clocks.get_mut(usize::from(agent)) {
+            self.written.write_back(self.group.index, &clock.now);
+            // What is stored from now on is not part of it.
+            clock.now.tick(agent);
             self.coverage.matter(pc);
         }
     }
@@ -435,7 +461,7 @@ impl Context<'_> {
         bytes: usize,
         at: At,
         write: bool,
-        sharing: Sharing,
+        access: Access,
         act: impl FnOnce(View<'_>),
     ) -> Option<bool> {
         self.record(Event::Access {
@@ -443,7 +469,7 @@ impl Context<'_> {
             address,
             bytes: bytes as u32,
             write,
-            sharing,
+            sharing: access.sharing,
         });
         let site = self.site(at.pc, Some(at.lane));
         let clock = self.group.clocks.get(usize::from(self.agent))?;
@@ -486,9 +512,36 @@ impl Context<'_> {
             site,
             agent: self.agent,
             time: clock.now.of(self.agent),
-            sharing,
+            sharing: access.sharing,
             write,
         };
+        if access.caches != 0 && space == Space::Global && !write {
+            let writes = view.shadow.writes_by_others(view.offset, bytes, stamp);
+            for write in writes {
+                let seen = (self.group.caches).see(site.group, self.agent, access.caches, &write);
+                let kept = access.caches & cache::DIRTY != 0
+                    && write.site.group != site.group
+                    && write.sharing == Sharing::Plain
+                    && !self.written.has(&write);
+                let kind = match &seen {
+                    None => FindingKind::StaleRead,
+                    Some(_) if kept => FindingKind::NotWrittenBack,
+                    Some(_) => {
+                        for pc in seen.into_iter().flatten() {
+                            self.coverage.matter(pc);
+                        }
+                        continue;
+                    }
+                };
+                let other = Some(write.site);
+                self.findings.report(kind, site, other, || {
+                    format!(
+                        "{bytes} bytes of `{}` at {:#x}, which wave {} of workgroup {} wrote",
+                        view.region, view.offset, write.site.wave, write.site.group
+                    )
+                });
+            }
+        }
         if view.writable
             && let Some(earlier) = view.shadow.access(view.offset, bytes, stamp, &clock.now)
         {
@@ -583,6 +636,7 @@ pub fn run<P: Program>(
         coverage: Coverage::default(),
         journal: Journal::new(launch.limits.journal),
         abroad: HashMap::new(),
+        written: Written::default(),
         steps: 0,
         lane_steps: 0,
     };
@@ -607,6 +661,7 @@ struct Run<'r, P> {
     coverage: Coverage,
     journal: Journal,
     abroad: HashMap<u64, Clock>,
+    written: Written,
     steps: u64,
     lane_steps: u64,
 }
@@ -678,6 +733,7 @@ impl<P: Program> Run<'_, P> {
             clocks: (0..agents)
                 .map(|a| WaveClock::start(a, agents.into()))
                 .collect(),
+            caches: Caches::default(),
             published: BTreeMap::new(),
             meetings: 0,
             events: 0,
@@ -801,6 +857,7 @@ impl<P: Program> Run<'_, P> {
                     .clamp(1, self.program.wave_size().max(1)) as u16,
             ),
             abroad: &mut self.abroad,
+            written: &mut self.written,
         }
     }
 

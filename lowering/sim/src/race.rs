@@ -114,6 +114,27 @@ impl Shadow {
         }
     }
 
+    /// The last writes of `bytes` bytes at `offset`, by other agents than that of `stamp`.
+    pub fn writes_by_others(
+        &self,
+        offset: usize,
+        bytes: usize,
+        stamp: Stamp,
+    ) -> impl Iterator<Item = Stamp> {
+        let dwords = offset / 4..offset.saturating_add(bytes).div_ceil(4);
+        dwords
+            .filter_map(|dword| {
+                let page = self.pages.get(dword / PAGE)?.as_ref()?;
+                let cell = page.get(dword % PAGE)?;
+                Some(match self.split.get(&dword) {
+                    Some(parts) => parts.map(|part| part.write),
+                    None => [cell.write; 4],
+                })
+            })
+            .flatten()
+            .filter(move |write| write.time > 0 && !write.same_agent(&stamp))
+    }
+
     /// Records an access to `bytes` bytes at `offset` and gives an earlier access that races with it, if any.
     pub fn access(
         &mut self,

@@ -6,6 +6,7 @@ use super::operand::Kind;
 use super::sync::class;
 use super::table::memory::Extend;
 use super::wave::Wave;
+use crate::cache::Levels;
 use crate::finding::{FindingKind, Site};
 use crate::machine::Context;
 use crate::memory::Pending;
@@ -26,6 +27,8 @@ pub(super) struct Operation {
     /// Lanes beyond the bounds of a buffer: they load zeros and store nothing.
     pub beyond: u64,
     pub device: bool,
+    /// Caches on its way.
+    pub caches: Levels,
     /// The waves of the workgroup see it in the order of issue, whatever is waited for.
     pub in_order: bool,
     /// Where each lane's bytes are, for each place.
@@ -50,6 +53,7 @@ impl Default for Operation {
             lanes: 0,
             beyond: 0,
             device: false,
+            caches: 0,
             in_order: false,
             addresses: [[0; 64]; 2],
             shared: [0; 64],
@@ -126,6 +130,7 @@ impl Wave {
         memory: &Memory,
         pc: u32,
         ordered_vmem: bool,
+        caches: Levels,
         cx: &mut Context<'_>,
     ) {
         let mut operation = self.spare.pop().unwrap_or_default();
@@ -136,6 +141,10 @@ impl Wave {
         operation.extend = memory.extend;
         operation.places = memory.places;
         operation.device = memory.device;
+        operation.caches = match memory.memories {
+            Memories::Scalar | Memories::ScalarBuffer => 0,
+            _ => caches & !memory.passes_by,
+        };
         operation.lanes = match memory.memories {
             Memories::Scalar | Memories::ScalarBuffer => 1,
             _ => self.exec(),

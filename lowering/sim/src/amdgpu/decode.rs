@@ -24,12 +24,14 @@ pub(super) struct Decoder<'d> {
     rows: BTreeMap<&'static str, (Shape, &'static Row)>,
 }
 
-/// The parts of an instruction that synchronise: the counters that a wait waits for, or one barrier operation; 0 for other instructions.
+/// The parts of an instruction that synchronise: the counters that a wait waits for, or one operation on barriers or caches; 0 for other instructions.
 pub fn synchronising_parts(line: &Line) -> usize {
     let parts = parse(&line.text);
     match sync::wait(&parts) {
         Some(waits) => waits.len(),
-        None => barrier(parts.mnemonic, &parts.operands).is_some().into(),
+        None => usize::from(
+            sync::cache(&parts).is_some() || barrier(parts.mnemonic, &parts.operands).is_some(),
+        ),
     }
 }
 
@@ -86,17 +88,7 @@ const NOTHING: &[&str] = &[
     "s_dcache_wb",
     "s_dcache_wb_vol",
     "s_dcache_inv_vol",
-    "s_gl1_inv",
-    "buffer_gl0_inv",
-    "buffer_gl1_inv",
-    "buffer_wbl2",
-    "buffer_inv",
     "buffer_invl2",
-    "buffer_wbinvl1",
-    "buffer_wbinvl1_vol",
-    "global_inv",
-    "global_wb",
-    "global_wbinv",
     "s_prefetch_inst",
     "s_prefetch_inst_pc_rel",
     "s_prefetch_data",
@@ -196,6 +188,9 @@ impl<'d> Decoder<'d> {
         }
         if let Some(waits) = sync::wait(parts) {
             return Some(Op::Wait(waits));
+        }
+        if let Some(cache) = sync::cache(parts) {
+            return Some(cache);
         }
         if let Some(barrier) = barrier(name, operands) {
             return Some(Op::Barrier(barrier));
@@ -585,6 +580,7 @@ impl<'d> Decoder<'d> {
             Op::Nothing
             | Op::Wait(_)
             | Op::LackingWait { .. }
+            | Op::Cache { .. }
             | Op::End
             | Op::Trap
             | Op::Sleep

@@ -6,6 +6,7 @@ use super::operand::{Half, Kind, Operand, sgpr};
 use super::sync::{class, counter};
 use super::table::memory::{ATOMICS, Extend, FORMATS, Update};
 use super::text::{Parts, number};
+use crate::cache::{FAR, Levels, NEAR, OWN};
 use crate::queue::Counters;
 
 /// What the name says.
@@ -65,6 +66,7 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
         offset_enabled: parts.modifiers.has("offen"),
         scaled: parts.modifiers.has("scale_offset"),
         halves: isa.permutes_halves && matches!(named.action, Action::Pull | Action::Push),
+        passes_by: passes_by(parts),
         device: device(parts),
         counters: 0,
         class: 0,
@@ -196,6 +198,18 @@ fn atomic(name: &str) -> Option<(u8, Update)> {
         .iter()
         .find(|(n, ..)| *n == name)
         .map(|(_, bytes, update)| (*bytes, *update))
+}
+
+/// Caches that the cache bits of a load let it pass by.
+fn passes_by(parts: &Parts<'_>) -> Levels {
+    let modifiers = &parts.modifiers;
+    if device(parts) {
+        OWN | NEAR | FAR
+    } else if modifiers.has("sc0") || modifiers.get("scope") == Some("SCOPE_SE") {
+        OWN | NEAR
+    } else {
+        0
+    }
 }
 
 /// Whether the cache bits ask for more than the workgroup.

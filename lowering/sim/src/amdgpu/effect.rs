@@ -35,7 +35,7 @@ impl Effects<'_> {
         operation
             .data
             .resize(per_place * usize::from(operation.places), [0; 64]);
-        let access = Access::UNKNOWN;
+        let access = Access::UNKNOWN.through(operation.caches);
         for place in 0..usize::from(operation.places).min(2) {
             for lane in each(operation.lanes & !operation.beyond) {
                 let at = At {
@@ -75,6 +75,7 @@ impl Effects<'_> {
         } else {
             Access::PLAIN
         };
+        let access = access.through(operation.caches);
         for place in 0..usize::from(operation.places).min(2) {
             for lane in each(operation.lanes & !operation.beyond) {
                 let at = At {
@@ -139,7 +140,7 @@ impl Effects<'_> {
             Scope::Device
         };
         // Machine code orders an atomic by the waits and cache operations around it; it is taken as both.
-        let access = Access::atomic(Order::AcquireRelease, scope);
+        let access = Access::atomic(Order::AcquireRelease, scope).through(operation.caches);
         for lane in each(operation.lanes & !operation.beyond) {
             let at = At {
                 pc: operation.pc,
@@ -187,7 +188,8 @@ impl Effects<'_> {
                 if let Some(part) = buffer.get_mut(..bytes)
                     && !beyond
                 {
-                    cx.read(Space::Global, global, part, at, Access::UNKNOWN);
+                    let access = Access::UNKNOWN.through(operation.caches);
+                    cx.read(Space::Global, global, part, at, access);
                 }
                 if let ([first, ..], true) = (buffer.as_chunks_mut::<4>().0, bytes < 4) {
                     let word = operation.extend.extend(u32::from_le_bytes(*first), bytes);
@@ -202,7 +204,8 @@ impl Effects<'_> {
                 cx.group.shared.mark(shared as usize, shared_bytes, by);
             } else if let Some(part) = buffer.get_mut(..bytes) {
                 cx.read(Space::Shared, shared, part, at, Access::PLAIN);
-                cx.write(Space::Global, global, part, at, Access::PLAIN);
+                let access = Access::PLAIN.through(operation.caches);
+                cx.write(Space::Global, global, part, at, access);
             }
         }
     }

@@ -5,6 +5,7 @@ use super::matrix::Matrix;
 use super::operand::{Half, Operand};
 use super::table::memory::{Extend, Update};
 use super::table::scalar::OfExec;
+use crate::cache::Levels;
 use crate::queue::Counters;
 
 /// A decoded instruction: what it does, and which registers it touches.
@@ -69,6 +70,11 @@ pub(super) enum Op {
     Memory(Box<Memory>),
     Matrix(Box<Matrix>),
     Wait(Box<[(Counters, u32)]>),
+    /// Invalidates caches and writes back.
+    Cache {
+        invalidates: Levels,
+        writes_back: bool,
+    },
     /// A wait of which one part is left out, for tests.
     LackingWait {
         kept: Box<[(Counters, u32)]>,
@@ -279,6 +285,8 @@ pub(super) struct Memory {
     pub scaled: bool,
     /// Data goes between the lanes of each half of the wave alone.
     pub halves: bool,
+    /// Caches that its cache bits let it pass by.
+    pub passes_by: Levels,
     /// The instruction's cache bits say that other workgroups are meant.
     pub device: bool,
     pub counters: Counters,

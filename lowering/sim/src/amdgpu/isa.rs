@@ -25,6 +25,12 @@ pub struct Isa {
     pub permutes_halves: bool,
     /// WMMA takes a copy of its factors in every 16 lanes (gfx11, but not gfx11.7).
     pub copied_factors: bool,
+    /// Waves of a workgroup may load through caches of their own, in WGP mode (gfx10 to gfx12.0).
+    pub wgp_mode: bool,
+    /// Between the nearest cache and the one that the device shares is another one (gfx10 on).
+    pub far_cache: bool,
+    /// Stores stay in a cache that a part of the device has for itself (gfx942, gfx12.5).
+    pub writes_back: bool,
     /// Lanes of a wave where the kernel's descriptor does not say (before gfx10).
     pub wave_size: u32,
 }
@@ -41,6 +47,9 @@ const GFX9: Isa = Isa {
     preload_prologue: true,
     permutes_halves: false,
     copied_factors: false,
+    wgp_mode: false,
+    far_cache: false,
+    writes_back: false,
     wave_size: 64,
 };
 const GFX90A: Isa = Isa {
@@ -48,10 +57,13 @@ const GFX90A: Isa = Isa {
     ..GFX9
 };
 const GFX940: Isa = Isa {
+    writes_back: true,
     architected_scratch: true,
     ..GFX90A
 };
 const GFX10: Isa = Isa {
+    wgp_mode: true,
+    far_cache: true,
     vscnt: true,
     ordered_vmem: false,
     clears_high_half: false,
@@ -77,6 +89,8 @@ const GFX12: Isa = Isa {
     ..GFX11_7
 };
 const GFX12_5: Isa = Isa {
+    wgp_mode: false,
+    writes_back: true,
     preload_prologue: false,
     ..GFX12
 };

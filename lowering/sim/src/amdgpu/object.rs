@@ -76,6 +76,8 @@ pub struct Descriptor {
     pub private_bytes: u32,
     /// From the descriptor to the first instruction, in bytes.
     pub entry_offset: i64,
+    /// COMPUTE_PGM_RSRC1.
+    pub rsrc1: u32,
     /// COMPUTE_PGM_RSRC2.
     pub rsrc2: u32,
     /// KERNEL_CODE_PROPERTIES.
@@ -93,6 +95,7 @@ impl Descriptor {
             shared_bytes: word(0)?,
             private_bytes: word(4)?,
             entry_offset: i64::from_le_bytes(bytes.get(16..24)?.try_into().ok()?),
+            rsrc1: word(48)?,
             rsrc2: word(52)?,
             properties: half(56)?,
             kernarg_preload: half(58)?,
@@ -117,6 +120,11 @@ impl Descriptor {
         } else {
             64
         }
+    }
+
+    /// The waves of a workgroup may run on both compute units of a pair. (Where there are such pairs.)
+    pub(super) fn wgp_mode(&self) -> bool {
+        self.rsrc1 >> 29 & 1 == 1
     }
 
     /// Private memory grows at run time.

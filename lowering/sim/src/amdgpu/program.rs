@@ -11,6 +11,7 @@ use super::text::Line;
 use super::vector::{commit, compute};
 use super::wave::Wave;
 use crate::barrier::Name;
+use crate::cache::{DIRTY, FAR, Levels, NEAR, OWN};
 use crate::clock::Order;
 use crate::finding::{FindingKind, Place};
 use crate::machine::{Context, Group, Program, Step, WaveStart};
@@ -42,6 +43,8 @@ pub struct Kernel {
     index: BTreeMap<u64, u32>,
     vgprs: usize,
     start: Start,
+    /// Caches between a wave and memory.
+    caches: Levels,
     /// The instruction that is left out.
     left_out: Option<u32>,
     words: Vec<Option<u32>>,
@@ -61,6 +64,14 @@ impl Kernel {
             .filter(|r| r.file == super::inst::File::Vector)
             .map(|r| usize::from(r.first) + usize::from(r.count))
             .fold(4, usize::max);
+        let mut caches = NEAR;
+        for (level, there) in [
+            (OWN, isa.wgp_mode && start.descriptor.wgp_mode()),
+            (FAR, isa.far_cache),
+            (DIRTY, isa.writes_back),
+        ] {
+            caches |= if there { level } else { 0 };
+        }
         Kernel {
             isa,
             insts,
@@ -68,6 +79,7 @@ impl Kernel {
             index,
             vgprs,
             start,
+            caches,
             left_out: None,
             words: Vec::new(),
         }
@@ -519,7 +531,7 @@ impl Program for Kernel {
                 if memory.publishes() {
                     self.release(wave, cx);
                 }
-                wave.issue(memory, pc, self.isa.ordered_vmem, cx);
+                wave.issue(memory, pc, self.isa.ordered_vmem, self.caches, cx);
                 wave.exec().count_ones()
             }
             Op::Matrix(matrix) => {
@@ -533,6 +545,19 @@ impl Program for Kernel {
                 }
                 if matters {
                     cx.coverage.matter(pc);
+                }
+                1
+            }
+            Op::Cache {
+                invalidates,
+                writes_back,
+            } => {
+                let levels = invalidates & self.caches;
+                if levels != 0 {
+                    cx.invalidate(levels, pc);
+                }
+                if *writes_back && self.caches & DIRTY != 0 {
+                    cx.write_back(pc);
                 }
                 1
             }

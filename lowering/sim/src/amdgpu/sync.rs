@@ -1,7 +1,9 @@
 //! Waits and barriers.
 
+use super::inst::Op;
 use super::operand::Kind;
 use super::text::{Parts, number};
+use crate::cache::{FAR, Levels, NEAR, OWN};
 use crate::queue::Counters;
 
 /// Counters of outstanding operations. Where a generation has one counter for two kinds, the operations carry the same bit.
@@ -70,6 +72,37 @@ pub(super) fn wait(parts: &Parts<'_>) -> Option<Box<[(Counters, u32)]>> {
         }
         _ => None,
     }
+}
+
+/// The operation on caches, if the instruction is one. Source: LLVM AMDGPUUsage, "Memory Model" of each generation.
+pub(super) fn cache(parts: &Parts<'_>) -> Option<Op> {
+    const ALL: Levels = OWN | NEAR | FAR;
+    let has = |modifier| parts.modifiers.has(modifier);
+    let (invalidates, writes_back) = match parts.mnemonic {
+        "buffer_gl0_inv" => (OWN | NEAR, false),
+        "buffer_gl1_inv" | "s_gl1_inv" => (FAR, false),
+        "buffer_wbinvl1" | "buffer_wbinvl1_vol" => (ALL, false),
+        "buffer_inv" if has("sc1") => (ALL, false),
+        "buffer_inv" => (OWN, false),
+        "buffer_wbl2" => (0, has("sc1")),
+        "global_inv" | "global_wb" | "global_wbinv" => {
+            let (invalidates, writes_back) = match parts.modifiers.get("scope") {
+                Some("SCOPE_SE") => (OWN | NEAR, false),
+                Some("SCOPE_DEV" | "SCOPE_SYS") => (ALL, true),
+                _ => (0, false),
+            };
+            match parts.mnemonic {
+                "global_inv" => (invalidates, false),
+                "global_wb" => (0, writes_back),
+                _ => (invalidates, writes_back),
+            }
+        }
+        _ => return None,
+    };
+    Some(Op::Cache {
+        invalidates,
+        writes_back,
+    })
 }
 
 /// `vmcnt(0) lgkmcnt(0)`.

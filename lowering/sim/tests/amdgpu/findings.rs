@@ -110,6 +110,16 @@ fn barriers_used_wrongly() {
         wrong(&["s_barrier_signal 3", "s_endpgm"]),
         [FindingKind::BarrierMisuse]
     );
+    assert_eq!(
+        wrong(&["s_barrier_signal -1", "s_endpgm"]),
+        [FindingKind::BarrierMisuse],
+        "the first to end has not seen the others arrive"
+    );
+    assert_eq!(
+        kinds("gfx1250", 64, &["s_barrier_wait 1", "s_endpgm"]),
+        [FindingKind::BarrierMisuse],
+        "no named barrier is joined"
+    );
     // Wave 0 alone arrives and waits; wave 1 waits for a named barrier that nobody completes.
     let stuck = [
         "v_readfirstlane_b32 s4, v0",
@@ -121,6 +131,41 @@ fn barriers_used_wrongly() {
         "s_branch 65535",
     ];
     assert_eq!(wrong(&stuck), [FindingKind::StepLimit]);
+}
+
+#[test]
+fn a_cache_that_is_not_invalidated_may_answer() {
+    let exchange = |gpu: &str, inv: &str| {
+        let stores = if gpu.starts_with("gfx9") {
+            "s_waitcnt vmcnt(0)"
+        } else {
+            "s_waitcnt_vscnt null, 0x0"
+        };
+        kinds(
+            gpu,
+            128,
+            &[
+                "s_load_b64 s[2:3], s[0:1], 0x0",
+                "s_waitcnt lgkmcnt(0)",
+                "v_and_b32_e32 v0, 0x3ff, v0",
+                "v_lshlrev_b32_e32 v2, 2, v0",
+                "v_xor_b32_e32 v3, 0x100, v2",
+                "global_store_b32 v2, v0, s[2:3]",
+                stores,
+                "s_barrier",
+                inv,
+                "global_load_b32 v1, v3, s[2:3]",
+                "s_endpgm",
+            ],
+        )
+    };
+    assert_eq!(exchange("gfx1100", "buffer_gl0_inv"), []);
+    assert_eq!(exchange("gfx1100", "s_nop 0"), [FindingKind::StaleRead]);
+    assert_eq!(
+        exchange("gfx1100", "buffer_gl1_inv"),
+        [FindingKind::StaleRead]
+    );
+    assert_eq!(exchange("gfx90a", "s_nop 0"), [], "one cache for all waves");
 }
 
 #[test]

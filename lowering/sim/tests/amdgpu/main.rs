@@ -44,6 +44,8 @@ fn launch(gpu: &str, size: u32, texts: &[&str], schedule: u32) -> (Report, Vec<u
             // The arguments' address comes in registers, which are two.
             properties: 1 << 3,
             rsrc2: 2 << 1,
+            // WGP mode, where there is one.
+            rsrc1: 1 << 29,
             ..Descriptor::default()
         },
         preloaded: [0; 16],

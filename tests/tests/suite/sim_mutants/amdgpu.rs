@@ -1,4 +1,4 @@
-//! Mutants of AMDGPU machine code: a counter of a wait or a barrier instruction is left out.
+//! Mutants of AMDGPU machine code: a counter of a wait, a barrier instruction or an instruction that looks after caches is left out.
 
 use super::{Fate, Mutant, Run, Subject};
 use crate::support::{compile_bytes, has_linker, told};
@@ -54,27 +54,30 @@ fn fate(subject: &mut Subject, audited: &Audited, part: Part) -> Result<Fate> {
         return Ok(Fate::NotExecuted);
     }
     let binary = subject.job.amdgpu().context("no machine code")?;
-    let is_wait = words(&binary.lines()[part.instruction].text).starts_with("s_wait");
+    let text = words(&binary.lines()[part.instruction].text);
+    let is_wait = text.starts_with("s_wait");
+    let is_barrier = text.starts_with("s_barrier");
     binary.leave_out(Some(part));
     let covered = match subject.run(&subject.job)? {
         Run::Noticed(fate) => return Ok(fate),
         Run::Unnoticed(covered) => covered,
     };
-    if is_wait {
-        if !audited.is_clean_without(part)? {
-            return Ok(Fate::Audit);
-        }
-        if !subject.covered.mattered(pc) {
-            return Ok(Fate::Idle);
-        }
-        if !covered.mattered(pc) {
-            return Ok(Fate::MadeUpFor);
-        }
+    if is_wait && !audited.is_clean_without(part)? {
+        return Ok(Fate::Audit);
     }
-    Ok(match subject.is_separated(&subject.job)? {
-        true => Fate::Separated,
-        false => Fate::Survives,
-    })
+    if !is_barrier && !subject.covered.mattered(pc) {
+        return Ok(Fate::Idle);
+    }
+    if is_wait && !covered.mattered(pc) {
+        return Ok(Fate::MadeUpFor);
+    }
+    // Barriers keep accesses apart, but do nothing about caches.
+    Ok(
+        match (is_wait || is_barrier) && subject.is_separated(&subject.job)? {
+            true => Fate::Separated,
+            false => Fate::Survives,
+        },
+    )
 }
 
 /// The same code as the audit sees it.
