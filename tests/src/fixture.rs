@@ -107,6 +107,8 @@ pub struct CheckTable {
 pub struct Choices {
     /// `--fuse-at arrive`.
     pub fuse_at_arrive: bool,
+    /// `--promote-async-copies`.
+    pub promote_async_copies: bool,
     /// `--wave`.
     pub wave: Option<u32>,
     /// `--waits`.

@@ -24,6 +24,8 @@ pub struct Options {
     pub waits: Waits,
     /// Where the waves of a workgroup run (AMDGPU).
     pub placement: Placement,
+    /// Makes copies from global to workgroup memory asynchronous where the target has instructions for it and the program cannot tell.
+    pub promote_async_copies: bool,
     /// LLVM's optimisation level, -O2 by default.
     pub optimization: Optimization,
     /// The wave size; `None` is the target's default.
@@ -56,6 +58,7 @@ impl Options {
             window_guards: plan.window_guards,
             waits: plan.waits,
             placement: plan.placement,
+            promote_async_copies: false,
             optimization: Optimization::O2,
             wave_size: plan.wave_size,
             workgroup_size: None,

@@ -325,7 +325,13 @@ impl<'m> Work<'_, 'm> {
         for entry in self.entries(diagnostics) {
             let workgroup_size = self.workgroup_size(entry, diagnostics);
             let pairing = Pairing::analyse(self.declarations, self.constants, entry, diagnostics);
-            let copies = Copies::of(self.declarations, self.constants, entry);
+            let copies = Copies::of(
+                self.declarations,
+                self.constants,
+                entry,
+                workgroup_size,
+                self.options.promote_async_copies,
+            );
             let request = Request {
                 entry,
                 pairing: &pairing,

@@ -143,6 +143,7 @@ mod tests {
             at_instruction: Default::default(),
             before_instruction: Default::default(),
             copies: Default::default(),
+            copied_loads: Default::default(),
             at_return: Default::default(),
             state: State::default(),
             reserved_shared_bytes: 8,

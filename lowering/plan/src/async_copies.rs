@@ -9,11 +9,15 @@
 
 use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
 use crate::target::{Amdgpu, Arch, Counter, Target};
+use crate::waits::Waiting;
+use splitbar_passes::analysis::async_copy::{self, AsyncCopies, AsyncCopy};
 use splitbar_passes::analysis::cfg::Cfg;
+use splitbar_passes::analysis::copy_order::{self, Mention};
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopies, GroupCopy};
-use splitbar_passes::analysis::marks::{self, Event, Marks, Wait};
+use splitbar_passes::analysis::marks::{self, Event, Marks, Moment, Wait};
+use splitbar_passes::analysis::uniformity::memory::Memory;
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Scope};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The asynchronous copies of an entry point's function, as analyses of the module found them.
@@ -21,19 +25,44 @@ use std::fmt;
 pub struct Copies {
     cfg: Cfg,
     group: GroupCopies,
+    promoted: AsyncCopies,
+    /// The word offset of each block, ascending.
+    starts: Vec<u32>,
+    /// Per block what copies, and what else may come to workgroup memory, in order.
+    order: Vec<Vec<Mention>>,
 }
 
 impl Copies {
-    /// Those of `entry`.
+    /// Those of `entry`, a workgroup of which has `size`, if that is known. With `promote`, plain copies that can be made asynchronous are among them.
     pub fn of(
         declarations: &Declarations<'_>,
         constants: &Constants,
         entry: &EntryPoint<'_>,
+        size: Option<[u32; 3]>,
+        promote: bool,
     ) -> Option<Copies> {
         let function = declarations.function(entry.function)?;
         let cfg = Cfg::of(declarations.module, function);
         let group = GroupCopies::of(declarations, constants, function, &cfg);
-        Some(Copies { cfg, group })
+        let promoted = if promote {
+            let memory = Memory::of(declarations);
+            async_copy::find(declarations, constants, &memory, function, size, &cfg)
+        } else {
+            AsyncCopies::default()
+        };
+        let copies: BTreeSet<u32> = group
+            .copies
+            .iter()
+            .map(|copy| copy.offset)
+            .chain(promoted.copies.iter().map(|copy| copy.store))
+            .collect();
+        Some(Copies {
+            order: copy_order::order(declarations, function, &copies),
+            starts: function.blocks.iter().map(|block| block.offset).collect(),
+            cfg,
+            group,
+            promoted,
+        })
     }
 }
 
@@ -72,6 +101,8 @@ pub struct CopyPlan {
     pub unit: u32,
     /// Elements of this many bytes.
     pub element_bytes: u32,
+    /// For a store that has become a copy: the word offset of the load of its value. `None` for the copy of a group.
+    pub load: Option<u32>,
     /// How often all invocations copy a unit each until everything is copied; `None` when that is not known.
     pub rounds: Option<u32>,
 }
@@ -79,9 +110,9 @@ pub struct CopyPlan {
 impl fmt::Display for CopyPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} bytes at once", self.engine, self.unit)?;
-        match self.rounds {
-            Some(rounds) => write!(f, ", {rounds} rounds"),
-            None => Ok(()),
+        match (self.load, self.rounds) {
+            (None, Some(rounds)) => write!(f, ", {rounds} rounds"),
+            (Some(_), _) | (None, None) => Ok(()),
         }
     }
 }
@@ -91,19 +122,23 @@ impl fmt::Display for CopyPlan {
 pub(crate) struct Planned {
     /// By word offset of the instruction.
     pub copies: BTreeMap<u32, CopyPlan>,
-    /// By word offset of the instruction: steps before it.
+    /// By word offset of the instruction: steps before it. A mark comes before a wait, and both before the fence of a copy.
     pub before: BTreeMap<u32, Vec<Step>>,
     /// By word offset of an OpGroupAsyncCopy: the steps behind it.
     pub after: BTreeMap<u32, Vec<Step>>,
-    /// By word offset of an OpGroupWaitEvents: the step that waits for the copies of the invocation itself, and what the barrier behind it orders.
-    pub waits: BTreeMap<u32, (Option<Step>, FenceMemory)>,
+    /// By word offset of an OpGroupWaitEvents: the steps that wait for the copies of the invocation itself, and what the barrier behind it orders.
+    pub waits: BTreeMap<u32, (Vec<Step>, FenceMemory)>,
+    /// Steps at the entry.
+    pub at_entry: Vec<Step>,
     /// A wait leaves copies outstanding over a barrier.
     pub in_flight: bool,
 }
 
 /// Plans the copies of an entry point for `target`, whose workgroups have so many invocations, if that is known.
-pub(crate) fn plan(copies: &Copies, target: &Target, invocations: Option<u64>) -> Planned {
+pub(crate) fn plan(copies: &Copies, waiting: Waiting, invocations: Option<u64>) -> Planned {
+    let target = waiting.target;
     let mut planned = Planned::default();
+    promote(&mut planned, copies, target);
     let mut events = vec![Vec::new(); copies.cfg.len()];
     for copy in &copies.group.copies {
         let Some(plan) = copy_plan(copy, target, invocations) else {
@@ -139,7 +174,7 @@ pub(crate) fn plan(copies: &Copies, target: &Target, invocations: Option<u64>) -
         for (index, event) in events.iter().enumerate() {
             let offset = offsets[block][index];
             match event {
-                Event::Copy(_) => before_copy(&mut planned, offset, target),
+                Event::Copy(_) => {}
                 Event::Mark => {
                     if !found.dead_marks.contains(&(block, index)) {
                         planned.after.insert(offset, vec![Step::AsyncMark]);
@@ -153,12 +188,117 @@ pub(crate) fn plan(copies: &Copies, target: &Target, invocations: Option<u64>) -
                     } else {
                         FenceMemory::Local
                     };
-                    planned.waits.insert(offset, (wait, memory));
+                    planned
+                        .waits
+                        .insert(offset, (wait.into_iter().collect(), memory));
                 }
             }
         }
     }
+    fence_copies(&mut planned, copies, waiting);
+    keep_marks(&mut planned, target);
     planned
+}
+
+/// On AMDGPU no path may come to a join without a mark when others have some: LLVM 23.1 then counts the others' copies wrongly (mended later: llvm-project pull request
+/// 211688). So there is one at the entry, and one behind each wait for all marks. Nobody ever waits for them: what is before them is complete.
+fn keep_marks(planned: &mut Planned, target: &Target) {
+    if target.amdgpu().is_none() {
+        return;
+    }
+    let waits = planned.waits.values_mut();
+    let steps = waits
+        .map(|(wait, _)| wait)
+        .chain(planned.before.values_mut());
+    let mut any = false;
+    for steps in steps {
+        any |= steps.iter().any(|step| matches!(step, Step::AsyncWait(_)));
+        if let Some(at) = steps.iter().position(|step| *step == Step::AsyncWait(0)) {
+            steps.insert(at + 1, Step::AsyncMark);
+        }
+    }
+    if any {
+        planned.at_entry.push(Step::AsyncMark);
+    }
+}
+
+/// Plans the stores that become copies. Marks and waits stay where the analysis has put them: who makes fewer copies, or more marks, waits for no less.
+fn promote(planned: &mut Planned, copies: &Copies, target: &Target) {
+    for copy in &copies.promoted.copies {
+        if let Some(plan) = promoted_plan(copy, target) {
+            planned.copies.insert(copy.store, plan);
+        }
+    }
+    if planned.copies.is_empty() {
+        return;
+    }
+    let most = match &target.arch {
+        // LLVM asks this counter for more than it holds; as many copies as there are may stand before each mark.
+        Arch::Amdgpu(gpu) if gpu.async_counter => {
+            let copies = u32::try_from(planned.copies.len()).unwrap_or(u32::MAX);
+            gpu.most_outstanding(Counter::Asynccnt)
+                .unwrap_or(0)
+                .saturating_sub(1)
+                / copies
+        }
+        Arch::Amdgpu(_) | Arch::Nvptx(_) => u32::from(marks::MAX_MARKS),
+    };
+    let most = u8::try_from(most).unwrap_or(marks::MAX_MARKS);
+    let (marks, waits) = counted(planned, copies, target);
+    for mark in marks {
+        planned
+            .before
+            .entry(mark)
+            .or_default()
+            .push(Step::AsyncMark);
+    }
+    for (before, outstanding) in waits {
+        let wait = Step::AsyncWait(outstanding.min(most));
+        planned.before.entry(before).or_default().push(wait);
+    }
+    // A copy may be outstanding at a barrier that has no wait.
+    planned.in_flight = true;
+}
+
+/// Marks and waits of the analysis, by the offset of the instruction that they stand before. On AMDGPU without the marks that cover no copy of the plan: a wait for such a
+/// mark is none in LLVM 23.1, not even for the copies before it (mended later: llvm-project pull request 213144).
+fn counted(planned: &Planned, copies: &Copies, target: &Target) -> (Vec<u32>, Vec<(u32, u8)>) {
+    let promoted = &copies.promoted;
+    let allowed = |wait: &async_copy::Wait| u8::try_from(wait.outstanding).unwrap_or(u8::MAX);
+    if target.nvptx().is_some() {
+        let waits = promoted.waits.iter();
+        let waits = waits.map(|wait| (wait.before, allowed(wait)));
+        return (promoted.marks.clone(), waits.collect());
+    }
+    // Before one instruction: mark, wait, copy.
+    let mut moments: Vec<(u32, Moment)> = Vec::new();
+    moments.extend(promoted.marks.iter().map(|mark| (*mark, Moment::Mark)));
+    let waits = promoted.waits.iter();
+    moments.extend(waits.map(|wait| (wait.before, Moment::Wait(allowed(wait)))));
+    moments.extend(planned.copies.keys().map(|copy| (*copy, Moment::Copy)));
+    moments.sort_by_key(|(offset, _)| *offset); // stable
+    let mut by_block = vec![Vec::new(); copies.cfg.len()];
+    let mut offsets = vec![Vec::new(); copies.cfg.len()];
+    for (offset, moment) in moments {
+        // The last block that begins before it.
+        let block = copies.starts.partition_point(|start| *start <= offset);
+        if let Some(block) = block.checked_sub(1) {
+            by_block[block].push(moment);
+            offsets[block].push(offset);
+        }
+    }
+    let found = marks::without_empty(&copies.cfg, &by_block);
+    let mut marks = Vec::new();
+    for (block, moments) in by_block.iter().enumerate() {
+        for (index, moment) in moments.iter().enumerate() {
+            if *moment == Moment::Mark && !found.empty.contains(&(block, index)) {
+                marks.push(offsets[block][index]);
+            }
+        }
+    }
+    let waits = found.waits.into_iter();
+    let waits = waits.map(|((block, index), left)| (offsets[block][index], left));
+    (marks, waits.collect())
 }
 
 fn wait(found: &Marks, place: marks::Place, most: u8) -> Option<Step> {
@@ -170,20 +310,55 @@ fn wait(found: &Marks, place: marks::Place, most: u8) -> Option<Step> {
     }
 }
 
-/// What must be between earlier accesses to workgroup memory and a copy.
-fn before_copy(planned: &mut Planned, offset: u32, target: &Target) {
-    match target.arch {
-        Arch::Amdgpu(_) => {
-            let fence = Fence {
-                order: FenceOrder::Release,
-                scope: FenceScope::Workgroup,
-                memory: FenceMemory::Local,
-            };
-            planned.before.insert(offset, vec![Step::Fence(fence)]);
-        }
+/// Puts what must be between earlier accesses to workgroup memory and a copy before each copy that such an access may come before in its block, and before the first of
+/// each block.
+fn fence_copies(planned: &mut Planned, copies: &Copies, waiting: Waiting) {
+    match waiting.target.arch {
+        Arch::Amdgpu(_) => {}
         // ptxas orders an invocation's reads of shared memory before its own cp.async.
-        Arch::Nvptx(_) => {}
+        Arch::Nvptx(_) => return,
     }
+    let fence = Fence {
+        order: FenceOrder::Release,
+        scope: FenceScope::Workgroup,
+        memory: FenceMemory::Local,
+    };
+    for block in &copies.order {
+        let mut accessed = true;
+        for mention in block {
+            match mention {
+                Mention::Access => accessed = true,
+                Mention::Copy(offset) => {
+                    let plan = planned.copies.get(offset);
+                    if plan.is_none_or(|plan| plan.engine == Engine::Registers) {
+                        accessed = true;
+                    } else if std::mem::replace(&mut accessed, false) {
+                        let before = planned.before.entry(*offset).or_default();
+                        before.extend(waiting.around(fence));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How a store becomes a copy; `None` when the target has nothing for it.
+fn promoted_plan(copy: &AsyncCopy, target: &Target) -> Option<CopyPlan> {
+    let direction = Direction::ToWorkgroup;
+    let (engine, unit) = engine(target, direction, copy.bytes);
+    let fits = match engine {
+        Engine::Registers => false,
+        Engine::LdsDma => copy.lane_linear,
+        Engine::AsyncLds | Engine::CpAsync => true,
+    };
+    (fits && unit == copy.bytes).then_some(CopyPlan {
+        engine,
+        direction,
+        unit,
+        element_bytes: copy.bytes,
+        load: Some(copy.load),
+        rounds: Some(1),
+    })
 }
 
 /// The most marks that a wait may leave outstanding, so that the copies behind them are no more than the counter holds.
@@ -225,6 +400,7 @@ fn copy_plan(copy: &GroupCopy, target: &Target, invocations: Option<u64>) -> Opt
         direction,
         unit,
         element_bytes,
+        load: None,
         rounds,
     })
 }

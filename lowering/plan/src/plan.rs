@@ -6,7 +6,7 @@ use crate::strategy::{Placement, Strategy};
 use serde::Serialize;
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
 use splitbar_passes::module::{Id, Scope};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The plan of one split-barrier pair.
 #[derive(Clone, Debug)]
@@ -69,6 +69,8 @@ pub struct EntryPlan {
     pub before_instruction: BTreeMap<u32, Vec<Step>>,
     /// How asynchronous copies are made, by the word offset of the instruction.
     pub copies: BTreeMap<u32, CopyPlan>,
+    /// Word offsets of the loads whose values such copies carry: they are not made.
+    pub copied_loads: BTreeSet<u32>,
     /// Steps before a return from the entry point, by the word offset of the return.
     pub at_return: BTreeMap<u32, Vec<Step>>,
     /// Run-time state that the steps use.

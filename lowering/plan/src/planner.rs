@@ -120,8 +120,14 @@ impl<'p> Planner<'p> {
             workgroup,
             situation,
             copies: request.copies.map_or_else(Planned::default, |copies| {
-                let invocations = request.workgroup_size.map(invocations);
-                async_copies::plan(copies, target, invocations)
+                let waiting = Waiting {
+                    target,
+                    waits: request.options.waits,
+                    placement: request.options.placement,
+                    repeats: true,
+                    copies_in_flight: false,
+                };
+                async_copies::plan(copies, waiting, request.workgroup_size.map(invocations))
             }),
         }
     }
@@ -342,13 +348,23 @@ impl<'p> Planner<'p> {
             placement: self.request.options.placement,
             pairs,
             sites: pairing.sites.clone(),
-            at_entry: if has_workgroup_pairs {
-                workgroup.at_entry.clone()
-            } else {
-                Vec::new()
-            },
+            at_entry: [
+                self.copies.at_entry.clone(),
+                if has_workgroup_pairs {
+                    workgroup.at_entry.clone()
+                } else {
+                    Vec::new()
+                },
+            ]
+            .concat(),
             at_instruction,
             before_instruction: self.copies.before.clone(),
+            copied_loads: self
+                .copies
+                .copies
+                .values()
+                .filter_map(|copy| copy.load)
+                .collect(),
             copies: self.copies.copies.clone(),
             at_return,
             state: State {
@@ -435,14 +451,14 @@ impl<'p> Planner<'p> {
     }
 
     /// The steps in place of an OpGroupWaitEvents: the invocation's own copies, then those of the others. OpenCL C 6.15.10: what was copied is there for all work-items.
-    fn wait_events(&self, wait: &Option<Step>, memory: FenceMemory) -> Vec<Step> {
+    fn wait_events(&self, wait: &[Step], memory: FenceMemory) -> Vec<Step> {
         let (barrier, built_in) = self.full_barrier(Scope::Workgroup, false);
         // Nobody has looked whether control comes here again.
         let waiting = self.waiting(true);
         let fences = |side| fences::of_workgroup(memory, side, built_in, waiting);
         [
             waiting.before_barrier(),
-            wait.iter().cloned().collect(),
+            wait.to_vec(),
             fences(Side::Before),
             vec![barrier],
             fences(Side::After),

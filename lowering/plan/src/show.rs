@@ -46,6 +46,13 @@ impl fmt::Display for EntryPlan {
                 writeln!(f, "    behind: {step}")?;
             }
         }
+        for (offset, steps) in &self.before_instruction {
+            if !self.copies.contains_key(offset) {
+                let site = self.sites.iter().find(|site| site.offset == *offset);
+                let name = site.map_or(format!("word {offset}"), |site| format!("#{}", site.id.0));
+                place(f, &format!("before {name}"), steps)?;
+            }
+        }
         for (offset, steps) in &self.at_instruction {
             let named = self.copies.contains_key(offset)
                 || self.sites.iter().any(|site| site.offset == *offset);

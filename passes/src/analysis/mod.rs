@@ -7,6 +7,7 @@ pub mod async_copy;
 pub mod callgraph;
 pub mod cfg;
 pub mod components;
+pub mod copy_order;
 pub mod dataflow;
 pub mod dominance;
 pub mod group_copies;

@@ -62,6 +62,7 @@ fn apply(choices: &Choices, options: &mut Options) {
     if choices.fuse_at_arrive {
         options.fuse_at = FuseAt::Arrive;
     }
+    options.promote_async_copies = choices.promote_async_copies;
     options.wave_size = choices.wave;
     options.waits = match choices.waits {
         ChosenWaits::Auto => Waits::Auto,

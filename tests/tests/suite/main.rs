@@ -21,6 +21,7 @@ mod model;
 mod modes;
 mod nvptx;
 mod outputs;
+mod promoted;
 mod references;
 mod sim;
 mod sim_mutants;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
     trials.extend(references::trials(&fixtures));
     trials.extend(filetests::trials(&fixtures));
     trials.extend(sim::trials(&fixtures));
+    trials.extend(promoted::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
     trials.extend(modes::trials(&fixtures));
     trials.extend(strategies::trials(&fixtures));

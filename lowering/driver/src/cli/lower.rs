@@ -178,6 +178,7 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
         (false, false) => Placement::Default,
     };
     options.ptxas.clone_from(&args.ptxas);
+    options.promote_async_copies = args.promote_async_copies;
     options.workgroup_size = args.workgroup_size;
     options.audit = args.audit;
     options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();

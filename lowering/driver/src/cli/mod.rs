@@ -229,6 +229,9 @@ struct LowerArgs {
     /// Spreads the waves of a workgroup, which then has no workgroup memory, over compute units (AMDGPU gfx90a, gfx942, gfx950)
     #[arg(long, conflicts_with = "cu_mode")]
     tgsplit: bool,
+    /// Makes copies from global to workgroup memory asynchronous where the target can and the program cannot tell (`docs/async.md`)
+    #[arg(long)]
+    promote_async_copies: bool,
     /// The workgroup size of kernels that leave it open, or to specialization constants without a --spec
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,

@@ -7,7 +7,7 @@
 use super::function::{FunctionEmitter, MatrixLayout, Pointer};
 use super::layout;
 use super::types::{Kind, Scalar, Shape};
-use super::{Handled, Result, barrier, constant, facts};
+use super::{Handled, Result, async_copy, barrier, constant, facts};
 use crate::ffi::{AtomicOrdering, IntPredicate, Linkage, Opcode, Ty, Value};
 use spirv::MemoryAccess;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -553,6 +553,11 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
     use spirv::Op;
     let id = |index: usize| inst.id(index).map_err(Box::new);
     match inst.op() {
+        // The store of its value copies it.
+        Some(Op::Load) if e.plan.copied_loads.contains(&inst.offset) => {}
+        Some(Op::Store) if e.plan.copies.contains_key(&inst.offset) => {
+            async_copy::store(e, inst)?;
+        }
         Some(Op::Load) => {
             let pointer = e.pointer(id(0)?)?;
             let (access, _) = e.access(inst, 1)?;

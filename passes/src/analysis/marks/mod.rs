@@ -7,11 +7,12 @@
 //!
 //! Copies are named by groups, whatever the client makes of them: the SSA value of an event, a place in the code. [`solve`] finds for each place that needs
 //! groups to be complete the largest N that will do on every path: one less than the least number of marks made since the copy. [`prune`] finds
-//! the waits that can never block and the marks that no wait counts.
+//! the waits that can never block and the marks that no wait counts, [`without_empty`] does without the marks that have nothing to mark.
 //!
 //! Both know nothing of SPIR-V and of targets; they cost time and memory linear in blocks times groups, and above [`LIMIT`] all groups count as one.
 
 mod ages;
+mod empty;
 mod outstanding;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
@@ -19,6 +20,7 @@ mod tests;
 
 use super::cfg::Cfg;
 use ages::Ages;
+pub use empty::{Moment, WithoutEmpty, without_empty};
 pub use outstanding::{Pruned, Tick, prune};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,0 +1,63 @@
+//! Every kernel with its copies made asynchronous, on the simulated machine: the results are those of the host references, and nothing is found. A copy that is not waited
+//! for in time is read too early under one of the schedules.
+
+use crate::sim::agrees;
+use crate::support::{compile_bytes, has_linker, is_nvptx, told, trial};
+use anyhow::{Result, ensure};
+use libtest_mimic::Trial;
+use splitbar_tests::fixture::Fixture;
+
+/// Targets with instructions for copies, one of each kind: LDS DMA without and with BackOffBarrier, with a counter of stores, loads to LDS, `cp.async`.
+const TARGETS: [&str; 5] = ["gfx906", "gfx942", "gfx1030", "gfx1250", "sm_80"];
+
+/// Schedules of a kernel in which something is copied.
+const SCHEDULES: u32 = 8;
+
+/// Kernels in which copies are found, with the asynchronous instructions of gfx1250 in their code.
+const COPIES: [(&str, usize); 2] = [("tiled_matmul", 4), ("tiled_matmul_double_buffered", 2)];
+
+pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for fixture in fixtures {
+        for target in TARGETS {
+            let fixture = fixture.clone();
+            let name = format!("promoted/{}/{target}", fixture.name);
+            trials.push(trial(name, move || simulated(&fixture, target)));
+        }
+        let count = COPIES.iter().find(|(name, _)| *name == fixture.name);
+        if let Some((_, count)) = count {
+            let fixture = fixture.clone();
+            let name = format!("promoted/{}/copies", fixture.name);
+            trials.push(trial(name, move || copies(&fixture, *count)));
+        }
+    }
+    trials
+}
+
+fn simulated(fixture: &Fixture, target: &str) -> Result<()> {
+    let output = compile_bytes(&fixture.module()?, target, |options| {
+        options.promote_async_copies = true;
+    })?;
+    let copies = output
+        .entries()
+        .iter()
+        .any(|entry| !entry.plan.copies.is_empty());
+    if !copies || !is_nvptx(target) && !has_linker() {
+        return Ok(()); // the same code as without promotion, which other tests run
+    }
+    agrees(fixture, &output, SCHEDULES)
+}
+
+fn copies(fixture: &Fixture, expected: usize) -> Result<()> {
+    let output = compile_bytes(&fixture.module()?, "gfx1250", |options| {
+        options.promote_async_copies = true;
+        options.optimization = splitbar::Optimization::O0;
+    })?;
+    let code = told(output.assembly())?;
+    let found = code.matches("global_load_async_to_lds").count();
+    ensure!(
+        found == expected,
+        "{found} asynchronous loads instead of {expected}"
+    );
+    Ok(())
+}
