@@ -40,7 +40,7 @@ pub use link_modules::link_modules;
 pub use model::{Bounds, Explored, model, model_changed};
 pub use options::Options;
 pub use output::{Entry, Output};
-pub use pipeline::{Planned, compile, compile_changed, compile_observed, plan};
+pub use pipeline::{Planned, compile, compile_changed, compile_observed, plan, translate};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};
 pub use splitbar_audit::{asm, waits, window};
 pub use splitbar_llvm::{Argument, ArgumentKind, KernelAbi, Optimization};

@@ -71,6 +71,24 @@ pub fn compile_changed(
     })
 }
 
+/// Translates the SPIR-V module in `bytes` to LLVM bitcode and goes no further: nothing is optimised, and barriers of NVPTX are calls still.
+///
+/// # Errors
+/// As [`compile`], but for what code generation says.
+pub fn translate(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
+    guarded(options, || {
+        run(
+            bytes,
+            options,
+            &mut (),
+            |work, mut problems, _, plans, _| {
+                splitbar_llvm::translate(&work.lowering(&plans, false, options.optimization))
+                    .map_err(|refused| problems.and(refused))
+            },
+        )
+    })
+}
+
 /// Plans the barriers of the SPIR-V module in `bytes` and goes no further: no code is generated, and what only the
 /// lowering of bodies refuses is not looked at.
 ///
@@ -420,14 +438,24 @@ impl<'m> Work<'_, 'm> {
         lines: bool,
         optimization: Optimization,
     ) -> Result<Lowered, Diagnostics> {
-        splitbar_llvm::lower(&Lowering {
+        splitbar_llvm::lower(&self.lowering(plans, lines, optimization))
+    }
+
+    /// What LLVM is asked for.
+    fn lowering<'a>(
+        &'a self,
+        plans: &'a [EntryPlan],
+        lines: bool,
+        optimization: Optimization,
+    ) -> Lowering<'a> {
+        Lowering {
             declarations: self.declarations,
             constants: self.constants,
             target: self.options.target,
             plans,
             lines,
             optimization,
-        })
+        }
     }
 
     /// What the final assembly of every entry point says of windows and waits.

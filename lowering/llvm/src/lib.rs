@@ -74,12 +74,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         let module = context.create_module("splitbar");
         let machine = codegen::machine(lowering.target, lowering.optimization)?;
         codegen::adopt(&module, &machine);
-        let mut diagnostics = Diagnostics::new();
-        let kernels = emit::module::emit(&context, &module, lowering, &mut diagnostics);
-        if diagnostics.has_errors() {
-            return Err(located(lowering, diagnostics));
-        }
-        codegen::verify(&module, "as it was written")?;
+        let kernels = write(&context, &module, lowering)?;
         let unoptimized = module.write_bitcode_to_memory().as_slice().to_vec();
         // Wave size and mode are options of the compilation, the same for all entry points.
         let features = lowering
@@ -113,6 +108,36 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             optimization: lowering.optimization,
         })
     })
+}
+
+/// Lowers the kernels of all plans, and gives the bitcode as the emitter wrote it: nothing is linked, optimised or expanded.
+///
+/// # Errors
+/// As [`lower`].
+pub fn translate(lowering: &Lowering<'_>) -> Result<Vec<u8>, Diagnostics> {
+    codegen::on_large_stack(|| {
+        let context = Context::create();
+        let module = context.create_module("splitbar");
+        let machine = codegen::machine(lowering.target, lowering.optimization)?;
+        codegen::adopt(&module, &machine);
+        write(&context, &module, lowering)?;
+        Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+    })
+}
+
+/// Writes the kernels of all plans into `module`, which LLVM has to accept.
+fn write<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    lowering: &Lowering<'_>,
+) -> Result<Vec<KernelAbi>, Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let kernels = emit::module::emit(context, module, lowering, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(located(lowering, diagnostics));
+    }
+    codegen::verify(module, "as it was written")?;
+    Ok(kernels)
 }
 
 fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {

@@ -4,6 +4,7 @@
 //! interrupted goes on where it stopped.
 
 mod attempt;
+mod exceptions;
 mod modules;
 mod results;
 mod table;

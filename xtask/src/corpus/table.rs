@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::attempt::{Outcome, Reason, WORKGROUP_SIZE};
+use super::exceptions::{self, EXCEPTIONS};
 use super::modules::Module;
 use super::results::Results;
 
@@ -13,6 +14,28 @@ pub fn render(modules: &[&Module], targets: &[&str], level: &str, results: &Resu
     // Writing to a string does not fail.
     let _ = write(&mut text, modules, targets, level, results);
     text
+}
+
+/// A row: how many of the modules compile for each target.
+fn compiled(
+    text: &mut String,
+    name: &str,
+    modules: &[&Module],
+    targets: &[&str],
+    results: &Results,
+) -> std::fmt::Result {
+    write!(text, "| {name} | {} |", modules.len())?;
+    for target in targets {
+        let count = modules
+            .iter()
+            .filter_map(|module| results.get(&module.name, target))
+            .filter(|attempt| attempt.outcome == Outcome::Compiled)
+            .count();
+        #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+        let share = 100.0 * count as f64 / modules.len().max(1) as f64;
+        write!(text, " {count} ({share:.1} %) |")?;
+    }
+    writeln!(text)
 }
 
 fn write(
@@ -47,20 +70,42 @@ fn write(
             .copied()
             .filter(|module| module.set == set)
             .collect();
-        write!(text, "| {set} | {} |", members.len())?;
-        for target in targets {
-            let count = |outcome| {
-                members
-                    .iter()
-                    .filter_map(|module| results.get(&module.name, target))
-                    .filter(|attempt| attempt.outcome == outcome)
-                    .count()
-            };
-            #[expect(clippy::cast_precision_loss, reason = "a share for people")]
-            let share = 100.0 * count(Outcome::Compiled) as f64 / members.len().max(1) as f64;
-            write!(text, " {} ({share:.1} %) |", count(Outcome::Compiled))?;
+        let within: Vec<&Module> = members
+            .iter()
+            .copied()
+            .filter(|module| {
+                let attempts = targets.iter().filter_map(|t| results.get(&module.name, t));
+                !attempts
+                    .into_iter()
+                    .any(|attempt| exceptions::of(attempt).is_some())
+            })
+            .collect();
+        compiled(text, set, &members, targets, results)?;
+        if within.len() < members.len() {
+            let name = format!("{set}, without exceptions");
+            compiled(text, &name, &within, targets, results)?;
         }
-        writeln!(text)?;
+    }
+    writeln!(
+        text,
+        "\n## Exceptions\n\n\
+         What is left out until it is asked for. A module is an exception where one of its reasons names one of these; the others may follow from it.\n"
+    )?;
+    for exception in EXCEPTIONS {
+        let count = modules
+            .iter()
+            .filter(|module| {
+                let mut attempts = targets.iter().filter_map(|t| results.get(&module.name, t));
+                attempts.any(|attempt| {
+                    exceptions::of(attempt).is_some_and(|found| found.name == exception.name)
+                })
+            })
+            .count();
+        writeln!(
+            text,
+            "- {}: {count} modules; {}.",
+            exception.name, exception.why
+        )?;
     }
 
     writeln!(

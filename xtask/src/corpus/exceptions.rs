@@ -1,0 +1,93 @@
+//! What may be refused: the one list of what this project leaves out until it is asked for. The share of the modules that are compiled is given without these
+//! modules too.
+
+use super::attempt::{Attempt, Reason};
+
+/// Something that is left out.
+pub struct Exception {
+    /// What it is called.
+    pub name: &'static str,
+    /// Why it is left out.
+    pub why: &'static str,
+    /// A diagnostic that has one of these speaks of it.
+    marks: &'static [&'static str],
+}
+
+/// All of them.
+pub const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        name: "images with samplers",
+        why: "a sampler is state of the API that a kernel's arguments have no place for",
+        marks: &[
+            "OpImageSample",
+            "OpImageGather",
+            "OpImageDrefGather",
+            "OpImageSparse",
+            "OpSampledImage",
+            "OpTypeSampler",
+        ],
+    },
+    Exception {
+        name: "tensors (ARM, NVIDIA)",
+        why: "how a tensor lies in memory is the driver's own",
+        marks: &["Tensor"],
+    },
+    Exception {
+        name: "ray queries",
+        why: "an acceleration structure is the driver's own",
+        marks: &["RayQuery", "AccelerationStructure"],
+    },
+    Exception {
+        name: "cooperative vectors (NVIDIA)",
+        why: "how their matrices lie in memory is the driver's own",
+        marks: &["CooperativeVector"],
+    },
+    Exception {
+        name: "inline assembly and VectorCompute (Intel)",
+        why: "it is written for the instructions and registers of one vendor's GPUs",
+        marks: &["OpAsm", "VectorCompute"],
+    },
+];
+
+impl Exception {
+    /// Whether the diagnostic speaks of it.
+    fn is_in(&self, reason: &Reason) -> bool {
+        self.marks.iter().any(|mark| reason.message.contains(mark))
+    }
+}
+
+/// The exception that a refused module falls under.
+pub fn of(attempt: &Attempt) -> Option<&'static Exception> {
+    EXCEPTIONS
+        .iter()
+        .find(|exception| attempt.reasons.iter().any(|reason| exception.is_in(reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_names_its_exception() {
+        let exception = |message: &str| {
+            let reason = Reason {
+                code: "SB0300".to_owned(),
+                message: message.to_owned(),
+            };
+            EXCEPTIONS
+                .iter()
+                .find(|exception| exception.is_in(&reason))
+                .map(|exception| exception.name)
+        };
+        assert_eq!(
+            exception("OpImageSampleExplicitLod is not lowered"),
+            Some("images with samplers")
+        );
+        assert_eq!(
+            exception("OpTypeTensorLayoutNV is not lowered"),
+            Some("tensors (ARM, NVIDIA)")
+        );
+        assert_eq!(exception("OpTypeCooperativeMatrixKHR is not lowered"), None);
+        assert_eq!(exception("OpImageFetch is not there on gfx942"), None);
+    }
+}
