@@ -100,6 +100,11 @@ impl Ptxas {
         (!targets.is_empty()).then_some(Ptxas { program, targets })
     }
 
+    /// The program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// Whether it knows the target.
     pub fn knows(&self, target: &str) -> bool {
         self.targets.iter().any(|known| known == target)

@@ -48,7 +48,13 @@ pub fn disassembly(
             Err(why) => refusal = Some((program, why)),
         }
     }
-    Err(problem("nvdisasm", NVDISASM_VARIABLE, target, refusal))
+    Err(problem(
+        "nvdisasm",
+        NVDISASM_VARIABLE,
+        None,
+        target,
+        refusal,
+    ))
 }
 
 fn assemble(
@@ -72,7 +78,7 @@ fn assemble(
             Err(why) => refusal = Some((program, why)),
         }
     }
-    Err(problem("ptxas", PTXAS_VARIABLE, target, refusal))
+    Err(problem("ptxas", PTXAS_VARIABLE, named, target, refusal))
 }
 
 /// Whether both programs are there.
@@ -84,12 +90,16 @@ pub fn can_disassemble(named: Option<&Path>) -> bool {
 fn problem(
     name: &str,
     variable: &str,
+    named: Option<&Path>,
     target: &Target,
     refusal: Option<(&PathBuf, String)>,
 ) -> Diagnostics {
     let problem = match refusal {
         None => Diagnostic::error(Code::AssemblerMissing, format!("no {name} was found"))
-            .because(format!("{variable} names none, and there is none on PATH"))
+            .because(match named {
+                Some(named) => format!("{} is no file", named.display()),
+                None => format!("{variable} names none, and there is none on PATH"),
+            })
             .help("install NVIDIA's CUDA toolkit, or the packages nvidia-cuda-nvcc and nvidia-cuda-nvdisasm of PyPI; `--emit asm` gives the PTX, which drivers take as it is"),
         Some((program, why)) => Diagnostic::error(
             Code::AssemblerFailed,
@@ -103,17 +113,21 @@ fn problem(
 
 /// The programs to try, in order: `named`, else those that `variable` names, else those on PATH.
 fn programs(variable: &str, name: &str, named: Option<&Path>) -> Vec<PathBuf> {
-    if let Some(named) = named {
-        return vec![named.to_owned()];
-    }
     let listed = std::env::var_os(variable).filter(|value| !value.is_empty());
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    let candidates: Vec<PathBuf> = match &listed {
-        Some(value) => std::env::split_paths(value).collect(),
-        None => std::env::split_paths(&path)
-            .map(|folder| folder.join(&file))
-            .collect(),
+    let on_path = |file: &Path| -> Vec<PathBuf> {
+        std::env::split_paths(&path)
+            .map(|folder| folder.join(file))
+            .collect()
+    };
+    let candidates: Vec<PathBuf> = match (named, &listed) {
+        (Some(named), _) if named.components().count() == 1 => on_path(named),
+        (Some(named), _) => vec![named.to_owned()],
+        (None, Some(value)) => std::env::split_paths(value).collect(),
+        (None, None) => on_path(Path::new(&format!(
+            "{name}{}",
+            std::env::consts::EXE_SUFFIX
+        ))),
     };
     candidates
         .into_iter()

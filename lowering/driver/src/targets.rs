@@ -13,6 +13,8 @@ pub struct TargetRow {
     pub wave_sizes: &'static [u32],
     /// The strategy of a split barrier in a workgroup of more than one wave, while workgroup memory is left for it.
     pub strategy: &'static str,
+    /// All strategies that it has for some pair, the names that `--strategy` takes; `subgroup` is what pairs of that scope get.
+    pub strategies: Vec<&'static str>,
     /// How the target copies to workgroup memory without registers: `async` (marks and a counter of its own), `dma`, `cp.async`, or null.
     pub async_copies: Option<&'static str>,
     /// The PTX version that the code needs, such as `8.0`; null for AMDGPU.
@@ -47,6 +49,10 @@ fn row(target: &'static Target) -> TargetRow {
         name: target.name,
         wave_sizes: target.wave_sizes,
         strategy: Strategy::of_target(target).name(),
+        strategies: Strategy::all_of_target(target)
+            .into_iter()
+            .map(Strategy::name)
+            .collect(),
         async_copies,
         minimum_ptx,
         lds_bytes: target.lds_bytes,
@@ -57,6 +63,32 @@ fn row(target: &'static Target) -> TargetRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strategies_by_generation() {
+        let of = |name: &str| {
+            let row = targets().into_iter().find(|row| row.name == name);
+            row.map(|row| row.strategies.join(" ")).unwrap_or_default()
+        };
+        assert_eq!(of("gfx906"), "counter fused single-wave subgroup");
+        assert_eq!(of("gfx1201"), "native counter fused single-wave subgroup");
+        assert_eq!(
+            of("gfx1250"),
+            "native named counter fused single-wave subgroup"
+        );
+        assert_eq!(
+            of("sm_60"),
+            "warp-named warp-named-single group-named fused single-wave subgroup"
+        );
+        assert_eq!(
+            of("sm_80"),
+            "mbarrier warp-named warp-named-single group-named counter fused single-wave subgroup"
+        );
+        assert_eq!(
+            of("sm_90"),
+            "mbarrier cluster counter fused single-wave subgroup"
+        );
+    }
 
     #[test]
     fn every_target_has_a_row_and_only_nvptx_needs_ptx() {
@@ -70,6 +102,7 @@ mod tests {
                 row.name
             );
             assert!(!row.wave_sizes.is_empty(), "{}", row.name);
+            assert!(row.strategies.contains(&row.strategy), "{}", row.name);
         }
     }
 }

@@ -78,6 +78,29 @@ impl Strategy {
         choose(Scope::Workgroup, situation).0
     }
 
+    /// Every strategy that can lower a pair on `target`, in the order of [`Strategy::ALL`]: in a workgroup of the size that it needs, with memory left and a full barrier
+    /// between phases.
+    pub fn all_of_target(target: &'static Target) -> Vec<Strategy> {
+        let possible = |strategy: Strategy, waves| {
+            let situation = Situation {
+                target,
+                waves: Some(waves),
+                free_shared_bytes: target.lds_bytes,
+                barrier_in_window: false,
+                barrier_between_phases: true,
+            };
+            objection(strategy, situation).is_none()
+        };
+        Strategy::ALL
+            .iter()
+            .copied()
+            .filter(|strategy| {
+                // The scope asks for it, not the target.
+                *strategy == Strategy::Subgroup || possible(*strategy, 4) || possible(*strategy, 1)
+            })
+            .collect()
+    }
+
     /// Whether other waves may run between this wave's arrive and its wait, so that work in the window overlaps with their arrival.
     pub fn is_split(self) -> bool {
         match self {

@@ -1,6 +1,6 @@
 //! The command line: exit codes, files and pipes.
 
-use crate::support::{run, trial};
+use crate::support::{ptxas, run, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::Fixture;
@@ -9,13 +9,14 @@ use splitbar_tests::fixture::Fixture;
 type Test = fn() -> Result<()>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 15] = [
+    let tests: [(&str, Test); 16] = [
         ("done_is_0", done_is_0),
         ("invalid_is_1", invalid_is_1),
         ("usage_is_2", usage_is_2),
         ("unsupported_is_3", unsupported_is_3),
         ("pipes_and_files_agree", pipes_and_files_agree),
         ("every_emit_works", every_emit_works),
+        ("cubins_come_from_ptxas", cubins_come_from_ptxas),
         ("emit_dir_has_the_stages", emit_dir_has_the_stages),
         ("spec_changes_the_workgroup", spec_changes_the_workgroup),
         ("check_knows_the_target", check_knows_the_target),
@@ -215,6 +216,35 @@ fn every_emit_works() -> Result<()> {
             start.get(..8)
         );
     }
+    Ok(())
+}
+
+/// Where there is a ptxas it is an ELF file, where there is none a diagnostic; AMD GPUs have none.
+fn cubins_come_from_ptxas() -> Result<()> {
+    let module = path("reduction")?;
+    let cubin = |target, ptxas: &str, code| {
+        expect(
+            &[
+                "lower", &module, "--target", target, "--emit", "cubin", "--ptxas", ptxas,
+            ],
+            b"",
+            code,
+        )
+    };
+    for gpu in ["sm_75", "sm_90"] {
+        let missing = cubin(gpu, "/no/ptxas/is/here", 3)?;
+        ensure!(missing.stderr.contains("ptxas"), "{}", missing.stderr);
+        if let Some(tool) = ptxas().iter().find(|tool| tool.knows(gpu)) {
+            let made = cubin(gpu, &tool.program().display().to_string(), 0)?;
+            ensure!(made.stdout.starts_with(b"\x7fELF"), "{gpu}: no ELF");
+        }
+    }
+    let refused = cubin("gfx1201", "/no/ptxas/is/here", 3)?;
+    ensure!(
+        refused.stderr.contains("cubins are for NVIDIA GPUs"),
+        "{}",
+        refused.stderr
+    );
     Ok(())
 }
 

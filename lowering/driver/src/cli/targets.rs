@@ -18,8 +18,17 @@ pub fn run(format: Format) -> u8 {
 }
 
 fn table(rows: &[TargetRow]) -> String {
-    let mut lines =
-        vec![["target", "wave", "barrier", "async copies", "minimum PTX"].map(str::to_owned)];
+    let mut lines = vec![
+        [
+            "target",
+            "wave",
+            "barrier",
+            "async copies",
+            "minimum PTX",
+            "strategies",
+        ]
+        .map(str::to_owned),
+    ];
     lines.extend(rows.iter().map(|row| {
         let waves: Vec<String> = row.wave_sizes.iter().map(u32::to_string).collect();
         [
@@ -28,9 +37,10 @@ fn table(rows: &[TargetRow]) -> String {
             row.strategy.to_owned(),
             row.async_copies.unwrap_or("-").to_owned(),
             row.minimum_ptx.clone().unwrap_or_else(|| "-".to_owned()),
+            row.strategies.join(" "),
         ]
     }));
-    let mut widths = [0; 5];
+    let mut widths = [0; 6];
     for line in &lines {
         for (width, cell) in widths.iter_mut().zip(line) {
             *width = (*width).max(cell.len());
