@@ -15,6 +15,7 @@ pub mod module;
 mod opencl_integer;
 mod opencl_math;
 pub mod ty;
+mod vector;
 pub mod want;
 
 use ty::{Scalar, Ty};
@@ -222,6 +223,7 @@ pub fn families() -> Vec<Family> {
         family("convert_kernel", Kernel, convert::kernel_features()),
         family("glsl", Shader, glsl::features()),
         family("glsl_math", Shader, glsl_math::features()),
+        family("vector", Shader, vector::features()),
         family("opencl_integer", Kernel, opencl_integer::features()),
         family("opencl_math", Kernel, opencl_math::features()),
     ]
