@@ -3,6 +3,7 @@
 //! A family of features is a table in a file of its own. [`module`] makes modules of many features, so that the cost of a compilation is shared.
 
 mod bits;
+mod collectives;
 mod compare;
 mod convert;
 pub mod edges;
@@ -14,6 +15,7 @@ mod integer;
 pub mod module;
 mod opencl_integer;
 mod opencl_math;
+mod subgroup;
 pub mod ty;
 mod vector;
 pub mod want;
@@ -127,6 +129,15 @@ impl Feature {
         Feature::new(op, params, &[result], &body, move |row| vec![host(row)])
     }
 
+    /// The same with a host function that sees the whole launch.
+    pub fn collectively(
+        mut self,
+        host: impl Fn(Launch, &[Vec<u64>]) -> Vec<Vec<Want>> + Send + Sync + 'static,
+    ) -> Feature {
+        self.host = Box::new(host);
+        self
+    }
+
     /// The same with other operands.
     pub fn with_inputs(mut self, inputs: Vec<Vec<u64>>) -> Feature {
         assert_eq!(inputs.len(), INVOCATIONS, "{}", self.op);
@@ -224,6 +235,7 @@ pub fn families() -> Vec<Family> {
         family("glsl", Shader, glsl::features()),
         family("glsl_math", Shader, glsl_math::features()),
         family("vector", Shader, vector::features()),
+        family("subgroup", Shader, subgroup::features()),
         family("opencl_integer", Kernel, opencl_integer::features()),
         family("opencl_math", Kernel, opencl_math::features()),
     ]
