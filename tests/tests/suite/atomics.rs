@@ -20,15 +20,17 @@ const TARGETS: &[&str] = &[
     "sm_100",
 ];
 
-/// Memory Semantics: the orders.
-const RELAXED: (&str, u32) = ("relaxed", 0);
-const ACQUIRE: (&str, u32) = ("acquire", 0x2);
-const RELEASE: (&str, u32) = ("release", 0x4);
-const BOTH: (&str, u32) = ("acquire-release", 0x8);
-const SEQUENTIAL: (&str, u32) = ("sequentially-consistent", 0x10);
+/// An order's name, and its bit of the Memory Semantics.
+type Order = (&'static str, u32);
+
+const RELAXED: Order = ("relaxed", 0);
+const ACQUIRE: Order = ("acquire", 0x2);
+const RELEASE: Order = ("release", 0x4);
+const BOTH: Order = ("acquire-release", 0x8);
+const SEQUENTIAL: Order = ("sequentially-consistent", 0x10);
 
 /// The operations, and the orders that each may have. 64 bits wide, by which they are told from the other accesses.
-const OPERATIONS: &[(&str, &str, &[(&str, u32)])] = &[
+const OPERATIONS: &[(&str, &str, &[Order])] = &[
     (
         "load",
         "%old = OpAtomicLoad %ulong %PLACE %SCOPE %ORDER",

@@ -52,7 +52,7 @@ fn grid(target: &'static Target) -> Result<()> {
                         text.contains(&version),
                         "{strategy}: not for PTX {ptx}, the least that has all"
                     );
-                    rely(&Text::read(&text, size, *strategy)?)
+                    rely(&Text::read(&text, size)?)
                         .with_context(|| format!("{strategy}, {size} invocations"))?;
                     built += 1;
                 }
@@ -74,7 +74,7 @@ fn every_text(fixture: &Fixture) -> Result<()> {
         for (strategy, output) in strategies::outputs(fixture, gpu)? {
             let text = told(output.assembly())?;
             let here = || format!("{gpu}, {strategy}");
-            let read = Text::read(&text, x * y * z, strategy).with_context(here)?;
+            let read = Text::read(&text, x * y * z).with_context(here)?;
             rely(&read).with_context(here)?;
             // A size that only the launch knows is not written.
             if let Some([x, y, z]) = output.entries().first().and_then(|e| e.abi.workgroup_size) {
@@ -110,7 +110,6 @@ fn every_text(fixture: &Fixture) -> Result<()> {
 struct Text<'t> {
     lines: Vec<&'t str>,
     invocations: u32,
-    strategy: Strategy,
     /// ptxas counts the barriers of a kernel, and what it reserves limits how many workgroups share an SM.
     limited: bool,
     barriers: Vec<Barrier<'t>>,
@@ -127,7 +126,7 @@ struct Barrier<'t> {
 }
 
 impl<'t> Text<'t> {
-    fn read(text: &'t str, invocations: u32, strategy: Strategy) -> Result<Text<'t>> {
+    fn read(text: &'t str, invocations: u32) -> Result<Text<'t>> {
         let gpu = text
             .lines()
             .find_map(|line| line.strip_prefix(".target "))
@@ -160,7 +159,6 @@ impl<'t> Text<'t> {
         Ok(Text {
             lines,
             invocations,
-            strategy,
             limited,
             barriers,
         })
@@ -214,9 +212,12 @@ fn rely(text: &Text<'_>) -> Result<()> {
         );
     }
     let explicit = text.lines.iter().any(|l| l.contains(".explicitcluster"));
-    let arrives = |l: &&str| l.contains("barrier.cluster.arrive");
+    let arrives = text
+        .lines
+        .iter()
+        .any(|l| l.contains("barrier.cluster.arrive"));
     ensure!(
-        explicit == (text.lines.iter().any(|l| arrives(l)) || text.strategy == Strategy::Cluster),
+        explicit == arrives,
         "a cluster's barrier needs an explicit cluster, and nothing else does"
     );
     Ok(())
