@@ -11,6 +11,7 @@ mod disassemble;
 mod emit;
 mod expand;
 mod ffi;
+pub mod marks;
 
 pub use disassemble::{Disassembled, disassemble};
 pub use emit::abi::{Argument, ArgumentKind, KernelAbi};
