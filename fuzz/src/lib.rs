@@ -24,6 +24,7 @@ pub const FLAGS: &[&str] = &[
     "inline-barrier-functions",
     "instrument-split-barriers=set:7,binding:31",
     "order-split-barriers",
+    "promote-async-copies",
     "split-control-barriers",
     "strip-split-barrier-spelling=ext",
     "strip-split-barrier-spelling=intel",

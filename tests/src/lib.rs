@@ -5,5 +5,6 @@
 pub mod check;
 pub mod features;
 pub mod fixture;
+pub mod random;
 pub mod reference;
 pub mod tools;

@@ -22,6 +22,7 @@ mod modes;
 mod nvptx;
 mod outputs;
 mod promoted;
+mod random;
 mod references;
 mod sim;
 mod sim_mutants;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
     trials.extend(cli::trials());
     trials.extend(hostile::trials());
     trials.extend(sim_mutants::trials(&fixtures));
+    trials.extend(random::trials());
     trials.extend(corpus::trials());
     trials.extend(features::trials());
     // A runner that starts one process for each test names it exactly; the notice would come hundreds of times.

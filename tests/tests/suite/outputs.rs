@@ -47,8 +47,9 @@ fn deterministic(fixture: &Fixture, target: &str) -> Result<()> {
     Ok(())
 }
 
-const ENTRY_KEYS: [&str; 8] = [
+const ENTRY_KEYS: [&str; 9] = [
     "entry",
+    "symbol",
     "target",
     "workgroup_size",
     "shared_memory_bytes",

@@ -36,10 +36,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
         let exchange = facts::lane_exchange(e.target, e.wave_size);
         let id = lane_id(e)?;
         let (mask, active) = match &e.target.arch {
-            Arch::Amdgpu(_) => (
-                None,
-                b.intrinsic("llvm.amdgcn.ballot", &[b.int_type(64)], &[b.bool(true)])?,
-            ),
+            Arch::Amdgpu(_) => (None, wave_ballot(b, e.wave_size, b.bool(true))?),
             Arch::Nvptx(_) => {
                 let mask = match facts::active_mask(e.target) {
                     ActiveMask::Ballot => {
@@ -91,9 +88,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
     /// The active lanes for which `predicate` (`i1`) is true.
     pub(crate) fn ballot(&self, predicate: Value<'c>) -> Result<Value<'c>> {
         match self.mask {
-            None => self
-                .b
-                .intrinsic("llvm.amdgcn.ballot", &[self.b.int_type(64)], &[predicate]),
+            None => wave_ballot(self.b, self.wave_size, predicate),
             Some(mask) => {
                 let ballot =
                     self.b
@@ -248,6 +243,13 @@ impl<'e, 'c> Lanes<'e, 'c> {
         let last = highest(self.b, self.cluster(cluster)?)?;
         self.read(inclusive, last)
     }
+}
+
+/// AMDGPU: the lanes for which `predicate` is true, `i64`. Asked for as wide as the wave: a ballot of 64 bits in a wave of 32 lanes reads EXEC whole at -O0 (LLVM 23.1), and its
+/// upper half is nobody's.
+fn wave_ballot<'c>(b: &Build<'c>, wave_size: u32, predicate: Value<'c>) -> Result<Value<'c>> {
+    let lanes = b.intrinsic("llvm.amdgcn.ballot", &[b.int_type(wave_size)], &[predicate])?;
+    b.int_resize(lanes, b.int_type(64), false)
 }
 
 /// This lane's number in its subgroup, `i32`.

@@ -5,8 +5,8 @@ use super::bits::Ty;
 use super::inst::{Action, Memories, Memory};
 use super::operand::{Kind, Operand, sgpr};
 use super::wave::{PRIVATE_APERTURE, Wave};
+use crate::context::Context;
 use crate::finding::FindingKind;
-use crate::machine::Context;
 
 /// The last word of the descriptor for private memory.
 pub(super) const PRIVATE_DESCRIPTOR: u32 = 0x00e8_0000;

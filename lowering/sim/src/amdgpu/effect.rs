@@ -6,8 +6,8 @@ use super::operand::Half;
 use super::table::memory::{Extend, Update};
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
 use crate::clock::Order;
+use crate::context::{Access, At, Context, Scope};
 use crate::finding::FindingKind;
-use crate::machine::{Access, At, Context, Scope};
 use crate::memory::{Pending, Space};
 
 /// What operations may change besides shared things.

@@ -10,8 +10,8 @@ use super::operand::{Kind, Operand};
 use super::table::matrix::{Family, Shape, mfma, wmma};
 use super::text::Parts;
 use super::wave::Wave;
+use crate::context::Context;
 use crate::finding::FindingKind;
-use crate::machine::Context;
 use crate::matrix::{Element, Product};
 
 /// A matrix instruction.

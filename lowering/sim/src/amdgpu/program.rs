@@ -13,8 +13,9 @@ use super::wave::Wave;
 use crate::barrier::Name;
 use crate::cache::{DIRTY, FAR, Levels, NEAR, OWN};
 use crate::clock::Order;
+use crate::context::{Context, Group};
 use crate::finding::{FindingKind, Place};
-use crate::machine::{Context, Group, Program, Step, WaveStart};
+use crate::machine::{Program, Step, WaveStart};
 use std::collections::BTreeMap;
 
 /// The lines with instructions that the simulator does not know. Executing one is a finding.
@@ -142,19 +143,19 @@ impl Kernel {
     /// The wave is over: what is outstanding takes effect, and the barriers expect it no more.
     fn end(&self, wave: &mut Wave, cx: &mut Context<'_>) -> Step {
         wave.wait(counter::ALL, 0, cx);
-        // LLVM AMDGPUUsage, "AMDGPU Execution Synchronization", barrier arrive and drop in one thread.
+        // LLVM AMDGPUUsage, "AMDGPU Execution Synchronization": a thread that ends drops the workgroup's barrier, and must not have an arrival open there. Named objects it
+        // does not drop.
         for (name, phase) in std::mem::take(&mut wave.arrived) {
+            let dropped = !matches!(name, Name::Named(_));
             let barrier = cx.group.barriers.get(name);
-            if barrier.is_some_and(|barrier| !barrier.passed(phase)) {
+            if dropped && barrier.is_some_and(|barrier| !barrier.passed(phase)) {
                 cx.report(FindingKind::BarrierMisuse, wave.pc, None, || {
                     format!("the wave ends with an arrival at {name} that is not complete")
                 });
             }
         }
-        for name in [Some(Name::Workgroup), wave.joined].into_iter().flatten() {
-            if let Some(barrier) = cx.group.barriers.get_mut(name) {
-                barrier.leave(1);
-            }
+        if let Some(barrier) = cx.group.barriers.get_mut(Name::Workgroup) {
+            barrier.leave(1);
         }
         cx.changed();
         Step::Done

@@ -5,8 +5,8 @@ use super::bits::Ty;
 use super::inst::{File, Inst, Registers, Use};
 use super::operand::{Half, Kind, Operand, sgpr};
 use crate::barrier::{Name, Phase};
+use crate::context::Context;
 use crate::finding::{FindingKind, Site};
-use crate::machine::Context;
 use crate::queue::Queue;
 
 /// One value for each lane.

@@ -6,8 +6,8 @@
 use super::arith::{Function, Mode};
 use super::exec::special::Special;
 use crate::clock::Order;
+use crate::context::Access;
 use crate::finding::Place;
-use crate::machine::Access;
 use crate::matrix::Element;
 use crate::memory::Global;
 

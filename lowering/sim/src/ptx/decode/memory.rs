@@ -3,7 +3,7 @@
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown};
 use crate::clock::Order;
-use crate::machine::{Access, Scope};
+use crate::context::{Access, Scope};
 use crate::ptx::arith::{self, Function, Mode, float, integer};
 use crate::ptx::exec::window;
 use crate::ptx::program::{Op, Source, Where};

@@ -2,8 +2,9 @@
 
 use super::agent;
 use super::warp::{Lanes, Meeting, State, Warp, each};
+use crate::context::Context;
 use crate::finding::FindingKind;
-use crate::machine::{Context, Step};
+use crate::machine::Step;
 use crate::ptx::program::{Kernel, Op, Reduction, ShuffleKind, Source};
 
 impl Kernel {

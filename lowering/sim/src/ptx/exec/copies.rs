@@ -5,8 +5,8 @@
 use super::warp::{Lanes, Warp, each};
 use crate::barrier::Name;
 use crate::clock::Order;
+use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
-use crate::machine::{Access, At, Context};
 use crate::memory::{Pending, Space};
 use crate::schedule::Completion;
 

@@ -3,8 +3,9 @@
 
 use super::agent;
 use super::warp::{Lanes, Meeting, State, Warp, each};
+use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
-use crate::machine::{Access, At, Context, Step};
+use crate::machine::Step;
 use crate::matrix::{Element, Product};
 use crate::memory::Space;
 use crate::ptx::program::{Address, Kernel, List, Mma, Op, Source, Where};

@@ -3,8 +3,8 @@
 use super::agent;
 use super::warp::{Lanes, Warp, each};
 use super::window;
+use crate::context::{At, Context};
 use crate::finding::FindingKind;
-use crate::machine::{At, Context};
 use crate::memory::Space;
 use crate::ptx::arith::sign_extend;
 use crate::ptx::program::{Address, Kernel, Op, Source, Where};

@@ -12,8 +12,9 @@ pub mod window;
 use super::program::{Kernel, Op, Source};
 use crate::barrier::Name;
 use crate::clock::Order;
+use crate::context::{Context, Group};
 use crate::finding::{FindingKind, Place};
-use crate::machine::{Context, Group, Program, Step, WaveStart};
+use crate::machine::{Program, Step, WaveStart};
 use crate::schedule::Completion;
 use warp::{Fragment, Lanes, State, Warp, each};
 

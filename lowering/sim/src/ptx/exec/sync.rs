@@ -4,8 +4,9 @@ use super::warp::{Lanes, Meeting, State, Warp, each};
 use super::{LANES, agent, learn, next};
 use crate::barrier::{Name, Tally};
 use crate::clock::Order;
+use crate::context::{Access, At, Context, Scope};
 use crate::finding::FindingKind;
-use crate::machine::{Access, At, Context, Scope, Step};
+use crate::machine::Step;
 use crate::memory::Space;
 use crate::ptx::program::{Answer, Kernel, MbarrierKind, Op, Question, Source};
 

@@ -1,0 +1,532 @@
+//! What a step of a wave can do: the one door through which front ends touch memory and barriers.
+
+use crate::barrier::{Barriers, Name, Phase, TooMany};
+use crate::cache::{self, Caches, Levels, Written};
+use crate::clock::{Clock, Order, WaveClock};
+use crate::coverage::Coverage;
+use crate::finding::{FindingKind, Findings, Site};
+use crate::journal::{Event, Journal};
+use crate::memory::{Global, Shared, Space, View};
+use crate::race::{Sharing, Stamp};
+use crate::schedule::Completion;
+use fastrand::Rng;
+use std::collections::{BTreeMap, HashMap};
+
+/// What the waves of a workgroup share.
+#[derive(Debug)]
+pub struct Group {
+    /// Linear index of the workgroup in the launch.
+    pub index: u32,
+    /// Its place in x, y and z.
+    pub id: [u32; 3],
+    /// How many waves it started with.
+    pub waves: u16,
+    /// Its shared memory.
+    pub shared: Shared,
+    /// Its barrier objects.
+    pub barriers: Barriers,
+    /// What each agent knows of the others: [`Program::agents`] for each wave.
+    pub clocks: Vec<WaveClock>,
+    /// What became of their caches.
+    pub(crate) caches: Caches,
+    /// What atomic writes published, per location.
+    pub(crate) published: BTreeMap<(Space, u64), Clock>,
+    /// Meetings so far ([`Context::meet`]).
+    pub(crate) meetings: u32,
+    /// Grows whenever a barrier object changes: blocked waves try again.
+    pub(crate) events: u64,
+}
+
+/// Which instruction and lane an access belongs to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The program's number for the instruction.
+    pub pc: u32,
+    /// The lane.
+    pub lane: u8,
+}
+
+/// Who is meant by an atomic access.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The waves of the workgroup.
+    Workgroup,
+    /// Other workgroups too.
+    Device,
+}
+
+/// How a memory access relates to those of other waves.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Atomic or not.
+    pub sharing: Sharing,
+    /// What an atomic access orders.
+    pub order: Order,
+    /// For whom.
+    pub scope: Scope,
+    /// Which caches a load of global memory may be answered by, and whether a store stays in one.
+    pub caches: Levels,
+}
+
+impl Access {
+    /// Not atomic.
+    pub const PLAIN: Access = Access {
+        sharing: Sharing::Plain,
+        order: Order::Relaxed,
+        scope: Scope::Workgroup,
+        caches: 0,
+    };
+    /// Perhaps atomic: [`Sharing::Unknown`]. When it reads what an atomic wrote, it acquires.
+    pub const UNKNOWN: Access = Access {
+        sharing: Sharing::Unknown,
+        order: Order::Acquire,
+        scope: Scope::Device,
+        caches: 0,
+    };
+
+    /// Atomic.
+    pub const fn atomic(order: Order, scope: Scope) -> Access {
+        Access {
+            sharing: Sharing::Atomic,
+            order,
+            scope,
+            caches: 0,
+        }
+    }
+
+    /// The same access through caches.
+    pub const fn through(self, caches: Levels) -> Access {
+        Access { caches, ..self }
+    }
+}
+
+/// What a step of one wave can reach.
+pub struct Context<'m> {
+    /// The wave's workgroup.
+    pub group: &'m mut Group,
+    /// Global memory.
+    pub global: &'m mut Global,
+    /// Where problems go.
+    pub findings: &'m mut Findings,
+    /// What was executed.
+    pub coverage: &'m mut Coverage,
+    /// What was done in which order.
+    pub(crate) journal: &'m mut Journal,
+    /// Chance.
+    pub rng: &'m mut Rng,
+    /// When outstanding operations take effect.
+    pub completion: Completion,
+    /// Index of the wave in its workgroup.
+    pub wave: u16,
+    /// Whose clock the next access and synchronisation is about: index in [`Group::clocks`]. The wave, or its first lane, unless the program sets it.
+    pub agent: u16,
+    /// What atomics of other workgroups published.
+    pub(crate) abroad: &'m mut HashMap<u64, Clock>,
+    /// Stores that other workgroups can see.
+    pub(crate) written: &'m mut Written,
+}
+
+impl Context<'_> {
+    /// A site of this wave.
+    pub fn site(&self, pc: u32, lane: Option<u8>) -> Site {
+        Site {
+            pc,
+            group: self.group.index,
+            wave: self.wave,
+            lane,
+        }
+    }
+
+    /// Records a problem of this wave.
+    pub fn report(
+        &mut self,
+        kind: FindingKind,
+        pc: u32,
+        lane: Option<u8>,
+        message: impl FnOnce() -> String,
+    ) {
+        let site = self.site(pc, lane);
+        self.findings.report(kind, site, None, message);
+    }
+
+    /// Reads bytes. What cannot be read is reported and gives zeros; then the answer is `false`.
+    pub fn read(
+        &mut self,
+        space: Space,
+        address: u64,
+        into: &mut [u8],
+        at: At,
+        access: Access,
+    ) -> bool {
+        if access.sharing != Sharing::Plain {
+            self.learn_from(space, address, access);
+        }
+        self.touch(space, address, into.len(), at, false, access, |view| {
+            into.copy_from_slice(view.bytes)
+        })
+        .unwrap_or_else(|| {
+            into.fill(0);
+            false
+        })
+    }
+
+    /// Writes bytes. What cannot be written is reported and not written; then the answer is `false`.
+    pub fn write(
+        &mut self,
+        space: Space,
+        address: u64,
+        from: &[u8],
+        at: At,
+        access: Access,
+    ) -> bool {
+        if access.sharing == Sharing::Atomic {
+            self.publish_at(space, address, access, false);
+        }
+        self.touch(space, address, from.len(), at, true, access, |view| {
+            view.bytes.copy_from_slice(from)
+        })
+        .unwrap_or(false)
+    }
+
+    /// Reads `size` bytes (1, 2, 4 or 8), and writes what `update` makes of them, as one atomic access; `None` writes nothing. Gives the old value;
+    /// 0 when the access is not possible, which is reported.
+    pub fn update(
+        &mut self,
+        space: Space,
+        address: u64,
+        size: usize,
+        at: At,
+        access: Access,
+        update: impl FnOnce(u64) -> Option<u64>,
+    ) -> u64 {
+        let size = size.min(8);
+        if size > 1 && !address.is_multiple_of(size as u64) {
+            self.report(FindingKind::Misaligned, at.pc, Some(at.lane), || {
+                format!(
+                    "an atomic of {size} bytes at {address:#x} of {}",
+                    space.name()
+                )
+            });
+        }
+        self.learn_from(space, address, access);
+        let mut old = 0;
+        let mut written = false;
+        let atomic = Access {
+            sharing: Sharing::Atomic,
+            ..access
+        };
+        self.touch(space, address, size, at, true, atomic, |view| {
+            let mut bytes = [0u8; 8];
+            if let Some(low) = bytes.get_mut(..size) {
+                low.copy_from_slice(view.bytes);
+            }
+            old = u64::from_le_bytes(bytes);
+            if let Some(new) = update(old)
+                && let Some(low) = new.to_le_bytes().get(..size)
+            {
+                view.bytes.copy_from_slice(low);
+                written = true;
+            }
+        });
+        if written {
+            self.publish_at(space, address, access, true);
+        }
+        old
+    }
+
+    /// The fence `pc` of this wave.
+    pub fn fence(&mut self, order: Order, pc: u32) {
+        let agent = self.agent;
+        if let Some(clock) = self.clock()
+            && clock.fence(agent, order, pc)
+        {
+            self.coverage.matter(pc);
+        }
+    }
+
+    /// Instruction `pc` of this wave invalidates caches.
+    pub fn invalidate(&mut self, levels: Levels, pc: u32) {
+        if let Some(clock) = self.group.clocks.get(usize::from(self.agent)) {
+            let caches = &mut self.group.caches;
+            caches.invalidate(self.agent, levels, &clock.now, pc);
+        }
+    }
+
+    /// Instruction `pc` of this wave writes back what was stored.
+    pub fn write_back(&mut self, pc: u32) {
+        let agent = self.agent;
+        if let Some(clock) = self.group.clocks.get_mut(usize::from(agent)) {
+            self.written.write_back(self.group.index, &clock.now);
+            // What is stored from now on is not part of it.
+            clock.now.tick(agent);
+            self.coverage.matter(pc);
+        }
+    }
+
+    /// What an atomic write or an arrival of this wave publishes.
+    fn publish(&mut self, order: Order) -> Option<Clock> {
+        let agent = self.agent;
+        let clock = self.clock()?;
+        let published = clock.publish(agent, order);
+        if !order.releases()
+            && let Some(fence) = clock.fence
+        {
+            self.coverage.matter(fence);
+        }
+        Some(published)
+    }
+
+    /// `count` arrivals of this wave at a barrier object; gives the phase to wait for.
+    ///
+    /// # Errors
+    /// `None` when there is no such object, [`TooMany`] when it expects fewer arrivals.
+    pub fn arrive(
+        &mut self,
+        name: Name,
+        count: u32,
+        order: Order,
+    ) -> Option<Result<Phase, TooMany>> {
+        let clock = self.publish(order)?;
+        let phase = self.group.barriers.get_mut(name)?.arrive(count, &clock);
+        self.group.events += 1;
+        if let Ok(phase) = phase
+            && order.releases()
+        {
+            self.record(Event::Arrive(name, phase));
+        }
+        Some(phase)
+    }
+
+    /// Whether a phase of a barrier object is complete; if so, this wave learns what those knew that arrived.
+    pub fn pass(&mut self, name: Name, phase: Phase, order: Order) -> bool {
+        let Some(barrier) = self.group.barriers.get(name).filter(|b| b.passed(phase)) else {
+            return false;
+        };
+        if let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) {
+            clock.learn(barrier.clock(), order);
+        }
+        if order.acquires() {
+            self.record(Event::Pass(name, phase));
+        }
+        true
+    }
+
+    /// Says that a barrier object changed in another way than by [`Context::arrive`]: blocked waves try again.
+    pub fn changed(&mut self) {
+        self.group.events += 1;
+    }
+
+    /// Agents of one wave meet: each learns what the others know.
+    pub fn meet(&mut self, agents: &[u16]) {
+        let name = Name::Wave(self.wave, self.group.meetings);
+        self.group.meetings = self.group.meetings.wrapping_add(1);
+        let mut all = Clock::default();
+        for &agent in agents {
+            if let Some(clock) = self.group.clocks.get_mut(usize::from(agent)) {
+                all.join(&clock.publish(agent, Order::Release));
+            }
+            self.agent = agent;
+            self.record(Event::Arrive(name, 0));
+        }
+        for &agent in agents {
+            if let Some(clock) = self.group.clocks.get_mut(usize::from(agent)) {
+                clock.learn(&all, Order::Acquire);
+            }
+            self.agent = agent;
+            self.record(Event::Pass(name, 0));
+        }
+    }
+
+    fn record(&mut self, event: Event) {
+        self.journal.record(self.group.index, self.agent, event);
+    }
+
+    fn clock(&mut self) -> Option<&mut WaveClock> {
+        self.group.clocks.get_mut(usize::from(self.agent))
+    }
+
+    fn learn_from(&mut self, space: Space, address: u64, access: Access) {
+        let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) else {
+            return;
+        };
+        if let Some(published) = self.group.published.get(&(space, address)) {
+            clock.learn(published, access.order);
+        }
+        if space == Space::Global
+            && access.scope == Scope::Device
+            && let Some(published) = self.abroad.get(&address)
+        {
+            clock.learn(published, access.order);
+        }
+    }
+
+    /// Publishes what this wave knows at a location; a read-modify-write (`adds`) keeps what was published there before.
+    fn publish_at(&mut self, space: Space, address: u64, access: Access, adds: bool) {
+        let (agent, index) = (self.agent, self.group.index);
+        let Some(published) = self.publish(access.order) else {
+            return;
+        };
+        if space == Space::Global && access.scope == Scope::Device && published.of(agent) > 0 {
+            let abroad = self.abroad.entry(address).or_default();
+            if !adds {
+                *abroad = Clock::default();
+            }
+            abroad.join(&published.outside(index));
+        }
+        let at = self.group.published.entry((space, address)).or_default();
+        if adds {
+            at.join(&published);
+        } else {
+            *at = published;
+        }
+    }
+
+    /// Checks an access and lets `act` do it. `None` if it cannot be done.
+    #[allow(clippy::too_many_arguments)] // one access in one place
+    fn touch(
+        &mut self,
+        space: Space,
+        address: u64,
+        bytes: usize,
+        at: At,
+        write: bool,
+        access: Access,
+        act: impl FnOnce(View<'_>),
+    ) -> Option<bool> {
+        self.record(Event::Access {
+            space,
+            address,
+            bytes: bytes as u32,
+            write,
+            sharing: access.sharing,
+        });
+        let site = self.site(at.pc, Some(at.lane));
+        let clock = self.group.clocks.get(usize::from(self.agent))?;
+        let verb = if write { "write" } else { "read" };
+        if space == Space::Shared
+            && let Some(pending) = usize::try_from(address)
+                .ok()
+                .and_then(|a| self.group.shared.pending(a, bytes))
+        {
+            let other = Site {
+                pc: pending.pc,
+                group: site.group,
+                wave: pending.wave,
+                lane: None,
+            };
+            self.findings.report(FindingKind::MissingWait, site, Some(other), || {
+                format!("{verb} of {bytes} bytes of shared memory at {address:#x}, which an outstanding copy will write")
+            });
+        }
+        let view = match space {
+            Space::Global => self.global.view(address, bytes),
+            Space::Shared => self.group.shared.view(address, bytes),
+        };
+        let Some(view) = view else {
+            let (global, shared) = (&*self.global, self.group.shared.len());
+            self.findings
+                .report(FindingKind::OutOfBounds, site, None, || {
+                    outside(space, address, bytes, verb, global, shared)
+                });
+            return None;
+        };
+        if write && !view.writable {
+            self.findings
+                .report(FindingKind::WriteToReadOnly, site, None, || {
+                    format!("{bytes} bytes of `{}` at {:#x}", view.region, view.offset)
+                });
+            return None;
+        }
+        let stamp = Stamp {
+            site,
+            agent: self.agent,
+            time: clock.now.of(self.agent),
+            sharing: access.sharing,
+            write,
+        };
+        if access.caches != 0 && space == Space::Global && !write {
+            let writes = view.shadow.writes_by_others(view.offset, bytes, stamp);
+            for write in writes {
+                let seen = (self.group.caches).see(site.group, self.agent, access.caches, &write);
+                let kept = access.caches & cache::DIRTY != 0
+                    && write.site.group != site.group
+                    && write.sharing == Sharing::Plain
+                    && !self.written.has(&write);
+                let kind = match &seen {
+                    None => FindingKind::StaleRead,
+                    Some(_) if kept => FindingKind::NotWrittenBack,
+                    Some(_) => {
+                        for pc in seen.into_iter().flatten() {
+                            self.coverage.matter(pc);
+                        }
+                        continue;
+                    }
+                };
+                let other = Some(write.site);
+                self.findings.report(kind, site, other, || {
+                    format!(
+                        "{bytes} bytes of `{}` at {:#x}, which wave {} of workgroup {} wrote",
+                        view.region, view.offset, write.site.wave, write.site.group
+                    )
+                });
+            }
+        }
+        if view.writable
+            && let Some(earlier) = view.shadow.access(view.offset, bytes, stamp, &clock.now)
+        {
+            let kind = match space {
+                Space::Global => FindingKind::GlobalRace,
+                Space::Shared => FindingKind::SharedRace,
+            };
+            self.findings.report(kind, site, Some(earlier.site), || {
+                let before = earlier.site;
+                let who = match (before.group == site.group, before.wave == site.wave) {
+                    (true, true) => "another lane of the wave".to_owned(),
+                    (true, false) => format!("wave {}", before.wave),
+                    (false, _) => format!("wave {} of workgroup {}", before.wave, before.group),
+                };
+                let what = if earlier.write { "wrote" } else { "read" };
+                format!(
+                    "{verb} of {bytes} bytes of `{}` at {:#x}, which {who} {what} before",
+                    view.region, view.offset
+                )
+            });
+        }
+        let mut view = view;
+        if let Some(written) = view.written.take() {
+            if !write && written.iter().any(|w| !w) {
+                self.findings
+                    .report(FindingKind::UninitialisedShared, site, None, || {
+                        format!("{bytes} bytes of shared memory at {:#x}", view.offset)
+                    });
+            }
+            written.fill(true);
+        }
+        act(view);
+        Some(true)
+    }
+}
+
+fn outside(
+    space: Space,
+    address: u64,
+    bytes: usize,
+    verb: &str,
+    global: &Global,
+    shared: usize,
+) -> String {
+    match space {
+        Space::Shared => {
+            format!("{verb} of {bytes} bytes at {address:#x} of {shared} bytes of shared memory")
+        }
+        Space::Global => match global.nearest(address) {
+            Some(region) => format!(
+                "{verb} of {bytes} bytes at {address:#x}: `{}` begins at {:#x} and has {} bytes",
+                region.name(),
+                region.base(),
+                region.bytes().len()
+            ),
+            None => format!("{verb} of {bytes} bytes at {address:#x}, where no buffer is"),
+        },
+    }
+}
