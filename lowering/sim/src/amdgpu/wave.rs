@@ -2,8 +2,9 @@
 
 use super::access::Operation;
 use super::bits::Ty;
-use super::inst::{File, Inst, Registers, Use};
+use super::inst::{File, Inst, Op, Registers, Use};
 use super::operand::{Half, Kind, Operand, sgpr};
+use super::sync::class;
 use crate::barrier::{Name, Phase};
 use crate::context::Context;
 use crate::finding::{FindingKind, Site};
@@ -230,9 +231,15 @@ impl Wave {
         }
     }
 
-    /// Reports each register of the instruction that an outstanding operation has yet to write.
+    /// Reports each register of the instruction that an outstanding operation has yet to write. A vector load may write what an older one will write: they come back in
+    /// order.
     pub(super) fn check(&self, inst: &Inst, pc: u32, cx: &mut Context<'_>) {
+        let loads = matches!(&inst.op, Op::Memory(memory) if memory.class == class::LOADS);
         for Use { registers, written } in &inst.uses {
+            let behind = |id: &u32| {
+                let older = self.queue.get(*id).map(|older| older.rules.class);
+                loads && *written && older == Some(class::LOADS)
+            };
             let (file, name) = match registers.file {
                 File::Vector => (self.vgpr_pending.as_slice(), "v"),
                 File::Scalar => (self.sgpr_pending.as_slice(), "s"),
@@ -243,7 +250,8 @@ impl Wave {
                 .unwrap_or(&[]);
             let halves = halves(registers.half);
             let found = range.iter().enumerate().find_map(|(offset, pending)| {
-                let id = pending.get(halves.clone())?.iter().find(|id| **id != 0)?;
+                let mut ids = pending.get(halves.clone())?.iter();
+                let id = ids.find(|id| **id != 0 && !behind(id))?;
                 Some((offset, *id))
             });
             let Some((offset, id)) = found else {
