@@ -11,7 +11,7 @@ use splitbar::simulate::{Inputs, Job, Place};
 use splitbar_passes::module::assemble;
 use splitbar_tests::random::{self, GROUPS, VARIABLES, WORKGROUP};
 
-const TARGETS: [&str; 2] = ["gfx1201", "sm_80"];
+const TARGETS: [&str; 3] = ["gfx906", "gfx1201", "sm_80"];
 /// Programs of a normal run.
 const SEEDS: u64 = 24;
 /// The variable that asks for more.
