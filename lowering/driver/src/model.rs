@@ -61,10 +61,10 @@ pub fn model(
     model_changed(bytes, options, bounds, |_| {})
 }
 
-/// As [`model`], with `change` made to the plans before they are explored: for tests that ask what a missing step does.
+/// As [`model()`], with `change` made to the plans before they are explored: for tests that ask what a missing step does.
 ///
 /// # Errors
-/// As [`model`].
+/// As [`model()`].
 pub fn model_changed(
     bytes: &[u8],
     options: &Options,

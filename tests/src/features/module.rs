@@ -1,6 +1,6 @@
 //! A module out of features: one entry point that applies each to its own slices of the buffers.
 //!
-//! In the text of a feature `%NAME` is a type or constant that is declared when it is named (see [`Declarations`]), `$NAME` an id of its own. Operands are
+//! In the text of a feature `%NAME` is a type or constant that is declared when it is named (see `Declarations`), `$NAME` an id of its own. Operands are
 //! `$a`, `$b`, `$c`, `$d`, results `$r`, `$s`. There is a buffer of operands and one of results for each scalar type; a component of an operand is a slice with an
 //! element for each invocation.
 

@@ -1,6 +1,6 @@
 //! Random compute shaders from a seed: arithmetic, memory, branches, loops, subgroup operations and split barriers, free of races by construction.
 //!
-//! A program is a tree ([`Top`], [`Statement`], [`Expression`]). [`text`] writes it as a module, [`run`] executes it on the host.
+//! A program is a tree (`Top`, `Statement`, `Expression`). [`text`] writes it as a module, [`run`] executes it on the host.
 
 mod run;
 mod text;
