@@ -25,7 +25,7 @@ pub struct Group {
     pub shared: Shared,
     /// Its barrier objects.
     pub barriers: Barriers,
-    /// What each agent knows of the others: [`Program::agents`] for each wave.
+    /// What each agent knows of the others: [`Program::agents`](crate::Program::agents) for each wave.
     pub clocks: Vec<WaveClock>,
     /// What became of their caches.
     pub(crate) caches: Caches,
