@@ -1,9 +1,8 @@
 //! `cargo xtask gpu`: the kernels of fixtures/ with every strategy on a CUDA device, or on the simulator.
 
-use crate::{llvm, shell};
+use crate::shell;
 use anyhow::{Context, Result};
 use clap::Args;
-use std::path::PathBuf;
 
 /// What `cargo xtask gpu` takes.
 #[derive(Args)]
@@ -17,20 +16,13 @@ pub struct Options {
     /// Only these targets [default: sm_75 sm_80 sm_90]
     #[arg(long, num_args = 1.., value_name = "TARGET")]
     target: Vec<String>,
-    /// A splitbar that is built already; without it, a release build is made
-    #[arg(long, value_name = "PATH")]
-    tool: Option<PathBuf>,
+    #[command(flatten)]
+    tool: shell::Tool,
 }
 
 /// Builds the bundle and the program that runs it, and runs it where there is something to run it on.
 pub fn run(options: &Options) -> Result<()> {
-    let tool = match &options.tool {
-        Some(path) => std::fs::canonicalize(path).with_context(|| path.display().to_string())?,
-        None => {
-            llvm::ensure()?;
-            shell::release_tool()?
-        }
-    };
+    let tool = options.tool.path()?;
     let runner = shell::release("splitbar-gpu", "splitbar-gpu")?;
     let folder = shell::target_directory()?.join("gpu-bundle");
     let mut bundle = shell::command(&runner, &["bundle", "--tool"]);

@@ -92,6 +92,27 @@ pub fn target_directory() -> Result<PathBuf> {
     Ok(metadata.target_directory)
 }
 
+/// Which program `splitbar` a command uses.
+#[derive(clap::Args)]
+pub struct Tool {
+    /// A splitbar that is built already; without it, a release build is made
+    #[arg(long = "tool", value_name = "PATH")]
+    built: Option<PathBuf>,
+}
+
+impl Tool {
+    /// The program's path, from anywhere.
+    pub fn path(&self) -> Result<PathBuf> {
+        match &self.built {
+            Some(path) => std::fs::canonicalize(path).with_context(|| path.display().to_string()),
+            None => {
+                crate::llvm::ensure()?;
+                release_tool()
+            }
+        }
+    }
+}
+
 /// Makes a release build of the program `splitbar`; its path.
 pub fn release_tool() -> Result<PathBuf> {
     release("splitbar", "splitbar")

@@ -7,6 +7,8 @@
 use super::cfg::Cfg;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::marker::PhantomData;
+use std::ops::BitOr;
 
 /// Which way facts flow.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -82,6 +84,55 @@ pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
         }
     }
     states
+}
+
+/// The solution of a problem whose facts are a set (a bit for each, or one `bool`) and hold where they hold on some path: states join by union, and nothing holds where
+/// flow starts. `transfer` is [`Analysis::transfer`]; the result is that of [`solve`].
+pub fn solve_any<S>(cfg: &Cfg, direction: Direction, transfer: impl Fn(usize, S) -> S) -> Vec<S>
+where
+    S: Copy + Default + PartialEq + BitOr<Output = S>,
+{
+    let state = PhantomData;
+    match direction {
+        Direction::Forward => solve(cfg, &Any::<_, _, true> { transfer, state }),
+        Direction::Backward => solve(cfg, &Any::<_, _, false> { transfer, state }),
+    }
+}
+
+struct Any<S, F, const FORWARD: bool> {
+    transfer: F,
+    state: PhantomData<S>,
+}
+
+impl<S, F, const FORWARD: bool> Analysis for Any<S, F, FORWARD>
+where
+    S: Copy + Default + PartialEq + BitOr<Output = S>,
+    F: Fn(usize, S) -> S,
+{
+    type State = S;
+    const DIRECTION: Direction = if FORWARD {
+        Direction::Forward
+    } else {
+        Direction::Backward
+    };
+
+    fn bottom(&self) -> S {
+        S::default()
+    }
+
+    fn boundary(&self) -> S {
+        S::default()
+    }
+
+    fn join(&self, state: &mut S, other: &S) -> bool {
+        let before = *state;
+        *state = before | *other;
+        before != *state
+    }
+
+    fn transfer(&self, block: usize, state: S) -> S {
+        (self.transfer)(block, state)
+    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! As with the fences, people read the tables beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `SPLITBAR_BLESS=1` writes them. Checked apart is that an
 //! operation orders as much as the fence of its order and scope does (`fixtures/fences`), and a relaxed one nothing.
 
-use crate::fences::{blessed, orders, waited};
-use crate::support::{assembled, compile_bytes, is_nvptx, told, trial};
+use crate::fences::{orders, table_of, waited};
+use crate::support::{assembled, compile_bytes, confirm, instruction, is_nvptx, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
@@ -89,7 +89,7 @@ fn table(target: &str) -> Result<()> {
         let shown = [before, own, after].concat().join("; ");
         writeln!(text, "{:<54}{shown}", case.name)?;
     }
-    blessed("atomics", target, &text)
+    confirm(&table_of("atomics", target), &text)
 }
 
 /// A relaxed operation orders nothing. One that releases has in front of it what a release fence of all memory is, for the same scope; one that acquires has behind it what
@@ -191,12 +191,7 @@ fn around(assembly: &str, index: usize, target: &str) -> Result<[Vec<String>; 3]
             *line != format!("{label}:") && !line.starts_with(&format!(".visible .entry {label}("))
         })
         .skip(1)
-        .map(|line| {
-            let code = line.split("//").next().unwrap_or_default();
-            // A semicolon ends instructions of PTX and begins comments of AMDGPU.
-            let code = code.split(';').next().unwrap_or_default();
-            code.split_whitespace().collect::<Vec<_>>().join(" ")
-        })
+        .map(instruction)
         .take_while(|line| line != "s_endpgm" && line != "ret")
         .filter(|line| !line.starts_with("ld.param"))
         .collect();

@@ -3,12 +3,11 @@
 //! `cargo test -p splitbar-tests --test suite -- features/integer` runs a family. Features of a family share modules; a module that fails is taken apart, so that
 //! each failure has the name of its feature.
 
-use crate::support::{compile_bytes, has_linker, trial};
+use crate::support::{assembled, compile_bytes, has_linker, trial};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Place};
-use splitbar_passes::module::assemble;
 use splitbar_tests::features::module::{batch, results};
 use splitbar_tests::features::want::Worst;
 use splitbar_tests::features::{self, Family, Feature, Flavour, INVOCATIONS, Launch, WORKGROUP};
@@ -109,12 +108,7 @@ fn execute(
         let name = format!("{}.spvasm", features[0].name());
         std::fs::write(std::path::Path::new(&folder).join(name), &module.text)?;
     }
-    let assembled = assemble(&module.text).map_err(|problems| anyhow!("{problems}"))?;
-    let bytes: Vec<u8> = assembled
-        .words
-        .iter()
-        .flat_map(|w| w.to_le_bytes())
-        .collect();
+    let bytes = assembled(&module.text)?;
     let output = compile_bytes(&bytes, target, |_| {})?;
     let job = Job::compiled(&output, 0)?;
     let place = |at: usize| match flavour {

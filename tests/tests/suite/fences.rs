@@ -4,13 +4,14 @@
 //! The tables are read by people, beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `SPLITBAR_BLESS=1` writes them. What a table may never say is checked
 //! apart: that a wait which the plan of `--waits explicit` knows to be needed is not there.
 
-use crate::support::{assembled, compile_bytes, is_nvptx, told, trial};
-use anyhow::{Context, Result, bail, ensure};
+use crate::support::{assembled, compile_bytes, confirm, instruction, is_nvptx, told, trial};
+use anyhow::{Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::waits::counter::{self, Counter};
 use splitbar::{Optimization, Placement, Waits};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// One of each kind of memory hardware; behind the slash another placement of the workgroup.
 const TARGETS: &[&str] = &[
@@ -100,26 +101,15 @@ fn table(name: &str) -> Result<()> {
             }
         }
     }
-    blessed("fences", &name.replace('/', "."), &text)
+    confirm(&table_of("fences", &name.replace('/', ".")), &text)
 }
 
-/// Compares a table with `fixtures/FOLDER/NAME.txt`, or writes it.
-pub fn blessed(folder: &str, name: &str, text: &str) -> Result<()> {
-    let path = splitbar_tests::fixture::root()
+/// Where the table NAME of `fixtures/FOLDER` is.
+pub fn table_of(folder: &str, name: &str) -> PathBuf {
+    let folder = splitbar_tests::fixture::root()
         .join("fixtures")
-        .join(folder)
-        .join(format!("{name}.txt"));
-    if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
-        return std::fs::write(&path, text).with_context(|| path.display().to_string());
-    }
-    let blessed = std::fs::read_to_string(&path)
-        .with_context(|| format!("{}; SPLITBAR_BLESS=1 writes it", path.display()))?;
-    ensure!(
-        text == blessed,
-        "the {folder} are not the blessed ones (SPLITBAR_BLESS=1 accepts them)\n{}",
-        pretty_assertions::StrComparison::new(&blessed, text)
-    );
-    Ok(())
+        .join(folder);
+    folder.join(format!("{name}.txt"))
 }
 
 /// The instructions that order memory behind the third access of the source and before the fourth: three stand before the fence.
@@ -140,9 +130,7 @@ fn between_accesses(assembly: &str, target: &str) -> Result<Vec<String>> {
     let mut seen = 0;
     let mut lines = Vec::new();
     for line in assembly.lines() {
-        let code = line.split("//").next().unwrap_or_default();
-        let code = code.split(';').next().unwrap_or_default();
-        let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
+        let code = instruction(line);
         if accesses.iter().any(|name| code.starts_with(name)) {
             seen += 1;
         } else if seen == 3 && orders(&code) {

@@ -2,8 +2,8 @@
 //!
 //! `SPLITBAR_BLESS=1` writes the snapshots; without it nothing is ever written.
 
-use crate::support::{compile, compile_bytes, told, trial};
-use anyhow::{Context, Result, ensure};
+use crate::support::{compile, compile_bytes, confirm, told, trial};
+use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::{FuseAt, Optimization, Options, Placement, Waits};
 use splitbar_tests::check::Check;
@@ -79,17 +79,7 @@ fn apply(choices: &Choices, options: &mut Options) {
 fn snapshot(fixture: &Fixture, target: &str) -> Result<()> {
     let path = fixture.folder.join(format!("plan.{target}.txt"));
     let plan = compile(fixture, target, Optimization::O0)?.plan();
-    if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
-        return std::fs::write(&path, plan).with_context(|| path.display().to_string());
-    }
-    let blessed = std::fs::read_to_string(&path)
-        .with_context(|| format!("{}; SPLITBAR_BLESS=1 writes it", path.display()))?;
-    ensure!(
-        plan == blessed,
-        "the plan is not the blessed one (SPLITBAR_BLESS=1 accepts it)\n{}",
-        pretty_assertions::StrComparison::new(&blessed, &plan)
-    );
-    Ok(())
+    confirm(&path, &plan)
 }
 
 /// The pairs are the same on every target, and those that are expected.

@@ -1,6 +1,6 @@
 //! The execution model: every kernel as it is lowered is proved, and docs/model.md says what the explorer says.
 
-use crate::support::{target, trial};
+use crate::support::{confirm, target, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::{Bounds, FuseAt, Options, Strategy};
@@ -11,7 +11,6 @@ use splitbar_passes::model::{Axiom, Report, Verdict};
 use splitbar_plan::model::Modelled;
 use splitbar_tests::fixture::{self, Fixture};
 use std::fmt::Write;
-use std::path::Path;
 
 /// A strategy, a target that has it, and where it fuses.
 const STRATEGIES: &[(Strategy, &str, FuseAt)] = &[
@@ -242,19 +241,4 @@ fn document() -> Result<()> {
     let page = filled(&page, "traces", &traces()?)?;
     let page = filled(&page, "rules", &rules()?)?;
     confirm(&path, &page)
-}
-
-/// That a generated page is up to date; `SPLITBAR_BLESS=1` writes it.
-pub fn confirm(path: &Path, page: &str) -> Result<()> {
-    if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(path, page)?;
-    }
-    let now = std::fs::read_to_string(path)?;
-    ensure!(
-        now == page,
-        "{} is not what the tests say (SPLITBAR_BLESS=1 accepts it)\n{}",
-        path.display(),
-        pretty_assertions::StrComparison::new(&now, page)
-    );
-    Ok(())
 }

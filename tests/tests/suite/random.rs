@@ -2,13 +2,12 @@
 //!
 //! `SPLITBAR_SEEDS=1000 cargo test -p splitbar-tests --test suite -- random/` runs more of them.
 
-use crate::support::{compile_bytes, has_linker, trial};
-use anyhow::{Context, Result, anyhow, bail};
+use crate::support::{assembled, compile_bytes, has_linker, trial};
+use anyhow::{Context, Result, bail};
 use libtest_mimic::Trial;
 use splitbar::Optimization;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Place};
-use splitbar_passes::module::assemble;
 use splitbar_tests::random::{self, GROUPS, VARIABLES, WORKGROUP};
 
 const TARGETS: [&str; 3] = ["gfx906", "gfx1201", "sm_80"];
@@ -30,12 +29,7 @@ fn agrees(seed: u64) -> Result<()> {
     }
     let program = random::program(seed);
     let text = random::text(&program);
-    let assembled = assemble(&text).map_err(|problems| anyhow!("{problems}\n{text}"))?;
-    let bytes: Vec<u8> = assembled
-        .words
-        .iter()
-        .flat_map(|w| w.to_le_bytes())
-        .collect();
+    let bytes = assembled(&text).with_context(|| text.clone())?;
     let words = random::inputs(seed);
     for target in TARGETS {
         for level in [Optimization::O0, Optimization::O2] {

@@ -1,10 +1,12 @@
 //! Compiling in process, running the command line, and finding out which tools are there.
 
+use anyhow::{Context, ensure};
 use libtest_mimic::{Failed, Trial};
 use splitbar::{Optimization, Options, Output, Target};
 use splitbar_tests::fixture::{Fixture, GRID};
 use splitbar_tests::tools::{self, Ptxas};
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -44,6 +46,29 @@ pub fn compile_bytes(
     change(&mut options);
     splitbar::compile(bytes, &options)
         .map_err(|failure| anyhow::anyhow!("{target_name}: {failure}"))
+}
+
+/// That a generated file of the repository is up to date; `SPLITBAR_BLESS=1` writes it. Nothing else ever writes there.
+pub fn confirm(path: &Path, text: &str) -> anyhow::Result<()> {
+    if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(path, text).with_context(|| path.display().to_string())?;
+    }
+    let blessed = std::fs::read_to_string(path)
+        .with_context(|| format!("{}; SPLITBAR_BLESS=1 writes it", path.display()))?;
+    ensure!(
+        text == blessed,
+        "{} is not what the tests say (SPLITBAR_BLESS=1 accepts it)\n{}",
+        path.display(),
+        pretty_assertions::StrComparison::new(&blessed, text)
+    );
+    Ok(())
+}
+
+/// The instruction in a line of assembly, its words one space apart; empty where there is none. A semicolon ends instructions of PTX and begins comments of AMDGPU.
+pub fn instruction(line: &str) -> String {
+    let code = line.split("//").next().unwrap_or_default();
+    let code = code.split(';').next().unwrap_or_default();
+    code.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A module from its text.

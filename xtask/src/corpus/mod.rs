@@ -10,7 +10,7 @@ mod results;
 mod table;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 
-use crate::{llvm, shell};
+use crate::shell;
 use attempt::Attempt;
 use modules::Module;
 use results::{Entry, Results};
@@ -48,9 +48,8 @@ pub struct Options {
     /// LLVM's optimisation level
     #[arg(short = 'O', default_value = "1")]
     level: String,
-    /// A splitbar that is built already; without it, a release build is made
-    #[arg(long, value_name = "PATH")]
-    tool: Option<PathBuf>,
+    #[command(flatten)]
+    tool: shell::Tool,
     /// Takes what another build compiled as compiled, and only tries the rest again
     #[arg(long)]
     keep: bool,
@@ -61,13 +60,7 @@ pub struct Options {
 
 /// Compiles what the options ask for, prints the table, and writes it to docs/ when it is whole.
 pub fn run(options: &Options) -> Result<()> {
-    let tool = match &options.tool {
-        Some(path) => std::fs::canonicalize(path).with_context(|| path.display().to_string())?,
-        None => {
-            llvm::ensure()?;
-            shell::release_tool()?
-        }
-    };
+    let tool = options.tool.path()?;
     let folder = shell::target_directory()?.join("corpus");
     let all = modules::unpack(&folder.join("modules"))?;
     let sets: BTreeSet<&str> = all.iter().map(|module| module.set.as_str()).collect();

@@ -4,35 +4,22 @@ pub mod amdgpu;
 mod loops;
 pub mod nvptx;
 
-use crate::{llvm, shell};
+use crate::shell;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// What these commands take.
 #[derive(Args)]
 pub struct Options {
-    /// A splitbar that is built already; without it, a release build is made
-    #[arg(long, value_name = "PATH")]
-    tool: Option<PathBuf>,
+    #[command(flatten)]
+    tool: shell::Tool,
     /// Write nothing: measure a few rows again and say whether the page has them
     #[arg(long)]
     check: bool,
-}
-
-impl Options {
-    fn tool(&self) -> Result<PathBuf> {
-        match &self.tool {
-            Some(path) => std::fs::canonicalize(path).with_context(|| path.display().to_string()),
-            None => {
-                llvm::ensure()?;
-                shell::release_tool()
-            }
-        }
-    }
 }
 
 /// Instructions of a window: those that the final code has, and those that are still in it.

@@ -116,7 +116,7 @@ pub fn run(options: &Options) -> Result<()> {
         }
         bail!("{missing}");
     }
-    let tool = options.tool()?;
+    let tool = options.tool.path()?;
     let rows = |kernel: &str, gpu: &Multiprocessor| -> Result<Vec<Row>> {
         let rows = STRATEGIES.iter();
         let rows = rows.map(|strategy| row(&tool, &assemblers, kernel, gpu, strategy).transpose());

@@ -8,9 +8,10 @@
 use super::place::{Address, Place, differ_by_a_constant};
 use super::scan::{Act, Scan};
 use super::split::Split;
-use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::uniformity::Model;
 use std::collections::BTreeMap;
+use std::ops::BitOr;
 
 /// Slots that are told apart, a bit each; where there are more, a copy has one slot for all the places that it writes.
 const MOST_SLOTS: usize = 128;
@@ -77,15 +78,27 @@ impl Flow {
             outstanding: Vec::new(),
         };
         flow.ask(input);
-        let problem = Outstanding { flow: &flow };
-        let outstanding = solve(&input.split.cfg, &problem);
-        flow.outstanding = outstanding;
+        flow.outstanding = solve_any(&input.split.cfg, Direction::Forward, |node, mut state| {
+            for event in flow.events.get(node).into_iter().flatten() {
+                pass(&mut state, event);
+            }
+            state
+        });
         flow
     }
 
     /// Fills in what releases ask for.
     fn ask(&mut self, input: Input<'_>) {
-        let ahead = solve(&input.split.cfg, &Ahead { flow: self });
+        let ahead = solve_any(
+            &input.split.cfg,
+            Direction::Backward,
+            |node, mut state: State| {
+                for event in self.events.get(node).into_iter().flatten().rev() {
+                    state.pass(event);
+                }
+                state
+            },
+        );
         for (node, ahead) in ahead.iter().enumerate() {
             let mut ahead = *ahead;
             for event in self.events.get_mut(node).into_iter().flatten().rev() {
@@ -313,6 +326,17 @@ struct State {
     behind_wait: Slots,
 }
 
+impl BitOr for State {
+    type Output = State;
+
+    fn bitor(self, other: State) -> State {
+        State {
+            here: self.here | other.here,
+            behind_wait: self.behind_wait | other.behind_wait,
+        }
+    }
+}
+
 impl State {
     /// Goes back over `event`; what it asks for because of what lies ahead.
     fn pass(&mut self, event: &Event) -> Slots {
@@ -337,65 +361,5 @@ impl State {
             }
             What::Release(Act::Copy(_) | Act::Access(_) | Act::Write | Act::Fence) => 0,
         }
-    }
-}
-
-struct Ahead<'f> {
-    flow: &'f Flow,
-}
-
-impl Analysis for Ahead<'_> {
-    type State = State;
-    const DIRECTION: Direction = Direction::Backward;
-
-    fn bottom(&self) -> State {
-        State::default()
-    }
-
-    fn boundary(&self) -> State {
-        State::default()
-    }
-
-    fn join(&self, state: &mut State, other: &State) -> bool {
-        let before = *state;
-        state.here |= other.here;
-        state.behind_wait |= other.behind_wait;
-        *state != before
-    }
-
-    fn transfer(&self, node: usize, mut state: State) -> State {
-        for event in self.flow.events.get(node).into_iter().flatten().rev() {
-            state.pass(event);
-        }
-        state
-    }
-}
-
-struct Outstanding<'f> {
-    flow: &'f Flow,
-}
-
-impl Analysis for Outstanding<'_> {
-    type State = Slots;
-    const DIRECTION: Direction = Direction::Forward;
-
-    fn bottom(&self) -> Slots {
-        0
-    }
-
-    fn boundary(&self) -> Slots {
-        0
-    }
-
-    fn join(&self, state: &mut Slots, other: &Slots) -> bool {
-        let before = std::mem::replace(state, *state | *other);
-        before != *state
-    }
-
-    fn transfer(&self, node: usize, mut state: Slots) -> Slots {
-        for event in self.flow.events.get(node).into_iter().flatten() {
-            pass(&mut state, event);
-        }
-        state
     }
 }

@@ -8,7 +8,7 @@ use super::flow::{Event, Flow, Slots, What, pass};
 use super::scan::Scan;
 use super::split::Split;
 use super::{Wait, scan::Act};
-use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::dominance::Dominators;
 use crate::analysis::marks::{self, Group, Tick};
 use crate::analysis::uniformity::Model;
@@ -78,40 +78,6 @@ fn moments<'e>(input: Input<'e, '_>, marks: &BTreeSet<u32>, node: usize) -> Vec<
     moments
 }
 
-/// The slots that are outstanding without a mark behind them.
-struct Unmarked<'p, 'm> {
-    input: Input<'p, 'm>,
-    marks: &'p BTreeSet<u32>,
-}
-
-impl Analysis for Unmarked<'_, '_> {
-    type State = Slots;
-    const DIRECTION: Direction = Direction::Forward;
-
-    fn bottom(&self) -> Slots {
-        0
-    }
-
-    fn boundary(&self) -> Slots {
-        0
-    }
-
-    fn join(&self, state: &mut Slots, other: &Slots) -> bool {
-        let before = std::mem::replace(state, *state | *other);
-        before != *state
-    }
-
-    fn transfer(&self, node: usize, mut state: Slots) -> Slots {
-        for moment in moments(self.input, self.marks, node) {
-            match moment {
-                Moment::Mark(_) => state = 0,
-                Moment::Event(event) => pass(&mut state, event),
-            }
-        }
-        state
-    }
-}
-
 /// Places marks: first before releases, for most copies have one behind them on every path; then between copies, in each round those that the first node
 /// without its marks needs.
 fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
@@ -159,7 +125,15 @@ fn all_missing(
 
 /// The slots that are outstanding without a mark behind them at the start of each node.
 fn unmarked(input: Input<'_, '_>, marks: &BTreeSet<u32>) -> Vec<Slots> {
-    solve(&input.split.cfg, &Unmarked { input, marks })
+    solve_any(&input.split.cfg, Direction::Forward, |node, mut state| {
+        for moment in moments(input, marks, node) {
+            match moment {
+                Moment::Mark(_) => state = 0,
+                Moment::Event(event) => pass(&mut state, event),
+            }
+        }
+        state
+    })
 }
 
 /// Takes out the marks that stand behind no copy.

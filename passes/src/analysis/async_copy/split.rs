@@ -8,7 +8,7 @@
 use super::expression::Expression;
 use super::value::Value;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::uniformity::graph::NodeId;
 use crate::analysis::uniformity::{Model, Uniformity};
 use std::collections::{BTreeMap, BTreeSet};
@@ -293,42 +293,13 @@ fn live(input: Input<'_>, counters: &[Counter]) -> Vec<u64> {
             *slot |= 1 << place;
         }
     }
-    let flow = Liveness {
-        used: &used,
-        defined: &defined,
-    };
-    let behind = solve(&model.cfg, &flow);
+    // Which counters are used behind a place.
+    let behind = solve_any(&model.cfg, Direction::Backward, |block: usize, live| {
+        let at = |list: &[u64]| list.get(block).copied().unwrap_or(0);
+        (live | at(&used)) & !at(&defined)
+    });
     used.iter()
         .zip(&behind)
         .map(|(used, behind)| used | behind)
         .collect()
-}
-
-/// Which counters are used behind a place.
-struct Liveness<'l> {
-    used: &'l [u64],
-    defined: &'l [u64],
-}
-
-impl Analysis for Liveness<'_> {
-    type State = u64;
-    const DIRECTION: Direction = Direction::Backward;
-
-    fn bottom(&self) -> u64 {
-        0
-    }
-
-    fn boundary(&self) -> u64 {
-        0
-    }
-
-    fn join(&self, state: &mut u64, other: &u64) -> bool {
-        let before = std::mem::replace(state, *state | *other);
-        before != *state
-    }
-
-    fn transfer(&self, block: usize, state: u64) -> u64 {
-        let at = |list: &[u64]| list.get(block).copied().unwrap_or(0);
-        (state | at(self.used)) & !at(self.defined)
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::{MAX_MARKS, Place};
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::dataflow::{Direction, solve_any};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks times waits above which a wait waits for all marks instead of being counted anew.
@@ -31,7 +31,15 @@ pub struct WithoutEmpty {
 /// Which marks are empty, and the waits when they are not made: of the marks that a wait leaves outstanding it counts those that are kept, on the path that has the
 /// fewest.
 pub fn without_empty(cfg: &Cfg, moments: &[Vec<Moment>]) -> WithoutEmpty {
-    let unmarked = solve(cfg, &Unmarked { moments });
+    // Whether there may be a copy that no mark covers yet.
+    let unmarked = solve_any(cfg, Direction::Forward, |block, unmarked| {
+        let moments = moments.get(block).into_iter().flatten();
+        moments.fold(unmarked, |unmarked, moment| match moment {
+            Moment::Copy => true,
+            Moment::Mark => false,
+            Moment::Wait(_) => unmarked,
+        })
+    });
     let mut found = WithoutEmpty::default();
     let mut waits = Vec::new();
     for block in cfg.reverse_postorder() {
@@ -100,38 +108,6 @@ fn kept(
         }
     }
     found
-}
-
-/// Whether there may be a copy that no mark covers yet.
-struct Unmarked<'m> {
-    moments: &'m [Vec<Moment>],
-}
-
-impl Analysis for Unmarked<'_> {
-    type State = bool;
-    const DIRECTION: Direction = Direction::Forward;
-
-    fn bottom(&self) -> bool {
-        false
-    }
-
-    fn boundary(&self) -> bool {
-        false
-    }
-
-    fn join(&self, state: &mut bool, other: &bool) -> bool {
-        let before = std::mem::replace(state, *state || *other);
-        before != *state
-    }
-
-    fn transfer(&self, block: usize, state: bool) -> bool {
-        let moments = self.moments.get(block).into_iter().flatten();
-        moments.fold(state, |state, moment| match moment {
-            Moment::Copy => true,
-            Moment::Mark => false,
-            Moment::Wait(_) => state,
-        })
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{MAX_MARKS, Place};
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::dataflow::{Analysis, Direction, solve, solve_any};
 use std::collections::BTreeSet;
 
 /// What happens to the sequence of marks.
@@ -39,13 +39,16 @@ pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
             outstanding = after(outstanding, *tick);
         }
     }
-    let counted = solve(
-        cfg,
-        &Counted {
-            ticks,
-            without: &waits,
-        },
-    );
+    // Whether something further on counts marks.
+    let counted = solve_any(cfg, Direction::Backward, |block, counted| {
+        let ticks = ticks.get(block).into_iter().flatten().enumerate();
+        counted
+            || ticks.into_iter().any(|(index, tick)| match tick {
+                Tick::Mark => false,
+                Tick::Wait(_) => !waits.contains(&(block, index)),
+                Tick::Unknown => true,
+            })
+    });
     let mut marks = BTreeSet::new();
     for (block, ticks) in ticks.iter().enumerate().take(cfg.len()) {
         let mut counted = counted[block];
@@ -97,39 +100,5 @@ impl Analysis for Most<'_> {
     fn transfer(&self, block: usize, state: u8) -> u8 {
         let ticks = self.ticks.get(block).map_or(&[][..], Vec::as_slice);
         ticks.iter().fold(state, |state, tick| after(state, *tick))
-    }
-}
-
-/// Whether something further on counts marks.
-struct Counted<'t> {
-    ticks: &'t [Vec<Tick>],
-    without: &'t BTreeSet<Place>,
-}
-
-impl Analysis for Counted<'_> {
-    type State = bool;
-    const DIRECTION: Direction = Direction::Backward;
-
-    fn bottom(&self) -> bool {
-        false
-    }
-
-    fn boundary(&self) -> bool {
-        false
-    }
-
-    fn join(&self, state: &mut bool, other: &bool) -> bool {
-        let before = std::mem::replace(state, *state || *other);
-        before != *state
-    }
-
-    fn transfer(&self, block: usize, state: bool) -> bool {
-        let ticks = self.ticks.get(block).map_or(&[][..], Vec::as_slice);
-        state
-            || ticks.iter().enumerate().any(|(index, tick)| match tick {
-                Tick::Mark => false,
-                Tick::Wait(_) => !self.without.contains(&(block, index)),
-                Tick::Unknown => true,
-            })
     }
 }

@@ -3,7 +3,7 @@
 use super::lattice::State;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
-use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::dataflow::{Direction, solve_any};
 use std::cmp::Reverse;
 
 /// What happens to the state of the scope.
@@ -38,7 +38,10 @@ pub(super) struct Flow {
 pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>]) -> Flow {
     Flow {
         at_start: outstanding(cfg, events),
-        wait_ahead: solve(cfg, &WaitAhead { events }),
+        wait_ahead: solve_any(cfg, Direction::Backward, |block, ahead| {
+            let first = events.get(block).and_then(|events| events.first());
+            first.map_or(ahead, |first| *first == Event::Wait)
+        }),
     }
 }
 
@@ -85,40 +88,11 @@ fn outstanding(cfg: &Cfg, events: &[Vec<Event>]) -> Vec<State> {
     states
 }
 
-struct WaitAhead<'e> {
-    events: &'e [Vec<Event>],
-}
-
-impl Analysis for WaitAhead<'_> {
-    type State = bool;
-    const DIRECTION: Direction = Direction::Backward;
-
-    fn bottom(&self) -> bool {
-        false
-    }
-
-    fn boundary(&self) -> bool {
-        false
-    }
-
-    fn join(&self, state: &mut bool, other: &bool) -> bool {
-        let new = *other && !*state;
-        *state |= *other;
-        new
-    }
-
-    fn transfer(&self, block: usize, state: bool) -> bool {
-        self.events
-            .get(block)
-            .and_then(|events| events.first())
-            .map_or(state, |first| *first == Event::Wait)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::lattice::Open;
     use super::*;
+    use crate::analysis::dataflow::{Analysis, solve};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@
 
 use super::sites::{Site, SiteKind};
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::dataflow::{Direction, solve_any};
 
 /// Whether every path from a wait to the next arrive crosses an OpControlBarrier. `sites` are those of one execution scope, in module order.
 pub(super) fn separated(cfg: &Cfg, sites: &[Site]) -> bool {
@@ -18,7 +18,10 @@ pub(super) fn separated(cfg: &Cfg, sites: &[Site]) -> bool {
             kinds.push(site.kind);
         }
     }
-    let at_start = solve(cfg, &Waited { kinds: &kinds });
+    let at_start = solve_any(cfg, Direction::Forward, |block: usize, waited| {
+        let kinds = kinds.get(block).into_iter().flatten();
+        kinds.copied().fold(waited, after)
+    });
     at_start.iter().zip(&kinds).all(|(start, kinds)| {
         let mut waited = *start;
         kinds.iter().all(|kind| {
@@ -35,34 +38,5 @@ fn after(waited: bool, kind: SiteKind) -> bool {
         SiteKind::Wait => true,
         SiteKind::ControlBarrier | SiteKind::Arrive => false,
         SiteKind::MemoryBarrier => waited,
-    }
-}
-
-struct Waited<'k> {
-    kinds: &'k [Vec<SiteKind>],
-}
-
-impl Analysis for Waited<'_> {
-    type State = bool;
-    const DIRECTION: Direction = Direction::Forward;
-
-    fn bottom(&self) -> bool {
-        false
-    }
-
-    fn boundary(&self) -> bool {
-        false
-    }
-
-    fn join(&self, state: &mut bool, other: &bool) -> bool {
-        let new = *other && !*state;
-        *state |= *other;
-        new
-    }
-
-    fn transfer(&self, block: usize, state: bool) -> bool {
-        self.kinds
-            .get(block)
-            .map_or(state, |kinds| kinds.iter().copied().fold(state, after))
     }
 }

@@ -5,9 +5,10 @@
 
 use super::memory::Memory;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::pairing::SiteKind;
 use crate::module::{Declarations, Function, Inst};
+use std::ops::BitOr;
 
 /// A bit for each Workgroup variable.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,17 @@ struct Writes {
     since_barrier: u64,
     /// May have been written since the last arrive.
     since_arrive: u64,
+}
+
+impl BitOr for Writes {
+    type Output = Writes;
+
+    fn bitor(self, other: Writes) -> Writes {
+        Writes {
+            since_barrier: self.since_barrier | other.since_barrier,
+            since_arrive: self.since_arrive | other.since_arrive,
+        }
+    }
 }
 
 /// What an instruction does to [`Writes`].
@@ -66,37 +78,6 @@ impl Writes {
 /// By block: what its instructions do, with their offsets.
 type Effects = Vec<Vec<(u32, Effect)>>;
 
-struct Problem<'p> {
-    effects: &'p Effects,
-}
-
-impl Analysis for Problem<'_> {
-    type State = Writes;
-    const DIRECTION: Direction = Direction::Forward;
-
-    fn bottom(&self) -> Writes {
-        Writes::default()
-    }
-
-    fn boundary(&self) -> Writes {
-        Writes::default()
-    }
-
-    fn join(&self, state: &mut Writes, other: &Writes) -> bool {
-        let before = *state;
-        state.since_barrier |= other.since_barrier;
-        state.since_arrive |= other.since_arrive;
-        *state != before
-    }
-
-    fn transfer(&self, block: usize, mut state: Writes) -> Writes {
-        for (_, effect) in self.effects.get(block).into_iter().flatten() {
-            state.pass(*effect);
-        }
-        state
-    }
-}
-
 /// The answer, and a place in the function. The default is for functions without Workgroup variables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quiet {
@@ -122,7 +103,12 @@ impl Quiet {
             .iter()
             .map(|block| block.insts.iter().filter_map(effect).collect())
             .collect();
-        let at_start = solve(cfg, &Problem { effects: &effects });
+        let at_start = solve_any(cfg, Direction::Forward, |block, mut writes: Writes| {
+            for (_, effect) in effects.get(block).into_iter().flatten() {
+                writes.pass(*effect);
+            }
+            writes
+        });
         Quiet {
             effects,
             at_start,

@@ -1,7 +1,8 @@
 //! What became of the mutants: the list of survivors, and the table of docs/simulation.md.
 
 use super::{Fate, Mutant, ROWS};
-use crate::model::{confirm, filled};
+use crate::model::filled;
+use crate::support::confirm;
 use anyhow::{Context, Result, ensure};
 use splitbar_tests::fixture;
 use std::collections::{BTreeMap, BTreeSet};

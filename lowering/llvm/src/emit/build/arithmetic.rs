@@ -186,28 +186,27 @@ impl<'c> Build<'c> {
 
     /// Integer to integer of any width: truncation, sign or zero extension, or nothing.
     pub(crate) fn int_resize(&self, a: Value<'c>, to: Ty<'c>, signed: bool) -> Result<Value<'c>> {
-        match a.ty().scalar_bits().cmp(&to.scalar_bits()) {
-            std::cmp::Ordering::Equal if a.ty() == to => Ok(a),
-            std::cmp::Ordering::Equal => Err(self.mismatch(format!(
-                "{} where {} is asked for",
-                a.ty().print(),
-                to.print()
-            ))),
-            std::cmp::Ordering::Greater => self.cast(Opcode::LLVMTrunc, a, to),
-            std::cmp::Ordering::Less => self.cast(
-                if signed {
-                    Opcode::LLVMSExt
-                } else {
-                    Opcode::LLVMZExt
-                },
-                a,
-                to,
-            ),
-        }
+        let wider = if signed {
+            Opcode::LLVMSExt
+        } else {
+            Opcode::LLVMZExt
+        };
+        self.resize(a, to, Opcode::LLVMTrunc, wider)
     }
 
     /// Floating-point to floating-point of any width (IEEE types; round to nearest even).
     pub(crate) fn float_resize(&self, a: Value<'c>, to: Ty<'c>) -> Result<Value<'c>> {
+        self.resize(a, to, Opcode::LLVMFPTrunc, Opcode::LLVMFPExt)
+    }
+
+    /// As wide as `to`: by `narrower`, by `wider`, or as it is.
+    fn resize(
+        &self,
+        a: Value<'c>,
+        to: Ty<'c>,
+        narrower: Opcode,
+        wider: Opcode,
+    ) -> Result<Value<'c>> {
         match a.ty().scalar_bits().cmp(&to.scalar_bits()) {
             std::cmp::Ordering::Equal if a.ty() == to => Ok(a),
             std::cmp::Ordering::Equal => Err(self.mismatch(format!(
@@ -215,8 +214,8 @@ impl<'c> Build<'c> {
                 a.ty().print(),
                 to.print()
             ))),
-            std::cmp::Ordering::Greater => self.cast(Opcode::LLVMFPTrunc, a, to),
-            std::cmp::Ordering::Less => self.cast(Opcode::LLVMFPExt, a, to),
+            std::cmp::Ordering::Greater => self.cast(narrower, a, to),
+            std::cmp::Ordering::Less => self.cast(wider, a, to),
         }
     }
 
