@@ -17,7 +17,6 @@ pub fn trials() -> Vec<Trial> {
             grid(target)
         }));
     }
-    trials.push(trial("amdgpu/scalar-loads".to_owned(), scalar_loads));
     trials.push(trial("amdgpu/named/opencl".to_owned(), named));
     trials.push(trial("amdgpu/named/refused".to_owned(), named_refused));
     trials
@@ -52,89 +51,6 @@ fn grid(target: &'static Target) -> Result<()> {
     }
     // Fused and counter are everywhere.
     ensure!(built >= 2 * SIZES.len(), "only {built} combinations");
-    Ok(())
-}
-
-/// A load that LLVM makes scalar, an exchange through the buffer that it reads, and a store by another wave behind the barrier: whatever the fence orders, the load
-/// is waited for before the wave arrives. LLVM 23.1 alone leaves it in flight on gfx12 and, for fences of global memory alone, on gfx90a and later.
-fn scalar_loads() -> Result<()> {
-    let module = assembled(
-        "OpCapability Shader
-OpCapability SplitBarrierINTEL
-OpExtension \"SPV_INTEL_split_barrier\"
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main \"main\" %buffer %index
-OpExecutionMode %main LocalSize 256 1 1
-OpDecorate %index BuiltIn LocalInvocationIndex
-OpDecorate %array ArrayStride 4
-OpDecorate %block Block
-OpMemberDecorate %block 0 Offset 0
-OpDecorate %buffer DescriptorSet 0
-OpDecorate %buffer Binding 0
-%void = OpTypeVoid
-%fn = OpTypeFunction %void
-%uint = OpTypeInt 32 0
-%array = OpTypeRuntimeArray %uint
-%block = OpTypeStruct %array
-%pblock = OpTypePointer StorageBuffer %block
-%puint = OpTypePointer StorageBuffer %uint
-%pin = OpTypePointer Input %uint
-%buffer = OpVariable %pblock StorageBuffer
-%index = OpVariable %pin Input
-%zero = OpConstant %uint 0
-%workgroup = OpConstant %uint 2
-%release = OpConstant %uint 0x44
-%acquire = OpConstant %uint 0x42
-%main = OpFunction %void None %fn
-%entry = OpLabel
-%first = OpAccessChain %puint %buffer %zero %zero
-%v = OpLoad %uint %first
-OpControlBarrierArriveINTEL %workgroup %workgroup %release
-OpControlBarrierWaitINTEL %workgroup %workgroup %acquire
-%i = OpLoad %uint %index
-%at = OpAccessChain %puint %buffer %zero %i
-OpStore %at %v
-OpReturn
-OpFunctionEnd
-",
-    )?;
-    for (target, load, wait, barrier) in [
-        (
-            "gfx90a",
-            r"s_load_dword\b",
-            r"s_waitcnt.*lgkmcnt\(0\)",
-            r"s_barrier\b",
-        ),
-        (
-            "gfx942",
-            r"s_load_dword\b",
-            r"s_waitcnt.*lgkmcnt\(0\)",
-            r"s_barrier\b",
-        ),
-        (
-            "gfx1100",
-            r"s_load_b32\b",
-            r"s_waitcnt.*lgkmcnt\(0\)",
-            r"s_barrier\b",
-        ),
-        (
-            "gfx1200",
-            r"s_load_b32\b",
-            r"s_wait_kmcnt 0x0",
-            r"s_barrier_signal -1",
-        ),
-        (
-            "gfx1250",
-            r"s_load_b32\b",
-            r"s_wait_kmcnt 0x0",
-            r"s_barrier_signal -1",
-        ),
-    ] {
-        let assembly = told(compile_bytes(&module, target, |_| {})?.assembly())?;
-        Check::parse(&[load, wait, barrier])
-            .and_then(|check| check.run(&assembly))
-            .map_err(|problem| anyhow::anyhow!("{target}: {problem}"))?;
-    }
     Ok(())
 }
 
