@@ -93,18 +93,16 @@ pub fn parse(text: &str) -> Vec<Function> {
         }
         if let Some(function) = &mut open {
             let (mnemonic, operands) = split_word(statement);
-            function.push(mnemonic, operands, role(mnemonic), flow(mnemonic, operands));
+            function.push(
+                mnemonic,
+                operands,
+                Role::of(mnemonic, ROLES),
+                flow(mnemonic, operands),
+            );
         }
     }
     functions.extend(open.take().map(Builder::finish));
     functions
-}
-
-fn role(mnemonic: &str) -> Role {
-    ROLES
-        .iter()
-        .find(|(prefix, _)| mnemonic.starts_with(prefix))
-        .map_or(Role::Work, |(_, role)| *role)
 }
 
 fn flow(mnemonic: &str, operands: &str) -> Pending {

@@ -27,6 +27,15 @@ pub enum Role {
     Housekeeping,
 }
 
+impl Role {
+    /// What `mnemonic` is by a table of first letters; the first row that fits counts, and no row means work.
+    fn of(mnemonic: &str, rows: &[(&str, Role)]) -> Role {
+        rows.iter()
+            .find(|(prefix, _)| mnemonic.starts_with(prefix))
+            .map_or(Role::Work, |(_, role)| *role)
+    }
+}
+
 /// Where control goes after an instruction. Targets are positions in [`Function::instructions`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow {

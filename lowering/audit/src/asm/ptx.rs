@@ -209,7 +209,7 @@ impl Reader {
             _ => Pending::Next,
         };
         if let Some(function) = &mut self.open {
-            function.push(mnemonic, "", role(mnemonic), flow);
+            function.push(mnemonic, "", Role::of(mnemonic, ROLES), flow);
         }
     }
 }
@@ -221,13 +221,6 @@ fn label(text: &str) -> Option<(&str, &str)> {
     // `::` is part of a mnemonic (`.shared::cta`).
     let after = rest.strip_prefix(':')?;
     (!name.is_empty() && !after.starts_with(':')).then(|| (name, after.trim_start()))
-}
-
-fn role(mnemonic: &str) -> Role {
-    ROLES
-        .iter()
-        .find(|(prefix, _)| mnemonic.starts_with(prefix))
-        .map_or(Role::Work, |(_, role)| *role)
 }
 
 #[cfg(test)]

@@ -110,11 +110,7 @@ fn instruction(function: &mut Builder, code: &str) {
         ("BRA" | "JMP" | "BRX" | "JMX" | "RET" | "EXIT", _) if !predicated => Pending::End,
         _ => Pending::Next,
     };
-    let role = ROLES
-        .iter()
-        .find(|(prefix, _)| mnemonic.starts_with(prefix))
-        .map_or(Role::Work, |(_, role)| *role);
-    function.push(mnemonic, operands, role, flow);
+    function.push(mnemonic, operands, Role::of(mnemonic, ROLES), flow);
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The table of rules: a file for the checks of each family, and in `explain/` a text for each rule.
 
 mod atomics;
+mod constants;
 mod declarations;
 mod opencl;
 mod scopes;

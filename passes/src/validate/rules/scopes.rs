@@ -2,8 +2,9 @@
 
 use super::super::context::{Kind, Operand, Operation};
 use super::super::{Check, Context, Environment, Rule};
+use super::constants;
 use crate::diagnostic::Code;
-use crate::module::{Id, Scope};
+use crate::module::Scope;
 
 /// The scope that the operand stands for.
 fn scope(context: &Context<'_, '_>, operand: Option<Operand>) -> Option<Scope> {
@@ -16,41 +17,9 @@ pub const TYPE: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1101.md"),
     check: Check::Operation(|context, operation, to| {
-        for (what, operand) in operation
-            .scopes()
-            .filter(|(_, operand)| !context.is_int32(operand.id))
-        {
-            to.push(TYPE.error_at(
-                context,
-                operation,
-                Some(operand),
-                format!(
-                    "the {what} {} of {} is no 32-bit integer",
-                    context.show(operand.id),
-                    context.name(operation)
-                ),
-            ));
-        }
+        constants::typed(&TYPE, context, operation, operation.scopes(), "is", to);
     }),
 };
-
-/// How a module may give an operand that asks for a constant.
-pub(super) fn unfit_constant(context: &Context<'_, '_>, id: Id) -> Option<&'static str> {
-    use spirv::Op;
-    let op = context.declarations.module.def(id)?.op()?;
-    let plain = matches!(op, Op::Constant | Op::ConstantNull);
-    let special = matches!(op, Op::SpecConstant | Op::SpecConstantOp);
-    let cooperative = context.has(spirv::Capability::CooperativeMatrixNV);
-    if !context.has(spirv::Capability::Shader) || plain || (cooperative && special) {
-        None
-    } else if cooperative {
-        Some(
-            "a constant or a specialization constant, because the module declares CooperativeMatrixNV",
-        )
-    } else {
-        Some("an OpConstant, because the module declares Shader")
-    }
-}
 
 /// Shaders have constant scopes.
 pub const CONSTANT: Rule = Rule {
@@ -58,27 +27,14 @@ pub const CONSTANT: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1102.md"),
     check: Check::Operation(|context, operation, to| {
-        for (what, operand) in operation
-            .scopes()
-            .filter(|(_, operand)| context.is_int32(operand.id))
-        {
-            if let Some(must) = unfit_constant(context, operand.id) {
-                to.push(
-                    CONSTANT
-                        .error_at(
-                            context,
-                            operation,
-                            Some(operand),
-                            format!(
-                                "the {what} {} of {} is no constant",
-                                context.show(operand.id),
-                                context.name(operation)
-                            ),
-                        )
-                        .because(format!("it must be {must}")),
-                );
-            }
-        }
+        constants::fit(
+            &CONSTANT,
+            context,
+            operation,
+            operation.scopes(),
+            ("is", "it"),
+            to,
+        );
     }),
 };
 

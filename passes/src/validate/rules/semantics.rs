@@ -2,6 +2,7 @@
 
 use super::super::context::{Kind, Operation};
 use super::super::{Check, Context, Rule};
+use super::constants;
 use crate::diagnostic::{Code, Diagnostics};
 
 const ACQUIRE: u32 = 0x2;
@@ -44,21 +45,14 @@ pub const TYPE: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1201.md"),
     check: Check::Operation(|context, operation, to| {
-        for (what, operand) in operation
-            .all_semantics()
-            .filter(|(_, operand)| !context.is_int32(operand.id))
-        {
-            to.push(TYPE.error_at(
-                context,
-                operation,
-                Some(operand),
-                format!(
-                    "the {what} {} of {} are no 32-bit integer",
-                    context.show(operand.id),
-                    context.name(operation)
-                ),
-            ));
-        }
+        constants::typed(
+            &TYPE,
+            context,
+            operation,
+            operation.all_semantics(),
+            "are",
+            to,
+        );
     }),
 };
 
@@ -68,27 +62,14 @@ pub const CONSTANT: Rule = Rule {
     vuid: None,
     text: include_str!("explain/SB1202.md"),
     check: Check::Operation(|context, operation, to| {
-        for (what, operand) in operation
-            .all_semantics()
-            .filter(|(_, operand)| context.is_int32(operand.id))
-        {
-            if let Some(must) = super::scopes::unfit_constant(context, operand.id) {
-                to.push(
-                    CONSTANT
-                        .error_at(
-                            context,
-                            operation,
-                            Some(operand),
-                            format!(
-                                "the {what} {} of {} are no constant",
-                                context.show(operand.id),
-                                context.name(operation)
-                            ),
-                        )
-                        .because(format!("they must be {must}")),
-                );
-            }
-        }
+        constants::fit(
+            &CONSTANT,
+            context,
+            operation,
+            operation.all_semantics(),
+            ("are", "they"),
+            to,
+        );
     }),
 };
 

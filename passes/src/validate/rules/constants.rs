@@ -1,0 +1,68 @@
+//! What scopes and semantics share: they are operands that hold a 32-bit integer, and in shaders a constant.
+
+use super::super::context::{Operand, Operation};
+use super::super::{Context, Rule};
+use crate::diagnostic::Diagnostics;
+use crate::module::Id;
+
+/// Reports each of `operands` that is no 32-bit integer. `verb` goes with the operand's name: "is" or "are".
+pub(super) fn typed(
+    rule: &Rule,
+    context: &Context<'_, '_>,
+    operation: &Operation<'_>,
+    operands: impl Iterator<Item = (&'static str, Operand)>,
+    verb: &str,
+    to: &mut Diagnostics,
+) {
+    for (what, operand) in operands.filter(|(_, operand)| !context.is_int32(operand.id)) {
+        let shown = context.show(operand.id);
+        let name = context.name(operation);
+        to.push(rule.error_at(
+            context,
+            operation,
+            Some(operand),
+            format!("the {what} {shown} of {name} {verb} no 32-bit integer"),
+        ));
+    }
+}
+
+/// Reports each of `operands` that is an integer and not the kind of constant that the module's capabilities ask for. The words, as for [`typed`], with the
+/// pronoun behind.
+pub(super) fn fit(
+    rule: &Rule,
+    context: &Context<'_, '_>,
+    operation: &Operation<'_>,
+    operands: impl Iterator<Item = (&'static str, Operand)>,
+    (verb, they): (&str, &str),
+    to: &mut Diagnostics,
+) {
+    for (what, operand) in operands.filter(|(_, operand)| context.is_int32(operand.id)) {
+        if let Some(must) = unfit(context, operand.id) {
+            let shown = context.show(operand.id);
+            let name = context.name(operation);
+            let message = format!("the {what} {shown} of {name} {verb} no constant");
+            to.push(
+                rule.error_at(context, operation, Some(operand), message)
+                    .because(format!("{they} must be {must}")),
+            );
+        }
+    }
+}
+
+/// What the operand must be, where it is something else.
+fn unfit(context: &Context<'_, '_>, id: Id) -> Option<&'static str> {
+    use spirv::Op;
+    let op = context.declarations.module.def(id)?.op()?;
+    let plain = matches!(op, Op::Constant | Op::ConstantNull);
+    let special = matches!(op, Op::SpecConstant | Op::SpecConstantOp);
+    let cooperative = context.has(spirv::Capability::CooperativeMatrixNV);
+    if !context.has(spirv::Capability::Shader) || plain || (cooperative && special) {
+        None
+    } else if cooperative {
+        Some(
+            "a constant or a specialization constant, because the module declares CooperativeMatrixNV",
+        )
+    } else {
+        Some("an OpConstant, because the module declares Shader")
+    }
+}
