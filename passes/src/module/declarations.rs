@@ -60,6 +60,12 @@ impl<'m> EntryPoint<'m> {
             .find(|inst| inst.operands().get(1) == Some(&(mode as u32)))
             .copied()
     }
+
+    /// Whether it is a kernel: of the execution model GLCompute or Kernel.
+    pub fn is_compute(&self) -> bool {
+        use spirv::ExecutionModel::{GLCompute, Kernel};
+        matches!(self.model, Some(GLCompute | Kernel))
+    }
 }
 
 /// A module-scope OpVariable.
@@ -246,12 +252,15 @@ impl<'m> Declarations<'m> {
             let here = functions
                 .peek()
                 .map_or(0..=0, |function| function.offset..=function.end);
+            let in_function = here.contains(&inst.offset);
             let is_elsewhere = |def: u32| {
                 def >= first
-                    && !(here.contains(&inst.offset) && here.contains(&def))
-                    && self
-                        .function_at(def)
-                        .is_none_or(|function| function.offset != def)
+                    && !(in_function && here.contains(&def))
+                    && self.function_at(def).map_or(
+                        // NonSemantic instructions may follow the last function (SPV_KHR_non_semantic_info); only each other use them.
+                        in_function,
+                        |function| function.offset != def,
+                    )
             };
             if matches!(inst.op(), Some(Op::Name | Op::MemberName))
                 || inst.op().is_some_and(|op| op.is_annotation())

@@ -209,3 +209,29 @@ fn lines_of_the_shader_debug_information_count_too() {
         "debug instructions are left out of blocks"
     );
 }
+
+#[test]
+fn instructions_after_the_last_function_may_use_each_other() {
+    let of = |user_in_function: bool| {
+        let mut asm = Asm::new(40);
+        asm.op(
+            Op::ExtInstImport,
+            &[&[30][..], &text("NonSemantic.ClspvReflection.5")].concat(),
+        );
+        asm.op(Op::String, &[&[20][..], &text("kernel")].concat());
+        asm.op(Op::TypeVoid, &[1]).op(Op::TypeFunction, &[2, 1]);
+        asm.op(Op::Function, &[1, 10, 0, 2]).op(Op::Label, &[11]);
+        if user_in_function {
+            asm.op(Op::ExtInst, &[1, 33, 30, 1, 31]);
+        }
+        asm.op(Op::Return, &[]).op(Op::FunctionEnd, &[]);
+        asm.op(Op::ExtInst, &[1, 31, 30, 1, 10, 20]);
+        asm.op(Op::ExtInst, &[1, 32, 30, 2, 31]);
+        let module = Module::from_words(asm.words()).unwrap();
+        let mut problems = Diagnostics::new();
+        Declarations::of(&module, &mut problems);
+        problems.iter().map(|one| one.code).collect::<Vec<_>>()
+    };
+    assert_eq!(of(false), []);
+    assert_eq!(of(true), [Code::UndefinedId]);
+}
