@@ -370,10 +370,11 @@ impl<'m> Work<'_, 'm> {
         (pairings, plans)
     }
 
-    /// The entry points to compile: all, or those of the name that was asked for.
+    /// The entry points to compile: all, or those of the name that was asked for. A module may hold the other stages of a pipeline beside its kernels; they
+    /// are left out with a note, and refused later where there is nothing else.
     fn entries(&self, diagnostics: &mut Diagnostics) -> Vec<&EntryPoint<'m>> {
         let all = &self.declarations.entry_points;
-        let chosen: Vec<_> = all
+        let mut chosen: Vec<_> = all
             .iter()
             .filter(|entry| {
                 self.options
@@ -399,6 +400,23 @@ impl<'m> Work<'_, 'm> {
                 )
                 .help(format!("the module has {}", names.join(", "))),
             );
+        }
+        if chosen.iter().any(|entry| entry.is_compute()) {
+            chosen.retain(|entry| {
+                if !entry.is_compute() {
+                    diagnostics.push(
+                        Diagnostic::note(
+                            Code::UnsupportedExecutionModel,
+                            format!(
+                                "the entry point `{}` is no kernel; it is left out",
+                                entry.name
+                            ),
+                        )
+                        .at_word(entry.inst.offset),
+                    );
+                }
+                entry.is_compute()
+            });
         }
         chosen
     }

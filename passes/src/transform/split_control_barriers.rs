@@ -19,8 +19,8 @@ use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::pairing::Open;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Declarations, Inst, Module, Scope};
-use spirv::{Capability, ExecutionModel, Op};
+use crate::module::{Declarations, EntryPoint, Inst, Module, Scope};
+use spirv::{Capability, Op};
 
 pub(super) fn run(
     module: &Module<'_>,
@@ -28,17 +28,7 @@ pub(super) fn run(
     _: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
-    let is_compute = |model| {
-        matches!(
-            model,
-            Some(ExecutionModel::GLCompute | ExecutionModel::Kernel)
-        )
-    };
-    if !declarations
-        .entry_points
-        .iter()
-        .all(|entry| is_compute(entry.model))
-    {
+    if !declarations.entry_points.iter().all(EntryPoint::is_compute) {
         return Ok(None);
     }
     if module.instructions().any(is_split) {

@@ -9,11 +9,12 @@ use splitbar_tests::fixture::Fixture;
 type Test = fn() -> Result<()>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 16] = [
+    let tests: [(&str, Test); 17] = [
         ("done_is_0", done_is_0),
         ("invalid_is_1", invalid_is_1),
         ("usage_is_2", usage_is_2),
         ("unsupported_is_3", unsupported_is_3),
+        ("other_stages_are_left_out", other_stages_are_left_out),
         ("pipes_and_files_agree", pipes_and_files_agree),
         ("every_emit_works", every_emit_works),
         ("cubins_come_from_ptxas", cubins_come_from_ptxas),
@@ -157,6 +158,45 @@ fn unsupported_is_3() -> Result<()> {
         "{}",
         ran.stderr
     );
+    Ok(())
+}
+
+/// A module with the stages of a whole pipeline: the kernels are compiled, and a note says what is left out.
+fn other_stages_are_left_out() -> Result<()> {
+    let module = |kernel: &str| {
+        crate::support::assembled(&format!(
+            "OpCapability Shader
+             OpMemoryModel Logical GLSL450
+             {kernel}
+             OpEntryPoint Fragment %2 \"shade\"
+             OpExecutionMode %2 OriginUpperLeft
+             %3 = OpTypeVoid
+             %4 = OpTypeFunction %3
+             %1 = OpFunction %3 None %4
+             %5 = OpLabel
+             OpReturn
+             OpFunctionEnd
+             %2 = OpFunction %3 None %4
+             %6 = OpLabel
+             OpKill
+             OpFunctionEnd"
+        ))
+    };
+    let lower = ["lower", "-", "--target", "sm_80"];
+    let both = module("OpEntryPoint GLCompute %1 \"work\"\nOpExecutionMode %1 LocalSize 1 1 1")?;
+    let ran = expect(&lower, &both, 0)?;
+    let code = String::from_utf8_lossy(&ran.stdout);
+    ensure!(
+        code.contains(".entry work") && !code.contains("shade"),
+        "{code}"
+    );
+    ensure!(
+        ran.stderr.contains("SB0306") && ran.stderr.contains("`shade`"),
+        "{}",
+        ran.stderr
+    );
+    let ran = expect(&lower, &module("")?, 3)?;
+    ensure!(ran.stderr.contains("SB0306"), "{}", ran.stderr);
     Ok(())
 }
 

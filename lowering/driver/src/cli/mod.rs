@@ -202,7 +202,7 @@ struct LowerArgs {
     /// The GPU, such as gfx1201 or sm_90 (`splitbar targets` lists them)
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// Compiles this entry point alone; without it, all of the module's
+    /// Compiles this entry point alone; without it, all of the module's kernels
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false

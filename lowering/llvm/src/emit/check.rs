@@ -4,7 +4,7 @@
 //! whose effect cannot be seen at such a place, and numbers that nobody knows.
 
 use crate::Lowering;
-use spirv::{Capability, ExecutionMode, ExecutionModel};
+use spirv::{Capability, ExecutionMode};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, EntryPoint, Id};
 
@@ -106,10 +106,7 @@ pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
 }
 
 fn check_entry(entry: &EntryPoint<'_>, wave_size: u32, diagnostics: &mut Diagnostics) {
-    if !matches!(
-        entry.model,
-        Some(ExecutionModel::GLCompute | ExecutionModel::Kernel)
-    ) {
+    if !entry.is_compute() {
         let model = entry.model.map_or_else(
             || "of an unknown execution model".to_owned(),
             |m| format!("of execution model {m:?}"),
