@@ -64,6 +64,16 @@ impl Copies {
             promoted,
         })
     }
+
+    /// Whether there is an OpGroupAsyncCopy.
+    pub(crate) fn any_of_group(&self) -> bool {
+        !self.group.copies.is_empty()
+    }
+
+    /// Word offsets of the arrives whose promoted copies need not be complete before the wait returns.
+    pub(crate) fn deferred(&self) -> &[u32] {
+        &self.promoted.deferred
+    }
 }
 
 /// What makes a copy.

@@ -103,14 +103,17 @@ impl Scribe<'_> {
             }
             Step::NamedArrive => self.arrive(Object::named(1)),
             Step::NamedWait => self.wait(Object::named(1)),
-            Step::MbarrierInit => {
+            Step::MbarrierInit { copies } => {
                 let object = self.objects.index(Object::mbarrier());
-                self.first_wave(Op::Init {
-                    object,
-                    count: waves,
-                });
+                // The copies of a wave's lanes are one arrival here, as their leader is.
+                let count = waves.saturating_mul(1 + u8::from(*copies));
+                self.first_wave(Op::Init { object, count });
                 self.full();
             }
+            // Copies land at any time, but before the phase completes, and nothing keeps them from it: when they come makes no difference to who may pass.
+            Step::CopiesArrive { noinc: true } => self.arrive(Object::mbarrier()),
+            // One more arrival is expected, and one more comes.
+            Step::CopiesArrive { noinc: false } => {}
             Step::MbarrierArrive => self.arrive(Object::mbarrier()),
             Step::MbarrierWait { try_wait: _ } => {
                 let object = self.objects.index(Object::mbarrier());

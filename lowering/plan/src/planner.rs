@@ -1,6 +1,7 @@
 //! Pairing and target to plan: what stands at the entry, at every barrier instruction, and at every return.
 
 use crate::async_copies::{self, Copies, Planned};
+use crate::deferred;
 use crate::fences::{self, Side};
 use crate::plan::{EntryPlan, PairPlan, State};
 use crate::protocol::{BesideFullBarrier, Protocol};
@@ -38,7 +39,11 @@ pub struct Request<'p> {
 pub fn plan(request: Request<'_>, diagnostics: &mut Diagnostics) -> EntryPlan {
     let planner = Planner::new(request, diagnostics);
     planner.check_limits(diagnostics);
-    planner.plan()
+    let mut plan = planner.plan();
+    if let Some(copies) = request.copies {
+        deferred::defer(&mut plan, copies);
+    }
+    plan
 }
 
 struct Planner<'p> {

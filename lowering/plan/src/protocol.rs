@@ -135,7 +135,7 @@ impl Protocol {
                     vec![poll]
                 };
                 Protocol {
-                    at_entry: vec![Step::MbarrierInit],
+                    at_entry: vec![Step::MbarrierInit { copies: false }],
                     reserved_shared_bytes: MBARRIER_BYTES,
                     ..Protocol::new(
                         vec![Step::MbarrierArrive, Step::OpenWindow],

@@ -86,7 +86,16 @@ pub enum Step {
     /// NVPTX: `bar.warp.sync` among the lanes of `mask`.
     WarpSync(WarpMask),
     /// NVPTX: one invocation initialises the workgroup's mbarrier, and a full barrier publishes it. Stands at the entry.
-    MbarrierInit,
+    MbarrierInit {
+        /// Each phase expects an arrival for every invocation's copies, beside one for every warp.
+        copies: bool,
+    },
+    /// NVPTX sm_80+: one more arrival on the mbarrier in this phase, when the copies that the invocation has begun so far have landed. Stands before
+    /// [`Step::MbarrierArrive`].
+    CopiesArrive {
+        /// The phase expects it; else the instruction raises the pending count itself.
+        noinc: bool,
+    },
     /// NVPTX: the warp syncs, its leader arrives on the mbarrier.
     MbarrierArrive,
     /// NVPTX: polls the mbarrier's phase parity until the phase is complete, then flips the parity.
@@ -180,7 +189,10 @@ impl fmt::Display for Step {
             Step::CtaSync => f.write_str("cta-sync"),
             Step::WarpSync(WarpMask::Lanes(mask)) => write!(f, "warp-sync {mask:#x}"),
             Step::WarpSync(WarpMask::Active) => f.write_str("warp-sync active"),
-            Step::MbarrierInit => f.write_str("mbarrier-init"),
+            Step::MbarrierInit { copies: false } => f.write_str("mbarrier-init"),
+            Step::MbarrierInit { copies: true } => f.write_str("mbarrier-init with copies"),
+            Step::CopiesArrive { noinc: true } => f.write_str("copies-arrive noinc"),
+            Step::CopiesArrive { noinc: false } => f.write_str("copies-arrive"),
             Step::MbarrierArrive => f.write_str("mbarrier-arrive"),
             Step::MbarrierWait { try_wait: true } => f.write_str("mbarrier-wait try"),
             Step::MbarrierWait { try_wait: false } => f.write_str("mbarrier-wait test"),

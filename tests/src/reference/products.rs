@@ -7,6 +7,7 @@ pub const KERNELS: &[&str] = &[
     "tiled_matmul",
     "tiled_matmul_double_buffered",
     "async_double_buffer",
+    "async_overlap",
     "async_pipeline",
     "async_uneven",
     "cooperative_matmul",
@@ -33,7 +34,9 @@ impl Product {
         let (tile, workgroup_size, halves) = match kernel {
             "tiled_matmul" => ([64, 64, 8], [16, 16, 1], false),
             "tiled_matmul_double_buffered" => ([32, 32, 8], [16, 16, 1], false),
-            "async_double_buffer" | "async_pipeline" => ([16, 16, 16], [16, 16, 1], false),
+            "async_double_buffer" | "async_overlap" | "async_pipeline" => {
+                ([16, 16, 16], [16, 16, 1], false)
+            }
             "async_uneven" => ([16, 32, 16], [16, 16, 1], false),
             "cooperative_matmul" => ([16, 64, 16], [128, 1, 1], true),
             _ => return None,
@@ -89,6 +92,10 @@ pub(super) fn tiled_matmul_double_buffered() -> Option<Case> {
 
 pub(super) fn async_double_buffer() -> Option<Case> {
     whole("async_double_buffer", [32, 48, 80])
+}
+
+pub(super) fn async_overlap() -> Option<Case> {
+    whole("async_overlap", [32, 48, 80])
 }
 
 pub(super) fn async_pipeline() -> Option<Case> {

@@ -7,8 +7,9 @@ use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::Fixture;
 
-/// Targets with instructions for copies, one of each kind: LDS DMA without and with BackOffBarrier, with a counter of stores, loads to LDS, `cp.async`.
-const TARGETS: [&str; 5] = ["gfx906", "gfx942", "gfx1030", "gfx1250", "sm_80"];
+/// Targets with instructions for copies, one of each kind: LDS DMA without and with BackOffBarrier, with a counter of stores, loads to LDS, `cp.async` with mbarriers that are
+/// tested and tried.
+const TARGETS: [&str; 6] = ["gfx906", "gfx942", "gfx1030", "gfx1250", "sm_80", "sm_90"];
 
 /// Schedules of a kernel in which something is copied.
 const SCHEDULES: u32 = 8;

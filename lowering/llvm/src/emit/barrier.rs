@@ -170,8 +170,18 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 };
                 b.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[mask])?;
             }
-            (Step::MbarrierInit, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
-                self.mbarrier_init()?
+            (Step::MbarrierInit { copies }, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
+                self.mbarrier_init(*copies)?
+            }
+            (Step::CopiesArrive { noinc }, Arch::Nvptx(gpu))
+                if gpu.mbarrier != Mbarrier::None && gpu.cp_async =>
+            {
+                let name = if *noinc {
+                    "llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared"
+                } else {
+                    "llvm.nvvm.cp.async.mbarrier.arrive.shared"
+                };
+                b.intrinsic(name, &[], &[self.mbarrier()])?;
             }
             (Step::MbarrierArrive, Arch::Nvptx(gpu)) if gpu.mbarrier != Mbarrier::None => {
                 self.mbarrier();
@@ -260,7 +270,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Step::WaveBarrier
                 | Step::CtaSync
                 | Step::WarpSync(_)
-                | Step::MbarrierInit
+                | Step::MbarrierInit { .. }
+                | Step::CopiesArrive { .. }
                 | Step::MbarrierArrive
                 | Step::MbarrierWait { .. }
                 | Step::GroupArrive(_)
@@ -313,16 +324,19 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         })
     }
 
-    /// One invocation sets the number of arrivals of a phase, one per warp; a full barrier makes it known.
-    fn mbarrier_init(&mut self) -> Result<()> {
+    /// One invocation sets the number of arrivals of a phase, one per warp, and with `copies` one per invocation beside; a full barrier makes it known.
+    fn mbarrier_init(&mut self, copies: bool) -> Result<()> {
         let b = self.b;
         let index = builtin::local_invocation_index(self)?;
-        let warps = builtin::num_subgroups(self)?;
+        let mut arrivals = builtin::num_subgroups(self)?;
+        if copies {
+            arrivals = b.add(arrivals, builtin::invocations(self)?)?;
+        }
         let barrier = self.mbarrier();
         let (first, on) = (self.new_block(), self.new_block());
         b.cond_br(b.icmp(IntPredicate::LLVMIntEQ, index, b.i32(0))?, first, on)?;
         b.position(first);
-        b.intrinsic("llvm.nvvm.mbarrier.init.shared", &[], &[barrier, warps])?;
+        b.intrinsic("llvm.nvvm.mbarrier.init.shared", &[], &[barrier, arrivals])?;
         b.br(on);
         b.position(on);
         self.cta_sync()

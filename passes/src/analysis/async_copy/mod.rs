@@ -12,6 +12,7 @@
 //! `cp.async.wait_group` (PTX ISA 9.7.9.25.3).
 
 mod candidate;
+mod deferred;
 mod effects;
 mod expression;
 mod flow;
@@ -51,6 +52,8 @@ pub struct AsyncCopies {
     pub marks: Vec<u32>,
     /// The waits, by their places.
     pub waits: Vec<Wait>,
+    /// Word offsets of the arrives at which a barrier that waits for copies itself need not find any complete: when its wait returns is early enough. Ascending.
+    pub deferred: Vec<u32>,
 }
 
 /// A store that may become an asynchronous copy.
@@ -223,6 +226,7 @@ pub fn find(
         split: &split,
         flow: &flow,
     });
+    found.deferred = deferred::deferred(&flow, &split.cfg);
     found
 }
 

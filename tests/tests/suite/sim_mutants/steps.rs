@@ -133,7 +133,8 @@ fn synchronises(step: &Step) -> bool {
         | Step::WaveBarrier
         | Step::CtaSync
         | Step::WarpSync(_)
-        | Step::MbarrierInit
+        | Step::MbarrierInit { .. }
+        | Step::CopiesArrive { .. }
         | Step::MbarrierArrive
         | Step::MbarrierWait { .. }
         | Step::GroupArrive(_)

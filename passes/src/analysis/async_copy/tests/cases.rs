@@ -140,6 +140,24 @@ fn the_same_place_twice_is_refused() {
 }
 
 #[test]
+fn what_nothing_asks_for_in_the_window_may_be_complete_at_the_wait() {
+    let with = |window: &str| {
+        let body = copy("a", "%single") + "arrive\n" + window + "wait\n" + &read("a", "%single");
+        let assembled = module("", &body);
+        let arrive = assembled.offset(Op::ControlBarrierArriveINTEL, 0);
+        assert_eq!(at(&assembled, Op::ControlBarrierArriveINTEL, 0), Some(0));
+        found(&assembled).deferred == [arrive]
+    };
+    assert!(with(""));
+    assert!(with(&read("o", "%ring %u0")), "another variable");
+    assert!(with(&copy("b", "%ring %u0")), "a newer copy elsewhere");
+    assert!(!with(&read("o", "%single")), "its own copy");
+    assert!(!with(&copy("b", "%single")), "a copy to the same place");
+    assert!(!with("barrier\n"), "behind it others may come");
+    assert!(!with("OpMemoryBarrier %group %everything\n"), "a release");
+}
+
+#[test]
 fn what_is_no_copy_says_why() {
     let twice = copy("a", "%single") + "%sum = OpIAdd %uint %valuea %valuea\nbarrier\n";
     assert_eq!(reasons("", &twice), [Reason::UsedTwice]);

@@ -24,6 +24,8 @@ struct Issued {
     /// When it was issued.
     at: usize,
     is_complete: bool,
+    /// The barrier that is arrived at waits for it.
+    at_wait: bool,
 }
 
 /// A release that others may have acquired: when it was, and which copies were outstanding there.
@@ -35,6 +37,8 @@ struct Release {
 pub(super) struct Machine<'m> {
     assembled: &'m Assembled,
     copies: &'m AsyncCopies,
+    /// Arrives where copies may be deferred do so.
+    defers: bool,
     random: u64,
     values: BTreeMap<Id, u64>,
     variables: BTreeMap<Id, u64>,
@@ -51,11 +55,13 @@ pub(super) fn run(
     assembled: &Assembled,
     blocks: &[Block<'_>],
     copies: &AsyncCopies,
+    defers: bool,
     seed: u64,
 ) -> Result<(), String> {
     let mut machine = Machine {
         assembled,
         copies,
+        defers,
         random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
         values: BTreeMap::new(),
         variables: BTreeMap::new(),
@@ -102,9 +108,14 @@ impl Machine<'_> {
             for wait in &self.copies.waits {
                 if wait.before == inst.offset {
                     let covered = self.marks.saturating_sub(wait.outstanding as usize);
+                    let deferred = self.defers && self.copies.deferred.contains(&wait.before);
                     for copy in &mut self.issued {
                         // Covered by a mark behind it, the newest of those that are complete.
-                        copy.is_complete |= copy.marks < covered;
+                        if deferred {
+                            copy.at_wait |= copy.marks < covered;
+                        } else {
+                            copy.is_complete |= copy.marks < covered;
+                        }
                     }
                 }
             }
@@ -151,6 +162,7 @@ impl Machine<'_> {
                             marks: self.marks,
                             at: self.steps,
                             is_complete: false,
+                            at_wait: false,
                         });
                     }
                 }
@@ -181,8 +193,19 @@ impl Machine<'_> {
                 keep(self, value);
             }
             Op::AccessChain | Op::Variable | Op::LoopMerge | Op::SelectionMerge => {}
-            Op::ControlBarrierArriveINTEL => self.arrived = self.release(),
-            Op::ControlBarrierWaitINTEL => self.acquired = std::mem::take(&mut self.arrived),
+            Op::ControlBarrierArriveINTEL => {
+                let issued = self.issued.iter();
+                let outstanding = issued.filter(|copy| !copy.is_complete && !copy.at_wait);
+                self.arrived = Release {
+                    outstanding: outstanding.map(|copy| copy.part).collect(),
+                };
+            }
+            Op::ControlBarrierWaitINTEL => {
+                for copy in &mut self.issued {
+                    copy.is_complete |= copy.at_wait;
+                }
+                self.acquired = std::mem::take(&mut self.arrived);
+            }
             Op::ControlBarrier => self.acquired = self.release(),
             Op::MemoryBarrier | Op::Return => {
                 let release = self.release();

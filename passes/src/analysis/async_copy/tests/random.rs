@@ -11,9 +11,11 @@ fn check(bytes: &[u8], seed: u64) -> Result<usize, String> {
     let copies = found(&assembled);
     let (declarations, _) = declared(&assembled.module);
     let blocks = &declarations.functions[0].blocks;
-    for run_number in 0..8 {
-        run(&assembled, blocks, &copies, seed.wrapping_add(run_number))
-            .map_err(|problem| format!("{problem}\n{copies:?}\n{}", Program::of(bytes)))?;
+    for run_number in 0..16 {
+        let (defers, seed) = (run_number >= 8, seed.wrapping_add(run_number % 8));
+        run(&assembled, blocks, &copies, defers, seed).map_err(|problem| {
+            format!("{problem}\n{defers}\n{copies:?}\n{}", Program::of(bytes))
+        })?;
     }
     Ok(copies.copies.len())
 }
@@ -32,7 +34,7 @@ proptest! {
 #[test]
 fn the_machine_notices_missing_waits() {
     let mut noticed = [0, 0];
-    let mut functions = 0;
+    let (mut functions, mut deferred, mut too_many) = (0, 0, 0);
     for number in 0..200u64 {
         let mut state = number.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1;
         let bytes: Vec<u8> = (0..120)
@@ -54,11 +56,20 @@ fn the_machine_notices_missing_waits() {
             let mut weaker = copies.clone();
             weaker.waits[index].outstanding += 1;
             for (copies, noticed) in [without, weaker].iter().zip(&mut noticed) {
-                *noticed +=
-                    usize::from((0..20).any(|seed| run(&assembled, blocks, copies, seed).is_err()));
+                *noticed += usize::from(
+                    (0..20).any(|seed| run(&assembled, blocks, copies, false, seed).is_err()),
+                );
             }
         }
+        // Nor may any other arrive defer what is waited for there.
+        let mut more = copies.clone();
+        more.deferred = copies.waits.iter().map(|wait| wait.before).collect();
+        deferred += usize::from(more.deferred.iter().any(|at| copies.deferred.contains(at)));
+        too_many +=
+            usize::from((0..20).any(|seed| run(&assembled, blocks, &more, true, seed).is_err()));
     }
+    assert!(deferred >= 8, "{deferred} functions may defer copies");
+    assert!(too_many >= 8, "{too_many} functions deferred too many");
     assert!(functions >= 50, "{functions} functions have copies");
     assert!(
         noticed.iter().all(|noticed| *noticed >= 50),
