@@ -3,6 +3,7 @@
 //! Nothing here knows LLVM, so that this part builds and tests in seconds; the suite in `tests/suite` links it.
 
 pub mod check;
+pub mod corpus;
 pub mod features;
 pub mod fixture;
 pub mod random;

@@ -28,6 +28,8 @@ pub struct Job {
     pub buffers: Vec<Buffer>,
     /// The push-constant block.
     pub push: Vec<u8>,
+    /// Specialization constants of four bytes, by SpecId.
+    pub spec: Vec<(u32, u32)>,
 }
 
 /// A buffer of a launch.
@@ -161,6 +163,7 @@ pub fn serve(input: &mut dyn Read, output: &mut dyn Write, limit: Duration) -> R
         entry: &job.entry,
         groups: job.groups,
         constants: &job.push,
+        spec: &job.spec,
         limit,
     };
     let answer = match launch(&order, &mut buffers) {

@@ -42,6 +42,7 @@ fn job(case: &Case, module: &[u8]) -> Option<Job> {
         groups: case.groups,
         buffers: buffers.collect::<Option<_>>()?,
         push: constants.flat_map(|word| word.to_le_bytes()).collect(),
+        spec: Vec::new(),
     })
 }
 

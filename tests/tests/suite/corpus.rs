@@ -4,11 +4,9 @@
 //! of the targets, in turn; `SPLITBAR_CORPUS=all` gives every module every target.
 
 use crate::support::{run, trial};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
-use splitbar_tests::fixture;
-use std::io::Read;
-use std::sync::OnceLock;
+use splitbar_tests::corpus::{self, Module, modules};
 
 /// The targets, each with its own share of the modules.
 const TARGETS: [&str; 6] = ["gfx1201", "sm_90", "gfx1100", "gfx906", "sm_75", "gfx1250"];
@@ -16,11 +14,8 @@ const TARGETS: [&str; 6] = ["gfx1201", "sm_90", "gfx1100", "gfx906", "sm_75", "g
 /// The archive holds this many modules.
 const MODULES: usize = 1070;
 
-/// A module and its path in the archive.
-type Module = (String, Vec<u8>);
-
 pub fn trials() -> Vec<Trial> {
-    let everything = std::env::var_os("SPLITBAR_CORPUS").is_some_and(|value| value == "all");
+    let everything = corpus::is_complete();
     let mut trials = vec![trial("corpus/complete".to_owned(), || {
         let count = modules()?.len();
         ensure!(count == MODULES, "{count} modules instead of {MODULES}");
@@ -32,33 +27,6 @@ pub fn trials() -> Vec<Trial> {
         }));
     }
     trials
-}
-
-fn modules() -> Result<&'static [Module]> {
-    static LOADED: OnceLock<Result<Vec<Module>, String>> = OnceLock::new();
-    match LOADED.get_or_init(|| load().map_err(|error| format!("{error:#}"))) {
-        Ok(modules) => Ok(modules),
-        Err(error) => anyhow::bail!("{error}"),
-    }
-}
-
-fn load() -> Result<Vec<Module>> {
-    let path = fixture::root().join("fixtures/corpus/dev.tar.xz");
-    let packed = std::fs::read(&path).with_context(|| path.display().to_string())?;
-    let mut unpacked = Vec::new();
-    lzma_rs::xz_decompress(&mut packed.as_slice(), &mut unpacked)?;
-    let mut modules = Vec::new();
-    for entry in tar::Archive::new(unpacked.as_slice()).entries()? {
-        let mut entry = entry?;
-        let name = entry.path()?.display().to_string();
-        if name.ends_with(".spv") {
-            let mut bytes = Vec::new();
-            entry.read_to_end(&mut bytes)?;
-            modules.push((name, bytes));
-        }
-    }
-    modules.sort();
-    Ok(modules)
 }
 
 fn survives(target: &'static str, share: usize, everything: bool) -> Result<()> {

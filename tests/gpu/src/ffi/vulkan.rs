@@ -32,6 +32,8 @@ pub(crate) struct Launch<'l> {
     pub(crate) entry: &'l str,
     pub(crate) groups: [u32; 3],
     pub(crate) constants: &'l [u8],
+    /// Specialization constants of four bytes, by SpecId.
+    pub(crate) spec: &'l [(u32, u32)],
     pub(crate) limit: Duration,
 }
 
@@ -307,9 +309,27 @@ impl Session {
         self.made.push(Made::Module(module));
         let entry =
             CString::new(launch.entry).map_err(|error| Trouble::Refused(error.to_string()))?;
+        let entries: Vec<_> = (0u32..)
+            .zip(launch.spec)
+            .map(|(at, (id, _))| {
+                vk::SpecializationMapEntry::default()
+                    .constant_id(*id)
+                    .offset(4 * at)
+                    .size(4)
+            })
+            .collect();
+        let values: Vec<u8> = launch
+            .spec
+            .iter()
+            .flat_map(|(_, value)| value.to_le_bytes())
+            .collect();
+        let specialization = vk::SpecializationInfo::default()
+            .map_entries(&entries)
+            .data(&values);
         let stage = vk::PipelineShaderStageCreateInfo::default()
             .stage(vk::ShaderStageFlags::COMPUTE)
             .module(module)
+            .specialization_info(&specialization)
             .name(&entry);
         let create = [vk::ComputePipelineCreateInfo::default()
             .stage(stage)

@@ -1,0 +1,296 @@
+//! A launch for a module that came without one, made from what the module declares.
+
+use super::layout::{self, Field, Scalar};
+use crate::vulkan::is_uniform;
+use fastrand::Rng;
+use half::f16;
+use spirv::{Capability, Decoration, Op, StorageClass};
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{
+    Constants, Declarations, EntryPoint, Id, Module, SpecValues, Type, Variable,
+};
+use std::collections::BTreeMap;
+
+/// Bytes of every buffer: also the most that a uniform buffer surely may have (maxUniformBufferRange is 64 KiB where it is generous).
+const BYTES: usize = 1 << 16;
+
+/// The most bytes of push constants.
+const MOST_PUSH: usize = 256;
+
+/// Workgroups of every launch.
+const GROUPS: [u32; 3] = [2, 1, 1];
+
+/// The width of a workgroup where the module says nothing better.
+const WIDTH: u32 = 32;
+
+/// How a launch is guessed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// The greatest integer in push constants and 32-bit buffers: they become sizes, strides and indices.
+    pub most: u32,
+    /// How many times as many invocations as the module's defaults say, where the workgroup's size is a specialization constant.
+    pub width: u32,
+}
+
+/// The guesses, the boldest first. The first launch that stays inside of its buffers is taken.
+pub const GUESSES: [Guess; 6] = [
+    Guess { most: 8, width: 1 },
+    Guess { most: 4, width: 1 },
+    Guess { most: 2, width: 1 },
+    Guess { most: 1, width: 1 },
+    Guess { most: 4, width: 2 },
+    Guess { most: 4, width: 4 },
+];
+
+/// Capabilities of Vulkan 1.3 that drivers for processors have, without physical addresses: a launch would have to hold those of each machine.
+const CAPABILITIES: &[Capability] = &[
+    Capability::Shader,
+    Capability::Int8,
+    Capability::Int16,
+    Capability::Int64,
+    Capability::Float16,
+    Capability::Float64,
+    Capability::StorageBuffer16BitAccess,
+    Capability::StorageBuffer8BitAccess,
+    Capability::StoragePushConstant16,
+    Capability::StoragePushConstant8,
+    Capability::VulkanMemoryModel,
+    Capability::VulkanMemoryModelDeviceScope,
+    Capability::GroupNonUniform,
+    Capability::GroupNonUniformVote,
+    Capability::GroupNonUniformArithmetic,
+    Capability::GroupNonUniformBallot,
+    Capability::GroupNonUniformShuffle,
+    Capability::GroupNonUniformShuffleRelative,
+    Capability::GroupNonUniformQuad,
+    Capability::GroupNonUniformClustered,
+    Capability::DotProduct,
+    Capability::DotProductInputAll,
+    Capability::DotProductInput4x8Bit,
+    Capability::DotProductInput4x8BitPacked,
+];
+
+/// A launch, for both machines.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The entry point.
+    pub entry: String,
+    /// Workgroups.
+    pub groups: [u32; 3],
+    /// The buffers, in the order of set and binding.
+    pub buffers: Vec<Buffer>,
+    /// The push-constant block.
+    pub push: Vec<u8>,
+    /// Specialization constants that get a value, and the values.
+    pub spec: Vec<(u32, u32)>,
+    /// Whether the module uses subgroups, so that its results may depend on their size.
+    pub has_subgroups: bool,
+}
+
+/// A buffer of a launch.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// The descriptor set.
+    pub set: u32,
+    /// The binding.
+    pub binding: u32,
+    /// Whether it is a uniform buffer; else it is a storage buffer.
+    pub uniform: bool,
+    /// What its bytes mean.
+    pub fields: Vec<Field>,
+    /// What it holds before the launch.
+    pub bytes: Vec<u8>,
+}
+
+/// The launch of `bytes` by a guess. The same module gives the same launch.
+///
+/// # Errors
+/// Why the module cannot be launched here: it needs what drivers for processors lack, or it has resources other than buffers of numbers.
+pub fn of(bytes: &[u8], guess: Guess) -> Result<Launch, String> {
+    let told = |problems: Diagnostics| problems.to_string();
+    let module = Module::parse(bytes).map_err(told)?;
+    let mut problems = Diagnostics::default();
+    let declarations = Declarations::of(&module, &mut problems);
+    let [entry] = declarations.entry_points.as_slice() else {
+        return Err("it has several entry points".to_owned());
+    };
+    let numbers = declarations.capabilities.iter().map(|(number, _)| *number);
+    let is_known = |number: &u32| CAPABILITIES.iter().any(|known| *known as u32 == *number);
+    if let Some(number) = numbers.clone().find(|number| !is_known(number)) {
+        let name = Capability::from_u32(number).map_or(number.to_string(), |c| format!("{c:?}"));
+        return Err(format!("it has the capability {name}"));
+    }
+    let spec = specialization(&declarations, guess.width);
+    let values = spec.iter().map(|(id, value)| (*id, u64::from(*value)));
+    let values = SpecValues(values.collect());
+    let constants = Constants::evaluate(&declarations, &values, &mut problems);
+    let read = Reader {
+        declarations: &declarations,
+        constants: &constants,
+        most: guess.most,
+    };
+    Ok(Launch {
+        entry: entry.name.clone(),
+        groups: GROUPS,
+        buffers: read.buffers()?,
+        push: read.push(entry)?,
+        spec,
+        has_subgroups: numbers
+            .into_iter()
+            .any(|number| number == Capability::GroupNonUniform as u32),
+    })
+}
+
+/// Values for the dimensions of a workgroup that are specialization constants of default 0 or 1, which no application leaves so: the default of another constant with
+/// the same SpecId, which is what the code reckons with, or else [`WIDTH`] invocations in a row; `times` as many.
+fn specialization(declarations: &Declarations<'_>, times: u32) -> Vec<(u32, u32)> {
+    let mut dimensions = SpecValues::default();
+    declarations.specialize_workgroup_size([WIDTH, 1, 1], &mut dimensions);
+    let mut defaults: BTreeMap<u32, u32> = BTreeMap::new();
+    for inst in declarations.module.instructions() {
+        let spec = inst
+            .result()
+            .and_then(|id| declarations.decoration(id, Decoration::SpecId));
+        if let (Some(Op::SpecConstant), Some(spec), Ok(value)) = (inst.op(), spec, inst.operand(0))
+        {
+            let greatest = defaults.entry(spec).or_insert(value);
+            *greatest = value.max(*greatest);
+        }
+    }
+    let extent = |(id, otherwise): (u32, u64)| {
+        let default = defaults.get(&id).copied().filter(|value| *value > 1);
+        let value = default.unwrap_or(otherwise as u32);
+        // Only what is wider than one is made wider.
+        (
+            id,
+            if value > 1 {
+                value.saturating_mul(times)
+            } else {
+                value
+            },
+        )
+    };
+    dimensions.0.into_iter().map(extent).collect()
+}
+
+struct Reader<'r> {
+    declarations: &'r Declarations<'r>,
+    constants: &'r Constants,
+    most: u32,
+}
+
+impl Reader<'_> {
+    fn buffers(&self) -> Result<Vec<Buffer>, String> {
+        let mut places: BTreeMap<(u32, u32), Vec<&Variable<'_>>> = BTreeMap::new();
+        for variable in &self.declarations.variables {
+            let of = |kind| self.declarations.decoration(variable.id, kind);
+            if let (Some(set), Some(binding)) =
+                (of(Decoration::DescriptorSet), of(Decoration::Binding))
+            {
+                if !matches!(
+                    variable.class,
+                    StorageClass::StorageBuffer | StorageClass::Uniform
+                ) {
+                    return Err(format!("{set}:{binding} is no buffer"));
+                }
+                places.entry((set, binding)).or_default().push(variable);
+            }
+        }
+        let buffer = |((set, binding), variables): ((u32, u32), Vec<&Variable<'_>>)| {
+            // Several variables may stand for one buffer; results are what is written.
+            let written = variables.iter().find(|v| !self.is_read_only(v));
+            let variable = written.or(variables.first()).ok_or("no variable")?;
+            let at = |why| format!("{set}:{binding}: {why}");
+            let fields = self.fields(variable, BYTES).map_err(at)?;
+            let mut rng = Rng::with_seed(u64::from(set) << 32 | u64::from(binding));
+            Ok(Buffer {
+                set,
+                binding,
+                uniform: is_uniform(self.declarations, set, binding),
+                bytes: contents(&fields, BYTES, 0, self.most, &mut rng),
+                fields,
+            })
+        };
+        places.into_iter().map(buffer).collect()
+    }
+
+    fn push(&self, entry: &EntryPoint<'_>) -> Result<Vec<u8>, String> {
+        let mut rng = Rng::with_seed(u64::MAX);
+        let is_used = |variable: &&Variable<'_>| {
+            variable.class == StorageClass::PushConstant
+                && (entry.interface.contains(&variable.id) || entry.interface.is_empty())
+        };
+        let variables = self.declarations.variables.iter();
+        let all = || {
+            variables
+                .clone()
+                .filter(|v| v.class == StorageClass::PushConstant)
+        };
+        // Before SPIR-V 1.4 the interface names inputs and outputs alone.
+        let Some(variable) = all().find(is_used).or(all().next()) else {
+            return Ok(Vec::new());
+        };
+        let fields = self.fields(variable, MOST_PUSH);
+        let fields = fields.map_err(|why| format!("push constants: {why}"))?;
+        let end = fields.iter().map(|(at, scalar)| at + scalar.bytes()).max();
+        let bytes = end.unwrap_or(0).next_multiple_of(16).min(MOST_PUSH);
+        Ok(contents(&fields, bytes, 1, self.most, &mut rng))
+    }
+
+    fn fields(&self, variable: &Variable<'_>, bytes: usize) -> Result<Vec<Field>, String> {
+        let block = self.block(variable).ok_or("it is no block")?;
+        layout::fields(self.declarations, self.constants, block, bytes)
+    }
+
+    fn block(&self, variable: &Variable<'_>) -> Option<Id> {
+        let Some(Type::Pointer { pointee, .. }) = self.declarations.ty(variable.pointer_type)
+        else {
+            return None;
+        };
+        let is_struct = matches!(self.declarations.ty((*pointee)?)?, Type::Struct { .. });
+        pointee.filter(|_| is_struct)
+    }
+
+    fn is_read_only(&self, variable: &Variable<'_>) -> bool {
+        let whole = self
+            .declarations
+            .decoration(variable.id, Decoration::NonWritable);
+        let members = self.block(variable).is_some_and(|block| {
+            let count = match self.declarations.ty(block) {
+                Some(Type::Struct { members }) => members.len() as u32,
+                _ => 0,
+            };
+            let fixed = |member| {
+                let kind = Decoration::NonWritable;
+                self.declarations.member_decoration(block, member, kind)
+            };
+            (0..count).all(|member| fixed(member).is_some())
+        });
+        whole.is_some() || members
+    }
+}
+
+/// Random numbers in `bytes` bytes. Floats are multiples of 1/64 up to 2, so that short sums are exact; integers of 32 and 64 bits go from `least` to `most`; those of 16
+/// bits are often read as half or bfloat16 and stay below 2 then; bytes may be anything.
+fn contents(fields: &[Field], bytes: usize, least: u32, most: u32, rng: &mut Rng) -> Vec<u8> {
+    let mut block = vec![0; bytes];
+    for (at, scalar) in fields {
+        let float = f64::from(rng.i32(-128..=128)) / 64.0;
+        let index = u64::from(rng.u32(least..=most));
+        let value = match scalar {
+            Scalar::Float(2) => u64::from(f16::from_f64(float).to_bits()),
+            Scalar::Float(4) => u64::from((float as f32).to_bits()),
+            Scalar::Float(_) => float.to_bits(),
+            Scalar::Int(1) => rng.u64(..),
+            Scalar::Int(2) => rng.u64(..) & 0xbfff,
+            Scalar::Int(_) => index,
+        };
+        if let (Some(to), Some(from)) = (
+            block.get_mut(*at..at + scalar.bytes()),
+            value.to_le_bytes().get(..scalar.bytes()),
+        ) {
+            to.copy_from_slice(from);
+        }
+    }
+    block
+}

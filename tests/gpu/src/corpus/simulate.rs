@@ -1,0 +1,98 @@
+//! A launch on the simulator: `splitbar sim` in a process of its own.
+
+use super::launch::Launch;
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::path::Path;
+use std::process::Command;
+
+/// Instructions of waves that a launch may take: a guessed size can be a loop without end.
+const STEPS: u32 = 1_000_000;
+
+/// For which GPU a module is compiled, and how.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The GPU.
+    pub target: &'static str,
+    /// The level of optimisation.
+    pub level: &'static str,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// The buffers afterwards.
+    Done(Vec<Vec<u8>>),
+    /// What the simulator found, each as code and message.
+    Found(Vec<(String, String)>),
+    /// splitbar does not compile the module.
+    Unsupported(String),
+}
+
+#[derive(Deserialize)]
+struct Schedule {
+    findings: Vec<Finding>,
+}
+
+#[derive(Deserialize)]
+struct Finding {
+    code: String,
+    message: String,
+    at: At,
+}
+
+#[derive(Deserialize)]
+struct At {
+    instruction: String,
+}
+
+/// Runs `launch` of the module in the file `module` by the program `tool`, under one schedule.
+///
+/// # Errors
+/// The program cannot be started, says that it has a bug, or that the module or the launch is wrong.
+pub fn run(tool: &Path, module: &Path, launch: &Launch, code: Code) -> Result<Ran> {
+    let folder = tempfile::tempdir()?;
+    let file = |kind: &str, index: usize| folder.path().join(format!("{kind}{index}"));
+    let [x, y, z] = launch.groups;
+    let mut command = Command::new(tool);
+    command
+        .arg("sim")
+        .arg(module)
+        .args(["--target", code.target, "-O", code.level])
+        .args(["--entry", &launch.entry, "--schedules", "1"])
+        .args(["--report", "json", "--steps", &STEPS.to_string()])
+        .args(["--groups", &format!("{x},{y},{z}")]);
+    for (id, value) in &launch.spec {
+        command.args(["--spec", &format!("{id}={value}")]);
+    }
+    for (buffer, index) in launch.buffers.iter().zip(0..) {
+        let place = format!("{}:{}=", buffer.set, buffer.binding);
+        let argument = |kind| format!("{place}{}", file(kind, index).display());
+        std::fs::write(file("before", index), &buffer.bytes)?;
+        command.args(["--buffer", &argument("before")]);
+        command.args(["--dump", &argument("after")]);
+    }
+    if !launch.push.is_empty() {
+        let digits: String = launch.push.iter().map(|b| format!("{b:02x}")).collect();
+        command.args(["--push", &digits]);
+    }
+    let result = command.output().context("splitbar cannot be started")?;
+    let said = String::from_utf8_lossy(&result.stderr);
+    let found = serde_json::from_slice::<Vec<Schedule>>(&result.stdout);
+    match (result.status.code(), found) {
+        (Some(0), Ok(_)) => {
+            let buffers =
+                (0..launch.buffers.len()).map(|index| std::fs::read(file("after", index)));
+            Ok(Ran::Done(buffers.collect::<Result<_, _>>()?))
+        }
+        (Some(1), Ok(schedules)) => {
+            let findings = schedules.into_iter().flat_map(|s| s.findings);
+            let told = |f: Finding| (f.code, format!("{} at `{}`", f.message, f.at.instruction));
+            Ok(Ran::Found(findings.map(told).collect()))
+        }
+        (Some(3), _) => Ok(Ran::Unsupported(
+            said.lines().next().unwrap_or_default().to_owned(),
+        )),
+        (status, _) => bail!("splitbar sim for {code:?} ended with {status:?}: {said}"),
+    }
+}
