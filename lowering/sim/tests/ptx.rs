@@ -237,6 +237,12 @@ fn memory_of_all_spaces() {
     );
     finds("st.shared.u32 [s+1024], %t;", 32, FindingKind::OutOfBounds);
     finds("st.global.u32 [%own+2], %t;", 32, FindingKind::Misaligned);
+    // The last element is read by nobody, so it may be what nobody wrote; not so once it is stored.
+    let wide = "mad.lo.u32 %r9, %t, 16, 0; cvt.u64.u32 %rd9, %r9; mov.u64 %rd8, s; add.s64 %rd9, %rd9, %rd8; st.shared.v2.u32 [%rd9], {%t, %t}; \
+        ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [%rd9]; add.u32 %r1, %r1, %r2; st.global.u32 [%own], %r1;";
+    gives(wide, 32, |t| 2 * t);
+    let used = format!("{wide} st.global.u32 [%own], %r3;");
+    finds(&used, 32, FindingKind::UninitialisedShared);
     finds(
         "ld.shared.u32 %r1, [s];",
         32,

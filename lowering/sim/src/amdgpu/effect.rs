@@ -69,35 +69,22 @@ impl Effects<'_> {
 
     fn store(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
         let bytes = usize::from(operation.bytes);
-        let per_place = bytes.div_ceil(4);
         let access = if operation.device {
             Access::atomic(Order::Release, Scope::Device)
         } else {
             Access::PLAIN
         };
         let access = access.through(operation.caches);
+        if !operation.device {
+            same_place(operation, cx);
+        }
         for place in 0..usize::from(operation.places).min(2) {
             for lane in each(operation.lanes & !operation.beyond) {
                 let at = At {
                     pc: operation.pc,
                     lane: lane as u8,
                 };
-                let mut buffer = [0u8; 64];
-                for (register, word) in operation
-                    .data
-                    .iter()
-                    .skip(place * per_place)
-                    .zip(buffer.as_chunks_mut::<4>().0)
-                    .take(per_place)
-                {
-                    let value = match operation.extend {
-                        Extend::HighZero | Extend::HighSign => register[lane] >> 16,
-                        Extend::Zero | Extend::Sign | Extend::LowZero | Extend::LowSign => {
-                            register[lane]
-                        }
-                    };
-                    *word = value.to_le_bytes();
-                }
+                let buffer = operation.stored(place, lane);
                 let Some(from) = buffer.get(..bytes) else {
                     continue;
                 };
@@ -238,6 +225,65 @@ impl Effects<'_> {
         }
         let first = lane * self.private_bytes as usize + offset as usize;
         self.private.get_mut(first..first + bytes)
+    }
+}
+
+impl Operation {
+    /// What a lane stores at a place: the first [`Operation::bytes`] of these.
+    fn stored(&self, place: usize, lane: usize) -> [u8; 64] {
+        let per_place = usize::from(self.bytes).div_ceil(4);
+        let mut buffer = [0u8; 64];
+        let registers = self.data.iter().skip(place * per_place).take(per_place);
+        for (register, word) in registers.zip(buffer.as_chunks_mut::<4>().0) {
+            let value = match self.extend {
+                Extend::HighZero | Extend::HighSign => register[lane] >> 16,
+                Extend::Zero | Extend::Sign | Extend::LowZero | Extend::LowSign => register[lane],
+            };
+            *word = value.to_le_bytes();
+        }
+        buffer
+    }
+}
+
+/// Two lanes of one store that write different values to one byte: which of them stays is not defined, so in the source two invocations race. Where the values are
+/// the same, compilers store a uniform value from all lanes.
+fn same_place(operation: &Operation, cx: &mut Context<'_>) {
+    let bytes = u64::from(operation.bytes);
+    let lanes = operation.lanes & !operation.beyond;
+    for (place, addresses) in (0..operation.places.min(2)).zip(&operation.addresses) {
+        let place = usize::from(place);
+        let apart = |a: usize, b: usize| addresses[a].saturating_add(bytes) <= addresses[b];
+        let next = each(lanes).skip(1);
+        // Nearly always every lane stores behind the one before it.
+        if each(lanes).zip(next).all(|(a, b)| apart(a, b)) {
+            continue;
+        }
+        let mut order: Vec<usize> = each(lanes).collect();
+        order.sort_by_key(|lane| addresses[*lane]);
+        for pair in order.windows(2) {
+            let [a, b] = *pair else { continue };
+            let (Resolved::Memory(space, at), false) =
+                (resolve(operation.memories, addresses[b]), apart(a, b))
+            else {
+                continue;
+            };
+            let shift = (addresses[b] - addresses[a]) as usize;
+            let (first, second) = (operation.stored(place, a), operation.stored(place, b));
+            let common = (bytes as usize).saturating_sub(shift);
+            if first.get(shift..shift + common) == second.get(..common) {
+                continue;
+            }
+            let kind = match space {
+                Space::Global => FindingKind::GlobalRace,
+                Space::Shared => FindingKind::SharedRace,
+            };
+            let site = |lane: usize| cx.site(operation.pc, Some(lane as u8));
+            let (one, other) = (site(b), site(a));
+            cx.findings.report(kind, one, Some(other), || {
+                format!("lanes {a} and {b} of one store write different values at {at:#x}")
+            });
+            return;
+        }
     }
 }
 

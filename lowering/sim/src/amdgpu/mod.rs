@@ -1,7 +1,7 @@
 //! AMDGPU machine code: code objects of gfx9 to gfx12.5 on the machine.
 //!
 //! ```text
-//! code object -> object.rs -> bytes --(LLVM's disassembler, elsewhere)--> lines -> decode.rs -> program.rs -> machine
+//! code object -> object.rs -> bytes --(LLVM's disassembler, elsewhere)--> lines -> decode/ -> program.rs -> machine
 //! ```
 //!
 //! Registers are poisoned while the load that fills them is outstanding, and a wait retires exactly what the counters prove complete. Code has no
@@ -11,12 +11,13 @@
 mod abi;
 mod access;
 mod address;
+mod barriers;
 mod bits;
 mod decode;
-mod decode_memory;
 mod effect;
 mod inst;
 mod isa;
+mod lanes;
 mod matrix;
 mod object;
 mod operand;

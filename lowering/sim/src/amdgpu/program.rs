@@ -3,7 +3,7 @@
 use super::abi::Start;
 use super::bits::Ty;
 use super::decode::Decoder;
-use super::inst::{Barrier, Condition, Inst, Op, Special, Target};
+use super::inst::{Condition, Inst, Op, Target};
 use super::isa::Isa;
 use super::operand::{Kind, Operand, sgpr};
 use super::sync::counter;
@@ -12,7 +12,6 @@ use super::vector::{commit, compute};
 use super::wave::Wave;
 use crate::barrier::Name;
 use crate::cache::{DIRTY, FAR, Levels, NEAR, OWN};
-use crate::clock::Order;
 use crate::context::{Context, Group};
 use crate::finding::{FindingKind, Place};
 use crate::machine::{Program, Step, WaveStart};
@@ -117,7 +116,7 @@ impl Kernel {
     }
 
     /// The wave tells others that what it did so far is done.
-    fn release(&self, wave: &Wave, cx: &mut Context<'_>) {
+    pub(super) fn release(&self, wave: &Wave, cx: &mut Context<'_>) {
         if let Some(wait) = self.left_out
             && wave.is_overdue()
         {
@@ -161,260 +160,17 @@ impl Kernel {
         Step::Done
     }
 
-    fn barrier(&self, wave: &mut Wave, barrier: Barrier, pc: u32, cx: &mut Context<'_>) -> Step {
-        match barrier {
-            Barrier::Full => {
-                self.release(wave, cx);
-                if !wave.arrived.iter().any(|(n, _)| *n == Name::Workgroup)
-                    && !arrive(wave, Name::Workgroup, pc, cx)
-                {
-                    return Step::Ran(1);
-                }
-                return wait(wave, Name::Workgroup, cx);
-            }
-            Barrier::Signal { id, first } => {
-                self.release(wave, cx);
-                let m0 = wave.s(sgpr::M0);
-                let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) else {
-                    return next(wave);
-                };
-                let members = m0 >> 16 & 127;
-                if id.is_none()
-                    && members != 0
-                    && let Some(object) = cx.group.barriers.get_mut(name)
-                {
-                    object.expect(members);
-                }
-                let nobody = cx
-                    .group
-                    .barriers
-                    .get(name)
-                    .is_some_and(|b| b.arrived() == 0);
-                if wave.arrived.iter().any(|(n, _)| *n == name) && name == Name::Workgroup {
-                    cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                        format!("the wave signals {name} again before it has waited for it")
-                    });
-                    wave.arrived.retain(|(n, _)| *n != name);
-                }
-                arrive(wave, name, pc, cx);
-                if first {
-                    wave.scc = nobody;
-                }
-            }
-            Barrier::Wait { id } => {
-                let name = match id {
-                    1.. => wave.joined,
-                    _ => name(id, pc, cx),
-                };
-                let Some(name) = name else {
-                    if id > 0 {
-                        cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                            "the wave waits for a named barrier and has joined none".to_owned()
-                        });
-                    }
-                    return next(wave);
-                };
-                if !wave.arrived.iter().any(|(n, _)| *n == name) {
-                    if name == Name::Workgroup {
-                        cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                            format!("the wave waits for {name} without having signalled it")
-                        });
-                    }
-                    let phase = cx
-                        .group
-                        .barriers
-                        .get(name)
-                        .map_or(0, crate::barrier::Barrier::phase);
-                    wave.arrived.push((name, phase));
-                }
-                return wait(wave, name, cx);
-            }
-            Barrier::Init { id } => {
-                let m0 = wave.s(sgpr::M0);
-                if let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) {
-                    cx.group.barriers.make(name, m0 >> 16 & 127);
-                    cx.changed();
-                }
-            }
-            Barrier::Join { id } => {
-                let m0 = wave.s(sgpr::M0);
-                wave.joined = name(id.unwrap_or((m0 & 63) as i32), pc, cx);
-            }
-            Barrier::Leave => {
-                if let Some(barrier) = wave
-                    .joined
-                    .take()
-                    .and_then(|n| cx.group.barriers.get_mut(n))
-                {
-                    barrier.leave(1);
-                    cx.changed();
-                }
-                wave.scc = false;
-            }
-            Barrier::Wake => {}
-        }
-        next(wave)
-    }
-
-    fn special(&self, wave: &mut Wave, special: Special, operands: &[Operand], pc: u32) {
-        let operand = |n: usize| {
-            operands
-                .get(n)
-                .copied()
-                .unwrap_or(Operand::new(Kind::Off, 0))
-        };
-        let scalar = |wave: &Wave, n: usize| wave.scalar(&operand(n), Ty::B32) as u32;
-        let exec = wave.exec();
-        match special {
-            Special::ReadLane => {
-                let lane = (scalar(wave, 2) % wave.size) as usize;
-                let value = wave.lanes(&operand(1), Ty::B32)[lane];
-                wave.set_scalar(&operand(0), Ty::B32, value);
-            }
-            Special::ReadFirstLane => {
-                let lane = if exec == 0 {
-                    0
-                } else {
-                    exec.trailing_zeros() as usize
-                };
-                let value = wave.lanes(&operand(1), Ty::B32)[lane % 64];
-                wave.set_scalar(&operand(0), Ty::B32, value);
-            }
-            Special::WriteLane => {
-                let (value, lane) = (scalar(wave, 1), (scalar(wave, 2) % wave.size) as usize);
-                if let Kind::Vgpr(index) = operand(0).kind
-                    && let Some(register) = wave.vgpr.get_mut(usize::from(index))
-                {
-                    register[lane] = value;
-                }
-            }
-            Special::MbcntLow | Special::MbcntHigh => {
-                let mask = wave.lanes(&operand(1), Ty::B32);
-                let base = wave.lanes(&operand(2), Ty::B32);
-                let values: [u32; 64] = std::array::from_fn(|lane| {
-                    let below = (1u64 << lane) - 1;
-                    let below = if special == Special::MbcntLow {
-                        below & 0xffff_ffff
-                    } else {
-                        below >> 32
-                    };
-                    (base[lane] as u32).wrapping_add((mask[lane] & below).count_ones())
-                });
-                write(wave, operand(0), exec, &values);
-            }
-            Special::Swap => {
-                let (Kind::Vgpr(a), Kind::Vgpr(b)) = (operand(0).kind, operand(1).kind) else {
-                    return;
-                };
-                let (first, second) = (wave.v(a), wave.v(b));
-                write(wave, operand(0), exec, &second);
-                write(wave, operand(1), exec, &first);
-            }
-            Special::PermLane16 { crossed } => {
-                let source = wave.lanes(&operand(1), Ty::B32);
-                let select = u64::from(scalar(wave, 2)) | u64::from(scalar(wave, 3)) << 32;
-                let values: [u32; 64] = std::array::from_fn(|lane| {
-                    let row = if crossed {
-                        (lane & !15) ^ 16
-                    } else {
-                        lane & !15
-                    };
-                    source[row + (select >> (4 * (lane & 15)) & 15) as usize] as u32
-                });
-                write(wave, operand(0), exec, &values);
-            }
-            Special::PermLane64 => {
-                let source = wave.lanes(&operand(1), Ty::B32);
-                let values: [u32; 64] = std::array::from_fn(|lane| {
-                    source[if wave.size == 64 { lane ^ 32 } else { lane }] as u32
-                });
-                write(wave, operand(0), exec, &values);
-            }
-            Special::GetPc => {
-                let address = self.after(pc);
-                wave.set_scalar(&operand(0), Ty::B64, address);
-            }
-            Special::GetRegister(value) => wave.set_scalar(&operand(0), Ty::B32, value.into()),
-        }
-    }
-
     /// The address behind an instruction.
-    fn after(&self, pc: u32) -> u64 {
+    pub(super) fn after(&self, pc: u32) -> u64 {
         self.lines
             .get(pc as usize)
             .map_or(0, |l| l.address + u64::from(l.length))
     }
 }
 
-/// Writes lanes of a vector register.
-fn write(wave: &mut Wave, dst: Operand, lanes: u64, values: &[u32; 64]) {
-    if let Kind::Vgpr(index) = dst.kind
-        && let Some(register) = wave.vgpr.get_mut(usize::from(index))
-    {
-        for (lane, (old, new)) in register.iter_mut().zip(values).enumerate() {
-            if lanes >> lane & 1 == 1 {
-                *old = *new;
-            }
-        }
-    }
-}
-
-fn next(wave: &mut Wave) -> Step {
+pub(super) fn next(wave: &mut Wave) -> Step {
     wave.pc += 1;
     Step::Ran(1)
-}
-
-/// The object with this hardware id; `None` for the null barrier and, with a finding, for ids that are not simulated.
-fn name(id: i32, pc: u32, cx: &mut Context<'_>) -> Option<Name> {
-    match id {
-        -1 => Some(Name::Workgroup),
-        -3 => Some(Name::Cluster),
-        1..=16 => Some(Name::Named(id as u32)),
-        0 => None,
-        _ => {
-            cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
-                format!("barrier id {id}")
-            });
-            None
-        }
-    }
-}
-
-/// Arrives at a barrier object; `false` after a finding.
-fn arrive(wave: &mut Wave, name: Name, pc: u32, cx: &mut Context<'_>) -> bool {
-    match cx.arrive(name, 1, Order::Release) {
-        Some(Ok(phase)) => {
-            wave.arrived.retain(|(n, _)| *n != name);
-            wave.arrived.push((name, phase));
-            true
-        }
-        Some(Err(problem)) => {
-            cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                format!("{name}: {problem}")
-            });
-            false
-        }
-        None => {
-            cx.report(FindingKind::BarrierMisuse, pc, None, || {
-                format!("{name} is not initialised")
-            });
-            false
-        }
-    }
-}
-
-/// Goes on when the phase is complete that the wave arrived for.
-fn wait(wave: &mut Wave, name: Name, cx: &mut Context<'_>) -> Step {
-    let phase = wave
-        .arrived
-        .iter()
-        .find(|(n, _)| *n == name)
-        .map_or(0, |(_, p)| *p);
-    if !cx.pass(name, phase, Order::Acquire) {
-        return Step::Blocked;
-    }
-    wave.arrived.retain(|(n, _)| *n != name);
-    next(wave)
 }
 
 impl Program for Kernel {

@@ -175,6 +175,9 @@ pub enum Op {
         to: List,
         address: Address,
         access: Access,
+        /// The registers that something reads, a bit each. Compilers make vectors wider than what is asked for, over what nobody has written or what lies behind the
+        /// parameters; the registers in excess are left alone.
+        used: u8,
     },
     /// Writes memory.
     Store {

@@ -235,3 +235,37 @@ fn halves_of_a_register_are_waited_for_apart() {
         []
     );
 }
+
+#[test]
+fn lanes_of_one_store_race_where_their_values_differ() {
+    let stores = |address: &'static str, value: &'static str| {
+        [
+            "v_and_b32_e32 v0, 0x3ff, v0",
+            address,
+            "v_mov_b32_e32 v3, 7",
+            value,
+            "s_endpgm",
+        ]
+    };
+    let own = "v_lshlrev_b32_e32 v2, 2, v0";
+    let halved = "v_lshlrev_b32_e32 v2, 1, v0";
+    let crossed = "v_xor_b32_e32 v2, 0x7c, v0";
+    let found = |texts: [&str; 5]| kinds("gfx1100", 32, &texts);
+    assert_eq!(found(stores(own, "ds_store_b32 v2, v0")), []);
+    assert_eq!(
+        found(stores(halved, "ds_store_b32 v2, v0")),
+        [FindingKind::SharedRace]
+    );
+    assert_eq!(found(stores(halved, "ds_store_b16 v2, v0")), []);
+    assert_eq!(
+        found(stores(crossed, "ds_store_b8 v2, v0")),
+        [],
+        "in any order"
+    );
+    let one = "v_mov_b32_e32 v2, 16";
+    assert_eq!(
+        found(stores(one, "ds_store_b32 v2, v0")),
+        [FindingKind::SharedRace]
+    );
+    assert_eq!(found(stores(one, "ds_store_b32 v2, v3")), [], "one value");
+}

@@ -74,15 +74,42 @@ impl<'t> Decoder<'_, 't> {
         let to = self.list(&registers);
         let address = self.address(address)?;
         let extend = (kind.is_signed() && width > kind.bits()).then_some(width);
+        let bytes = kind.bits() / 8;
         self.emit(Op::Load {
             space,
-            bytes: kind.bits() / 8,
+            bytes,
             extend,
             to,
             address,
             access,
+            used: u8::MAX,
         });
         Ok(())
+    }
+
+    /// Narrows vector loads to the registers that some instruction reads; to be called when all are decoded.
+    pub(super) fn narrow_loads(&mut self) {
+        let (read, lists) = (&self.read, &self.kernel.lists);
+        for coded in &mut self.kernel.code {
+            let Op::Load {
+                to, access, used, ..
+            } = &mut coded.op
+            else {
+                continue;
+            };
+            if to.count == 1 || *access != Access::PLAIN {
+                continue;
+            }
+            let all = (0u32..to.count.min(8)).zip(lists.iter().skip(to.start as usize));
+            let mask = all.fold(0u8, |mask, (at, source)| match source {
+                Source::Register(register) if read.contains(register) => mask | 1 << at,
+                Source::Register(_) | Source::Constant(_) => mask,
+            });
+            // What is loaded in vain is loaded all the same.
+            if mask != 0 {
+                *used = mask;
+            }
+        }
     }
 
     fn store(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {

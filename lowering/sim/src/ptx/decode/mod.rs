@@ -3,26 +3,24 @@
 //! Only what the kernel can reach is decoded. An instruction that the simulator does not know becomes an operation that reports itself when it is reached.
 
 mod arithmetic;
+mod compute;
 mod control;
 mod join;
 mod layout;
 mod matrix;
 mod memory;
 mod opcode;
+mod operand;
 mod sync;
 
-use super::arith::{self, Function, Mode, mask};
-use super::exec::special::Special;
+use super::arith::{Function, Mode};
 use super::problem::Problem;
-use super::program::{Address, Coded, Guard, Kernel, List, Op, Register, Source};
-use super::syntax::{
-    Base, Function as Text, Instruction, Module, Operand, StateSpace, Variable, What,
-};
-use super::types::{Class, Type};
+use super::program::{Coded, Guard, Kernel, List, Op, Register, Source};
+use super::syntax::{Function as Text, Instruction, Module, StateSpace, Variable, What};
 use super::{lex, parse};
 pub(super) use join::NOWHERE;
 use opcode::Opcode;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Registers that a kernel may have, with all that it calls. One takes 256 bytes in each warp.
 const MOST_REGISTERS: u32 = 1 << 16;
@@ -73,6 +71,7 @@ pub fn kernel(text: &str, name: Option<&str>) -> Result<Kernel, Problem> {
         decoder.function(function)?;
     }
     decoder.connect_calls();
+    decoder.narrow_loads();
     Ok(decoder.kernel)
 }
 
@@ -130,6 +129,8 @@ struct Decoder<'m, 't> {
     /// The carry of `add.cc` and its like.
     carry: Register,
     local: u64,
+    /// Registers of the text that some instruction reads.
+    read: BTreeSet<Register>,
     guard: Option<Guard>,
     line: u32,
     source: Option<u32>,
@@ -168,6 +169,7 @@ impl<'m, 't> Decoder<'m, 't> {
             calls: Vec::new(),
             carry: 0,
             local: 0,
+            read: BTreeSet::new(),
             guard: None,
             line: 0,
             source: None,
@@ -237,6 +239,7 @@ impl<'m, 't> Decoder<'m, 't> {
         let decoded = match instruction.guard {
             Some((name, negated)) => match self.symbol(name) {
                 Some(Symbol::Register { register, .. }) => {
+                    self.read.insert(register);
                     self.guard = Some(Guard { register, negated });
                     self.instruction(instruction)
                 }
@@ -283,337 +286,6 @@ impl<'m, 't> Decoder<'m, 't> {
             _ => self.arithmetic(&mut op, operands),
         }
     }
-
-    // Arithmetic.
-
-    fn arithmetic(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
-        let root = op.root;
-        let computed = arithmetic::computed(op).ok_or(Unknown)?;
-        let mut mode = computed.mode;
-        let (to, mut from) = operands.split_first().ok_or(Unknown)?;
-        if root == "lop3" {
-            let (table, rest) = from.split_last().ok_or(Unknown)?;
-            let Operand::Integer(table) = table else {
-                return Err(Unknown);
-            };
-            mode.table = u8::try_from(*table).map_err(|_| Unknown)?;
-            from = rest;
-        }
-        if from.len() != computed.from.len() {
-            return Err(Unknown);
-        }
-        let mut sources = [self.constant(0); 4];
-        for ((source, operand), kind) in sources.iter_mut().zip(from).zip(&computed.from) {
-            *source = self.source(operand, *kind)?;
-        }
-        if root == "setp"
-            && let Operand::Pair(yes, no) = to
-        {
-            let (yes, no) = (self.register(yes)?.0, self.register(no)?.0);
-            // The first result may be an operand of the second.
-            let held = self.new_register();
-            self.compute(computed.function, mode, held, sources);
-            self.compute(arith::compare_not, mode, no, sources);
-            let held = [Source::Register(held), sources[1], sources[2], sources[3]];
-            self.compute(arith::first, Mode::of(Type::PREDICATE), yes, held);
-            return Ok(());
-        }
-        let (to, width) = self.destination(to)?;
-        self.compute(computed.function, mode, to, sources);
-        // A conversion to a small number with a sign fills the whole register with the sign.
-        if root == "cvt" && computed.to.is_signed() && width < 64 {
-            let low = Mode::of(Type::of(Class::Bits, width));
-            let zero = self.zero();
-            self.compute(
-                arith::integer::or,
-                low,
-                to,
-                [Source::Register(to), zero, zero, zero],
-            );
-        }
-        Ok(())
-    }
-
-    fn zero(&mut self) -> Source {
-        self.constant(0)
-    }
-
-    /// `add.cc`, `addc`, `mad.lo.cc` and so on: the carry is a register of its own.
-    fn carrying(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
-        let sets = op.flag("cc");
-        let reads = op.root.ends_with('c') && op.root != "mad";
-        let low = op.flag("lo");
-        let high = op.flag("hi");
-        let kind = op.kind().ok_or(Unknown)?;
-        if !op.is_empty() || kind.is_float() {
-            return Err(Unknown);
-        }
-        let (to, from) = operands.split_first().ok_or(Unknown)?;
-        let (to, _) = self.destination(to)?;
-        let mode = Mode::of(kind);
-        let mut sources = Vec::new();
-        for operand in from {
-            sources.push(self.source(operand, kind)?);
-        }
-        let zero = self.zero();
-        let (a, b) = match (op.root, sources.as_slice()) {
-            ("mad" | "madc", [a, b, c]) if low || high => {
-                let product = self.new_register();
-                let function: Function = if low {
-                    arith::integer::mad_low
-                } else {
-                    arith::integer::mad_high
-                };
-                self.compute(function, mode, product, [*a, *b, zero, zero]);
-                (Source::Register(product), *c)
-            }
-            (_, [a, b]) => (*a, *b),
-            _ => return Err(Unknown),
-        };
-        let (sum, over): (Function, Function) = match op.root {
-            "sub" | "subc" => (arith::integer::sub_borrow, arith::integer::borrow),
-            _ => (arith::integer::add_carry, arith::integer::carry),
-        };
-        let carry = if reads {
-            Source::Register(self.carry)
-        } else {
-            zero
-        };
-        let held = self.new_register();
-        self.compute(sum, mode, held, [a, b, carry, zero]);
-        if sets {
-            self.compute(over, mode, self.carry, [a, b, carry, zero]);
-        }
-        self.compute(
-            arith::first,
-            mode,
-            to,
-            [Source::Register(held), zero, zero, zero],
-        );
-        Ok(())
-    }
-
-    /// `mov`, between registers, from addresses and special registers, and to and from vectors.
-    fn move_(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
-        let kind = op.kind().ok_or(Unknown)?;
-        let [to, from] = operands else {
-            return Err(Unknown);
-        };
-        if !op.is_empty() || kind.bits() > 64 {
-            return Err(Unknown);
-        }
-        let zero = self.zero();
-        let mode = Mode::of(Type::of(Class::Bits, kind.bits()));
-        match (to, from) {
-            (Operand::List(parts), from) => {
-                let whole = self.source(from, kind)?;
-                let bits = kind.bits() / parts.len().max(1) as u32;
-                for (index, part) in (0u32..)
-                    .zip(parts)
-                    .filter(|(_, part)| **part != Operand::Nothing)
-                {
-                    let (to, _) = self.destination(part)?;
-                    let position = self.constant((index * bits).into());
-                    let length = self.constant(bits.into());
-                    let mode = Mode::of(Type::of(Class::Unsigned, kind.bits()));
-                    self.compute(
-                        arith::integer::bfe,
-                        mode,
-                        to,
-                        [whole, position, length, zero],
-                    );
-                }
-            }
-            (to, Operand::List(parts)) => {
-                let (to, _) = self.destination(to)?;
-                let bits = kind.bits() / parts.len().max(1) as u32;
-                let part_kind = Type::of(Class::Bits, bits);
-                let mut whole = zero;
-                let held = self.new_register();
-                for (index, part) in (0u32..).zip(parts) {
-                    let part = self.source(part, part_kind)?;
-                    let position = self.constant((index * bits).into());
-                    let length = self.constant(bits.into());
-                    self.compute(
-                        arith::integer::bfi,
-                        mode,
-                        held,
-                        [part, whole, position, length],
-                    );
-                    whole = Source::Register(held);
-                }
-                self.compute(arith::first, mode, to, [whole, zero, zero, zero]);
-            }
-            (
-                to,
-                Operand::Name(
-                    "%clock" | "%clock64" | "%clock_hi" | "%globaltimer" | "%globaltimer_lo",
-                    0,
-                ),
-            ) => {
-                let (to, _) = self.destination(to)?;
-                self.emit(Op::Clock { to });
-            }
-            (to, from) => {
-                let from = self.source(from, kind)?;
-                let (to, _) = self.destination(to)?;
-                self.compute(arith::first, mode, to, [from, zero, zero, zero]);
-            }
-        }
-        Ok(())
-    }
-
-    // Operands.
-
-    fn source(&mut self, operand: &Operand<'t>, kind: Type) -> Decoded<Source> {
-        let bits = match operand {
-            Operand::Name("WARP_SZ", 0) => 32,
-            Operand::Name(name, offset) => match self.symbol(name) {
-                Some(Symbol::Register { register, .. }) if *offset == 0 => {
-                    return Ok(Source::Register(register));
-                }
-                Some(Symbol::Address(value)) => value.wrapping_add_signed(*offset),
-                _ => return Err(Unknown),
-            },
-            Operand::Not(name) => {
-                let (register, _) = self.register(name)?;
-                let not = self.new_register();
-                let zero = self.zero();
-                self.compute(
-                    arith::integer::not,
-                    Mode::of(Type::PREDICATE),
-                    not,
-                    [Source::Register(register), zero, zero, zero],
-                );
-                return Ok(Source::Register(not));
-            }
-            Operand::Integer(value) => *value,
-            Operand::Single(bits) if kind.class == Class::Double => {
-                f64::from(f32::from_bits(*bits)).to_bits()
-            }
-            Operand::Single(bits) => (*bits).into(),
-            Operand::Double(bits) if kind.class == Class::Single => {
-                (f64::from_bits(*bits) as f32).to_bits().into()
-            }
-            Operand::Double(bits) => *bits,
-            Operand::Pair(..)
-            | Operand::Nothing
-            | Operand::Address(..)
-            | Operand::List(_)
-            | Operand::Other => {
-                return Err(Unknown);
-            }
-        };
-        // A predicate may be given as any number but 0.
-        let bits = if kind == Type::PREDICATE {
-            u64::from(bits != 0)
-        } else {
-            bits & mask(kind.bits())
-        };
-        Ok(self.constant(bits))
-    }
-
-    fn predicate(&mut self, operand: &Operand<'t>) -> Decoded<Source> {
-        self.source(operand, Type::PREDICATE)
-    }
-
-    fn word(&mut self, operand: &Operand<'t>) -> Decoded<Source> {
-        self.source(operand, Type::B32)
-    }
-
-    fn address(&mut self, operand: &Operand<'t>) -> Decoded<Address> {
-        let Operand::Address(base, offset) = operand else {
-            return Err(Unknown);
-        };
-        Ok(match base {
-            Base::Number => Address {
-                base: self.constant(*offset as u64),
-                offset: 0,
-            },
-            Base::Name(name) => match self.symbol(name).ok_or(Unknown)? {
-                Symbol::Register { register, .. } => Address {
-                    base: Source::Register(register),
-                    offset: *offset,
-                },
-                Symbol::Address(value) => Address {
-                    base: self.constant(value),
-                    offset: *offset,
-                },
-                Symbol::Table(_) => return Err(Unknown),
-            },
-        })
-    }
-
-    /// A register that is written, and its bits.
-    fn destination(&mut self, operand: &Operand<'t>) -> Decoded<(Register, u32)> {
-        match operand {
-            Operand::Name(name, 0) => self.register(name),
-            Operand::Nothing => Ok((self.new_register(), 64)),
-            _ => Err(Unknown),
-        }
-    }
-
-    /// `d|p` or `d`.
-    fn pair(&mut self, operand: &Operand<'t>) -> Decoded<(Option<Register>, Option<Register>)> {
-        match operand {
-            Operand::Pair(a, b) => {
-                let mut one = |name: &str| {
-                    if name == "_" {
-                        Ok(None)
-                    } else {
-                        self.register(name).map(|r| Some(r.0))
-                    }
-                };
-                Ok((one(a)?, one(b)?))
-            }
-            other => Ok((Some(self.destination(other)?.0), None)),
-        }
-    }
-
-    fn register(&mut self, name: &str) -> Decoded<(Register, u32)> {
-        match self.symbol(name) {
-            Some(Symbol::Register { register, bits }) => Ok((register, bits)),
-            _ => Err(Unknown),
-        }
-    }
-
-    fn symbol(&mut self, name: &str) -> Option<Symbol> {
-        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        let (prefix, number) = name.split_at_checked(name.len() - digits)?;
-        let number: Option<u32> = number.parse().ok();
-        let mut at = Some(self.block);
-        while let Some(block) = at.and_then(|at| self.blocks.get(at)) {
-            if let Some(symbol) = block.names.get(name) {
-                return Some(*symbol);
-            }
-            let family = block
-                .families
-                .iter()
-                .find(|f| f.0 == prefix && number.is_some_and(|n| n < f.2));
-            if let (Some((_, first, _, bits)), Some(number)) = (family, number) {
-                return Some(Symbol::Register {
-                    register: first + number,
-                    bits: *bits,
-                });
-            }
-            at = block.parent;
-        }
-        let special = Special::named(name)?;
-        let known = self
-            .kernel
-            .specials
-            .iter()
-            .find(|(_, s)| *s == special)
-            .map(|(register, _)| *register);
-        let register = known.unwrap_or_else(|| {
-            let register = self.new_register();
-            self.kernel.specials.push((register, special));
-            register
-        });
-        Some(Symbol::Register { register, bits: 64 })
-    }
-
-    // Emitting.
 
     fn emit(&mut self, op: Op) {
         let coded = Coded {

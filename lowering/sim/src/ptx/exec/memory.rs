@@ -3,7 +3,7 @@
 use super::agent;
 use super::warp::{Lanes, Warp, each};
 use super::window;
-use crate::context::{At, Context};
+use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::memory::Space;
 use crate::ptx::arith::sign_extend;
@@ -45,6 +45,17 @@ fn target(space: Where, address: u64) -> Target {
     }
 }
 
+/// Neighbours among the first `count` bits that are set.
+fn runs(bits: u8, count: u32) -> impl Iterator<Item = std::ops::Range<u32>> {
+    let mut left = u32::from(bits) & ((1 << count.min(8)) - 1);
+    std::iter::from_fn(move || {
+        let start = left.trailing_zeros();
+        let end = start + (left.checked_shr(start)?).trailing_ones();
+        left &= u32::MAX.checked_shl(end).unwrap_or(0);
+        Some(start..end)
+    })
+}
+
 /// The most bytes that one lane's access moves: four times 64 bits, or eight times 32.
 const MOST: usize = 64;
 
@@ -71,6 +82,37 @@ impl Kernel {
         }
     }
 
+    /// Reads bytes of one lane.
+    #[allow(clippy::too_many_arguments)] // one access in one place
+    fn fetch(
+        &self,
+        warp: &mut Warp,
+        context: &mut Context<'_>,
+        at: At,
+        space: Where,
+        address: u64,
+        into: &mut [u8],
+        access: Access,
+    ) {
+        let (pc, lane, all) = (at.pc, usize::from(at.lane), into.len());
+        match target(space, address) {
+            Target::Machine(space, offset) => {
+                context.read(space, offset, into, at, access);
+            }
+            Target::Local(offset) => match self.local(warp, lane, offset, all) {
+                Some(local) => into.copy_from_slice(local),
+                None => outside(context, pc, lane, "local memory", offset, all),
+            },
+            Target::Parameter(offset) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                match self.parameter_block.get(start..start.saturating_add(all)) {
+                    Some(block) => into.copy_from_slice(block),
+                    None => outside(context, pc, lane, "the parameters", offset, all),
+                }
+            }
+        }
+    }
+
     /// `Op::Load`, `Op::Store` or `Op::Atomic`.
     pub(super) fn access(
         &self,
@@ -88,43 +130,27 @@ impl Kernel {
                 to,
                 address,
                 access,
-                ..
+                used,
             } => {
                 let all = (bytes * to.count) as usize;
                 for lane in each(lanes) {
                     context.agent = agent(warp.index, lane);
                     let address = self.address(warp, lane, address);
                     let mut buffer = [0u8; MOST];
-                    let Some(part) = buffer.get_mut(..all) else {
-                        return;
-                    };
                     if !aligned(context, pc, lane, address, all) {
                         continue;
                     }
-                    match target(space, address) {
-                        Target::Machine(space, offset) => {
-                            context.read(
-                                space,
-                                offset,
-                                part,
-                                At {
-                                    pc,
-                                    lane: lane as u8,
-                                },
-                                access,
-                            );
-                        }
-                        Target::Local(offset) => match self.local(warp, lane, offset, all) {
-                            Some(local) => part.copy_from_slice(local),
-                            None => outside(context, pc, lane, "local memory", offset, all),
-                        },
-                        Target::Parameter(offset) => {
-                            let start = usize::try_from(offset).unwrap_or(usize::MAX);
-                            match self.parameter_block.get(start..start.saturating_add(all)) {
-                                Some(block) => part.copy_from_slice(block),
-                                None => outside(context, pc, lane, "the parameters", offset, all),
-                            }
-                        }
+                    let at = At {
+                        pc,
+                        lane: lane as u8,
+                    };
+                    for run in runs(used, to.count) {
+                        let (first, end) = (run.start * bytes, run.end * bytes);
+                        let Some(part) = buffer.get_mut(first as usize..end as usize) else {
+                            return;
+                        };
+                        let address = address.wrapping_add(first.into());
+                        self.fetch(warp, context, at, space, address, part, access);
                     }
                     for (chunk, register) in buffer.chunks(bytes as usize).zip(self.list(to)) {
                         let value = from_bytes(chunk);

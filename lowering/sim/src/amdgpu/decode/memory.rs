@@ -1,11 +1,11 @@
 //! Memory instructions: name and operands to a description of what moves.
 
-use super::inst::{Action, Memories, Memory, Op};
-use super::isa::Isa;
-use super::operand::{Half, Kind, Operand, sgpr};
-use super::sync::{class, counter};
-use super::table::memory::{ATOMICS, Extend, FORMATS, Update};
-use super::text::{Parts, number};
+use super::super::inst::{Action, Memories, Memory, Op};
+use super::super::isa::Isa;
+use super::super::operand::{Half, Kind, Operand, sgpr};
+use super::super::sync::{class, counter};
+use super::super::table::memory::{ATOMICS, Extend, FORMATS, Update};
+use super::super::text::{Parts, number};
 use crate::cache::{FAR, Levels, NEAR, OWN};
 use crate::queue::Counters;
 

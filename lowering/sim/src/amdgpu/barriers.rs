@@ -1,0 +1,168 @@
+//! What barrier instructions do: hardware ids to objects, arrivals, waits.
+//! Source: LLVM AMDGPUUsage, "AMDGPU Execution Synchronization"; RDNA4 and gfx12.5 instruction set, chapters on barriers.
+
+use super::inst::Barrier;
+use super::operand::sgpr;
+use super::program::{Kernel, next};
+use super::wave::Wave;
+use crate::barrier::Name;
+use crate::clock::Order;
+use crate::context::Context;
+use crate::finding::FindingKind;
+use crate::machine::Step;
+
+impl Kernel {
+    pub(super) fn barrier(
+        &self,
+        wave: &mut Wave,
+        barrier: Barrier,
+        pc: u32,
+        cx: &mut Context<'_>,
+    ) -> Step {
+        match barrier {
+            Barrier::Full => {
+                self.release(wave, cx);
+                if !wave.arrived.iter().any(|(n, _)| *n == Name::Workgroup)
+                    && !arrive(wave, Name::Workgroup, pc, cx)
+                {
+                    return Step::Ran(1);
+                }
+                return wait(wave, Name::Workgroup, cx);
+            }
+            Barrier::Signal { id, first } => {
+                self.release(wave, cx);
+                let m0 = wave.s(sgpr::M0);
+                let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) else {
+                    return next(wave);
+                };
+                let members = m0 >> 16 & 127;
+                if id.is_none()
+                    && members != 0
+                    && let Some(object) = cx.group.barriers.get_mut(name)
+                {
+                    object.expect(members);
+                }
+                let nobody = cx
+                    .group
+                    .barriers
+                    .get(name)
+                    .is_some_and(|b| b.arrived() == 0);
+                if wave.arrived.iter().any(|(n, _)| *n == name) && name == Name::Workgroup {
+                    cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                        format!("the wave signals {name} again before it has waited for it")
+                    });
+                    wave.arrived.retain(|(n, _)| *n != name);
+                }
+                arrive(wave, name, pc, cx);
+                if first {
+                    wave.scc = nobody;
+                }
+            }
+            Barrier::Wait { id } => {
+                let name = match id {
+                    1.. => wave.joined,
+                    _ => name(id, pc, cx),
+                };
+                let Some(name) = name else {
+                    if id > 0 {
+                        cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                            "the wave waits for a named barrier and has joined none".to_owned()
+                        });
+                    }
+                    return next(wave);
+                };
+                if !wave.arrived.iter().any(|(n, _)| *n == name) {
+                    if name == Name::Workgroup {
+                        cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                            format!("the wave waits for {name} without having signalled it")
+                        });
+                    }
+                    let phase = cx
+                        .group
+                        .barriers
+                        .get(name)
+                        .map_or(0, crate::barrier::Barrier::phase);
+                    wave.arrived.push((name, phase));
+                }
+                return wait(wave, name, cx);
+            }
+            Barrier::Init { id } => {
+                let m0 = wave.s(sgpr::M0);
+                if let Some(name) = name(id.unwrap_or((m0 & 63) as i32), pc, cx) {
+                    cx.group.barriers.make(name, m0 >> 16 & 127);
+                    cx.changed();
+                }
+            }
+            Barrier::Join { id } => {
+                let m0 = wave.s(sgpr::M0);
+                wave.joined = name(id.unwrap_or((m0 & 63) as i32), pc, cx);
+            }
+            Barrier::Leave => {
+                if let Some(barrier) = wave
+                    .joined
+                    .take()
+                    .and_then(|n| cx.group.barriers.get_mut(n))
+                {
+                    barrier.leave(1);
+                    cx.changed();
+                }
+                wave.scc = false;
+            }
+            Barrier::Wake => {}
+        }
+        next(wave)
+    }
+}
+
+/// The object with this hardware id; `None` for the null barrier and, with a finding, for ids that are not simulated.
+fn name(id: i32, pc: u32, cx: &mut Context<'_>) -> Option<Name> {
+    match id {
+        -1 => Some(Name::Workgroup),
+        -3 => Some(Name::Cluster),
+        1..=16 => Some(Name::Named(id as u32)),
+        0 => None,
+        _ => {
+            cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
+                format!("barrier id {id}")
+            });
+            None
+        }
+    }
+}
+
+/// Arrives at a barrier object; `false` after a finding.
+fn arrive(wave: &mut Wave, name: Name, pc: u32, cx: &mut Context<'_>) -> bool {
+    match cx.arrive(name, 1, Order::Release) {
+        Some(Ok(phase)) => {
+            wave.arrived.retain(|(n, _)| *n != name);
+            wave.arrived.push((name, phase));
+            true
+        }
+        Some(Err(problem)) => {
+            cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                format!("{name}: {problem}")
+            });
+            false
+        }
+        None => {
+            cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                format!("{name} is not initialised")
+            });
+            false
+        }
+    }
+}
+
+/// Goes on when the phase is complete that the wave arrived for.
+fn wait(wave: &mut Wave, name: Name, cx: &mut Context<'_>) -> Step {
+    let phase = wave
+        .arrived
+        .iter()
+        .find(|(n, _)| *n == name)
+        .map_or(0, |(_, p)| *p);
+    if !cx.pass(name, phase, Order::Acquire) {
+        return Step::Blocked;
+    }
+    wave.arrived.retain(|(n, _)| *n != name);
+    next(wave)
+}
