@@ -81,8 +81,10 @@ enum Counter {
 #[serde(rename_all = "kebab-case")]
 enum Matrix {
     None,
-    Mfma,
-    MfmaK32,
+    MfmaCdna1,
+    MfmaCdna2,
+    MfmaCdna3,
+    MfmaCdna4,
     WmmaDuplicated,
     Wmma,
     WmmaK32,
@@ -164,6 +166,7 @@ struct Nvptx {
 #[serde(rename_all = "lowercase")]
 enum Mma {
     None,
+    K4,
     K8,
     K16,
 }

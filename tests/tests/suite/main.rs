@@ -17,6 +17,7 @@ mod filetests;
 mod grid;
 mod hostile;
 mod llvm_traps;
+mod matrices;
 mod model;
 mod modes;
 mod nvptx;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
     trials.extend(promoted::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
     trials.extend(modes::trials(&fixtures));
+    trials.extend(matrices::trials());
     trials.extend(strategies::trials(&fixtures));
     trials.extend(sizes::trials());
     trials.extend(windows::trials());

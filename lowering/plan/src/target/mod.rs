@@ -174,16 +174,20 @@ impl Waitcnt {
     }
 }
 
-/// Matrix multiply-add of tiles of f16 with f32 results of 16 x 16, by the way that lanes hold the operands.
+/// Matrix multiply-add with results of 16 x 16, by the instructions and the way that lanes hold their operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matrix {
     /// There is none.
     None,
-    /// MFMA, 16 deep.
-    Mfma,
-    /// MFMA, 16 or 32 deep.
-    MfmaK32,
-    /// WMMA, 16 deep, every element of A and B in two lanes (gfx11).
+    /// MFMA of gfx908: f16, bf16 (8 deep), f32, i8.
+    MfmaCdna1,
+    /// MFMA of gfx90a: bf16 16 deep, f64.
+    MfmaCdna2,
+    /// MFMA of gfx942: i8 32 deep.
+    MfmaCdna3,
+    /// MFMA of gfx950: 16-bit floats 32 deep, i8 64 deep, the 8-bit floats of OCP.
+    MfmaCdna4,
+    /// WMMA, 16 deep, every element of A and B in two lanes, or four in waves of 64 (gfx11).
     WmmaDuplicated,
     /// WMMA, 16 deep.
     Wmma,
@@ -218,14 +222,16 @@ pub struct Nvptx {
     pub nanosleep: bool,
 }
 
-/// The `mma.sync` instructions of an NVIDIA GPU with results of 16 x 8.
+/// The `mma.sync` instructions of an NVIDIA GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mma {
     /// There are none.
     None,
-    /// f16, 8 deep.
+    /// m8n8k4 of f16: four products, of eight lanes each.
+    K4,
+    /// m16n8k8 of f16, m8n8k16 of 8-bit integers.
     K8,
-    /// f16 and bf16, 8 and 16 deep; 8-bit integers, 16 and 32 deep.
+    /// m16n8k16 of f16 and bf16, m16n8k32 of 8-bit integers, and half as deep; m8n8k4 of f64.
     K16,
 }
 

@@ -36,8 +36,7 @@ pub(super) fn decode(parts: &Parts<'_>, isa: Isa, wave_size: u32) -> Option<Op> 
     let (shape, family) = match (name.strip_prefix("v_mfma_"), name.strip_prefix("v_wmma_")) {
         (Some(rest), _) if wave_size == 64 => (mfma(rest)?, Family::Mfma),
         (_, Some(rest)) if isa.copied_factors => (wmma(rest)?, Family::Copied),
-        // How waves of 64 hold the operands of these is not in the tables.
-        (_, Some(rest)) if wave_size == 32 => (wmma(rest)?, Family::Halved),
+        (_, Some(rest)) => (wmma(rest)?, Family::Halved),
         _ => return None,
     };
     // The 16-bit sums of gfx11 lie in one half of their registers.

@@ -14,7 +14,6 @@ use splitbar_passes::module::Module;
 
 mod descriptors;
 mod images;
-mod matrices;
 mod rare;
 mod selects;
 

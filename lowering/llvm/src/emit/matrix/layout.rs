@@ -108,6 +108,12 @@ impl Layout {
         Layout::new(digits)
     }
 
+    /// The bits of a lane's number, in waves of `wave` lanes, that count nothing: lanes that differ in them alone hold the same elements.
+    pub(crate) fn copies(&self, wave: u32) -> u32 {
+        let lanes = self.digits.iter().filter(|d| d.holder == Holder::Lane);
+        lanes.fold(wave - 1, |bits, d| bits & !((d.radix - 1) * d.place))
+    }
+
     /// What the digits of one holder count, of its number `number`.
     pub(crate) fn part(&self, holder: Holder, number: u32) -> Element {
         let mut element = Element::default();

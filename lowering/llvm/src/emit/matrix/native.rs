@@ -39,7 +39,6 @@ pub(super) fn find(
     {
         return None;
     }
-    let both = Operands::MATRIX_A_SIGNED_COMPONENTS_KHR | Operands::MATRIX_B_SIGNED_COMPONENTS_KHR;
     let roles = [
         (Use::MatrixAKHR, shapes.a),
         (Use::MatrixBKHR, shapes.b),
@@ -47,21 +46,28 @@ pub(super) fn find(
         (Use::MatrixAccumulatorKHR, shapes.d),
     ];
     instructions::of(target, wave).iter().find(|instruction| {
-        // MFMA reads its integers as signed.
-        let signs = instruction.form != Form::Mfma
-            || instruction.factor != Factor::I8
-            || shapes.operands.contains(both);
-        signs
-            && roles.iter().all(|(role, matrix)| {
-                instruction.takes(*role, matrix.component)
-                    && instruction
-                        .layout(*role, matrix.rows, matrix.columns)
-                        .is_some_and(|layout| layout == matrix.layout)
-            })
+        roles.iter().all(|(role, matrix)| {
+            instruction.takes(*role, matrix.component)
+                && instruction
+                    .layout(*role, matrix.rows, matrix.columns)
+                    .is_some_and(|layout| layout == matrix.layout)
+        })
     })
 }
 
+/// Whether the components of A and of B are of the other kind that the instruction knows: signed.
+fn kinds(operands: Operands) -> [bool; 2] {
+    [
+        Operands::MATRIX_A_SIGNED_COMPONENTS_KHR,
+        Operands::MATRIX_B_SIGNED_COMPONENTS_KHR,
+    ]
+    .map(|operand| operands.contains(operand))
+}
+
 /// Multiplies tile by tile.
+///
+/// MFMA reads its integers as signed. An unsigned factor is given with 128 less in each element, and 128 times the sum of the other factor's elements is added,
+/// which is a product with ones: `(a + 128) * b = a * b + 128 * (1 * b)`.
 pub(super) fn multiply_add<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     instruction: &Instruction,
@@ -76,7 +82,12 @@ pub(super) fn multiply_add<'c>(
     let sum = match instruction.factor {
         Factor::I8 => e.b.int_type(32),
         Factor::F16 | Factor::BF16 | Factor::F32 => e.b.float_type(32),
+        Factor::F64 => e.b.float_type(64),
     };
+    let kinds = kinds(shapes.operands);
+    let only_signed = instruction.form == Form::Mfma && instruction.factor == Factor::I8;
+    let [a_biased, b_biased] = kinds.map(|signed| only_signed && !signed);
+    let (a, b) = (biased(e, a, a_biased)?, biased(e, b, b_biased)?);
     let c = widened(e, c, sum, true)?;
     let per = |matrix: &Matrix, tiles: u32| matrix.layout.slots / tiles.max(1);
     let per_a = per(shapes.a, down * deep);
@@ -86,11 +97,26 @@ pub(super) fn multiply_add<'c>(
     for row in 0..down {
         for column in 0..across {
             let mut tile = part(e, c, (row * across + column) * per_c, per_c, per_c)?;
+            let mut sums = tile.ty().zero();
             for k in 0..deep {
                 let a = part(e, a, (row * deep + k) * per_a, per_a, instruction.taken)?;
                 let taken = instruction.taken / per_a * per_b;
                 let b = part(e, b, (k * across + column) * per_b, per_b, taken)?;
-                tile = call(e, instruction, shapes.operands, [a, b, tile])?;
+                tile = call(e, instruction, kinds, [a, b, tile])?;
+                if a_biased {
+                    sums = call(e, instruction, kinds, [e.b.int(a.ty(), 1)?, b, sums])?;
+                }
+                if b_biased {
+                    sums = call(e, instruction, kinds, [a, e.b.int(b.ty(), 1)?, sums])?;
+                }
+            }
+            if a_biased || b_biased {
+                let ty = tile.ty();
+                tile = e.b.add(tile, e.b.mul(sums, e.b.int(ty, 128)?)?)?;
+                if a_biased && b_biased {
+                    let constant = u64::from(128 * 128 * shapes.a.columns);
+                    tile = e.b.add(tile, e.b.int(ty, constant)?)?;
+                }
             }
             for slot in 0..per_c {
                 elements.push(e.b.lane(tile, slot)?);
@@ -99,6 +125,19 @@ pub(super) fn multiply_add<'c>(
     }
     let value = e.b.vector(&elements)?;
     widened(e, value, shapes.d.component.value_type(e.b), true)
+}
+
+/// Bytes that are read as unsigned, 128 less.
+fn biased<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    value: Value<'c>,
+    biased: bool,
+) -> Result<Value<'c>> {
+    if biased {
+        e.b.xor(value, e.b.int(value.ty(), 0x80)?)
+    } else {
+        Ok(value)
+    }
 }
 
 /// `count` elements of `value` from `first` on, filled up with zeros to `length`.
@@ -129,23 +168,18 @@ fn part<'c>(
 fn call<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     instruction: &Instruction,
-    operands: Operands,
+    kinds: [bool; 2],
     [a, b, c]: [Value<'c>; 3],
 ) -> Result<Value<'c>> {
     let (no, zero) = (e.b.bool(false), e.b.i32(0));
-    let [a_signed, b_signed] = [
-        Operands::MATRIX_A_SIGNED_COMPONENTS_KHR,
-        Operands::MATRIX_B_SIGNED_COMPONENTS_KHR,
-    ]
-    .map(|operand| operands.contains(operand));
     let [plain, a_name, b_name, both] = instruction.names;
-    let name = match (a_signed, b_signed) {
+    let name = match kinds.into() {
         (false, false) => plain,
         (true, false) => a_name,
         (false, true) => b_name,
         (true, true) => both,
     };
-    let [a_signed, b_signed] = [a_signed, b_signed].map(|signed| e.b.bool(signed));
+    let [a_signed, b_signed] = kinds.map(|signed| e.b.bool(signed));
     let passed = |value: Value<'c>| match instruction.passed {
         Passed::Elements => Ok(value),
         Passed::Integers(bits) => {
@@ -183,10 +217,10 @@ fn call<'c>(
     }
 }
 
-/// The 32-bit registers that hold a value.
+/// The registers that hold a value: of 32 bits, or of 64 for doubles.
 fn registers<'c>(e: &FunctionEmitter<'_, 'c, '_>, value: Value<'c>) -> Result<Vec<Value<'c>>> {
     let ty: Ty<'c> = value.ty();
-    let each = 32 / ty.scalar_bits();
+    let each = (32 / ty.scalar_bits()).max(1);
     (0..ty.lanes() / each)
         .map(|register| {
             let lanes = (0..each)

@@ -172,17 +172,14 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
     let window = Window::of(e, inst, 2, matrix)?;
     e.count_parts(u64::from(matrix.layout.slots))?;
     let places = places(e, matrix)?;
-    // Of several subgroups that hold the same block, the first one stores it.
-    let after = if matrix.subgroups > matrix.blocks {
-        let (body, after) = (e.new_block(), e.new_block());
-        let id = builtin::subgroup_id(e)?;
-        let first =
-            e.b.icmp(IntPredicate::LLVMIntULT, id, e.b.i32(matrix.blocks))?;
-        e.b.cond_br(first, body, after)?;
-        e.b.position(body);
-        Some(after)
-    } else {
-        None
+    let after = match stores(e, matrix)? {
+        Some(condition) => {
+            let (body, after) = (e.new_block(), e.new_block());
+            e.b.cond_br(condition, body, after)?;
+            e.b.position(body);
+            Some(after)
+        }
+        None => None,
     };
     for (slot, at) in (0..).zip(places) {
         let within = inside(matrix, slot, e.wave_size);
@@ -208,6 +205,28 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         e.b.position(after);
     }
     Ok(())
+}
+
+/// Whether this invocation stores what it holds, where not all do: of several subgroups that hold the same block the first one does, and so does the first of
+/// several lanes that hold the same elements.
+fn stores<'c>(e: &FunctionEmitter<'_, 'c, '_>, matrix: &Matrix) -> Result<Option<Value<'c>>> {
+    let of_lane = match matrix.layout.copies(e.wave_size) {
+        0 => None,
+        copies => {
+            let number = e.b.and(builtin::lane(e)?, e.b.i32(copies))?;
+            Some(e.b.icmp(IntPredicate::LLVMIntEQ, number, e.b.i32(0))?)
+        }
+    };
+    let of_subgroup = if matrix.subgroups > matrix.blocks {
+        let id = builtin::subgroup_id(e)?;
+        Some(e.b.icmp(IntPredicate::LLVMIntULT, id, e.b.i32(matrix.blocks))?)
+    } else {
+        None
+    };
+    Ok(match (of_lane, of_subgroup) {
+        (Some(lane), Some(subgroup)) => Some(e.b.and(lane, subgroup)?),
+        (one, other) => one.or(other),
+    })
 }
 
 /// The coordinates of this lane's elements, by slot.

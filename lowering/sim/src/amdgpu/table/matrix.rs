@@ -1,6 +1,6 @@
 //! Matrix instructions: shapes, element types, and which lane holds which element at which place of its registers.
 //!
-//! Sources: AMD matrix instruction calculator; instruction set manuals of CDNA3 ("Matrix Arithmetic Instructions"), RDNA3 and RDNA4 ("WMMA"). In which lane
+//! Sources: AMD matrix instruction calculator; instruction set manuals of CDNA3 ("Matrix Arithmetic Instructions"), RDNA3 and RDNA4 ("WMMA"); waves of 64: Mesa, `radv_nir_lower_cooperative_matrix`. In which lane
 //! a k lies is the same for A and B everywhere; only that the two agree is visible in a result.
 
 use crate::matrix::Element::{self, BF16, F16, F32, F64, I8, I32};
@@ -12,7 +12,7 @@ pub(in crate::amdgpu) enum Family {
     Mfma,
     /// WMMA of gfx11: every 16 lanes hold a copy of the factors.
     Copied,
-    /// WMMA of gfx11.7 and later, in waves of 32.
+    /// WMMA of gfx11.7 and later.
     Halved,
 }
 
@@ -84,6 +84,11 @@ impl Shape {
     pub fn sum(&self, family: Family, size: u32, lane: u32, index: u32) -> Spot {
         let (side, group) = (lane % self.side, lane / self.side);
         let groups = size / self.side;
+        let group = match (family, groups) {
+            // In waves of 64, the lanes from 32 on hold the other rows of what those before hold the first half of.
+            (Family::Halved, 4) => group / 2 + group % 2 * 2,
+            _ => group,
+        };
         // Neighbouring rows in a lane; then come the rows of the next group of lanes.
         let run = match (family, self.sum) {
             (Family::Mfma, F64) | (Family::Copied, _) => 1,
@@ -210,6 +215,7 @@ mod tests {
         for (_, shape) in WMMA {
             check(shape, Family::Halved, 32);
             if shape.depth == 16 {
+                check(shape, Family::Halved, 64);
                 check(shape, Family::Copied, 32);
                 check(shape, Family::Copied, 64);
             }
@@ -233,6 +239,10 @@ mod tests {
         assert_eq!(wmma.sum(Family::Copied, 64, 49, 3), spot(0, 1, 15));
         assert_eq!(wmma.sum(Family::Halved, 32, 17, 3), spot(0, 1, 11));
         assert_eq!(wmma.factor(Family::Halved, 32, 17, 3), spot(0, 1, 11));
+        // RADV: lanes 16 to 31 hold the rows from 8 on, lanes 32 to 47 those from 4 on.
+        assert_eq!(wmma.sum(Family::Halved, 64, 17, 3), spot(0, 1, 11));
+        assert_eq!(wmma.sum(Family::Halved, 64, 33, 3), spot(0, 1, 7));
+        assert_eq!(wmma.sum(Family::Halved, 64, 49, 3), spot(0, 1, 15));
     }
 
     #[test]

@@ -47,8 +47,11 @@ impl<'t> Decoder<'_, 't> {
             saturates,
         };
         let known = match (mma.factors, mma.sum) {
-            // The oldest shape has its own layout for 16-bit elements.
-            ([Element::F16, Element::F16], Element::F16 | Element::F32) => depth >= 8,
+            // The oldest shape holds sums of 16 bits in another way than those of 32.
+            ([Element::F16, Element::F16], Element::F16) => depth >= 8,
+            ([Element::F16, Element::F16], Element::F32) => {
+                depth >= 8 || mma.addend == Element::F32
+            }
             ([Element::BF16, Element::BF16], Element::F32)
             | ([Element::TF32, Element::TF32], Element::F32)
             | ([Element::F64, Element::F64], Element::F64) => true,

@@ -13,48 +13,101 @@ use crate::ptx::program::{Address, Kernel, List, Mma, Op, Source, Where};
 /// Columns of every product.
 const COLUMNS: u32 = 8;
 
+/// An element of one of the matrices, of one of the products.
+struct Spot {
+    product: usize,
+    row: u32,
+    column: u32,
+}
+
 impl Mma {
     /// Elements in a register; one of 64 bits has a register of 64 bits.
     fn packed(element: Element) -> u32 {
         (32 / element.bits()).max(1)
     }
 
+    /// Products at once: m8n8k4 of 16-bit floats has four, each of the lanes from 4 * n on and of those 16 further on.
+    fn products(&self) -> u32 {
+        match (self.rows, self.depth, self.factors[0]) {
+            (8, 4, Element::F16) => 4,
+            _ => 1,
+        }
+    }
+
     /// Registers of A in each lane.
     pub(in crate::ptx) fn registers_of_a(&self) -> u32 {
-        self.rows * self.depth / 32 / Mma::packed(self.factors[0])
+        self.products() * self.rows * self.depth / 32 / Mma::packed(self.factors[0])
     }
 
     /// Registers of B in each lane.
     pub(in crate::ptx) fn registers_of_b(&self) -> u32 {
-        COLUMNS * self.depth / 32 / Mma::packed(self.factors[1])
+        self.products() * COLUMNS * self.depth / 32 / Mma::packed(self.factors[1])
     }
 
     /// Registers of sums of this type in each lane.
     pub(in crate::ptx) fn sums(&self, element: Element) -> u32 {
-        self.rows * COLUMNS / 32 / Mma::packed(element)
+        self.products() * self.rows * COLUMNS / 32 / Mma::packed(element)
     }
 
-    /// Row and k of what a lane holds of A: registers alternate between the upper and the lower eight rows, if there are sixteen.
-    fn a(&self, lane: u32, index: u32) -> (u32, u32) {
+    /// Of four products, the number of a lane's, and the lane's number among its eight.
+    fn quarter(lane: u32) -> (usize, u32) {
+        ((lane / 4 % 4) as usize, lane % 4 + lane / 16 * 4)
+    }
+
+    /// What a lane holds of A: registers alternate between the upper and the lower eight rows, if there are sixteen.
+    fn a(&self, lane: u32, index: u32) -> Spot {
+        if self.products() == 4 {
+            let (product, row) = Mma::quarter(lane);
+            return Spot {
+                product,
+                row,
+                column: index,
+            };
+        }
         let packed = Mma::packed(self.factors[0]);
         let halves = self.rows / 8;
         let (register, part) = (index / packed, index % packed);
-        (
-            lane / 4 + 8 * (register % halves),
-            lane % 4 * packed + part + 4 * packed * (register / halves),
-        )
+        Spot {
+            product: 0,
+            row: lane / 4 + 8 * (register % halves),
+            column: lane % 4 * packed + part + 4 * packed * (register / halves),
+        }
     }
 
-    /// k and column of what a lane holds of B.
-    fn b(&self, lane: u32, index: u32) -> (u32, u32) {
+    /// What a lane holds of B.
+    fn b(&self, lane: u32, index: u32) -> Spot {
+        if self.products() == 4 {
+            let (product, column) = Mma::quarter(lane);
+            return Spot {
+                product,
+                row: index,
+                column,
+            };
+        }
         let packed = Mma::packed(self.factors[1]);
         let (register, part) = (index / packed, index % packed);
-        (lane % 4 * packed + part + 4 * packed * register, lane / 4)
+        Spot {
+            product: 0,
+            row: lane % 4 * packed + part + 4 * packed * register,
+            column: lane / 4,
+        }
     }
 
-    /// Row and column of what a lane holds of a sum.
-    fn sum(lane: u32, index: u32) -> (u32, u32) {
-        (lane / 4 + 8 * (index / 2), lane % 4 * 2 + index % 2)
+    /// What a lane holds of a sum.
+    fn sum(&self, lane: u32, index: u32) -> Spot {
+        if self.products() == 4 {
+            let (product, lane) = Mma::quarter(lane);
+            return Spot {
+                product,
+                row: lane % 2 + index / 2 % 2 * 2 + lane / 4 * 4,
+                column: index % 2 + lane / 2 % 2 * 2 + index / 4 * 4,
+            };
+        }
+        Spot {
+            product: 0,
+            row: lane / 4 + 8 * (index / 2),
+            column: lane % 4 * 2 + index % 2,
+        }
     }
 }
 
@@ -98,20 +151,24 @@ impl Kernel {
 
     fn multiply_add(&self, warp: &mut Warp, mma: Mma, to: List, from: [List; 3]) {
         let [a, b, c] = from;
-        let mut product = Product::new(mma.rows, COLUMNS, mma.depth);
+        let mut products: Vec<Product> = (0..mma.products())
+            .map(|_| Product::new(mma.rows, COLUMNS, mma.depth))
+            .collect();
+        let mut set = |spot: Spot, number, which: fn(&mut Product, u32, u32, f64)| {
+            if let Some(product) = products.get_mut(spot.product) {
+                which(product, spot.row, spot.column, number);
+            }
+        };
         self.each_element(warp, a, mma.factors[0], |lane, index, number| {
-            let (row, k) = mma.a(lane, index);
-            product.set_a(row, k, number);
+            set(mma.a(lane, index), number, Product::set_a);
         });
         self.each_element(warp, b, mma.factors[1], |lane, index, number| {
-            let (k, column) = mma.b(lane, index);
-            product.set_b(k, column, number);
+            set(mma.b(lane, index), number, Product::set_b);
         });
         self.each_element(warp, c, mma.addend, |lane, index, number| {
-            let (row, column) = Mma::sum(lane, index);
-            product.set_sum(row, column, number);
+            set(mma.sum(lane, index), number, Product::set_sum);
         });
-        product.multiply();
+        products.iter_mut().for_each(Product::multiply);
         let packed = Mma::packed(mma.sum);
         for (register, destination) in (0..).zip(self.list(to)) {
             let Source::Register(destination) = *destination else {
@@ -119,8 +176,9 @@ impl Kernel {
             };
             for lane in 0..32 {
                 let bits = (0..packed).fold(0, |bits, part| {
-                    let (row, column) = Mma::sum(lane, register * packed + part);
-                    let mut number = product.sum(row, column);
+                    let spot = mma.sum(lane, register * packed + part);
+                    let product = products.get(spot.product);
+                    let mut number = product.map_or(0.0, |p| p.sum(spot.row, spot.column));
                     if mma.saturates {
                         number = number.clamp(i32::MIN.into(), i32::MAX.into());
                     }
