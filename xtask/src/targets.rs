@@ -155,6 +155,7 @@ struct Nvptx {
     one_sided_fences: bool,
     volta_fences: bool,
     cp_async: bool,
+    bulk_copy: bool,
     mma: Mma,
     named_barriers: u32,
     barriers_limit_occupancy: bool,
@@ -180,6 +181,7 @@ const NVPTX_FACTS: &[&str] = &[
     "one_sided_fences",
     "volta_fences",
     "cp_async",
+    "bulk_copy",
     "mma",
     "named_barriers",
     "barriers_limit_occupancy",
@@ -271,7 +273,7 @@ fn generate() -> Result<String> {
         writeln!(
             out,
             "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
-             one_sided_fences: {}, volta_fences: {}, cp_async: {}, mma: Mma::{:?}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), wave_sizes: &[32], lds_bytes: {}, \
+             one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), wave_sizes: &[32], lds_bytes: {}, \
              max_workgroup_size: {} }},",
             f.ptx,
             f.mbarrier,
@@ -279,6 +281,7 @@ fn generate() -> Result<String> {
             f.one_sided_fences,
             f.volta_fences,
             f.cp_async,
+            f.bulk_copy,
             f.mma,
             f.named_barriers,
             f.barriers_limit_occupancy,

@@ -41,7 +41,11 @@ fn row(target: &'static Target) -> TargetRow {
             (copies, None)
         }
         Arch::Nvptx(gpu) => (
-            gpu.cp_async.then_some("cp.async"),
+            match (gpu.bulk_copy, gpu.cp_async) {
+                (true, _) => Some("cp.async, bulk"),
+                (false, true) => Some("cp.async"),
+                (false, false) => None,
+            },
             Some(format!("{}.{}", gpu.ptx / 10, gpu.ptx % 10)),
         ),
     };

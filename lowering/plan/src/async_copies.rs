@@ -7,6 +7,7 @@
 //! but a release fence, so one stands before each copy; a copy that no mark follows is covered by no wait, so each has its own mark; a counter
 //! that overflows must not be asked for more than it holds.
 
+use crate::bulk_copies;
 use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
 use crate::target::{Amdgpu, Arch, Counter, Target};
 use crate::waits::Waiting;
@@ -87,6 +88,8 @@ pub enum Engine {
     AsyncLds,
     /// NVPTX sm_80+: `cp.async`.
     CpAsync,
+    /// NVPTX sm_90+: `cp.async.bulk`, one for all invocations.
+    Bulk,
 }
 
 impl fmt::Display for Engine {
@@ -96,6 +99,7 @@ impl fmt::Display for Engine {
             Engine::LdsDma => "lds-dma",
             Engine::AsyncLds => "async-lds",
             Engine::CpAsync => "cp-async",
+            Engine::Bulk => "bulk",
         })
     }
 }
@@ -142,15 +146,29 @@ pub(crate) struct Planned {
     pub at_entry: Vec<Step>,
     /// A wait leaves copies outstanding over a barrier.
     pub in_flight: bool,
+    /// mbarriers of bulk copies.
+    pub bulk_slots: Option<u32>,
 }
 
-/// Plans the copies of an entry point for `target`, whose workgroups have so many invocations, if that is known.
-pub(crate) fn plan(copies: &Copies, waiting: Waiting, invocations: Option<u64>) -> Planned {
+/// Plans the copies of an entry point for `target`, whose workgroups have so many invocations, if that is known, and so many bytes of workgroup memory left.
+pub(crate) fn plan(
+    copies: &Copies,
+    waiting: Waiting,
+    invocations: Option<u64>,
+    free_shared_bytes: u32,
+) -> Planned {
     let target = waiting.target;
     let mut planned = Planned::default();
     promote(&mut planned, copies, target);
+    let bulk = bulk_copies::plan(&copies.cfg, &copies.group, target, free_shared_bytes);
+    planned.bulk_slots = bulk.slots;
+    planned.at_entry.extend(bulk.slots.map(Step::BulkInit));
     let mut events = vec![Vec::new(); copies.cfg.len()];
     for copy in &copies.group.copies {
+        if let Some(plan) = bulk.copies.get(&copy.offset) {
+            planned.copies.insert(copy.offset, *plan);
+            continue; // their waits are counted apart
+        }
         let Some(plan) = copy_plan(copy, target, invocations) else {
             continue; // the emitter says what is wrong with it
         };
@@ -198,9 +216,10 @@ pub(crate) fn plan(copies: &Copies, waiting: Waiting, invocations: Option<u64>) 
                     } else {
                         FenceMemory::Local
                     };
+                    let bulk = bulk.waits.get(&offset).copied().map(Step::BulkWait);
                     planned
                         .waits
-                        .insert(offset, (wait.into_iter().collect(), memory));
+                        .insert(offset, (wait.into_iter().chain(bulk).collect(), memory));
                 }
             }
         }
@@ -360,6 +379,7 @@ fn promoted_plan(copy: &AsyncCopy, target: &Target) -> Option<CopyPlan> {
         Engine::Registers => false,
         Engine::LdsDma => copy.lane_linear,
         Engine::AsyncLds | Engine::CpAsync => true,
+        Engine::Bulk => false,
     };
     (fits && unit == copy.bytes).then_some(CopyPlan {
         engine,

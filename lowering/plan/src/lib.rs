@@ -5,6 +5,7 @@
 //! steps and knows how the target spells them; it decides nothing.
 
 pub mod async_copies;
+mod bulk_copies;
 mod deferred;
 mod fences;
 mod groups;

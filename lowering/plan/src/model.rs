@@ -85,10 +85,12 @@ impl Scribe<'_> {
             | Step::WaveBarrier
             | Step::WarpSync(_)
             | Step::AsyncMark
-            | Step::AsyncWait(_) => {}
+            | Step::AsyncWait(_)
+            | Step::BulkWait(_) => {}
             Step::Signal => self.arrive(Object::workgroup(waves)),
             Step::WaitSignal => self.wait(Object::workgroup(waves)),
             Step::WorkgroupBarrier | Step::BareBarrier | Step::CtaSync => self.full(),
+            Step::BulkInit(_) => self.full(),
             Step::NamedInit => {
                 let object = self.objects.index(Object::named(1));
                 self.first_wave(Op::Init {

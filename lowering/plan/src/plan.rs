@@ -38,6 +38,8 @@ pub struct State {
     pub counted: bool,
     /// Whether an arrive is outstanding, where that is not known at every place.
     pub outstanding: bool,
+    /// How many bulk copies were begun, and how many were waited for; where there are some, how many mbarriers they take in turn, a power of two.
+    pub bulk_slots: Option<u32>,
 }
 
 /// The plan of one entry point.

@@ -6,7 +6,7 @@ use crate::fences::{self, Side};
 use crate::plan::{EntryPlan, PairPlan, State};
 use crate::protocol::{BesideFullBarrier, Protocol};
 use crate::step::{FenceMemory, FenceScope, Step, WarpMask};
-use crate::strategy::{self, Placement, PlanOptions, Situation, Strategy};
+use crate::strategy::{self, MBARRIER_BYTES, Placement, PlanOptions, Situation, Strategy};
 use crate::target::{Arch, Target};
 use crate::waits::Waiting;
 use splitbar_passes::analysis::pairing::{Open, Pairing, Site, SiteKind};
@@ -132,7 +132,12 @@ impl<'p> Planner<'p> {
                     repeats: true,
                     copies_in_flight: false,
                 };
-                async_copies::plan(copies, waiting, request.workgroup_size.map(invocations))
+                async_copies::plan(
+                    copies,
+                    waiting,
+                    request.workgroup_size.map(invocations),
+                    situation.free_shared_bytes.saturating_sub(MBARRIER_BYTES),
+                )
             }),
         }
     }
@@ -209,10 +214,11 @@ impl<'p> Planner<'p> {
     }
 
     fn reserved_shared_bytes(&self) -> u32 {
+        let of_copies = self.copies.bulk_slots.unwrap_or(0) * MBARRIER_BYTES;
         if self.has_workgroup_pairs() {
-            self.protocol(self.workgroup.0, false).reserved_shared_bytes
+            of_copies + self.protocol(self.workgroup.0, false).reserved_shared_bytes
         } else {
-            0
+            of_copies
         }
     }
 
@@ -378,6 +384,7 @@ impl<'p> Planner<'p> {
                     && matches!(self.workgroup.0, Strategy::WarpNamed | Strategy::GroupNamed),
                 counted: has_workgroup_pairs && self.workgroup.0 == Strategy::Counter,
                 outstanding,
+                bulk_slots: self.copies.bulk_slots,
             },
             reserved_shared_bytes: self.reserved_shared_bytes(),
         }

@@ -128,6 +128,10 @@ pub enum Step {
     AsyncMark,
     /// Waits until at most so many marks, the newest, are outstanding (`wait.asyncmark`; `cp.async.wait_group`).
     AsyncWait(u8),
+    /// NVPTX sm_90+: one invocation initialises so many mbarriers for bulk copies, a power of two, and a full barrier publishes them. Stands at the entry.
+    BulkInit(u32),
+    /// NVPTX sm_90+: waits until at most so many bulk copies of the workgroup, the newest, are outstanding.
+    BulkWait(u8),
     /// Run-time note: an arrive is outstanding (`true`) or has been completed (`false`).
     SetOutstanding(bool),
     /// Does the steps only if the run-time note says that an arrive is outstanding.
@@ -208,6 +212,8 @@ impl fmt::Display for Step {
             Step::LeaveWindow => f.write_str("leave-window"),
             Step::AsyncMark => f.write_str("async-mark"),
             Step::AsyncWait(outstanding) => write!(f, "async-wait {outstanding}"),
+            Step::BulkInit(slots) => write!(f, "bulk-init {slots}"),
+            Step::BulkWait(outstanding) => write!(f, "bulk-wait {outstanding}"),
             Step::SetOutstanding(true) => f.write_str("set-outstanding"),
             Step::SetOutstanding(false) => f.write_str("clear-outstanding"),
             Step::IfOutstanding(steps) => {

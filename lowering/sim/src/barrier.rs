@@ -41,6 +41,8 @@ pub struct Barrier {
     /// What `expected` becomes with the next phase.
     renewed: u32,
     arrived: u32,
+    /// Bytes of copies that the phase still waits for.
+    bytes: u64,
     phase: Phase,
     gathering: Clock,
     completed: Clock,
@@ -167,6 +169,17 @@ impl Barrier {
         self.whole = whole;
     }
 
+    /// The phase waits for so many bytes of copies more (PTX ISA, `mbarrier.expect_tx`).
+    pub fn expect_bytes(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
+    /// So many bytes of copies have come.
+    pub fn complete_bytes(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.complete_if_full();
+    }
+
     /// Asks for `count` more (or fewer) arrivals in this phase alone.
     pub fn expect_in_phase(&mut self, count: i64) {
         self.expected = (i64::from(self.expected) + count).clamp(0, u32::MAX.into()) as u32;
@@ -174,7 +187,7 @@ impl Barrier {
     }
 
     fn complete_if_full(&mut self) {
-        if self.arrived > 0 && self.arrived >= self.expected {
+        if self.arrived > 0 && self.arrived >= self.expected && self.bytes == 0 {
             self.phase += 1;
             self.arrived = 0;
             self.expected = self.renewed;

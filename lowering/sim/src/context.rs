@@ -1,6 +1,7 @@
 //! What a step of a wave can do: the one door through which front ends touch memory and barriers.
 
 use crate::barrier::{Barriers, Name, Phase, TooMany};
+use crate::bulk::BulkCopy;
 use crate::cache::{self, Caches, Levels, Written};
 use crate::clock::{Clock, Order, WaveClock};
 use crate::coverage::Coverage;
@@ -27,6 +28,8 @@ pub struct Group {
     pub barriers: Barriers,
     /// What each agent knows of the others: [`Program::agents`](crate::Program::agents) for each wave.
     pub clocks: Vec<WaveClock>,
+    /// Bulk copies on their way.
+    pub(crate) bulk: Vec<BulkCopy>,
     /// What became of their caches.
     pub(crate) caches: Caches,
     /// What atomic writes published, per location.
@@ -182,10 +185,13 @@ impl Context<'_> {
         if access.sharing == Sharing::Atomic {
             self.publish_at(space, address, access, false);
         }
-        self.touch(space, address, from.len(), at, true, access, |view| {
+        let written = self.touch(space, address, from.len(), at, true, access, |view| {
             view.bytes.copy_from_slice(from)
-        })
-        .unwrap_or(false)
+        });
+        if space == Space::Shared && written.is_some() {
+            self.group.shared.unfence(address as usize, from.len());
+        }
+        written.unwrap_or(false)
     }
 
     /// Reads `size` bytes (1, 2, 4 or 8), and writes what `update` makes of them, as one atomic access; `None` writes nothing. Gives the old value;
@@ -229,6 +235,9 @@ impl Context<'_> {
             }
         });
         if written {
+            if space == Space::Shared {
+                self.group.shared.unfence(address as usize, size);
+            }
             self.publish_at(space, address, access, true);
         }
         old

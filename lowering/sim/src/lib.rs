@@ -15,6 +15,7 @@
 
 pub mod amdgpu;
 pub mod barrier;
+mod bulk;
 pub mod cache;
 pub mod clock;
 mod context;

@@ -215,6 +215,7 @@ impl<P: Program> Run<'_, P> {
             clocks: (0..agents)
                 .map(|a| WaveClock::start(a, agents.into()))
                 .collect(),
+            bulk: Vec::new(),
             caches: Caches::default(),
             published: BTreeMap::new(),
             meetings: 0,

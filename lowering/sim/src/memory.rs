@@ -122,6 +122,8 @@ pub struct Shared {
     bytes: Vec<u8>,
     written: Vec<bool>,
     shadow: Shadow,
+    /// Which bytes a thread has written since the last fence between its view of memory and that of the unit for bulk copies.
+    unfenced: Vec<bool>,
     /// Bytes that an outstanding asynchronous copy will write: per dword, which instruction of which wave, as the program numbers them.
     pending: BTreeMap<usize, Vec<Pending>>,
 }
@@ -142,6 +144,7 @@ impl Shared {
             bytes: (0..bytes).map(|_| noise()).collect(),
             written: vec![false; bytes],
             shadow: Shadow::new(bytes),
+            unfenced: vec![false; bytes],
             pending: BTreeMap::new(),
         }
     }
@@ -154,6 +157,31 @@ impl Shared {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// A thread has written these bytes.
+    pub(crate) fn unfence(&mut self, offset: usize, bytes: usize) {
+        if let Some(part) = self.unfenced.get_mut(offset..offset.saturating_add(bytes)) {
+            part.fill(true);
+        }
+    }
+
+    /// The unit for bulk copies sees these bytes as they are.
+    pub(crate) fn fence_proxies(&mut self, offset: usize, bytes: usize) {
+        if let Some(part) = self.unfenced.get_mut(offset..offset.saturating_add(bytes)) {
+            part.fill(false);
+        }
+    }
+
+    /// The unit for bulk copies sees all bytes as they are.
+    pub(crate) fn fence_all_proxies(&mut self) {
+        self.unfenced.fill(false);
+    }
+
+    /// Whether a thread has written one of these bytes, and no fence came since.
+    pub(crate) fn is_unfenced(&self, offset: usize, bytes: usize) -> bool {
+        let part = self.unfenced.get(offset..offset.saturating_add(bytes));
+        part.is_some_and(|part| part.contains(&true))
     }
 
     /// Marks bytes that an asynchronous copy has yet to write.

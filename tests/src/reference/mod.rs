@@ -76,6 +76,7 @@ pub fn case(kernel: &str) -> Option<Case> {
         "message_passing" => trees::message_passing(),
         "odd_workgroup" => exchanges::odd_workgroup(),
         "one_wave" => exchanges::one_wave(),
+        "opencl_async_bulk" => copies::opencl_async_pipeline(),
         "opencl_async_calls" => copies::opencl_async_calls(),
         "opencl_async_copy" => copies::opencl_async_copy(),
         "opencl_async_pipeline" => copies::opencl_async_pipeline(),

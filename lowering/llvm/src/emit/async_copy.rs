@@ -76,6 +76,9 @@ fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     if plan.unit == 0 || (global.ty().address_space(), local.ty().address_space()) != (1, 3) {
         return Err(b.internal("a copy of a group between other memories"));
     }
+    if plan.engine == Engine::Bulk {
+        return e.bulk_copy(global, local, plan.unit);
+    }
     let long = b.int_type(64);
     let stride = b.int_resize(e.operand(inst, 4)?, long, false)?;
     let elements = b.int_resize(e.operand(inst, 3)?, b.int_type(32), false)?;
@@ -86,7 +89,7 @@ fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
             let wave = b.mul(builtin::subgroup_id(e)?, b.i32(e.wave_size))?;
             (wave, b.sub(index, wave)?)
         }
-        Engine::Registers | Engine::AsyncLds | Engine::CpAsync => (index, b.i32(0)),
+        Engine::Registers | Engine::AsyncLds | Engine::CpAsync | Engine::Bulk => (index, b.i32(0)),
     };
     let transfer = Transfer {
         plan,
@@ -136,7 +139,9 @@ impl<'c> Transfer<'c> {
         b.position(body);
         match self.plan.engine {
             Engine::LdsDma => self.unit_if_there(e, at)?,
-            Engine::Registers | Engine::AsyncLds | Engine::CpAsync => self.unit(e, at)?,
+            Engine::Registers | Engine::AsyncLds | Engine::CpAsync | Engine::Bulk => {
+                self.unit(e, at)?
+            }
         }
         let next = b.add(at, each)?;
         at.add_incoming(next, b.block()?);
@@ -193,6 +198,7 @@ impl<'c> Transfer<'c> {
                 e.async_lds(self.plan.direction, global, local(unit)?, self.plan.unit)
             }
             Engine::CpAsync => e.cp_async(global, local(unit)?, self.plan.unit),
+            Engine::Bulk => Err(b.internal("a bulk copy unit by unit")),
         }
     }
 }
@@ -235,6 +241,7 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         Engine::AsyncLds => e.async_lds(plan.direction, from.address, to.address, plan.unit),
         Engine::CpAsync => e.cp_async(from.address, to.address, plan.unit),
         Engine::Registers => Err(b.internal("a store became a copy by registers")),
+        Engine::Bulk => Err(b.internal("a store became a bulk copy")),
     }
 }
 

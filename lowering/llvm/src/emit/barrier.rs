@@ -5,6 +5,7 @@
 //! fixed by branches that nobody can fold.
 
 use super::build::Build;
+use super::bulk_copy::Bulk;
 use super::function::FunctionEmitter;
 use super::module::target_attributes;
 use super::{Handled, Result, builtin};
@@ -57,6 +58,8 @@ pub(crate) struct StateSlots<'c> {
     pub(crate) counted: Option<Value<'c>>,
     /// Whether an arrive is outstanding, `i32`.
     pub(crate) outstanding: Option<Value<'c>>,
+    /// Where there are bulk copies.
+    pub(crate) bulk: Option<Bulk<'c>>,
 }
 
 /// The fence scope that a SPIR-V scope asks for.
@@ -238,6 +241,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             (Step::AsyncMark, _) => self.async_mark()?,
             (Step::AsyncWait(outstanding), _) => self.async_wait(*outstanding)?,
+            (Step::BulkInit(slots), Arch::Nvptx(gpu)) if gpu.bulk_copy => self.bulk_init(*slots)?,
+            (Step::BulkWait(outstanding), Arch::Nvptx(gpu)) if gpu.bulk_copy => {
+                self.bulk_wait(*outstanding)?
+            }
             (Step::SetOutstanding(value), _) => {
                 let Some(slot) = self.barrier_state.outstanding else {
                     return Err(self.lacks(step));
@@ -272,6 +279,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Step::WarpSync(_)
                 | Step::MbarrierInit { .. }
                 | Step::CopiesArrive { .. }
+                | Step::BulkInit(_)
+                | Step::BulkWait(_)
                 | Step::MbarrierArrive
                 | Step::MbarrierWait { .. }
                 | Step::GroupArrive(_)

@@ -32,6 +32,7 @@ pub(crate) mod barrier;
 pub(crate) mod bits;
 pub(crate) mod build;
 pub(crate) mod builtin;
+mod bulk_copy;
 pub(crate) mod check;
 pub(crate) mod clock;
 pub(crate) mod collective;

@@ -4,6 +4,7 @@
 use super::Result;
 use super::abi::{self, Abi, Role};
 use super::barrier::StateSlots;
+use super::bulk_copy::Bulk;
 use super::function::{FunctionEmitter, Pointer, Slot};
 use super::types::Kind;
 use super::uses::{self, Hidden, Uses};
@@ -149,6 +150,18 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             named_set: slot(wanted.named_set)?,
             counted: slot(wanted.counted)?,
             outstanding: slot(wanted.outstanding)?,
+            bulk: match (
+                slot(wanted.bulk_slots.is_some())?,
+                slot(wanted.bulk_slots.is_some())?,
+                wanted.bulk_slots,
+            ) {
+                (Some(begun), Some(complete), Some(slots)) => Some(Bulk {
+                    begun,
+                    complete,
+                    slots,
+                }),
+                _ => None,
+            },
         };
         self.steps(&plan.at_entry)
     }

@@ -212,6 +212,8 @@ pub struct Nvptx {
     pub volta_fences: bool,
     /// `cp.async` with commit and wait groups.
     pub cp_async: bool,
+    /// `cp.async.bulk` from global to shared memory, complete on an mbarrier (PTX 8.6 for the form to `.shared::cta`).
+    pub bulk_copy: bool,
     /// Matrix multiply-add, `mma.sync`.
     pub mma: Mma,
     /// Hardware barriers of a workgroup, id 0 (the workgroup barrier itself) included.
@@ -423,6 +425,7 @@ mod tests {
                     assert_eq!(t.name, format!("sm_{}", n.sm));
                     assert_eq!(t.features(), format!("+ptx{}", n.ptx));
                     assert_eq!(n.cluster, n.mbarrier == Mbarrier::TryWait, "{}", t.name);
+                    assert!(!n.bulk_copy || n.cp_async && n.ptx >= 86, "{}", t.name);
                 }
             }
         }

@@ -126,6 +126,8 @@ pub enum MbarrierKind {
         to: Option<Register>,
         /// How many arrivals.
         count: Option<Source>,
+        /// Bytes of bulk copies that the phase expects on top.
+        bytes: Option<Source>,
         /// Whether the thread leaves for good.
         drop: bool,
     },
@@ -295,6 +297,15 @@ pub enum Op {
         bytes: u32,
         filled: Option<Source>,
     },
+    /// Begins a bulk copy from global to shared memory, which an mbarrier counts.
+    CopyBulk {
+        to: Address,
+        from: Address,
+        bytes: Source,
+        barrier: Address,
+    },
+    /// Orders what threads have written before what the unit for bulk copies does.
+    ProxyFence,
     /// Closes a group of copies.
     CopyCommit,
     /// Waits until at most so many groups are outstanding; `None`: no copy at all.

@@ -21,7 +21,7 @@ mod tests;
 use super::cfg::Cfg;
 use ages::Ages;
 pub use empty::{Moment, WithoutEmpty, without_empty};
-pub use outstanding::{Pruned, Tick, prune};
+pub use outstanding::{Pruned, Tick, most_outstanding, prune};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks times groups above which all groups are taken for one: still right, but a wait may wait for more than it has to.

@@ -66,6 +66,19 @@ pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
     Pruned { marks, waits }
 }
 
+/// The most marks that are outstanding anywhere in the body; above [`MAX_MARKS`] any number.
+pub fn most_outstanding(cfg: &Cfg, ticks: &[Vec<Tick>]) -> u8 {
+    let at_start = solve(cfg, &Most { ticks });
+    let blocks = ticks.iter().zip(at_start);
+    let counts = blocks.flat_map(|(ticks, at_start)| {
+        ticks.iter().scan(at_start, |outstanding, tick| {
+            *outstanding = after(*outstanding, *tick);
+            Some(*outstanding)
+        })
+    });
+    counts.max().unwrap_or(0)
+}
+
 /// Outstanding marks at most; above [`MAX_MARKS`] any number.
 fn after(outstanding: u8, tick: Tick) -> u8 {
     match tick {

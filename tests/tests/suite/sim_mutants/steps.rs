@@ -145,7 +145,9 @@ fn synchronises(step: &Step) -> bool {
         | Step::CounterArrive
         | Step::CounterWait
         | Step::AsyncMark
-        | Step::AsyncWait(_) => true,
+        | Step::AsyncWait(_)
+        | Step::BulkInit(_)
+        | Step::BulkWait(_) => true,
         Step::OpenWindow
         | Step::CloseWindow
         | Step::LeaveWindow

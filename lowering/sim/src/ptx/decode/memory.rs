@@ -237,7 +237,7 @@ impl<'t> Decoder<'_, 't> {
         Ok(())
     }
 
-    /// `cp.async` and what closes and awaits its groups. Bulk and tensor copies are not known.
+    /// `cp.async` and what closes and awaits its groups, and bulk copies to shared memory. Tensor copies are not known.
     fn copy(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
         if !op.flag("async") {
             return Err(Unknown);
@@ -255,6 +255,27 @@ impl<'t> Decoder<'_, 't> {
             };
             let left = Some(u32::try_from(*left).unwrap_or(u32::MAX));
             return self.done(op, Op::CopyWait { left });
+        }
+        if op.flag("bulk") {
+            let counted = op.flag("mbarrier::complete_tx::bytes");
+            let spaces = (op.space(), op.space());
+            let [to, from, bytes, barrier] = operands else {
+                return Err(Unknown);
+            };
+            if !counted || spaces != (Where::Shared, Where::Global) {
+                return Err(Unknown);
+            }
+            let (to, from) = (self.address(to)?, self.address(from)?);
+            let (bytes, barrier) = (self.word(bytes)?, self.address(barrier)?);
+            return self.done(
+                op,
+                Op::CopyBulk {
+                    to,
+                    from,
+                    bytes,
+                    barrier,
+                },
+            );
         }
         if op.flag("mbarrier") {
             let counted = !op.flag("noinc");

@@ -129,6 +129,7 @@ impl<'t> Decoder<'_, 't> {
         ]);
         let action = action.ok_or(Unknown)?;
         let parity = op.flag("parity");
+        let expects = op.flag("expect_tx");
         op.flag("noComplete");
         if op.kind() != Some(Type::B64) || !op.is_empty() {
             return Err(Unknown);
@@ -143,15 +144,21 @@ impl<'t> Decoder<'_, 't> {
                     [to, rest @ ..] => (Some(self.destination(to)?.0), rest),
                     [] => return Err(Unknown),
                 };
-                let (address, count) = match operands {
-                    [address] => (address, None),
-                    [address, count] => (address, Some(self.word(count)?)),
+                let (address, number) = match operands {
+                    [address] if !expects => (address, None),
+                    [address, number] => (address, Some(self.word(number)?)),
                     _ => return Err(Unknown),
+                };
+                let (count, bytes) = if expects {
+                    (None, number)
+                } else {
+                    (number, None)
                 };
                 (
                     MbarrierKind::Arrive {
                         to,
                         count,
+                        bytes,
                         drop: action == "arrive_drop",
                     },
                     address,
@@ -176,8 +183,15 @@ impl<'t> Decoder<'_, 't> {
     }
 
     fn fence(&mut self, op: &mut Opcode<'_>) -> Decoded<()> {
-        // Between views of the same memory (proxies), of which the simulator has one, and for clusters of several workgroups.
-        if op.flag("proxy") || op.flag("mbarrier_init") || op.flag("sync_restrict::shared::cta") {
+        if op.flag("proxy") {
+            // Aliases of an address are none here; the unit for bulk copies is a view of its own.
+            if op.flag("async") {
+                self.emit(Op::ProxyFence);
+            }
+            return Ok(());
+        }
+        // For clusters of several workgroups.
+        if op.flag("mbarrier_init") || op.flag("sync_restrict::shared::cta") {
             return Ok(());
         }
         let order = op.order().unwrap_or(Order::AcquireRelease);

@@ -100,6 +100,7 @@ impl Program for Kernel {
     fn complete_one(&self, warp: &mut Warp, context: &mut Context<'_>) {
         if context.completion == Completion::Random {
             warp.land_one_copy(context);
+            crate::bulk::land_one(context);
         }
     }
 
@@ -245,6 +246,23 @@ impl Kernel {
                     warp.begin_copy(context, pc, lane, to, from, bytes, filled);
                 }
             }
+            Op::CopyBulk {
+                to,
+                from,
+                bytes,
+                barrier,
+            } => {
+                for lane in each(active) {
+                    context.agent = agent(warp.index, lane);
+                    let address = |a: super::program::Address| {
+                        warp.value(self, a.base, lane).wrapping_add_signed(a.offset)
+                    };
+                    let bytes = warp.value(self, bytes, lane) & 0xffff_ffff;
+                    let (to, from, barrier) = (address(to), address(from), address(barrier));
+                    crate::bulk::begin(context, pc, lane, to, from, bytes, barrier);
+                }
+            }
+            Op::ProxyFence => context.group.shared.fence_all_proxies(),
             Op::CopyCommit => warp.commit_copies(active),
             Op::CopyWait { left } => warp.await_copies(context, active, left),
             Op::CopyArrive {

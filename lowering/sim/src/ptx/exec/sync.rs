@@ -211,7 +211,18 @@ impl Kernel {
                     context.group.barriers.remove(name);
                     context.changed();
                 }
-                MbarrierKind::Arrive { to, count, drop } => {
+                MbarrierKind::Arrive {
+                    to,
+                    count,
+                    bytes,
+                    drop,
+                } => {
+                    if let Some(bytes) = bytes {
+                        let bytes = warp.value(self, bytes, lane) & 0xffff_ffff;
+                        if let Some(barrier) = context.group.barriers.get_mut(name) {
+                            barrier.expect_bytes(bytes);
+                        }
+                    }
                     let count = count.map_or(1, |source| warp.value(self, source, lane) as u32);
                     // The arrival publishes, not the access.
                     context.update(Space::Shared, address, 8, at, OBJECT, |_| None);
@@ -255,6 +266,7 @@ impl Kernel {
                         context.pass(name, current.saturating_sub(1), order);
                     } else {
                         yields = true;
+                        crate::bulk::land(context, name);
                     }
                 }
             }

@@ -1,0 +1,133 @@
+//! Copies of groups that one invocation asks for (sm_90+): `cp.async.bulk`, whose bytes an mbarrier counts.
+//!
+//! A large contiguous copy is one instruction of one thread instead of one for each 16 bytes. It completes on an mbarrier: the thread arrives with the number of bytes to
+//! expect, the copy unit takes off what it has written, and the phase completes at zero (PTX ISA, "cp.async.bulk", "Tracking asynchronous operations by the mbarrier object").
+//!
+//! Copies take the mbarriers of a ring in turn, copy `c` the one with number `c mod slots`, in its phase `c / slots`. All invocations count the copies that were begun and those that they
+//! have waited for; a wait polls one phase after the other until few enough are left. An mbarrier is used again only when its last phase was seen by all: the ring is as
+//! long as the most copies that are ever outstanding, so an OpGroupWaitEvents, which ends with the workgroup's barrier, stands between.
+//!
+//! Taken are copies to workgroup memory of elements that are known to be aligned to 16 bytes, of which there are a constant number without gaps, if they are
+//! large enough to be worth a trip to another unit. Both sides of a copy are aligned to its elements (OpenCL C, "Alignment of types").
+
+use crate::async_copies::{CopyPlan, Engine};
+use crate::strategy::MBARRIER_BYTES;
+use crate::target::Target;
+use splitbar_passes::analysis::cfg::Cfg;
+use splitbar_passes::analysis::group_copies::{Direction, GroupCopies, GroupCopy};
+use splitbar_passes::analysis::marks::{self, Event, Tick, Wait};
+use splitbar_passes::module::Scope;
+use std::collections::BTreeMap;
+
+/// Alignment of both addresses and of the size (PTX ISA, "cp.async.bulk").
+const UNIT: u32 = 16;
+
+/// Bytes from which on a copy is large: two `cp.async` of 16 bytes by every lane of a warp.
+const LARGE: u32 = 1024;
+
+/// Bytes that the transaction count of an mbarrier holds (PTX ISA, "Contents of the mbarrier object").
+const MOST_BYTES: u32 = (1 << 20) - 1;
+
+/// mbarriers that copies may take.
+const MOST_SLOTS: u32 = 8;
+
+/// What bulk copies there are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BulkCopies {
+    /// By word offset of the OpGroupAsyncCopy.
+    pub copies: BTreeMap<u32, CopyPlan>,
+    /// By word offset of the OpGroupWaitEvents: how many copies, the newest, may be outstanding behind it.
+    pub waits: BTreeMap<u32, u8>,
+    /// mbarriers of the ring, a power of two; `None`: no bulk copy.
+    pub slots: Option<u32>,
+}
+
+/// Which copies of a function with graph `cfg` are bulk copies on `target`, with so many bytes of workgroup memory left for their mbarriers.
+pub(crate) fn plan(
+    cfg: &Cfg,
+    group: &GroupCopies,
+    target: &Target,
+    free_shared_bytes: u32,
+) -> BulkCopies {
+    let mut found = BulkCopies::default();
+    if !target.nvptx().is_some_and(|gpu| gpu.bulk_copy) {
+        return found;
+    }
+    let mut events: Vec<Vec<(u32, Event)>> = vec![Vec::new(); cfg.len()];
+    for copy in &group.copies {
+        if let Some(plan) = bulk(copy)
+            && let Some(events) = events.get_mut(copy.block)
+        {
+            found.copies.insert(copy.offset, plan);
+            events.push((copy.offset, Event::Copy(copy.event)));
+            events.push((copy.offset, Event::Mark));
+        }
+    }
+    if found.copies.is_empty() {
+        return found;
+    }
+    for wait in &group.waits {
+        if let Some(block) = events.get_mut(wait.block) {
+            let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
+            block.push((wait.offset, need));
+        }
+    }
+    for block in &mut events {
+        block.sort_by_key(|(offset, _)| *offset); // stable: a mark stays behind its copy
+    }
+    let plain: Vec<Vec<Event>> = events
+        .iter()
+        .map(|block| block.iter().map(|(_, event)| event.clone()).collect())
+        .collect();
+    let solved = marks::solve(cfg, &plain, &group.moves);
+    let mut ticks = vec![Vec::new(); cfg.len()];
+    for (block, events) in events.iter().enumerate() {
+        for (index, (offset, event)) in events.iter().enumerate() {
+            let tick = match event {
+                Event::Copy(_) => continue,
+                Event::Mark => Tick::Mark,
+                Event::Need(_) | Event::NeedAll => match solved.waits.get(&(block, index)) {
+                    Some(Wait::AtMost(outstanding)) => {
+                        found.waits.insert(*offset, *outstanding);
+                        Tick::Wait(*outstanding)
+                    }
+                    // Every copy has its mark.
+                    Some(Wait::Unmarked) => {
+                        found.waits.insert(*offset, 0);
+                        Tick::Wait(0)
+                    }
+                    Some(Wait::Nothing) | None => continue,
+                },
+            };
+            if let Some(ticks) = ticks.get_mut(block) {
+                ticks.push(tick);
+            }
+        }
+    }
+    let most = u32::from(marks::most_outstanding(cfg, &ticks));
+    let slots = most.max(1).next_power_of_two();
+    if slots > MOST_SLOTS || slots * MBARRIER_BYTES > free_shared_bytes {
+        return BulkCopies::default();
+    }
+    found.slots = Some(slots);
+    found
+}
+
+/// The plan of `copy`, if it can be a bulk copy.
+fn bulk(copy: &GroupCopy) -> Option<CopyPlan> {
+    let (element_bytes, elements) = (copy.element_bytes?, copy.elements?);
+    let bytes = elements.checked_mul(element_bytes)?;
+    let fits = copy.scope == Some(Scope::Workgroup)
+        && copy.direction == Some(Direction::ToWorkgroup)
+        && copy.contiguous
+        && element_bytes.is_multiple_of(UNIT)
+        && (LARGE..=MOST_BYTES).contains(&bytes);
+    fits.then_some(CopyPlan {
+        engine: Engine::Bulk,
+        direction: Direction::ToWorkgroup,
+        unit: bytes,
+        element_bytes,
+        load: None,
+        rounds: Some(1),
+    })
+}
