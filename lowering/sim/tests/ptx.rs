@@ -291,6 +291,43 @@ fn copies_land_when_they_are_waited_for() {
     gives(&format!("{zeros} cp.async.wait_all; {USE}"), 64, |_| 1000);
 }
 
+/// Thread 0 asks for a copy of the first 64 words to `s + 16`; thread t adds 1000 to word t of it, behind `wait`.
+fn bulk(published: &str, before: &str, expected: u32, size: u32, wait: &str) -> String {
+    format!(
+        "mov.u64 %rd1, s; add.s64 %rd2, %rd1, 16; setp.ne.u32 %p1, %t, 0; @%p1 bra READY; mbarrier.init.shared.b64 [%rd1], 1; {published}\n\
+         READY: bar.sync 0; @%p1 bra ASKED; {before} mbarrier.arrive.expect_tx.shared.b64 %rd5, [%rd1], {expected};\n\
+         cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%rd2], [%out], {size}, [%rd1];\n\
+         ASKED: {wait}\n\
+         mul.wide.u32 %rd3, %t, 4; add.s64 %rd3, %rd2, %rd3; ld.shared.u32 %r1, [%rd3]; add.u32 %r1, %r1, 1000; st.global.u32 [%own], %r1;"
+    )
+}
+
+#[test]
+fn bulk_copies_land_when_their_mbarrier_has_counted_them() {
+    let fence = "fence.proxy.async;";
+    let wait = "POLL: mbarrier.try_wait.parity.shared.b64 %p2, [%rd1], 0; @!%p2 bra POLL;";
+    gives(&bulk(fence, "", 256, 256, wait), 64, |t| t + 1000);
+    let finds = |body: String, kind| finds(&body, 64, kind);
+    finds(bulk(fence, "", 256, 256, ""), FindingKind::MissingWait);
+    // A barrier of the threads says nothing of the copy.
+    finds(
+        bulk(fence, "", 256, 256, "bar.sync 0;"),
+        FindingKind::MissingWait,
+    );
+    // More bytes are expected than come.
+    finds(bulk(fence, "", 272, 256, wait), FindingKind::StepLimit);
+    finds(bulk(fence, "", 252, 252, wait), FindingKind::Misaligned);
+    // The mbarrier, and what a thread has written where the copy goes, are known to the copy unit behind a fence of the proxies.
+    finds(bulk("", "", 256, 256, wait), FindingKind::MissingProxyFence);
+    let store = "st.shared.u32 [%rd2], %t;";
+    finds(
+        bulk(fence, store, 256, 256, wait),
+        FindingKind::MissingProxyFence,
+    );
+    let fenced = format!("{store} {fence}");
+    gives(&bulk("", &fenced, 256, 256, wait), 64, |t| t + 1000);
+}
+
 /// A split barrier of two warps on an mbarrier, as the lowering writes it.
 fn mbarrier(init: &str, sync: &str, arrive: &str, wait: &str) -> String {
     format!(

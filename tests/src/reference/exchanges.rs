@@ -170,6 +170,20 @@ pub fn volume(groups: [u32; 3], workgroup_size: [u32; 3]) -> Case {
     }
 }
 
+/// The kernel of the suite `sizes` that asks its workgroup four questions, in workgroups of `size` invocations: the first and the third are true.
+pub fn votes(groups: [u32; 3], size: u32) -> Case {
+    let count = groups.iter().product::<u32>() * size;
+    Case {
+        groups,
+        workgroup_size: [size, 1, 1],
+        push_constants: Vec::new(),
+        buffers: vec![Buffer {
+            place: Place::Argument(0),
+            ..output(0, "dst", vec![5; count as usize])
+        }],
+    }
+}
+
 fn square(x: u32) -> u32 {
     x.wrapping_mul(x)
 }

@@ -8,7 +8,7 @@ pub mod products;
 mod tiles;
 mod trees;
 
-pub use exchanges::volume;
+pub use exchanges::{volume, votes};
 
 use serde::{Deserialize, Serialize};
 

@@ -2,14 +2,14 @@
 //! are, some that end before others. A strategy takes a size or says why it cannot; what it takes runs on the simulator and gives the reference's results.
 
 use crate::sim;
-use crate::support::{compile_bytes, has_linker, is_nvptx, told, trial};
+use crate::support::{assembled, compile_bytes, has_linker, is_nvptx, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::Job;
 use splitbar::simulate::machine::Schedule;
 use splitbar::{Placement, Strategy};
 use splitbar_tests::fixture::Fixture;
-use splitbar_tests::reference;
+use splitbar_tests::reference::{self, Case};
 
 /// What is compiled for. AMD: gfx6 to gfx9 (waves of 64), both wave sizes, native and named barriers, CU mode; NVIDIA: named barriers, counter, both mbarriers, cluster.
 const GPUS: [(&str, Placement); 11] = [
@@ -56,7 +56,100 @@ pub fn trials() -> Vec<Trial> {
                 every_size(target, *placement)
             })
         })
+        .chain(VOTING.map(|gpu| trial(format!("sizes/votes/{gpu}"), move || votes(gpu))))
         .collect()
+}
+
+/// Asks the workgroup four questions: whether all of its invocations have a number below its size, whether all have one below that of the last, whether any is the last, and
+/// whether any has a number that is none. The answers are bits 0 to 3.
+const VOTES: &str = "
+    OpCapability Kernel
+    OpCapability Addresses
+    OpCapability Int64
+    OpCapability Groups
+    OpMemoryModel Physical64 OpenCL
+    OpEntryPoint Kernel %main \"votes\" %id %size %global
+    OpDecorate %id BuiltIn LocalInvocationId
+    OpDecorate %size BuiltIn WorkgroupSize
+    OpDecorate %global BuiltIn GlobalInvocationId
+    %void = OpTypeVoid
+    %bool = OpTypeBool
+    %uint = OpTypeInt 32 0
+    %ulong = OpTypeInt 64 0
+    %ulong3 = OpTypeVector %ulong 3
+    %n1 = OpConstant %ulong 1
+    %u0 = OpConstant %uint 0
+    %u1 = OpConstant %uint 1
+    %u2 = OpConstant %uint 2
+    %u4 = OpConstant %uint 4
+    %u8 = OpConstant %uint 8
+    %in_ptr = OpTypePointer Input %ulong3
+    %g_uint = OpTypePointer CrossWorkgroup %uint
+    %id = OpVariable %in_ptr Input
+    %size = OpVariable %in_ptr Input
+    %global = OpVariable %in_ptr Input
+    %kernel = OpTypeFunction %void %g_uint
+    %main = OpFunction %void None %kernel
+    %dst = OpFunctionParameter %g_uint
+    %entry = OpLabel
+    %ids = OpLoad %ulong3 %id
+    %i = OpCompositeExtract %ulong %ids 0
+    %sizes = OpLoad %ulong3 %size
+    %n = OpCompositeExtract %ulong %sizes 0
+    %globals = OpLoad %ulong3 %global
+    %at = OpCompositeExtract %ulong %globals 0
+    %last = OpISub %ulong %n %n1
+    %is_inside = OpULessThan %bool %i %n
+    %is_before = OpULessThan %bool %i %last
+    %is_last = OpIEqual %bool %i %last
+    %is_beyond = OpUGreaterThanEqual %bool %i %n
+    %all_inside = OpGroupAll %bool %u2 %is_inside
+    %all_before = OpGroupAll %bool %u2 %is_before
+    %any_last = OpGroupAny %bool %u2 %is_last
+    %any_beyond = OpGroupAny %bool %u2 %is_beyond
+    %bit_0 = OpSelect %uint %all_inside %u1 %u0
+    %bit_1 = OpSelect %uint %all_before %u2 %u0
+    %bit_2 = OpSelect %uint %any_last %u4 %u0
+    %bit_3 = OpSelect %uint %any_beyond %u8 %u0
+    %low = OpBitwiseOr %uint %bit_0 %bit_1
+    %high = OpBitwiseOr %uint %bit_2 %bit_3
+    %bits = OpBitwiseOr %uint %low %high
+    %to = OpInBoundsPtrAccessChain %g_uint %dst %at
+    OpStore %to %bits Aligned 4
+    OpReturn
+    OpFunctionEnd
+";
+
+/// GPUs whose workgroups vote: `bar.red` of each way to write fences, and waves of both widths.
+const VOTING: [&str; 6] = ["gfx906", "gfx1201", "sm_50", "sm_75", "sm_80", "sm_90"];
+
+/// A vote counts each invocation that there is, and none of the lanes of the last wave that there are not.
+fn votes(gpu: &str) -> Result<()> {
+    if !is_nvptx(gpu) && !has_linker() {
+        return Ok(());
+    }
+    let module = assembled(VOTES)?;
+    let sizes = [
+        1, 2, 31, 32, 33, 63, 64, 65, 96, 127, 255, 256, 257, 511, 512, 1000, 1023, 1024,
+    ];
+    for size in sizes {
+        let output = compile_bytes(&module, gpu, |options| {
+            options.workgroup_size = Some([size, 1, 1]);
+        })?;
+        if is_nvptx(gpu) && size > 32 {
+            let text = told(output.assembly())?;
+            for kind in ["and", "or"] {
+                let vote = format!("bar.red.{kind}.pred");
+                let vote_of_any_warp = vote.replace("bar.red", "barrier.cta.red");
+                ensure!(
+                    text.contains(&vote) || text.contains(&vote_of_any_warp),
+                    "{size} invocations: no {vote}"
+                );
+            }
+        }
+        agrees(&output, &reference::votes([2, 1, 1], size)).with_context(|| format!("{size}"))?;
+    }
+    Ok(())
 }
 
 fn every_size(gpu: &str, placement: Placement) -> Result<()> {
@@ -81,7 +174,8 @@ fn every_size(gpu: &str, placement: Placement) -> Result<()> {
                 );
                 match compiled {
                     Ok(output) if is_nvptx(gpu) || has_linker() => {
-                        agrees(&output, size).context(case)?;
+                        let launch = reference::volume([2, 1, 1], size);
+                        agrees(&output, &launch).context(case)?;
                     }
                     Ok(output) => drop(told(output.object())?),
                     Err(refusal) => ensure!(
@@ -114,10 +208,9 @@ fn takes(gpu: &str, strategy: Strategy, waves: u32) -> bool {
 }
 
 /// Runs the kernel: the more invocations, the fewer schedules.
-fn agrees(output: &splitbar::Output, size: [u32; 3]) -> Result<()> {
-    let invocations = size.iter().product::<u32>();
-    let case = reference::volume([2, 1, 1], size);
-    let inputs = sim::inputs(&case);
+fn agrees(output: &splitbar::Output, case: &Case) -> Result<()> {
+    let invocations = case.workgroup_size.iter().product::<u32>();
+    let inputs = sim::inputs(case);
     let job = Job::compiled(output, 0)?;
     for index in 0..if invocations > 256 { 2 } else { 4 } {
         let schedule = Schedule::nth(index, u64::from(invocations));
@@ -125,7 +218,7 @@ fn agrees(output: &splitbar::Output, size: [u32; 3]) -> Result<()> {
         if let Some(finding) = outcome.report.findings.first() {
             bail!("{schedule}:\n{finding}");
         }
-        if let Err(difference) = sim::compare(&case, &outcome) {
+        if let Err(difference) = sim::compare(case, &outcome) {
             bail!("{schedule}: {difference}");
         }
     }
