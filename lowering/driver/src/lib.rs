@@ -33,6 +33,7 @@ pub mod simulate;
 pub mod spec;
 mod stage;
 mod targets;
+mod usage;
 
 pub use failure::{Failure, exit};
 pub use link::{LINKER_VARIABLE, code_object as link_code_object};
@@ -49,6 +50,7 @@ pub use splitbar_passes::module::SpecValues;
 pub use splitbar_plan::{EntryPlan, FuseAt, PairPlan, Placement, Strategy, Target, Waits};
 pub use stage::{Artefact, Observer, Stage};
 pub use targets::{TargetRow, targets};
+pub use usage::Usage;
 
 /// The examples of README.md, compiled.
 #[cfg(doctest)]

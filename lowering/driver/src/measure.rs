@@ -3,6 +3,7 @@
 use crate::asm::{self, Function};
 use crate::options::Options;
 use crate::ptxas;
+use crate::usage::Usage;
 use crate::window::{self, Places, Window};
 use splitbar_audit::waits::{self, Audit};
 use splitbar_passes::analysis::pairing::Pairing;
@@ -15,21 +16,28 @@ use splitbar_plan::{EntryPlan, Fence, PairPlan};
 pub(crate) struct Measured {
     pub(crate) windows: Option<Vec<Window>>,
     pub(crate) machine_windows: Option<Vec<Window>>,
+    pub(crate) usage: Option<Usage>,
     pub(crate) audit: Option<Audit>,
 }
 
+/// Machine code of a module's kernels, and what each takes, by name.
+#[derive(Default)]
+pub(crate) struct Machine {
+    functions: Vec<Function>,
+    usages: Vec<(String, Usage)>,
+}
+
 /// The machine code that ptxas makes of PTX with debug lines. None for AMD GPUs, whose assembly is final, and where NVIDIA's programs are not installed or refuse.
-pub(crate) fn machine(
-    assembly: &str,
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> Vec<Function> {
+pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> Machine {
     let named = options.ptxas.as_deref();
     if !options.measure || options.target.nvptx().is_none() || !ptxas::can_disassemble(named) {
-        return Vec::new();
+        return Machine::default();
     }
     match ptxas::disassembly(assembly, options.target, named) {
-        Ok(text) => asm::sass::parse(&text),
+        Ok(made) => Machine {
+            functions: asm::sass::parse(&made.text),
+            usages: made.usages,
+        },
         Err(refused) => {
             let why: Vec<String> = refused
                 .iter()
@@ -42,7 +50,7 @@ pub(crate) fn machine(
                 )
                 .because(why.join("; ")),
             );
-            Vec::new()
+            Machine::default()
         }
     }
 }
@@ -50,7 +58,7 @@ pub(crate) fn machine(
 /// Measures `kernel`, whose assembly has debug lines, and `machine`, the same after ptxas. What the audit finds wrong goes to `diagnostics`.
 pub(crate) fn kernel(
     kernel: &Function,
-    machine: Option<&Function>,
+    machine: &Machine,
     pairing: &Pairing,
     plan: &EntryPlan,
     options: &Options,
@@ -69,7 +77,16 @@ pub(crate) fn kernel(
         .and_then(|gpu| audit(kernel, plan, gpu, diagnostics));
     Measured {
         windows: options.measure.then(|| windows(kernel)),
-        machine_windows: machine.map(windows),
+        machine_windows: {
+            let mut functions = machine.functions.iter();
+            let function = functions.find(|function| function.name == kernel.name);
+            function.map(windows)
+        },
+        usage: {
+            let mut usages = machine.usages.iter();
+            let usage = usages.find(|(name, _)| *name == kernel.name);
+            usage.map(|(_, usage)| *usage)
+        },
         audit,
     }
 }

@@ -3,6 +3,7 @@
 use crate::link;
 use crate::ptxas;
 use crate::reflect;
+use crate::usage::Usage;
 use crate::window::Window;
 use splitbar_audit::waits::Audit;
 use splitbar_llvm::{KernelAbi, Lowered};
@@ -23,6 +24,8 @@ pub struct Entry {
     pub windows: Option<Vec<Window>>,
     /// The same in NVIDIA's machine code, after ptxas; `None` too where ptxas or nvdisasm is not installed, and for AMD GPUs, whose assembly is final.
     pub machine_windows: Option<Vec<Window>>,
+    /// What the kernel takes of a multiprocessor; `None` where [`Entry::machine_windows`] is.
+    pub usage: Option<Usage>,
     /// The audit of the waits; `None` when it was not asked for, and for NVIDIA GPUs.
     pub audit: Option<Audit>,
 }

@@ -253,6 +253,7 @@ fn lower(
             abi,
             windows: measured.windows,
             machine_windows: measured.machine_windows,
+            usage: measured.usage,
             audit: measured.audit,
         })
         .collect();
@@ -510,7 +511,7 @@ impl<'m> Work<'_, 'm> {
                     })?;
                 Ok(measure::kernel(
                     kernel,
-                    machine.iter().find(|function| function.name == abi.symbol),
+                    &machine,
                     pairing,
                     plan,
                     self.options,

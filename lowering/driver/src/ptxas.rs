@@ -1,5 +1,6 @@
 //! PTX to machine code for NVIDIA GPUs, and back to text, with NVIDIA's own ptxas and nvdisasm where they are installed.
 
+use crate::usage::{self, Usage};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,16 @@ pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
 /// # Errors
 /// `AssemblerMissing` when there is none, `AssemblerFailed` with the last one's words when all refuse.
 pub fn cubin(ptx: &str, target: &Target, named: Option<&Path>) -> Result<Vec<u8>, Diagnostics> {
-    assemble(ptx, target, named, &[])
+    let (machine, _) = assemble(ptx, target, named, &[])?;
+    Ok(machine)
+}
+
+/// What ptxas made of PTX.
+pub struct Disassembly {
+    /// Machine code.
+    pub text: String,
+    /// What each kernel takes, by name.
+    pub usages: Vec<(String, Usage)>,
 }
 
 /// Machine code of `ptx` as text. `ptx` has debug lines, and so has the text; it is optimised all the same.
@@ -29,7 +39,7 @@ pub fn disassembly(
     ptx: &str,
     target: &Target,
     named: Option<&Path>,
-) -> Result<String, Diagnostics> {
+) -> Result<Disassembly, Diagnostics> {
     // With `debug` in its `.target`, ptxas would not optimise.
     let lined: String = ptx
         .lines()
@@ -39,12 +49,17 @@ pub fn disassembly(
         })
         .flat_map(|line| [line, "\n"])
         .collect();
-    let machine = assemble(&lined, target, named, &["-lineinfo"])?;
+    let (machine, said) = assemble(&lined, target, named, &["-lineinfo", "-v"])?;
     let programs = programs(NVDISASM_VARIABLE, "nvdisasm", None);
     let mut refusal = None;
     for program in &programs {
         match run(program, &["-c", "-gi"], "kernel.cubin", &machine, None) {
-            Ok(text) => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            Ok((text, _)) => {
+                return Ok(Disassembly {
+                    text: String::from_utf8_lossy(&text).into_owned(),
+                    usages: usage::read(&said),
+                });
+            }
             Err(why) => refusal = Some((program, why)),
         }
     }
@@ -62,7 +77,7 @@ fn assemble(
     target: &Target,
     named: Option<&Path>,
     more: &[&str],
-) -> Result<Vec<u8>, Diagnostics> {
+) -> Result<(Vec<u8>, String), Diagnostics> {
     let programs = programs(PTXAS_VARIABLE, "ptxas", named);
     let arguments = [&["-arch", target.name], more].concat();
     let mut refusal = None;
@@ -74,7 +89,7 @@ fn assemble(
             ptx.as_bytes(),
             Some("kernel.cubin"),
         ) {
-            Ok(machine) => return Ok(machine),
+            Ok(assembled) => return Ok(assembled),
             Err(why) => refusal = Some((program, why)),
         }
     }
@@ -135,14 +150,14 @@ fn programs(variable: &str, name: &str, named: Option<&Path>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Runs `program` on a file with `input`; the result is the file `output`, or what the program prints.
+/// Runs `program` on a file with `input`; the result is the file `output`, or what the program prints, and what it says.
 fn run(
     program: &Path,
     arguments: &[&str],
     input: &str,
     bytes: &[u8],
     output: Option<&str>,
-) -> Result<Vec<u8>, String> {
+) -> Result<(Vec<u8>, String), String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let input = folder.path().join(input);
     std::fs::write(&input, bytes).map_err(|error| format!("{}: {error}", input.display()))?;
@@ -155,15 +170,23 @@ fn run(
     let result = command
         .output()
         .map_err(|error| format!("it cannot be started: {error}"))?;
+    let said = |parts: &[&[u8]]| {
+        let said = parts.concat();
+        String::from_utf8_lossy(&said).replace(&folder.path().display().to_string(), "")
+    };
     if !result.status.success() {
-        let said = [result.stdout, result.stderr].concat();
-        let said = String::from_utf8_lossy(&said).replace(&folder.path().display().to_string(), "");
+        let said = said(&[&result.stdout, &result.stderr]);
         return Err(format!("it ended with {}: {}", result.status, said.trim()));
     }
     match output {
         Some(output) => {
-            std::fs::read(&output).map_err(|error| format!("it wrote nothing: {error}"))
+            let written = std::fs::read(&output);
+            let written = written.map_err(|error| format!("it wrote nothing: {error}"))?;
+            Ok((written, said(&[&result.stdout, &result.stderr])))
         }
-        None => Ok(result.stdout),
+        None => {
+            let said = said(&[&result.stderr]);
+            Ok((result.stdout, said))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The kernel's outside as JSON: how to launch it, and how its barriers were lowered.
 
 use crate::output::Entry;
+use crate::usage::Usage;
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_audit::waits::Audit;
@@ -22,6 +23,8 @@ struct Reflection<'o> {
     reserved_shared_memory_bytes: u32,
     arguments: Vec<ArgumentReflection>,
     pairs: Vec<PairReflection<'o>>,
+    /// What ptxas makes the kernel take; null where it cannot be had.
+    usage: Option<Usage>,
     /// Null when it was not asked for.
     audit: Option<&'o Audit>,
 }
@@ -82,6 +85,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
                 machine_window: at(&entry.machine_windows, position),
             })
             .collect(),
+        usage: entry.usage,
         audit: entry.audit.as_ref(),
     }
 }
@@ -174,6 +178,7 @@ mod tests {
             abi,
             windows,
             machine_windows: None,
+            usage: None,
             audit: None,
         }
     }
@@ -198,6 +203,7 @@ mod tests {
                 {"index": 3, "kind": "value", "set": null, "binding": null, "size": 4, "offset": 32},
             ],
             "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}, "machine_window": null}],
+            "usage": null,
             "audit": null,
         }]);
         assert_eq!(

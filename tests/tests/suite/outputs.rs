@@ -47,7 +47,7 @@ fn deterministic(fixture: &Fixture, target: &str) -> Result<()> {
     Ok(())
 }
 
-const ENTRY_KEYS: [&str; 9] = [
+const ENTRY_KEYS: [&str; 10] = [
     "entry",
     "symbol",
     "target",
@@ -56,6 +56,7 @@ const ENTRY_KEYS: [&str; 9] = [
     "reserved_shared_memory_bytes",
     "arguments",
     "pairs",
+    "usage",
     "audit",
 ];
 const ARGUMENT_KEYS: [&str; 6] = ["index", "kind", "set", "binding", "size", "offset"];
