@@ -76,7 +76,8 @@ fn missing(name: &str) -> Box<Diagnostic> {
     )
 }
 
-/// What was computed before `call` in its block and is used behind it: the values that a window leaves.
+/// What was computed before `call` in its block and is used behind it: the values that a window leaves. Phis are among them: they stand for what was computed, or loaded,
+/// under a condition that ends before `call`.
 fn leaving<'c>(call: Value<'c>) -> Vec<Value<'c>> {
     let earlier = call.earlier_in_block();
     let inside: HashSet<Value<'c>> = earlier.iter().copied().collect();
@@ -84,7 +85,6 @@ fn leaving<'c>(call: Value<'c>) -> Vec<Value<'c>> {
         let ty = value.ty();
         (ty.is_int() || ty.is_float())
             && matches!(ty.scalar_bits(), 16 | 32 | 64)
-            && !value.is_phi()
             && value
                 .users()
                 .iter()

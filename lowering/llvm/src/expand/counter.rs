@@ -82,7 +82,9 @@ impl<'c> Expansion<'c> {
         let (id, _) = ffi::intrinsic_id(NAME).ok_or_else(|| missing(NAME))?;
         let keep = ffi::intrinsic(self.module, id, &[]);
         self.b.position_before(call);
-        for value in leaving(call) {
+        // A phi may stand for what is still being loaded; here to hold a value is to wait for it.
+        let held = leaving(call).into_iter().filter(|value| !value.is_phi());
+        for value in held {
             self.b.call(keep.ty(), keep.value(), &[value]);
         }
         Ok(())
