@@ -90,10 +90,10 @@ fn clamped(value: i128, to: Scalar, signed: bool) -> Want {
 }
 
 /// A value rounded to a type.
-type Round = fn(Scalar, f64) -> f64;
+pub(super) type Round = fn(Scalar, f64) -> f64;
 
 /// The directions of `FPRoundingMode`.
-const ROUNDING: [(&str, Round); 4] = [
+pub(super) const ROUNDING: [(&str, Round); 4] = [
     ("RTE", |s, v| s.float(s.bits_of(v))),
     ("RTZ", |s, v| directed(s, v, |near, v| near.abs() > v.abs())),
     ("RTP", |s, v| directed(s, v, |near, v| near < v)),

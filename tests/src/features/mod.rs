@@ -2,20 +2,34 @@
 //!
 //! A family of features is a table in a file of its own. [`module`] makes modules of many features, so that the cost of a compilation is shared.
 
+mod atomic;
 mod bits;
 mod collectives;
 mod compare;
 mod convert;
+pub mod coverage;
+mod dot;
 pub mod edges;
+mod extensions;
 mod float;
 mod float_rules;
+mod flow;
 mod glsl;
 mod glsl_math;
+mod group;
 mod integer;
+mod layout;
+mod memory;
 pub mod module;
 mod opencl_integer;
 mod opencl_math;
+mod opencl_memory;
+pub mod page;
+mod pointer;
+mod spec;
 mod subgroup;
+mod subgroup_intel;
+mod subgroup_partial;
 pub mod ty;
 mod vector;
 pub mod want;
@@ -33,8 +47,28 @@ pub const WORKGROUP: usize = 64;
 pub enum Flavour {
     /// A compute shader of Vulkan.
     Shader,
+    /// The same under the Vulkan memory model.
+    VulkanModel,
+    /// The same with the addresses of buffers as numbers.
+    Addresses,
     /// An OpenCL kernel.
     Kernel,
+}
+
+/// Memory that the invocations of a launch share: a buffer of its own.
+///
+/// `$NAME` is a pointer of type `%pointer`: in shaders a StorageBuffer variable, in kernels a parameter.
+pub struct Memory {
+    /// The name after `$`.
+    pub name: &'static str,
+    /// The name of the pointer type, `$` in front if it is the feature's own.
+    pub pointer: String,
+    /// Before the launch.
+    pub before: Vec<u8>,
+    /// After the launch; none if nobody writes.
+    pub after: Option<Vec<u8>>,
+    /// Where in it, before the launch, the address of which of the feature's buffers is, and how many bytes are added to it.
+    pub links: Vec<(usize, usize, u64)>,
 }
 
 /// What a host function may ask of the launch.
@@ -65,6 +99,12 @@ pub struct Feature {
     pub globals: String,
     /// Variables of the function.
     pub variables: String,
+    /// Functions that it calls.
+    pub functions: String,
+    /// Buffers beside those of operands and results.
+    pub memory: Vec<Memory>,
+    /// Values of specialization constants, by SpecId; `$N` in a decoration stands for the first number that is not used yet plus `N`.
+    pub spec: Vec<u64>,
     /// Capabilities beyond those of the types.
     pub needs: Vec<&'static str>,
     /// Operands of each invocation: the components of all parameters.
@@ -100,6 +140,9 @@ impl Feature {
             decorate: String::new(),
             globals: String::new(),
             variables: String::new(),
+            functions: String::new(),
+            memory: Vec::new(),
+            spec: Vec::new(),
             needs: Vec::new(),
             inputs: edges::rows(seed, params),
             host: Box::new(move |_, rows| rows.iter().map(|row| host(row)).collect()),
@@ -151,6 +194,36 @@ impl Feature {
         self
     }
 
+    /// The same with types, constants and variables of its own.
+    pub fn with_globals(mut self, globals: impl Into<String>) -> Feature {
+        self.globals = globals.into();
+        self
+    }
+
+    /// The same with decorations.
+    pub fn decorated(mut self, decorate: impl Into<String>) -> Feature {
+        self.decorate = decorate.into();
+        self
+    }
+
+    /// The same with variables of the function.
+    pub fn with_variables(mut self, variables: impl Into<String>) -> Feature {
+        self.variables = variables.into();
+        self
+    }
+
+    /// The same with functions to call.
+    pub fn with_functions(mut self, functions: impl Into<String>) -> Feature {
+        self.functions = functions.into();
+        self
+    }
+
+    /// The same with a buffer.
+    pub fn with_memory(mut self, memory: Memory) -> Feature {
+        self.memory.push(memory);
+        self
+    }
+
     /// The same under another name for its types.
     pub fn called(mut self, variant: &str) -> Feature {
         variant.clone_into(&mut self.variant);
@@ -166,7 +239,24 @@ impl Feature {
     ///
     /// # Errors
     /// A sentence with operands, result and what was wanted.
-    pub fn judge(&self, launch: Launch, found: &[Vec<u64>]) -> Result<want::Worst, String> {
+    pub fn judge(
+        &self,
+        launch: Launch,
+        found: &[Vec<u64>],
+        memory: &[&[u8]],
+    ) -> Result<want::Worst, String> {
+        for (wanted, found) in self.memory.iter().zip(memory) {
+            let wrong = wanted.after.as_ref().and_then(|after| {
+                let mut bytes = after.iter().zip(*found).enumerate();
+                bytes.find(|(_, (wanted, found))| wanted != found)
+            });
+            if let Some((at, (wanted_byte, byte))) = wrong {
+                return Err(format!(
+                    "byte {at} of ${} is {byte:#x} instead of {wanted_byte:#x}",
+                    wanted.name
+                ));
+            }
+        }
         let wanted = (self.host)(launch, &self.inputs);
         let scalars: Vec<Scalar> = self.results.iter().flat_map(components).collect();
         let mut worst = want::Worst::default();
@@ -218,7 +308,7 @@ pub struct Family {
 
 /// All families.
 pub fn families() -> Vec<Family> {
-    use Flavour::{Kernel, Shader};
+    use Flavour::{Addresses, Kernel, Shader, VulkanModel};
     let family = |name, flavour, features| Family {
         name,
         flavour,
@@ -236,6 +326,22 @@ pub fn families() -> Vec<Family> {
         family("glsl_math", Shader, glsl_math::features()),
         family("vector", Shader, vector::features()),
         family("subgroup", Shader, subgroup::features()),
+        family("group", Kernel, group::features()),
+        family("dot", Shader, dot::features()),
+        family("atomic", Shader, atomic::features(Shader)),
+        family("atomic_kernel", Kernel, atomic::features(Kernel)),
+        family("memory", Shader, memory::features()),
+        family("vulkan_model", VulkanModel, memory::vulkan_features()),
+        family("flow", Shader, flow::features()),
+        family("flow_kernel", Kernel, flow::kernel_features()),
+        family("extensions", Shader, extensions::features()),
+        family("spec", Shader, spec::features()),
+        family("spec_kernel", Kernel, spec::kernel_features()),
+        family("pointer", Shader, pointer::features()),
+        family("pointer_kernel", Kernel, pointer::kernel_features()),
+        family("address", Addresses, pointer::address_features()),
+        family("subgroup_kernel", Kernel, subgroup_intel::features()),
+        family("opencl_memory", Kernel, opencl_memory::features()),
         family("opencl_integer", Kernel, opencl_integer::features()),
         family("opencl_math", Kernel, opencl_math::features()),
     ]

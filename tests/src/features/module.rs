@@ -18,6 +18,20 @@ pub struct Batch {
     pub text: String,
     /// The buffers in the order of their bindings, which is that of the kernel's parameters.
     pub buffers: Vec<Buffer>,
+    /// Behind them, the buffers of the features' own.
+    pub memory: Vec<Own>,
+    /// Values of specialization constants by SpecId.
+    pub spec: Vec<u64>,
+}
+
+/// A buffer of a feature's own.
+pub struct Own {
+    /// Whose.
+    pub feature: usize,
+    /// Its bytes before the launch.
+    pub bytes: Vec<u8>,
+    /// Where in it the address of which of all buffers belongs, and how many bytes behind.
+    pub links: Vec<(usize, usize, u64)>,
 }
 
 /// A buffer of a [`Batch`].
@@ -29,6 +43,13 @@ pub struct Buffer {
     /// Whether it takes results.
     pub output: bool,
 }
+
+/// Floats that are operands only through their bits: their encodings have no arithmetic on the host.
+const SMALL_FLOATS: [(&str, &str); 3] = [
+    ("bf16", "OpTypeFloat 16 BFloat16KHR"),
+    ("e4m3", "OpTypeFloat 8 Float8E4M3EXT"),
+    ("e5m2", "OpTypeFloat 8 Float8E5M2EXT"),
+];
 
 /// The types and constants that a text names, in the order in which they can be declared.
 #[derive(Default)]
@@ -60,6 +81,9 @@ impl Declarations {
     }
 
     fn line(&mut self, name: &str) -> Option<String> {
+        if let Some((_, line)) = SMALL_FLOATS.iter().find(|(float, _)| *float == name) {
+            return Some((*line).to_owned());
+        }
         if let Some(scalar) = Scalar::by_name(name) {
             self.scalars.insert(scalar);
             return Some(match scalar {
@@ -112,7 +136,9 @@ impl Declarations {
             return Some(format!("OpTypeMatrix %{scalar}v{rows} {columns}"));
         }
         let (scalar, lanes) = name.split_once('v')?;
-        Scalar::by_name(scalar)?;
+        if !SMALL_FLOATS.iter().any(|(float, _)| *float == scalar) {
+            Scalar::by_name(scalar)?;
+        }
         lanes.parse::<u32>().ok()?;
         self.name(scalar);
         Some(format!("OpTypeVector %{scalar} {lanes}"))
@@ -144,6 +170,8 @@ pub fn batch(features: &[&Feature], flavour: Flavour) -> Batch {
     let (mut ins, mut outs) = (Slices::default(), Slices::default());
     let mut data: BTreeMap<Scalar, Vec<u64>> = BTreeMap::new();
     let (mut decorate, mut globals, mut variables) = (String::new(), String::new(), String::new());
+    let (mut functions, mut spec) = (String::new(), Vec::new());
+    let (mut memory, mut memories) = (Vec::new(), Vec::new());
     for (index, feature) in features.iter().enumerate() {
         let own = |text: &str| text.replace('$', &format!("%k{index}_"));
         let mut body = String::new();
@@ -162,7 +190,27 @@ pub fn batch(features: &[&Feature], flavour: Flavour) -> Batch {
             store(&mut body, flavour, name, *ty, |scalar| outs.next(scalar));
         }
         code.push_str(&own(&body));
-        decorate.push_str(&own(&feature.decorate));
+        let mut own_decorate = feature.decorate.clone();
+        for number in (0..feature.spec.len()).rev() {
+            let id = spec.len() + number;
+            own_decorate =
+                own_decorate.replace(&format!("SpecId ${number}\n"), &format!("SpecId {id}\n"));
+        }
+        spec.extend(&feature.spec);
+        decorate.push_str(&own(&own_decorate));
+        functions.push_str(&own(&feature.functions));
+        let first = 2 * used.len() + memory.len();
+        for one in &feature.memory {
+            let links = one.links.iter();
+            memory.push(Own {
+                feature: index,
+                bytes: one.before.clone(),
+                links: links
+                    .map(|(at, of, plus)| (*at, first + of, *plus))
+                    .collect(),
+            });
+            memories.push((own(&format!("${}", one.name)), own(&one.pointer)));
+        }
         globals.push_str(&own(&feature.globals));
         variables.push_str(&own(&feature.variables));
     }
@@ -193,11 +241,15 @@ pub fn batch(features: &[&Feature], flavour: Flavour) -> Batch {
         decorate,
         globals,
         variables,
+        functions,
+        memories,
         code,
     };
     Batch {
         text: frame.text(),
         buffers,
+        memory,
+        spec,
     }
 }
 
@@ -239,7 +291,7 @@ pub fn results(features: &[&Feature], buffers: &[(Scalar, Vec<u8>)]) -> Vec<Vec<
 fn element(code: &mut String, flavour: Flavour, id: &str, buffer: &str, scalar: Scalar, at: usize) {
     let name = scalar.name();
     match flavour {
-        Flavour::Shader => {
+        Flavour::Shader | Flavour::VulkanModel | Flavour::Addresses => {
             let _ = writeln!(code, "{id}_i = OpIAdd %u32 %gid %u32_{at}");
             let _ = writeln!(
                 code,
@@ -352,27 +404,78 @@ struct Frame {
     decorate: String,
     globals: String,
     variables: String,
+    functions: String,
+    /// Names and pointer types of the features' own buffers.
+    memories: Vec<(String, String)>,
     code: String,
+}
+
+impl Flavour {
+    /// Whether buffers are the parameters of a kernel.
+    pub(super) fn is_kernel(self) -> bool {
+        self == Flavour::Kernel
+    }
+
+    /// Addressing and memory model.
+    fn model(self) -> &'static str {
+        match self {
+            Flavour::Shader => "Logical GLSL450",
+            Flavour::VulkanModel => "Logical Vulkan",
+            Flavour::Addresses => "PhysicalStorageBuffer64 GLSL450",
+            Flavour::Kernel => "Physical64 OpenCL",
+        }
+    }
+
+    fn capabilities(self) -> &'static [&'static str] {
+        match self {
+            Flavour::Shader => &["Shader", "GroupNonUniform"],
+            Flavour::VulkanModel => &[
+                "Shader",
+                "GroupNonUniform",
+                "VulkanMemoryModel",
+                "VulkanMemoryModelDeviceScope",
+            ],
+            Flavour::Addresses => &[
+                "Shader",
+                "GroupNonUniform",
+                "PhysicalStorageBufferAddresses",
+                "Int64",
+            ],
+            Flavour::Kernel => &["Kernel", "Addresses", "Int64", "GroupNonUniform"],
+        }
+    }
 }
 
 impl Frame {
     fn text(self) -> String {
         let mut declarations = Declarations::default();
-        let index = match self.flavour {
-            Flavour::Shader => "u32",
-            Flavour::Kernel => "u64",
+        let index = if self.flavour.is_kernel() {
+            "u64"
+        } else {
+            "u32"
         };
         declarations.name_all("%void %u32_0 %u32_1 %u32");
         declarations.name(&format!("p_Input_{index}v3"));
         let names: Vec<&str> = self.used.iter().map(|s| s.name()).collect();
         for name in &names {
             declarations.name(name);
-            declarations.name(&match self.flavour {
-                Flavour::Shader => format!("p_StorageBuffer_{name}"),
-                Flavour::Kernel => format!("p_CrossWorkgroup_{name}"),
-            });
+            let class = if self.flavour.is_kernel() {
+                "CrossWorkgroup"
+            } else {
+                "StorageBuffer"
+            };
+            declarations.name(&format!("p_{class}_{name}"));
         }
-        for text in [&self.decorate, &self.globals, &self.variables, &self.code] {
+        for (_, pointer) in &self.memories {
+            declarations.name_all(&format!("%{}", pointer.trim_start_matches('%')));
+        }
+        for text in [
+            &self.decorate,
+            &self.globals,
+            &self.variables,
+            &self.functions,
+            &self.code,
+        ] {
             declarations.name_all(text);
         }
         let mut head = String::new();
@@ -396,9 +499,15 @@ impl Frame {
         }
         let mut parameters = String::new();
         let mut types = String::new();
+        let _ = writeln!(head, "OpMemoryModel {}", self.flavour.model());
+        let mut own_globals = self.globals;
+        for line in own_globals.lines() {
+            if let Some((name, _)) = line.split_once(" = OpVariable ") {
+                let _ = write!(interface, " {name}");
+            }
+        }
         match self.flavour {
-            Flavour::Shader => {
-                head.push_str("OpMemoryModel Logical GLSL450\n");
+            Flavour::Shader | Flavour::VulkanModel | Flavour::Addresses => {
                 for (at, name) in names.iter().enumerate() {
                     let size = Scalar::by_name(name).map_or(4, |s| s.bits() / 8);
                     let _ = write!(interface, " %in_{name} %out_{name}");
@@ -420,13 +529,21 @@ impl Frame {
                          %in_{name} = OpVariable %pb_{name} StorageBuffer\n%out_{name} = OpVariable %pb_{name} StorageBuffer\n"
                     );
                 }
+                for (at, (name, pointer)) in (2 * names.len()..).zip(&self.memories) {
+                    let _ = write!(interface, " {name}");
+                    let _ = write!(
+                        decorate,
+                        "OpDecorate {name} DescriptorSet 0\nOpDecorate {name} Binding {at}\n"
+                    );
+                    let pointer = pointer.trim_start_matches('%');
+                    let _ = writeln!(own_globals, "{name} = OpVariable %{pointer} StorageBuffer");
+                }
                 let _ = write!(
                     head,
                     "OpEntryPoint GLCompute %main \"main\"{interface}\nOpExecutionMode %main LocalSize {WORKGROUP} 1 1\n"
                 );
             }
             Flavour::Kernel => {
-                head.push_str("OpMemoryModel Physical64 OpenCL\n");
                 for name in &names {
                     for way in ["in", "out"] {
                         let _ = write!(types, " %p_CrossWorkgroup_{name}");
@@ -435,6 +552,11 @@ impl Frame {
                             "%{way}_{name} = OpFunctionParameter %p_CrossWorkgroup_{name}"
                         );
                     }
+                }
+                for (name, pointer) in &self.memories {
+                    let pointer = pointer.trim_start_matches('%');
+                    let _ = write!(types, " %{pointer}");
+                    let _ = writeln!(parameters, "{name} = OpFunctionParameter %{pointer}");
                 }
                 let _ = write!(
                     head,
@@ -447,9 +569,9 @@ impl Frame {
             "{head}{decorate}{own_decorate}{declared}{globals}{own_globals}%function = OpTypeFunction %void{types}\n\
              %main = OpFunction %void None %function\n{parameters}%entry = OpLabel\n{variables}\
              %gid3 = OpLoad %{index}v3 %gids\n%gid = OpCompositeExtract %{index} %gid3 0\n\
-             %local = OpLoad %u32 %lids\n%lane = OpLoad %u32 %sgl\n{code}OpReturn\nOpFunctionEnd\n",
+             %local = OpLoad %u32 %lids\n%lane = OpLoad %u32 %sgl\n{code}OpReturn\nOpFunctionEnd\n{functions}",
             own_decorate = self.decorate,
-            own_globals = self.globals,
+            functions = self.functions,
             variables = self.variables,
             code = self.code,
         )
@@ -457,11 +579,8 @@ impl Frame {
 
     fn capabilities(&self, scalars: &BTreeSet<Scalar>) -> BTreeSet<&'static str> {
         let mut all = self.needs.clone();
-        all.extend(match self.flavour {
-            Flavour::Shader => ["Shader", "GroupNonUniform"].as_slice(),
-            Flavour::Kernel => &["Kernel", "Addresses", "Int64", "GroupNonUniform"],
-        });
-        let shader = self.flavour == Flavour::Shader;
+        all.extend(self.flavour.capabilities());
+        let shader = !self.flavour.is_kernel();
         for scalar in scalars {
             all.extend(match scalar {
                 Scalar::U8 if shader => ["Int8", "StorageBuffer8BitAccess"].as_slice(),

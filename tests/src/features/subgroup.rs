@@ -3,13 +3,14 @@
 use super::collectives::{self, FLOAT, INTEGER, LOGICAL, Row, combine_all};
 use super::ty::{Bool, F16, F32, F64, INTEGERS, Scalar, Ty, U32};
 use super::want::Want::{self, Any, Bits};
+use super::want::float_or_bits;
 use super::{Feature, Launch};
 
 /// The subgroup as a scope.
-const SCOPE: &str = "%u32_3";
+pub(super) const SCOPE: &str = "%u32_3";
 
 /// A feature whose results depend on the operands of the subgroup.
-fn feature(
+pub(super) fn feature(
     op: &str,
     params: &[Ty],
     result: Ty,
@@ -25,7 +26,7 @@ fn feature(
     )
 }
 
-fn truth(value: bool) -> Want {
+pub(super) fn truth(value: bool) -> Want {
     Bits(u64::from(value))
 }
 
@@ -264,7 +265,8 @@ fn shuffles(all: &mut Vec<Feature>) {
                 let lanes = rows.iter().enumerate();
                 lanes
                     .map(|(lane, row)| {
-                        from(lane, row[1], rows.len()).map_or(Any, |from| exact(s, rows[from][0]))
+                        from(lane, row[1], rows.len())
+                            .map_or(Any, |from| float_or_bits(s, rows[from][0]))
                     })
                     .collect()
             });
@@ -290,12 +292,29 @@ fn shuffles(all: &mut Vec<Feature>) {
     }
 }
 
-/// These bits; of a NaN any NaN.
-fn exact(s: Scalar, bits: u64) -> Want {
-    if s.is_float() && s.float(bits).is_nan() {
-        Want::Nan
-    } else {
-        Bits(bits)
+/// Rotation inside of clusters of every size, and of the whole subgroup.
+fn rotations(all: &mut Vec<Feature>) {
+    for s in [U32, F32] {
+        let word = s.name();
+        for (cluster, by) in [(1, 1), (2, 1), (4, 3), (8, 3), (16, 5), (32, 17), (0, 9)] {
+            let size = if cluster == 0 {
+                String::new()
+            } else {
+                format!(" %u32_{cluster}")
+            };
+            let body = format!("$r = OpGroupNonUniformRotateKHR %{word} SUB $a %u32_{by}{size}");
+            let op = "OpGroupNonUniformRotateKHR";
+            let rotate = feature(op, &[s.into()], s.into(), &body, move |rows| {
+                let size = if cluster == 0 { rows.len() } else { cluster };
+                let from = |lane: usize| lane / size * size + (lane + by) % size;
+                let lanes = 0..rows.len();
+                lanes
+                    .map(|lane| float_or_bits(s, rows[from(lane)][0]))
+                    .collect()
+            });
+            let name = format!("{word}.cluster{cluster}");
+            all.push(rotate.called(&name).needing(&["GroupNonUniformRotateKHR"]));
+        }
     }
 }
 
@@ -303,11 +322,14 @@ fn exact(s: Scalar, bits: u64) -> Want {
 type Part = fn(usize, usize) -> std::ops::Range<usize>;
 
 #[rustfmt::skip] // a table
-const FORMS: [(&str, &str, Part); 6] = [
+const FORMS: [(&str, &str, Part); 9] = [
     ("Reduce", "", |_, size| 0..size),
     ("InclusiveScan", "", |lane, _| 0..lane + 1),
     ("ExclusiveScan", "", |lane, _| 0..lane),
     ("ClusteredReduce", "1", |lane, _| lane..lane + 1),
+    ("ClusteredReduce", "2", |lane, _| lane & !1..(lane & !1) + 2),
+    ("ClusteredReduce", "8", |lane, _| lane & !7..(lane & !7) + 8),
+    ("ClusteredReduce", "16", |lane, _| lane & !15..(lane & !15) + 16),
     ("ClusteredReduce", "4", |lane, _| lane & !3..(lane & !3) + 4),
     ("ClusteredReduce", "32", |lane, _| lane & !31..(lane & !31) + 32),
 ];
@@ -320,6 +342,10 @@ fn reductions(all: &mut Vec<Feature>) {
     let flags = LOGICAL.iter().map(|row| (row, Bool));
     for (row, s) in tables.chain(floats).chain(flags) {
         for (form, cluster, part) in FORMS {
+            // These go the way of the other sizes; one type of each kind is enough.
+            if ["2", "8", "16"].contains(&cluster) && ![U32, F32, Bool].contains(&s) {
+                continue;
+            }
             let op = format!("OpGroupNonUniform{}", row.0);
             let ty = Ty::from(s);
             let last = if cluster.is_empty() {
@@ -387,5 +413,7 @@ pub fn features() -> Vec<Feature> {
     ballots(&mut all);
     shuffles(&mut all);
     reductions(&mut all);
+    rotations(&mut all);
+    super::subgroup_partial::features(&mut all);
     all
 }

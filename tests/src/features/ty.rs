@@ -89,6 +89,15 @@ impl Scalar {
         }
     }
 
+    /// The bits of a small whole number.
+    pub fn bits_of_number(self, value: u8) -> u64 {
+        if self.is_float() {
+            self.bits_of(f64::from(value))
+        } else {
+            u64::from(value)
+        }
+    }
+
     /// `bits` read as a signed integer.
     pub fn signed(self, bits: u64) -> i64 {
         let unused = 64 - self.bits();

@@ -4,22 +4,14 @@ use super::Feature;
 use super::edges::between;
 use super::ty::{Bool, F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U32};
 use super::want::Limit::Absolute;
-use super::want::Want::{self, Bits, Near};
-
-/// Components are copied as they are; of a NaN any.
-fn copied(s: Scalar, bits: u64) -> Want {
-    if s.is_float() && s.float(bits).is_nan() {
-        Want::Nan
-    } else {
-        Bits(bits)
-    }
-}
+use super::want::Want::{Bits, Near};
+use super::want::float_or_bits;
 
 /// A snippet whose result components are operand components: `from` lists them.
 fn moved(op: &str, params: &[Ty], result: Ty, body: &str, from: Vec<usize>) -> Feature {
     Feature::new(op, params, &[result], body, move |row| {
         from.iter()
-            .map(|at| copied(result.scalar, row[*at]))
+            .map(|at| float_or_bits(result.scalar, row[*at]))
             .collect()
     })
 }
@@ -90,7 +82,7 @@ fn shuffles(all: &mut Vec<Feature>) {
                 &[v(lanes), U32.into()],
                 &[s.into()],
                 &format!("$r = OpVectorExtractDynamic %{name} $a $b"),
-                move |row| vec![copied(s, row[row[lanes] as usize])],
+                move |row| vec![float_or_bits(s, row[row[lanes] as usize])],
             );
             all.push(dynamic.with_inputs(index(super::edges::rows(71, &[v(lanes)]), lanes)));
             let dynamic = Feature::new(
@@ -101,7 +93,7 @@ fn shuffles(all: &mut Vec<Feature>) {
                 move |row| {
                     (0..lanes)
                         .map(|at| {
-                            copied(
+                            float_or_bits(
                                 s,
                                 if at as u64 == row[lanes + 1] {
                                     row[lanes]
@@ -123,7 +115,11 @@ fn shuffles(all: &mut Vec<Feature>) {
                   $z = OpCompositeInsert %s_u32_f32a3 $b $y 1 2\n$r = OpCompositeExtract %f32 $z 1 2\n$s = OpCompositeExtract %u32 $z 0\n$t = OpCompositeExtract %f32 $z 1 0";
     all.push(
         Feature::new("OpCompositeInsert", &[f, f, u], &[f, u, f], nested, |row| {
-            vec![copied(F32, row[1]), Bits(row[2]), copied(F32, row[0])]
+            vec![
+                float_or_bits(F32, row[1]),
+                Bits(row[2]),
+                float_or_bits(F32, row[0]),
+            ]
         })
         .called("nested"),
     );
@@ -133,7 +129,7 @@ fn shuffles(all: &mut Vec<Feature>) {
         &[f, u],
         &[f, u],
         "$x = OpCompositeConstruct $one $a $b\n$y = OpCopyLogical $two $x\n$r = OpCompositeExtract %f32 $y 0\n$s = OpCompositeExtract %u32 $y 1",
-        |row| vec![copied(F32, row[0]), Bits(row[1])],
+        |row| vec![float_or_bits(F32, row[0]), Bits(row[1])],
     );
     logical.globals = "$one = OpTypeStruct %f32 %u32\n$two = OpTypeStruct %f32 %u32\n".to_owned();
     logical.decorate = "OpMemberDecorate $one 0 Offset 0\nOpMemberDecorate $one 1 Offset 4\nOpMemberDecorate $two 0 Offset 8\nOpMemberDecorate $two 1 Offset 32\n".to_owned();

@@ -58,6 +58,15 @@ pub fn float(scalar: Scalar, value: f64) -> Want {
     }
 }
 
+/// These bits; of a NaN any NaN.
+pub fn float_or_bits(scalar: Scalar, bits: u64) -> Want {
+    if scalar.is_float() && scalar.float(bits).is_nan() {
+        Want::Nan
+    } else {
+        Want::Bits(bits)
+    }
+}
+
 impl Want {
     /// Whether `bits` will do, and with which error.
     pub fn accepts(&self, scalar: Scalar, bits: u64) -> Option<Worst> {

@@ -1,13 +1,18 @@
 //! A random program as a module in text form.
 
-use super::{ARRAY, Combine, Expression, Operation, Program, Statement, Top, VARIABLES, WORKGROUP};
+use super::{ARRAY, Combine, Function, Leave, Program, Statement, Top, VARIABLES, WORKGROUP};
 use std::fmt::Write;
 
 /// The module. Binding 0 has two words of each invocation, binding 1 takes its variables.
 pub fn text(program: &Program) -> String {
     let mut writer = Writer::default();
+    let mut functions = String::new();
+    for (number, function) in program.functions.iter().enumerate() {
+        functions.push_str(&writer.function(number, function));
+    }
+    writer.frame = String::new();
     writer.prologue();
-    writer.tops(&program.0);
+    writer.tops(&program.tops);
     writer.epilogue();
     let Writer {
         code,
@@ -27,24 +32,28 @@ pub fn text(program: &Program) -> String {
         text,
         "%array = OpTypeArray %u32 %c{ARRAY}\n%p_array = OpTypePointer Function %array\n%zeros = OpConstantNull %array\n\
          %shared_t = OpTypeArray %u32 %c{WORKGROUP}\n%p_shared = OpTypePointer Workgroup %shared_t\n%shared = OpVariable %p_shared Workgroup\n\
-         %main = OpFunction %void None %function\n%entry = OpLabel\n{variables}{code}OpReturn\nOpFunctionEnd\n"
+         %total = OpVariable %p_element Workgroup\n%threes = OpConstantComposite %u32v4 %c3 %c3 %c3 %c3\n\
+         %main = OpFunction %void None %function\n%entry = OpLabel\n{variables}{code}OpReturn\nOpFunctionEnd\n{functions}"
     );
     text
 }
 
 const HEAD: &str = "OpCapability Shader
+OpCapability Int8
 OpCapability Int16
 OpCapability Int64
 OpCapability GroupNonUniform
 OpCapability GroupNonUniformArithmetic
 OpCapability GroupNonUniformShuffle
+OpCapability GroupNonUniformBallot
 OpCapability SplitBarrierEXT
 OpExtension \"SPV_EXT_split_barrier\"
 OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main \"main\" %gids %lids %in %out %shared
+OpEntryPoint GLCompute %main \"main\" %gids %lids %wids %in %out %shared %total
 OpExecutionMode %main LocalSize 64 1 1
 OpDecorate %gids BuiltIn GlobalInvocationId
 OpDecorate %lids BuiltIn LocalInvocationIndex
+OpDecorate %wids BuiltIn WorkgroupId
 OpDecorate %words ArrayStride 4
 OpDecorate %block Block
 OpMemberDecorate %block 0 Offset 0
@@ -57,15 +66,19 @@ OpDecorate %out Binding 1
 const TYPES: &str = "%void = OpTypeVoid
 %function = OpTypeFunction %void
 %bool = OpTypeBool
+%u8 = OpTypeInt 8 0
 %u16 = OpTypeInt 16 0
 %u32 = OpTypeInt 32 0
 %u64 = OpTypeInt 64 0
 %f32 = OpTypeFloat 32
+%u32v2 = OpTypeVector %u32 2
 %u32v3 = OpTypeVector %u32 3
+%u32v4 = OpTypeVector %u32 4
 %p_in3 = OpTypePointer Input %u32v3
 %p_in1 = OpTypePointer Input %u32
 %gids = OpVariable %p_in3 Input
 %lids = OpVariable %p_in1 Input
+%wids = OpVariable %p_in3 Input
 %words = OpTypeRuntimeArray %u32
 %block = OpTypeStruct %words
 %p_block = OpTypePointer StorageBuffer %block
@@ -75,24 +88,31 @@ const TYPES: &str = "%void = OpTypeVoid
 %p_local = OpTypePointer Function %u32
 %p_element = OpTypePointer Workgroup %u32
 %c65535 = OpConstant %u32 65535
+%positive = OpConstant %u32 2147483647
+%of_two = OpTypeFunction %u32 %u32 %u32
 %release = OpConstant %u32 260
 %acquire = OpConstant %u32 258
 %both = OpConstant %u32 264
 %wide32 = OpConstant %u64 32
 ";
 
+/// A module in the making.
 #[derive(Default)]
-struct Writer {
+pub(super) struct Writer {
     code: String,
     variables: String,
+    /// In front of the names of the function's variables.
+    frame: String,
+    /// Where the loops around lead to, the innermost last: out, and to the next turn.
+    loops: Vec<(String, String)>,
     /// Results that must not be fused with others.
-    contracted: Vec<String>,
+    pub(super) contracted: Vec<String>,
     next: u32,
 }
 
 impl Writer {
     /// A new id with this definition.
-    fn id(&mut self, definition: &str) -> String {
+    pub(super) fn id(&mut self, definition: &str) -> String {
         let id = format!("%x{}", self.next);
         self.next += 1;
         let _ = writeln!(self.code, "{id} = {definition}");
@@ -109,34 +129,59 @@ impl Writer {
         format!("%l{}", self.next)
     }
 
-    fn get(&mut self, variable: usize) -> String {
-        self.id(&format!("OpLoad %u32 %v{variable}"))
+    pub(super) fn get(&mut self, variable: usize) -> String {
+        self.id(&format!("OpLoad %u32 %{}v{variable}", self.frame))
     }
 
     fn set(&mut self, variable: usize, value: &str) {
-        self.line(&format!("OpStore %v{variable} {value}"));
+        self.line(&format!("OpStore %{}v{variable} {value}", self.frame));
     }
 
-    fn prologue(&mut self) {
+    /// The variables of a function, which begin with two operands.
+    fn begin(&mut self, words: [&str; 2]) {
         for variable in 0..VARIABLES {
             let _ = writeln!(
                 self.variables,
-                "%v{variable} = OpVariable %p_local Function"
+                "%{}v{variable} = OpVariable %p_local Function",
+                self.frame
             );
         }
-        self.variables
-            .push_str("%own = OpVariable %p_array Function %zeros\n");
-        self.line("%gid3 = OpLoad %u32v3 %gids\n%gid = OpCompositeExtract %u32 %gid3 0\n%local = OpLoad %u32 %lids");
-        self.line("%first = OpIMul %u32 %gid %c2\n%second = OpIAdd %u32 %first %c1");
-        let mut words = Vec::new();
-        for at in ["%first", "%second"] {
-            let pointer = self.id(&format!("OpAccessChain %p_word %in %c0 {at}"));
-            words.push(self.id(&format!("OpLoad %u32 {pointer}")));
-        }
+        let _ = writeln!(
+            self.variables,
+            "%{}own = OpVariable %p_array Function %zeros",
+            self.frame
+        );
         for variable in 0..VARIABLES {
             let value = self.id(&format!("OpIAdd %u32 {} %c{variable}", words[variable % 2]));
             self.set(variable, &value);
         }
+    }
+
+    /// The text of a function.
+    fn function(&mut self, number: usize, function: &Function) -> String {
+        self.frame = format!("f{number}_");
+        self.begin([&format!("%f{number}_a"), &format!("%f{number}_b")]);
+        function.body.iter().for_each(|s| self.statement(s));
+        let result = self.get(function.result);
+        self.line(&format!("OpReturnValue {result}"));
+        let (variables, code) = (
+            std::mem::take(&mut self.variables),
+            std::mem::take(&mut self.code),
+        );
+        format!(
+            "%f{number} = OpFunction %u32 None %of_two\n%f{number}_a = OpFunctionParameter %u32\n%f{number}_b = OpFunctionParameter %u32\n\
+             %f{number}_begin = OpLabel\n{variables}{code}OpFunctionEnd\n"
+        )
+    }
+
+    fn prologue(&mut self) {
+        self.line("%gid3 = OpLoad %u32v3 %gids\n%gid = OpCompositeExtract %u32 %gid3 0\n%local = OpLoad %u32 %lids\n%wid3 = OpLoad %u32v3 %wids\n%wid = OpCompositeExtract %u32 %wid3 0");
+        self.line("%first = OpIMul %u32 %gid %c2\n%second = OpIAdd %u32 %first %c1");
+        let words = ["%first", "%second"].map(|at| {
+            let pointer = self.id(&format!("OpAccessChain %p_word %in %c0 {at}"));
+            self.id(&format!("OpLoad %u32 {pointer}"))
+        });
+        self.begin([&words[0], &words[1]]);
     }
 
     fn epilogue(&mut self) {
@@ -176,18 +221,74 @@ impl Writer {
                     ));
                     self.set(*to, &result);
                 }
+                Top::Broadcast { to, from, lane } => {
+                    let value = self.get(*from);
+                    let result = self.id(&format!(
+                        "OpGroupNonUniformBroadcast %u32 %c3 {value} %c{lane}"
+                    ));
+                    self.set(*to, &result);
+                }
+                Top::Count {
+                    to,
+                    from,
+                    bit,
+                    before,
+                } => {
+                    let set = self.bit(*from, *bit);
+                    let ballot = self.id(&format!("OpGroupNonUniformBallot %u32v4 %c3 {set}"));
+                    let form = if *before { "ExclusiveScan" } else { "Reduce" };
+                    let count = self.id(&format!(
+                        "OpGroupNonUniformBallotBitCount %u32 %c3 {form} {ballot}"
+                    ));
+                    self.set(*to, &count);
+                }
+                Top::Sum { to, from } => {
+                    let value = self.get(*from);
+                    let first = self.id("OpIEqual %bool %local %c0");
+                    let [one, out] = std::array::from_fn(|_| self.label());
+                    self.line(&format!(
+                        "OpSelectionMerge {out} None\nOpBranchConditional {first} {one} {out}\n{one} = OpLabel\nOpStore %total %c0\nOpBranch {out}\n{out} = OpLabel"
+                    ));
+                    self.line("OpControlBarrier %c2 %c2 %both");
+                    self.id(&format!("OpAtomicIAdd %u32 %total %c2 %c0 {value}"));
+                    self.line("OpControlBarrier %c2 %c2 %both");
+                    let sum = self.id("OpLoad %u32 %total");
+                    self.set(*to, &sum);
+                    self.line("OpControlBarrier %c2 %c2 %both");
+                }
+                Top::ByGroup(even, odd) => {
+                    let bit = self.id("OpBitwiseAnd %u32 %wid %c1");
+                    let is_odd = self.id(&format!("OpINotEqual %bool {bit} %c0"));
+                    let [left, right, out] = std::array::from_fn(|_| self.label());
+                    self.line(&format!(
+                        "OpSelectionMerge {out} None\nOpBranchConditional {is_odd} {left} {right}"
+                    ));
+                    for (label, tops) in [(left, odd), (right, even)] {
+                        self.line(&format!("{label} = OpLabel"));
+                        self.tops(tops);
+                        self.line(&format!("OpBranch {out}"));
+                    }
+                    self.line(&format!("{out} = OpLabel"));
+                }
                 Top::Exchange {
                     to,
                     from,
                     distance,
+                    split,
                     between,
                 } => {
                     let value = self.get(*from);
                     let own = self.id("OpAccessChain %p_element %shared %local");
                     self.line(&format!("OpStore {own} {value}"));
-                    self.line("OpControlBarrierArriveEXT %c2 %c2 %release");
+                    self.line(if *split {
+                        "OpControlBarrierArriveEXT %c2 %c2 %release"
+                    } else {
+                        "OpControlBarrier %c2 %c2 %both"
+                    });
                     between.iter().for_each(|s| self.statement(s));
-                    self.line("OpControlBarrierWaitEXT %c2 %c2 %acquire");
+                    if *split {
+                        self.line("OpControlBarrierWaitEXT %c2 %c2 %acquire");
+                    }
                     let sum = self.id(&format!("OpIAdd %u32 %local %c{distance}"));
                     let index = self.id(&format!("OpUMod %u32 {sum} %c{WORKGROUP}"));
                     let other = self.id(&format!("OpAccessChain %p_element %shared {index}"));
@@ -215,7 +316,9 @@ impl Writer {
         self.line(&format!(
             "OpBranchConditional {more} {inside} {out}\n{inside} = OpLabel"
         ));
+        self.loops.push((out.clone(), again.clone()));
         body(self);
+        self.loops.pop();
         self.line(&format!("OpBranch {again}\n{again} = OpLabel"));
         let at = self.id(&format!("OpLoad %u32 {counter}"));
         let next = self.id(&format!("OpIAdd %u32 {at} %c1"));
@@ -227,7 +330,10 @@ impl Writer {
     fn element(&mut self, index: usize) -> String {
         let value = self.get(index);
         let index = self.id(&format!("OpUMod %u32 {value} %c{ARRAY}"));
-        self.id(&format!("OpAccessChain %p_local %own {index}"))
+        self.id(&format!(
+            "OpAccessChain %p_local %{}own {index}",
+            self.frame
+        ))
     }
 
     fn statement(&mut self, statement: &Statement) {
@@ -252,10 +358,7 @@ impl Writer {
                 yes,
                 no,
             } => {
-                let value = self.get(*variable);
-                let shifted = self.id(&format!("OpShiftRightLogical %u32 {value} %c{bit}"));
-                let last = self.id(&format!("OpBitwiseAnd %u32 {shifted} %c1"));
-                let taken = self.id(&format!("OpINotEqual %bool {last} %c0"));
+                let taken = self.bit(*variable, *bit);
                 let [left, right, out] = std::array::from_fn(|_| self.label());
                 self.line(&format!(
                     "OpSelectionMerge {out} None\nOpBranchConditional {taken} {left} {right}"
@@ -272,9 +375,13 @@ impl Writer {
                     body.iter().for_each(|s| writer.statement(s))
                 });
             }
-            Statement::Switch(variable, branches) => {
+            Statement::Switch(variable, width, branches) => {
                 let value = self.get(*variable);
-                let case = self.id(&format!("OpBitwiseAnd %u32 {value} %c3"));
+                let low = self.id(&format!("OpBitwiseAnd %u32 {value} %c3"));
+                let case = match width {
+                    32 => low,
+                    width => self.id(&format!("OpUConvert %u{width} {low}")),
+                };
                 let [zero, one, other, out] = std::array::from_fn(|_| self.label());
                 self.line(&format!(
                     "OpSelectionMerge {out} None\nOpSwitch {case} {other} 0 {zero} 1 {one}"
@@ -284,70 +391,39 @@ impl Writer {
                 }
                 self.line(&format!("{out} = OpLabel"));
             }
+            Statement::Leave { how, variable, bit } => {
+                let taken = self.bit(*variable, *bit);
+                let [leave, stay] = std::array::from_fn(|_| self.label());
+                self.line(&format!(
+                    "OpSelectionMerge {stay} None\nOpBranchConditional {taken} {leave} {stay}\n{leave} = OpLabel"
+                ));
+                let way = match (how, self.loops.last()) {
+                    (Leave::Break, Some((out, _))) => format!("OpBranch {out}"),
+                    (Leave::Continue, Some((_, again))) => format!("OpBranch {again}"),
+                    (Leave::Break | Leave::Continue, None) => format!("OpBranch {stay}"),
+                    (Leave::Return, _) => format!("OpReturnValue {}", self.get(*variable)),
+                };
+                self.line(&format!("{way}\n{stay} = OpLabel"));
+            }
+            Statement::Call { to, function, a, b } => {
+                let (a, b) = (self.get(*a), self.get(*b));
+                let result = self.id(&format!("OpFunctionCall %u32 %f{function} {a} {b}"));
+                self.set(*to, &result);
+            }
         }
+    }
+
+    /// Whether a bit of a variable is set.
+    fn bit(&mut self, variable: usize, bit: u32) -> String {
+        let value = self.get(variable);
+        let shifted = self.id(&format!("OpShiftRightLogical %u32 {value} %c{bit}"));
+        let last = self.id(&format!("OpBitwiseAnd %u32 {shifted} %c1"));
+        self.id(&format!("OpINotEqual %bool {last} %c0"))
     }
 
     fn branch(&mut self, label: &str, body: &[Statement], out: &str) {
         self.line(&format!("{label} = OpLabel"));
         body.iter().for_each(|s| self.statement(s));
         self.line(&format!("OpBranch {out}"));
-    }
-
-    fn expression(&mut self, Expression { op, a, b }: Expression) -> String {
-        let (a, b) = (self.get(a), self.get(b));
-        let simple = match op {
-            Operation::Add => "OpIAdd",
-            Operation::Sub => "OpISub",
-            Operation::Mul => "OpIMul",
-            Operation::And => "OpBitwiseAnd",
-            Operation::Or => "OpBitwiseOr",
-            Operation::Xor => "OpBitwiseXor",
-            Operation::ShiftLeft | Operation::ShiftRight => {
-                let amount = self.id(&format!("OpBitwiseAnd %u32 {b} %c31"));
-                let name = if op == Operation::ShiftLeft {
-                    "OpShiftLeftLogical"
-                } else {
-                    "OpShiftRightArithmetic"
-                };
-                return self.id(&format!("{name} %u32 {a} {amount}"));
-            }
-            Operation::Divide | Operation::Remainder => {
-                let divisor = self.id(&format!("OpBitwiseOr %u32 {b} %c1"));
-                let name = if op == Operation::Divide {
-                    "OpUDiv"
-                } else {
-                    "OpUMod"
-                };
-                return self.id(&format!("{name} %u32 {a} {divisor}"));
-            }
-            Operation::Reverse => return self.id(&format!("OpBitReverse %u32 {a}")),
-            Operation::Count => return self.id(&format!("OpBitCount %u32 {a}")),
-            Operation::Least => {
-                let less = self.id(&format!("OpULessThan %bool {a} {b}"));
-                return self.id(&format!("OpSelect %u32 {less} {a} {b}"));
-            }
-            Operation::MulHigh => {
-                let [a, b] = [a, b].map(|v| self.id(&format!("OpUConvert %u64 {v}")));
-                let product = self.id(&format!("OpIMul %u64 {a} {b}"));
-                let high = self.id(&format!("OpShiftRightLogical %u64 {product} %wide32"));
-                return self.id(&format!("OpUConvert %u32 {high}"));
-            }
-            Operation::Add16 => {
-                let [a, b] = [a, b].map(|v| self.id(&format!("OpUConvert %u16 {v}")));
-                let sum = self.id(&format!("OpIAdd %u16 {a} {b}"));
-                return self.id(&format!("OpUConvert %u32 {sum}"));
-            }
-            Operation::Float => {
-                let [x, y] = [a, b].map(|v| {
-                    let low = self.id(&format!("OpBitwiseAnd %u32 {v} %c65535"));
-                    self.id(&format!("OpConvertUToF %f32 {low}"))
-                });
-                let product = self.id(&format!("OpFMul %f32 {x} {y}"));
-                let sum = self.id(&format!("OpFAdd %f32 {product} {x}"));
-                self.contracted.extend([product, sum.clone()]);
-                return self.id(&format!("OpBitcast %u32 {sum}"));
-            }
-        };
-        self.id(&format!("{simple} %u32 {a} {b}"))
     }
 }

@@ -3,18 +3,27 @@
 //! `cargo test -p splitbar-tests --test suite -- features/integer` runs a family. Features of a family share modules; a module that fails is taken apart, so that
 //! each failure has the name of its feature.
 
-use crate::support::{assembled, compile_bytes, has_linker, trial};
+use crate::support::{assembled, compile_bytes, confirm, has_linker, trial};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
+use spirv::{GlslStd450Op, OpenclStd100Op};
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Place};
-use splitbar_tests::features::module::{batch, results};
+use splitbar_sim::memory::Global;
+use splitbar_tests::features::module::{Own, batch, results};
+use splitbar_tests::features::page::{self, Row};
 use splitbar_tests::features::want::Worst;
-use splitbar_tests::features::{self, Family, Feature, Flavour, INVOCATIONS, Launch, WORKGROUP};
+use splitbar_tests::features::{
+    self, Family, Feature, Flavour, INVOCATIONS, Launch, WORKGROUP, coverage,
+};
+use splitbar_tests::fixture;
 use std::sync::{Arc, OnceLock};
 
 /// One GPU of each vendor, and one of AMD's that has waves of 64 and other instructions.
 const TARGETS: [&str; 3] = ["gfx1201", "sm_80", "gfx906"];
+
+/// Above every number of an extended instruction set.
+const MOST: u32 = 1024;
 
 /// Features of a module.
 const TOGETHER: usize = 32;
@@ -30,6 +39,7 @@ struct Chunk {
 
 pub fn trials() -> Vec<Trial> {
     let mut columns: Vec<Vec<Trial>> = Vec::new();
+    let mut chunks = Vec::new();
     for family in features::families() {
         let family = Arc::new(family);
         for target in TARGETS {
@@ -42,12 +52,17 @@ pub fn trials() -> Vec<Trial> {
                     outcome: OnceLock::new(),
                 });
                 columns.push((0..chunk.count).map(|at| chunk.trial(at)).collect());
+                chunks.push(chunk);
             }
         }
     }
     // The tests of one module wait for the first of them: neighbours are of different modules.
     let longest = columns.iter().map(Vec::len).max().unwrap_or(0);
     let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
+    let together = [
+        trial("features/coverage".to_owned(), coverage),
+        trial("features/page".to_owned(), move || errors(&chunks)),
+    ];
     (0..longest)
         .flat_map(|_| {
             columns
@@ -55,7 +70,68 @@ pub fn trials() -> Vec<Trial> {
                 .filter_map(Iterator::next)
                 .collect::<Vec<_>>()
         })
+        .chain(together)
         .collect()
+}
+
+/// Every instruction that is lowered has a feature, or a reason to have none.
+fn coverage() -> Result<()> {
+    let page = std::fs::read_to_string(fixture::root().join("docs/instructions.md"))?;
+    let core = coverage::lowered(&page).into_iter().map(str::to_owned);
+    let glsl = (0..=MOST).filter_map(GlslStd450Op::from_u32);
+    let opencl = (0..=MOST).filter_map(OpenclStd100Op::from_u32);
+    let wanted: Vec<String> = core
+        .chain(glsl.map(|op| format!("GLSL.std.450 {op:?}")))
+        .chain(opencl.map(|op| format!("OpenCL.std {op:?}")))
+        .collect();
+    ensure!(wanted.len() > 500, "the lists of instructions are not read");
+    let problems = coverage::problems(&features::families(), &wanted);
+    ensure!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+/// The worst errors of all features that have a bound, in `docs/features.md`.
+fn errors(chunks: &[Arc<Chunk>]) -> Result<()> {
+    if !has_linker() {
+        return Ok(());
+    }
+    let bounded = |feature: &Feature| !feature.requirement.is_empty();
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for name in families_in_order(chunks) {
+        let of = |target: &'static str| {
+            chunks
+                .iter()
+                .filter(move |c| c.family.name == name && c.target == target)
+        };
+        let firsts: Vec<&Arc<Chunk>> = of(TARGETS[0]).collect();
+        for first in firsts {
+            let features = &first.family.features[first.first..first.first + first.count];
+            for (at, feature) in features.iter().enumerate().filter(|(_, f)| bounded(f)) {
+                let worst = TARGETS.iter().map(|target| {
+                    let chunk = of(target)
+                        .find(|c| c.first == first.first)
+                        .context("no such module")?;
+                    let outcome = &chunk.outcome.get_or_init(|| chunk.run())[at];
+                    outcome
+                        .clone()
+                        .map_err(|error| anyhow!("{target}: {error}"))
+                });
+                rows.push(Row {
+                    feature,
+                    worst: worst.collect::<Result<_>>().context(feature.name())?,
+                });
+            }
+        }
+    }
+    let path = fixture::root().join("docs/features.md");
+    confirm(&path, &page::page(&TARGETS, &rows))
+}
+
+/// The names of the families, each once.
+fn families_in_order(chunks: &[Arc<Chunk>]) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = chunks.iter().map(|chunk| chunk.family.name).collect();
+    names.dedup();
+    names
 }
 
 impl Chunk {
@@ -109,10 +185,15 @@ fn execute(
         std::fs::write(std::path::Path::new(&folder).join(name), &module.text)?;
     }
     let bytes = assembled(&module.text)?;
-    let output = compile_bytes(&bytes, target, |_| {})?;
+    let output = compile_bytes(&bytes, target, |options| {
+        options
+            .spec
+            .0
+            .extend((0..).zip(module.spec.iter().copied()));
+    })?;
     let job = Job::compiled(&output, 0)?;
     let place = |at: usize| match flavour {
-        Flavour::Shader => Place::Binding(0, at as u32),
+        Flavour::Shader | Flavour::VulkanModel | Flavour::Addresses => Place::Binding(0, at as u32),
         Flavour::Kernel => Place::Argument(at as u32),
     };
     let inputs = Inputs {
@@ -122,8 +203,10 @@ fn execute(
         buffers: module
             .buffers
             .iter()
+            .map(|buffer| buffer.bytes.clone())
+            .chain(module.memory.iter().map(linked))
             .enumerate()
-            .map(|(at, buffer)| (place(at), buffer.bytes.clone()))
+            .map(|(at, bytes)| (place(at), bytes))
             .collect(),
         push: Vec::new(),
         limits: Default::default(),
@@ -136,9 +219,9 @@ fn execute(
     let outputs: Vec<_> = module
         .buffers
         .iter()
-        .zip(outcome.buffers)
+        .zip(&outcome.buffers)
         .filter(|(buffer, _)| buffer.output)
-        .map(|(buffer, bytes)| (buffer.scalar, bytes))
+        .map(|(buffer, bytes)| (buffer.scalar, bytes.clone()))
         .collect();
     let subgroup = output
         .entries()
@@ -150,9 +233,36 @@ fn execute(
         subgroup: subgroup as usize,
     };
     let found = results(features, &outputs);
+    let owned: Vec<_> = module
+        .memory
+        .iter()
+        .zip(outcome.buffers.iter().skip(module.buffers.len()))
+        .collect();
     Ok(features
         .iter()
         .zip(found)
-        .map(|(feature, found)| feature.judge(launch, &found))
+        .enumerate()
+        .map(|(at, (feature, found))| {
+            let memory: Vec<&[u8]> = owned
+                .iter()
+                .filter(|(own, _)| own.feature == at)
+                .map(|(_, bytes)| bytes.as_slice())
+                .collect();
+            feature.judge(launch, &found, &memory)
+        })
         .collect())
+}
+
+/// The bytes of a buffer with the addresses of others in it. The simulator puts each behind the one before, wherever that ends.
+fn linked(own: &Own) -> Vec<u8> {
+    let mut bytes = own.bytes.clone();
+    for (at, buffer, plus) in &own.links {
+        let mut global = Global::default();
+        let base = (0..=*buffer)
+            .map(|_| global.add("", Vec::new(), true))
+            .last()
+            .map_or(0, |id| global.base(id));
+        bytes[*at..*at + 8].copy_from_slice(&(base + plus).to_le_bytes());
+    }
+    bytes
 }

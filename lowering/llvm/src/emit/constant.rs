@@ -44,6 +44,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             )
         };
         let parts = match (constant, &info.kind) {
+            (Constant::Null, Kind::Pointer { .. }) => return self.null(llvm),
             (Constant::Null, _) => return Ok(llvm.zero()),
             (Constant::Undef, _) => return Ok(llvm.undef()),
             (Constant::Bool(value), _) => return self.b.int(llvm, u64::from(*value)),

@@ -9,7 +9,7 @@ use super::layout;
 use super::types::{Kind, Types};
 use super::uses;
 use super::{Handled, Result};
-use crate::ffi::{IntPredicate, Opcode, Value};
+use crate::ffi::{IntPredicate, Opcode, Ty, Value};
 use spirv::{Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Declarations, Id, Inst};
@@ -436,6 +436,20 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.bind(inst, count)
     }
 
+    /// The pointer to nothing. Workgroup memory begins at address 0 of its address space, and so does private memory on AMDGPU: there it is the last address, which on AMDGPU is what
+    /// LLVM casts a null generic pointer to (AMDGPUUsage, "Address Spaces").
+    pub(super) fn null(&self, ty: Ty<'c>) -> Result<Value<'c>> {
+        let from_zero = match (ty.address_space(), &self.target.arch) {
+            (3, _) => true,
+            (5, Arch::Amdgpu(_)) => true,
+            (_, Arch::Amdgpu(_) | Arch::Nvptx(_)) => false,
+        };
+        if !from_zero {
+            return Ok(ty.zero());
+        }
+        self.b.cast(Opcode::LLVMIntToPtr, self.b.i64(u64::MAX), ty)
+    }
+
     /// OpGenericCastToPtrExplicit: the pointer if it points into the class, null if not.
     fn cast_explicit(
         &mut self,
@@ -480,7 +494,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
         };
         let cast = self.b.cast(Opcode::LLVMAddrSpaceCast, generic, ty)?;
-        self.b.select(inside, cast, ty.zero())
+        self.b.select(inside, cast, self.null(ty)?)
     }
 }
 

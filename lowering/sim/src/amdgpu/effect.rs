@@ -356,8 +356,18 @@ fn exchange(operation: &mut Operation) {
     operation.data.push(result);
 }
 
-/// The lane that a lane reads by the pattern of `ds_swizzle_b32`: four lanes by a table, or masks over groups of 32.
+/// The lane that a lane reads by the pattern of `ds_swizzle_b32`: four lanes by a table, or masks over groups of 32, or 32 lanes turned (ISA of gfx9 and later,
+/// "DS_SWIZZLE_B32": bit 10 is the direction, bits 9 to 5 are the distance, and the low bits are those of the lane that stay).
 fn swizzled(pattern: u32, lane: u32) -> u32 {
+    if pattern & 0xe000 == 0xc000 {
+        let (keep, by) = (pattern & 31, pattern >> 5 & 31);
+        let turned = if pattern >> 10 & 1 == 1 {
+            lane.wrapping_sub(by)
+        } else {
+            lane + by
+        };
+        return (lane & 32) | (lane & keep) | (turned & 31 & !keep);
+    }
     if pattern & 0x8000 != 0 {
         return (lane & !3) + (pattern >> (2 * (lane & 3)) & 3);
     }

@@ -177,6 +177,7 @@ fn swizzle(text: &str) -> Option<i64> {
         ("BROADCAST", [group, lane]) => masks(31 & !(group - 1), *lane, 0),
         ("SWAP", [group]) => masks(31, 0, *group),
         ("REVERSE", [group]) => masks(31, 0, group - 1),
+        ("ROTATE", [down, by]) => Some(0xc000 | down << 10 | by << 5),
         _ => None,
     }
 }

@@ -196,7 +196,8 @@ fn comparison(op: &mut Opcode<'_>) -> Option<Computed> {
         Type::PREDICATE
     };
     let kind = op.kind()?;
-    if kind.count > 1 || to.count > 1 || matches!(to.class, Class::Half | Class::Brain) {
+    let packed = kind.count > 1 && (op.root != "setp" || combine != Combine::Alone);
+    if packed || to.count > 1 || matches!(to.class, Class::Half | Class::Brain) {
         return None;
     }
     let mode = Mode {

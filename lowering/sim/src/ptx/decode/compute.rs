@@ -1,7 +1,7 @@
 //! Instructions on registers alone: those of the table ([`super::arithmetic`]), additions with a carry, moves.
 
 use super::super::arith::{self, Function, Mode};
-use super::super::program::{Op, Source};
+use super::super::program::{Op, Register, Source};
 use super::super::syntax::Operand;
 use super::super::types::{Class, Type};
 use super::opcode::Opcode;
@@ -32,6 +32,9 @@ impl<'t> Decoder<'_, 't> {
         for ((source, operand), kind) in sources.iter_mut().zip(from).zip(&computed.from) {
             *source = self.source(operand, *kind)?;
         }
+        if root == "setp" && mode.kind.count == 2 {
+            return self.packed_comparison(mode, to, sources);
+        }
         if root == "setp"
             && let Operand::Pair(yes, no) = to
         {
@@ -56,6 +59,40 @@ impl<'t> Decoder<'_, 't> {
                 to,
                 [Source::Register(to), zero, zero, zero],
             );
+        }
+        Ok(())
+    }
+
+    /// `setp.f16x2` and `.bf16x2`: a predicate for each half.
+    fn packed_comparison(
+        &mut self,
+        mode: Mode,
+        to: &Operand<'t>,
+        sources: [Source; 4],
+    ) -> Decoded<()> {
+        let Operand::Pair(low, high) = to else {
+            return Err(Unknown);
+        };
+        let (low, high) = (self.register(low)?.0, self.register(high)?.0);
+        let half = Mode {
+            kind: Type::of(mode.kind.class, 16),
+            ..mode
+        };
+        let bits = Mode::of(Type::of(Class::Bits, 32));
+        let zero = self.zero();
+        let (mask, shift) = (self.constant(0xffff), self.constant(16));
+        let halves: [(Register, Function, Source); 2] = [
+            (low, arith::integer::and, mask),
+            (high, arith::integer::shr, shift),
+        ];
+        for (to, part, by) in halves {
+            let [a, b, ..] = sources;
+            let parts = [a, b].map(|source| {
+                let register = self.new_register();
+                self.compute(part, bits, register, [source, by, zero, zero]);
+                Source::Register(register)
+            });
+            self.compute(arith::compare, half, to, [parts[0], parts[1], zero, zero]);
         }
         Ok(())
     }

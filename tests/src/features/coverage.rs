@@ -1,0 +1,137 @@
+//! Which instructions are lowered but have no feature, and why: the list that the suite holds against `docs/instructions.md` and the extended instruction sets.
+
+use super::Family;
+use std::collections::BTreeSet;
+
+/// Why instructions need no feature; what they are called without their `Op` or set.
+pub struct Exempt {
+    /// The reason.
+    pub why: &'static str,
+    /// The instructions, as the features call them.
+    pub ops: &'static [&'static str],
+}
+
+/// All of them.
+pub const EXEMPT: &[Exempt] = &[
+    Exempt {
+        why: "barriers and fences: the kernels of fixtures/ run under hostile schedules (suite sim/), fixtures/fences has the code of each",
+        ops: &[
+            "OpControlBarrier",
+            "OpControlBarrierArriveINTEL",
+            "OpControlBarrierWaitINTEL",
+            "OpMemoryBarrier",
+        ],
+    },
+    Exempt {
+        why: "named barriers: only gfx12.5 has them; lowering/llvm/src/emit/family_tests",
+        ops: &["OpNamedBarrierInitialize", "OpMemoryNamedBarrier"],
+    },
+    Exempt {
+        why: "images: lowering/llvm/src/emit/family_tests/images.rs",
+        ops: &[
+            "OpImage",
+            "OpImageFetch",
+            "OpImageQueryLevels",
+            "OpImageQuerySamples",
+            "OpImageQuerySize",
+            "OpImageQuerySizeLod",
+            "OpImageRead",
+            "OpImageTexelPointer",
+            "OpImageWrite",
+        ],
+    },
+    Exempt {
+        why: "cooperative matrices: fixtures/kernels/cooperative_matmul against its reference, and lowering/llvm/src/emit/family_tests/matrices.rs",
+        ops: &[
+            "OpCooperativeMatrixConvertNV",
+            "OpCooperativeMatrixLengthKHR",
+            "OpCooperativeMatrixLoadKHR",
+            "OpCooperativeMatrixMulAddKHR",
+            "OpCooperativeMatrixPerElementOpNV",
+            "OpCooperativeMatrixReduceNV",
+            "OpCooperativeMatrixStoreKHR",
+            "OpCooperativeMatrixTransposeNV",
+        ],
+    },
+    Exempt {
+        why: "the time: no function of the host says it",
+        ops: &["OpReadClockKHR"],
+    },
+    Exempt {
+        why: "a hint to the optimiser, without a result",
+        ops: &["OpLoopControlINTEL"],
+    },
+    Exempt {
+        why: "the door to the extended sets, whose instructions are looked for one by one",
+        ops: &["OpExtInst", "OpExtInstWithForwardRefsKHR"],
+    },
+    Exempt {
+        why: "of fragment shaders",
+        ops: &[
+            "GLSL.std.450 InterpolateAtCentroid",
+            "GLSL.std.450 InterpolateAtOffset",
+            "GLSL.std.450 InterpolateAtSample",
+        ],
+    },
+    Exempt {
+        why: "reserved, without a meaning",
+        ops: &["GLSL.std.450 IMix"],
+    },
+    Exempt {
+        why: "writes for people, to a stream that no host function sees",
+        ops: &["OpenCL.std printf"],
+    },
+];
+
+/// The instructions that `docs/instructions.md` says are lowered.
+pub fn lowered(page: &str) -> Vec<&str> {
+    let rows = page.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        match cells[..] {
+            [_, number, name, outcome, _] if number.parse::<u32>().is_ok() => Some((name, outcome)),
+            _ => None,
+        }
+    });
+    rows.filter(|(_, outcome)| !outcome.starts_with("refused"))
+        .map(|(name, _)| name)
+        .collect()
+}
+
+/// What is wrong with the cover of `wanted`: instructions without a feature and without a reason, reasons for what has a feature or is not wanted, and features whose code does not have
+/// their instruction.
+pub fn problems(families: &[Family], wanted: &[String]) -> Vec<String> {
+    let features = || families.iter().flat_map(|f| &f.features);
+    let tested: BTreeSet<&str> = features().map(|f| f.op.as_str()).collect();
+    let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).collect();
+    let exempt: BTreeSet<&str> = EXEMPT.iter().flat_map(|e| e.ops.iter().copied()).collect();
+    let mut problems = Vec::new();
+    for op in wanted
+        .difference(&tested)
+        .filter(|op| !exempt.contains(**op))
+    {
+        problems.push(format!(
+            "{op} has neither a feature nor a place in coverage.rs"
+        ));
+    }
+    for op in &exempt {
+        if tested.contains(op) {
+            problems.push(format!("{op} has a feature: coverage.rs need not name it"));
+        } else if !wanted.contains(op) {
+            problems.push(format!("{op} is not lowered: coverage.rs need not name it"));
+        }
+    }
+    for feature in features() {
+        let name = feature.op.rsplit(' ').next().unwrap_or_default();
+        let texts = [
+            &feature.body,
+            &feature.globals,
+            &feature.variables,
+            &feature.functions,
+        ];
+        let word = |text: &String| text.split_whitespace().any(|word| word == name);
+        if !texts.into_iter().any(word) {
+            problems.push(format!("the code of {} has no {name}", feature.name()));
+        }
+    }
+    problems
+}
