@@ -53,29 +53,29 @@ fn tangent(s: Scalar, x: f64, y: f64) -> Limit {
     } else {
         power_of_two(-11)
     };
-    Absolute(error * (1.0 + y.abs()) / (libm::cos(x).abs() - error))
+    Absolute(error * (1.0 + y.abs()) / (x.cos().abs() - error))
 }
 
 const PI: f64 = std::f64::consts::PI;
 
 #[rustfmt::skip] // a table
 const ONE: [One; 20] = [
-    One { name: "Sin", host: libm::sin, range: (-PI, PI), limit: circular, requirement: "2^-11 absolute (16 bits: 2^-7) in [-pi, pi]" },
-    One { name: "Cos", host: libm::cos, range: (-PI, PI), limit: circular, requirement: "2^-11 absolute (16 bits: 2^-7) in [-pi, pi]" },
-    One { name: "Tan", host: libm::tan, range: (-1.4, 1.4), limit: tangent, requirement: "as sin / cos" },
-    One { name: "Asin", host: libm::asin, range: (-1.0, 1.0), limit: ulp!(4.0), requirement: "as atan2(x, sqrt(1 - x * x))" },
-    One { name: "Acos", host: libm::acos, range: (-1.0, 1.0), limit: ulp!(4.0), requirement: "as atan2(sqrt(1 - x * x), x)" },
-    One { name: "Atan", host: libm::atan, range: (-64.0, 64.0), limit: ulp!(5.0), requirement: "4096 ULP (16 bits: 5 ULP)" },
-    One { name: "Sinh", host: libm::sinh, range: (-8.0, 8.0), limit: ulp!(4.0), requirement: "as (exp(x) - exp(-x)) / 2" },
-    One { name: "Cosh", host: libm::cosh, range: (-8.0, 8.0), limit: ulp!(4.0), requirement: "as (exp(x) + exp(-x)) / 2" },
-    One { name: "Tanh", host: libm::tanh, range: (-4.0, 4.0), limit: ulp!(5.0), requirement: "as sinh(x) / cosh(x)" },
-    One { name: "Asinh", host: libm::asinh, range: (-64.0, 64.0), limit: ulp!(4.0), requirement: "as log(x + sqrt(x * x + 1))" },
-    One { name: "Acosh", host: libm::acosh, range: (1.0, 64.0), limit: ulp!(4.0), requirement: "as log(x + sqrt(x * x - 1))" },
-    One { name: "Atanh", host: libm::atanh, range: (-0.99, 0.99), limit: ulp!(5.0), requirement: "as log((1 + x) / (1 - x)) / 2" },
-    One { name: "Exp", host: libm::exp, range: (-20.0, 20.0), limit: exponential, requirement: "3 + 2 |x| ULP (16 bits: 1 + 2 |x|)" },
-    One { name: "Exp2", host: libm::exp2, range: (-30.0, 30.0), limit: exponential, requirement: "3 + 2 |x| ULP (16 bits: 1 + 2 |x|)" },
-    One { name: "Log", host: libm::log, range: (0.001, 9.0), limit: logarithm, requirement: "3 ULP, in [0.5, 2] 2^-21 absolute (16 bits: 2^-7)" },
-    One { name: "Log2", host: libm::log2, range: (0.001, 9.0), limit: logarithm, requirement: "3 ULP, in [0.5, 2] 2^-21 absolute (16 bits: 2^-7)" },
+    One { name: "Sin", host: f64::sin, range: (-PI, PI), limit: circular, requirement: "2^-11 absolute (16 bits: 2^-7) in [-pi, pi]" },
+    One { name: "Cos", host: f64::cos, range: (-PI, PI), limit: circular, requirement: "2^-11 absolute (16 bits: 2^-7) in [-pi, pi]" },
+    One { name: "Tan", host: f64::tan, range: (-1.4, 1.4), limit: tangent, requirement: "as sin / cos" },
+    One { name: "Asin", host: f64::asin, range: (-1.0, 1.0), limit: ulp!(4.0), requirement: "as atan2(x, sqrt(1 - x * x))" },
+    One { name: "Acos", host: f64::acos, range: (-1.0, 1.0), limit: ulp!(4.0), requirement: "as atan2(sqrt(1 - x * x), x)" },
+    One { name: "Atan", host: f64::atan, range: (-64.0, 64.0), limit: ulp!(5.0), requirement: "4096 ULP (16 bits: 5 ULP)" },
+    One { name: "Sinh", host: f64::sinh, range: (-8.0, 8.0), limit: ulp!(4.0), requirement: "as (exp(x) - exp(-x)) / 2" },
+    One { name: "Cosh", host: f64::cosh, range: (-8.0, 8.0), limit: ulp!(4.0), requirement: "as (exp(x) + exp(-x)) / 2" },
+    One { name: "Tanh", host: f64::tanh, range: (-4.0, 4.0), limit: ulp!(5.0), requirement: "as sinh(x) / cosh(x)" },
+    One { name: "Asinh", host: f64::asinh, range: (-64.0, 64.0), limit: ulp!(4.0), requirement: "as log(x + sqrt(x * x + 1))" },
+    One { name: "Acosh", host: f64::acosh, range: (1.0, 64.0), limit: ulp!(4.0), requirement: "as log(x + sqrt(x * x - 1))" },
+    One { name: "Atanh", host: f64::atanh, range: (-0.99, 0.99), limit: ulp!(5.0), requirement: "as log((1 + x) / (1 - x)) / 2" },
+    One { name: "Exp", host: f64::exp, range: (-20.0, 20.0), limit: exponential, requirement: "3 + 2 |x| ULP (16 bits: 1 + 2 |x|)" },
+    One { name: "Exp2", host: f64::exp2, range: (-30.0, 30.0), limit: exponential, requirement: "3 + 2 |x| ULP (16 bits: 1 + 2 |x|)" },
+    One { name: "Log", host: f64::ln, range: (0.001, 9.0), limit: logarithm, requirement: "3 ULP, in [0.5, 2] 2^-21 absolute (16 bits: 2^-7)" },
+    One { name: "Log2", host: f64::log2, range: (0.001, 9.0), limit: logarithm, requirement: "3 ULP, in [0.5, 2] 2^-21 absolute (16 bits: 2^-7)" },
     One { name: "Sqrt", host: f64::sqrt, range: (0.0, 1000.0), limit: ulp!(1.0), requirement: "as 1 / inversesqrt(x)" },
     One { name: "InverseSqrt", host: |x| 1.0 / x.sqrt(), range: (0.001, 1000.0), limit: ulp!(2.0), requirement: "2 ULP" },
     One { name: "Radians", host: |x| x * (PI / 180.0), range: (-720.0, 720.0), limit: ulp!(2.0), requirement: "as x * pi / 180" },
@@ -106,7 +106,7 @@ fn one(row: &'static One, s: Scalar) -> Feature {
 
 /// `exp2(y * log2(x))`, each with its error.
 fn power_limit(s: Scalar, x: f64, y: f64) -> Limit {
-    let log = libm::log2(x);
+    let log = x.log2();
     let log_error = match logarithm(s, x, log) {
         Ulp(limit) => limit * s.ulp(log),
         Absolute(limit) => limit,
@@ -134,13 +134,13 @@ pub fn features() -> Vec<Feature> {
     for s in [F16, F32] {
         let ty = Ty::from(s);
         let mut atan = Feature::simple("GLSL.std.450 Atan2", &[ty, ty], ty, move |row| {
-            Near(libm::atan2(s.float(row[0]), s.float(row[1])), Ulp(5.0))
+            Near(s.float(row[0]).atan2(s.float(row[1])), Ulp(5.0))
         });
         atan.requirement = "4096 ULP (16 bits: 5 ULP)";
         all.push(atan.with_inputs(between(4, &[(s, -8.0, 8.0), (s, -8.0, 8.0)])));
         let mut pow = Feature::simple("GLSL.std.450 Pow", &[ty, ty], ty, move |row| {
             let (x, y) = (s.float(row[0]), s.float(row[1]));
-            Near(libm::pow(x, y), power_limit(s, x, y))
+            Near(x.powf(y), power_limit(s, x, y))
         });
         pow.requirement = "as exp2(y * log2(x))";
         all.push(pow.with_inputs(between(5, &[(s, 0.01, 8.0), (s, -4.0, 4.0)])));

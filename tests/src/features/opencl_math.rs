@@ -52,9 +52,9 @@ const fn one(name: &'static str, host: fn(f64) -> f64, range: (f64, f64), bounds
 fn sin_pi(x: f64) -> f64 {
     let r = x - 2.0 * (x / 2.0).round_ties_even();
     match r.abs() {
-        a if a > 0.75 => libm::sin((1.0 - a) * PI).copysign(r),
-        a if a > 0.25 => libm::cos((0.5 - a) * PI).copysign(r),
-        _ => libm::sin(r * PI),
+        a if a > 0.75 => ((1.0 - a) * PI).sin().copysign(r),
+        a if a > 0.25 => ((0.5 - a) * PI).cos().copysign(r),
+        _ => (r * PI).sin(),
     }
 }
 
@@ -66,49 +66,49 @@ fn acosh(x: f64) -> f64 {
 fn cos_pi(x: f64) -> f64 {
     let a = (x - 2.0 * (x / 2.0).round_ties_even()).abs();
     match a {
-        a if a > 0.75 => -libm::cos((1.0 - a) * PI),
-        a if a > 0.25 => libm::sin((0.5 - a) * PI),
-        a => libm::cos(a * PI),
+        a if a > 0.75 => -((1.0 - a) * PI).cos(),
+        a if a > 0.25 => ((0.5 - a) * PI).sin(),
+        a => (a * PI).cos(),
     }
 }
 
 #[rustfmt::skip] // a table
 const ONE: [One; 40] = [
-    one("acos", libm::acos, (-1.0, 1.0), [2.0, 4.0, 4.0]),
+    one("acos", f64::acos, (-1.0, 1.0), [2.0, 4.0, 4.0]),
     one("acosh", acosh, (1.0, 100.0), [2.0, 4.0, 4.0]),
-    one("acospi", |x| libm::acos(x) / PI, (-1.0, 1.0), [2.0, 5.0, 5.0]),
-    one("asin", libm::asin, (-1.0, 1.0), [2.0, 4.0, 4.0]),
+    one("acospi", |x| x.acos() / PI, (-1.0, 1.0), [2.0, 5.0, 5.0]),
+    one("asin", f64::asin, (-1.0, 1.0), [2.0, 4.0, 4.0]),
     one("asinh", libm::asinh, (-100.0, 100.0), [2.0, 4.0, 4.0]),
-    one("asinpi", |x| libm::asin(x) / PI, (-1.0, 1.0), [2.0, 5.0, 5.0]),
-    one("atan", libm::atan, (-100.0, 100.0), [2.0, 5.0, 5.0]),
+    one("asinpi", |x| x.asin() / PI, (-1.0, 1.0), [2.0, 5.0, 5.0]),
+    one("atan", f64::atan, (-100.0, 100.0), [2.0, 5.0, 5.0]),
     one("atanh", libm::atanh, (-1.0, 1.0), [2.0, 5.0, 5.0]),
-    one("atanpi", |x| libm::atan(x) / PI, (-100.0, 100.0), [2.0, 5.0, 5.0]),
-    one("cbrt", libm::cbrt, (-1000.0, 1000.0), [2.0, 2.0, 2.0]),
+    one("atanpi", |x| x.atan() / PI, (-100.0, 100.0), [2.0, 5.0, 5.0]),
+    one("cbrt", f64::cbrt, (-1000.0, 1000.0), [2.0, 2.0, 2.0]),
     one("ceil", f64::ceil, (-100.0, 100.0), [0.0; 3]),
-    one("cos", libm::cos, (-100.0, 100.0), [2.0, 4.0, 4.0]),
-    one("cosh", libm::cosh, (-20.0, 20.0), [2.0, 4.0, 4.0]),
+    one("cos", f64::cos, (-100.0, 100.0), [2.0, 4.0, 4.0]),
+    one("cosh", f64::cosh, (-20.0, 20.0), [2.0, 4.0, 4.0]),
     one("cospi", cos_pi, (-20.0, 20.0), [2.0, 4.0, 4.0]),
     one("erfc", libm::erfc, (-4.0, 4.0), [4.0, 16.0, 16.0]),
     one("erf", libm::erf, (-4.0, 4.0), [4.0, 16.0, 16.0]),
-    one("exp", libm::exp, (-20.0, 20.0), [2.0, 3.0, 3.0]),
-    one("exp2", libm::exp2, (-20.0, 20.0), [2.0, 3.0, 3.0]),
+    one("exp", f64::exp, (-20.0, 20.0), [2.0, 3.0, 3.0]),
+    one("exp2", f64::exp2, (-20.0, 20.0), [2.0, 3.0, 3.0]),
     one("exp10", libm::exp10, (-10.0, 10.0), [2.0, 3.0, 3.0]),
-    one("expm1", libm::expm1, (-4.0, 4.0), [2.0, 3.0, 3.0]),
+    one("expm1", f64::exp_m1, (-4.0, 4.0), [2.0, 3.0, 3.0]),
     one("fabs", f64::abs, (-4.0, 4.0), [0.0; 3]),
     one("floor", f64::floor, (-100.0, 100.0), [0.0; 3]),
-    one("log", libm::log, (0.0, 100.0), [2.0, 3.0, 3.0]),
-    one("log2", libm::log2, (0.0, 100.0), [2.0, 3.0, 3.0]),
-    one("log10", libm::log10, (0.0, 100.0), [2.0, 3.0, 3.0]),
-    one("log1p", libm::log1p, (-0.9, 4.0), [2.0, 2.0, 2.0]),
+    one("log", f64::ln, (0.0, 100.0), [2.0, 3.0, 3.0]),
+    one("log2", f64::log2, (0.0, 100.0), [2.0, 3.0, 3.0]),
+    one("log10", f64::log10, (0.0, 100.0), [2.0, 3.0, 3.0]),
+    one("log1p", f64::ln_1p, (-0.9, 4.0), [2.0, 2.0, 2.0]),
     one("rint", f64::round_ties_even, (-10.0, 10.0), [0.0; 3]),
     one("round", f64::round, (-10.0, 10.0), [0.0; 3]),
     one("rsqrt", |x| 1.0 / x.sqrt(), (0.0, 100.0), [1.0, 2.0, 2.0]),
-    one("sin", libm::sin, (-100.0, 100.0), [2.0, 4.0, 4.0]),
-    one("sinh", libm::sinh, (-20.0, 20.0), [2.0, 4.0, 4.0]),
+    one("sin", f64::sin, (-100.0, 100.0), [2.0, 4.0, 4.0]),
+    one("sinh", f64::sinh, (-20.0, 20.0), [2.0, 4.0, 4.0]),
     one("sinpi", sin_pi, (-20.0, 20.0), [2.0, 4.0, 4.0]),
     one("sqrt", f64::sqrt, (0.0, 100.0), [0.0; 3]),
-    one("tan", libm::tan, (-100.0, 100.0), [2.0, 5.0, 5.0]),
-    one("tanh", libm::tanh, (-4.0, 4.0), [2.0, 5.0, 5.0]),
+    one("tan", f64::tan, (-100.0, 100.0), [2.0, 5.0, 5.0]),
+    one("tanh", f64::tanh, (-4.0, 4.0), [2.0, 5.0, 5.0]),
     one("tanpi", |x| sin_pi(x) / cos_pi(x), (-20.0, 20.0), [2.0, 6.0, 6.0]),
     one("tgamma", libm::tgamma, (-5.0, 20.0), [4.0, 16.0, 16.0]),
     one("trunc", f64::trunc, (-100.0, 100.0), [0.0; 3]),
@@ -119,30 +119,30 @@ const ONE: [One; 40] = [
 /// Functions of which OpenCL asks 8192 ULP within bounds, or nothing; only singles have them. The native ones are held to 2^-10.
 #[rustfmt::skip] // a table
 const ROUGH: [One; 24] = [
-    one("half_cos", libm::cos, (-100.0, 100.0), [0.0, 8192.0, 0.0]),
-    one("half_exp", libm::exp, (-20.0, 20.0), [0.0, 8192.0, 0.0]),
-    one("half_exp2", libm::exp2, (-20.0, 20.0), [0.0, 8192.0, 0.0]),
+    one("half_cos", f64::cos, (-100.0, 100.0), [0.0, 8192.0, 0.0]),
+    one("half_exp", f64::exp, (-20.0, 20.0), [0.0, 8192.0, 0.0]),
+    one("half_exp2", f64::exp2, (-20.0, 20.0), [0.0, 8192.0, 0.0]),
     one("half_exp10", libm::exp10, (-10.0, 10.0), [0.0, 8192.0, 0.0]),
-    one("half_log", libm::log, (0.01, 100.0), [0.0, 8192.0, 0.0]),
-    one("half_log2", libm::log2, (0.01, 100.0), [0.0, 8192.0, 0.0]),
-    one("half_log10", libm::log10, (0.01, 100.0), [0.0, 8192.0, 0.0]),
+    one("half_log", f64::ln, (0.01, 100.0), [0.0, 8192.0, 0.0]),
+    one("half_log2", f64::log2, (0.01, 100.0), [0.0, 8192.0, 0.0]),
+    one("half_log10", f64::log10, (0.01, 100.0), [0.0, 8192.0, 0.0]),
     one("half_recip", |x| 1.0 / x, (0.01, 100.0), [0.0, 8192.0, 0.0]),
     one("half_rsqrt", |x| 1.0 / x.sqrt(), (0.01, 100.0), [0.0, 8192.0, 0.0]),
-    one("half_sin", libm::sin, (-100.0, 100.0), [0.0, 8192.0, 0.0]),
+    one("half_sin", f64::sin, (-100.0, 100.0), [0.0, 8192.0, 0.0]),
     one("half_sqrt", f64::sqrt, (0.0, 100.0), [0.0, 8192.0, 0.0]),
-    one("half_tan", libm::tan, (-100.0, 100.0), [0.0, 8192.0, 0.0]),
-    one("native_cos", libm::cos, (-3.0, 3.0), [0.0, 8192.0, 0.0]),
-    one("native_exp", libm::exp, (-20.0, 20.0), [0.0, 8192.0, 0.0]),
-    one("native_exp2", libm::exp2, (-20.0, 20.0), [0.0, 8192.0, 0.0]),
+    one("half_tan", f64::tan, (-100.0, 100.0), [0.0, 8192.0, 0.0]),
+    one("native_cos", f64::cos, (-3.0, 3.0), [0.0, 8192.0, 0.0]),
+    one("native_exp", f64::exp, (-20.0, 20.0), [0.0, 8192.0, 0.0]),
+    one("native_exp2", f64::exp2, (-20.0, 20.0), [0.0, 8192.0, 0.0]),
     one("native_exp10", libm::exp10, (-10.0, 10.0), [0.0, 8192.0, 0.0]),
-    one("native_log", libm::log, (0.01, 0.9), [0.0, 8192.0, 0.0]),
-    one("native_log2", libm::log2, (0.01, 0.9), [0.0, 8192.0, 0.0]),
-    one("native_log10", libm::log10, (0.01, 0.9), [0.0, 8192.0, 0.0]),
+    one("native_log", f64::ln, (0.01, 0.9), [0.0, 8192.0, 0.0]),
+    one("native_log2", f64::log2, (0.01, 0.9), [0.0, 8192.0, 0.0]),
+    one("native_log10", f64::log10, (0.01, 0.9), [0.0, 8192.0, 0.0]),
     one("native_recip", |x| 1.0 / x, (0.01, 100.0), [0.0, 8192.0, 0.0]),
     one("native_rsqrt", |x| 1.0 / x.sqrt(), (0.01, 100.0), [0.0, 8192.0, 0.0]),
-    one("native_sin", libm::sin, (-3.0, 3.0), [0.0, 8192.0, 0.0]),
+    one("native_sin", f64::sin, (-3.0, 3.0), [0.0, 8192.0, 0.0]),
     one("native_sqrt", f64::sqrt, (0.0, 100.0), [0.0, 8192.0, 0.0]),
-    one("native_tan", libm::tan, (-1.4, 1.4), [0.0, 8192.0, 0.0]),
+    one("native_tan", f64::tan, (-1.4, 1.4), [0.0, 8192.0, 0.0]),
 ];
 
 type OfTwo = fn(Scalar, f64, f64) -> Want;
@@ -151,8 +151,8 @@ const POWER: Bounds = [4.0, 16.0, 16.0];
 
 #[rustfmt::skip] // a table
 const TWO: [(&str, OfTwo, &str); 16] = [
-    ("atan2", |s, x, y| near(s, libm::atan2(x, y), [2.0, 6.0, 6.0]), "6 ULP (16 bits: 2)"),
-    ("atan2pi", |s, x, y| near(s, libm::atan2(x, y) / PI, [2.0, 6.0, 6.0]), "6 ULP (16 bits: 2)"),
+    ("atan2", |s, x, y| near(s, x.atan2(y), [2.0, 6.0, 6.0]), "6 ULP (16 bits: 2)"),
+    ("atan2pi", |s, x, y| near(s, x.atan2(y) / PI, [2.0, 6.0, 6.0]), "6 ULP (16 bits: 2)"),
     ("copysign", |s, x, y| if x.is_nan() { Want::Nan } else { Bits(s.bits_of(x.copysign(y))) }, ""),
     ("fdim", |s, x, y| if x <= y { Bits(0) } else { float(s, x - y) }, ""),
     ("fmax", float_rules::larger, ""),
@@ -160,11 +160,11 @@ const TWO: [(&str, OfTwo, &str); 16] = [
     ("fmax_common", |s, x, y| if x.is_finite() && y.is_finite() { float_rules::larger(s, x, y) } else { Any }, ""),
     ("fmin_common", |s, x, y| if x.is_finite() && y.is_finite() { float_rules::smaller(s, x, y) } else { Any }, ""),
     ("fmod", |s, x, y| float(s, x % y), ""),
-    ("hypot", |s, x, y| near(s, libm::hypot(x, y), [2.0, 4.0, 4.0]), "4 ULP (16 bits: 2)"),
+    ("hypot", |s, x, y| near(s, x.hypot(y), [2.0, 4.0, 4.0]), "4 ULP (16 bits: 2)"),
     ("maxmag", |s, x, y| magnitude(s, x, y, f64::gt, float_rules::larger), ""),
     ("minmag", |s, x, y| magnitude(s, x, y, f64::lt, float_rules::smaller), ""),
     ("nextafter", next_after, ""),
-    ("pow", |s, x, y| near(s, libm::pow(x, y), POWER), "16 ULP (16 bits: 4)"),
+    ("pow", |s, x, y| near(s, x.powf(y), POWER), "16 ULP (16 bits: 4)"),
     ("powr", |s, x, y| near(s, powr(x, y), POWER), "16 ULP (16 bits: 4)"),
     ("remainder", |s, x, y| float(s, libm::remainder(x, y)), ""),
 ];
@@ -185,7 +185,7 @@ fn powr(x: f64, y: f64) -> f64 {
     if x < 0.0 || x.is_nan() || y.is_nan() || no_limit {
         f64::NAN
     } else {
-        libm::pow(x.abs(), y)
+        x.abs().powf(y)
     }
 }
 
@@ -276,10 +276,8 @@ fn twos(all: &mut Vec<Feature>) {
         }
         let word = Ty::from(U32);
         type Powers = fn(f64, i32) -> f64;
-        let powers: [(&str, Powers, Bounds); 2] = [
-            ("pown", |x, n| libm::pow(x, f64::from(n)), POWER),
-            ("rootn", root, POWER),
-        ];
+        let powers: [(&str, Powers, Bounds); 2] =
+            [("pown", |x, n| x.powi(n), POWER), ("rootn", root, POWER)];
         for (op, host, bounds) in powers {
             let mut feature = Feature::simple(&name(op), &[ty, word], ty, move |row| {
                 near(s, host(s.float(row[0]), row[1] as i32), bounds)
@@ -360,12 +358,12 @@ fn twos(all: &mut Vec<Feature>) {
     let powr: [(&str, OfTwo, (f64, f64)); 4] = [
         (
             "half_powr",
-            |_, x, y| Near(libm::pow(x, y), Ulp(8192.0)),
+            |_, x, y| Near(x.powf(y), Ulp(8192.0)),
             (-4.0, 4.0),
         ),
         (
             "native_powr",
-            |_, x, y| Near(libm::pow(x, y), Ulp(8192.0)),
+            |_, x, y| Near(x.powf(y), Ulp(8192.0)),
             (-4.0, 4.0),
         ),
         (
@@ -415,7 +413,7 @@ fn root(x: f64, n: i32) -> f64 {
         (x.abs(), 0)
     };
     let (q, r) = (e / n, e % n);
-    let size = libm::ldexp(libm::pow(libm::ldexp(m, r), 1.0 / f64::from(n)), q);
+    let size = libm::ldexp(libm::ldexp(m, r).powf(1.0 / f64::from(n)), q);
     if odd { size.copysign(x) } else { size }
 }
 
@@ -460,8 +458,8 @@ fn others(all: &mut Vec<Feature>, s: Scalar) {
     }));
     let mut sincos = pointed("sincos", s, 1, |s, x| {
         vec![
-            near(s, libm::sin(x), [2.0, 4.0, 4.0]),
-            near(s, libm::cos(x), [2.0, 4.0, 4.0]),
+            near(s, x.sin(), [2.0, 4.0, 4.0]),
+            near(s, x.cos(), [2.0, 4.0, 4.0]),
         ]
     });
     sincos.requirement = "4 ULP (16 bits: 2)";

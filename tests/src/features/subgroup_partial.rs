@@ -84,7 +84,7 @@ pub(super) fn features(all: &mut Vec<Feature>) {
     // The last of those that are on: its number comes from a ballot.
     let last: Host = |rows| vec![Bits(rows[rows.len() - 1][0]); rows.len()];
     let count: Host = |rows| {
-        let set = |r: &Row| u64::from(r[0] & 1);
+        let set = |r: &Row| r[0] & 1;
         let counted = rows.iter().scan(0, |sum, r| {
             let before = *sum;
             *sum += set(r);

@@ -113,7 +113,11 @@ impl Launch<'_> {
                     states.iter_mut().for_each(|s| s.variables[*to] = sum);
                 }
                 Top::ByGroup(even, odd) => {
-                    let tops = if self.group % 2 == 0 { even } else { odd };
+                    let tops = if self.group.is_multiple_of(2) {
+                        even
+                    } else {
+                        odd
+                    };
                     self.together(tops, states);
                 }
                 Top::Repeat(count, body) => {
