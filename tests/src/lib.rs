@@ -7,6 +7,7 @@ pub mod corpus;
 pub mod features;
 pub mod fixture;
 pub mod matrices;
+pub mod opencl;
 pub mod random;
 pub mod reference;
 pub mod tools;

@@ -685,6 +685,62 @@ pub(crate) fn const_struct<'c>(context: &'c Context, values: &[Value<'c>]) -> Va
     })
 }
 
+/// A constant structure without padding.
+pub(crate) fn const_packed_struct<'c>(context: &'c Context, values: &[Value<'c>]) -> Value<'c> {
+    let mut raw: Vec<LLVMValueRef> = values.iter().map(|v| v.0).collect();
+    // SAFETY: a live context, constants; LLVM copies the list.
+    Value::wrap(unsafe {
+        LLVMConstStructInContext(
+            context.as_ctx_ref(),
+            raw.as_mut_ptr(),
+            raw.len() as c_uint,
+            1,
+        )
+    })
+}
+
+/// A constant pointer or integer as a constant of another pointer or integer type; `None` for other types, and for integers of two widths.
+pub(crate) fn const_cast<'c>(value: Value<'c>, to: Ty<'c>) -> Option<Value<'c>> {
+    let from = value.ty();
+    // SAFETY: a constant, and a cast that its two types allow.
+    let raw = match (from.is_pointer(), to.is_pointer()) {
+        _ if from == to => value.0,
+        (true, true) => unsafe { LLVMConstAddrSpaceCast(value.0, to.0) },
+        (true, false) if to.is_int() && !to.is_vector() => unsafe {
+            LLVMConstPtrToInt(value.0, to.0)
+        },
+        (false, true) if from.is_int() && !from.is_vector() => unsafe {
+            LLVMConstIntToPtr(value.0, to.0)
+        },
+        _ => return None,
+    };
+    Some(Value::wrap(raw))
+}
+
+/// The sum of two constant integers of one type; `None` for others.
+pub(crate) fn const_add<'c>(a: Value<'c>, b: Value<'c>) -> Option<Value<'c>> {
+    // SAFETY: two constants of one integer type.
+    (a.ty() == b.ty() && a.ty().is_int()).then(|| Value::wrap(unsafe { LLVMConstAdd(a.0, b.0) }))
+}
+
+/// The difference of two constant integers of one type; `None` for others.
+pub(crate) fn const_sub<'c>(a: Value<'c>, b: Value<'c>) -> Option<Value<'c>> {
+    // SAFETY: two constants of one integer type.
+    (a.ty() == b.ty() && a.ty().is_int()).then(|| Value::wrap(unsafe { LLVMConstSub(a.0, b.0) }))
+}
+
+/// The constant `pointer` and `bytes` more; `None` when it is no pointer.
+pub(crate) fn const_offset<'c>(pointer: Value<'c>, bytes: Value<'c>) -> Option<Value<'c>> {
+    let mut index = bytes.0;
+    pointer.ty().is_pointer().then(|| {
+        // SAFETY: a constant pointer and one constant index over a byte type of the same context.
+        Value::wrap(unsafe {
+            let i8 = LLVMInt8TypeInContext(LLVMGetTypeContext(pointer.ty().0));
+            LLVMConstGEP2(i8, pointer.0, &mut index, 1)
+        })
+    })
+}
+
 /// The number of a synchronisation scope; the empty name is the whole system.
 pub(crate) fn sync_scope(context: &Context, name: &str) -> u32 {
     let (name, length) = text(name);

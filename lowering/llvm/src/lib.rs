@@ -170,7 +170,7 @@ pub fn shared_memory_bytes(
         emit::module::id_count(declarations),
         (target.default_wave_size(), None),
     );
-    let uses = emit::uses::uses(declarations, &order);
+    let uses = emit::uses::uses(declarations, constants, &order);
     let variables = uses.get(&entry.function).map_or(0, |uses| {
         emit::globals::shared_bytes(declarations, &types, uses)
     });

@@ -55,9 +55,11 @@ struct Planner<'p> {
     copies: Planned,
 }
 
-/// The wave size: the one that is asked for if the target has it, else the target's default.
-fn wave_size(target: &Target, asked: Option<u32>, diagnostics: &mut Diagnostics) -> u32 {
-    match asked {
+/// The wave size: the one that is asked for if the target has it, else the one that the entry point needs (SubgroupSize) if the target has that, else the
+/// target's default.
+fn wave_size(request: &Request<'_>, diagnostics: &mut Diagnostics) -> u32 {
+    let target = request.target;
+    match request.options.wave_size {
         Some(size) if target.wave_sizes.contains(&size) => size,
         Some(size) => {
             let sizes: Vec<String> = target.wave_sizes.iter().map(u32::to_string).collect();
@@ -70,14 +72,18 @@ fn wave_size(target: &Target, asked: Option<u32>, diagnostics: &mut Diagnostics)
             );
             target.default_wave_size()
         }
-        None => target.default_wave_size(),
+        None => request
+            .entry
+            .subgroup_size()
+            .filter(|size| target.wave_sizes.contains(size))
+            .unwrap_or_else(|| target.default_wave_size()),
     }
 }
 
 impl<'p> Planner<'p> {
     fn new(request: Request<'p>, diagnostics: &mut Diagnostics) -> Planner<'p> {
         let target = request.target;
-        let wave_size = wave_size(target, request.options.wave_size, diagnostics);
+        let wave_size = wave_size(&request, diagnostics);
         let waves = request.workgroup_size.map(|size| {
             invocations(size)
                 .div_ceil(u64::from(wave_size))

@@ -66,6 +66,14 @@ impl<'m> EntryPoint<'m> {
         use spirv::ExecutionModel::{GLCompute, Kernel};
         matches!(self.model, Some(GLCompute | Kernel))
     }
+
+    /// The invocations of a subgroup that the SubgroupSize mode asks for (SPIR-V 3.6).
+    pub fn subgroup_size(&self) -> Option<u32> {
+        self.mode(spirv::ExecutionMode::SubgroupSize)?
+            .operands()
+            .get(2)
+            .copied()
+    }
 }
 
 /// A module-scope OpVariable.

@@ -21,6 +21,7 @@ mod matrices;
 mod model;
 mod modes;
 mod nvptx;
+mod opencl;
 mod outputs;
 mod promoted;
 mod random;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
     trials.extend(random::trials());
     trials.extend(corpus::trials());
     trials.extend(features::trials());
+    trials.extend(opencl::trials());
     // A runner that starts one process for each test names it exactly; the notice would come hundreds of times.
     if !arguments.list && !arguments.exact {
         support::report_missing_tools();

@@ -133,16 +133,20 @@ fn check_entry(entry: &EntryPoint<'_>, wave_size: u32, diagnostics: &mut Diagnos
         };
         if refused {
             let name = known.map_or_else(|| number.to_string(), |m| format!("{m:?}"));
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::UnsupportedMode,
-                    format!(
-                        "the execution mode {name} of `{}` is not lowered",
-                        entry.name
-                    ),
-                )
-                .at_word(inst.offset),
-            );
+            let diagnostic = Diagnostic::error(
+                Code::UnsupportedMode,
+                format!(
+                    "the execution mode {name} of `{}` is not lowered",
+                    entry.name
+                ),
+            )
+            .at_word(inst.offset);
+            diagnostics.push(match verdict {
+                Mode::SubgroupSize => diagnostic.because(format!(
+                    "a subgroup is a wave, and waves have {wave_size} invocations here"
+                )),
+                Mode::Fine | Mode::Refused => diagnostic,
+            });
         }
     }
 }

@@ -9,7 +9,8 @@ use splitbar_plan::target::Arch;
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     let name = match Scope::of(inst.id(0)?, inst, e.constants)? {
         Scope::Subgroup => "llvm.readcyclecounter",
-        Scope::Device => {
+        // A workgroup's waves may run on units with counters of their own: the device's clock is the one that they share.
+        Scope::Workgroup | Scope::Device => {
             if let Arch::Amdgpu(gpu) = &e.target.arch
                 && !gpu.real_time_clock
             {
@@ -18,7 +19,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
             "llvm.readsteadycounter"
         }
         scope => {
-            let why = format!("scope {scope}; only Subgroup and Device have clocks");
+            let why = format!("scope {scope}; only Subgroup, Workgroup and Device have clocks");
             return Err(e.unsupported(inst, why));
         }
     };

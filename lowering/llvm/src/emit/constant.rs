@@ -20,13 +20,42 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             if let Some(ty) = self.declarations.type_of(id) {
                 self.type_info(ty)?;
             }
-            return Err(self.undefined(id));
+            return self.composite_of_addresses(id);
         };
         let value = self.constant_of_type(constant, self.type_of(id)?)?;
         if let Some(slot) = self.materialized.borrow_mut().get_mut(id.0 as usize) {
             *slot = Some(value);
         }
         Ok(value)
+    }
+
+    /// The composite constant `id`, which has no value because addresses are in it. Recursion follows the type, whose depth is limited: constituents that
+    /// are not of their member's type were refused when the constants were evaluated.
+    fn composite_of_addresses(&self, id: Id) -> Result<Value<'c>> {
+        use spirv::Op;
+        let definition = self.declarations.module.def(id);
+        let inst = match definition.and_then(|inst| Some((inst, inst.op()?))) {
+            Some((inst, Op::ConstantComposite | Op::SpecConstantComposite)) => inst,
+            Some((inst, Op::Function | Op::ConstantFunctionPointerINTEL)) => {
+                return Err(self.unsupported(inst, "its address is taken"));
+            }
+            Some((inst, Op::ConstantSampler | Op::ConstantPipeStorage)) => {
+                return Err(self.unsupported(inst, "what it describes is not there on these GPUs"));
+            }
+            _ => return Err(self.undefined(id)),
+        };
+        let ty = self.type_of(id)?;
+        let llvm = self.ty(ty)?;
+        let values = self.operands(inst, 0)?;
+        let fits = values
+            .iter()
+            .enumerate()
+            .all(|(index, value)| llvm.member(index as u32) == Some(value.ty()));
+        match self.kind(ty)? {
+            Kind::Struct { .. } if fits => Ok(ffi::const_struct(self.b.context(), &values)),
+            Kind::Array { .. } if fits => Ok(Value::array(llvm.element(), &values)),
+            _ => Err(self.mismatch(inst, "its constituents do not fit its type")),
+        }
     }
 
     /// `constant` as a value of the type `ty`. Recursion follows the type, whose depth is limited.
@@ -95,7 +124,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 }
 
-fn component_type(declarations: &Declarations<'_>, ty: Id) -> Option<Id> {
+pub(crate) fn component_type(declarations: &Declarations<'_>, ty: Id) -> Option<Id> {
     match declarations.ty(ty)? {
         Type::Vector { component, .. } | Type::CooperativeMatrix { component, .. } => {
             Some(*component)
@@ -120,8 +149,8 @@ pub(crate) fn bytes(
     Some(bytes)
 }
 
-/// Recursion follows the type, whose depth is limited.
-fn lay_out(
+/// Writes `constant` of the type `ty` to the beginning of `bytes`; `None` as for [`bytes`]. Recursion follows the type, whose depth is limited.
+pub(super) fn lay_out(
     types: &Types<'_>,
     declarations: &Declarations<'_>,
     constant: &Constant,

@@ -361,20 +361,15 @@ fn bitcast(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handle
                 let bits = b.bitcast(e.value(operand)?, word)?;
                 (b.cast(Opcode::LLVMIntToPtr, bits, e.ty(to)?)?, 1)
             };
-            // OpenCL pointers are aligned to their pointee; elsewhere only what is known counts.
-            let natural = match pointee {
-                Some(pointee) if class != spirv::StorageClass::PhysicalStorageBuffer => {
-                    e.type_info(pointee)?.align
-                }
-                _ => 1,
-            };
+            // The new pointee's alignment is no promise: front ends whose own pointers have no pointee cast to vectors, and say at each access how far it is
+            // aligned.
             e.bind_pointer(
                 inst,
                 Pointer {
                     address,
                     pointee,
                     class,
-                    align: align.max(natural),
+                    align,
                     matrix: None,
                 },
             )?;

@@ -1,108 +1,143 @@
 //! Module-scope variables that every function can name: workgroup memory, and program-scope data with an initializer. They become LLVM globals.
 
+use super::Result;
 use super::constant;
 use super::function::{Pointer, Slot};
 use super::layout;
 use super::module::Emission;
-use super::types::{self, Types};
+use super::types::{self, TypeInfo, Types};
 use super::uses::{self, Uses};
 use crate::ffi::{self, Linkage, Value};
-use spirv::StorageClass;
+use spirv::{Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::Declarations;
+use splitbar_passes::module::{Declarations, Id, Inst, Variable};
 
 /// Alignment of the memory that blocks share.
 const BLOCK_ALIGN: u32 = 16;
 
 impl<'c> Emission<'_, 'c, '_> {
-    /// Workgroup variables and initialised program-scope data become LLVM globals.
+    /// Workgroup variables and program-scope data become LLVM globals, in the order of the module: initializers name what stands before them.
     pub(super) fn make_globals(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
         let declarations = self.lowering.declarations;
         self.globals.clear();
         // The memory that all blocks in workgroup memory share.
         let mut block = None;
-        for id in &uses.variables {
-            let Some(variable) = declarations.variable(*id).filter(|v| uses::is_global(v)) else {
-                continue;
+        let mut wanted: Vec<Inst<'_>> = uses
+            .variables
+            .iter()
+            .chain(&uses.addresses)
+            .filter_map(|id| declarations.module.def(*id))
+            .collect();
+        wanted.sort_by_key(|inst| inst.offset);
+        for inst in wanted {
+            let Some(id) = inst.result() else { continue };
+            let made = match declarations.variable(id) {
+                Some(variable) if !uses::is_global(variable) => continue,
+                Some(variable) if variable.class == StorageClass::Workgroup => {
+                    self.workgroup_variable(id, variable, uses, &mut block)
+                }
+                Some(variable) => match self.program.get(&id) {
+                    Some(slot) => Ok(*slot),
+                    None => self.program_variable(id, variable),
+                },
+                None if inst.op() == Some(Op::SpecConstantOp) => self.address_operation(inst),
+                None => continue, // a composite: made where it is used
             };
-            let pointee = uses::pointee(declarations, variable);
-            let info = match pointee.map(|ty| types::require(self.types, declarations, ty)) {
-                Some(Ok(info)) => info,
-                Some(Err(problem)) => {
-                    diagnostics.push(*problem);
-                    self.globals.push((*id, Slot::Bad));
-                    continue;
-                }
-                None => {
-                    diagnostics.push(
-                        Diagnostic::error(
-                            Code::UnsupportedType,
-                            format!("the variable {id} is untyped"),
-                        )
-                        .at_word(variable.inst.offset),
-                    );
-                    self.globals.push((*id, Slot::Bad));
-                    continue;
-                }
-            };
-            let align = info.align.max(16);
-            let name = format!("{}.{}", self.symbol(), id.0);
-            let address = match variable.class {
-                StorageClass::Workgroup if uses::is_shared_block(declarations, variable) => {
-                    let bytes = block_bytes(declarations, self.types, uses);
-                    *block.get_or_insert_with(|| self.workgroup_memory(&name, bytes, BLOCK_ALIGN))
-                }
-                StorageClass::Workgroup => self.workgroup_memory(&name, info.size, align),
-                class => {
-                    let bytes = match (
-                        variable
-                            .initializer
-                            .and_then(|id| self.lowering.constants.get(id)),
-                        pointee,
-                    ) {
-                        (Some(constant), Some(ty)) => {
-                            constant::bytes(self.types, declarations, constant, ty)
-                        }
-                        _ => usize::try_from(info.size)
-                            .ok()
-                            .filter(|size| *size <= constant::MAX_BYTES)
-                            .map(|size| vec![0; size]),
-                    };
-                    let Some(bytes) = bytes else {
-                        diagnostics.push(
-                            Diagnostic::error(
-                                Code::BadConstant,
-                                format!("the initializer of {id} is not lowered"),
-                            )
-                            .at_word(variable.inst.offset)
-                            .because("it holds addresses, or is too large"),
-                        );
-                        self.globals.push((*id, Slot::Bad));
-                        continue;
-                    };
-                    let value = ffi::const_bytes(self.b.context(), &bytes);
-                    let space = types::address_space(self.lowering.target, class).unwrap_or(1);
-                    let global = ffi::add_global(self.b.module(), value.ty(), space, &name);
-                    global.set_initializer(value);
-                    global.set_linkage(Linkage::LLVMInternalLinkage);
-                    global.set_alignment(align);
-                    if class == StorageClass::UniformConstant {
-                        global.set_constant();
-                    }
-                    global
-                }
-            };
-            self.globals.push((
-                *id,
-                Slot::Pointer(Pointer {
-                    address,
-                    pointee,
-                    class: variable.class,
-                    align,
-                    matrix: None,
-                }),
-            ));
+            let slot = made.unwrap_or_else(|problem| {
+                diagnostics.push(*problem);
+                Slot::Bad
+            });
+            if declarations
+                .variable(id)
+                .is_some_and(|variable| variable.class != StorageClass::Workgroup)
+            {
+                self.program.insert(id, slot);
+            }
+            self.globals.insert(id, slot);
         }
+    }
+
+    /// What `variable` points to.
+    fn pointee(&self, id: Id, variable: &Variable<'_>) -> Result<(Id, &TypeInfo<'c>)> {
+        let declarations = self.lowering.declarations;
+        let ty = uses::pointee(declarations, variable).ok_or_else(|| {
+            Diagnostic::error(
+                Code::UnsupportedType,
+                format!("the variable {id} is untyped"),
+            )
+            .at_word(variable.inst.offset)
+        })?;
+        Ok((ty, types::require(self.types, declarations, ty)?))
+    }
+
+    fn workgroup_variable(
+        &self,
+        id: Id,
+        variable: &Variable<'_>,
+        uses: &Uses,
+        block: &mut Option<Value<'c>>,
+    ) -> Result<Slot<'c>> {
+        let declarations = self.lowering.declarations;
+        let (ty, info) = self.pointee(id, variable)?;
+        let align = info.align.max(16);
+        let name = self.global_name(id);
+        let address = if uses::is_shared_block(declarations, variable) {
+            let bytes = block_bytes(declarations, self.types, uses);
+            *block.get_or_insert_with(|| self.workgroup_memory(&name, bytes, BLOCK_ALIGN))
+        } else {
+            self.workgroup_memory(&name, info.size, align)
+        };
+        Ok(global_slot(variable, ty, address, align))
+    }
+
+    /// Data that lives as long as the program, with its initializer or zeros.
+    fn program_variable(&self, id: Id, variable: &Variable<'_>) -> Result<Slot<'c>> {
+        let (ty, info) = self.pointee(id, variable)?;
+        let align = info.align.max(16);
+        let value = self.initial_value(variable, ty, info.size)?;
+        let class = variable.class;
+        let space = types::address_space(self.lowering.target, class).unwrap_or(1);
+        let name = self.global_name(id);
+        let global = ffi::add_global(self.b.module(), value.ty(), space, &name);
+        global.set_initializer(value);
+        global.set_linkage(Linkage::LLVMInternalLinkage);
+        global.set_alignment(align);
+        if class == StorageClass::UniformConstant {
+            global.set_constant();
+        }
+        Ok(global_slot(variable, ty, global, align))
+    }
+
+    fn initial_value(&self, variable: &Variable<'_>, ty: Id, size: u64) -> Result<Value<'c>> {
+        let bytes = match variable.initializer {
+            None => usize::try_from(size)
+                .ok()
+                .filter(|size| *size <= constant::MAX_BYTES)
+                .map(|size| vec![0; size]),
+            Some(id) => match self.lowering.constants.get(id) {
+                Some(constant) => {
+                    constant::bytes(self.types, self.lowering.declarations, constant, ty)
+                }
+                None => return self.initializer_with_addresses(id, ty),
+            },
+        };
+        bytes
+            .map(|bytes| ffi::const_bytes(self.b.context(), &bytes))
+            .ok_or_else(|| {
+                Box::new(
+                    Diagnostic::error(
+                        Code::BadConstant,
+                        "the initial value of a variable is not lowered",
+                    )
+                    .at_word(variable.inst.offset)
+                    .because("it is too large, or has no bytes"),
+                )
+            })
+    }
+
+    /// No kernel's symbol has a dot, so no global takes one's name.
+    fn global_name(&self, id: Id) -> String {
+        format!("{}.{}", self.symbol(), id.0)
     }
 
     fn workgroup_memory(&self, name: &str, bytes: u64, align: u32) -> Value<'c> {
@@ -113,6 +148,21 @@ impl<'c> Emission<'_, 'c, '_> {
         global.set_alignment(align);
         global
     }
+}
+
+fn global_slot<'c>(
+    variable: &Variable<'_>,
+    pointee: Id,
+    address: Value<'c>,
+    align: u32,
+) -> Slot<'c> {
+    Slot::Pointer(Pointer {
+        address,
+        pointee: Some(pointee),
+        class: variable.class,
+        align,
+        matrix: None,
+    })
 }
 
 /// The workgroup variables among `uses` that are blocks, or that are not: size and alignment of each.

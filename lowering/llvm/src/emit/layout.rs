@@ -5,7 +5,7 @@
 //! except that a vector of three has the size of three components (aligned as four), as in GLSL's std430.
 
 use super::function::MatrixLayout;
-use super::types::{Kind, Shape, TypeInfo};
+use super::types::{Kind, Shape, TypeInfo, Types};
 use splitbar_passes::module::{Declarations, Id};
 
 /// Bytes of a pointer in memory: both back ends have 64-bit addressing; LDS pointers occupy as much.
@@ -41,6 +41,22 @@ pub(crate) fn array_stride(declarations: &Declarations<'_>, id: Id, element: &Ty
     match declarations.decoration(id, spirv::Decoration::ArrayStride) {
         Some(stride) if stride != 0 => u64::from(stride),
         _ => round_up(element.size, element.align),
+    }
+}
+
+/// Bytes between the elements that a pointer of type `pointer_type` to `pointee` counts; `None` when `pointee` is no type with a size.
+pub(crate) fn element_stride(
+    types: &Types<'_>,
+    declarations: &Declarations<'_>,
+    pointer_type: Id,
+    pointee: Id,
+) -> Option<u64> {
+    match declarations.decoration(pointer_type, spirv::Decoration::ArrayStride) {
+        Some(stride) if stride != 0 => Some(u64::from(stride)),
+        _ => {
+            let info = types.get(pointee)?;
+            Some(round_up(info.size, info.align))
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`build`] | the builder façade: checked, uniform over scalars and vectors |
 //! | [`types`], [`layout`] | SPIR-V types as LLVM types; sizes, alignments and offsets in memory |
-//! | [`constant`] | constants as LLVM constants |
+//! | [`constant`], [`address`] | constants as LLVM constants; those that hold addresses |
 //! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
 //! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`], [`clock`] | families that touch the emitter's core |
@@ -25,6 +25,7 @@
 //! IR leaves the crate.
 
 pub(crate) mod abi;
+mod address;
 pub(crate) mod arith;
 pub(crate) mod async_copy;
 pub(crate) mod atomic;

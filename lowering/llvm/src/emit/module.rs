@@ -51,7 +51,10 @@ pub(super) struct Emission<'e, 'c, 'm> {
     barriers: &'e Shared<'c>,
     lines: Option<&'e Lines<'c>>,
     slots: Vec<Slot<'c>>,
-    pub(super) globals: Vec<(Id, Slot<'c>)>,
+    /// The module-scope variables and addresses that the kernel at hand can name.
+    pub(super) globals: BTreeMap<Id, Slot<'c>>,
+    /// Program-scope data: one copy for all kernels, which pass values to one another in it.
+    pub(super) program: BTreeMap<Id, Slot<'c>>,
     kernel: bool,
     symbols: Vec<String>,
 }
@@ -111,7 +114,8 @@ pub(crate) fn emit<'c>(
         barriers: &barriers,
         lines: lines.as_ref(),
         slots: vec![Slot::Empty; ids],
-        globals: Vec::new(),
+        globals: BTreeMap::new(),
+        program: BTreeMap::new(),
         kernel: declarations.has_capability(spirv::Capability::Kernel),
         symbols: Vec::new(),
     };
@@ -136,7 +140,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 return None;
             }
         };
-        let uses = uses::uses(declarations, &order);
+        let uses = uses::uses(declarations, self.lowering.constants, &order);
         let own = uses.get(&plan.function)?;
         let symbol = abi::symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());

@@ -342,16 +342,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Bytes between the elements that a pointer of type `pointer_type` to `pointee` counts.
     fn element_stride(&self, pointer_type: Id, pointee: Id) -> Result<u64> {
-        match self
-            .declarations
-            .decoration(pointer_type, spirv::Decoration::ArrayStride)
-        {
-            Some(stride) if stride != 0 => Ok(u64::from(stride)),
-            _ => {
-                let info = self.type_info(pointee)?;
-                Ok(layout::round_up(info.size, info.align))
-            }
-        }
+        self.type_info(pointee)?;
+        layout::element_stride(self.types, self.declarations, pointer_type, pointee)
+            .ok_or_else(|| self.b.internal(format!("{pointee} has no size")))
     }
 
     /// A Function variable: a stack slot.

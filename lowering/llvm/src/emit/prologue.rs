@@ -121,6 +121,12 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 }
             }
         }
+        for (id, _) in &function.params {
+            if matches!(self.slot(*id), Slot::Empty) {
+                // Of a type that no host can pass: reported when the arguments were planned.
+                self.set(*id, Slot::Bad);
+            }
+        }
         for id in &uses.variables {
             if matches!(self.slot(*id), Slot::Empty) {
                 // A class that has no arguments and no memory: reported when the arguments were planned, unless the next line knows it.

@@ -1,7 +1,8 @@
 //! Which module-scope variables a function touches, itself or through its callees: they decide a kernel's arguments and the hidden parameters of functions.
 
+use super::address;
 use spirv::{Op, StorageClass};
-use splitbar_passes::module::{Declarations, Function, Id, Type, Variable, called};
+use splitbar_passes::module::{Constants, Declarations, Function, Id, Type, Variable, called};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a function gets from its caller besides its own parameters.
@@ -18,6 +19,8 @@ pub(crate) enum Hidden {
 pub(crate) struct Uses {
     /// Module-scope variables.
     pub(crate) variables: BTreeSet<Id>,
+    /// Module-scope constants that hold addresses of variables.
+    pub(crate) addresses: BTreeSet<Id>,
     /// Variables whose length is asked for.
     pub(crate) lengths: BTreeSet<Id>,
 }
@@ -26,6 +29,7 @@ impl Uses {
     fn of(
         function: &Function<'_>,
         declarations: &Declarations<'_>,
+        constants: &Constants,
         done: &BTreeMap<Id, Uses>,
     ) -> Uses {
         let mut uses = Uses::default();
@@ -36,19 +40,34 @@ impl Uses {
             {
                 uses.lengths.insert(variable);
             }
-            uses.variables.extend(
-                declarations
-                    .module
-                    .ids(*inst)
-                    .map(|(_, id)| id)
-                    .filter(|id| declarations.variable(*id).is_some()),
-            );
+            for (_, id) in declarations.module.ids(*inst) {
+                uses.reach(id, declarations, constants);
+            }
             if let Some(callee) = called(*inst).and_then(|id| done.get(&id)) {
                 uses.variables.extend(&callee.variables);
+                uses.addresses.extend(&callee.addresses);
                 uses.lengths.extend(&callee.lengths);
             }
         }
         uses
+    }
+
+    /// Adds `id` if it is a variable or holds addresses, and with it all that its initializer or constituents hold.
+    fn reach(&mut self, id: Id, declarations: &Declarations<'_>, constants: &Constants) {
+        let mut todo = vec![id];
+        while let Some(id) = todo.pop() {
+            if let Some(variable) = declarations.variable(id) {
+                if self.variables.insert(id) {
+                    todo.extend(variable.initializer);
+                }
+            } else if constants.get(id).is_none()
+                && let Some(inst) = declarations.module.def(id)
+                && address::is_made_of_others(inst.op())
+                && self.addresses.insert(id)
+            {
+                todo.extend(declarations.module.ids(inst).map(|(_, id)| id));
+            }
+        }
     }
 
     /// The hidden parameters, in the fixed order: variables, then lengths.
@@ -94,11 +113,15 @@ pub(crate) fn is_shared_block(declarations: &Declarations<'_>, variable: &Variab
 }
 
 /// Uses of every function of `functions`, which stand callees first.
-pub(crate) fn uses(declarations: &Declarations<'_>, functions: &[Id]) -> BTreeMap<Id, Uses> {
+pub(crate) fn uses(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    functions: &[Id],
+) -> BTreeMap<Id, Uses> {
     let mut done = BTreeMap::new();
     for id in functions {
         if let Some(function) = declarations.function(*id) {
-            let uses = Uses::of(function, declarations, &done);
+            let uses = Uses::of(function, declarations, constants, &done);
             done.insert(*id, uses);
         }
     }

@@ -188,6 +188,7 @@ impl CodeObject {
             data.resize(size, 0);
             segments.push((LOAD + segment.address(), data));
         }
+        relocate(&file, &mut segments)?;
         let code = file
             .sections()
             .filter(|s| s.kind() == SectionKind::Text)
@@ -234,6 +235,35 @@ impl CodeObject {
 
 /// The most bytes of a segment that are loaded.
 const MOST_LOADED: usize = 1 << 28;
+
+/// R_AMDGPU_RELATIVE64 (AMDGPUUsage, "Relocation Records"): the load address and an addend, the one relocation that linked data needs.
+const RELATIVE64: u32 = 13;
+
+/// Fills in the addresses that data holds.
+fn relocate(
+    file: &ElfFile64<'_, LittleEndian>,
+    segments: &mut [(u64, Vec<u8>)],
+) -> Result<(), ObjectError> {
+    for (place, relocation) in file.dynamic_relocations().into_iter().flatten() {
+        let object::RelocationFlags::Elf {
+            r_type: RELATIVE64, ..
+        } = relocation.flags()
+        else {
+            let flags = relocation.flags();
+            return Err(ObjectError::Limit(format!("a relocation by {flags:?}")));
+        };
+        let value = LOAD.wrapping_add_signed(relocation.addend());
+        let bytes = segments.iter_mut().find_map(|(base, data)| {
+            let offset = LOAD.checked_add(place)?.checked_sub(*base)?;
+            let offset = usize::try_from(offset).ok()?;
+            data.get_mut(offset..offset.checked_add(8)?)
+        });
+        bytes
+            .ok_or_else(|| ObjectError::Limit(format!("a relocation of nothing, at {place:#x}")))?
+            .copy_from_slice(&value.to_le_bytes());
+    }
+    Ok(())
+}
 
 fn slice(segments: &[(u64, Vec<u8>)], address: u64, bytes: usize) -> Option<&[u8]> {
     segments.iter().find_map(|(base, data)| {

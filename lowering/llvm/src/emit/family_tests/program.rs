@@ -1,0 +1,173 @@
+//! Program-scope data: one copy for all kernels, and addresses in its initializers.
+
+use super::*;
+use splitbar_passes::module::assemble;
+
+/// Two kernels over `globals`; `body` is the first one's.
+fn kernels(globals: &str, body: &str) -> Vec<u32> {
+    let text = format!(
+        "OpCapability Kernel
+        OpCapability Addresses
+        OpCapability Int64
+        OpCapability GenericPointer
+        OpMemoryModel Physical64 OpenCL
+        OpEntryPoint Kernel %one \"one\"
+        OpEntryPoint Kernel %two \"two\"
+        %void = OpTypeVoid
+        %uint = OpTypeInt 32 0
+        %ulong = OpTypeInt 64 0
+        %function = OpTypeFunction %void
+        %global = OpTypePointer CrossWorkgroup %uint
+        %local = OpTypePointer Workgroup %uint
+        %generic = OpTypePointer Generic %uint
+        %zero = OpConstant %uint 0
+        %seven = OpConstant %uint 7
+        %eight = OpConstant %ulong 8
+        %one_u = OpConstant %uint 1
+        %two_u = OpConstant %uint 2
+        %four = OpConstant %uint 4
+        %array = OpTypeArray %uint %four
+        %array_pointer = OpTypePointer CrossWorkgroup %array
+        %values = OpConstantComposite %array %zero %seven %two_u %four
+        %table = OpVariable %array_pointer CrossWorkgroup %values
+        %counter = OpVariable %global CrossWorkgroup %seven
+        {globals}
+        %one = OpFunction %void None %function
+        %first = OpLabel
+        {body}
+        OpReturn
+        OpFunctionEnd
+        %two = OpFunction %void None %function
+        %second = OpLabel
+        %old = OpLoad %uint %counter Aligned 4
+        %new = OpIAdd %uint %old %four
+        OpStore %counter %new Aligned 4
+        OpReturn
+        OpFunctionEnd"
+    );
+    assemble(&text).unwrap().words
+}
+
+#[test]
+fn kernels_share_program_scope_data() {
+    for target in TARGETS {
+        let words = kernels("", "OpStore %counter %zero Aligned 4");
+        let lowered = lowered(words, target, Optimization::O0).unwrap();
+        let ir = lowered.ir();
+        let globals: Vec<&str> = ir.lines().filter(|line| line.starts_with('@')).collect();
+        assert_eq!(globals.len(), 1, "{target}: {globals:?}");
+        lowered.assembly().unwrap();
+    }
+}
+
+/// The lines of the globals of a module, and that it selects everywhere.
+fn initializers(globals: &str, body: &str) -> String {
+    for target in TARGETS {
+        let lowered = lowered(kernels(globals, body), target, Optimization::O0)
+            .unwrap_or_else(|e| panic!("{globals} for {target}: {e}"));
+        lowered.assembly().unwrap();
+    }
+    let ir = lowered(kernels(globals, body), "gfx906", Optimization::O0)
+        .unwrap()
+        .ir();
+    ir.lines().filter(|line| line.starts_with('@')).collect()
+}
+
+#[test]
+fn initializers_hold_addresses() {
+    let of_variable = initializers(
+        "%holder_type = OpTypePointer CrossWorkgroup %global
+        %holder = OpVariable %holder_type CrossWorkgroup %counter",
+        "%to = OpLoad %global %holder Aligned 8\n OpStore %to %zero Aligned 4",
+    );
+    assert!(
+        of_variable.contains("<{ ptr addrspace(1) }>"),
+        "{of_variable}"
+    );
+
+    let inside = initializers(
+        "%struct = OpTypeStruct %uint %global %uint
+        %struct_pointer = OpTypePointer CrossWorkgroup %struct
+        %element = OpSpecConstantOp %global InBoundsPtrAccessChain %table %zero %two_u
+        %fields = OpConstantComposite %struct %seven %element %four
+        %holder = OpVariable %struct_pointer CrossWorkgroup %fields
+        %member = OpTypePointer CrossWorkgroup %global",
+        "%place = OpInBoundsPtrAccessChain %member %holder %zero %one_u
+        %to = OpLoad %global %place Aligned 8\n OpStore %to %zero Aligned 4",
+    );
+    assert!(
+        inside.contains("<{ [8 x i8], ptr addrspace(1), [8 x i8] }>") && inside.contains("i64 8)"),
+        "{inside}"
+    );
+}
+
+#[test]
+fn constants_in_functions_hold_addresses() {
+    let words = |target: &str| {
+        let globals = "%shared = OpVariable %local Workgroup
+            %any = OpSpecConstantOp %generic PtrCastToGeneric %shared
+            %number = OpSpecConstantOp %ulong ConvertPtrToU %counter
+            %further = OpSpecConstantOp %ulong IAdd %number %eight
+            %there = OpSpecConstantOp %global ConvertUToPtr %further";
+        let body = "OpStore %any %seven Aligned 4\n OpStore %there %zero Aligned 4";
+        lowered(kernels(globals, body), target, Optimization::O0)
+    };
+    // gfx6 has no generic addresses.
+    for target in TARGETS.into_iter().filter(|name| *name != "gfx600") {
+        let lowered = words(target).unwrap_or_else(|e| panic!("{target}: {e}"));
+        lowered.assembly().unwrap();
+    }
+}
+
+#[test]
+fn what_no_loader_can_fill_in_is_refused() {
+    for (globals, body, code) in [
+        (
+            "%number = OpSpecConstantOp %ulong ConvertPtrToU %counter
+            %twice = OpSpecConstantOp %ulong IMul %number %eight
+            %there = OpSpecConstantOp %global ConvertUToPtr %twice",
+            "OpStore %there %zero Aligned 4",
+            "SB0300",
+        ),
+        (
+            "%shared = OpVariable %local Workgroup
+            %holder_type = OpTypePointer CrossWorkgroup %local
+            %holder = OpVariable %holder_type CrossWorkgroup %shared",
+            "%to = OpLoad %local %holder Aligned 8\n OpStore %to %zero Aligned 4",
+            "SB0",
+        ),
+    ] {
+        let problem = lowered(kernels(globals, body), "gfx906", Optimization::O0)
+            .err()
+            .unwrap_or_else(|| panic!("{globals} was lowered"));
+        assert!(problem.contains(code), "{globals}: {problem}");
+    }
+}
+
+#[test]
+fn a_parameter_that_no_host_can_pass_is_reported_once() {
+    let words = assemble(
+        "OpCapability Kernel
+        OpCapability Addresses
+        OpCapability DeviceEnqueue
+        OpMemoryModel Physical64 OpenCL
+        OpEntryPoint Kernel %main \"main\"
+        %void = OpTypeVoid
+        %uint = OpTypeInt 32 0
+        %queue = OpTypeQueue
+        %function = OpTypeFunction %void %queue
+        %main = OpFunction %void None %function
+        %given = OpFunctionParameter %queue
+        %entry = OpLabel
+        %copy = OpCopyObject %queue %given
+        OpReturn
+        OpFunctionEnd",
+    )
+    .unwrap()
+    .words;
+    let problem = lowered(words, "gfx1201", Optimization::O0).err().unwrap();
+    assert!(
+        problem.contains("SB0302") && !problem.contains("SB0100"),
+        "{problem}"
+    );
+}
