@@ -148,6 +148,7 @@ mod tests {
             before_instruction: Default::default(),
             copies: Default::default(),
             copied_loads: Default::default(),
+            held: Default::default(),
             at_return: Default::default(),
             state: State::default(),
             reserved_shared_bytes: 8,

@@ -129,5 +129,6 @@ fn bulk(copy: &GroupCopy) -> Option<CopyPlan> {
         element_bytes,
         load: None,
         rounds: Some(1),
+        held: None,
     })
 }

@@ -86,7 +86,8 @@ impl Scribe<'_> {
             | Step::WarpSync(_)
             | Step::AsyncMark
             | Step::AsyncWait(_)
-            | Step::BulkWait(_) => {}
+            | Step::BulkWait(_)
+            | Step::StoreHeld(_) => {}
             Step::Signal => self.arrive(Object::workgroup(waves)),
             Step::WaitSignal => self.wait(Object::workgroup(waves)),
             Step::WorkgroupBarrier | Step::BareBarrier | Step::CtaSync => self.full(),

@@ -2,6 +2,7 @@
 
 use crate::Step;
 use crate::async_copies::CopyPlan;
+use crate::held::HeldShape;
 use crate::strategy::{Placement, Strategy};
 use serde::Serialize;
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
@@ -73,6 +74,8 @@ pub struct EntryPlan {
     pub copies: BTreeMap<u32, CopyPlan>,
     /// Word offsets of the loads whose values such copies carry: they are not made.
     pub copied_loads: BTreeSet<u32>,
+    /// The sets of registers in which copies are on their way, by number.
+    pub held: Vec<HeldShape>,
     /// Steps before a return from the entry point, by the word offset of the return.
     pub at_return: BTreeMap<u32, Vec<Step>>,
     /// Run-time state that the steps use.

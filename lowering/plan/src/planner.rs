@@ -383,6 +383,7 @@ impl<'p> Planner<'p> {
                 .filter_map(|copy| copy.load)
                 .collect(),
             copies: self.copies.copies.clone(),
+            held: self.copies.held.clone(),
             at_return,
             state: State {
                 parity: has_workgroup_pairs && self.workgroup.0 == Strategy::Mbarrier,

@@ -11,6 +11,7 @@ pub mod copy_order;
 pub mod dataflow;
 pub mod dominance;
 pub mod group_copies;
+pub mod loops;
 pub mod marks;
 pub mod pairing;
 pub mod uniformity;

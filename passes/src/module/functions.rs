@@ -4,6 +4,7 @@ use super::report::Report;
 use super::types::is_terminator;
 use super::{Id, Inst, Module};
 use crate::diagnostic::{Code, Diagnostic};
+use spirv::Op;
 use std::collections::BTreeSet;
 
 /// A basic block.
@@ -21,6 +22,17 @@ impl<'m> Block<'m> {
     /// The terminator; a block that [`super::Declarations`] made has one.
     pub fn terminator(&self) -> Option<Inst<'m>> {
         self.insts.last().copied()
+    }
+
+    /// The last instruction that another can stand before: the merge instruction, which stays with the terminator, or else that.
+    pub fn end(&self) -> Option<Inst<'m>> {
+        let merge = self
+            .insts
+            .iter()
+            .rev()
+            .nth(1)
+            .filter(|inst| matches!(inst.op(), Some(Op::SelectionMerge | Op::LoopMerge)));
+        merge.copied().or(self.terminator())
     }
 }
 

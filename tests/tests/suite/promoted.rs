@@ -8,8 +8,10 @@ use libtest_mimic::Trial;
 use splitbar_tests::fixture::Fixture;
 
 /// Targets with instructions for copies, one of each kind: LDS DMA without and with BackOffBarrier, with a counter of stores, loads to LDS, `cp.async` with mbarriers that are
-/// tested and tried.
-const TARGETS: [&str; 6] = ["gfx906", "gfx942", "gfx1030", "gfx1250", "sm_80", "sm_90"];
+/// tested and tried; and without any: loads that wait in registers, in one counter and in counters of their own, NVIDIA.
+const TARGETS: [&str; 9] = [
+    "gfx906", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
+];
 
 /// Schedules of a kernel in which something is copied.
 const SCHEDULES: u32 = 8;

@@ -8,18 +8,17 @@
 //! used: LLVM 23.1 wraps one that is too large without a word.
 
 use super::function::{FunctionEmitter, Pointer};
+use super::held::{Rounds, if_there, plain};
 use super::memory::Access;
 use super::{Handled, Result, builtin, group};
-use crate::ffi::{self, IntPredicate, Opcode, Ty, Value};
+use crate::ffi::{self, IntPredicate, Opcode, Value};
 use spirv::Op;
 use splitbar_passes::analysis::group_copies::Direction;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Inst, Scope};
+use splitbar_plan::async_copies::MOST_ROUNDS;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{CopyPlan, Engine};
-
-/// Most rounds that are written one after the other.
-const MOST_ROUNDS: u32 = 16;
 
 /// Lowers a copy of a group, or a wait for some.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
@@ -101,20 +100,19 @@ fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     };
     let each = builtin::invocations(e)?;
     match plan.rounds {
-        Some(rounds) if rounds <= MOST_ROUNDS => {
-            for round in 0..rounds {
-                let first = b.add(first, b.mul(each, b.i32(round))?)?;
-                let all = match (transfer.units.as_u64(), each.as_u64()) {
-                    (Some(units), Some(each)) => u64::from(round + 1) * each <= units,
-                    _ => false,
-                };
-                if all {
-                    transfer.unit(e, first)?;
-                } else {
-                    transfer.unit_if_there(e, first)?;
-                }
+        Some(count) if count <= MOST_ROUNDS => {
+            let rounds = Rounds {
+                first,
+                lane,
+                each,
+                units: transfer.units,
+                count,
+            };
+            rounds.each(e, |e, round, first| transfer.unit(e, round, first))?;
+            match plan.held {
+                Some(set) => e.hold(set, local),
+                None => Ok(()),
             }
-            Ok(())
         }
         _ => transfer.all(e, first, each),
     }
@@ -138,9 +136,12 @@ impl<'c> Transfer<'c> {
         b.cond_br(more, body, done)?;
         b.position(body);
         match self.plan.engine {
-            Engine::LdsDma => self.unit_if_there(e, at)?,
+            Engine::LdsDma => {
+                let unit = b.add(at, self.lane)?;
+                if_there(e, unit, self.units, |e| self.unit(e, 0, at))?;
+            }
             Engine::Registers | Engine::AsyncLds | Engine::CpAsync | Engine::Bulk => {
-                self.unit(e, at)?
+                self.unit(e, 0, at)?
             }
         }
         let next = b.add(at, each)?;
@@ -150,22 +151,13 @@ impl<'c> Transfer<'c> {
         Ok(())
     }
 
-    /// Moves the unit of this invocation in the round that begins at `first`, if the copy has so many.
-    fn unit_if_there(&self, e: &mut FunctionEmitter<'_, 'c, '_>, first: Value<'c>) -> Result<()> {
-        let b = e.b;
-        let unit = b.add(first, self.lane)?;
-        let there = b.icmp(IntPredicate::LLVMIntULT, unit, self.units)?;
-        let (yes, on) = (e.new_block(), e.new_block());
-        b.cond_br(there, yes, on)?;
-        b.position(yes);
-        self.unit(e, first)?;
-        b.br(on);
-        b.position(on);
-        Ok(())
-    }
-
-    /// Moves the unit of this invocation in the round that begins at `first`.
-    fn unit(&self, e: &mut FunctionEmitter<'_, 'c, '_>, first: Value<'c>) -> Result<()> {
+    /// Moves the unit of this invocation in round `round`, which begins at `first`, or loads it when the copy is held.
+    fn unit(
+        &self,
+        e: &mut FunctionEmitter<'_, 'c, '_>,
+        round: u32,
+        first: Value<'c>,
+    ) -> Result<()> {
         let b = e.b;
         let unit = b.add(first, self.lane)?;
         let per_element = self.plan.element_bytes / self.plan.unit;
@@ -190,8 +182,10 @@ impl<'c> Transfer<'c> {
                 };
                 let ty = plain(e, self.plan.unit);
                 let value = b.load(ty, from, self.plan.unit)?;
-                b.store(value, to, self.plan.unit)?;
-                Ok(())
+                match self.plan.held {
+                    Some(set) => e.hold_value(set, round, value),
+                    None => b.store(value, to, self.plan.unit).map(|_| ()),
+                }
             }
             Engine::LdsDma => e.lds_dma(global, local(first)?, self.plan.unit),
             Engine::AsyncLds => {
@@ -203,7 +197,8 @@ impl<'c> Transfer<'c> {
     }
 }
 
-/// A store that copies what a load has left to it: asynchronously where both places are known to be aligned as that takes, else as it stands.
+/// A store that copies what a load has left to it: asynchronously, or through registers that hold it, where both places are known to be aligned as that takes, else as it
+/// stands.
 pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let plan = e.plan.copies.get(&inst.offset).copied();
     let load = plan.and_then(|plan| e.declarations.module.at(plan.load?));
@@ -240,17 +235,15 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         }
         Engine::AsyncLds => e.async_lds(plan.direction, from.address, to.address, plan.unit),
         Engine::CpAsync => e.cp_async(from.address, to.address, plan.unit),
-        Engine::Registers => Err(b.internal("a store became a copy by registers")),
+        Engine::Registers => {
+            let Some(set) = plan.held else {
+                return Err(b.internal("a store became a copy by registers that does not hold"));
+            };
+            let value = b.load(plain(e, plan.unit), from.address, plan.unit)?;
+            e.hold_value(set, 0, value)?;
+            e.hold(set, to.address)
+        }
         Engine::Bulk => Err(b.internal("a store became a bulk copy")),
-    }
-}
-
-/// A type of so many bytes, of words where it has several.
-fn plain<'c>(e: &FunctionEmitter<'_, 'c, '_>, bytes: u32) -> Ty<'c> {
-    if bytes > 4 {
-        e.b.int_type(32).vector(bytes / 4)
-    } else {
-        e.b.int_type(bytes * 8)
     }
 }
 

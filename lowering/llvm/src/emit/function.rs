@@ -90,6 +90,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) work_dimensions: Option<Value<'c>>,
     /// Run-time state of the barriers; only the kernel itself has it.
     pub(super) barrier_state: super::barrier::StateSlots<'c>,
+    /// The sets of registers in which copies are on their way; only the kernel itself has them.
+    pub(super) held: Vec<super::held::HeldSet<'c>>,
     /// What the barrier steps share within one module.
     pub(super) barriers: &'e super::barrier::Shared<'c>,
     /// Fast-math flags of an instruction that says nothing about them.

@@ -9,7 +9,7 @@
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
 //! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`], [`clock`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
-//! | [`async_copy`] | asynchronous copies between global and workgroup memory |
+//! | [`async_copy`], [`held`] | asynchronous copies between global and workgroup memory; those that stay in registers on their way |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`] | what invocations do together |
@@ -58,6 +58,7 @@ pub(crate) mod function;
 pub(crate) mod globals;
 pub(crate) mod group;
 mod groups;
+pub(crate) mod held;
 pub(crate) mod image;
 pub(crate) mod lanes;
 pub(crate) mod layout;

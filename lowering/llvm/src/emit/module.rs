@@ -235,6 +235,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             lengths: Vec::new(),
             work_dimensions: None,
             barrier_state: StateSlots::default(),
+            held: Vec::new(),
             barriers: self.barriers,
             default_fast_math: if strict {
                 0

@@ -169,6 +169,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 _ => None,
             },
         };
+        self.empty_sets()?;
         self.steps(&plan.at_entry)
     }
 

@@ -10,10 +10,10 @@ use super::split::Split;
 use super::{Wait, scan::Act};
 use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::dominance::Dominators;
+use crate::analysis::loops;
 use crate::analysis::marks::{self, Group, Tick};
 use crate::analysis::uniformity::Model;
 use crate::module::Function;
-use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often marks are placed between copies; behind that a wait makes its own mark.
@@ -232,27 +232,9 @@ impl Blocks {
 
 /// How many natural loops each block is in.
 fn depths(model: &Model, dominators: &Dominators) -> Option<Vec<u32>> {
-    let cfg = &model.cfg;
-    let mut latches: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for block in cfg.reverse_postorder() {
-        for succ in cfg.succs(*block) {
-            if dominators.dominates(*succ, *block) {
-                latches.entry(*succ).or_default().push(*block);
-            }
-        }
-    }
-    if latches.len() > MOST_LOOPS {
-        return None;
-    }
-    let mut depth = vec![0; cfg.len()];
-    for (header, mut work) in latches {
-        let mut inside = BTreeSet::from([header]);
-        while let Some(block) = work.pop() {
-            if cfg.is_reachable(block) && inside.insert(block) {
-                work.extend(cfg.preds(block));
-            }
-        }
-        for block in inside {
+    let mut depth = vec![0; model.cfg.len()];
+    for inside in loops::natural(&model.cfg, dominators, MOST_LOOPS)? {
+        for block in inside.body {
             if let Some(depth) = depth.get_mut(block) {
                 *depth += 1;
             }
@@ -288,12 +270,7 @@ fn hoisted(input: Input<'_, '_>, blocks: &Blocks, offset: u32, slots: Slots) -> 
         at = blocks.dominators.immediate(above);
     }
     let (_, above) = best?;
-    let insts = &input.function.blocks.get(above)?.insts;
-    let is_merge = |inst: &&crate::module::Inst<'_>| {
-        matches!(inst.op(), Some(Op::SelectionMerge | Op::LoopMerge))
-    };
-    let merge = insts.iter().rev().nth(1).filter(is_merge);
-    Some(merge.or(insts.last())?.offset)
+    Some(input.function.blocks.get(above)?.end()?.offset)
 }
 
 /// The waits by the offset that they stand before: how many marks may be outstanding in the worst node, and whether copies without a mark may be.

@@ -147,7 +147,8 @@ fn synchronises(step: &Step) -> bool {
         | Step::AsyncMark
         | Step::AsyncWait(_)
         | Step::BulkInit(_)
-        | Step::BulkWait(_) => true,
+        | Step::BulkWait(_)
+        | Step::StoreHeld(_) => true,
         Step::OpenWindow
         | Step::CloseWindow
         | Step::LeaveWindow

@@ -7,7 +7,10 @@
 //! but a release fence, so one stands before each copy; a copy that no mark follows is covered by no wait, so each has its own mark; a counter
 //! that overflows must not be asked for more than it holds.
 
+mod registers;
+
 use crate::bulk_copies;
+use crate::held::HeldShape;
 use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
 use crate::target::{Amdgpu, Arch, Counter, Target};
 use crate::waits::Waiting;
@@ -21,6 +24,9 @@ use splitbar_passes::module::{Constants, Declarations, EntryPoint, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// Most rounds of a copy of a group that are written one after the other; for more there is a loop, and what it loads is not held in registers.
+pub const MOST_ROUNDS: u32 = 16;
+
 /// The asynchronous copies of an entry point's function, as analyses of the module found them.
 #[derive(Clone, Debug)]
 pub struct Copies {
@@ -29,6 +35,8 @@ pub struct Copies {
     promoted: AsyncCopies,
     /// The word offset of each block, ascending.
     starts: Vec<u32>,
+    /// Per block the word offset of the last instruction that steps can stand before.
+    ends: Vec<u32>,
     /// Per block what copies, and what else may come to workgroup memory, in order.
     order: Vec<Vec<Mention>>,
 }
@@ -60,6 +68,11 @@ impl Copies {
         Some(Copies {
             order: copy_order::order(declarations, function, &copies),
             starts: function.blocks.iter().map(|block| block.offset).collect(),
+            ends: function
+                .blocks
+                .iter()
+                .map(|block| block.end().map_or(block.offset, |end| end.offset))
+                .collect(),
             cfg,
             group,
             promoted,
@@ -75,12 +88,26 @@ impl Copies {
     pub(crate) fn deferred(&self) -> &[u32] {
         &self.promoted.deferred
     }
+
+    /// What stands at word offsets, per block in the order of the offsets; at one offset in the order in which it comes.
+    fn by_block<T>(&self, mut all: Vec<(u32, T)>) -> Vec<Vec<(u32, T)>> {
+        all.sort_by_key(|(offset, _)| *offset); // stable
+        let mut by_block: Vec<Vec<(u32, T)>> = self.starts.iter().map(|_| Vec::new()).collect();
+        for (offset, what) in all {
+            // The last block that begins before it.
+            let block = self.starts.partition_point(|start| *start <= offset);
+            if let Some(block) = block.checked_sub(1).and_then(|at| by_block.get_mut(at)) {
+                block.push((offset, what));
+            }
+        }
+        by_block
+    }
 }
 
 /// What makes a copy.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Engine {
-    /// Loads and stores: nothing asynchronous is left to wait for.
+    /// Loads and stores. The stores stand behind the loads, or, where the values are held in registers, where somebody needs them.
     Registers,
     /// AMDGPU: LDS DMA. The destination is one address for the wave; lane `n` writes `n` times 4 bytes behind it (16 where 12 or 16 bytes are copied).
     LdsDma,
@@ -119,14 +146,20 @@ pub struct CopyPlan {
     pub load: Option<u32>,
     /// How often all invocations copy a unit each until everything is copied; `None` when that is not known.
     pub rounds: Option<u32>,
+    /// The set of registers that holds what it has loaded until [`Step::StoreHeld`], by its number; `None` when it is stored at once, or not by registers.
+    pub held: Option<usize>,
 }
 
 impl fmt::Display for CopyPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} bytes at once", self.engine, self.unit)?;
         match (self.load, self.rounds) {
-            (None, Some(rounds)) => write!(f, ", {rounds} rounds"),
-            (Some(_), _) | (None, None) => Ok(()),
+            (None, Some(rounds)) => write!(f, ", {rounds} rounds")?,
+            (Some(_), _) | (None, None) => {}
+        }
+        match self.held {
+            Some(slot) => write!(f, ", held in set {slot}"),
+            None => Ok(()),
         }
     }
 }
@@ -144,6 +177,8 @@ pub(crate) struct Planned {
     pub waits: BTreeMap<u32, (Vec<Step>, FenceMemory)>,
     /// Steps at the entry.
     pub at_entry: Vec<Step>,
+    /// The sets of registers that hold copies.
+    pub held: Vec<HeldShape>,
     /// A wait leaves copies outstanding over a barrier.
     pub in_flight: bool,
     /// mbarriers of bulk copies.
@@ -226,7 +261,14 @@ pub(crate) fn plan(
     }
     fence_copies(&mut planned, copies, waiting);
     keep_marks(&mut planned, target);
+    registers::hold_group(&mut planned, copies, invocations);
+    registers::hold_promoted(&mut planned, copies);
     planned
+}
+
+/// How many marks a wait of the analysis leaves outstanding.
+fn allowed(wait: &async_copy::Wait) -> u8 {
+    u8::try_from(wait.outstanding).unwrap_or(u8::MAX)
 }
 
 /// On AMDGPU no path may come to a join without a mark when others have some: LLVM 23.1 then counts the others' copies wrongly (mended later: llvm-project pull request
@@ -293,7 +335,6 @@ fn promote(planned: &mut Planned, copies: &Copies, target: &Target) {
 /// mark is none in LLVM 23.1, not even for the copies before it (mended later: llvm-project pull request 213144).
 fn counted(planned: &Planned, copies: &Copies, target: &Target) -> (Vec<u32>, Vec<(u32, u8)>) {
     let promoted = &copies.promoted;
-    let allowed = |wait: &async_copy::Wait| u8::try_from(wait.outstanding).unwrap_or(u8::MAX);
     if target.nvptx().is_some() {
         let waits = promoted.waits.iter();
         let waits = waits.map(|wait| (wait.before, allowed(wait)));
@@ -305,17 +346,11 @@ fn counted(planned: &Planned, copies: &Copies, target: &Target) -> (Vec<u32>, Ve
     let waits = promoted.waits.iter();
     moments.extend(waits.map(|wait| (wait.before, Moment::Wait(allowed(wait)))));
     moments.extend(planned.copies.keys().map(|copy| (*copy, Moment::Copy)));
-    moments.sort_by_key(|(offset, _)| *offset); // stable
-    let mut by_block = vec![Vec::new(); copies.cfg.len()];
-    let mut offsets = vec![Vec::new(); copies.cfg.len()];
-    for (offset, moment) in moments {
-        // The last block that begins before it.
-        let block = copies.starts.partition_point(|start| *start <= offset);
-        if let Some(block) = block.checked_sub(1) {
-            by_block[block].push(moment);
-            offsets[block].push(offset);
-        }
-    }
+    let by_block = copies.by_block(moments);
+    let (offsets, by_block): (Vec<Vec<u32>>, Vec<Vec<Moment>>) = by_block
+        .into_iter()
+        .map(|moments| moments.into_iter().unzip())
+        .unzip();
     let found = marks::without_empty(&copies.cfg, &by_block);
     let mut marks = Vec::new();
     for (block, moments) in by_block.iter().enumerate() {
@@ -381,14 +416,20 @@ fn promoted_plan(copy: &AsyncCopy, target: &Target) -> Option<CopyPlan> {
         Engine::AsyncLds | Engine::CpAsync => true,
         Engine::Bulk => false,
     };
-    (fits && unit == copy.bytes).then_some(CopyPlan {
+    (fits && unit == copy.bytes).then(|| plan_of(copy, engine))
+}
+
+/// The plan of a store that `engine` makes.
+fn plan_of(copy: &AsyncCopy, engine: Engine) -> CopyPlan {
+    CopyPlan {
         engine,
-        direction,
-        unit,
+        direction: Direction::ToWorkgroup,
+        unit: copy.bytes,
         element_bytes: copy.bytes,
         load: Some(copy.load),
         rounds: Some(1),
-    })
+        held: None,
+    }
 }
 
 /// The most marks that a wait may leave outstanding, so that the copies behind them are no more than the counter holds.
@@ -432,6 +473,7 @@ fn copy_plan(copy: &GroupCopy, target: &Target, invocations: Option<u64>) -> Opt
         element_bytes,
         load: None,
         rounds,
+        held: None,
     })
 }
 

@@ -1,0 +1,150 @@
+//! Copies that no instruction makes: which of them are held in registers, and where the plan stores them.
+
+use super::{Copies, CopyPlan, Engine, MOST_ROUNDS, Planned, allowed, plan_of};
+use crate::held::{self, Held, HeldShape, Moment, Timeline};
+use crate::step::Step;
+use splitbar_passes::analysis::async_copy::AsyncCopy;
+use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
+use splitbar_passes::analysis::marks::{self, Event, Wait};
+
+/// Holds copies of groups in registers that no instruction makes: those whose rounds are known.
+pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Option<u64>) {
+    let mut offsets = Vec::new();
+    let mut shapes = Vec::new();
+    let mut events = vec![Vec::new(); copies.cfg.len()];
+    for copy in &copies.group.copies {
+        let plan = planned.copies.get(&copy.offset);
+        let Some(shape) = plan.and_then(|plan| held_shape(copy, plan, invocations)) else {
+            continue;
+        };
+        let number = offsets.len();
+        offsets.push(copy.offset);
+        shapes.push(shape);
+        events[copy.block].extend([
+            (copy.offset, Moment::Copy(number), Event::Copy(copy.event)),
+            (copy.offset, Moment::Mark, Event::Mark),
+        ]);
+    }
+    if offsets.is_empty() {
+        return;
+    }
+    for wait in &copies.group.waits {
+        let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
+        events[wait.block].push((wait.offset, Moment::Wait(0), need));
+    }
+    for block in &mut events {
+        block.sort_by_key(|(offset, _, _)| *offset); // stable: a mark stays behind its copy
+    }
+    let marked: Vec<Vec<Event>> = events
+        .iter()
+        .map(|block| block.iter().map(|(_, _, event)| event.clone()).collect())
+        .collect();
+    let found = marks::solve(&copies.cfg, &marked, &copies.group.moves);
+    let moment = |place, moment| match moment {
+        Moment::Wait(_) => match found.waits.get(&place)? {
+            Wait::Nothing => None,
+            Wait::AtMost(outstanding) => Some(Moment::Wait(*outstanding)),
+            Wait::Unmarked => Some(Moment::Wait(0)), // every copy has its mark
+        },
+        Moment::Copy(_) | Moment::Mark | Moment::Store(_) => Some(moment),
+    };
+    let moments = events.iter().enumerate().map(|(block, events)| {
+        let events = events.iter().enumerate();
+        let moments = events.filter_map(|(index, (offset, event, _))| {
+            Some((*offset, moment((block, index), *event)?))
+        });
+        moments.collect()
+    });
+    let timeline = Timeline {
+        cfg: &copies.cfg,
+        moments: moments.collect(),
+        ends: &copies.ends,
+        shapes: &shapes,
+    };
+    let held = held::hold(timeline, planned.free_registers());
+    planned.keep(&offsets, held);
+}
+
+/// What a copy of a group that goes through registers takes there.
+fn held_shape(copy: &GroupCopy, plan: &CopyPlan, invocations: Option<u64>) -> Option<HeldShape> {
+    invocations?;
+    let units = copy
+        .elements?
+        .checked_mul(plan.element_bytes / plan.unit.max(1))?;
+    let rounds = plan.rounds.filter(|rounds| *rounds <= MOST_ROUNDS)?;
+    let is_held = plan.engine == Engine::Registers && plan.direction == Direction::ToWorkgroup;
+    is_held.then_some(HeldShape {
+        unit: plan.unit,
+        rounds,
+        units: Some(units),
+    })
+}
+
+/// Holds the plain copies in registers that nothing asynchronous makes. Marks and waits are those of the analysis: they count all copies that it has found.
+pub(super) fn hold_promoted(planned: &mut Planned, copies: &Copies) {
+    let promoted = &copies.promoted;
+    let copied = promoted.copies.iter();
+    let left: Vec<&AsyncCopy> = copied
+        .filter(|copy| !planned.copies.contains_key(&copy.store))
+        .collect();
+    if left.is_empty() {
+        return;
+    }
+    let offsets: Vec<u32> = left.iter().map(|copy| copy.store).collect();
+    let shapes: Vec<HeldShape> = left
+        .iter()
+        .map(|copy| HeldShape {
+            unit: copy.bytes,
+            rounds: 1,
+            units: None,
+        })
+        .collect();
+    // Before one instruction: mark, wait, copy.
+    let marks = promoted.marks.iter().map(|mark| (*mark, Moment::Mark));
+    let waits = promoted.waits.iter();
+    let waits = waits.map(|wait| (wait.before, Moment::Wait(allowed(wait))));
+    let copied = offsets.iter().zip(0..);
+    let copied = copied.map(|(offset, number)| (*offset, Moment::Copy(number)));
+    let timeline = Timeline {
+        cfg: &copies.cfg,
+        moments: copies.by_block(marks.chain(waits).chain(copied).collect()),
+        ends: &copies.ends,
+        shapes: &shapes,
+    };
+    let held = held::hold(timeline, planned.free_registers());
+    for (copy, slot) in left.iter().zip(&held.of_copy) {
+        if slot.is_some() {
+            let plan = plan_of(copy, Engine::Registers);
+            planned.copies.insert(copy.store, plan);
+        }
+    }
+    planned.keep(&offsets, held);
+}
+
+impl Planned {
+    /// Registers of an invocation that copies may still take.
+    fn free_registers(&self) -> u32 {
+        let taken = self.held.iter().map(|shape| shape.registers());
+        held::MOST_REGISTERS.saturating_sub(taken.sum())
+    }
+
+    /// Writes down which of the copies at `offsets` are held, and where they are stored.
+    fn keep(&mut self, offsets: &[u32], held: Held) {
+        let first = self.held.len();
+        for (offset, slot) in offsets.iter().zip(&held.of_copy) {
+            if let Some(copy) = self.copies.get_mut(offset) {
+                copy.held = slot.map(|slot| first + slot);
+            }
+        }
+        for (offset, slots) in held.stores {
+            let stores = slots.into_iter().map(|slot| Step::StoreHeld(first + slot));
+            let steps = match self.waits.get_mut(&offset) {
+                Some((wait, _)) => wait,
+                None => self.before.entry(offset).or_default(),
+            };
+            steps.splice(0..0, stores); // before a wait for marks: the stores take their time as well
+        }
+        self.in_flight |= !held.slots.is_empty();
+        self.held.extend(held.slots);
+    }
+}

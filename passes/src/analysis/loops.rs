@@ -1,0 +1,58 @@
+//! Natural loops of a control-flow graph: a block that dominates one of its predecessors, and all that comes back to it without leaving through it (Aho, Sethi, Ullman).
+
+use super::cfg::Cfg;
+use super::dominance::Dominators;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A loop with one way in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// The block that control comes in through.
+    pub header: usize,
+    /// All of its blocks, the header and those of inner loops among them.
+    pub body: BTreeSet<usize>,
+}
+
+/// The natural loops of `cfg`, by header; loops that share one count as one. `None` when there are more than `most`: looking at each costs time
+/// linear in the graph.
+pub fn natural(cfg: &Cfg, dominators: &Dominators, most: usize) -> Option<Vec<Loop>> {
+    let mut latches: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for block in cfg.reverse_postorder() {
+        for succ in cfg.succs(*block) {
+            if dominators.dominates(*succ, *block) {
+                latches.entry(*succ).or_default().push(*block);
+            }
+        }
+    }
+    if latches.len() > most {
+        return None;
+    }
+    let natural = |(header, mut work): (usize, Vec<usize>)| {
+        let mut body = BTreeSet::from([header]);
+        while let Some(block) = work.pop() {
+            if cfg.is_reachable(block) && body.insert(block) {
+                work.extend(cfg.preds(block));
+            }
+        }
+        Loop { header, body }
+    };
+    Some(latches.into_iter().map(natural).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_in_a_loop() {
+        // 0 -> 1 -> 2 -> 2, 2 -> 3 -> 1, 3 -> 4
+        let cfg = Cfg::from_edges(5, &[(0, 1), (1, 2), (2, 2), (2, 3), (3, 1), (3, 4)]);
+        let dominators = Dominators::of(&cfg);
+        let found = natural(&cfg, &dominators, 2);
+        let found: Option<Vec<_>> =
+            found.map(|loops| loops.into_iter().map(|l| (l.header, l.body)).collect());
+        let (outer, inner) = (BTreeSet::from([1, 2, 3]), BTreeSet::from([2]));
+        assert_eq!(found, Some(vec![(1, outer), (2, inner)]));
+        assert_eq!(natural(&cfg, &dominators, 1), None);
+    }
+}
