@@ -3,11 +3,12 @@
 use crate::support::{confirm, target, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Bounds, FuseAt, Options, Strategy};
+use splitbar::{Bounds, EntryPlan, FuseAt, Options, Strategy};
 use splitbar_passes::model::catalogue::{self, Known};
 use splitbar_passes::model::explore;
 use splitbar_passes::model::protocol::{Protocol, Usage};
 use splitbar_passes::model::{Axiom, Report, Verdict};
+use splitbar_plan::Step;
 use splitbar_plan::model::Modelled;
 use splitbar_tests::fixture::{self, Fixture};
 use std::fmt::Write;
@@ -90,7 +91,10 @@ const TRACES: &[(Known, Usage, &str)] = &[
 ];
 
 pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
-    let mut trials = vec![trial("model/document".to_owned(), document)];
+    let mut trials = vec![
+        trial("model/document".to_owned(), document),
+        trial("model/copies_arrive".to_owned(), copies_arrive),
+    ];
     for fixture in fixtures {
         for (strategy, on, fuse_at) in STRATEGIES {
             let fixture = fixture.clone();
@@ -132,6 +136,33 @@ fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> R
             one.report
         );
     }
+    Ok(())
+}
+
+/// Copies that the mbarrier waits for are arrivals that its phases count: with them every wait returns, and without them none.
+fn copies_arrive() -> Result<()> {
+    let bytes = Fixture::load("async_overlap")?.module()?;
+    let options = Options {
+        promote_async_copies: true,
+        ..Options::new(target("sm_80")?)
+    };
+    let bounds = Bounds {
+        unroll: 2,
+        ..Bounds::default()
+    };
+    let is_proved = |change: fn(&mut [EntryPlan])| -> Result<bool> {
+        let (explored, _) = splitbar::model_changed(&bytes, &options, bounds, change)?;
+        let [one] = explored.as_slice() else {
+            anyhow::bail!("not one entry");
+        };
+        Ok(one.report.verdict == Verdict::Proved)
+    };
+    ensure!(is_proved(|_| ())?, "with the arrivals");
+    let is_proved_without = is_proved(|plans| {
+        let steps = plans.iter_mut().flat_map(|p| p.at_instruction.values_mut());
+        steps.for_each(|steps| steps.retain(|s| *s != Step::CopiesArrive { noinc: true }));
+    })?;
+    ensure!(!is_proved_without, "without the arrivals");
     Ok(())
 }
 

@@ -5,6 +5,8 @@ use crate::sim::agrees;
 use crate::support::{compile_bytes, has_linker, is_nvptx, told, trial};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
+use splitbar::Options;
+use splitbar_plan::Step;
 use splitbar_tests::fixture::Fixture;
 
 /// Targets with instructions for copies, one of each kind: LDS DMA without and with BackOffBarrier, with a counter of stores, loads to LDS, `cp.async` with mbarriers that are
@@ -21,6 +23,12 @@ const COPIES: [(&str, usize); 2] = [("tiled_matmul", 4), ("tiled_matmul_double_b
 
 pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
+    for target in ["sm_80", "sm_90"] {
+        trials.push(trial(
+            format!("promoted/async_double_buffer/{target}/nobody_waits"),
+            move || nobody_waits(target),
+        ));
+    }
     for fixture in fixtures {
         for target in TARGETS {
             let fixture = fixture.clone();
@@ -49,6 +57,31 @@ fn simulated(fixture: &Fixture, target: &str) -> Result<()> {
         return Ok(()); // the same code as without promotion, which other tests run
     }
     agrees(fixture, &output, SCHEDULES)
+}
+
+/// Where the mbarrier waits for copies, nobody else does: without their arrival they are read too early.
+fn nobody_waits(target: &str) -> Result<()> {
+    let fixture = Fixture::load("async_double_buffer")?;
+    let options = Options {
+        promote_async_copies: true,
+        ..Options::new(crate::support::target(target)?)
+    };
+    let mut left_out = 0;
+    let output = splitbar::compile_changed(&fixture.module()?, &options, |plans| {
+        let steps = plans.iter_mut().flat_map(|p| p.at_instruction.values_mut());
+        for steps in steps {
+            let before = steps.len();
+            steps.retain(|step| *step != Step::CopiesArrive { noinc: false });
+            left_out += before - steps.len();
+        }
+    })?;
+    ensure!(left_out == 1, "{left_out} arrivals of copies");
+    let found = agrees(&fixture, &output, SCHEDULES);
+    ensure!(
+        found.is_err_and(|found| found.to_string().contains("SB3001")),
+        "the copies are not missed"
+    );
+    Ok(())
 }
 
 fn copies(fixture: &Fixture, expected: usize) -> Result<()> {

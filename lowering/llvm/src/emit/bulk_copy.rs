@@ -2,7 +2,8 @@
 //! mbarriers are taken in turn).
 //!
 //! The copy unit is another proxy. What threads have written to the same bytes must be before it, and the initialised mbarriers too, so `fence.proxy.async` stands behind
-//! the one and before the other (PTX ISA, "Async proxy"). The way back needs none: the completion of a bulk copy on an mbarrier has its own.
+//! the one and before the other (PTX ISA, "Async proxy"). It orders global memory as well: the kernel itself may have written the source. The way back needs none:
+//! the completion of a bulk copy on an mbarrier has its own.
 
 use super::function::FunctionEmitter;
 use super::{Result, builtin};
