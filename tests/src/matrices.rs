@@ -14,6 +14,10 @@ pub enum Element {
     F32,
     /// IEEE 754 binary64.
     F64,
+    /// OCP's 8 bits, four of them exponent.
+    E4M3,
+    /// OCP's 8 bits, five of them exponent.
+    E5M2,
     /// 8 bits, signed.
     I8,
     /// 8 bits.
@@ -22,7 +26,7 @@ pub enum Element {
     I32,
 }
 
-use Element::{BF16, F16, F32, F64, I8, I32, U8};
+use Element::{BF16, E4M3, E5M2, F16, F32, F64, I8, I32, U8};
 
 impl Element {
     /// The name, as in the names of tests.
@@ -32,6 +36,8 @@ impl Element {
             BF16 => "bf16",
             F32 => "f32",
             F64 => "f64",
+            E4M3 => "e4m3",
+            E5M2 => "e5m2",
             I8 => "i8",
             U8 => "u8",
             I32 => "i32",
@@ -45,6 +51,8 @@ impl Element {
             BF16 => "OpTypeFloat 16 BFloat16KHR",
             F32 => "OpTypeFloat 32",
             F64 => "OpTypeFloat 64",
+            E4M3 => "OpTypeFloat 8 Float8E4M3EXT",
+            E5M2 => "OpTypeFloat 8 Float8E5M2EXT",
             I8 => "OpTypeInt 8 1",
             U8 => "OpTypeInt 8 0",
             I32 => "OpTypeInt 32 1",
@@ -54,7 +62,7 @@ impl Element {
     /// Bytes of an element.
     pub fn bytes(self) -> usize {
         match self {
-            I8 | U8 => 1,
+            I8 | U8 | E4M3 | E5M2 => 1,
             F16 | BF16 => 2,
             F32 | I32 => 4,
             F64 => 8,
@@ -66,7 +74,7 @@ impl Element {
         match self {
             I8 => (-128, 127),
             U8 => (0, 255),
-            F16 | BF16 | F32 | F64 | I32 => (-2, 2),
+            F16 | BF16 | F32 | F64 | E4M3 | E5M2 | I32 => (-2, 2),
         }
     }
 
@@ -76,10 +84,23 @@ impl Element {
             BF16 => bf16::from_f64(number as f64).to_le_bytes().to_vec(),
             F32 => (number as f32).to_le_bytes().to_vec(),
             F64 => (number as f64).to_le_bytes().to_vec(),
+            E4M3 => vec![float8(number, 3, 7)],
+            E5M2 => vec![float8(number, 2, 15)],
             I8 | U8 => vec![number as u8],
             I32 => (number as i32).to_le_bytes().to_vec(),
         }
     }
+}
+
+/// A whole number of at most three significant bits, and not more than this format holds.
+fn float8(number: i64, mantissa: u32, bias: u32) -> u8 {
+    let magnitude = number.unsigned_abs();
+    let Some(exponent) = magnitude.checked_ilog2() else {
+        return 0;
+    };
+    let fraction = (magnitude - (1 << exponent)) << mantissa >> exponent;
+    let code = u64::from(exponent + bias) << mantissa | fraction;
+    code as u8 | if number < 0 { 0x80 } else { 0 }
 }
 
 /// `D = A * B + C`, computed by one subgroup or workgroup; the matrices lie in buffers 0 to 3.

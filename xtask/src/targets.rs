@@ -170,6 +170,7 @@ enum Mma {
     K4,
     K8,
     K16,
+    Float8,
 }
 
 const NVPTX_FACTS: &[&str] = &[

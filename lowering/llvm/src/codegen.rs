@@ -8,11 +8,12 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{
-    CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine,
-    TargetTriple,
+    CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetData,
+    TargetMachine, TargetTriple,
 };
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
+use splitbar_plan::target::Arch;
 use std::sync::OnceLock;
 
 /// Stack of the thread that LLVM runs on: it walks expressions and control flow recursively.
@@ -133,6 +134,30 @@ pub(crate) fn machine(
 pub(crate) fn adopt(module: &Module<'_>, machine: &TargetMachine) {
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
+}
+
+/// As [`adopt`], of a machine for `target`: its data layout is that of the architecture, for which LLVM is asked once.
+///
+/// # Errors
+/// As [`machine`].
+pub(crate) fn describe(module: &Module<'_>, target: &Target) -> Result<(), Diagnostics> {
+    static LAYOUTS: [OnceLock<String>; 2] = [OnceLock::new(), OnceLock::new()];
+    let [amdgpu, nvptx] = &LAYOUTS;
+    let layout = match target.arch {
+        Arch::Amdgpu(_) => amdgpu,
+        Arch::Nvptx(_) => nvptx,
+    };
+    let layout = match layout.get() {
+        Some(layout) => layout,
+        None => {
+            let machine = machine(target, Optimization::O0)?;
+            let text = machine.get_target_data().get_data_layout();
+            layout.get_or_init(|| text.as_str().to_string_lossy().into_owned())
+        }
+    };
+    module.set_triple(&TargetTriple::create(target.triple()));
+    module.set_data_layout(&TargetData::create(layout).get_data_layout());
+    Ok(())
 }
 
 /// Runs passes over `module`.

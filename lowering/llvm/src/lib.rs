@@ -20,7 +20,7 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::targets::FileType;
 use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Constants, Declarations, EntryPoint};
+use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Variable};
 use splitbar_plan::{EntryPlan, Target};
 
 /// How much LLVM optimises; `default<O2>` of its pass builder for [`Optimization::O2`], and so on.
@@ -119,8 +119,7 @@ pub fn translate(lowering: &Lowering<'_>) -> Result<Vec<u8>, Diagnostics> {
     codegen::on_large_stack(|| {
         let context = Context::create();
         let module = context.create_module("splitbar");
-        let machine = codegen::machine(lowering.target, lowering.optimization)?;
-        codegen::adopt(&module, &machine);
+        codegen::describe(&module, lowering.target)?;
         write(&context, &module, lowering)?;
         Ok(module.write_bitcode_to_memory().as_slice().to_vec())
     })
@@ -159,6 +158,24 @@ pub fn shared_memory_bytes(
     let Ok(order) = declarations.reachable_functions(entry.function) else {
         return 0;
     };
+    // Sizes are asked of LLVM types, whose context costs more than reading a small kernel.
+    let workgroup = |variable: &Variable<'_>| variable.class == spirv::StorageClass::Workgroup;
+    let variables = if declarations.variables.iter().any(workgroup) {
+        variable_bytes(declarations, constants, target, entry, &order)
+    } else {
+        0
+    };
+    emit::group::with_scratch(variables, declarations, constants, target, &order)
+}
+
+/// Bytes of the workgroup variables that `entry` uses; `order` are the functions that it reaches.
+fn variable_bytes(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    target: &Target,
+    entry: &EntryPoint<'_>,
+    order: &[Id],
+) -> u32 {
     let context = Context::create();
     let module: Module<'_> = context.create_module("layout");
     let build = emit::build::Build::new(&context, ffi::module_ref(&module));
@@ -170,11 +187,10 @@ pub fn shared_memory_bytes(
         emit::module::id_count(declarations),
         (target.default_wave_size(), None),
     );
-    let uses = emit::uses::uses(declarations, constants, &order);
-    let variables = uses.get(&entry.function).map_or(0, |uses| {
+    let uses = emit::uses::uses(declarations, constants, order);
+    uses.get(&entry.function).map_or(0, |uses| {
         emit::globals::shared_bytes(declarations, &types, uses)
-    });
-    emit::group::with_scratch(variables, declarations, constants, target, &order)
+    })
 }
 
 impl Lowered {

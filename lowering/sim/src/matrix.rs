@@ -4,6 +4,7 @@
 //! is free in the order of its additions and in what it drops on the way, so a kernel whose result depends on that has none that can be relied on.
 
 use half::{bf16, f16};
+use std::cmp::Ordering;
 
 /// The type of an element in registers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,9 @@ pub(crate) enum Element {
     TF32,
     F32,
     F64,
+    /// The 8-bit floats of OCP: four bits of exponent, no infinity; five.
+    E4M3,
+    E5M2,
     I8,
     U8,
     I32,
@@ -23,7 +27,7 @@ impl Element {
     /// How many bits it takes.
     pub fn bits(self) -> u32 {
         match self {
-            Element::I8 | Element::U8 => 8,
+            Element::I8 | Element::U8 | Element::E4M3 | Element::E5M2 => 8,
             Element::F16 | Element::BF16 => 16,
             Element::TF32 | Element::F32 | Element::I32 => 32,
             Element::F64 => 64,
@@ -38,6 +42,12 @@ impl Element {
             Element::TF32 => f32::from_bits(bits as u32 & !0x1fff).into(),
             Element::F32 => f32::from_bits(bits as u32).into(),
             Element::F64 => f64::from_bits(bits),
+            Element::E4M3 if bits & 0x7f == 0x7f => f64::NAN,
+            // Its bits in a half, whose exponent is 8 greater, are 2^-8 of the number.
+            Element::E4M3 => {
+                f16::from_bits((bits << 8 & 0x8000 | bits << 7 & 0x3f80) as u16).to_f64() * 256.0
+            }
+            Element::E5M2 => f16::from_bits((bits << 8) as u16).to_f64(),
             Element::I8 => (bits as u8 as i8).into(),
             Element::U8 => (bits as u8).into(),
             Element::I32 => (bits as u32 as i32).into(),
@@ -51,8 +61,25 @@ impl Element {
             Element::BF16 => bf16::from_f64(number).to_bits().into(),
             Element::TF32 | Element::F32 => (number as f32).to_bits().into(),
             Element::F64 => number.to_bits(),
+            Element::E4M3 | Element::E5M2 => self.nearest(number),
             Element::I8 | Element::U8 => (number as i64 as u8).into(),
             Element::I32 => (number as i64 as u32).into(),
+        }
+    }
+
+    /// The bits of 8 that mean the number nearest to `number`, the even ones of two.
+    fn nearest(self, number: f64) -> u64 {
+        let distance = |bits: u64| (self.number(bits) - number.abs()).abs();
+        let closest = (0..0x80)
+            .filter(|bits| !self.number(*bits).is_nan())
+            .min_by(|a, b| {
+                (distance(*a), a % 2)
+                    .partial_cmp(&(distance(*b), b % 2))
+                    .unwrap_or(Ordering::Equal)
+            });
+        match closest {
+            Some(bits) if !number.is_nan() => bits | u64::from(number.is_sign_negative()) << 7,
+            _ => 0x7f,
         }
     }
 
@@ -168,6 +195,8 @@ mod tests {
         for (element, numbers) in [
             (Element::F16, [1.5, -2.0, 65504.0, 0.25]),
             (Element::BF16, [1.5, -2.0, 3.0, 0.25]),
+            (Element::E4M3, [448.0, -0.001953125, 1.125, -2.0]),
+            (Element::E5M2, [57344.0, -0.0000152587890625, 1.25, -2.0]),
             (Element::I8, [1.0, -128.0, 127.0, -1.0]),
             (Element::U8, [1.0, 255.0, 127.0, 0.0]),
             (Element::I32, [-1.0, 2147483647.0, 0.0, 7.0]),

@@ -12,6 +12,7 @@ mod dot;
 pub mod edges;
 mod extensions;
 mod float;
+mod float8;
 mod float_rules;
 mod flow;
 mod glsl;
@@ -317,6 +318,7 @@ pub fn families() -> Vec<Family> {
     vec![
         family("integer", Shader, integer::features()),
         family("bits", Shader, bits::features()),
+        family("float8", Shader, float8::features()),
         family("compare", Shader, compare::features()),
         family("compare_kernel", Kernel, compare::kernel_features()),
         family("float", Shader, float::features()),

@@ -61,7 +61,7 @@ struct Declarations {
 
 impl Declarations {
     /// Declares every `%NAME` of `text` that says what it is:
-    /// `u32`, `f32v4`, `f32m4x3`, `u32a8` (an array), `s_u32_f32` (a structure), `p_Function_u32` (a pointer), `u32_7` (a constant), `true`.
+    /// `u32`, `f32v4`, `bf16`, `e4m3`, `e5m2v2`, `f32m4x3`, `u32a8` (an array), `s_u32_f32` (a structure), `p_Function_u32` (a pointer), `u32_7` (a constant), `true`.
     fn name_all(&mut self, text: &str) {
         for token in text.split('%').skip(1) {
             let end = token
@@ -91,6 +91,17 @@ impl Declarations {
                 s if s.is_float() => format!("OpTypeFloat {}", s.bits()),
                 s => format!("OpTypeInt {} 0", s.bits()),
             });
+        }
+        if let Some((encoded, lanes)) = ENCODED
+            .iter()
+            .find_map(|(encoded, line)| Some(((encoded, line), name.strip_prefix(encoded)?)))
+        {
+            let (scalar, line) = encoded;
+            let Some(lanes) = lanes.strip_prefix('v') else {
+                return Some((*line).to_owned());
+            };
+            self.name(scalar);
+            return Some(format!("OpTypeVector %{scalar} {lanes}"));
         }
         match name {
             "void" => return Some("OpTypeVoid".to_owned()),
@@ -144,6 +155,13 @@ impl Declarations {
         Some(format!("OpTypeVector %{scalar} {lanes}"))
     }
 }
+
+/// Floats that are not IEEE's, which no buffer holds.
+const ENCODED: [(&str, &str); 3] = [
+    ("bf16", "OpTypeFloat 16 BFloat16KHR"),
+    ("e4m3", "OpTypeFloat 8 Float8E4M3EXT"),
+    ("e5m2", "OpTypeFloat 8 Float8E5M2EXT"),
+];
 
 /// Slices that are given out, by scalar.
 #[derive(Default)]

@@ -406,6 +406,54 @@ fn divergent(row: &'static collectives::Operation, s: Scalar) -> Feature {
         .with_inputs(inputs)
 }
 
+/// Lanes with the same two low bits of the first operand are a set.
+fn partitions(all: &mut Vec<Feature>) {
+    let keys = |rows: &[Row]| rows.iter().map(|r| r[0] & 3).collect::<Vec<_>>();
+    let low = "$k = OpBitwiseAnd %u32 $a %u32_3\n$p = OpGroupNonUniformPartitionEXT %u32v4 $k\n";
+    let needs = ["GroupNonUniformPartitionedEXT", "GroupNonUniformArithmetic"];
+    let ballot = feature(
+        "OpGroupNonUniformPartitionEXT",
+        &[U32.into()],
+        U32.into(),
+        &format!("{low}$r = OpCompositeExtract %u32 $p 0"),
+        move |rows| {
+            let keys = keys(rows);
+            let words = keys.iter().map(|key| set_bits(keys.iter().take(32), *key));
+            words.map(Bits).collect()
+        },
+    );
+    all.push(ballot.needing(&needs));
+    let forms: [(&str, fn(usize, usize) -> bool); 3] = [
+        ("PartitionedReduceEXT", |_, _| true),
+        ("PartitionedInclusiveScanEXT", |other, lane| other <= lane),
+        ("PartitionedExclusiveScanEXT", |other, lane| other < lane),
+    ];
+    for (form, takes) in forms {
+        let sum = feature(
+            "OpGroupNonUniformIAdd",
+            &[U32.into(), U32.into()],
+            U32.into(),
+            &format!("{low}$r = OpGroupNonUniformIAdd %u32 SUB {form} $b $p"),
+            move |rows| {
+                let keys = keys(rows);
+                let of = |lane: usize| {
+                    (0..rows.len())
+                        .filter(|other| keys[*other] == keys[lane] && takes(*other, lane))
+                        .fold(0u32, |sum, other| sum.wrapping_add(rows[other][1] as u32))
+                };
+                (0..rows.len()).map(|lane| Bits(of(lane).into())).collect()
+            },
+        );
+        all.push(sum.needing(&needs).called(form));
+    }
+}
+
+/// Which of the keys are this one, as bits.
+fn set_bits<'k>(keys: impl Iterator<Item = &'k u64>, key: u64) -> u64 {
+    let set = keys.enumerate().filter(|(_, other)| **other == key);
+    set.fold(0, |bits, (lane, _)| bits | 1 << lane)
+}
+
 /// All of them.
 pub fn features() -> Vec<Feature> {
     let mut all = Vec::new();
@@ -414,6 +462,7 @@ pub fn features() -> Vec<Feature> {
     shuffles(&mut all);
     reductions(&mut all);
     rotations(&mut all);
+    partitions(&mut all);
     super::subgroup_partial::features(&mut all);
     all
 }

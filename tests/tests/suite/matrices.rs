@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Place};
 use splitbar::{Optimization, Output};
-use splitbar_tests::matrices::Element::{BF16, F16, F32, F64, I8, I32, U8};
+use splitbar_tests::matrices::Element::{BF16, E4M3, E5M2, F16, F32, F64, I8, I32, U8};
 use splitbar_tests::matrices::{Element, Product};
 
 /// A product that a target has an instruction for.
@@ -43,6 +43,8 @@ const NATIVE: &[Native] = &[
     ("gfx950", 64, [BF16, BF16, F32], [16, 16, 16], "v_mfma_f32_16x16x16_bf16", 1),
     ("gfx950", 64, [I8, I8, I32], [16, 16, 32], "v_mfma_i32_16x16x32_i8", 1),
     ("gfx950", 64, [I8, I8, I32], [16, 16, 64], "v_mfma_i32_16x16x64_i8", 1),
+    ("gfx950", 64, [E4M3, E4M3, F32], [16, 16, 32], "v_mfma_f32_16x16x32_fp8_fp8", 1),
+    ("gfx950", 64, [E5M2, E4M3, F32], [16, 16, 32], "v_mfma_f32_16x16x32_bf8_fp8", 1),
     ("gfx1100", 32, [F16, F16, F32], [16, 16, 16], "v_wmma_f32_16x16x16_f16", 1),
     ("gfx1100", 32, [BF16, BF16, F32], [16, 16, 16], "v_wmma_f32_16x16x16_bf16", 1),
     ("gfx1100", 32, [I8, I8, I32], [16, 16, 16], "v_wmma_i32_16x16x16_iu8", 1),
@@ -58,6 +60,9 @@ const NATIVE: &[Native] = &[
     ("gfx1201", 32, [BF16, BF16, F32], [16, 16, 16], "v_wmma_f32_16x16x16_bf16", 1),
     ("gfx1201", 32, [I8, I8, I32], [16, 16, 32], "v_wmma_i32_16x16x16_iu8", 2),
     ("gfx1201", 32, [U8, U8, I32], [16, 16, 16], "v_wmma_i32_16x16x16_iu8", 1),
+    ("gfx1201", 32, [E4M3, E5M2, F32], [16, 16, 16], "v_wmma_f32_16x16x16_fp8_bf8", 1),
+    ("gfx1201", 64, [E5M2, E5M2, F32], [16, 16, 16], "v_wmma_f32_16x16x16_bf8_bf8", 1),
+    ("gfx1170", 32, [E4M3, E4M3, F16], [16, 16, 16], "v_wmma_f32_16x16x16_fp8_fp8", 1),
     ("gfx1201", 64, [F16, F16, F32], [16, 16, 16], "v_wmma_f32_16x16x16_f16", 1),
     ("gfx1201", 64, [F16, F16, F16], [32, 16, 16], "v_wmma_f32_16x16x16_f16", 2),
     ("gfx1201", 64, [BF16, BF16, F32], [16, 16, 16], "v_wmma_f32_16x16x16_bf16", 1),
@@ -66,6 +71,8 @@ const NATIVE: &[Native] = &[
     ("gfx1250", 32, [BF16, BF16, F32], [16, 16, 32], "v_wmma_f32_16x16x32_bf16", 1),
     ("gfx1250", 32, [F32, F32, F32], [16, 16, 8], "v_wmma_f32_16x16x4_f32", 2),
     ("gfx1250", 32, [I8, I8, I32], [16, 16, 64], "v_wmma_i32_16x16x64_iu8", 1),
+    ("gfx1250", 32, [E4M3, E4M3, F32], [16, 16, 64], "v_wmma_f32_16x16x64_fp8_fp8", 1),
+    ("gfx1250", 32, [E5M2, E4M3, F32], [16, 16, 16], "v_wmma_f32_16x16x64_bf8_fp8", 1),
     ("sm_70", 32, [F16, F16, F32], [16, 16, 16], "mma.sync.aligned.m8n8k4", 4),
     ("sm_70", 32, [F16, F16, F16], [32, 16, 4], "mma.sync.aligned.m8n8k4", 2),
     ("sm_75", 32, [F16, F16, F32], [16, 16, 16], "mma.sync.aligned.m16n8k8", 4),
@@ -74,6 +81,8 @@ const NATIVE: &[Native] = &[
     ("sm_80", 32, [F16, F16, F16], [16, 16, 16], "mma.sync.aligned.m16n8k16", 2),
     ("sm_80", 32, [BF16, BF16, F32], [16, 8, 16], "mma.sync.aligned.m16n8k16", 1),
     ("sm_80", 32, [F64, F64, F64], [16, 8, 8], "mma.sync.aligned.m8n8k4", 4),
+    ("sm_89", 32, [E4M3, E4M3, F32], [16, 16, 32], "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 2),
+    ("sm_90", 32, [E4M3, E5M2, F32], [16, 8, 32], "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", 1),
     ("sm_90", 32, [I8, I8, I32], [16, 16, 32], "mma.sync.aligned.m16n8k32", 2),
     ("sm_90", 32, [U8, I8, I32], [16, 8, 16], "mma.sync.aligned.m16n8k16", 1),
 ];
@@ -84,12 +93,13 @@ const TARGETS: [&str; 9] = [
 ];
 
 /// Sizes that tiles do not divide, and types that no instruction takes.
-const ODD: [([Element; 3], [u32; 3]); 6] = [
+const ODD: [([Element; 3], [u32; 3]); 7] = [
     ([F16, F16, F32], [16, 16, 16]),
     ([F32, F32, F32], [3, 5, 7]),
     ([F64, F64, F64], [8, 8, 4]),
     ([I8, U8, I32], [8, 32, 16]),
     ([BF16, BF16, F32], [4, 8, 4]),
+    ([E4M3, E5M2, F32], [8, 8, 16]),
     ([F16, F16, F16], [4, 2, 1]),
 ];
 

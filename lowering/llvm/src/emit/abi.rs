@@ -488,6 +488,18 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
                 );
                 self.parameters.push(parameter);
             }
+            // The address of its descriptor.
+            Kind::Image(_) => {
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Image,
+                    value,
+                    layout::POINTER_BYTES,
+                    8,
+                    (None, None),
+                );
+                self.parameters.push(parameter);
+            }
             Kind::Plain(shape) if shape.scalar != types::Scalar::Bool => {
                 let parameter = self.argument(
                     Role::Own(index),

@@ -1,9 +1,10 @@
-//! SPIR-V constants as LLVM constants, made when they are first used.
+//! SPIR-V constants as LLVM constants, made when they are first used, and as memory.
 
 use super::Result;
-use super::function::{FunctionEmitter, MatrixLayout};
+use super::function::{FunctionEmitter, MatrixLayout, Pointer};
+use super::memory::INLINE_LEAVES;
 use super::types::{Kind, Types};
-use crate::ffi::{self, Value};
+use crate::ffi::{self, Linkage, Value};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constant, Declarations, Id, Type};
 
@@ -81,6 +82,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Constant::Float { bits, .. }, _) if llvm.is_float() && !llvm.is_vector() => {
                 return Ok(llvm.float_bits(*bits));
             }
+            (Constant::Float { bits, width: 8 }, _) => return self.b.int(llvm, *bits),
             (Constant::Float { .. }, _) => return Err(bad()),
             (Constant::Composite(parts), _) => parts,
         };
@@ -121,6 +123,51 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// The component type of a vector, the column type of a matrix.
     pub(crate) fn component_type(&self, ty: Id) -> Option<Id> {
         component_type(self.declarations, ty)
+    }
+
+    /// Stores the constant `id` of type `ty` to fresh memory at `pointer`: large ones are copied from constant memory.
+    pub(crate) fn store_constant(&mut self, pointer: &Pointer<'c>, ty: Id, id: Id) -> Result<()> {
+        if self.type_info(ty)?.leaves > INLINE_LEAVES
+            && let Some(bytes) = self
+                .constants
+                .get(id)
+                .and_then(|constant| bytes(self.types, self.declarations, constant, ty))
+        {
+            return self.copy_bytes(pointer, &bytes);
+        }
+        let value = self.value(id)?;
+        self.store(pointer, ty, value)
+    }
+
+    fn copy_bytes(&mut self, pointer: &Pointer<'c>, bytes: &[u8]) -> Result<()> {
+        let size = self.b.i64(bytes.len() as u64);
+        if bytes.iter().all(|b| *b == 0) {
+            self.b.raw().memset(
+                pointer.address,
+                self.b.int_type(8).zero(),
+                size,
+                pointer.align,
+            );
+            return Ok(());
+        }
+        let global = self.byte_global(bytes, 16, "splitbar_constant");
+        self.b
+            .raw()
+            .memcpy(pointer.address, pointer.align, global, 16, size);
+        Ok(())
+    }
+
+    /// A constant global that holds `bytes`, in the address space of read-only data.
+    pub(crate) fn byte_global(&self, bytes: &[u8], align: u32, name: &str) -> Value<'c> {
+        let value = ffi::const_bytes(self.b.context(), bytes);
+        let space = super::types::address_space(self.target, spirv::StorageClass::UniformConstant)
+            .unwrap_or(1);
+        let global = ffi::add_global(self.b.module(), value.ty(), space, name);
+        global.set_initializer(value);
+        global.set_constant();
+        global.set_linkage(Linkage::LLVMPrivateLinkage);
+        global.set_alignment(align);
+        global
     }
 }
 

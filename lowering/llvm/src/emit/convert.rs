@@ -6,6 +6,7 @@
 
 use super::build::Build;
 use super::compare::magnitude;
+use super::float8::{self, Float8};
 use super::function::{FunctionEmitter, Pointer};
 use super::types::Kind;
 use super::{Handled, Result, matrix};
@@ -26,7 +27,10 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::SatConvertUToS => saturate(e, inst, false)?,
         Op::FConvert => {
             let to = e.result_ty(inst)?;
-            float_to_float(e.b, source(e, inst)?, to, rounding(e, inst))?
+            match result_float8(e, inst)? {
+                Some(format) => to_float8(e, inst, format, number(e, inst)?)?,
+                None => float_to_float(e.b, number(e, inst)?, to, rounding(e, inst))?,
+            }
         }
         Op::QuantizeToF16 => quantize(e.b, e.operand(inst, 0)?)?,
         Op::ConvertFToBF16INTEL => to_bfloat_bits(e, inst)?,
@@ -41,6 +45,39 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
 /// What is converted. The elements of a cooperative matrix go to where the result has them.
 fn source<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     matrix::as_result(e, inst, e.operand(inst, 0)?)
+}
+
+/// The same, of a floating-point number: those of 8 bits in 32.
+fn number<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
+    let value = source(e, inst)?;
+    match e.float8(e.type_of(inst.id(0)?)?)? {
+        Some(format) => float8::decode(e.b, format, value),
+        None => Ok(value),
+    }
+}
+
+/// The format of the result, if its numbers are floats of 8 bits.
+fn result_float8(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Option<Float8>> {
+    e.float8(e.result_type(inst)?)
+}
+
+/// To floats of 8 bits, rounded to the nearest.
+fn to_float8<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    format: Float8,
+    x: Value<'c>,
+) -> Result<Value<'c>> {
+    if !matches!(rounding(e, inst), None | Some(FPRoundingMode::RTE)) {
+        return Err(e.unsupported(inst, "a directed rounding to floats of 8 bits"));
+    }
+    let saturated = e
+        .decoration(
+            inst,
+            Decoration::SaturatedToLargestFloat8NormalConversionEXT,
+        )
+        .is_some();
+    float8::encode(e.b, format, x, saturated)
 }
 
 /// The FPRoundingMode decoration of the result.
@@ -119,7 +156,7 @@ fn float_to_int<'c>(
     inst: Inst<'_>,
     signed: bool,
 ) -> Result<Value<'c>> {
-    let (mut x, to) = (source(e, inst)?, e.result_ty(inst)?);
+    let (mut x, to) = (number(e, inst)?, e.result_ty(inst)?);
     let b = e.b;
     let toward = match rounding(e, inst) {
         None | Some(FPRoundingMode::RTZ) => None,
@@ -185,6 +222,11 @@ fn int_to_float<'c>(
     } else {
         Opcode::LLVMUIToFP
     };
+    if let Some(format) = result_float8(e, inst)? {
+        // Whatever a double does not hold of an integer lies far beyond the format.
+        let double = e.b.float_type(64).vector(x.ty().lanes());
+        return to_float8(e, inst, format, e.b.cast(cast, x, double)?);
+    }
     match rounding(e, inst) {
         Some(mode @ (FPRoundingMode::RTZ | FPRoundingMode::RTP | FPRoundingMode::RTN))
             if x.ty().scalar_bits() - u32::from(signed) > significand_bits(e.b, to) =>

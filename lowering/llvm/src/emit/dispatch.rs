@@ -4,7 +4,7 @@
 use super::function::FunctionEmitter;
 use super::{
     Handled, Result, arith, async_copy, atomic, barrier, bits, clock, compare, composite, control,
-    convert, ext, image, linear, matrix, memory, named, place, subgroup,
+    convert, ext, image, linear, matrix, memory, named, place, pointer, subgroup,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -17,6 +17,7 @@ pub(crate) enum Family {
     AsyncCopy,
     Memory,
     Place,
+    Pointer,
     Control,
     Arith,
     Bits,
@@ -47,8 +48,10 @@ pub(crate) fn family(op: Op) -> Option<Family> {
 
         Op::Variable | Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain
         | Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR | Op::CopyObject | Op::ArrayLength
-        | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::GenericCastToPtrExplicit | Op::ConvertPtrToU | Op::ConvertUToPtr
-        | Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => Family::Place,
+        | Op::SizeOf => Family::Place,
+
+        Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::GenericCastToPtrExplicit | Op::GenericPtrMemSemantics
+        | Op::ConvertPtrToU | Op::ConvertUToPtr | Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => Family::Pointer,
 
         Op::Branch | Op::BranchConditional | Op::Switch | Op::Return | Op::ReturnValue | Op::Unreachable | Op::FunctionCall | Op::Undef
         | Op::SelectionMerge | Op::LoopMerge | Op::LoopControlINTEL | Op::Nop | Op::Line | Op::NoLine
@@ -109,6 +112,7 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         | Op::GroupBitwiseXorKHR | Op::GroupLogicalAndKHR | Op::GroupLogicalOrKHR | Op::GroupLogicalXorKHR
         | Op::SubgroupBallotKHR | Op::SubgroupFirstInvocationKHR | Op::SubgroupAllKHR | Op::SubgroupAnyKHR | Op::SubgroupAllEqualKHR
         | Op::SubgroupReadInvocationKHR | Op::SubgroupShuffleINTEL | Op::SubgroupShuffleDownINTEL | Op::SubgroupShuffleUpINTEL
+        | Op::GroupNonUniformPartitionEXT
         | Op::SubgroupShuffleXorINTEL | Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL => Family::Subgroup,
 
         Op::ReadClockKHR => Family::Clock,
@@ -143,6 +147,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Family::AsyncCopy => async_copy::emit(e, op, inst),
         Family::Memory => memory::emit(e, inst),
         Family::Place => place::emit(e, inst),
+        Family::Pointer => pointer::emit(e, op, inst),
         Family::Control => control::emit(e, inst),
         Family::Arith => arith::emit(e, op, inst),
         Family::Bits => bits::emit(e, op, inst),

@@ -80,6 +80,31 @@ impl<'e, 'c> Lanes<'e, 'c> {
         })
     }
 
+    /// The same lanes in sets: what a lane scans and reduces are the active lanes of its `set`. The sets of two lanes are one, or have no lane in common.
+    pub(crate) fn within(self, set: Value<'c>) -> Result<Self> {
+        Ok(Lanes {
+            active: self.b.and(self.active, set)?,
+            ..self
+        })
+    }
+
+    /// The active lanes that hold the same bits as this one.
+    pub(crate) fn partition(&self, value: Value<'c>) -> Result<Value<'c>> {
+        let (b, ty) = (self.b, value.ty());
+        let mut same = self.active;
+        let integer = b.int_type(ty.scalar_bits());
+        for component in 0..ty.lanes() {
+            let bits = b.bitcast(b.lane(value, component)?, integer)?;
+            for place in 0..ty.scalar_bits() {
+                let shifted = b.lshr(bits, b.int(integer, place.into())?)?;
+                let bit = b.int_resize(shifted, b.int_type(1), false)?;
+                let ones = self.ballot(bit)?;
+                same = b.and(same, b.select(bit, ones, b.not(ones)?)?)?;
+            }
+        }
+        Ok(same)
+    }
+
     /// The active lanes.
     pub(crate) fn active(&self) -> Value<'c> {
         self.active

@@ -7,8 +7,8 @@
 use super::function::{FunctionEmitter, MatrixLayout, Pointer};
 use super::layout;
 use super::types::{Kind, Scalar, Shape};
-use super::{Handled, Result, async_copy, barrier, constant, facts};
-use crate::ffi::{AtomicOrdering, IntPredicate, Linkage, Opcode, Ty, Value};
+use super::{Handled, Result, async_copy, barrier, facts};
+use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, Ty, Value};
 use spirv::MemoryAccess;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Id, Inst, Scope};
@@ -16,7 +16,7 @@ use splitbar_passes::module::{Id, Inst, Scope};
 /// Most scalars and vectors that the loads and stores of one LLVM module are taken apart into.
 const MAX_TOTAL_LEAVES: u64 = 1 << 22;
 /// A constant with more parts than this is copied from constant memory instead of stored part by part.
-const INLINE_LEAVES: u64 = 16;
+pub(super) const INLINE_LEAVES: u64 = 16;
 
 /// How an access is made.
 #[derive(Copy, Clone, Debug, Default)]
@@ -501,51 +501,6 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     // Constants in memory.
-
-    /// Stores the constant `id` of type `ty` to fresh memory at `pointer`: large ones are copied from constant memory.
-    pub(crate) fn store_constant(&mut self, pointer: &Pointer<'c>, ty: Id, id: Id) -> Result<()> {
-        if self.type_info(ty)?.leaves > INLINE_LEAVES
-            && let Some(bytes) = self
-                .constants
-                .get(id)
-                .and_then(|constant| constant::bytes(self.types, self.declarations, constant, ty))
-        {
-            return self.copy_bytes(pointer, &bytes);
-        }
-        let value = self.value(id)?;
-        self.store(pointer, ty, value)
-    }
-
-    fn copy_bytes(&mut self, pointer: &Pointer<'c>, bytes: &[u8]) -> Result<()> {
-        let size = self.b.i64(bytes.len() as u64);
-        if bytes.iter().all(|b| *b == 0) {
-            self.b.raw().memset(
-                pointer.address,
-                self.b.int_type(8).zero(),
-                size,
-                pointer.align,
-            );
-            return Ok(());
-        }
-        let global = self.byte_global(bytes, 16, "splitbar_constant");
-        self.b
-            .raw()
-            .memcpy(pointer.address, pointer.align, global, 16, size);
-        Ok(())
-    }
-
-    /// A constant global that holds `bytes`, in the address space of read-only data.
-    pub(crate) fn byte_global(&self, bytes: &[u8], align: u32, name: &str) -> Value<'c> {
-        let value = crate::ffi::const_bytes(self.b.context(), bytes);
-        let space = super::types::address_space(self.target, spirv::StorageClass::UniformConstant)
-            .unwrap_or(1);
-        let global = crate::ffi::add_global(self.b.module(), value.ty(), space, name);
-        global.set_initializer(value);
-        global.set_constant();
-        global.set_linkage(Linkage::LLVMPrivateLinkage);
-        global.set_alignment(align);
-        global
-    }
 }
 
 /// Lowers loads, stores and copies.

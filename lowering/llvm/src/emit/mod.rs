@@ -7,13 +7,14 @@
 //! | [`constant`], [`address`] | constants as LLVM constants; those that hold addresses |
 //! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
-//! | [`memory`], [`place`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`], [`clock`] | families that touch the emitter's core |
+//! | [`memory`], [`place`], [`pointer`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`], [`clock`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
 //! | [`async_copy`], [`held`] | asynchronous copies between global and workgroup memory; those that stay in registers on their way |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`] | what invocations do together |
 //! | [`ext`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`numeric`], [`math`], [`library`] | extended instruction sets |
+//! | [`float8`] | floats of 8 bits |
 //! | [`facts`] | facts about targets beyond the target row |
 //! | [`uses`] | which module-scope variables a function touches |
 //! | [`abi`] | kernels: arguments, hidden parameters, attributes |
@@ -54,6 +55,7 @@ pub(crate) mod ext_opencl_memory;
 pub(crate) mod facts;
 #[cfg(test)]
 mod family_tests;
+mod float8;
 pub(crate) mod function;
 pub(crate) mod globals;
 pub(crate) mod group;
@@ -72,6 +74,7 @@ pub(crate) mod named;
 pub(crate) mod numeric;
 pub(crate) mod objects;
 pub(crate) mod place;
+pub(crate) mod pointer;
 pub(crate) mod prologue;
 pub(crate) mod subgroup;
 pub(crate) mod types;

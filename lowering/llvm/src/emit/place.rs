@@ -9,7 +9,7 @@ use super::layout;
 use super::types::{Kind, Types};
 use super::uses;
 use super::{Handled, Result};
-use crate::ffi::{IntPredicate, Opcode, Ty, Value};
+use crate::ffi::{Opcode, Value};
 use spirv::{Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Declarations, Id, Inst};
@@ -341,7 +341,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// Bytes between the elements that a pointer of type `pointer_type` to `pointee` counts.
-    fn element_stride(&self, pointer_type: Id, pointee: Id) -> Result<u64> {
+    pub(super) fn element_stride(&self, pointer_type: Id, pointee: Id) -> Result<u64> {
         self.type_info(pointee)?;
         layout::element_stride(self.types, self.declarations, pointer_type, pointee)
             .ok_or_else(|| self.b.internal(format!("{pointee} has no size")))
@@ -428,70 +428,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let count = self.b.binary(Opcode::LLVMUDiv, bytes, self.b.i32(stride))?;
         self.bind(inst, count)
     }
-
-    /// The pointer to nothing. Workgroup memory begins at address 0 of its address space, and so does private memory on AMDGPU: there it is the last address, which on AMDGPU is what
-    /// LLVM casts a null generic pointer to (AMDGPUUsage, "Address Spaces").
-    pub(super) fn null(&self, ty: Ty<'c>) -> Result<Value<'c>> {
-        let from_zero = match (ty.address_space(), &self.target.arch) {
-            (3, _) => true,
-            (5, Arch::Amdgpu(_)) => true,
-            (_, Arch::Amdgpu(_) | Arch::Nvptx(_)) => false,
-        };
-        if !from_zero {
-            return Ok(ty.zero());
-        }
-        self.b.cast(Opcode::LLVMIntToPtr, self.b.i64(u64::MAX), ty)
-    }
-
-    /// OpGenericCastToPtrExplicit: the pointer if it points into the class, null if not.
-    fn cast_explicit(
-        &mut self,
-        inst: Inst<'_>,
-        pointer: Pointer<'c>,
-        class: StorageClass,
-    ) -> Result<Value<'c>> {
-        let ty = self.result_ty(inst)?;
-        let generic = pointer.address;
-        let inside = match (&self.target.arch, class) {
-            (Arch::Amdgpu(_), StorageClass::Workgroup) => {
-                self.b.intrinsic("llvm.amdgcn.is.shared", &[], &[generic])?
-            }
-            (Arch::Amdgpu(_), StorageClass::Function) => {
-                self.b
-                    .intrinsic("llvm.amdgcn.is.private", &[], &[generic])?
-            }
-            (Arch::Amdgpu(_), StorageClass::CrossWorkgroup) => {
-                let shared = self.b.intrinsic("llvm.amdgcn.is.shared", &[], &[generic])?;
-                let private = self
-                    .b
-                    .intrinsic("llvm.amdgcn.is.private", &[], &[generic])?;
-                self.b.not(self.b.or(shared, private)?)?
-            }
-            (Arch::Nvptx(_), StorageClass::Workgroup) => {
-                self.b
-                    .intrinsic("llvm.nvvm.isspacep.shared", &[], &[generic])?
-            }
-            (Arch::Nvptx(_), StorageClass::CrossWorkgroup) => {
-                self.b
-                    .intrinsic("llvm.nvvm.isspacep.global", &[], &[generic])?
-            }
-            (Arch::Nvptx(_), StorageClass::Function) => {
-                self.b
-                    .intrinsic("llvm.nvvm.isspacep.local", &[], &[generic])?
-            }
-            _ => {
-                return Err(self.unsupported(
-                    inst,
-                    format!("no pointer of class {class:?} comes from a generic one"),
-                ));
-            }
-        };
-        let cast = self.b.cast(Opcode::LLVMAddrSpaceCast, generic, ty)?;
-        self.b.select(inside, cast, self.null(ty)?)
-    }
 }
 
-/// Lowers what makes and compares pointers.
+/// Lowers what makes pointers into memory.
 pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled> {
     let id = |index: usize| inst.id(index).map_err(Box::new);
     let Some(op) = inst.op() else {
@@ -544,72 +483,12 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             }
         },
         Op::ArrayLength => e.array_length(inst)?,
-        Op::PtrCastToGeneric | Op::GenericCastToPtr => {
-            let pointer = e.pointer(id(0)?)?;
-            let address = e.b.cast(
-                Opcode::LLVMAddrSpaceCast,
-                pointer.address,
-                e.result_ty(inst)?,
-            )?;
-            let Kind::Pointer { class, pointee } = *e.kind(e.result_type(inst)?)? else {
-                return Err(e.mismatch(inst, "the result is no pointer"));
+        Op::SizeOf => {
+            let Some(pointee) = e.pointer(id(0)?)?.pointee else {
+                return Err(e.unsupported(inst, "the pointer is untyped"));
             };
-            e.bind_pointer(
-                inst,
-                Pointer {
-                    address,
-                    class,
-                    pointee,
-                    ..pointer
-                },
-            )?;
-        }
-        Op::GenericCastToPtrExplicit => {
-            let pointer = e.pointer(id(0)?)?;
-            let Kind::Pointer { class, .. } = *e.kind(e.result_type(inst)?)? else {
-                return Err(e.mismatch(inst, "the result is no pointer"));
-            };
-            let value = e.cast_explicit(inst, pointer, class)?;
-            e.bind(inst, value)?;
-        }
-        Op::ConvertPtrToU => {
-            let value = e.b.cast(
-                Opcode::LLVMPtrToInt,
-                e.operand(inst, 0)?,
-                e.result_ty(inst)?,
-            )?;
-            e.bind(inst, value)?;
-        }
-        Op::ConvertUToPtr => {
-            let value = e.b.cast(
-                Opcode::LLVMIntToPtr,
-                e.operand(inst, 0)?,
-                e.result_ty(inst)?,
-            )?;
-            e.bind(inst, value)?;
-        }
-        Op::PtrEqual | Op::PtrNotEqual => {
-            let predicate = if op == Op::PtrEqual {
-                IntPredicate::LLVMIntEQ
-            } else {
-                IntPredicate::LLVMIntNE
-            };
-            let value =
-                e.b.icmp(predicate, e.operand(inst, 0)?, e.operand(inst, 1)?)?;
-            e.bind(inst, value)?;
-        }
-        Op::PtrDiff => {
-            let left = id(0)?;
-            let Some(pointee) = e.pointer(left)?.pointee else {
-                return Err(e.unsupported(inst, "the pointers are untyped"));
-            };
-            let stride = e.element_stride(e.type_of(left)?, pointee)?.max(1);
-            let i64 = e.b.int_type(64);
-            let a = e.b.cast(Opcode::LLVMPtrToInt, e.operand(inst, 0)?, i64)?;
-            let b = e.b.cast(Opcode::LLVMPtrToInt, e.operand(inst, 1)?, i64)?;
-            let elements =
-                e.b.binary(Opcode::LLVMSDiv, e.b.sub(a, b)?, i64.int(stride))?;
-            let value = e.b.int_resize(elements, e.result_ty(inst)?, true)?;
+            let bytes = e.type_info(pointee)?.size;
+            let value = e.b.int(e.result_ty(inst)?, bytes)?;
             e.bind(inst, value)?;
         }
         _ => return Ok(Handled::No),

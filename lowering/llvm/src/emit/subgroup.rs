@@ -1,5 +1,5 @@
 //! Subgroup instructions: OpGroupNonUniform* (SPIR-V 1.6, section 3.52.24), OpGroup* at subgroup scope (3.52.21), SPV_KHR_shader_ballot,
-//! SPV_KHR_subgroup_vote and SPV_INTEL_subgroups.
+//! SPV_KHR_subgroup_vote, SPV_INTEL_subgroups and SPV_EXT_shader_subgroup_partitioned, which compares bits: 0 and -0 are in different sets.
 //!
 //! A subgroup is a wave or warp; which of its lanes take part is asked for at run time (see [`super::lanes`]). Reading a lane that does not take part is
 //! undefined in SPIR-V. Floating-point reductions combine neighbours first, in order of lane number; SPIR-V leaves the order open.
@@ -32,6 +32,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             | Op::SubgroupBlockWriteINTEL
             | Op::GroupNonUniformQuadAllKHR
             | Op::GroupNonUniformQuadAnyKHR
+            | Op::GroupNonUniformPartitionEXT
     );
     if scoped {
         let scope = Scope::of(inst.id(0)?, inst, e.constants)?;
@@ -96,6 +97,10 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::GroupNonUniformAllEqual | Op::SubgroupAllEqualKHR => all_equal(e, inst, first)?,
         Op::GroupNonUniformBallot | Op::SubgroupBallotKHR => {
             let set = Lanes::new(e, inst)?.ballot(e.operand(inst, first)?)?;
+            to_words(e.b, set)?
+        }
+        Op::GroupNonUniformPartitionEXT => {
+            let set = Lanes::new(e, inst)?.partition(e.operand(inst, first)?)?;
             to_words(e.b, set)?
         }
         Op::GroupNonUniformInverseBallot => {
@@ -300,6 +305,22 @@ fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result
         Some(GroupOperation::ExclusiveScan) => lanes.exclusive_scan(value, operation)?,
         Some(GroupOperation::ClusteredReduce) => {
             lanes.reduce(value, Some(cluster_size(e, inst)?), operation)?
+        }
+        Some(
+            shape @ (GroupOperation::PartitionedReduceEXT
+            | GroupOperation::PartitionedInclusiveScanEXT
+            | GroupOperation::PartitionedExclusiveScanEXT),
+        ) => {
+            let lanes = lanes.within(from_words(e, e.operand(inst, 3)?)?)?;
+            match shape {
+                GroupOperation::PartitionedInclusiveScanEXT => {
+                    lanes.scan(value, None, operation)?
+                }
+                GroupOperation::PartitionedExclusiveScanEXT => {
+                    lanes.exclusive_scan(value, operation)?
+                }
+                _ => lanes.reduce(value, None, operation)?,
+            }
         }
         _ => return Err(e.unsupported(inst, "this group operation")),
     };

@@ -35,9 +35,9 @@ pub(crate) enum Scalar {
     },
     /// A floating-point number.
     Float {
-        /// Bits: 16, 32 or 64.
+        /// Bits: 8, 16, 32 or 64. Values of 8 bits are `i8` (see float8.rs).
         width: u32,
-        /// Encoding: IEEE or bfloat16.
+        /// Encoding.
         format: FloatFormat,
     },
 }
@@ -60,6 +60,7 @@ impl Scalar {
                 format: FloatFormat::BFloat16,
                 ..
             } => b.bfloat_type(),
+            Scalar::Float { width: 8, .. } => b.int_type(8),
             Scalar::Float { width, .. } => b.float_type(width),
         }
     }
@@ -283,12 +284,13 @@ impl<'c> Types<'c> {
                 lanes: 1,
             }),
             Type::Float {
-                width: 16,
-                format: FloatFormat::BFloat16,
+                width: width @ (8 | 16),
+                format:
+                    format @ (FloatFormat::BFloat16 | FloatFormat::Float8E4M3 | FloatFormat::Float8E5M2),
             } => plain(Shape {
                 scalar: Scalar::Float {
-                    width: 16,
-                    format: FloatFormat::BFloat16,
+                    width: *width,
+                    format: *format,
                 },
                 lanes: 1,
             }),

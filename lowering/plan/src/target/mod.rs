@@ -235,6 +235,8 @@ pub enum Mma {
     K8,
     /// m16n8k16 of f16 and bf16, m16n8k32 of 8-bit integers, and half as deep; m8n8k4 of f64.
     K16,
+    /// All that and m16n8k32 of 8-bit floats.
+    Float8,
 }
 
 /// How an NVIDIA GPU can wait for an mbarrier phase.

@@ -32,7 +32,7 @@ pub(super) struct Matrix {
 
 /// The instruction, if its name is that of a matrix instruction whose shape is known; sparse ones, scaled ones and modifiers that change the operands are not.
 pub(super) fn decode(parts: &Parts<'_>, isa: Isa, wave_size: u32) -> Option<Op> {
-    let name = parts.mnemonic;
+    let (name, float8) = float8(parts.mnemonic);
     let (shape, family) = match (name.strip_prefix("v_mfma_"), name.strip_prefix("v_wmma_")) {
         (Some(rest), _) if wave_size == 64 => (mfma(rest)?, Family::Mfma),
         (_, Some(rest)) if isa.copied_factors => (wmma(rest)?, Family::Copied),
@@ -53,10 +53,11 @@ pub(super) fn decode(parts: &Parts<'_>, isa: Isa, wave_size: u32) -> Option<Op> 
     if signs != 0 && !integers {
         return None;
     }
-    let factor = |position: u8| match integers {
-        true if signs >> position & 1 == 0 => Element::U8,
-        true => Element::I8,
-        false => shape.factor,
+    let factor = |position: u8| match float8.and_then(|f| f.get(usize::from(position)).copied()) {
+        Some(element) => element,
+        None if !integers => shape.factor,
+        None if signs >> position & 1 == 0 => Element::U8,
+        None => Element::I8,
     };
     let [dst, a, b, addend] = parts.operands.as_slice() else {
         return None;
@@ -77,6 +78,20 @@ pub(super) fn decode(parts: &Parts<'_>, isa: Isa, wave_size: u32) -> Option<Op> 
         sources: [register(a)?, register(b)?],
         addend: *addend,
     })))
+}
+
+/// The mnemonic without the formats of 8-bit floats, of which it has two, and these.
+fn float8(name: &str) -> (&str, Option<[Element; 2]>) {
+    use Element::{E4M3, E5M2};
+    [
+        ("_fp8_fp8", [E4M3, E4M3]),
+        ("_bf8_fp8", [E5M2, E4M3]),
+        ("_fp8_bf8", [E4M3, E5M2]),
+        ("_bf8_bf8", [E5M2, E5M2]),
+    ]
+    .into_iter()
+    .find_map(|(suffix, elements)| Some((name.strip_suffix(suffix)?, Some(elements))))
+    .unwrap_or((name, None))
 }
 
 impl Matrix {
@@ -200,9 +215,13 @@ fn constant(wave: &Wave, operand: &Operand, element: Element) -> f64 {
         Element::F16 => wave.scalar(operand, Ty::F16),
         Element::BF16 => wave.scalar(operand, Ty::F32) >> 16,
         Element::F64 => wave.scalar(operand, Ty::F64),
-        Element::TF32 | Element::F32 | Element::I8 | Element::U8 | Element::I32 => {
-            wave.scalar(operand, Ty::F32)
-        }
+        Element::TF32
+        | Element::F32
+        | Element::E4M3
+        | Element::E5M2
+        | Element::I8
+        | Element::U8
+        | Element::I32 => wave.scalar(operand, Ty::F32),
     })
 }
 

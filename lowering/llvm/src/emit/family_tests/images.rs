@@ -139,3 +139,52 @@ fn accesses_select_or_are_refused() {
         }
     }
 }
+
+/// An OpenCL kernel whose image types say no texel type, but how they are accessed.
+fn kernel() -> Vec<u32> {
+    assemble(
+        "OpCapability Kernel
+        OpCapability Addresses
+        OpCapability ImageBasic
+        OpMemoryModel Physical64 OpenCL
+        OpEntryPoint Kernel %main \"copy\"
+        %void = OpTypeVoid
+        %uint = OpTypeInt 32 0
+        %float = OpTypeFloat 32
+        %uvec2 = OpTypeVector %uint 2
+        %vec4 = OpTypeVector %float 4
+        %source = OpTypeImage %void Dim2D 0 0 0 0 Unknown ReadOnly
+        %sink = OpTypeImage %void Dim2D 0 0 0 0 Unknown WriteOnly
+        %function = OpTypeFunction %void %source %sink
+        %zero = OpConstant %uint 0
+        %place = OpConstantComposite %uvec2 %zero %zero
+        %main = OpFunction %void None %function
+        %from = OpFunctionParameter %source
+        %to = OpFunctionParameter %sink
+        %entry = OpLabel
+        %texel = OpImageRead %vec4 %from %place
+        OpImageWrite %to %place %texel
+        OpReturn
+        OpFunctionEnd",
+    )
+    .unwrap()
+    .words
+}
+
+#[test]
+fn images_of_kernels_are_read_and_written() {
+    for (target, wanted) in [
+        ("gfx906", ["image_load", "image_store"]),
+        ("gfx1201", ["image_load", "image_store"]),
+        ("sm_75", ["tex.2d.v4.f32.s32", "sust.p.2d"]),
+    ] {
+        let lowered = lowered(kernel(), target, Optimization::O2).unwrap();
+        let text = lowered.assembly().unwrap();
+        for instruction in wanted {
+            assert!(
+                text.contains(instruction),
+                "{target}, {instruction}:\n{text}"
+            );
+        }
+    }
+}

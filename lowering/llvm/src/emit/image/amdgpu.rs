@@ -3,8 +3,9 @@
 
 use super::super::Result;
 use super::super::function::FunctionEmitter;
+use super::super::types::Scalar;
 use super::{Access, Image, Shape};
-use crate::ffi::{self, Opcode, Ty, Value};
+use crate::ffi::{self, Opcode, Value};
 use spirv::Op;
 use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
@@ -79,11 +80,6 @@ pub(super) fn resource<'c>(
     Ok(resource)
 }
 
-/// Four components of what the image's texels are read as.
-fn texel_type<'c>(e: &FunctionEmitter<'_, 'c, '_>, image: Image) -> Ty<'c> {
-    image.component.value_type(e.b).vector(4)
-}
-
 pub(super) fn address<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
@@ -106,10 +102,12 @@ pub(super) fn read<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
     access: &Access<'c>,
+    component: Scalar,
 ) -> Result<Value<'c>> {
     require(e, inst)?;
     let b = e.b;
-    let (ty, word, zero) = (texel_type(e, access.image), b.int_type(32), b.i32(0));
+    let ty = component.value_type(b).vector(4);
+    let (word, zero) = (b.int_type(32), b.i32(0));
     let resource = resource(e, access.image.shape, access.descriptor)?;
     let mut arguments = address(e, inst, access)?;
     let Some(names) = names(access.image.shape) else {

@@ -65,8 +65,8 @@ impl Shape {
 /// An image type.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Image {
-    /// What a texel's components are read as.
-    component: Scalar,
+    /// What a texel's components are read as; `None`: what the instruction says, as in OpenCL, whose image types do not.
+    component: Option<Scalar>,
     /// How it is addressed.
     pub(crate) shape: Shape,
     /// The format, if the module says it.
@@ -76,13 +76,27 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Decodes OpTypeImage: sampled type, Dim, depth, arrayed, multisampled, sampled, format. `None`: it is not lowered.
+    /// Decodes OpTypeImage: sampled type, Dim, depth, arrayed, multisampled, sampled, format, access. `None`: it is not lowered.
     pub(crate) fn of(inst: Inst<'_>, types: &Types<'_>) -> Option<Image> {
-        let [sampled_type, dim, _, arrayed, samples, sampled, format, ..] = *inst.operands() else {
+        let [
+            sampled_type,
+            dim,
+            _,
+            arrayed,
+            samples,
+            sampled,
+            format,
+            ref access @ ..,
+        ] = *inst.operands()
+        else {
             return None;
         };
-        let Kind::Plain(component) = types.get(Id(sampled_type))?.kind else {
-            return None;
+        let component = match types.get(Id(sampled_type))?.kind {
+            Kind::Void => None,
+            Kind::Plain(shape) if shape.lanes == 1 && shape.scalar.bits() == 32 => {
+                Some(shape.scalar)
+            }
+            _ => return None,
         };
         let shape = match (Dim::from_u32(dim)?, arrayed, samples) {
             (Dim::Dim1D, 0, 0) => Shape::D1,
@@ -98,11 +112,13 @@ impl Image {
             _ => return None,
         };
         let format = spirv::ImageFormat::from_u32(format)?;
-        (component.lanes == 1 && component.scalar.bits() == 32).then_some(Image {
-            component: component.scalar,
+        // OpenCL says by the access qualifier whether an image can be written.
+        let read_only = access.first() == Some(&(spirv::AccessQualifier::ReadOnly as u32));
+        Some(Image {
+            component,
             shape,
             format: (format != spirv::ImageFormat::Unknown).then_some(format),
-            storage: sampled == 2,
+            storage: sampled == 2 || sampled == 0 && !read_only && !access.is_empty(),
         })
     }
 
@@ -222,6 +238,17 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
     }
 
+    /// What the components of a texel are that `inst` reads.
+    fn texel_component(&self, inst: Inst<'_>, image: Image) -> Result<Scalar> {
+        match (image.component, self.kind(self.result_type(inst)?)?) {
+            (Some(component), _) => Ok(component),
+            (None, Kind::Plain(shape)) if shape.scalar.bits() == 32 => Ok(shape.scalar),
+            (None, _) => {
+                Err(self.unsupported(inst, "texels of components that are not 32 bits wide"))
+            }
+        }
+    }
+
     /// Decodes image, coordinate, and the image operands from operand `extra` on.
     fn image_access(&self, inst: Inst<'_>, extra: usize) -> Result<(Access<'c>, Extra<'c>)> {
         let image = self.image_type(inst, 0)?;
@@ -286,10 +313,11 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::ImageFetch | Op::ImageRead => {
             let (access, extra) = e.image_access(inst, 2)?;
+            let component = e.texel_component(inst, access.image)?;
             e.texel_fence(extra.visible, AtomicOrdering::LLVMAtomicOrderingAcquire);
             let texel = match &e.target.arch {
-                Arch::Amdgpu(_) => amdgpu::read(e, inst, &access)?,
-                Arch::Nvptx(_) => nvptx::read(e, inst, &access)?,
+                Arch::Amdgpu(_) => amdgpu::read(e, inst, &access, component)?,
+                Arch::Nvptx(_) => nvptx::read(e, inst, &access, component)?,
             };
             let value = e.components(texel, e.result_ty(inst)?.lanes())?;
             e.bind(inst, value)?;

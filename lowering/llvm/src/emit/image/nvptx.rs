@@ -103,6 +103,7 @@ pub(super) fn read<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
     access: &Access<'c>,
+    component: Scalar,
 ) -> Result<Value<'c>> {
     let names = names(e, inst, access.image)?;
     if access.level.is_some() {
@@ -114,7 +115,7 @@ pub(super) fn read<'c>(
     let mut arguments = vec![handle(e, access.descriptor)?];
     arguments.extend(coordinates(access));
     if !access.image.storage || access.image.shape == Shape::Buffer {
-        let name = match access.image.component {
+        let name = match component {
             Scalar::Int { signed: true, .. } => names.fetch_signed,
             Scalar::Int { signed: false, .. } => names.fetch_unsigned,
             Scalar::Float { .. } | Scalar::Bool => names.fetch_float,
@@ -147,7 +148,7 @@ pub(super) fn read<'c>(
     } else {
         members(e, raw, format.components)?
     };
-    decoded(e, access.image, format, raw)
+    decoded(e, component, format, raw)
 }
 
 /// The members of a structure as a vector.
@@ -165,12 +166,12 @@ fn members<'c>(
 /// Four components from the bits of a texel; those that the format lacks are 0, 0, 1.
 fn decoded<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
-    image: Image,
+    component: Scalar,
     format: Format,
     raw: Value<'c>,
 ) -> Result<Value<'c>> {
     let b = e.b;
-    let to = image.component.value_type(b);
+    let to = component.value_type(b);
     let bits = b.int_type(format.bits);
     let largest = |bits: u32| f64::from(u32::MAX >> (32 - bits));
     let mut components = Vec::new();

@@ -31,7 +31,7 @@ use super::{Handled, Result};
 use crate::ffi::{Func, Ty, Value};
 use layout::Layout;
 use spirv::{CooperativeMatrixUse, Op};
-use splitbar_passes::module::{Constants, Id, Inst, Scope};
+use splitbar_passes::module::{Constants, FloatFormat, Id, Inst, Scope};
 use splitbar_plan::Target;
 
 /// Most elements that one invocation may hold.
@@ -122,8 +122,10 @@ impl Matrix {
             Scalar::Bool => "i1".to_owned(),
             Scalar::Int { width, .. } => format!("i{width}"),
             Scalar::Float { width, format } => match format {
-                splitbar_passes::module::FloatFormat::BFloat16 => "bf16".to_owned(),
-                _ => format!("f{width}"),
+                FloatFormat::Ieee => format!("f{width}"),
+                FloatFormat::BFloat16 => "bf16".to_owned(),
+                FloatFormat::Float8E4M3 => "e4m3".to_owned(),
+                FloatFormat::Float8E5M2 => "e5m2".to_owned(),
             },
         };
         format!("{}x{}{component}", self.rows, self.columns)

@@ -2,6 +2,7 @@
 //! tiles divide is native. Sums of 16-bit floats go through 32 bits.
 
 use super::super::Result;
+use super::super::float8::Float8;
 use super::super::function::FunctionEmitter;
 use super::super::types::Scalar;
 use super::Matrix;
@@ -55,13 +56,16 @@ pub(super) fn find(
     })
 }
 
-/// Whether the components of A and of B are of the other kind that the instruction knows: signed.
-fn kinds(operands: Operands) -> [bool; 2] {
+/// Whether the components of A and of B are of the other kind that the instruction knows: signed integers, or E5M2.
+fn kinds(shapes: &Shapes<'_>) -> [bool; 2] {
     [
-        Operands::MATRIX_A_SIGNED_COMPONENTS_KHR,
-        Operands::MATRIX_B_SIGNED_COMPONENTS_KHR,
+        (shapes.a, Operands::MATRIX_A_SIGNED_COMPONENTS_KHR),
+        (shapes.b, Operands::MATRIX_B_SIGNED_COMPONENTS_KHR),
     ]
-    .map(|operand| operands.contains(operand))
+    .map(|(matrix, signed)| match Float8::of(matrix.component) {
+        Some(format) => format == Float8::E5M2,
+        None => shapes.operands.contains(signed),
+    })
 }
 
 /// Multiplies tile by tile.
@@ -81,10 +85,10 @@ pub(super) fn multiply_add<'c>(
     );
     let sum = match instruction.factor {
         Factor::I8 => e.b.int_type(32),
-        Factor::F16 | Factor::BF16 | Factor::F32 => e.b.float_type(32),
+        Factor::F16 | Factor::BF16 | Factor::F32 | Factor::F8 => e.b.float_type(32),
         Factor::F64 => e.b.float_type(64),
     };
-    let kinds = kinds(shapes.operands);
+    let kinds = kinds(shapes);
     let only_signed = instruction.form == Form::Mfma && instruction.factor == Factor::I8;
     let [a_biased, b_biased] = kinds.map(|signed| only_signed && !signed);
     let (a, b) = (biased(e, a, a_biased)?, biased(e, b, b_biased)?);

@@ -8,6 +8,7 @@
 
 use super::super::Result;
 use super::super::convert;
+use super::super::float8::{self, Float8};
 use super::super::function::FunctionEmitter;
 use super::super::types::Scalar;
 use super::element::{At, Held, Shared, Stored, held_by};
@@ -112,10 +113,12 @@ fn by_shuffles<'c>(
     let has = |operand| shapes.operands.contains(operand);
     let saturating = has(Operands::SATURATING_ACCUMULATION_KHR);
     let ty = sum_type(e, shapes);
+    let a = numbers(e, shapes.a, a)?;
     let a = widened(e, a, ty, has(Operands::MATRIX_A_SIGNED_COMPONENTS_KHR))?;
+    let b = numbers(e, shapes.b, b)?;
     let b = widened(e, b, ty, has(Operands::MATRIX_B_SIGNED_COMPONENTS_KHR))?;
     let signed = has(Operands::MATRIX_C_SIGNED_COMPONENTS_KHR);
-    let c = relaid(e, shapes.c, shapes.d, c)?;
+    let c = numbers(e, shapes.c, relaid(e, shapes.c, shapes.d, c)?)?;
     let c = widened(e, c, ty, signed)?;
     let (rows, columns) = (Stored::new(e, shapes.a, a)?, Stored::new(e, shapes.b, b)?);
     let layout = &shapes.d.layout;
@@ -210,8 +213,23 @@ fn by_shuffles<'c>(
         };
         sum = e.b.intrinsic(name, &[sum.ty()], &[sum, c])?;
     }
+    if let Some(format) = Float8::of(shapes.d.component) {
+        return float8::encode(e.b, format, sum, false);
+    }
     let to = shapes.d.component.value_type(e.b);
     widened(e, sum, to, signed)
+}
+
+/// The elements as LLVM knows numbers: floats of 8 bits in 32.
+fn numbers<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    matrix: &Matrix,
+    value: Value<'c>,
+) -> Result<Value<'c>> {
+    match Float8::of(matrix.component) {
+        Some(format) => float8::decode(e.b, format, value),
+        None => Ok(value),
+    }
 }
 
 /// A matrix with the elements where `to` has them.

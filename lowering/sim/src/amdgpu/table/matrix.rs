@@ -3,7 +3,7 @@
 //! Sources: AMD matrix instruction calculator; instruction set manuals of CDNA3 ("Matrix Arithmetic Instructions"), RDNA3 and RDNA4 ("WMMA"); waves of 64: Mesa, `radv_nir_lower_cooperative_matrix`. In which lane
 //! a k lies is the same for A and B everywhere; only that the two agree is visible in a result.
 
-use crate::matrix::Element::{self, BF16, F16, F32, F64, I8, I32};
+use crate::matrix::Element::{self, BF16, E4M3, F16, F32, F64, I8, I32};
 
 /// How a family of instructions spreads matrices over lanes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -131,15 +131,17 @@ const MFMA: &[(&str, Shape)] = &[
     ("i32_32x32x8i8", shape(32, 8, 1, I8, I32)), ("i32_16x16x16i8", shape(16, 16, 1, I8, I32)),
     ("i32_32x32x16i8", shape(32, 16, 1, I8, I32)), ("i32_16x16x32i8", shape(16, 32, 1, I8, I32)),
     ("i32_32x32x32i8", shape(32, 32, 1, I8, I32)), ("i32_16x16x64i8", shape(16, 64, 1, I8, I32)),
+    ("f32_16x16x32", shape(16, 32, 1, E4M3, F32)),
     ("f64_16x16x4f64", shape(16, 4, 1, F64, F64)),
 ];
 
-/// WMMA.
+/// WMMA. What its 8-bit floats are, the caller has cut off.
 #[rustfmt::skip] // a table
 const WMMA: &[(&str, Shape)] = &[
     ("f32_16x16x16_f16", shape(16, 16, 1, F16, F32)), ("f32_16x16x16_bf16", shape(16, 16, 1, BF16, F32)),
     ("f16_16x16x16_f16", shape(16, 16, 1, F16, F16)), ("bf16_16x16x16_bf16", shape(16, 16, 1, BF16, BF16)),
     ("i32_16x16x16_iu8", shape(16, 16, 1, I8, I32)),
+    ("f32_16x16x16", shape(16, 16, 1, E4M3, F32)), ("f32_16x16x64", shape(16, 64, 1, E4M3, F32)),
     ("f32_16x16x4_f32", shape(16, 4, 1, F32, F32)),
     ("f32_16x16x32_f16", shape(16, 32, 1, F16, F32)), ("f32_16x16x32_bf16", shape(16, 32, 1, BF16, F32)),
     ("f16_16x16x32_f16", shape(16, 32, 1, F16, F16)), ("bf16_16x16x32_bf16", shape(16, 32, 1, BF16, BF16)),
@@ -251,6 +253,6 @@ mod tests {
         assert_eq!(mfma("f32_32x32x4_2b_bf16"), mfma("f32_32x32x4bf16_1k"));
         assert_eq!(mfma("f32_16x16x16_bf16"), mfma("f32_16x16x16bf16_1k"));
         assert_eq!(mfma("f32_16x16x32_bf16").unwrap().depth, 32);
-        assert_eq!(mfma("f32_16x16x32_fp8_fp8"), None);
+        assert_eq!(mfma("f32_16x16x32_f8f6f4"), None);
     }
 }

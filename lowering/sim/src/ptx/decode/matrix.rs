@@ -22,6 +22,8 @@ const ELEMENTS: &[(&str, Element)] = &[
     ("tf32", Element::TF32),
     ("f32", Element::F32),
     ("f64", Element::F64),
+    ("e4m3", Element::E4M3),
+    ("e5m2", Element::E5M2),
     ("s8", Element::I8),
     ("u8", Element::U8),
     ("s32", Element::I32),
@@ -56,6 +58,9 @@ impl<'t> Decoder<'_, 't> {
             | ([Element::TF32, Element::TF32], Element::F32)
             | ([Element::F64, Element::F64], Element::F64) => true,
             ([Element::I8 | Element::U8, Element::I8 | Element::U8], Element::I32) => true,
+            ([Element::E4M3 | Element::E5M2, Element::E4M3 | Element::E5M2], Element::F32) => {
+                mma.addend == Element::F32
+            }
             _ => false,
         };
         let [to, a, b, c] = operands else {

@@ -78,6 +78,18 @@ const fn one(name: &'static str) -> [&'static str; 4] {
     [name; 4]
 }
 
+/// An instruction whose name says which 8-bit floats the factors are.
+macro_rules! float8 {
+    ($stem:literal) => {
+        [
+            concat!($stem, ".fp8.fp8"),
+            concat!($stem, ".bf8.fp8"),
+            concat!($stem, ".fp8.bf8"),
+            concat!($stem, ".bf8.bf8"),
+        ]
+    };
+}
+
 const MFMA_SUM: Digits = sum(4, 4, 4, 1);
 /// Doubles: neighbouring rows are in neighbouring groups of lanes.
 const MFMA_DOUBLES: Digits = sum(4, 1, 4, 4);
@@ -118,6 +130,7 @@ table! { /// gfx950.
     one("llvm.amdgcn.mfma.f64.16x16x4f64"), Mfma, F64, 4 x 1, MFMA_DOUBLES, Elements, 1;
     one("llvm.amdgcn.mfma.i32.16x16x64.i8"), Mfma, I8, 4 x 16, MFMA_SUM, Integers(32), 16;
     one("llvm.amdgcn.mfma.i32.16x16x32.i8"), Mfma, I8, 4 x 8, MFMA_SUM, Integers(64), 8;
+    float8!("llvm.amdgcn.mfma.f32.16x16x32"), Mfma, F8, 4 x 8, MFMA_SUM, Integers(64), 8;
 }
 
 table! { /// gfx11, waves of 32.
@@ -139,6 +152,7 @@ table! { /// gfx11.7 and gfx12, waves of 32.
     one("llvm.amdgcn.wmma.f32.16x16x16.f16"), Wmma, F16, 2 x 8, sum(2, 8, 8, 1), Elements, 8;
     one("llvm.amdgcn.wmma.f32.16x16x16.bf16"), Wmma, BF16, 2 x 8, sum(2, 8, 8, 1), Integers(16), 8;
     one("llvm.amdgcn.wmma.i32.16x16x16.iu8"), WmmaSigned, I8, 2 x 8, sum(2, 8, 8, 1), Integers(32), 8;
+    float8!("llvm.amdgcn.wmma.f32.16x16x16"), Wmma, F8, 2 x 8, sum(2, 8, 8, 1), Integers(32), 8;
 }
 
 table! { /// gfx11.7 and gfx12, waves of 64.
@@ -146,6 +160,7 @@ table! { /// gfx11.7 and gfx12, waves of 64.
     one("llvm.amdgcn.wmma.f32.16x16x16.f16"), Wmma, F16, 4 x 4, CROSSED, Elements, 4;
     one("llvm.amdgcn.wmma.f32.16x16x16.bf16"), Wmma, BF16, 4 x 4, CROSSED, Integers(16), 4;
     one("llvm.amdgcn.wmma.i32.16x16x16.iu8"), WmmaSigned, I8, 4 x 4, CROSSED, Integers(32), 4;
+    float8!("llvm.amdgcn.wmma.f32.16x16x16"), Wmma, F8, 4 x 4, CROSSED, Integers(32), 4;
 }
 
 table! { /// gfx12.5: tiles half or a quarter as deep as the instruction are filled up with zeros.
@@ -157,6 +172,9 @@ table! { /// gfx12.5: tiles half or a quarter as deep as the instruction are fil
     one("llvm.amdgcn.wmma.i32.16x16x64.iu8"), WmmaSignedReuse, I8, 2 x 32, sum(2, 8, 8, 1), Integers(32), 32;
     one("llvm.amdgcn.wmma.i32.16x16x64.iu8"), WmmaSignedReuse, I8, 2 x 16, sum(2, 8, 8, 1), Integers(32), 32;
     one("llvm.amdgcn.wmma.i32.16x16x64.iu8"), WmmaSignedReuse, I8, 2 x 8, sum(2, 8, 8, 1), Integers(32), 32;
+    float8!("llvm.amdgcn.wmma.f32.16x16x64"), WmmaReuse, F8, 2 x 32, sum(2, 8, 8, 1), Integers(32), 32;
+    float8!("llvm.amdgcn.wmma.f32.16x16x64"), WmmaReuse, F8, 2 x 16, sum(2, 8, 8, 1), Integers(32), 32;
+    float8!("llvm.amdgcn.wmma.f32.16x16x64"), WmmaReuse, F8, 2 x 8, sum(2, 8, 8, 1), Integers(32), 32;
     one("llvm.amdgcn.wmma.f32.16x16x4.f32"), WmmaReuse, F32, 2 x 2, sum(2, 8, 8, 1), Elements, 2;
 }
 

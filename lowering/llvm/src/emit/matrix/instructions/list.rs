@@ -12,7 +12,7 @@ What OpCooperativeMatrixMulAddKHR becomes, by target, lanes of a wave and what t
 sides are powers of two, is multiplied tile by tile, a matrix of workgroup scope in blocks of rows, one for each subgroup. Everything else (other sizes and
 types, saturating accumulation, targets that are not listed) is subgroup shuffles: right, and slow.
 
-Sums of 16-bit floats are kept in 32 bits and rounded. Bytes may be signed or not, each factor by itself; MFMA, which has signed ones only, gets
+Sums of 16-bit floats are kept in 32 bits and rounded. Bytes may be signed or not, and 8-bit floats of either format, each factor by itself; MFMA, which has signed ones only, gets
 unsigned ones less 128, and a product with ones makes up for it. `cargo test -p splitbar-tests --test suite -- matrices/` runs each on the simulator.
 Written by `UPDATE_EXPECT=1 cargo test -p splitbar-llvm matrix`.
 
@@ -28,6 +28,7 @@ impl Factor {
             Factor::BF16 => ("bf16", "f32, f16, bf16"),
             Factor::F32 => ("f32", "f32"),
             Factor::F64 => ("f64", "f64"),
+            Factor::F8 => ("e4m3, e5m2", "f32, f16, bf16"),
             Factor::I8 => ("i8, u8", "i32, u32"),
         }
     }

@@ -25,28 +25,31 @@ pub(super) enum Factor {
     BF16,
     F32,
     F64,
+    /// 8-bit floats of OCP: E4M3, or E5M2 as the other kind.
+    F8,
     I8,
 }
 
 impl Factor {
     fn of(component: Scalar) -> Option<Factor> {
         Some(match component {
-            Scalar::Float { width: 16, format } => match format {
-                FloatFormat::Ieee => Factor::F16,
-                FloatFormat::BFloat16 => Factor::BF16,
-                FloatFormat::Float8E4M3 | FloatFormat::Float8E5M2 => return None,
+            Scalar::Float { width, format } => match (format, width) {
+                (FloatFormat::Ieee, 16) => Factor::F16,
+                (FloatFormat::Ieee, 32) => Factor::F32,
+                (FloatFormat::Ieee, 64) => Factor::F64,
+                (FloatFormat::Ieee, _) => return None,
+                (FloatFormat::BFloat16, _) => Factor::BF16,
+                (FloatFormat::Float8E4M3 | FloatFormat::Float8E5M2, _) => Factor::F8,
             },
-            Scalar::Float { width: 32, .. } => Factor::F32,
-            Scalar::Float { width: 64, .. } => Factor::F64,
             Scalar::Int { width: 8, .. } => Factor::I8,
-            Scalar::Bool | Scalar::Int { .. } | Scalar::Float { .. } => return None,
+            Scalar::Bool | Scalar::Int { .. } => return None,
         })
     }
 
     /// Whether products of these can be added to elements of this type: 16-bit floats are widened and rounded again.
     fn adds_to(self, component: Scalar) -> bool {
         match self {
-            Factor::F16 | Factor::BF16 => {
+            Factor::F16 | Factor::BF16 | Factor::F8 => {
                 matches!(component, Scalar::Float { width: 16 | 32, .. })
             }
             Factor::F32 => matches!(component, Scalar::Float { width: 32, .. }),
@@ -69,7 +72,7 @@ pub(super) enum Form {
     WmmaSignedReuse,
     /// `(A, B, C, cbsz, abid, blgp)`. Integers are signed.
     Mfma,
-    /// Registers of A, of B and of C one by one; a structure of registers comes back. The signedness is in the name.
+    /// Registers of A, of B and of C one by one; a structure of registers comes back. What the factors are is in the name.
     Mma,
 }
 
@@ -88,7 +91,7 @@ type Digits = [Digit; 8];
 /// A matrix multiply-add instruction.
 #[derive(Debug)]
 pub(super) struct Instruction {
-    /// The intrinsic; where the name says what the factors are, by that: neither, A, B, both are the other kind (signed).
+    /// The intrinsic; where the name says what the factors are, by that: neither, A, B, both are the other kind (signed integers, E5M2).
     pub(super) names: [&'static str; 4],
     pub(super) form: Form,
     pub(super) factor: Factor,

@@ -164,8 +164,16 @@ const HALVES_K8: Instruction = rows_16(
 /// sm_75.
 static K8: &[Instruction] = &[HALVES_K8, rows_8(BYTES_8X8, Factor::I8, 4, Integers(32))];
 
-/// sm_80 and later.
-static K16: &[Instruction] = &[
+const FLOAT8_K32: [&str; 4] = [
+    "llvm.nvvm.mma.m16n8k32.row.col.f32.e4m3.e4m3.f32",
+    "llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e4m3.f32",
+    "llvm.nvvm.mma.m16n8k32.row.col.f32.e4m3.e5m2.f32",
+    "llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e5m2.f32",
+];
+
+/// sm_89 and later; those from sm_80 on have all but the first.
+static FROM_SM_80: [Instruction; 8] = [
+    rows_16(FLOAT8_K32, Factor::F8, 4, 2, Integers(32)),
     rows_16(
         ["llvm.nvvm.mma.m16n8k16.row.col.f32.f32"; 4],
         Factor::F16,
@@ -204,6 +212,7 @@ pub(super) fn of(mma: Mma) -> &'static [Instruction] {
         Mma::None => &[],
         Mma::K4 => K4,
         Mma::K8 => K8,
-        Mma::K16 => K16,
+        Mma::K16 => FROM_SM_80.get(1..).unwrap_or_default(),
+        Mma::Float8 => &FROM_SM_80,
     }
 }
