@@ -144,6 +144,37 @@ fn what_no_loader_can_fill_in_is_refused() {
     }
 }
 
+/// A cast to a pointer to a vector says nothing of alignment; the access does.
+#[test]
+fn an_access_through_a_cast_is_aligned_as_it_says() {
+    let body = "%cast = OpBitcast %pair_pointer %counter
+        %pair_of = OpLoad %pair %cast Aligned 4
+        OpStore %cast %pair_of Aligned 4";
+    let globals = "%pair = OpTypeVector %uint 2
+        %pair_pointer = OpTypePointer CrossWorkgroup %pair
+        %given = OpTypeFunction %void %global";
+    for (from, want) in [("%parameter", "align 4"), ("%counter", "align 16")] {
+        let text = body.replace("%counter", from);
+        let function = "%helper = OpFunction %void None %given
+            %parameter = OpFunctionParameter %global
+            %start = OpLabel
+            BODY
+            OpReturn
+            OpFunctionEnd"
+            .replace("BODY", &text);
+        let call = "%called = OpFunctionCall %void %helper %counter";
+        let words = kernels(&format!("{globals}\n{function}"), call);
+        let ir = lowered(words, "sm_80", Optimization::O0)
+            .unwrap()
+            .unoptimized();
+        let load = ir.lines().find(|line| line.contains("= load <2 x i32>"));
+        assert!(
+            load.is_some_and(|line| line.ends_with(want)),
+            "{from}: {load:?}"
+        );
+    }
+}
+
 #[test]
 fn a_parameter_that_no_host_can_pass_is_reported_once() {
     let words = assemble(
