@@ -99,6 +99,19 @@ impl Ordering {
         }
     }
 
+    /// Where the host and other devices do not take part, the memory is the device's own and coarse-grained. AMDGPUs before gfx942 and gfx12 may lack the
+    /// operation for other memory, so that LLVM makes a loop of it unless it is told (AMDGPUUsage, "Memory Metadata").
+    fn says_whose_memory<'c>(&self, e: &FunctionEmitter<'_, 'c, '_>, operation: Value<'c>) {
+        let amdgpu = matches!(e.target.arch, Arch::Amdgpu(_));
+        if !amdgpu || self.reach == FenceScope::System {
+            return;
+        }
+        let context = e.b.context();
+        for kind in ["amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory"] {
+            operation.set_metadata(context, kind, ffi::meta_node(context, &[]));
+        }
+    }
+
     /// What stands in front of the operation: the fence where fences stand apart, else the waits that LLVM may lose ([`release_waits`]).
     pub(super) fn before(&self, e: &FunctionEmitter<'_, '_, '_>) -> Result<()> {
         use AtomicOrdering::*;
@@ -178,6 +191,7 @@ impl<'c> Place<'c> {
             self.ordering.order(),
             self.ordering.scope,
         )?;
+        self.ordering.says_whose_memory(e, old);
         self.ordering.after(e);
         Ok(old)
     }

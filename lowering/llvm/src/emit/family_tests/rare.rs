@@ -28,6 +28,7 @@ fn shader(body: &str) -> Vec<u32> {
         %uint_pointer = OpTypePointer StorageBuffer %uint
         %buffer = OpVariable %block_pointer StorageBuffer
         %zero = OpConstant %uint 0
+        %device = OpConstant %uint 1
         %main = OpFunction %void None %function
         %entry = OpLabel
         %place = OpAccessChain %vector_pointer %buffer %zero
@@ -63,6 +64,23 @@ fn rare_instructions_select_everywhere() {
             lowered
                 .assembly()
                 .unwrap_or_else(|e| panic!("{body} for {target}: {e}"));
+        }
+    }
+}
+
+/// On device memory the operations are instructions; with the host in scope they may be loops.
+#[test]
+fn atomics_of_the_device_are_no_loops() {
+    for op in ["OpAtomicXor", "OpAtomicUMax", "OpAtomicISub"] {
+        let body = format!(
+            "%old = {op} %uint %first %device %zero %b\n %result = OpCopyObject %vector %a"
+        );
+        for target in TARGETS.into_iter().filter(|name| name.starts_with("gfx")) {
+            let lowered = lowered(shader(&body), target, Optimization::O0)
+                .unwrap_or_else(|e| panic!("{op} for {target}: {e}"));
+            let text = lowered.assembly().unwrap();
+            assert!(text.contains("_atomic_"), "{op} for {target}: {text}");
+            assert!(!text.contains("cmpswap"), "{op} for {target}: {text}");
         }
     }
 }
