@@ -282,6 +282,7 @@ impl Machine {
                 | Op::Join(_)
                 | Op::Drop(_)
                 | Op::Arrive { .. }
+                | Op::ArriveFirst(..)
                 | Op::Wait(_)
                 | Op::WaitParity { .. }
                 | Op::Store(..)
@@ -378,6 +379,12 @@ impl Machine {
             Op::Arrive { object, expected } => {
                 let object = self.object(state, thread, *object)?;
                 self.arrive(state, thread, object, *expected)?;
+            }
+            Op::ArriveFirst(object, first) => {
+                let object = self.object(state, thread, *object)?;
+                let nobody = state[layout.arrived(object)] == 0;
+                state[layout.register(thread, first.0)] = nobody.into();
+                self.arrive(state, thread, object, None)?;
             }
             Op::Wait(object) => {
                 let object = self.object(state, thread, *object)?;

@@ -75,6 +75,8 @@ pub enum Op {
         /// The expected count to set before arriving, where the instruction sets one.
         expected: Option<u8>,
     },
+    /// Barrier arrive, which also tells whether the thread is the first of its phase: the register becomes 1 if it is, 0 if not.
+    ArriveFirst(Value, Register),
     /// Barrier wait.
     Wait(Value),
     /// Waits until the phase of this parity (of the bit that starts at 0 and flips when the barrier completes) is complete, as `mbarrier.test_wait.parity` in a loop does.
@@ -139,6 +141,11 @@ impl Op {
                 expected: _,
             } => Names {
                 object: Some(*object),
+                ..none
+            },
+            Op::ArriveFirst(object, register) => Names {
+                object: Some(*object),
+                register: Some(*register),
                 ..none
             },
             Op::WaitParity { object, parity } => Names {

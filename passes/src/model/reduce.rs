@@ -31,12 +31,15 @@ impl Resources {
             .word
             .map_or(0, |word| 1 << (OBJECTS + usize::from(word.0)));
         match op {
-            Op::Init { .. } | Op::Drop(_) | Op::Arrive { .. } | Op::Store(..) | Op::Add { .. } => {
-                Resources {
-                    modified: objects | word,
-                    observed: objects | word,
-                }
-            }
+            Op::Init { .. }
+            | Op::Drop(_)
+            | Op::Arrive { .. }
+            | Op::ArriveFirst(..)
+            | Op::Store(..)
+            | Op::Add { .. } => Resources {
+                modified: objects | word,
+                observed: objects | word,
+            },
             // A wait and a join change the thread's own place at the object, which only modifications by others touch.
             Op::Join(_)
             | Op::Wait(_)

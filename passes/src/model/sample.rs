@@ -143,6 +143,7 @@ fn event(
         Op::Join(_) => Operation::Join,
         Op::Drop(_) => Operation::Drop,
         Op::Arrive { expected, .. } => Operation::Arrive(expected.map(u32::from)),
+        Op::ArriveFirst(..) => Operation::Arrive(None),
         Op::Wait(_) | Op::WaitParity { .. } => Operation::Wait,
         Op::Store(..)
         | Op::Add { .. }

@@ -207,6 +207,13 @@ impl<'w> Walk<'w> {
                     counts(*which)
                 )
             }
+            Op::ArriveFirst(which, _) => {
+                format!(
+                    "arrives on {}{} and asks whether it is the first",
+                    object(*which),
+                    counts(*which)
+                )
+            }
             Op::Wait(which) => match tense {
                 Tense::Done => format!("returns from its wait on {}", object(*which)),
                 Tense::Next => format!("waits on {}{}", object(*which), counts(*which)),

@@ -188,6 +188,18 @@ fn steps(system: &System, state: &State, thread: usize) -> Vec<Next> {
             complete(&mut next, which);
             vec![Ok(next)]
         }
+        Op::ArriveFirst(which, first) => {
+            let which = object(*which);
+            if state.expected[which].is_none() {
+                return undefined(Axiom::FirstIsInit);
+            }
+            let (thread, register) = (&mut next.threads[thread], usize::from(first.0));
+            thread.registers[register] = u8::from(state.arrived[which] == 0);
+            (thread.seats[which].complete, thread.seats[which].arrived) = (0, true);
+            next.arrived[which] += 1;
+            complete(&mut next, which);
+            vec![Ok(next)]
+        }
         Op::Wait(which) => {
             let which = object(*which);
             if state.expected[which].is_none() {

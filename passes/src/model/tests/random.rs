@@ -49,6 +49,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         2 => Just(vec![Op::Join(2.into()), arrive(2), Op::Wait(2.into())]),
         1 => (2..4u8).prop_map(|o| vec![Op::Drop(o.into())]),
         1 => any_object.clone().prop_map(|o| vec![arrive(o)]),
+        1 => any_object.clone().prop_map(|o| vec![Op::ArriveFirst(o.into(), R)]),
         1 => any_object.prop_map(|o| vec![Op::Wait(o.into())]),
         1 => (1..3u8).prop_map(|count| vec![Op::Init { object: 3.into(), count }]),
         1 => (1..3u8).prop_map(|expected| vec![Op::Arrive { object: 3.into(), expected: Some(expected) }]),
