@@ -24,6 +24,8 @@ pub struct Options {
     pub waits: Waits,
     /// Where the waves of a workgroup run (AMDGPU).
     pub placement: Placement,
+    /// Workgroups of a cluster in x, y and z; `None`: the kernel is not launched in clusters. With [`Strategy::Cluster`] all of them meet at each split barrier.
+    pub cluster: Option<[u32; 3]>,
     /// Makes copies from global to workgroup memory asynchronous where the target has instructions for it and the program cannot tell.
     pub promote_async_copies: bool,
     /// LLVM's optimisation level, -O2 by default.
@@ -58,6 +60,7 @@ impl Options {
             window_guards: plan.window_guards,
             waits: plan.waits,
             placement: plan.placement,
+            cluster: plan.cluster,
             promote_async_copies: false,
             optimization: Optimization::O2,
             wave_size: plan.wave_size,
@@ -78,6 +81,7 @@ impl Options {
             window_guards: self.window_guards,
             waits: self.waits,
             placement: self.placement,
+            cluster: self.cluster,
         }
     }
 }

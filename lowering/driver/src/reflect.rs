@@ -18,6 +18,8 @@ struct Reflection<'o> {
     /// Null when only the launch knows.
     workgroup_size: Option<[u32; 3]>,
     /// Bytes of the module's workgroup variables.
+    /// Workgroups of a cluster in x, y and z; null if it is not launched in clusters.
+    cluster_size: Option<[u32; 3]>,
     shared_memory_bytes: u32,
     /// Bytes that the barriers take on top (Vulkan: splitBarrierReservedSharedMemory).
     reserved_shared_memory_bytes: u32,
@@ -69,6 +71,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         symbol: &entry.abi.symbol,
         target: target.name,
         workgroup_size: plan.workgroup_size,
+        cluster_size: plan.cluster,
         shared_memory_bytes: entry.abi.shared_memory_bytes,
         reserved_shared_memory_bytes: plan.reserved_shared_bytes,
         arguments: entry.abi.arguments.iter().map(argument).collect(),
@@ -150,6 +153,8 @@ mod tests {
             copied_loads: Default::default(),
             held: Default::default(),
             at_return: Default::default(),
+            at_end: Vec::new(),
+            cluster: None,
             state: State::default(),
             reserved_shared_bytes: 8,
         };
@@ -195,6 +200,7 @@ mod tests {
             "symbol": "main",
             "target": "gfx1201",
             "workgroup_size": [64, 2, 1],
+            "cluster_size": null,
             "shared_memory_bytes": 4096,
             "reserved_shared_memory_bytes": 8,
             "arguments": [

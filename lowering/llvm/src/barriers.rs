@@ -10,24 +10,83 @@
 //! - a wave that has arrived leaves only after that phase is complete;
 //! - on the cluster's barrier one wave of each workgroup arrives; [`Barriers::cluster_barrier`] sees to that.
 //!
+//! Producers and consumers, in a kernel that a front end of its own makes: waves 0 to 3 fill a tile in LDS, waves 4 to 7 use it. A producer arrives at `full` and goes on at
+//! once; only when it wants to fill the tile again it waits for `empty`. Both objects count all eight waves, since who waits arrives too.
+//!
 //! ```
-//! # use inkwell::context::Context;
+//! use inkwell::context::Context;
+//! use inkwell::{AddressSpace, IntPredicate};
 //! use splitbar_llvm::barriers::Barriers;
-//! # fn main() -> Result<(), Box<splitbar_passes::diagnostic::Diagnostic>> {
-//! # let context = Context::create();
-//! # let module = context.create_module("m");
-//! # let function = module.add_function("k", context.void_type().fn_type(&[], false), None);
-//! # let block = context.append_basic_block(function, "entry");
-//! let target = splitbar_plan::Target::by_name("gfx1250").unwrap();
-//! let barriers = Barriers::at_end_of(&context, &module, block, target);
-//! let stage = barriers.named("stage_0")?;
-//! barriers.join(stage)?;
-//! barriers.arrive(stage, None)?;
-//! barriers.wait_joined()?;
+//! use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Target};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let target = Target::by_name("gfx1250").ok_or("no such target")?;
+//! let context = Context::create();
+//! let module = context.create_module("kernels");
+//! let word = context.i32_type();
+//! let lds = context.ptr_type(AddressSpace::from(3u16));
+//! // The number of the wave in its workgroup comes as an argument here; a real kernel divides the work-item's number.
+//! let ty = context.void_type().fn_type(&[lds.into(), word.into()], false);
+//! let kernel = module.add_function("stages", ty, None);
+//! let block = |name| context.append_basic_block(kernel, name);
+//! let [entry, set_up, start, producer, consumer, end] =
+//!     ["entry", "set_up", "start", "producer", "consumer", "end"].map(block);
+//! let at = |block| Barriers::at_end_of(&context, &module, block, target);
+//! let fence = |order| Fence { order, scope: FenceScope::Workgroup, memory: FenceMemory::Local };
+//! let (release, acquire) = (fence(FenceOrder::Release), fence(FenceOrder::Acquire));
+//! let builder = context.create_builder();
+//! let argument = |n| kernel.get_nth_param(n).ok_or("no such parameter");
+//! let (tile, wave) = (argument(0)?.into_pointer_value(), argument(1)?.into_int_value());
+//!
+//! // One wave initialises both objects, and the workgroup meets before anybody uses them.
+//! builder.position_at_end(entry);
+//! let first = builder.build_int_compare(IntPredicate::EQ, wave, word.const_zero(), "first")?;
+//! builder.build_conditional_branch(first, set_up, start)?;
+//! let (full, empty) = (at(set_up).named("full")?, at(set_up).named("empty")?);
+//! let members = word.const_int(8, false);
+//! at(set_up).init(full, members)?;
+//! at(set_up).init(empty, members)?;
+//! builder.position_at_end(set_up);
+//! builder.build_unconditional_branch(start)?;
+//! at(start).signal()?;
+//! at(start).wait()?;
+//! builder.position_at_end(start);
+//! let fills = builder.build_int_compare(IntPredicate::ULT, wave, word.const_int(4, false), "fills")?;
+//! builder.build_conditional_branch(fills, producer, consumer)?;
+//!
+//! // A producer fills the tile, says so, and waits until it may fill it again.
+//! builder.position_at_end(producer);
+//! builder.build_store(tile, wave)?;
+//! at(producer).fence(release);
+//! at(producer).arrive(full, None)?;
+//! at(producer).join(empty)?;
+//! at(producer).arrive(empty, None)?;
+//! at(producer).wait_joined()?;
+//! at(producer).fence(acquire);
+//! at(producer).leave()?;
+//! builder.position_at_end(producer);
+//! builder.build_unconditional_branch(end)?;
+//!
+//! // A consumer waits for the tile, uses it, and says so.
+//! at(consumer).join(full)?;
+//! at(consumer).arrive(full, None)?;
+//! at(consumer).wait_joined()?;
+//! at(consumer).fence(acquire);
+//! builder.position_at_end(consumer);
+//! builder.build_load(word, tile, "used")?;
+//! at(consumer).fence(release);
+//! at(consumer).arrive(empty, None)?;
+//! builder.position_at_end(consumer);
+//! builder.build_unconditional_branch(end)?;
+//!
+//! builder.position_at_end(end);
+//! builder.build_return(None)?;
+//! module.verify().map_err(|problem| problem.to_string())?;
 //! # Ok(())
 //! # }
 //! ```
 
+use crate::emit::barrier::write_fence;
 use crate::emit::build::Build;
 use crate::emit::objects::Objects;
 use crate::ffi::{self, Value};
@@ -36,7 +95,7 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::values::IntValue;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_plan::Target;
+use splitbar_plan::{Fence, Target};
 
 /// What an operation gives, or why the target cannot do it (`UnsupportedOnTarget`) or the operand is wrong (`TypeMismatch`).
 pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
@@ -84,6 +143,11 @@ impl<'c> Barriers<'c> {
                 "the number of members of a named barrier is an i32 from 1 to 63",
             )))
         }
+    }
+
+    /// A fence with the scope and the kind of memory that it names, on any target: LLVM waits for no more than that.
+    pub fn fence(&self, fence: Fence) {
+        write_fence(&self.build, self.target, fence);
     }
 
     /// Arrives at the workgroup's barrier (gfx12).

@@ -12,7 +12,9 @@ use crate::target::{Arch, Target};
 use splitbar_passes::analysis::pairing::{Site, SiteKind};
 use splitbar_passes::model::protocol::{FULL, Protocol, SPLIT, Wave};
 use splitbar_passes::model::skeleton::Skeleton;
-use splitbar_passes::model::{Object, Op, Program, Register, System, Value, Word};
+use splitbar_passes::model::{
+    Object, Op, Program, Register, Scope as Instance, System, Thread, Value, Word,
+};
 use splitbar_passes::module::Scope;
 use std::collections::BTreeMap;
 
@@ -21,6 +23,9 @@ const PHASE: Register = Register(0);
 
 /// Whether an arrive is outstanding.
 const OUTSTANDING: Register = Register(1);
+
+/// Whether the wave was the first of its workgroup.
+const FIRST: Register = Register(2);
 
 /// The counter.
 const COUNTER: Word = Word(0);
@@ -65,6 +70,22 @@ struct Scribe<'s> {
     objects: &'s mut Objects,
     program: &'s mut Program,
     wave: Wave,
+    place: InCluster,
+}
+
+/// Which workgroup of a cluster.
+#[derive(Copy, Clone, Debug)]
+struct InCluster {
+    workgroup: u8,
+    workgroups: u8,
+}
+
+impl InCluster {
+    /// The only workgroup.
+    const ALONE: InCluster = InCluster {
+        workgroup: 0,
+        workgroups: 1,
+    };
 }
 
 impl Scribe<'_> {
@@ -88,8 +109,13 @@ impl Scribe<'_> {
             | Step::AsyncWait(_)
             | Step::BulkWait(_)
             | Step::StoreHeld(_) => {}
-            Step::Signal => self.arrive(Object::workgroup(waves)),
-            Step::WaitSignal => self.wait(Object::workgroup(waves)),
+            Step::Signal => self.arrive(self.own(Object::workgroup(waves))),
+            Step::SignalFirst => {
+                let object = self.objects.index(self.own(Object::workgroup(waves)));
+                self.program.push(Op::ArriveFirst(object, FIRST));
+            }
+            Step::IfFirst(steps) => self.when(FIRST, steps),
+            Step::WaitSignal => self.wait(self.own(Object::workgroup(waves))),
             Step::WorkgroupBarrier | Step::BareBarrier | Step::CtaSync => self.full(),
             Step::BulkInit(_) => self.full(),
             Step::NamedInit => {
@@ -106,6 +132,10 @@ impl Scribe<'_> {
             }
             Step::NamedArrive => self.arrive(Object::named(1)),
             Step::NamedWait => self.wait(Object::named(1)),
+            Step::NamedLeave => {
+                let object = self.objects.index(Object::named(1));
+                self.program.push(Op::Drop(object));
+            }
             Step::MbarrierInit { copies } => {
                 let object = self.objects.index(Object::mbarrier());
                 // The copies of a wave's lanes are one arrival here, as their leader is.
@@ -140,8 +170,8 @@ impl Scribe<'_> {
                     self.flip();
                 }
             }
-            Step::ClusterArrive => self.arrive(Object::cta_cluster(waves)),
-            Step::ClusterWait => self.wait(Object::cta_cluster(waves)),
+            Step::ClusterArrive => self.arrive(self.cluster()),
+            Step::ClusterWait => self.wait(self.cluster()),
             Step::CounterInit => {
                 self.first_wave(Op::Store(COUNTER, 0.into()));
                 self.full();
@@ -162,18 +192,42 @@ impl Scribe<'_> {
                 let open = u8::from(*open).into();
                 self.program.push(Op::Set(OUTSTANDING, open));
             }
-            Step::IfOutstanding(steps) => {
-                let (arch, objects, wave) = (self.arch, &mut *self.objects, self.wave);
-                self.program.when(OUTSTANDING, 1, |program| {
-                    let mut inner = Scribe {
-                        arch,
-                        objects,
-                        program,
-                        wave,
-                    };
-                    inner.steps(steps);
-                });
-            }
+            Step::IfOutstanding(steps) => self.when(OUTSTANDING, steps),
+        }
+    }
+
+    /// The steps, done only when `register` is 1.
+    fn when(&mut self, register: Register, steps: &[Step]) {
+        let (arch, objects, wave, place) = (self.arch, &mut *self.objects, self.wave, self.place);
+        self.program.when(register, 1, |program| {
+            let mut inner = Scribe {
+                arch,
+                objects,
+                program,
+                wave,
+                place,
+            };
+            inner.steps(steps);
+        });
+    }
+
+    /// The object as the wave's own workgroup has it.
+    fn own(&self, object: Object) -> Object {
+        match self.place.workgroup {
+            0 => object,
+            workgroup => object.in_scope(Instance::Workgroup(workgroup)),
+        }
+    }
+
+    /// The barrier of the cluster.
+    fn cluster(&self) -> Object {
+        let warps = self.wave.count.saturating_mul(self.place.workgroups);
+        match self.arch {
+            Arch::Amdgpu(_) => Object::cluster(self.place.workgroups),
+            Arch::Nvptx(_) if self.place.workgroups > 1 => Object::cta_cluster(warps)
+                .in_scope(Instance::Cluster)
+                .called("cluster"),
+            Arch::Nvptx(_) => Object::cta_cluster(warps),
         }
     }
 
@@ -230,7 +284,7 @@ impl Scribe<'_> {
     }
 
     fn full(&mut self) {
-        let object = full_barrier(self.arch, self.wave.count);
+        let object = self.own(full_barrier(self.arch, self.wave.count));
         self.arrive(object.clone());
         self.wait(object);
     }
@@ -249,11 +303,24 @@ pub fn system(
     arch: &Arch,
     skeleton: &Skeleton,
     waves: u8,
+    describe: impl FnMut(u32) -> String,
+) -> System {
+    cluster(plan, arch, skeleton, 1, waves, describe)
+}
+
+/// As [`system`], for a cluster of `workgroups` workgroups of `waves` waves each. With [`Strategy::Cluster`] all of them take part in [`SPLIT`]; nothing is promised of
+/// full barriers where there are several workgroups, since each has its own.
+pub fn cluster(
+    plan: &EntryPlan,
+    arch: &Arch,
+    skeleton: &Skeleton,
+    workgroups: u8,
+    waves: u8,
     mut describe: impl FnMut(u32) -> String,
 ) -> System {
     let sites: BTreeMap<u32, &Site> = plan.sites.iter().map(|site| (site.offset, site)).collect();
     let mut objects = Objects::default();
-    let mut system = System::of_workgroup(vec![], words(), waves, |index| {
+    let mut write = |place: InCluster, index: u8| {
         let wave = Wave {
             index,
             count: waves,
@@ -265,6 +332,7 @@ pub fn system(
             objects: &mut objects,
             program: &mut program,
             wave,
+            place,
         };
         scribe.steps(&plan.at_entry);
         let labels: Vec<_> = skeleton
@@ -292,17 +360,37 @@ pub fn system(
                 [_, _, ..] => scribe.program.push(Op::Choose(next)),
             };
         }
-        program.bind(end);
+        scribe.program.bind(end);
+        scribe.program.from_here("end");
+        scribe.steps(&plan.at_end);
         program
-    });
-    system.objects = objects.0;
-    system
+    };
+    let mut threads = Vec::new();
+    for workgroup in 0..workgroups {
+        let place = InCluster {
+            workgroup,
+            workgroups,
+        };
+        threads.extend((0..waves).map(|index| Thread {
+            workgroup,
+            program: write(place, index),
+        }));
+    }
+    System {
+        objects: objects.0,
+        words: words(),
+        threads,
+    }
 }
 
 impl Scribe<'_> {
     /// The steps at one place, with the ghosts that say what is promised there.
     fn place(&mut self, plan: &EntryPlan, site: Option<&Site>, offset: u32) {
-        let promised = site.filter(|site| site.execution == Some(Scope::Workgroup));
+        let several = self.place.workgroups > 1;
+        let promised = site.filter(|site| {
+            site.execution == Some(Scope::Workgroup)
+                && !(several && site.kind == SiteKind::ControlBarrier)
+        });
         let (before, after) = match promised.map(|site| site.kind) {
             Some(SiteKind::Arrive) => (Some(Op::Arrived(SPLIT)), None),
             Some(SiteKind::Wait) => (None, Some(Op::Waited(SPLIT))),
@@ -356,6 +444,7 @@ impl Modelled {
             objects,
             program,
             wave,
+            place: InCluster::ALONE,
         });
     }
 

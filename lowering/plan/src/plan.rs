@@ -37,6 +37,8 @@ pub struct State {
     pub named_set: bool,
     /// What the counter reaches when all have arrived for the last arrive ([`Strategy::Counter`]); zero at the entry.
     pub counted: bool,
+    /// Whether this wave was the first of its workgroup to arrive ([`Strategy::Cluster`] on AMDGPU).
+    pub first: bool,
     /// Whether an arrive is outstanding, where that is not known at every place.
     pub outstanding: bool,
     /// How many bulk copies were begun, and how many were waited for; where there are some, how many mbarriers they take in turn, a power of two.
@@ -58,6 +60,8 @@ pub struct EntryPlan {
     pub wave_size: u32,
     /// Where the waves of a workgroup run.
     pub placement: Placement,
+    /// Workgroups of a cluster in x, y and z, if it has to be launched in clusters.
+    pub cluster: Option<[u32; 3]>,
     /// One per pair, in order of id.
     pub pairs: Vec<PairPlan>,
     /// Every barrier instruction that it reaches, in module order.
@@ -78,17 +82,10 @@ pub struct EntryPlan {
     pub held: Vec<HeldShape>,
     /// Steps before a return from the entry point, by the word offset of the return.
     pub at_return: BTreeMap<u32, Vec<Step>>,
+    /// Steps of a wave that ends, where all of its invocations have come to a return of the entry point.
+    pub at_end: Vec<Step>,
     /// Run-time state that the steps use.
     pub state: State,
     /// Bytes of workgroup memory that the steps need (Vulkan: splitBarrierReservedSharedMemory).
     pub reserved_shared_bytes: u32,
-}
-
-impl EntryPlan {
-    /// Whether the workgroup has to be launched as a cluster of its own, because a pair uses [`Strategy::Cluster`].
-    pub fn uses_cluster(&self) -> bool {
-        self.pairs
-            .iter()
-            .any(|pair| pair.strategy == Strategy::Cluster)
-    }
 }

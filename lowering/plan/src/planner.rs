@@ -101,6 +101,7 @@ impl<'p> Planner<'p> {
                     && request.pairing.open_before(Scope::Workgroup, site.offset) != Open::Never
             }),
             barrier_between_phases: request.pairing.barrier_between_phases(Scope::Workgroup),
+            cluster: request.options.cluster,
         };
         let chosen = strategy::choose(Scope::Workgroup, situation);
         let workgroup = match request.options.strategy {
@@ -163,6 +164,7 @@ impl<'p> Planner<'p> {
         }
         let reserved = self.reserved_shared_bytes();
         self.check_placement(diagnostics);
+        self.check_cluster(diagnostics);
         let needed = u64::from(self.request.shared_bytes) + u64::from(reserved);
         if needed > u64::from(target.lds_bytes) {
             let mut diagnostic = Diagnostic::error(
@@ -207,6 +209,32 @@ impl<'p> Planner<'p> {
                 )
                 .at_word(self.request.entry.inst.offset)
                 .help("compile it without --tgsplit"),
+            );
+        }
+    }
+
+    fn check_cluster(&self, diagnostics: &mut Diagnostics) {
+        let Some(size) = self.request.options.cluster else {
+            return;
+        };
+        let name = self.request.target.name;
+        let [x, y, z] = size;
+        if !self.request.target.has_clusters() {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnsupportedOnTarget,
+                    format!("{name} has no clusters of workgroups"),
+                )
+                .help("leave --cluster-size out"),
+            );
+        } else if !(1..=MOST_OF_CLUSTER).contains(&invocations(size)) {
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnsupportedOnTarget,
+                    format!("a cluster of {x}x{y}x{z} workgroups"),
+                )
+                .because(format!("a cluster has 1 to {MOST_OF_CLUSTER} workgroups"))
+                .help("choose a smaller --cluster-size"),
             );
         }
     }
@@ -326,6 +354,7 @@ impl<'p> Planner<'p> {
         at_instruction.extend(
             waits.map(|(offset, (wait, memory))| (*offset, self.wait_events(wait, *memory))),
         );
+        let at_end = self.at_end(&workgroup);
         let at_return = open_returns
             .into_iter()
             .map(|(offset, _)| {
@@ -363,6 +392,7 @@ impl<'p> Planner<'p> {
             workgroup_size: self.request.workgroup_size,
             wave_size: self.wave_size,
             placement: self.request.options.placement,
+            cluster: self.cluster(),
             pairs,
             sites: pairing.sites.clone(),
             at_entry: [
@@ -385,16 +415,42 @@ impl<'p> Planner<'p> {
             copies: self.copies.copies.clone(),
             held: self.copies.held.clone(),
             at_return,
+            at_end,
             state: State {
                 parity: has_workgroup_pairs && self.workgroup.0 == Strategy::Mbarrier,
                 named_set: has_workgroup_pairs
                     && matches!(self.workgroup.0, Strategy::WarpNamed | Strategy::GroupNamed),
                 counted: has_workgroup_pairs && self.workgroup.0 == Strategy::Counter,
+                first: has_workgroup_pairs
+                    && self.workgroup.0 == Strategy::Cluster
+                    && self.request.target.amdgpu().is_some(),
                 outstanding,
                 bulk_slots: self.copies.bulk_slots,
             },
             reserved_shared_bytes: self.reserved_shared_bytes(),
         }
+    }
+
+    /// What a wave does when it ends: it leaves what its end does not drop, where others may have phases left. None may be open there.
+    fn at_end(&self, workgroup: &Protocol) -> Vec<Step> {
+        let pairing = self.request.pairing;
+        let uneven = pairing.sites.iter().any(|site| {
+            site.execution == Some(Scope::Workgroup)
+                && matches!(site.kind, SiteKind::Arrive | SiteKind::Wait)
+                && (site.conditional || site.repeats)
+        });
+        let open = |offset: &u32| self.open(*offset) != Open::Never;
+        if uneven && !pairing.returns.iter().any(open) {
+            workgroup.leave.clone()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The cluster that the kernel is launched in: the one that is asked for, or the workgroup's own where its barrier is used.
+    fn cluster(&self) -> Option<[u32; 3]> {
+        let uses = self.has_workgroup_pairs() && self.workgroup.0 == Strategy::Cluster;
+        self.request.options.cluster.or(uses.then_some([1; 3]))
     }
 
     /// The steps in place of one barrier instruction.
@@ -511,7 +567,11 @@ fn complete_noted(protocol: &Protocol) -> Vec<Step> {
     )]
 }
 
-/// Invocations of a workgroup of `size`.
+/// Most workgroups of a cluster. CUDA C++ programming guide, "Thread Block Clusters": 8, and 16 on GPUs that let a launch ask for more; LLVM 23 reads a workgroup's place
+/// in its cluster on AMDGPU from four bits.
+const MOST_OF_CLUSTER: u64 = 16;
+
+/// Invocations of a workgroup of `size`, or workgroups of a cluster.
 fn invocations(size: [u32; 3]) -> u64 {
     size.iter()
         .map(|&n| u64::from(n))

@@ -27,6 +27,8 @@ pub struct Protocol {
     pub wait: Vec<Step>,
     /// Completes an outstanding arrive ahead of its wait.
     pub complete: Vec<Step>,
+    /// Before a return that other waves may go on from, with none of the wave's arrivals open: the phases that are left do without it.
+    pub leave: Vec<Step>,
     /// Beside a full barrier.
     pub beside: BesideFullBarrier,
     /// The widest memory scope that the instructions order by themselves: up to it no fence is needed.
@@ -55,6 +57,7 @@ impl Protocol {
             arrive,
             complete: wait.clone(),
             wait,
+            leave: Vec::new(),
             beside,
             orders,
             reserved_shared_bytes: 0,
@@ -98,12 +101,28 @@ impl Protocol {
             (Strategy::WarpNamed, _) => named(waves, 2),
             (Strategy::WarpNamedSingle, _) => named(waves, 1),
             (Strategy::GroupNamed, _) => named(waves.min(SCHEDULERS), 2),
-            (Strategy::Cluster, _) => Protocol::new(
+            (Strategy::Cluster, Arch::Nvptx(_)) => Protocol::new(
                 vec![Step::ClusterArrive, Step::OpenWindow],
                 vec![Step::CloseWindow, Step::ClusterWait],
                 Independent,
                 None,
             ),
+            // The cluster's object counts workgroups: the first wave arrives for its own, once all waves of it are there. A wave that ends drops the object, so an
+            // arrival that nobody waits for is completed before.
+            (Strategy::Cluster, Arch::Amdgpu(_)) => Protocol {
+                complete: vec![Step::ClusterWait],
+                ..Protocol::new(
+                    vec![
+                        Step::SignalFirst,
+                        Step::WaitSignal,
+                        Step::IfFirst(vec![Step::ClusterArrive]),
+                        Step::OpenWindow,
+                    ],
+                    vec![Step::CloseWindow, Step::ClusterWait, Step::LeaveWindow],
+                    CompleteFirst,
+                    None,
+                )
+            },
             (Strategy::Native, _) => Protocol {
                 complete: vec![Step::WaitSignal],
                 ..Protocol::new(
@@ -116,6 +135,8 @@ impl Protocol {
             // An arrival that nobody waits for leaves nothing behind: the object ends with the workgroup.
             (Strategy::Named, _) => Protocol {
                 at_entry: vec![Step::NamedInit, Step::NamedJoin],
+                // The workgroup's own object would be dropped by the end of the wave; this one is not.
+                leave: vec![Step::NamedLeave],
                 ..Protocol::new(
                     vec![Step::NamedArrive, Step::OpenWindow],
                     vec![Step::CloseWindow, Step::NamedWait, Step::LeaveWindow],
@@ -271,6 +292,10 @@ mod tests {
         assert_eq!(
             show(Strategy::Cluster, "sm_90", FuseAt::Wait),
             " | cluster-arrive, open-window | close-window, cluster-wait | Independent"
+        );
+        assert_eq!(
+            show(Strategy::Cluster, "gfx1250", FuseAt::Wait),
+            " | signal-first, wait-signal, if-first { cluster-arrive; }, open-window | close-window, cluster-wait, leave-window | CompleteFirst"
         );
         assert_eq!(
             show(Strategy::SingleWave, "sm_90", FuseAt::Wait),

@@ -17,6 +17,9 @@ impl fmt::Display for EntryPlan {
             ", wave {}, {} bytes reserved",
             self.wave_size, self.reserved_shared_bytes
         )?;
+        if let Some([x, y, z]) = self.cluster {
+            writeln!(f, "  in clusters of {x}x{y}x{z}")?;
+        }
         for pair in &self.pairs {
             writeln!(
                 f,
@@ -62,6 +65,9 @@ impl fmt::Display for EntryPlan {
         }
         for (offset, steps) in &self.at_return {
             place(f, &format!("return at word {offset}"), steps)?;
+        }
+        if !self.at_end.is_empty() {
+            place(f, "end of a wave", &self.at_end)?;
         }
         Ok(())
     }

@@ -65,6 +65,10 @@ pub enum Step {
     WaitZero(Vec<Counter>),
     /// AMDGPU gfx12+: signals the workgroup's barrier object.
     Signal,
+    /// AMDGPU gfx12+: signals the workgroup's barrier object, and notes whether this wave is the first to do so in the phase.
+    SignalFirst,
+    /// Does the steps only in the wave that the last [`Step::SignalFirst`] found to be the first.
+    IfFirst(Vec<Step>),
     /// AMDGPU gfx12+: waits for the workgroup's barrier object.
     WaitSignal,
     /// AMDGPU gfx12.5: one wave initialises the named barrier object for all waves of the workgroup, and a full barrier publishes it. Stands at the entry.
@@ -75,6 +79,9 @@ pub enum Step {
     NamedArrive,
     /// AMDGPU gfx12.5: waits for the named barrier object.
     NamedWait,
+    /// AMDGPU gfx12.5: the wave drops the named barrier object, whose phases need one arrival less from then on. Stands where it may end while others go on; no arrival
+    /// of the wave is open there.
+    NamedLeave,
     /// AMDGPU: the full workgroup barrier.
     WorkgroupBarrier,
     /// AMDGPU without BackOffBarrier: the full workgroup barrier, before which LLVM adds no wait.
@@ -107,9 +114,9 @@ pub enum Step {
     GroupArrive(WarpGroups),
     /// NVPTX: `bar.sync` on the barrier of the warp's own group, in the set of this phase; the next phase uses the next set.
     GroupSync(WarpGroups),
-    /// NVPTX sm_90+: arrives at the barrier of the cluster that the workgroup is alone in, without ordering memory.
+    /// Arrives at the barrier of the cluster, without ordering memory. NVPTX sm_90+: for the warp; AMDGPU gfx12.5: for the workgroup, of which one wave does it.
     ClusterArrive,
-    /// NVPTX sm_90+: waits for the barrier of the cluster.
+    /// Waits for the barrier of the cluster (NVPTX sm_90+, AMDGPU gfx12.5).
     ClusterWait,
     /// One invocation clears the workgroup's counter, and a full barrier publishes it. Stands at the entry.
     CounterInit,
@@ -184,11 +191,14 @@ impl fmt::Display for Step {
                 Ok(())
             }
             Step::Signal => f.write_str("signal"),
+            Step::SignalFirst => f.write_str("signal-first"),
+            Step::IfFirst(steps) => block(f, "if-first", steps),
             Step::WaitSignal => f.write_str("wait-signal"),
             Step::NamedInit => f.write_str("named-init"),
             Step::NamedJoin => f.write_str("named-join"),
             Step::NamedArrive => f.write_str("named-arrive"),
             Step::NamedWait => f.write_str("named-wait"),
+            Step::NamedLeave => f.write_str("named-leave"),
             Step::WorkgroupBarrier => f.write_str("workgroup-barrier"),
             Step::BareBarrier => f.write_str("bare-barrier"),
             Step::WaveBarrier => f.write_str("wave-barrier"),
@@ -219,13 +229,16 @@ impl fmt::Display for Step {
             Step::StoreHeld(slot) => write!(f, "store-held {slot}"),
             Step::SetOutstanding(true) => f.write_str("set-outstanding"),
             Step::SetOutstanding(false) => f.write_str("clear-outstanding"),
-            Step::IfOutstanding(steps) => {
-                f.write_str("if-outstanding {")?;
-                for step in steps {
-                    write!(f, " {step};")?;
-                }
-                f.write_str(" }")
-            }
+            Step::IfOutstanding(steps) => block(f, "if-outstanding", steps),
         }
     }
+}
+
+/// `if-first { cluster-arrive; }`
+fn block(f: &mut fmt::Formatter<'_>, condition: &str, steps: &[Step]) -> fmt::Result {
+    write!(f, "{condition} {{")?;
+    for step in steps {
+        write!(f, " {step};")?;
+    }
+    f.write_str(" }")
 }

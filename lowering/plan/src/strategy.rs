@@ -17,7 +17,10 @@ pub enum Strategy {
     Fused,
     /// An mbarrier in shared memory, one arrival per warp (NVPTX sm_80 and later).
     Mbarrier,
-    /// The barrier of a cluster in which the workgroup is alone (NVPTX sm_90 and later): no workgroup memory, dearer than an mbarrier.
+    /// The barrier of the cluster that the workgroup belongs to (NVPTX sm_90 and later, AMDGPU gfx12.5): no workgroup memory, dearer than what a workgroup has for itself.
+    ///
+    /// SPIR-V has no scope between Workgroup and Device. With [`PlanOptions::cluster`] of several workgroups, all of them meet at every pair of scope Workgroup: the
+    /// caller knows that they execute the same pairs. On NVPTX the workgroup is alone in its cluster unless the options say otherwise.
     Cluster,
     /// A named hardware barrier per warp, in two sets that are used in turn (NVPTX, two to seven warps).
     WarpNamed,
@@ -74,12 +77,13 @@ impl Strategy {
             free_shared_bytes: target.lds_bytes,
             barrier_in_window: false,
             barrier_between_phases: false,
+            cluster: None,
         };
         choose(Scope::Workgroup, situation).0
     }
 
-    /// Every strategy that can lower a pair on `target`, in the order of [`Strategy::ALL`]: in a workgroup of the size that it needs, with memory left and a full barrier
-    /// between phases.
+    /// Every strategy that can lower a pair on `target`, in the order of [`Strategy::ALL`]: in a workgroup of the size that it needs, with memory left, a full barrier
+    /// between phases and a launch in clusters.
     pub fn all_of_target(target: &'static Target) -> Vec<Strategy> {
         let possible = |strategy: Strategy, waves| {
             let situation = Situation {
@@ -88,6 +92,7 @@ impl Strategy {
                 free_shared_bytes: target.lds_bytes,
                 barrier_in_window: false,
                 barrier_between_phases: true,
+                cluster: Some([1; 3]),
             };
             objection(strategy, situation).is_none()
         };
@@ -212,6 +217,8 @@ pub struct PlanOptions {
     pub waits: Waits,
     /// Where the waves of a workgroup run.
     pub placement: Placement,
+    /// Workgroups of a cluster in x, y and z: the kernel is for launches in such clusters.
+    pub cluster: Option<[u32; 3]>,
 }
 
 impl Default for PlanOptions {
@@ -223,6 +230,7 @@ impl Default for PlanOptions {
             window_guards: true,
             waits: Waits::Auto,
             placement: Placement::Default,
+            cluster: None,
         }
     }
 }
@@ -240,6 +248,8 @@ pub(crate) struct Situation {
     pub barrier_in_window: bool,
     /// A full barrier stands on every path from a wait to the next arrive.
     pub barrier_between_phases: bool,
+    /// Workgroups of a cluster in x, y and z, if the kernel is launched in clusters.
+    pub cluster: Option<[u32; 3]>,
 }
 
 impl Situation {
@@ -296,7 +306,7 @@ pub(crate) fn choose(scope: Scope, situation: Situation) -> (Strategy, String) {
     }
     let mut objections = Vec::new();
     for strategy in preferences(&situation.target.arch, situation.barrier_in_window) {
-        match objection(*strategy, situation) {
+        match meets_others(*strategy, situation).or_else(|| objection(*strategy, situation)) {
             Some(why) => objections.push(why),
             None => {
                 objections.truncate(1);
@@ -309,6 +319,13 @@ pub(crate) fn choose(scope: Scope, situation: Situation) -> (Strategy, String) {
     let last = objections.pop().into_iter();
     let reason: Vec<String> = objections.into_iter().take(1).chain(last).collect();
     (Strategy::Fused, reason.join(", and "))
+}
+
+/// Why `strategy` makes more wait for each other than the pair's scope says; `None` if it does not.
+fn meets_others(strategy: Strategy, situation: Situation) -> Option<String> {
+    let alone = situation.cluster.is_none_or(|size| size == [1; 3]);
+    (strategy == Strategy::Cluster && !alone)
+        .then(|| "at the barrier of the cluster other workgroups meet too".to_owned())
 }
 
 /// What speaks for `strategy` where nothing speaks against it.
@@ -364,8 +381,13 @@ pub(crate) fn objection(strategy: Strategy, situation: Situation) -> Option<Stri
             Some(format!("{name} has no mbarrier"))
         }
         (Strategy::Cluster, Arch::Nvptx(gpu)) if gpu.cluster => None,
+        (Strategy::Cluster, Arch::Amdgpu(gpu)) if gpu.cluster_barrier => {
+            situation.cluster.is_none().then(|| {
+                format!("{name} has the barrier of a cluster only in a launch in clusters, whose size is not given")
+            })
+        }
         (Strategy::Cluster, Arch::Amdgpu(_) | Arch::Nvptx(_)) => {
-            Some(format!("{name} has no cluster barrier of NVIDIA's kind"))
+            Some(format!("{name} has no clusters"))
         }
         (
             Strategy::WarpNamed | Strategy::WarpNamedSingle | Strategy::GroupNamed,

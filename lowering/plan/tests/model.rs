@@ -5,10 +5,12 @@ use expect_test::expect;
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::pairing::{Pairing, SiteKind};
 use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::model::protocol::{FULL, SPLIT};
+use splitbar_passes::model::skeleton::Node;
 use splitbar_passes::model::skeleton::{Place, Skeleton};
-use splitbar_passes::model::{Report, Verdict, explore};
+use splitbar_passes::model::{Axiom, Op, Report, Verdict, explore};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_plan::model::system;
+use splitbar_plan::model::{cluster, system};
 use splitbar_plan::{EntryPlan, PlanOptions, Request, Step, Strategy, Target, plan};
 use std::fmt::Write;
 
@@ -44,6 +46,7 @@ impl Kernel {
             target,
             options: PlanOptions {
                 strategy: Some(strategy),
+                cluster: (strategy == Strategy::Cluster).then_some([2, 1, 1]),
                 ..PlanOptions::default()
             },
         };
@@ -97,6 +100,7 @@ impl Kernel {
                 Box::new(move |plan| plan.at_return.entry(offset).or_default()),
             ));
         }
+        lists.push(("end".to_owned(), Box::new(|plan| &mut plan.at_end)));
         for (name, list) in lists {
             let steps = list(&mut self.plan.clone()).clone();
             for (index, step) in steps.iter().enumerate() {
@@ -141,6 +145,7 @@ fn survey(kernels: &[(&str, &str, Strategy)]) -> Result<String> {
 }
 
 /// What survives is not needed in this kernel: behind the full barrier of `arrive_barrier_wait` the wait has nothing left to wait for, and without the note nothing waits twice.
+/// Whoever leaves does it for waves that go on without him, of which the model's uniform choices make none.
 #[test]
 fn every_barrier_step_is_needed() -> Result<()> {
     let kernels = [
@@ -149,6 +154,7 @@ fn every_barrier_step_is_needed() -> Result<()> {
         ("tiled_matmul", "gfx1100", Strategy::Counter),
         ("tiled_matmul", "sm_90", Strategy::Mbarrier),
         ("tiled_matmul", "sm_90", Strategy::Cluster),
+        ("tiled_matmul", "gfx1250", Strategy::Named),
         ("arrive_barrier_wait", "gfx1201", Strategy::Native),
         ("arrive_barrier_wait", "gfx1100", Strategy::Fused),
         ("dangling_arrive", "gfx1201", Strategy::Native),
@@ -176,6 +182,13 @@ fn every_barrier_step_is_needed() -> Result<()> {
           ControlBarrier #0 without cta-sync: early
           Arrive #1 without cluster-arrive: deadlock
           Wait #2 without cluster-wait: early
+        tiled_matmul, named on gfx1250
+          entry without named-init: Initialised
+          entry without named-join: JoinedBeforeDrop
+          ControlBarrier #0 without workgroup-barrier: early
+          Arrive #1 without named-arrive: deadlock
+          Wait #2 without named-wait: early
+          end without named-leave: proved
         arrive_barrier_wait, native on gfx1201
           Arrive #0 without signal: deadlock
           Arrive #0 without set-outstanding: early
@@ -200,5 +213,116 @@ fn every_barrier_step_is_needed() -> Result<()> {
           return without if-outstanding { wait-signal; clear-outstanding; }: CompleteBeforeDrop
     "#]]
     .assert_eq(&survey(&kernels)?);
+    Ok(())
+}
+
+/// Two workgroups of two waves, and what becomes of them without one of the steps. Nothing is promised there of the full barriers, which each workgroup has for itself.
+#[test]
+fn the_workgroups_of_a_cluster_meet() -> Result<()> {
+    let mut text = String::new();
+    for target in ["gfx1250", "sm_90"] {
+        let kernel = Kernel::load("tiled_matmul", target, Strategy::Cluster)?;
+        let verdict = |plan: &EntryPlan| {
+            let arch = &kernel.target.arch;
+            let system = cluster(plan, arch, &kernel.skeleton, 2, 2, |word| {
+                format!("word {word}")
+            });
+            explore(&system).verdict
+        };
+        ensure!(verdict(&kernel.plan) == Verdict::Proved, "{target}");
+        let mut mutants = kernel.mutants();
+        // One arrival of each workgroup is right; what every wave does is not.
+        let mut all_arrive = kernel.plan.clone();
+        for steps in all_arrive.at_instruction.values_mut() {
+            for step in steps.iter_mut() {
+                if matches!(step, Step::IfFirst(_)) {
+                    *step = Step::ClusterArrive;
+                }
+            }
+        }
+        if all_arrive.state.first {
+            mutants.push(("every wave arrives".to_owned(), all_arrive));
+        }
+        for (what, mutant) in mutants {
+            let verdict = match verdict(&mutant) {
+                Verdict::Undefined { axiom, .. } => axiom.name(),
+                other => other.name(),
+            };
+            if !["fence", "window", "wait-zero"]
+                .iter()
+                .any(|word| what.contains(word))
+            {
+                writeln!(text, "{target}: {what}: {verdict}")?;
+            }
+        }
+    }
+    expect![[r#"
+        gfx1250: ControlBarrier #0 without workgroup-barrier: proved
+        gfx1250: Arrive #1 without signal-first: deadlock
+        gfx1250: Arrive #1 without wait-signal: early
+        gfx1250: Arrive #1 without if-first { cluster-arrive; }: deadlock
+        gfx1250: Wait #2 without cluster-wait: early
+        gfx1250: every wave arrives: early
+        sm_90: ControlBarrier #0 without cta-sync: proved
+        sm_90: Arrive #1 without cluster-arrive: deadlock
+        sm_90: Wait #2 without cluster-wait: early
+    "#]]
+    .assert_eq(&text);
+    Ok(())
+}
+
+/// A wave that ends before the others: the named object, unlike the workgroup's own, waits for it unless it leaves.
+#[test]
+fn a_wave_that_ends_leaves_the_named_barrier() -> Result<()> {
+    let kernel = Kernel::load("tiled_matmul", "gfx1250", Strategy::Named)?;
+    ensure!(kernel.plan.at_end == [Step::NamedLeave], "nobody leaves");
+    let nothing = Skeleton {
+        nodes: vec![Node {
+            places: Vec::new(),
+            next: Vec::new(),
+        }],
+        is_partial: false,
+    };
+    let verdict = |leaves: bool, arrives: bool| {
+        let of = |plan: &EntryPlan, skeleton| {
+            system(plan, &kernel.target.arch, skeleton, 3, |word| {
+                format!("word {word}")
+            })
+        };
+        let mut ends_at_once = kernel.plan.clone();
+        ends_at_once.at_end.clear();
+        let mut all = of(&kernel.plan, &kernel.skeleton);
+        let object = all.objects.iter().position(|object| object.exclusive);
+        let object = u8::try_from(object.unwrap_or_default()).unwrap_or_default();
+        let early = of(&ends_at_once, &nothing).threads.pop();
+        if let (Some(mut early), Some(last)) = (early, all.threads.last_mut()) {
+            // Nobody waits for who has ended: he counts as having arrived, as often as the others do.
+            for _ in 0..4 {
+                early
+                    .program
+                    .extend([Op::Arrived(SPLIT), Op::Arrived(FULL)]);
+            }
+            if arrives {
+                early.program.push(Op::Arrive {
+                    object: object.into(),
+                    expected: None,
+                });
+            }
+            if leaves {
+                early.program.push(Op::Drop(object.into()));
+            }
+            *last = early;
+        }
+        explore(&all).verdict
+    };
+    ensure!(verdict(true, false) == Verdict::Proved);
+    ensure!(matches!(verdict(false, false), Verdict::Deadlock { .. }));
+    ensure!(matches!(
+        verdict(true, true),
+        Verdict::Undefined {
+            axiom: Axiom::CompleteBeforeDrop,
+            ..
+        }
+    ));
     Ok(())
 }

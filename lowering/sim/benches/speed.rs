@@ -62,6 +62,7 @@ fn speed(criterion: &mut Criterion) {
     let kernel = kernel();
     let launch = Launch {
         groups: [1, 1, 1],
+        cluster: [1; 3],
         workgroup_size: [256, 1, 1],
         shared_bytes: 1024,
         limits: Limits::default(),

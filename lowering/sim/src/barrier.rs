@@ -226,6 +226,11 @@ impl Barriers {
         self.objects.insert(name, Barrier::new(expected));
     }
 
+    /// Puts an object in that is known elsewhere.
+    pub fn put(&mut self, name: Name, barrier: Barrier) {
+        self.objects.insert(name, barrier);
+    }
+
     /// Removes the object.
     pub fn remove(&mut self, name: Name) -> Option<Barrier> {
         self.objects.remove(&name)

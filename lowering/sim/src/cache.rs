@@ -46,11 +46,11 @@ impl Caches {
         }
     }
 
-    /// Whether a load of `agent`, of workgroup `group`, that `levels` may answer sees a write of another agent that happened before it: by which invalidations,
+    /// Whether a load of `agent`, of workgroup `group` in cluster `team`, that `levels` may answer sees a write of another agent that happened before it: by which invalidations,
     /// or `None` if it can miss the write.
     pub fn see(
         &self,
-        group: u32,
+        (group, team): (u32, u32),
         agent: u16,
         levels: Levels,
         write: &Stamp,
@@ -64,7 +64,7 @@ impl Caches {
                 continue;
             }
             let view = views?.get(at)?;
-            let known = if same_group {
+            let known = if write.team == team {
                 view.fresh.of(write.agent) >= write.time
             } else {
                 view.fresh.knows_group(write.site.group)
@@ -85,10 +85,10 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// An agent of workgroup `group` that knows `now` writes back.
-    pub fn write_back(&mut self, group: u32, now: &Clock) {
+    /// An agent of cluster `team` that knows `now` writes back.
+    pub fn write_back(&mut self, team: u32, now: &Clock) {
         for (agent, time) in now.times() {
-            let until = self.until.entry((group, agent)).or_default();
+            let until = self.until.entry((team, agent)).or_default();
             *until = (*until).max(time);
         }
     }
@@ -96,7 +96,7 @@ impl Written {
     /// Whether a store was written back.
     pub fn has(&self, write: &Stamp) -> bool {
         self.until
-            .get(&(write.site.group, write.agent))
+            .get(&(write.team, write.agent))
             .is_some_and(|until| *until >= write.time)
     }
 }

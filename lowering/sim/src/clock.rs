@@ -4,7 +4,7 @@
 /// Time of one wave: it grows by one with every release, so that what a wave does after a release is not covered by it. 0 is before everything.
 pub type Time = u32;
 
-/// What is known of the waves of one workgroup, and of other workgroups as a whole.
+/// What is known of the waves of one cluster of workgroups (of one workgroup, where there are no clusters), and of other workgroups as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     waves: Vec<Time>,

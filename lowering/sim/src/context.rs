@@ -20,13 +20,17 @@ pub struct Group {
     pub index: u32,
     /// Its place in x, y and z.
     pub id: [u32; 3],
+    /// Which cluster it belongs to, counted in the order in which they run.
+    pub team: u32,
+    /// The number of its first agent among those of its cluster.
+    pub first_agent: u16,
     /// How many waves it started with.
     pub waves: u16,
     /// Its shared memory.
     pub shared: Shared,
     /// Its barrier objects.
     pub barriers: Barriers,
-    /// What each agent knows of the others: [`Program::agents`](crate::Program::agents) for each wave.
+    /// What each of its agents knows of the others of the cluster: [`Program::agents`](crate::Program::agents) for each wave.
     pub clocks: Vec<WaveClock>,
     /// Bulk copies on their way.
     pub(crate) bulk: Vec<BulkCopy>,
@@ -123,13 +127,28 @@ pub struct Context<'m> {
     pub wave: u16,
     /// Whose clock the next access and synchronisation is about: index in [`Group::clocks`]. The wave, or its first lane, unless the program sets it.
     pub agent: u16,
-    /// What atomics of other workgroups published.
-    pub(crate) abroad: &'m mut HashMap<u64, Clock>,
+    /// What atomics for the whole device published.
+    pub(crate) abroad: &'m mut HashMap<u64, Abroad>,
     /// Stores that other workgroups can see.
     pub(crate) written: &'m mut Written,
 }
 
+/// What atomics for the whole device published at a location.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Abroad {
+    /// What any workgroup may learn.
+    all: Clock,
+    /// What the workgroups of the cluster may learn that wrote last, and which cluster that is.
+    team: u32,
+    near: Clock,
+}
+
 impl Context<'_> {
+    /// The number of this agent among those of its cluster, as clocks count.
+    fn me(&self) -> u16 {
+        self.group.first_agent.saturating_add(self.agent)
+    }
+
     /// A site of this wave.
     pub fn site(&self, pc: u32, lane: Option<u8>) -> Site {
         Site {
@@ -245,7 +264,7 @@ impl Context<'_> {
 
     /// The fence `pc` of this wave.
     pub fn fence(&mut self, order: Order, pc: u32) {
-        let agent = self.agent;
+        let agent = self.me();
         if let Some(clock) = self.clock()
             && clock.fence(agent, order, pc)
         {
@@ -263,9 +282,9 @@ impl Context<'_> {
 
     /// Instruction `pc` of this wave writes back what was stored.
     pub fn write_back(&mut self, pc: u32) {
-        let agent = self.agent;
-        if let Some(clock) = self.group.clocks.get_mut(usize::from(agent)) {
-            self.written.write_back(self.group.index, &clock.now);
+        let agent = self.me();
+        if let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) {
+            self.written.write_back(self.group.team, &clock.now);
             // What is stored from now on is not part of it.
             clock.now.tick(agent);
             self.coverage.matter(pc);
@@ -274,7 +293,7 @@ impl Context<'_> {
 
     /// What an atomic write or an arrival of this wave publishes.
     fn publish(&mut self, order: Order) -> Option<Clock> {
-        let agent = self.agent;
+        let agent = self.me();
         let clock = self.clock()?;
         let published = clock.publish(agent, order);
         if !order.releases()
@@ -331,10 +350,11 @@ impl Context<'_> {
         self.group.meetings = self.group.meetings.wrapping_add(1);
         let mut all = Clock::default();
         for &agent in agents {
-            if let Some(clock) = self.group.clocks.get_mut(usize::from(agent)) {
-                all.join(&clock.publish(agent, Order::Release));
-            }
             self.agent = agent;
+            let me = self.me();
+            if let Some(clock) = self.clock() {
+                all.join(&clock.publish(me, Order::Release));
+            }
             self.record(Event::Arrive(name, 0));
         }
         for &agent in agents {
@@ -365,22 +385,30 @@ impl Context<'_> {
             && access.scope == Scope::Device
             && let Some(published) = self.abroad.get(&address)
         {
-            clock.learn(published, access.order);
+            clock.learn(&published.all, access.order);
+            if published.team == self.group.team {
+                clock.learn(&published.near, access.order);
+            }
         }
     }
 
     /// Publishes what this wave knows at a location; a read-modify-write (`adds`) keeps what was published there before.
     fn publish_at(&mut self, space: Space, address: u64, access: Access, adds: bool) {
-        let (agent, index) = (self.agent, self.group.index);
+        let (agent, index, team) = (self.me(), self.group.index, self.group.team);
         let Some(published) = self.publish(access.order) else {
             return;
         };
         if space == Space::Global && access.scope == Scope::Device && published.of(agent) > 0 {
             let abroad = self.abroad.entry(address).or_default();
             if !adds {
-                *abroad = Clock::default();
+                *abroad = Abroad::default();
             }
-            abroad.join(&published.outside(index));
+            abroad.all.join(&published.outside(index));
+            if abroad.team != team {
+                abroad.near = Clock::default();
+                abroad.team = team;
+            }
+            abroad.near.join(&published);
         }
         let at = self.group.published.entry((space, address)).or_default();
         if adds {
@@ -410,6 +438,7 @@ impl Context<'_> {
             sharing: access.sharing,
         });
         let site = self.site(at.pc, Some(at.lane));
+        let (me, team) = (self.me(), self.group.team);
         let clock = self.group.clocks.get(usize::from(self.agent))?;
         let verb = if write { "write" } else { "read" };
         if space == Space::Shared
@@ -448,15 +477,17 @@ impl Context<'_> {
         }
         let stamp = Stamp {
             site,
-            agent: self.agent,
-            time: clock.now.of(self.agent),
+            team,
+            agent: me,
+            time: clock.now.of(me),
             sharing: access.sharing,
             write,
         };
         if access.caches != 0 && space == Space::Global && !write {
             let writes = view.shadow.writes_by_others(view.offset, bytes, stamp);
             for write in writes {
-                let seen = (self.group.caches).see(site.group, self.agent, access.caches, &write);
+                let own = (site.group, team);
+                let seen = (self.group.caches).see(own, self.agent, access.caches, &write);
                 let kept = access.caches & cache::DIRTY != 0
                     && write.site.group != site.group
                     && write.sharing == Sharing::Plain

@@ -5,6 +5,8 @@
 pub struct Launch {
     /// Workgroups in x, y and z.
     pub groups: [u32; 3],
+    /// Workgroups of a cluster in x, y and z; `[1, 1, 1]` is no cluster. The workgroups of a cluster run side by side, those of different ones one after the other.
+    pub cluster: [u32; 3],
     /// Invocations of a workgroup in x, y and z.
     pub workgroup_size: [u32; 3],
     /// Bytes of shared memory of each workgroup.
@@ -22,17 +24,20 @@ pub struct Limits {
     pub shared_bytes: usize,
     /// Invocations of a workgroup.
     pub workgroup_invocations: u32,
+    /// Workgroups of a cluster.
+    pub cluster_workgroups: u32,
     /// Entries of the journal ([`crate::Journal`]); 0 keeps none.
     pub journal: usize,
 }
 
 impl Default for Limits {
-    /// A hundred million steps, 1 MiB of shared memory, 4096 invocations: more than any GPU has.
+    /// A hundred million steps, 1 MiB of shared memory, 4096 invocations, clusters of 16 workgroups: as much as any GPU has, or more.
     fn default() -> Limits {
         Limits {
             steps: 100_000_000,
             shared_bytes: 1 << 20,
             workgroup_invocations: 4096,
+            cluster_workgroups: 16,
             journal: 0,
         }
     }

@@ -1,9 +1,9 @@
 //! The run loop: which wave goes on, until all have ended or nobody can.
 
-use crate::barrier::{Barriers, Name};
+use crate::barrier::{Barrier, Barriers, Name};
 use crate::cache::{Caches, Written};
-use crate::clock::{Clock, WaveClock};
-use crate::context::{Context, Group};
+use crate::clock::WaveClock;
+use crate::context::{Abroad, Context, Group};
 use crate::coverage::Coverage;
 use crate::finding::{Finding, FindingKind, Findings, Place, Site};
 use crate::journal::Journal;
@@ -70,6 +70,8 @@ pub struct WaveStart {
     pub group: [u32; 3],
     /// Workgroups of the launch.
     pub groups: [u32; 3],
+    /// Workgroups of a cluster; `[1, 1, 1]` where there are none.
+    pub cluster: [u32; 3],
     /// Invocations of a workgroup.
     pub workgroup_size: [u32; 3],
     /// Index of the wave in the workgroup.
@@ -101,7 +103,8 @@ pub struct Report {
     pub journal: Journal,
 }
 
-/// Runs a launch under one schedule. Workgroups run one after the other, in order; their waves as the schedule says. Buffers are changed in place.
+/// Runs a launch under one schedule. Clusters run one after the other, in order (workgroups, where there are none); the waves of all workgroups of a cluster as the schedule
+/// says. Buffers are changed in place.
 pub fn run<P: Program>(
     program: &P,
     global: &mut Global,
@@ -142,7 +145,7 @@ struct Run<'r, P> {
     findings: Findings,
     coverage: Coverage,
     journal: Journal,
-    abroad: HashMap<u64, Clock>,
+    abroad: HashMap<u64, Abroad>,
     written: Written,
     steps: u64,
     lane_steps: u64,
@@ -157,6 +160,83 @@ enum State {
     Done,
 }
 
+/// The workgroups that run side by side: those of one cluster.
+struct Team {
+    groups: Vec<Group>,
+    /// Waves of each.
+    waves: usize,
+    /// The cluster's barrier object, while no step is done; a workgroup that is alone keeps its own.
+    cluster: Option<Barrier>,
+}
+
+impl Team {
+    /// The workgroups as one cluster. What the program made in each for the cluster's barrier is that workgroup's share of it.
+    fn of(groups: Vec<Group>, waves: u16) -> Team {
+        let mut team = Team {
+            groups,
+            waves: waves.into(),
+            cluster: None,
+        };
+        if team.groups.len() > 1 {
+            let groups = team.groups.iter_mut();
+            let shares = groups.filter_map(|group| group.barriers.remove(Name::Cluster));
+            team.cluster = shares.reduce(|mut cluster, share| {
+                cluster.expect(cluster.expected() + share.expected());
+                cluster
+            });
+        }
+        team
+    }
+
+    /// The workgroup of a wave, and the wave's number in it.
+    fn place_of(&self, wave: usize) -> (usize, u16) {
+        let waves = self.waves.max(1);
+        (wave / waves, (wave % waves) as u16)
+    }
+
+    /// The number of a wave's workgroup in the launch.
+    fn index_of(&self, wave: usize) -> u32 {
+        let group = self.groups.get(self.place_of(wave).0);
+        group.map_or(0, |group| group.index)
+    }
+
+    fn name_of(&self, wave: usize) -> String {
+        let (_, in_group) = self.place_of(wave);
+        match self.groups.len() {
+            1 => format!("wave {in_group}"),
+            _ => format!("wave {in_group} of workgroup {}", self.index_of(wave)),
+        }
+    }
+
+    /// A barrier object as a wave sees it.
+    fn barrier(&self, wave: usize, name: Name) -> Option<&Barrier> {
+        let group = self.groups.get(self.place_of(wave).0)?;
+        match name {
+            Name::Cluster => self.cluster.as_ref(),
+            _ => None,
+        }
+        .or_else(|| group.barriers.get(name))
+    }
+
+    /// Grows whenever a barrier object of any of the workgroups changes.
+    fn events(&self) -> u64 {
+        self.groups.iter().map(|group| group.events).sum()
+    }
+
+    /// Does something with the workgroup of a wave, which has the cluster's barrier for that time.
+    fn with<T>(&mut self, wave: usize, act: impl FnOnce(&mut Group, u16) -> T) -> Option<T> {
+        let (group, in_group) = self.place_of(wave);
+        let group = self.groups.get_mut(group)?;
+        let Some(cluster) = self.cluster.take() else {
+            return Some(act(group, in_group));
+        };
+        group.barriers.put(Name::Cluster, cluster);
+        let result = act(group, in_group);
+        self.cluster = group.barriers.remove(Name::Cluster);
+        Some(result)
+    }
+}
+
 const NOWHERE: Site = Site {
     pc: 0,
     group: 0,
@@ -168,6 +248,7 @@ impl<P: Program> Run<'_, P> {
     fn launch(&mut self) {
         let Launch {
             groups,
+            cluster,
             workgroup_size,
             shared_bytes,
             limits,
@@ -187,47 +268,85 @@ impl<P: Program> Run<'_, P> {
             return;
         }
         let invocations = invocations.unwrap_or(0);
-        let mut index = 0;
-        for z in 0..groups[2] {
-            for y in 0..groups[1] {
-                for x in 0..groups[0] {
-                    if !self.group(index, [x, y, z], invocations) {
+        let in_cluster = cluster.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
+        if in_cluster.is_none_or(|n| n == 0 || n > limits.cluster_workgroups) {
+            self.findings
+                .report(FindingKind::MemoryLimit, NOWHERE, None, || {
+                    format!(
+                        "clusters of {cluster:?} workgroups; the limit is {}",
+                        limits.cluster_workgroups
+                    )
+                });
+            return;
+        }
+        let firsts = |axis: usize| (0..groups[axis]).step_by(cluster[axis] as usize);
+        let mut team = 0;
+        for z in firsts(2) {
+            for y in firsts(1) {
+                for x in firsts(0) {
+                    if !self.team(team, [x, y, z], invocations) {
                         return;
                     }
-                    index += 1;
+                    team += 1;
                 }
             }
         }
     }
 
-    /// Runs one workgroup; `false` when the launch has to end.
-    fn group(&mut self, index: u32, id: [u32; 3], invocations: u32) -> bool {
+    /// The workgroups of the cluster that begins with workgroup `first`; fewer at the end of a grid that is no multiple of the cluster.
+    fn members(&self, first: [u32; 3]) -> Vec<(u32, [u32; 3])> {
+        let (groups, cluster) = (self.launch.groups, self.launch.cluster);
+        let range =
+            |axis: usize| first[axis]..first[axis].saturating_add(cluster[axis]).min(groups[axis]);
+        let mut members = Vec::new();
+        for z in range(2) {
+            for y in range(1) {
+                members.extend(range(0).map(|x| {
+                    let row = z.wrapping_mul(groups[1]).wrapping_add(y);
+                    (row.wrapping_mul(groups[0]).wrapping_add(x), [x, y, z])
+                }));
+            }
+        }
+        members
+    }
+
+    /// Runs the workgroups of one cluster; `false` when the launch has to end.
+    fn team(&mut self, number: u32, first: [u32; 3], invocations: u32) -> bool {
         let size = self.program.wave_size().max(1);
         let waves = invocations.div_ceil(size) as u16;
         let agents = waves.saturating_mul(self.program.agents().clamp(1, size) as u16);
-        let rng = &mut self.rng;
-        let mut group = Group {
-            index,
-            id,
-            waves,
-            shared: Shared::new(self.launch.shared_bytes, || rng.u8(..)),
-            barriers: Barriers::default(),
-            clocks: (0..agents)
-                .map(|a| WaveClock::start(a, agents.into()))
-                .collect(),
-            bulk: Vec::new(),
-            caches: Caches::default(),
-            published: BTreeMap::new(),
-            meetings: 0,
-            events: 0,
-        };
-        self.program.enter(&mut group);
-        let mut states: Vec<P::Wave> = (0..waves)
-            .map(|wave| {
+        let members = self.members(first);
+        let all = usize::from(agents) * members.len();
+        let mut groups = Vec::with_capacity(members.len());
+        let mut states: Vec<P::Wave> = Vec::with_capacity(usize::from(waves) * members.len());
+        for (place, (index, id)) in (0u16..).zip(&members) {
+            let first_agent = place.saturating_mul(agents);
+            let rng = &mut self.rng;
+            let mut group = Group {
+                index: *index,
+                id: *id,
+                team: number,
+                first_agent,
+                waves,
+                shared: Shared::new(self.launch.shared_bytes, || rng.u8(..)),
+                barriers: Barriers::default(),
+                clocks: (0..agents)
+                    .map(|a| WaveClock::start(first_agent.saturating_add(a), all))
+                    .collect(),
+                bulk: Vec::new(),
+                caches: Caches::default(),
+                published: BTreeMap::new(),
+                meetings: 0,
+                events: 0,
+            };
+            self.program.enter(&mut group);
+            groups.push(group);
+            states.extend((0..waves).map(|wave| {
                 let first = u32::from(wave) * size;
                 self.program.start(&WaveStart {
-                    group: id,
+                    group: *id,
                     groups: self.launch.groups,
+                    cluster: self.launch.cluster,
                     workgroup_size: self.launch.workgroup_size,
                     wave,
                     waves,
@@ -235,16 +354,18 @@ impl<P: Program> Run<'_, P> {
                     lanes: (invocations - first).min(size),
                     noise: self.rng.u64(..),
                 })
-            })
-            .collect();
-        let mut can = vec![State::Ready; waves.into()];
-        let mut scheduler = Scheduler::new(self.schedule.policy, waves.into(), &mut self.rng);
-        let mut ready: Vec<usize> = Vec::with_capacity(waves.into());
+            }));
+        }
+        let mut team = Team::of(groups, waves);
+        let waves = states.len();
+        let mut can = vec![State::Ready; waves];
+        let mut scheduler = Scheduler::new(self.schedule.policy, waves, &mut self.rng);
+        let mut ready: Vec<usize> = Vec::with_capacity(waves);
         // Waves that asked to go last in this round.
-        let mut yielded: Vec<bool> = vec![false; waves.into()];
+        let mut yielded: Vec<bool> = vec![false; waves];
         loop {
             ready.clear();
-            let events = group.events;
+            let events = team.events();
             let able = |s: &State| match s {
                 State::Ready => true,
                 State::Blocked(at) => *at != events,
@@ -263,15 +384,17 @@ impl<P: Program> Run<'_, P> {
                 if can.iter().all(|s| *s == State::Done) {
                     return true;
                 }
-                self.deadlock(&group, &states, &can);
+                self.deadlock(&team, &states, &can);
                 return false;
             }
             let (chosen, turns) = scheduler.pick(&ready, &mut self.rng);
             if self.schedule.completion == Completion::Random && self.rng.u8(..) < 64 {
                 let any = self.rng.usize(..can.len());
                 if let Some(wave) = states.get_mut(any) {
-                    self.program
-                        .complete_one(wave, &mut self.context(&mut group, any as u16));
+                    team.with(any, |group, wave_in_group| {
+                        self.program
+                            .complete_one(wave, &mut self.context(group, wave_in_group));
+                    });
                 }
             }
             let Some(wave) = states.get_mut(chosen) else {
@@ -283,8 +406,8 @@ impl<P: Program> Run<'_, P> {
                 if self.steps >= self.launch.limits.steps {
                     let site = Site {
                         pc: self.program.waiting(wave).first().map_or(0, |w| w.0),
-                        group: index,
-                        wave: chosen as u16,
+                        group: team.index_of(chosen),
+                        wave: team.place_of(chosen).1,
                         lane: None,
                     };
                     let limit = self.launch.limits.steps;
@@ -297,9 +420,13 @@ impl<P: Program> Run<'_, P> {
                     return false;
                 }
                 self.steps += 1;
-                let step = self
-                    .program
-                    .step(wave, &mut self.context(&mut group, chosen as u16));
+                let step = team.with(chosen, |group, wave_in_group| {
+                    self.program
+                        .step(wave, &mut self.context(group, wave_in_group))
+                });
+                let Some(step) = step else {
+                    return false;
+                };
                 let state = match step {
                     Step::Ran(lanes) => {
                         self.lane_steps += u64::from(lanes);
@@ -309,7 +436,7 @@ impl<P: Program> Run<'_, P> {
                         self.lane_steps += u64::from(lanes);
                         State::Ready
                     }
-                    Step::Blocked => State::Blocked(group.events),
+                    Step::Blocked => State::Blocked(team.events()),
                     Step::Done => State::Done,
                 };
                 spins = matches!(step, Step::Yielded(_));
@@ -344,19 +471,19 @@ impl<P: Program> Run<'_, P> {
         }
     }
 
-    fn deadlock(&mut self, group: &Group, waves: &[P::Wave], states: &[State]) {
+    fn deadlock(&mut self, team: &Team, waves: &[P::Wave], states: &[State]) {
         let mut lines = Vec::new();
         let mut first = None;
         for (index, wave) in waves.iter().enumerate() {
             if states.get(index) == Some(&State::Done) {
-                lines.push(format!("wave {index} has ended"));
+                lines.push(format!("{} has ended", team.name_of(index)));
                 continue;
             }
             for (pc, name) in self.program.waiting(wave) {
                 first = first.or(Some((pc, index)));
                 let place = self.program.place(pc);
                 let object = name.map_or_else(String::new, |name| {
-                    let count = group.barriers.get(name).map_or_else(String::new, |b| {
+                    let count = team.barrier(index, name).map_or_else(String::new, |b| {
                         format!(
                             " ({} of {} have arrived in phase {})",
                             b.arrived(),
@@ -367,16 +494,18 @@ impl<P: Program> Run<'_, P> {
                     format!(" for {name}{count}")
                 });
                 lines.push(format!(
-                    "wave {index} waits at {:#x} `{}`{object}",
-                    place.address, place.text
+                    "{} waits at {:#x} `{}`{object}",
+                    team.name_of(index),
+                    place.address,
+                    place.text
                 ));
             }
         }
         let (pc, wave) = first.unwrap_or((0, 0));
         let site = Site {
             pc,
-            group: group.index,
-            wave: wave as u16,
+            group: team.index_of(wave),
+            wave: team.place_of(wave).1,
             lane: None,
         };
         self.findings

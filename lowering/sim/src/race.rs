@@ -1,7 +1,7 @@
 //! Who accessed a byte last, and whether the next access comes after: the data races of a memory.
 //!
 //! One cell per dword, in pages that come with the first access. A cell remembers its last write and the reads since. An access that covers part of a
-//! dword splits the cell into four. Reads of one agent replace each other; of the reads by other workgroups the first and the last are kept.
+//! dword splits the cell into four. Reads of one agent replace each other; of the reads by other clusters the first and the last are kept.
 
 use crate::clock::{Clock, Time};
 use crate::finding::Site;
@@ -23,6 +23,8 @@ pub enum Sharing {
 pub struct Stamp {
     /// Who and where.
     pub site: Site,
+    /// Which cluster's clocks count.
+    pub team: u32,
     /// Whose clock counts: the wave, or one of its lanes where the program says that lanes have clocks ([`crate::Program::agents`]).
     pub agent: u16,
     /// The agent's own time; 0: no access at all.
@@ -40,6 +42,7 @@ const NOBODY: Stamp = Stamp {
         wave: 0,
         lane: None,
     },
+    team: 0,
     agent: 0,
     time: 0,
     sharing: Sharing::Plain,
@@ -48,7 +51,7 @@ const NOBODY: Stamp = Stamp {
 
 impl Stamp {
     fn same_agent(&self, other: &Stamp) -> bool {
-        self.site.group == other.site.group && self.agent == other.agent
+        self.team == other.team && self.agent == other.agent
     }
 
     /// Whether this access and a later one by `next` may race: they are of different agents, not both atomic, and not ordered by what `next` knows.
@@ -62,7 +65,7 @@ impl Stamp {
                 | (Sharing::Unknown, Sharing::Atomic)
         );
         !tolerated
-            && if self.site.group == next.site.group {
+            && if self.team == next.team {
                 self.time > known.of(self.agent)
             } else {
                 !known.knows_group(self.site.group)
@@ -87,7 +90,7 @@ const EMPTY: Cell = Cell {
 const SPLIT: u32 = u32::MAX;
 /// Dwords of a page.
 const PAGE: usize = 256;
-/// Reads by other workgroups that are remembered for one cell, beside those of the group itself.
+/// Reads by other clusters that are remembered for one cell, beside those of the cluster itself.
 const FOREIGN: usize = 2;
 
 /// The shadow of one memory.
@@ -267,7 +270,7 @@ impl Lists {
             *own = stamp;
             return;
         }
-        let foreign = |s: &Stamp| s.site.group != stamp.site.group;
+        let foreign = |s: &Stamp| s.team != stamp.team;
         if list.iter().filter(|s| foreign(s)).count() > FOREIGN {
             // The first stays, the last goes.
             if let Some(last) = list.iter().rposition(foreign) {
@@ -291,6 +294,7 @@ mod tests {
                 wave,
                 lane: None,
             },
+            team: 0,
             agent: wave,
             time: clock.now.of(wave),
             sharing,

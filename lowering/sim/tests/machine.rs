@@ -122,6 +122,7 @@ impl Program for Toy {
 fn launch(ops: &[Op], index: u32) -> Report {
     let launch = Launch {
         groups: [2, 1, 1],
+        cluster: [1; 3],
         workgroup_size: [128, 1, 1],
         shared_bytes: 256,
         limits: Limits {

@@ -36,6 +36,7 @@ fn run_with(body: &str, threads: u32, index: u32) -> Ran {
     kernel.load(&mut global);
     let launch = Launch {
         groups: [1, 1, 1],
+        cluster: [1; 3],
         workgroup_size: [threads, 1, 1],
         shared_bytes: kernel.shared_bytes() as usize,
         limits: Limits {

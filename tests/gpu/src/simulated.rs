@@ -83,6 +83,7 @@ impl Device for Simulated {
         kernel.load(&mut self.memory);
         let launch = Launch {
             groups: grid.groups,
+            cluster: [1; 3],
             workgroup_size: grid.workgroup_size,
             shared_bytes: kernel.shared_bytes() as usize,
             limits: Limits {

@@ -1,9 +1,12 @@
 //! AMDGPU: every target with every strategy, wave size and kind of workgroup; what LLVM would crash on or get wrong is never asked of it.
 
-use crate::support::{assembled, compile_bytes, told, trial};
-use anyhow::{Context, Result, ensure};
+use crate::support::{assembled, compile_bytes, has_linker, instruction, told, trial};
+use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Optimization, Strategy, Target};
+use splitbar::simulate::machine::Schedule;
+use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::waits::counter::{self, Counter};
+use splitbar::{Optimization, Strategy, Target, Waits};
 use splitbar_tests::check::Check;
 use splitbar_tests::fixture::Fixture;
 
@@ -19,6 +22,11 @@ pub fn trials() -> Vec<Trial> {
     }
     trials.push(trial("amdgpu/named/opencl".to_owned(), named));
     trials.push(trial("amdgpu/named/refused".to_owned(), named_refused));
+    trials.push(trial("amdgpu/named/halves".to_owned(), halves));
+    trials.push(trial(
+        "amdgpu/back-off-barrier".to_owned(),
+        back_off_barrier,
+    ));
     trials
 }
 
@@ -52,6 +60,113 @@ fn grid(target: &'static Target) -> Result<()> {
     // Fused and counter are everywhere.
     ensure!(built >= 2 * SIZES.len(), "only {built} combinations");
     Ok(())
+}
+
+/// An exchange through LDS with a load of global memory in its window. Without BackOffBarrier LLVM waits for that load at `s_barrier`, and the explicit form does not; where
+/// nothing is outstanding, nobody waits. With it the load stays in flight.
+fn back_off_barrier() -> Result<()> {
+    let (loading, idle) = (
+        assembled(&window("%v = OpLoad %uint %at"))?,
+        assembled(&window("%v = OpIMul %uint %i %i"))?,
+    );
+    let targets = Target::all().iter();
+    for (target, gpu) in targets.filter_map(|target| Some((target, target.amdgpu()?))) {
+        // Counters of the waits between the exchange's store and the barrier at the wait.
+        let waited = |module: &[u8], waits| -> Result<Vec<Counter>> {
+            let output = compile_bytes(module, target.name, |options| {
+                options.strategy = Some(Strategy::Fused);
+                options.waits = waits;
+            })?;
+            let assembly = told(output.assembly())?;
+            let code: Vec<String> = assembly.lines().map(instruction).collect();
+            let is_barrier = |line: &String| line == "s_barrier" || line == "s_barrier_signal -1";
+            let store = code.iter().position(|line| line.starts_with("ds_"));
+            let barrier = code.iter().position(is_barrier);
+            let (store, barrier) = store.zip(barrier).context("no exchange")?;
+            let between = code
+                .get(store..barrier)
+                .context("the barrier comes first")?;
+            Ok(between
+                .iter()
+                .filter_map(|line| line.split_once(' '))
+                .flat_map(|(mnemonic, operands)| counter::waits(mnemonic, operands))
+                .map(|wait| wait.counter)
+                .collect())
+        };
+        let name = target.name;
+        let vector = |module: &[u8], waits| -> Result<bool> {
+            Ok(waited(module, waits)?.contains(&Counter::Load))
+        };
+        ensure!(
+            vector(&loading, Waits::Auto)? != gpu.back_off_barrier,
+            "{name}: what is outstanding"
+        );
+        ensure!(!vector(&loading, Waits::Explicit)?, "{name}: explicit");
+        ensure!(
+            vector(&loading, Waits::Conservative)?,
+            "{name}: conservative"
+        );
+        ensure!(
+            !vector(&idle, Waits::Auto)?,
+            "{name}: nothing is outstanding"
+        );
+    }
+    Ok(())
+}
+
+/// See [`back_off_barrier`]; `work` makes `%v` of `%i` and the buffer's cell `%at`.
+fn window(work: &str) -> String {
+    format!(
+        "OpCapability Shader
+OpCapability SplitBarrierINTEL
+OpExtension \"SPV_INTEL_split_barrier\"
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\" %buffer %index %tile
+OpExecutionMode %main LocalSize 256 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+OpDecorate %array ArrayStride 4
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %buffer DescriptorSet 0
+OpDecorate %buffer Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%zero = OpConstant %uint 0
+%one = OpConstant %uint 1
+%size = OpConstant %uint 256
+%workgroup = OpConstant %uint 2
+%release = OpConstant %uint 0x104
+%acquire = OpConstant %uint 0x102
+%array = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %array
+%cells = OpTypeArray %uint %size
+%pblock = OpTypePointer StorageBuffer %block
+%puint = OpTypePointer StorageBuffer %uint
+%pcells = OpTypePointer Workgroup %cells
+%pcell = OpTypePointer Workgroup %uint
+%pin = OpTypePointer Input %uint
+%buffer = OpVariable %pblock StorageBuffer
+%tile = OpVariable %pcells Workgroup
+%index = OpVariable %pin Input
+%main = OpFunction %void None %fn
+%entry = OpLabel
+%i = OpLoad %uint %index
+%mine = OpAccessChain %pcell %tile %i
+%at = OpAccessChain %puint %buffer %zero %i
+OpStore %mine %i
+OpControlBarrierArriveINTEL %workgroup %workgroup %release
+{work}
+OpControlBarrierWaitINTEL %workgroup %workgroup %acquire
+%j = OpBitwiseXor %uint %i %one
+%its = OpAccessChain %pcell %tile %j
+%x = OpLoad %uint %its
+%sum = OpIAdd %uint %v %x
+OpStore %at %sum
+OpReturn
+OpFunctionEnd
+"
+    )
 }
 
 /// A kernel of OpenCL 2.2 whose eight waves meet at a named barrier.
@@ -129,3 +244,118 @@ fn named_refused() -> Result<()> {
     }
     Ok(())
 }
+
+/// The halves of a workgroup meet at named barriers of their own, beside a split barrier of all.
+fn halves() -> Result<()> {
+    if !has_linker() {
+        return Ok(());
+    }
+    let module = assembled(HALVES)?;
+    for strategy in [Strategy::Native, Strategy::Named] {
+        for level in [Optimization::O0, Optimization::O2] {
+            let output = compile_bytes(&module, "gfx1250", |options| {
+                options.strategy = Some(strategy);
+                options.optimization = level;
+            })?;
+            let job = Job::compiled(&output, 0)?;
+            for index in 0..8 {
+                let inputs = Inputs {
+                    groups: [1, 1, 1],
+                    workgroup_size: None,
+                    buffers: vec![(Place::Argument(0), vec![0; 4 * 256])],
+                    push: Vec::new(),
+                    dynamic_shared: 0,
+                    limits: Default::default(),
+                };
+                let outcome = job.run(&inputs, Schedule::nth(index, 5))?;
+                if let Some(finding) = outcome.report.findings.first() {
+                    bail!("{strategy} {level:?}: {finding}");
+                }
+                let out = outcome.buffers.first().context("no buffer")?;
+                for (at, word) in (0u32..).zip(out.as_chunks::<4>().0) {
+                    // What the neighbour in the half left, and what its neighbour in the other half made of that.
+                    let expected = at ^ 64 ^ 128;
+                    ensure!(
+                        u32::from_le_bytes(*word) == expected,
+                        "{strategy} {level:?}: word {at} is {word:?}"
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// See [`halves`]: 256 invocations in eight waves. Every invocation writes its number, meets its half, takes what its neighbour there wrote, meets all, and takes what
+/// its neighbour in the other half took.
+const HALVES: &str = "OpCapability NamedBarrier
+OpCapability SubgroupDispatch
+OpCapability SplitBarrierINTEL
+OpCapability Addresses
+OpCapability Kernel
+OpCapability Int64
+OpExtension \"SPV_INTEL_split_barrier\"
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\" %index %wave %tile %taken
+OpExecutionMode %main LocalSize 256 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+OpDecorate %wave BuiltIn SubgroupId
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%ulong = OpTypeInt 64 0
+%length = OpConstant %uint 256
+%workgroup = OpConstant %uint 2
+%four = OpConstant %uint 4
+%near = OpConstant %uint 64
+%far = OpConstant %uint 128
+%both = OpConstant %uint 0x108
+%release = OpConstant %uint 0x104
+%acquire = OpConstant %uint 0x102
+%array = OpTypeArray %uint %length
+%ptile = OpTypePointer Workgroup %array
+%plocal = OpTypePointer Workgroup %uint
+%pglobal = OpTypePointer CrossWorkgroup %uint
+%pinput = OpTypePointer Input %ulong
+%pword = OpTypePointer Input %uint
+%named = OpTypeNamedBarrier
+%fn = OpTypeFunction %void %pglobal
+%index = OpVariable %pinput Input
+%wave = OpVariable %pword Input
+%tile = OpVariable %ptile Workgroup
+%taken = OpVariable %ptile Workgroup
+%main = OpFunction %void None %fn
+%out = OpFunctionParameter %pglobal
+%entry = OpLabel
+%low = OpNamedBarrierInitialize %named %four
+%high = OpNamedBarrierInitialize %named %four
+%wide = OpLoad %ulong %index
+%i = OpUConvert %uint %wide
+%w = OpLoad %uint %wave
+%mine = OpAccessChain %plocal %tile %i
+OpStore %mine %i
+%lower = OpULessThan %bool %w %four
+OpSelectionMerge %on None
+OpBranchConditional %lower %first %second
+%first = OpLabel
+OpMemoryNamedBarrier %low %workgroup %both
+OpBranch %on
+%second = OpLabel
+OpMemoryNamedBarrier %high %workgroup %both
+OpBranch %on
+%on = OpLabel
+%j = OpBitwiseXor %uint %i %near
+%its = OpAccessChain %plocal %tile %j
+%v = OpLoad %uint %its
+%mine2 = OpAccessChain %plocal %taken %i
+OpStore %mine2 %v
+OpControlBarrierArriveINTEL %workgroup %workgroup %release
+OpControlBarrierWaitINTEL %workgroup %workgroup %acquire
+%k = OpBitwiseXor %uint %i %far
+%its2 = OpAccessChain %plocal %taken %k
+%x = OpLoad %uint %its2
+%end = OpInBoundsPtrAccessChain %pglobal %out %i
+OpStore %end %x
+OpReturn
+OpFunctionEnd
+";

@@ -8,6 +8,7 @@ mod amdgpu;
 mod atomics;
 mod audit;
 mod cli;
+mod clusters;
 mod corpus;
 mod docs;
 mod endianness;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
     trials.extend(modes::trials(&fixtures));
     trials.extend(matrices::trials());
     trials.extend(strategies::trials(&fixtures));
+    trials.extend(clusters::trials(&fixtures));
     trials.extend(sizes::trials());
     trials.extend(windows::trials());
     trials.extend(docs::trials());

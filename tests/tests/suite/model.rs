@@ -20,6 +20,7 @@ const STRATEGIES: &[(Strategy, &str, FuseAt)] = &[
     (Strategy::Counter, "gfx1100", FuseAt::Wait),
     (Strategy::Mbarrier, "sm_90", FuseAt::Wait),
     (Strategy::Cluster, "sm_90", FuseAt::Wait),
+    (Strategy::Cluster, "gfx1250", FuseAt::Wait),
     (Strategy::WarpNamed, "sm_70", FuseAt::Wait),
     (Strategy::WarpNamedSingle, "sm_70", FuseAt::Wait),
     (Strategy::GroupNamed, "sm_70", FuseAt::Wait),

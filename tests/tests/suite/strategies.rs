@@ -2,10 +2,12 @@
 //! results under one schedule of each kind.
 
 use crate::sim;
-use crate::support::{has_linker, is_nvptx, ptxas, target, told, trial};
+use crate::support::{assembled, has_linker, is_nvptx, ptxas, target, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::Code;
+use splitbar::simulate::machine::{Finding, FindingKind, Schedule};
+use splitbar::simulate::{Inputs, Job, Place};
 use splitbar::{Options, Output, Strategy};
 use splitbar_tests::fixture::Fixture;
 use std::collections::BTreeSet;
@@ -31,6 +33,10 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         }
     }
     trials.push(trial("strategies/every_one_is_used".to_owned(), every_one));
+    trials.push(trial(
+        "strategies/a_wave_that_ends_early".to_owned(),
+        ends_early,
+    ));
     trials
 }
 
@@ -110,6 +116,117 @@ fn assembles(assembly: &str, gpu: &str) -> Result<()> {
     ensure!(!said.to_lowercase().contains("performance loss"), "{said}");
     Ok(())
 }
+
+/// The last wave ends before the barrier. The end of a wave drops the workgroup's own object; with an object of its own it has to leave, or the others wait for ever.
+fn ends_early() -> Result<()> {
+    if !has_linker() {
+        return Ok(());
+    }
+    let module = assembled(ENDS_EARLY)?;
+    let mut options = Options::new(target("gfx1250")?);
+    let deadlocks = |options: &Options, leaves: bool| -> Result<bool> {
+        let output = splitbar::compile_changed(&module, options, |plans| {
+            if !leaves {
+                plans.iter_mut().for_each(|plan| plan.at_end.clear());
+            }
+        })
+        .map_err(|failure| anyhow::anyhow!("{failure}"))?;
+        let job = Job::compiled(&output, 0)?;
+        let mut found = false;
+        for index in 0..SCHEDULES {
+            let inputs = Inputs {
+                groups: [1, 1, 1],
+                workgroup_size: None,
+                buffers: vec![(Place::Binding(0, 0), vec![0; 4 * 128])],
+                push: Vec::new(),
+                dynamic_shared: 0,
+                limits: Default::default(),
+            };
+            let outcome = job.run(&inputs, Schedule::nth(index, 3))?;
+            let deadlock = |finding: &&Finding| !leaves && finding.kind == FindingKind::Deadlock;
+            if let Some(finding) = outcome.report.findings.iter().find(|f| !deadlock(f)) {
+                anyhow::bail!("{finding}");
+            }
+            found |= !outcome.report.findings.is_empty();
+            let written = outcome
+                .buffers
+                .first()
+                .into_iter()
+                .flatten()
+                .any(|b| *b != 0);
+            ensure!(written == leaves, "schedule {index}: {written}");
+        }
+        Ok(found)
+    };
+    for optimization in [splitbar::Optimization::O0, splitbar::Optimization::O2] {
+        options.optimization = optimization;
+        for strategy in [Strategy::Native, Strategy::Named] {
+            options.strategy = Some(strategy);
+            ensure!(!deadlocks(&options, true)?, "{strategy} {optimization:?}");
+        }
+        ensure!(
+            deadlocks(&options, false)?,
+            "nobody misses the wave's leave, {optimization:?}"
+        );
+    }
+    Ok(())
+}
+
+/// See [`ends_early`]: 128 invocations, of which the last 32 return at once; the others store what a neighbour wrote to workgroup memory.
+const ENDS_EARLY: &str = "OpCapability Shader
+OpCapability SplitBarrierINTEL
+OpExtension \"SPV_INTEL_split_barrier\"
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\" %buffer %index %tile
+OpExecutionMode %main LocalSize 128 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+OpDecorate %array ArrayStride 4
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %buffer DescriptorSet 0
+OpDecorate %buffer Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%zero = OpConstant %uint 0
+%last = OpConstant %uint 95
+%size = OpConstant %uint 128
+%workgroup = OpConstant %uint 2
+%release = OpConstant %uint 0x104
+%acquire = OpConstant %uint 0x102
+%array = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %array
+%cells = OpTypeArray %uint %size
+%pblock = OpTypePointer StorageBuffer %block
+%puint = OpTypePointer StorageBuffer %uint
+%pcells = OpTypePointer Workgroup %cells
+%pcell = OpTypePointer Workgroup %uint
+%pin = OpTypePointer Input %uint
+%buffer = OpVariable %pblock StorageBuffer
+%tile = OpVariable %pcells Workgroup
+%index = OpVariable %pin Input
+%main = OpFunction %void None %fn
+%entry = OpLabel
+%i = OpLoad %uint %index
+%over = OpUGreaterThan %bool %i %last
+OpSelectionMerge %go None
+OpBranchConditional %over %end %go
+%end = OpLabel
+OpReturn
+%go = OpLabel
+%mine = OpAccessChain %pcell %tile %i
+OpStore %mine %size
+OpControlBarrierArriveINTEL %workgroup %workgroup %release
+OpControlBarrierWaitINTEL %workgroup %workgroup %acquire
+%j = OpISub %uint %last %i
+%its = OpAccessChain %pcell %tile %j
+%v = OpLoad %uint %its
+%at = OpAccessChain %puint %buffer %zero %i
+OpStore %at %v
+OpReturn
+OpFunctionEnd
+";
 
 /// No strategy is left out of the grid above.
 fn every_one() -> Result<()> {

@@ -177,6 +177,7 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
         (false, true) => Placement::ThreadgroupSplit,
         (false, false) => Placement::Default,
     };
+    options.cluster = args.cluster_size;
     options.ptxas.clone_from(&args.ptxas);
     options.promote_async_copies = args.promote_async_copies;
     options.workgroup_size = args.workgroup_size;

@@ -232,6 +232,9 @@ struct LowerArgs {
     /// Makes copies from global to workgroup memory asynchronous where the target can and the program cannot tell (`docs/async.md`)
     #[arg(long)]
     promote_async_copies: bool,
+    /// The kernel is launched in clusters of so many workgroups; with --strategy cluster all of a cluster meet at each split barrier
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    cluster_size: Option<[u32; 3]>,
     /// The workgroup size of kernels that leave it open, or to specialization constants without a --spec
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,

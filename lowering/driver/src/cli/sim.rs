@@ -68,6 +68,9 @@ pub struct SimArgs {
     /// How workgroup-scope split barriers are lowered
     #[arg(long, default_value = "auto", value_parser = strategies())]
     strategy: Choice,
+    /// The kernel is launched in clusters of so many workgroups, which run side by side
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    cluster_size: Option<[u32; 3]>,
     /// LLVM's optimisation level
     #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
     optimization: Optimization,
@@ -182,13 +185,13 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
             true => splitbar::link_code_object(bytes)?,
             false => bytes.to_vec(),
         };
-        return Ok(
-            Job::code_object(&linked, args.target, args.entry.as_deref())
-                .map_err(|e| e.to_string())?,
-        );
+        let job = Job::code_object(&linked, args.target, args.entry.as_deref())
+            .map_err(|e| e.to_string())?;
+        return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
     }
     if let Some(text) = ptx(bytes) {
-        return Ok(Job::ptx(text, args.entry.as_deref()).map_err(|e| e.to_string())?);
+        let job = Job::ptx(text, args.entry.as_deref()).map_err(|e| e.to_string())?;
+        return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
     }
     let mut options = Options::new(args.target);
     options.lines = true;
@@ -196,6 +199,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     options.strategy = args.strategy.0;
     options.optimization = args.optimization;
     options.workgroup_size = args.workgroup_size;
+    options.cluster = args.cluster_size;
     options.wave_size = args.wave;
     options.spec = spec::resolve_for(bytes, &args.spec)?;
     let output = splitbar::compile(bytes, &options).map_err(Stop::Problems)?;

@@ -146,12 +146,14 @@ impl Binary {
         &self,
         arguments: &[u8],
         inputs: &Inputs,
+        cluster: [u32; 3],
         workgroup_size: [u32; 3],
         global: &mut Global,
         schedule: Schedule,
     ) -> Result<Report, Refusal> {
         let request = Request {
             groups: inputs.groups,
+            cluster,
             workgroup_size,
             arguments: arguments.to_vec(),
             dynamic_shared_bytes: inputs.dynamic_shared,

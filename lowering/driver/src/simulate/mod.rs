@@ -79,6 +79,8 @@ pub struct Job {
     code: Code,
     arguments: Vec<Argument>,
     workgroup_size: Option<[u32; 3]>,
+    /// Workgroups of a cluster.
+    cluster: [u32; 3],
 }
 
 /// The executable, by vendor.
@@ -93,11 +95,11 @@ impl Job {
     /// # Errors
     /// When there is no such entry point, the code cannot be generated or linked, or the GPU is not simulated.
     pub fn compiled(output: &Output, entry: usize) -> Result<Job, Refusal> {
-        let abi = &output
+        let entry = output
             .entries()
             .get(entry)
-            .ok_or_else(|| Refusal("there is no such entry point".to_owned()))?
-            .abi;
+            .ok_or_else(|| Refusal("there is no such entry point".to_owned()))?;
+        let abi = &entry.abi;
         let code = match output.target.arch {
             Arch::Amdgpu(_) => {
                 let bytes = output.hsaco().map_err(|d| Refusal(d.to_string()))?;
@@ -120,6 +122,7 @@ impl Job {
             code,
             arguments: abi.arguments.clone(),
             workgroup_size: abi.workgroup_size,
+            cluster: entry.plan.cluster.unwrap_or([1; 3]),
         })
     }
 
@@ -138,6 +141,7 @@ impl Job {
             code: Code::Amdgpu(binary),
             arguments,
             workgroup_size,
+            cluster: [1; 3],
         })
     }
 
@@ -152,7 +156,17 @@ impl Job {
             code: Code::Nvptx(text),
             arguments,
             workgroup_size,
+            cluster: [1; 3],
         })
+    }
+
+    /// The same kernel, launched in clusters of so many workgroups. A compilation knows its own.
+    #[must_use]
+    pub fn in_clusters(self, size: [u32; 3]) -> Job {
+        Job {
+            cluster: size,
+            ..self
+        }
     }
 
     /// The PTX kernel, as text; `None` for others.
@@ -172,6 +186,7 @@ impl Job {
             code: Code::Nvptx(nvptx::Text::read(text, Some(kernel))?),
             arguments: self.arguments.clone(),
             workgroup_size: self.workgroup_size,
+            cluster: self.cluster,
         })
     }
 
@@ -202,6 +217,13 @@ impl Job {
             .ok_or_else(|| {
                 Refusal("the kernel leaves the workgroup's size open: give one".to_owned())
             })?;
+        let in_axis = |axis: usize| inputs.groups[axis].is_multiple_of(self.cluster[axis].max(1));
+        if !(0..3).all(in_axis) {
+            return Err(Refusal(format!(
+                "the grid {:?} is no multiple of the cluster {:?}",
+                inputs.groups, self.cluster
+            )));
+        }
         let mut global = Global::default();
         let regions: Vec<RegionId> = inputs
             .buffers
@@ -210,12 +232,22 @@ impl Job {
             .collect();
         let arguments = self.lay_out(inputs, &global, &regions)?;
         let report = match &self.code {
-            Code::Amdgpu(binary) => {
-                binary.run(&arguments, inputs, workgroup_size, &mut global, schedule)?
-            }
-            Code::Nvptx(text) => {
-                text.run(&arguments, inputs, workgroup_size, &mut global, schedule)
-            }
+            Code::Amdgpu(binary) => binary.run(
+                &arguments,
+                inputs,
+                self.cluster,
+                workgroup_size,
+                &mut global,
+                schedule,
+            )?,
+            Code::Nvptx(text) => text.run(
+                &arguments,
+                inputs,
+                self.cluster,
+                workgroup_size,
+                &mut global,
+                schedule,
+            ),
         };
         let buffers = regions
             .iter()

@@ -56,6 +56,7 @@ impl Text {
         &self,
         arguments: &[u8],
         inputs: &Inputs,
+        cluster: [u32; 3],
         workgroup_size: [u32; 3],
         global: &mut Global,
         schedule: Schedule,
@@ -65,6 +66,7 @@ impl Text {
         kernel.load(global);
         let launch = Launch {
             groups: inputs.groups,
+            cluster,
             workgroup_size,
             shared_bytes: kernel.shared_bytes() as usize + inputs.dynamic_shared as usize,
             limits: inputs.limits,

@@ -56,6 +56,8 @@ pub(crate) struct StateSlots<'c> {
     pub(crate) named_set: Option<Value<'c>>,
     /// What the counter must reach for the last arrive, `i32`.
     pub(crate) counted: Option<Value<'c>>,
+    /// Whether this wave was the first of its workgroup to arrive, `i32`.
+    pub(crate) first: Option<Value<'c>>,
     /// Whether an arrive is outstanding, `i32`.
     pub(crate) outstanding: Option<Value<'c>>,
     /// Where there are bulk copies.
@@ -97,25 +99,30 @@ pub(crate) fn ordering(order: FenceOrder) -> AtomicOrdering {
     }
 }
 
+/// Writes a fence. On AMDGPU one that speaks of workgroup memory alone, or of everything else alone, says so in `!mmra`, so that it waits for no more.
+pub(crate) fn write_fence(b: &Build<'_>, target: &Target, fence: Fence) {
+    let scope = sync_scope(b, target, fence.scope);
+    let instruction = b.fence(ordering(fence.order), scope);
+    let memory = match (&target.arch, fence.memory) {
+        (Arch::Amdgpu(_), FenceMemory::Local) => "local",
+        (Arch::Amdgpu(_), FenceMemory::Global) => "global",
+        (Arch::Amdgpu(_), FenceMemory::All) | (Arch::Nvptx(_), _) => return,
+    };
+    let context = b.context();
+    let node = ffi::meta_node(
+        context,
+        &[
+            ffi::meta_string(context, "amdgpu-synchronize-as"),
+            ffi::meta_string(context, memory),
+        ],
+    );
+    instruction.set_metadata(context, "mmra", node);
+}
+
 impl<'c> FunctionEmitter<'_, 'c, '_> {
-    /// Writes a fence. On AMDGPU one that speaks of workgroup memory alone, or of everything else alone, says so in `!mmra`, so that it waits for no more.
+    /// Writes a fence.
     pub(crate) fn fence(&self, fence: Fence) {
-        let scope = sync_scope(self.b, self.target, fence.scope);
-        let instruction = self.b.fence(ordering(fence.order), scope);
-        let memory = match (&self.target.arch, fence.memory) {
-            (Arch::Amdgpu(_), FenceMemory::Local) => "local",
-            (Arch::Amdgpu(_), FenceMemory::Global) => "global",
-            (Arch::Amdgpu(_), FenceMemory::All) | (Arch::Nvptx(_), _) => return,
-        };
-        let context = self.b.context();
-        let node = ffi::meta_node(
-            context,
-            &[
-                ffi::meta_string(context, "amdgpu-synchronize-as"),
-                ffi::meta_string(context, memory),
-            ],
-        );
-        instruction.set_metadata(context, "mmra", node);
+        write_fence(self.b, self.target, fence);
     }
 
     /// Writes steps, in order.
@@ -146,6 +153,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::Fence(fence), _) => self.fence(*fence),
             (Step::WaitZero(counters), Arch::Amdgpu(gpu)) => self.wait_zero(counters, gpu)?,
             (Step::Signal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().signal()?,
+            (Step::SignalFirst, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
+                let slot = self.barrier_state.first.ok_or_else(|| self.lacks(step))?;
+                let first = self.objects().signal_is_first()?;
+                b.store(b.int_resize(first, b.int_type(32), false)?, slot, 4)?;
+            }
+            (Step::IfFirst(steps), Arch::Amdgpu(_)) => {
+                let slot = self.barrier_state.first.ok_or_else(|| self.lacks(step))?;
+                self.steps_if(slot, steps)?;
+            }
             (Step::WaitSignal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().wait()?,
             (Step::NamedInit, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => self.named_init()?,
             (Step::NamedJoin, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => self.named_join()?,
@@ -154,6 +170,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             (Step::NamedWait, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => {
                 self.objects().named_wait()?
+            }
+            (Step::NamedLeave, Arch::Amdgpu(gpu)) if gpu.named_barriers > 0 => {
+                self.objects().leave()?
             }
             (Step::WorkgroupBarrier, Arch::Amdgpu(_)) => {
                 b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
@@ -224,6 +243,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::GroupSync(groups), Arch::Nvptx(_)) => {
                 self.group_sync(*groups, self.barrier_state.named_set)?;
             }
+            (Step::ClusterArrive, Arch::Amdgpu(gpu)) if gpu.cluster_barrier => {
+                self.objects().cluster_signal()?
+            }
+            (Step::ClusterWait, Arch::Amdgpu(gpu)) if gpu.cluster_barrier => {
+                self.objects().cluster_wait()?
+            }
             (Step::ClusterArrive, Arch::Nvptx(gpu)) if gpu.cluster => {
                 b.intrinsic("llvm.nvvm.barrier.cluster.arrive.relaxed.aligned", &[], &[])?;
             }
@@ -253,27 +278,22 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 b.store(b.i32(u32::from(*value)), slot, 4)?;
             }
             (Step::IfOutstanding(steps), _) => {
-                let Some(slot) = self.barrier_state.outstanding else {
-                    return Err(self.lacks(step));
-                };
-                let note = b.load(b.int_type(32), slot, 4)?;
-                let (yes, on) = (self.new_block(), self.new_block());
-                b.cond_br(b.icmp(IntPredicate::LLVMIntNE, note, b.i32(0))?, yes, on)?;
-                b.position(yes);
-                self.steps(steps)?;
-                b.br(on);
-                b.position(on);
+                let slot = self.barrier_state.outstanding;
+                self.steps_if(slot.ok_or_else(|| self.lacks(step))?, steps)?;
             }
             (
                 Step::WaitZero(_)
                 | Step::BareBarrier
                 | Step::Signal
+                | Step::SignalFirst
+                | Step::IfFirst(_)
                 | Step::WaitSignal
                 | Step::LeaveWindow
                 | Step::NamedInit
                 | Step::NamedJoin
                 | Step::NamedArrive
                 | Step::NamedWait
+                | Step::NamedLeave
                 | Step::WorkgroupBarrier
                 | Step::WaveBarrier
                 | Step::CtaSync
@@ -291,6 +311,19 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 _,
             ) => return Err(self.lacks(step)),
         }
+        Ok(())
+    }
+
+    /// Writes steps that are done only where the note in `slot` is not zero.
+    fn steps_if(&mut self, slot: Value<'c>, steps: &[Step]) -> Result<()> {
+        let b = self.b;
+        let note = b.load(b.int_type(32), slot, 4)?;
+        let (yes, on) = (self.new_block(), self.new_block());
+        b.cond_br(b.icmp(IntPredicate::LLVMIntNE, note, b.i32(0))?, yes, on)?;
+        b.position(yes);
+        self.steps(steps)?;
+        b.br(on);
+        b.position(on);
         Ok(())
     }
 
@@ -370,6 +403,18 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         target_attributes(self.b, self.target, self.plan, function);
         known.push((name, function));
         function
+    }
+
+    /// What a wave does that ends. LLVM brings its invocations together before they come to the block that all returns lead to.
+    pub(super) fn wave_end(&mut self) -> Result<()> {
+        let Some(end) = self.end else {
+            return Ok(());
+        };
+        let plan = self.plan;
+        self.b.position(end);
+        self.steps(&plan.at_end)?;
+        self.b.raw().ret_void();
+        Ok(())
     }
 
     /// Steps that stand before a return of the entry point.

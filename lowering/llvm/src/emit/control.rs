@@ -463,7 +463,12 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Some(Op::Switch) => e.switch(inst)?,
         Some(Op::Return) => {
             e.before_return(inst)?;
-            e.b.raw().ret_void();
+            match e.end {
+                Some(end) => e.b.br(end),
+                None => {
+                    e.b.raw().ret_void();
+                }
+            }
         }
         Some(Op::ReturnValue) => {
             let value = e.operand(inst, 0)?;

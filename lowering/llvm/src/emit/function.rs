@@ -92,6 +92,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) barrier_state: super::barrier::StateSlots<'c>,
     /// The sets of registers in which copies are on their way; only the kernel itself has them.
     pub(super) held: Vec<super::held::HeldSet<'c>>,
+    /// Where a kernel whose waves have something to do when they end does it: all returns lead there.
+    pub(super) end: Option<Block<'c>>,
     /// What the barrier steps share within one module.
     pub(super) barriers: &'e super::barrier::Shared<'c>,
     /// Fast-math flags of an instruction that says nothing about them.

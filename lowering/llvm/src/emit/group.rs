@@ -191,13 +191,22 @@ fn barrier_reduction<'c>(
 /// Whether an arrive on the target's own split barrier can be outstanding at `inst`: it stands in the window of a pair, or in a function that could be
 /// called from one, or some arrive is never waited for.
 pub(super) fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool {
-    let mut native = e
+    open_with(e, inst, Strategy::Native)
+}
+
+/// The same for an arrive of `strategy`.
+pub(super) fn open_with(
+    e: &FunctionEmitter<'_, '_, '_>,
+    inst: Inst<'_>,
+    strategy: Strategy,
+) -> bool {
+    let mut pairs = e
         .plan
         .pairs
         .iter()
-        .filter(|pair| pair.strategy == Strategy::Native)
+        .filter(|pair| pair.strategy == strategy)
         .peekable();
-    if native.peek().is_none() {
+    if pairs.peek().is_none() {
         return false;
     }
     let in_entry = e.declarations.function(e.plan.function).is_some_and(|f| {
@@ -206,7 +215,7 @@ pub(super) fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bo
             .flat_map(|b| &b.insts)
             .any(|i| i.offset == inst.offset)
     });
-    !in_entry || native.any(|pair| pair.waits.is_empty() || pair.window.contains(&inst.offset))
+    !in_entry || pairs.any(|pair| pair.waits.is_empty() || pair.window.contains(&inst.offset))
 }
 
 /// A full barrier of the workgroup that orders workgroup memory.

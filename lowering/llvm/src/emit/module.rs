@@ -236,6 +236,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             work_dimensions: None,
             barrier_state: StateSlots::default(),
             held: Vec::new(),
+            end: None,
             barriers: self.barriers,
             default_fast_math: if strict {
                 0
@@ -400,11 +401,15 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 if let Some([x, y, z]) = size {
                     llvm.string_attribute(context, "nvvm.reqntid", &format!("{x},{y},{z}"));
                 }
-                if plan.uses_cluster() {
-                    // Printed as `.explicitcluster` too, without which ptxas makes a full barrier of the wait and nothing of the arrive.
-                    llvm.string_attribute(context, "nvvm.cluster_dim", "1,1,1");
-                }
             }
+        }
+        if let Some([x, y, z]) = plan.cluster {
+            let name = match self.lowering.target.arch {
+                Arch::Amdgpu(_) => "amdgpu-cluster-dims",
+                // Printed as `.explicitcluster` too, without which ptxas makes a full barrier of the wait and nothing of the arrive.
+                Arch::Nvptx(_) => "nvvm.cluster_dim",
+            };
+            llvm.string_attribute(context, name, &format!("{x},{y},{z}"));
         }
         let mut emitter = self.emitter(
             plan,
@@ -418,6 +423,9 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         emitter.cascade.set(false);
         emitter.body(function, diagnostics);
+        if let Err(problem) = emitter.wave_end() {
+            diagnostics.push(*problem);
+        }
         self.recycle(emitter);
     }
 }

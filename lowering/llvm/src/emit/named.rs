@@ -10,6 +10,7 @@ use crate::ffi::{IntPredicate, Value};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Inst, Scope, Semantics};
+use splitbar_plan::Strategy;
 
 /// The object of the workgroup's split barrier.
 const OWN: &str = "splitbar_named_barrier";
@@ -96,8 +97,17 @@ fn initialize(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()>
 /// Most waves that an object can wait for (bits 16 to 22 of M0, of which LLVM 23.1 fills six).
 const MOST_MEMBERS: u64 = 63;
 
-/// The waves that take part meet at the object.
+/// The waves that take part meet at the object. A wave is joined to one object at a time: it goes back to that of the split barrier, which it must have done before the last
+/// wave arrives there, so none of its arrivals may be open.
 fn meet(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+    let shares = e
+        .plan
+        .pairs
+        .iter()
+        .any(|pair| pair.strategy == Strategy::Named);
+    if super::group::open_with(e, inst, Strategy::Named) {
+        return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the strategy named, and a wave can be joined to one named barrier at a time; choose the strategy native"));
+    }
     let object = e.operand(inst, 0)?;
     let scope = Scope::of(inst.id(1)?, inst, e.constants)?;
     let semantics = Semantics::of(inst.id(2)?, inst, e.constants)?;
@@ -108,5 +118,8 @@ fn meet(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     objects.join(object)?;
     objects.named_signal(object, e.b.i32(0))?;
     objects.named_wait()?;
+    if shares {
+        e.named_join()?;
+    }
     e.steps(&after)
 }

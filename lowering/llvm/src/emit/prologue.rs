@@ -155,6 +155,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             parity: slot(wanted.parity)?,
             named_set: slot(wanted.named_set)?,
             counted: slot(wanted.counted)?,
+            first: slot(wanted.first)?,
             outstanding: slot(wanted.outstanding)?,
             bulk: match (
                 slot(wanted.bulk_slots.is_some())?,
@@ -170,6 +171,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             },
         };
         self.empty_sets()?;
+        self.end = (!plan.at_end.is_empty()).then(|| self.new_block());
         self.steps(&plan.at_entry)
     }
 

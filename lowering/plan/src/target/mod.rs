@@ -316,6 +316,14 @@ impl Target {
         }
     }
 
+    /// Whether workgroups can be launched in clusters.
+    pub fn has_clusters(&self) -> bool {
+        match &self.arch {
+            Arch::Amdgpu(gpu) => gpu.cluster_barrier,
+            Arch::Nvptx(gpu) => gpu.cluster,
+        }
+    }
+
     /// The AMD facts, if this is an AMD target.
     pub fn amdgpu(&self) -> Option<&Amdgpu> {
         match &self.arch {
@@ -358,6 +366,7 @@ fn distance(a: &[char], b: &[char]) -> usize {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -453,6 +462,30 @@ mod tests {
                 "gfx13-generic"
             ]
         );
+    }
+
+    /// LLVM AMDGPUUsage and the ISA manuals, "S_WAITCNT": the fields move from generation to generation.
+    #[test]
+    fn immediates_of_s_waitcnt() {
+        for (name, nothing, vector_memory, lds) in [
+            ("gfx600", 0xf7f, 0xf70, 0x07f),
+            ("gfx803", 0xf7f, 0xf70, 0x07f),
+            ("gfx906", 0xcf7f, 0x0f70, 0xc07f),
+            ("gfx950", 0xcf7f, 0x0f70, 0xc07f),
+            ("gfx1030", 0xff7f, 0x3f70, 0xc07f),
+            ("gfx1100", 0xfff7, 0x03f7, 0xfc07),
+        ] {
+            let gpu = Target::by_name(name).and_then(Target::amdgpu);
+            let waitcnt = gpu.and_then(|gpu| gpu.waitcnt).unwrap();
+            let zero = [&[][..], &[Counter::Vmcnt], &[Counter::Lgkmcnt]];
+            assert_eq!(
+                zero.map(|counters| waitcnt.zero(counters)),
+                [nothing, vector_memory, lds],
+                "{name}"
+            );
+        }
+        let gpu = Target::by_name("gfx1201").and_then(Target::amdgpu);
+        assert!(gpu.is_some_and(|gpu| gpu.waitcnt.is_none()));
     }
 
     #[test]

@@ -66,10 +66,16 @@ impl Start {
         let mut at = self.descriptor.user_registers().max(at + preload);
         let group = start.group;
         if isa.ids_in_ttmp {
-            wave.set_s(sgpr::TTMP + 9, group[0]);
-            wave.set_s(sgpr::TTMP + 7, (group[1] & 0xffff) | group[2] << 16);
-            // gfx12.5: the workgroup's place in its cluster; clusters have one workgroup here.
-            wave.set_s(sgpr::TTMP + 6, 0);
+            // gfx12.5: which cluster, and in TTMP6 the workgroup's place in it and the last place in x, y and z, four bits each.
+            let cluster = start.cluster.map(|n| n.max(1));
+            let [x, y, z] = std::array::from_fn(|axis| group[axis] / cluster[axis]);
+            wave.set_s(sgpr::TTMP + 9, x);
+            wave.set_s(sgpr::TTMP + 7, (y & 0xffff) | z << 16);
+            let place = (0..3).fold(0, |bits, axis| {
+                let (at, last) = (group[axis] % cluster[axis], cluster[axis] - 1);
+                bits | (at & 15) << (4 * axis) | (last & 15) << (12 + 4 * axis)
+            });
+            wave.set_s(sgpr::TTMP + 6, place);
         } else {
             for (bit, id) in (7..).zip(group) {
                 if self.descriptor.rsrc2 >> bit & 1 == 1 {

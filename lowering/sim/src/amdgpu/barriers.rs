@@ -77,11 +77,11 @@ impl Kernel {
                             format!("the wave waits for {name} without having signalled it")
                         });
                     }
-                    let phase = cx
-                        .group
-                        .barriers
-                        .get(name)
-                        .map_or(0, crate::barrier::Barrier::phase);
+                    let object = cx.group.barriers.get(name);
+                    let phase = match name {
+                        Name::Cluster => wave.cluster_phase,
+                        _ => object.map_or(0, crate::barrier::Barrier::phase),
+                    };
                     wave.arrived.push((name, phase));
                 }
                 return wait(wave, name, cx);
@@ -98,13 +98,25 @@ impl Kernel {
                 wave.joined = name(id.unwrap_or((m0 & 63) as i32), pc, cx);
             }
             Barrier::Leave => {
-                if let Some(barrier) = wave
-                    .joined
-                    .take()
-                    .and_then(|n| cx.group.barriers.get_mut(n))
-                {
-                    barrier.leave(1);
-                    cx.changed();
+                // "For every barrier drop": a join before it, and no arrival of the wave whose phase is not complete.
+                let joined = wave.joined.take();
+                let barrier = joined.and_then(|name| cx.group.barriers.get(name));
+                let open = wave.arrived.iter().any(|(name, phase)| {
+                    Some(*name) == joined && barrier.is_some_and(|b| !b.passed(*phase))
+                });
+                if open {
+                    cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                        "the wave leaves a barrier with an arrival that is not complete".to_owned()
+                    });
+                }
+                match joined.and_then(|name| cx.group.barriers.get_mut(name)) {
+                    Some(barrier) => {
+                        barrier.leave(1);
+                        cx.changed();
+                    }
+                    None => cx.report(FindingKind::BarrierMisuse, pc, None, || {
+                        "the wave leaves a named barrier and has joined none".to_owned()
+                    }),
                 }
                 wave.scc = false;
             }
@@ -164,5 +176,8 @@ fn wait(wave: &mut Wave, name: Name, cx: &mut Context<'_>) -> Step {
         return Step::Blocked;
     }
     wave.arrived.retain(|(n, _)| *n != name);
+    if name == Name::Cluster {
+        wave.cluster_phase = phase + 1;
+    }
     next(wave)
 }

@@ -294,6 +294,8 @@ fn metadata(file: &ElfFile64<'_, LittleEndian>) -> Result<Metadata, ObjectError>
 pub struct Request {
     /// Workgroups in x, y and z.
     pub groups: [u32; 3],
+    /// Workgroups of a cluster in x, y and z.
+    pub cluster: [u32; 3],
     /// Invocations of a workgroup in x, y and z.
     pub workgroup_size: [u32; 3],
     /// The kernel's own arguments; hidden ones are filled in.
@@ -361,6 +363,7 @@ pub fn prepare(
     };
     let launch = Launch {
         groups: request.groups,
+        cluster: request.cluster,
         workgroup_size: request.workgroup_size,
         shared_bytes: shared_bytes as usize,
         limits: request.limits,

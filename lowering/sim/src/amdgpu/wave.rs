@@ -34,6 +34,8 @@ pub struct Wave {
     pub(super) private_bytes: u32,
     /// Barrier phases that this wave has arrived for and not waited for.
     pub(super) arrived: Vec<(Name, Phase)>,
+    /// The phase of the cluster's barrier that it waits for next: who does not arrive there waits all the same, once for each phase.
+    pub(super) cluster_phase: Phase,
     /// The named barrier that it belongs to.
     pub(super) joined: Option<Name>,
     /// Operations that are over, to be used again. Boxed as in the queue: they are large.
@@ -66,6 +68,7 @@ impl Wave {
             private: vec![0; private_bytes as usize * size as usize],
             private_bytes,
             arrived: Vec::new(),
+            cluster_phase: 0,
             joined: None,
             spare: Vec::new(),
         }

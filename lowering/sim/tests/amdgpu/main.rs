@@ -52,6 +52,7 @@ fn launch(gpu: &str, size: u32, texts: &[&str], schedule: u32) -> (Report, Vec<u
     };
     let launch = Launch {
         groups: [1, 1, 1],
+        cluster: [1; 3],
         workgroup_size: [size, 1, 1],
         shared_bytes: 1024,
         limits: Limits {

@@ -93,7 +93,8 @@ fn leave_out(plan: &mut EntryPlan, number: usize) -> Option<Step> {
     let mut left = number;
     let lists = std::iter::once(&mut plan.at_entry)
         .chain(plan.at_instruction.values_mut())
-        .chain(plan.at_return.values_mut());
+        .chain(plan.at_return.values_mut())
+        .chain(std::iter::once(&mut plan.at_end));
     for steps in lists {
         if let Some(step) = take(steps, &mut left) {
             return Some(step);
@@ -108,7 +109,7 @@ fn take(steps: &mut Vec<Step>, left: &mut usize) -> Option<Step> {
             return Some(steps.remove(at));
         }
         *left -= 1;
-        if let Step::IfOutstanding(inner) = &mut steps[at]
+        if let Step::IfOutstanding(inner) | Step::IfFirst(inner) = &mut steps[at]
             && let Some(step) = take(inner, left)
         {
             return Some(step);
@@ -123,11 +124,13 @@ fn synchronises(step: &Step) -> bool {
         Step::Fence(_)
         | Step::WaitZero(_)
         | Step::Signal
+        | Step::SignalFirst
         | Step::WaitSignal
         | Step::NamedInit
         | Step::NamedJoin
         | Step::NamedArrive
         | Step::NamedWait
+        | Step::NamedLeave
         | Step::WorkgroupBarrier
         | Step::BareBarrier
         | Step::WaveBarrier
@@ -153,6 +156,7 @@ fn synchronises(step: &Step) -> bool {
         | Step::CloseWindow
         | Step::LeaveWindow
         | Step::SetOutstanding(_)
-        | Step::IfOutstanding(_) => false,
+        | Step::IfOutstanding(_)
+        | Step::IfFirst(_) => false,
     }
 }

@@ -1,4 +1,4 @@
-//! Special registers: what a warp knows of itself when it starts (PTX ISA, "Special Registers"). A cluster is one workgroup.
+//! Special registers: what a warp knows of itself when it starts (PTX ISA, "Special Registers").
 
 use crate::machine::WaveStart;
 
@@ -9,10 +9,24 @@ pub enum Special {
     Thread(u8),
     /// `%ntid`
     Threads(u8),
-    /// `%ctaid`, `%clusterid`
+    /// `%ctaid`
     Group(u8),
-    /// `%nctaid`, `%nclusterid`
+    /// `%nctaid`
     Groups(u8),
+    /// `%clusterid`
+    Cluster(u8),
+    /// `%nclusterid`
+    Clusters(u8),
+    /// `%cluster_ctaid`
+    InCluster(u8),
+    /// `%cluster_nctaid`
+    OfCluster(u8),
+    /// `%cluster_ctarank`
+    Rank,
+    /// `%cluster_nctarank`
+    Ranks,
+    /// `%is_explicit_cluster`
+    Explicit,
     /// `%laneid`
     Lane,
     /// `%warpid`
@@ -52,9 +66,9 @@ const NAMES: &[(&str, Special)] = &[
     ("%smid", Special::Number(0)),
     ("%nsmid", Special::Number(1)),
     ("%gridid", Special::Number(0)),
-    ("%cluster_ctarank", Special::Number(0)),
-    ("%cluster_nctarank", Special::Number(1)),
-    ("%is_explicit_cluster", Special::Number(0)),
+    ("%cluster_ctarank", Special::Rank),
+    ("%cluster_nctarank", Special::Ranks),
+    ("%is_explicit_cluster", Special::Explicit),
 ];
 
 /// Registers of three dimensions: name, and what makes one of them.
@@ -65,10 +79,10 @@ const VECTORS: &[Vector] = &[
     ("%ntid", Special::Threads),
     ("%ctaid", Special::Group),
     ("%nctaid", Special::Groups),
-    ("%clusterid", Special::Group),
-    ("%nclusterid", Special::Groups),
-    ("%cluster_ctaid", |_| Special::Number(0)),
-    ("%cluster_nctaid", |_| Special::Number(1)),
+    ("%clusterid", Special::Cluster),
+    ("%nclusterid", Special::Clusters),
+    ("%cluster_ctaid", Special::InCluster),
+    ("%cluster_nctaid", Special::OfCluster),
 ];
 
 impl Special {
@@ -94,6 +108,8 @@ impl Special {
         let [x, y, _] = start.workgroup_size;
         let thread = start.first + lane;
         let at = |of: [u32; 3], dimension: u8| of.get(usize::from(dimension)).copied().unwrap_or(0);
+        let cluster = start.cluster.map(|n| n.max(1));
+        let place: [u32; 3] = std::array::from_fn(|axis| start.group[axis] % cluster[axis]);
         match self {
             Special::Thread(d) => {
                 let (x, y) = (x.max(1), y.max(1));
@@ -102,6 +118,13 @@ impl Special {
             Special::Threads(d) => at(start.workgroup_size, d),
             Special::Group(d) => at(start.group, d),
             Special::Groups(d) => at(start.groups, d),
+            Special::Cluster(d) => at(start.group, d) / at(cluster, d).max(1),
+            Special::Clusters(d) => at(start.groups, d).div_ceil(at(cluster, d).max(1)),
+            Special::InCluster(d) => at(place, d),
+            Special::OfCluster(d) => at(cluster, d),
+            Special::Rank => (place[2] * cluster[1] + place[1]) * cluster[0] + place[0],
+            Special::Ranks => cluster.iter().product(),
+            Special::Explicit => u32::from(cluster != [1; 3]),
             Special::Lane => lane,
             Special::Warp => start.wave.into(),
             Special::Warps => start.waves.into(),
@@ -129,6 +152,7 @@ mod tests {
         let start = WaveStart {
             group: [1, 2, 3],
             groups: [4, 5, 6],
+            cluster: [2, 1, 3],
             workgroup_size: [16, 4, 2],
             wave: 2,
             waves: 4,
@@ -142,6 +166,11 @@ mod tests {
             [Some(1), Some(1), Some(1)]
         );
         assert_eq!(value("%ctaid.z", 0), Some(3));
+        assert_eq!(value("%clusterid.z", 0), Some(1));
+        assert_eq!(value("%cluster_ctaid.x", 0), Some(1));
+        assert_eq!(value("%cluster_ctarank", 0), Some(1));
+        assert_eq!(value("%cluster_nctarank", 0), Some(6));
+        assert_eq!(value("%nclusterid.x", 0), Some(2));
         assert_eq!(value("%lanemask_lt", 5), Some(0x1f));
         assert_eq!(value("%lanemask_ge", 31), Some(1 << 31));
         assert_eq!(value("%nothing.x", 0), None);
