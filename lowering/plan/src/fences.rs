@@ -228,6 +228,16 @@ mod tests {
             show(0x148, Scope::Device, Side::Alone, None, "gfx1201"),
             "wait-zero kmcnt; fence acquire-release device all"
         );
+        // A fence of all memory waits for LDS, and so for scalar loads, unless there is no LDS.
+        let all = |placement| {
+            let (at, side) = (Scope::Workgroup, Side::Before);
+            show_with(0x144, at, side, None, "gfx942", Waits::Auto, placement)
+        };
+        assert_eq!(all(Placement::Default), "fence release workgroup all");
+        assert_eq!(
+            all(Placement::ThreadgroupSplit),
+            "wait-zero lgkmcnt; fence release workgroup all"
+        );
     }
 
     #[test]

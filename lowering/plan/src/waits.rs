@@ -36,7 +36,7 @@ impl Waiting {
         };
         let counters = match self.waits {
             Waits::Auto => {
-                let mut counters = gap(fence, gpu);
+                let mut counters = self.gap(fence, gpu);
                 if self.repeats && fence.order != FenceOrder::Acquire {
                     counters.extend(self.asked_for(fence, gpu));
                 }
@@ -44,7 +44,7 @@ impl Waiting {
             }
             Waits::Explicit => {
                 let mut counters = self.asked_for(fence, gpu);
-                counters.extend(gap(fence, gpu));
+                counters.extend(self.gap(fence, gpu));
                 counters
             }
             Waits::Conservative => {
@@ -110,6 +110,26 @@ impl Waiting {
         counters.retain(|counter| gpu.most_outstanding(*counter).is_some());
         counters
     }
+
+    /// The counter of scalar loads, if the fence releases memory that they may have read and does not wait for it.
+    fn gap(self, fence: Fence, gpu: &Amdgpu) -> Vec<Counter> {
+        if fence.order == FenceOrder::Acquire
+            || fence.memory == FenceMemory::Local
+            || fence.scope == FenceScope::Subgroup
+        {
+            return Vec::new();
+        }
+        // A fence that orders LDS too waits for the counter that the two share; a workgroup that is spread over compute units has no LDS to order.
+        let orders_lds =
+            fence.memory != FenceMemory::Global && self.placement != Placement::ThreadgroupSplit;
+        if gpu.kmcnt {
+            vec![Counter::Kmcnt]
+        } else if orders_lds {
+            Vec::new()
+        } else {
+            vec![Counter::Lgkmcnt]
+        }
+    }
 }
 
 /// The counters that have to be zero before a release which control can come to again: those of a fence of its kind, and of scalar loads. For releases that are no
@@ -135,26 +155,8 @@ pub fn release_waits(
         memory: FenceMemory::All,
     };
     let mut counters = waiting.asked_for(fence, gpu);
-    counters.extend(gap(fence, gpu));
+    counters.extend(waiting.gap(fence, gpu));
     counters
-}
-
-/// The counter of scalar loads, if the fence releases memory that they may have read and does not wait for it.
-fn gap(fence: Fence, gpu: &Amdgpu) -> Vec<Counter> {
-    if fence.order == FenceOrder::Acquire
-        || fence.memory == FenceMemory::Local
-        || fence.scope == FenceScope::Subgroup
-    {
-        return Vec::new();
-    }
-    if gpu.kmcnt {
-        vec![Counter::Kmcnt]
-    } else if fence.memory == FenceMemory::Global {
-        // A fence that orders workgroup memory too waits for the counter that the two share.
-        vec![Counter::Lgkmcnt]
-    } else {
-        Vec::new()
-    }
 }
 
 /// One step for the counters, none for none.

@@ -20,7 +20,9 @@ const TARGETS: &[&str] = &[
     "gfx803",
     "gfx906",
     "gfx90a",
+    "gfx90a/tgsplit",
     "gfx942",
+    "gfx942/tgsplit",
     "gfx950",
     "gfx1010",
     "gfx1030",
@@ -69,6 +71,7 @@ pub fn trials() -> Vec<Trial> {
 fn table(name: &str) -> Result<()> {
     let (target, placement) = match name.split_once('/') {
         Some((target, "cu-mode")) => (target, Placement::CuMode),
+        Some((target, "tgsplit")) => (target, Placement::ThreadgroupSplit),
         Some((_, other)) => bail!("no placement is called {other}"),
         None => (name, Placement::Default),
     };
@@ -76,7 +79,7 @@ fn table(name: &str) -> Result<()> {
     for (order, order_bits) in ORDERS {
         for (scope, scope_value) in SCOPES {
             for (memory, memory_bits) in MEMORIES {
-                let module = kernel(*scope_value, order_bits | memory_bits)?;
+                let module = kernel(*scope_value, order_bits | memory_bits, placement)?;
                 let built = |waits| {
                     let output = compile_bytes(&module, target, |options| {
                         options.optimization = Optimization::O1;
@@ -85,8 +88,8 @@ fn table(name: &str) -> Result<()> {
                     })?;
                     told(output.assembly())
                 };
-                let lines = between_accesses(&built(Waits::Auto)?, target)?;
-                let explicit = between_accesses(&built(Waits::Explicit)?, target)?;
+                let lines = between_accesses(&built(Waits::Auto)?, target, placement)?;
+                let explicit = between_accesses(&built(Waits::Explicit)?, target, placement)?;
                 let (here, asked) = (waited(&lines), waited(&explicit));
                 ensure!(
                     asked.is_subset(&here),
@@ -112,8 +115,17 @@ pub fn table_of(folder: &str, name: &str) -> PathBuf {
     folder.join(format!("{name}.txt"))
 }
 
-/// The instructions that order memory behind the third access of the source and before the fourth: three stand before the fence.
-fn between_accesses(assembly: &str, target: &str) -> Result<Vec<String>> {
+/// Accesses of [`kernel`] before its fence, and all of them: a workgroup that is spread over compute units has no LDS to access.
+fn accesses(placement: Placement) -> (usize, usize) {
+    match placement {
+        Placement::Default | Placement::CuMode => (3, 6),
+        Placement::ThreadgroupSplit => (2, 4),
+    }
+}
+
+/// The instructions that order memory between the last access of the source before the fence and the first one behind it.
+fn between_accesses(assembly: &str, target: &str, placement: Placement) -> Result<Vec<String>> {
+    let (before, all) = self::accesses(placement);
     let accesses: &[&str] = if is_nvptx(target) {
         &["ld.global", "ld.shared", "st.global", "st.shared"]
     } else {
@@ -133,14 +145,11 @@ fn between_accesses(assembly: &str, target: &str) -> Result<Vec<String>> {
         let code = instruction(line);
         if accesses.iter().any(|name| code.starts_with(name)) {
             seen += 1;
-        } else if seen == 3 && orders(&code) {
+        } else if seen == before && orders(&code) {
             lines.push(code);
         }
     }
-    ensure!(
-        seen == 6,
-        "{seen} accesses instead of three, two and the result"
-    );
+    ensure!(seen == all, "{seen} accesses instead of {all}");
     Ok(lines)
 }
 
@@ -172,14 +181,26 @@ pub fn waited(lines: &[String]) -> BTreeSet<Counter> {
 }
 
 /// A load and a store of global memory and a store to workgroup memory, the fence, and a load of each. Every address depends on an argument, so that the wait for the
-/// arguments stands before all of them.
-fn kernel(scope: u32, semantics: u32) -> Result<Vec<u8>> {
-    assembled(&format!(
+/// arguments stands before all of them. A workgroup that is spread over compute units has no workgroup memory, and the kernel does without.
+fn kernel(scope: u32, semantics: u32, placement: Placement) -> Result<Vec<u8>> {
+    let text = source(scope, semantics);
+    match placement {
+        Placement::Default | Placement::CuMode => assembled(&text),
+        Placement::ThreadgroupSplit => {
+            let kept = text.lines().filter(|line| !line.ends_with("; LDS"));
+            let text: Vec<&str> = kept.collect();
+            assembled(&text.join("\n").replace("%sum2", "%sum"))
+        }
+    }
+}
+
+fn source(scope: u32, semantics: u32) -> String {
+    format!(
         "OpCapability Addresses
 OpCapability Kernel
 OpCapability Int64
 OpMemoryModel Physical64 OpenCL
-OpEntryPoint Kernel %main \"main\" %index %tile
+OpEntryPoint Kernel %main \"main\" %index
 OpExecutionMode %main LocalSize 256 1 1
 OpDecorate %index BuiltIn LocalInvocationIndex
 %void = OpTypeVoid
@@ -190,13 +211,13 @@ OpDecorate %index BuiltIn LocalInvocationIndex
 %scope = OpConstant %uint {scope}
 %semantics = OpConstant %uint {semantics}
 %array = OpTypeArray %uint %length
-%ptile = OpTypePointer Workgroup %array
-%plocal = OpTypePointer Workgroup %uint
+%ptile = OpTypePointer Workgroup %array ; LDS
+%plocal = OpTypePointer Workgroup %uint ; LDS
 %pglobal = OpTypePointer CrossWorkgroup %uint
 %pinput = OpTypePointer Input %ulong
 %fn = OpTypeFunction %void %pglobal %pglobal %pglobal %uint
 %index = OpVariable %pinput Input
-%tile = OpVariable %ptile Workgroup
+%tile = OpVariable %ptile Workgroup ; LDS
 %main = OpFunction %void None %fn
 %in = OpFunctionParameter %pglobal
 %mid = OpFunctionParameter %pglobal
@@ -209,21 +230,21 @@ OpDecorate %index BuiltIn LocalInvocationIndex
 %j = OpBitwiseXor %uint %i %one
 %from = OpInBoundsPtrAccessChain %pglobal %in %i
 %to = OpInBoundsPtrAccessChain %pglobal %mid %i
-%cell = OpAccessChain %plocal %tile %i
+%cell = OpAccessChain %plocal %tile %i ; LDS
 %v = OpLoad %uint %from
 OpStore %to %i
-OpStore %cell %i
+OpStore %cell %i ; LDS
 OpMemoryBarrier %scope %semantics
-%other = OpAccessChain %plocal %tile %j
+%other = OpAccessChain %plocal %tile %j ; LDS
 %from2 = OpInBoundsPtrAccessChain %pglobal %mid %j
 %w = OpLoad %uint %from2
-%x = OpLoad %uint %other
+%x = OpLoad %uint %other ; LDS
 %sum = OpIAdd %uint %v %w
-%sum2 = OpIAdd %uint %sum %x
+%sum2 = OpIAdd %uint %sum %x ; LDS
 %end = OpInBoundsPtrAccessChain %pglobal %out %i
 OpStore %end %sum2
 OpReturn
 OpFunctionEnd
 "
-    ))
+    )
 }

@@ -2,13 +2,14 @@
 //! it, has nothing that would meet it. A row also holds what LLVM makes of the trap, or what leads it there: the row's own check has to refuse that.
 
 use crate::support::{assembled, compile_bytes, told, trial};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
 use splitbar::asm::{self, Function};
 use splitbar::waits::audit;
 use splitbar::waits::counter::{Counter, waits};
-use splitbar::{Options, Placement, Target, Waits};
+use splitbar::{EntryPlan, Options, Placement, Target, Waits};
+use splitbar_plan::Step;
 use splitbar_plan::target::Amdgpu;
 use splitbar_tests::check::Check as Order;
 use splitbar_tests::fixture::Fixture;
@@ -31,6 +32,8 @@ struct Trap {
     near: &'static str,
     /// Text that the check refuses.
     hit: &'static str,
+    /// Takes out of a plan what keeps its code from the trap, where that is part of the plan: some output then meets it.
+    cure: Option<fn(&mut EntryPlan)>,
 }
 
 #[derive(Copy, Clone)]
@@ -75,6 +78,7 @@ const TRAPS: &[Trap] = &[
         ),
         near: r"llvm\.amdgcn\.s\.barrier\(",
         hit: "  call void @llvm.amdgcn.s.barrier.signal(i32 -1)",
+        cure: None,
     },
     // LLVM 22 does not know the intrinsic and calls an external function of its name.
     Trap {
@@ -86,6 +90,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Never(r"llvm\.amdgcn"),
         near: r"vmcnt\([1-9]|s_wait_asynccnt 0x[1-9]",
         hit: "\ts_add_u32 s4, s4, llvm.amdgcn.asyncmark@rel32@lo+4",
+        cure: None,
     },
     // The wait for the counter of copies orders no memory: a load behind it may be hoisted in front of it, unless something else stands between that orders.
     Trap {
@@ -100,6 +105,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Order(access_behind_bare_wait),
         near: r"llvm\.amdgcn\.s\.wait\.asynccnt",
         hit: "  call void @llvm.amdgcn.s.wait.asynccnt(i16 0)\n  %v = load i32, ptr addrspace(3) %q",
+        cure: None,
     },
     // Tensor copies have no pointer operand, so that LLVM removes the accesses of the bytes that they read and write.
     Trap {
@@ -111,6 +117,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Never(r"llvm\.amdgcn\.tensor\.|tensorcnt"),
         near: r"async\.to\.lds",
         hit: "  call void @llvm.amdgcn.tensor.load.to.lds(<4 x i32> %a, <8 x i32> %b, <4 x i32> zeroinitializer, <4 x i32> zeroinitializer, i32 0)",
+        cure: None,
     },
     // An immediate offset that does not fit its field wraps around.
     Trap {
@@ -124,6 +131,7 @@ const TRAPS: &[Trap] = &[
         ),
         near: r"async\.to\.lds",
         hit: "  call void @llvm.amdgcn.load.async.to.lds.p1(ptr addrspace(1) %p, ptr addrspace(3) @lds, i32 4, i32 4096, i32 0)",
+        cure: None,
     },
     // Where the offset counts for both addresses, LLVM must not be let to fold what is added to one of them.
     Trap {
@@ -137,6 +145,7 @@ const TRAPS: &[Trap] = &[
         ),
         near: r"global_load_(lds_)?dword",
         hit: "\tglobal_load_dword v[0:1], off offset:-2048 lds",
+        cure: None,
     },
     // LLVM waits for no LDS operation before a copy that reads or writes the same bytes; a release fence of the workgroup between them does.
     Trap {
@@ -148,6 +157,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Order(copy_behind_lds_access),
         near: r"\bds_",
         hit: "\t.type\tk,@function\nk:\n\tds_read_b32 v0, v1\n\tglobal_load_lds_dword v[2:3], off\n\ts_endpgm\n",
+        cure: Some(|plan| plan.before_instruction.clear()),
     },
     // The attribute's presence alone counts; and the subtarget feature of older releases is ignored, so that fences would be too weak.
     Trap {
@@ -159,6 +169,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Never(r"tg-?split"),
         near: r"attributes #",
         hit: r#"attributes #0 = { "amdgpu-tg-split"="false" }"#,
+        cure: None,
     },
     Trap {
         name: "tg_split_feature",
@@ -169,6 +180,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Never(r#"[+-]tgsplit|"amdgpu-tg-split"="(true|false)""#),
         near: r#""amdgpu-tg-split""#,
         hit: r#"attributes #0 = { "target-features"="+tgsplit" }"#,
+        cure: None,
     },
     // Encoded for a GPU that has no such object.
     Trap {
@@ -182,6 +194,7 @@ const TRAPS: &[Trap] = &[
         ),
         near: r"s_barrier_signal -1",
         hit: "\ts_barrier_join m0",
+        cure: None,
     },
     Trap {
         name: "cluster_barrier_on_gfx12_0",
@@ -192,6 +205,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Never(r"s_barrier_(signal(_isfirst)?|wait) -[2-9]"),
         near: r"s_barrier_signal -1",
         hit: "\ts_barrier_signal -3",
+        cure: None,
     },
     // The attribute's presence alone counts: "false" means uniform.
     Trap {
@@ -203,6 +217,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Never(r#""uniform-work-group-size"="false""#),
         near: "amdgpu-flat-work-group-size",
         hit: r#"attributes #0 = { "uniform-work-group-size"="false" }"#,
+        cure: None,
     },
     // Copies of gfx12.5 on another GPU: a crash on gfx13, "cannot select" before.
     Trap {
@@ -216,6 +231,7 @@ const TRAPS: &[Trap] = &[
         ),
         near: r"define amdgpu_kernel",
         hit: "  call void @llvm.amdgcn.global.load.async.to.lds.b32(ptr addrspace(1) %p, ptr addrspace(3) @lds, i32 0, i32 0)",
+        cure: None,
     },
     Trap {
         name: "mark_without_a_counter",
@@ -226,6 +242,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Never(r"asyncmark|async\.(to\.)?lds"),
         near: r"define amdgpu_kernel",
         hit: "  call void @llvm.amdgcn.asyncmark()",
+        cure: None,
     },
     // A wait counts marks: a copy that no mark covers is not waited for.
     Trap {
@@ -237,6 +254,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Order(copy_without_a_mark),
         near: r"llvm\.amdgcn\.wait\.asyncmark",
         hit: "  call void @llvm.amdgcn.load.async.to.lds.p1(ptr addrspace(1) %p, ptr addrspace(3) @lds, i32 4, i32 0, i32 0)\n  call void @llvm.amdgcn.wait.asyncmark(i16 0)",
+        cure: Some(|plan| change(plan, |step| *step != Step::AsyncMark)),
     },
     // The waits of gfx11 are encoded for gfx12.0 too, which has others; LLVM does not account for them, and they abort on gfx12.5.
     Trap {
@@ -248,6 +266,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Never(r"^\s*s_waitcnt"),
         near: r"s_wait_dscnt",
         hit: "\ts_waitcnt vmcnt(0) lgkmcnt(0)",
+        cure: None,
     },
     Trap {
         name: "legacy_conservative_waits",
@@ -258,6 +277,7 @@ const TRAPS: &[Trap] = &[
         check: Check::Never(r"^\s*s_waitcnt"),
         near: r"s_wait_dscnt|s_wait_loadcnt_dscnt",
         hit: "\ts_waitcnt vmcnt(0) lgkmcnt(0)",
+        cure: None,
     },
 ];
 
@@ -324,7 +344,43 @@ fn avoided(trap: &Trap, fixtures: &[Fixture]) -> Result<()> {
         }
     }
     ensure!(came_near, "nothing that was compiled comes near the trap");
-    Ok(())
+    match trap.cure {
+        Some(cure) => met_without(trap, cure, fixtures),
+        None => Ok(()),
+    }
+}
+
+/// That some output meets the trap once `cure` has changed the plans.
+fn met_without(trap: &Trap, cure: fn(&mut EntryPlan), fixtures: &[Fixture]) -> Result<()> {
+    let targets = Target::all()
+        .iter()
+        .filter(|target| target.amdgpu().is_some_and(trap.on));
+    for target in targets.step_by(3) {
+        for fixture in fixtures {
+            let mut options = Options::new(target);
+            (trap.options)(&mut options);
+            let compiled = splitbar::compile_changed(&fixture.module()?, &options, |plans| {
+                plans.iter_mut().for_each(cure);
+            });
+            let Ok(output) = compiled else { continue };
+            let text = match trap.text {
+                Text::Ir => output.ir(),
+                Text::Assembly => told(output.assembly())?,
+            };
+            if trap.check.problem(&text)?.is_some() {
+                return Ok(());
+            }
+        }
+    }
+    bail!("without what keeps them from the trap, all outputs are the same to the check")
+}
+
+/// Keeps those of a plan's steps that `keep` says.
+fn change(plan: &mut EntryPlan, keep: fn(&Step) -> bool) {
+    let at = plan.at_instruction.values_mut();
+    for steps in at.chain(plan.before_instruction.values_mut()) {
+        steps.retain(keep);
+    }
 }
 
 /// An access of memory behind a wait for the counter of copies, with nothing between that orders memory.

@@ -1,11 +1,11 @@
 //! The execution modes of AMD GPUs (`--wave`, `--cu-mode`, `--tgsplit`): every fixture in each of them, unoptimised and optimised. Every function is compiled for the mode,
-//! and the simulator, where it runs the GPU, gets the reference's results.
+//! and the simulator, where it runs the GPU, gets the reference's results. And the three ways to wait (`--waits`), beside each other.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, has_linker, target, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Optimization, Options, Output, Placement, Strategy};
+use splitbar::{Optimization, Options, Output, Placement, Strategy, Waits};
 use splitbar_tests::fixture::Fixture;
 
 /// A mode of a GPU.
@@ -105,7 +105,49 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             }));
         }
     }
+    for gpu in [
+        "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250",
+    ] {
+        let fixtures = fixtures.to_vec();
+        trials.push(trial(format!("modes/{gpu}/waits"), move || {
+            oracle(gpu, &fixtures)
+        }));
+    }
     trials
+}
+
+/// `--waits conservative` is the oracle: nothing at all is outstanding at a barrier that releases. What the other two leave outstanding there is nothing that the fences
+/// speak of, and the results are the same.
+fn oracle(gpu: &str, fixtures: &[Fixture]) -> Result<()> {
+    let (mut judged, mut left) = (0, 0);
+    for fixture in fixtures {
+        let module = fixture.module()?;
+        for waits in [Waits::Conservative, Waits::Auto, Waits::Explicit] {
+            let output = compile_bytes(&module, gpu, |options| {
+                options.waits = waits;
+                options.audit = true;
+            })
+            .with_context(|| format!("{}, {waits:?}", fixture.name))?;
+            for audit in output.entries().iter().filter_map(|e| e.audit.as_ref()) {
+                ensure!(audit.is_clean(), "{}, {waits:?}: {audit}", fixture.name);
+                let releases = audit.barriers.iter().filter(|b| b.demand.is_some());
+                let outstanding: usize = releases.clone().map(|b| b.outstanding.len()).sum();
+                if waits == Waits::Conservative {
+                    judged += releases.count();
+                    ensure!(outstanding == 0, "{}: {audit}", fixture.name);
+                } else {
+                    left += outstanding;
+                }
+            }
+            if has_linker() {
+                sim::agrees(fixture, &output, SCHEDULES)
+                    .with_context(|| format!("{}, {waits:?}", fixture.name))?;
+            }
+        }
+    }
+    ensure!(judged > fixtures.len(), "only {judged} barriers release");
+    ensure!(left > 0, "the other two wait for everything too");
+    Ok(())
 }
 
 fn every_level(mode: Mode, fixture: &Fixture) -> Result<()> {
