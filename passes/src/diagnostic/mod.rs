@@ -262,16 +262,25 @@ impl From<Diagnostic> for Diagnostics {
 }
 
 impl fmt::Display for Diagnostics {
-    /// A line for each: code and message; [`text::render`] shows the rest.
+    /// A line for each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for d in &self.0 {
-            writeln!(f, "{}: {}", d.code, d.message)?;
+            writeln!(f, "{d}")?;
         }
         Ok(())
     }
 }
 
 impl std::error::Error for Diagnostics {}
+
+impl fmt::Display for Diagnostic {
+    /// Code and message; [`text::render`] shows the rest.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Diagnostic {}
 
 #[cfg(test)]
 mod tests {
