@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(of("gfx1201"), "native counter fused single-wave subgroup");
         assert_eq!(
             of("gfx1250"),
-            "native named counter fused single-wave subgroup"
+            "native named cluster counter fused single-wave subgroup"
         );
         assert_eq!(
             of("sm_60"),

@@ -47,11 +47,12 @@ fn deterministic(fixture: &Fixture, target: &str) -> Result<()> {
     Ok(())
 }
 
-const ENTRY_KEYS: [&str; 10] = [
+const ENTRY_KEYS: [&str; 11] = [
     "entry",
     "symbol",
     "target",
     "workgroup_size",
+    "cluster_size",
     "shared_memory_bytes",
     "reserved_shared_memory_bytes",
     "arguments",
