@@ -145,6 +145,19 @@ fn generic(all: &mut Vec<Feature>) {
             "{begin}$p = OpGenericCastToPtr %p_{class}_u32 $g\n$x = OpLoad %u32 $p Aligned 4\n$r = OpNot %u32 $x"
         );
         all.push(with_places(two("OpGenericCastToPtr", class, &back, not)));
+        // Which memory it is, as a bit of a memory semantics: 0x100 and 0x200 (SPIR-V 3.27).
+        let semantics = format!("{begin}$r = OpGenericPtrMemSemantics %u32 $g");
+        let bits: fn(u64, u64) -> u64 = match class {
+            "Workgroup" => |_, _| 0x100,
+            "CrossWorkgroup" => |_, _| 0x200,
+            _ => |_, _| 0,
+        };
+        all.push(with_places(two(
+            "OpGenericPtrMemSemantics",
+            class,
+            &semantics,
+            bits,
+        )));
         // To the class that it is, and to the others, which gives null.
         let mut body = begin.clone();
         for (to, result) in [
@@ -241,6 +254,19 @@ pub fn kernel_features() -> Vec<Feature> {
             vec![float_or_bits(s, row[0] >> (at * s.bits()) & s.mask())]
         });
         all.push(narrow.called(&format!("pointer.{name}")));
+    }
+    for (pointee, bytes) in [("u8", 1), ("u32v3", 16), ("f64a5", 40)] {
+        let size = Feature::new(
+            "OpSizeOf",
+            &[ty],
+            &[ty],
+            "$r = OpSizeOf %u32 $v",
+            move |_| vec![Bits(bytes)],
+        );
+        all.push(
+            size.called(pointee)
+                .with_variables(format!("$v = OpVariable %p_Function_{pointee} Function\n")),
+        );
     }
     copies(&mut all);
     all
