@@ -406,6 +406,9 @@ fn divergent(row: &'static collectives::Operation, s: Scalar) -> Feature {
         .with_inputs(inputs)
 }
 
+/// Whether a lane of the same set (first) counts for a lane (second).
+type Takes = fn(usize, usize) -> bool;
+
 /// Lanes with the same two low bits of the first operand are a set.
 fn partitions(all: &mut Vec<Feature>) {
     let keys = |rows: &[Row]| rows.iter().map(|r| r[0] & 3).collect::<Vec<_>>();
@@ -423,7 +426,7 @@ fn partitions(all: &mut Vec<Feature>) {
         },
     );
     all.push(ballot.needing(&needs));
-    let forms: [(&str, fn(usize, usize) -> bool); 3] = [
+    let forms: [(&str, Takes); 3] = [
         ("PartitionedReduceEXT", |_, _| true),
         ("PartitionedInclusiveScanEXT", |other, lane| other <= lane),
         ("PartitionedExclusiveScanEXT", |other, lane| other < lane),
