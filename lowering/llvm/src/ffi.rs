@@ -671,8 +671,12 @@ pub(crate) fn struct_type<'c>(context: &'c Context, members: &[Ty<'c>]) -> Ty<'c
     })
 }
 
-/// A constant structure.
-pub(crate) fn const_struct<'c>(context: &'c Context, values: &[Value<'c>]) -> Value<'c> {
+/// A constant structure; `packed`: without padding.
+pub(crate) fn const_struct<'c>(
+    context: &'c Context,
+    values: &[Value<'c>],
+    packed: bool,
+) -> Value<'c> {
     let mut raw: Vec<LLVMValueRef> = values.iter().map(|v| v.0).collect();
     // SAFETY: a live context, constants; LLVM copies the list.
     Value::wrap(unsafe {
@@ -680,21 +684,7 @@ pub(crate) fn const_struct<'c>(context: &'c Context, values: &[Value<'c>]) -> Va
             context.as_ctx_ref(),
             raw.as_mut_ptr(),
             raw.len() as c_uint,
-            0,
-        )
-    })
-}
-
-/// A constant structure without padding.
-pub(crate) fn const_packed_struct<'c>(context: &'c Context, values: &[Value<'c>]) -> Value<'c> {
-    let mut raw: Vec<LLVMValueRef> = values.iter().map(|v| v.0).collect();
-    // SAFETY: a live context, constants; LLVM copies the list.
-    Value::wrap(unsafe {
-        LLVMConstStructInContext(
-            context.as_ctx_ref(),
-            raw.as_mut_ptr(),
-            raw.len() as c_uint,
-            1,
+            packed.into(),
         )
     })
 }
@@ -717,16 +707,11 @@ pub(crate) fn const_cast<'c>(value: Value<'c>, to: Ty<'c>) -> Option<Value<'c>> 
     Some(Value::wrap(raw))
 }
 
-/// The sum of two constant integers of one type; `None` for others.
-pub(crate) fn const_add<'c>(a: Value<'c>, b: Value<'c>) -> Option<Value<'c>> {
+/// The sum of two constant integers of one type, or, with `minus`, their difference; `None` for others.
+pub(crate) fn const_sum<'c>(a: Value<'c>, b: Value<'c>, minus: bool) -> Option<Value<'c>> {
+    let combine = if minus { LLVMConstSub } else { LLVMConstAdd };
     // SAFETY: two constants of one integer type.
-    (a.ty() == b.ty() && a.ty().is_int()).then(|| Value::wrap(unsafe { LLVMConstAdd(a.0, b.0) }))
-}
-
-/// The difference of two constant integers of one type; `None` for others.
-pub(crate) fn const_sub<'c>(a: Value<'c>, b: Value<'c>) -> Option<Value<'c>> {
-    // SAFETY: two constants of one integer type.
-    (a.ty() == b.ty() && a.ty().is_int()).then(|| Value::wrap(unsafe { LLVMConstSub(a.0, b.0) }))
+    (a.ty() == b.ty() && a.ty().is_int()).then(|| Value::wrap(unsafe { combine(a.0, b.0) }))
 }
 
 /// The constant `pointer` and `bytes` more; `None` when it is no pointer.

@@ -46,8 +46,8 @@ impl<'c> Emission<'_, 'c, '_> {
                 ffi::const_cast(argument(0)?, to)
             }
             Some(Op::ConvertPtrToU | Op::ConvertUToPtr) => ffi::const_cast(argument(0)?, to),
-            Some(Op::IAdd) => ffi::const_add(argument(0)?, argument(1)?),
-            Some(Op::ISub) => ffi::const_sub(argument(0)?, argument(1)?),
+            Some(Op::IAdd) => ffi::const_sum(argument(0)?, argument(1)?, false),
+            Some(Op::ISub) => ffi::const_sum(argument(0)?, argument(1)?, true),
             Some(
                 Op::AccessChain
                 | Op::InBoundsAccessChain
@@ -267,6 +267,6 @@ impl<'c> Emission<'_, 'c, '_> {
         if !rest.is_empty() {
             parts.push(ffi::const_bytes(context, rest));
         }
-        Some(ffi::const_packed_struct(context, &parts))
+        Some(ffi::const_struct(context, &parts, true))
     }
 }

@@ -53,7 +53,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             .enumerate()
             .all(|(index, value)| llvm.member(index as u32) == Some(value.ty()));
         match self.kind(ty)? {
-            Kind::Struct { .. } if fits => Ok(ffi::const_struct(self.b.context(), &values)),
+            Kind::Struct { .. } if fits => Ok(ffi::const_struct(self.b.context(), &values, false)),
             Kind::Array { .. } if fits => Ok(Value::array(llvm.element(), &values)),
             _ => Err(self.mismatch(inst, "its constituents do not fit its type")),
         }
@@ -115,7 +115,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
         Ok(match info.kind {
             Kind::Plain(_) => Value::vector(&values),
-            Kind::Struct { .. } => ffi::const_struct(self.b.context(), &values),
+            Kind::Struct { .. } => ffi::const_struct(self.b.context(), &values, false),
             _ => Value::array(llvm.element(), &values),
         })
     }
