@@ -258,10 +258,11 @@ fn linked(own: &Own) -> Vec<u8> {
     let mut bytes = own.bytes.clone();
     for (at, buffer, plus) in &own.links {
         let mut global = Global::default();
-        let base = (0..=*buffer)
-            .map(|_| global.add("", Vec::new(), true))
-            .last()
-            .map_or(0, |id| global.base(id));
+        let mut base = 0;
+        for _ in 0..=*buffer {
+            let id = global.add("", Vec::new(), true);
+            base = global.base(id);
+        }
         bytes[*at..*at + 8].copy_from_slice(&(base + plus).to_le_bytes());
     }
     bytes
