@@ -21,6 +21,7 @@ pub mod clock;
 mod context;
 mod coverage;
 mod finding;
+pub mod image;
 mod journal;
 mod launch;
 mod machine;

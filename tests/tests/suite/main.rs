@@ -17,6 +17,7 @@ mod fences;
 mod filetests;
 mod grid;
 mod hostile;
+mod images;
 mod llvm_traps;
 mod matrices;
 mod model;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
     trials.extend(references::trials(&fixtures));
     trials.extend(filetests::trials(&fixtures));
     trials.extend(sim::trials(&fixtures));
+    trials.extend(images::trials());
     trials.extend(promoted::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
     trials.extend(modes::trials(&fixtures));

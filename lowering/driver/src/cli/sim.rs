@@ -8,8 +8,9 @@ use super::{
 use clap::Args;
 use serde::Serialize;
 use splitbar::diagnostic::Diagnostics;
+use splitbar::simulate::machine::image::Format as TexelFormat;
 use splitbar::simulate::machine::{Finding, Limits, Place as Code, Schedule, Site};
-use splitbar::simulate::{Inputs, Job, Outcome, Place};
+use splitbar::simulate::{Inputs, Job, Outcome, Place, Texels};
 use splitbar::spec::Setting;
 use splitbar::{Failure, Optimization, Options, Target, exit, spec};
 use std::path::PathBuf;
@@ -44,6 +45,9 @@ pub struct SimArgs {
     /// A buffer: FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT; INDEX=... for kernels without bindings
     #[arg(long, value_name = "SET:BINDING=CONTENT", value_parser = parse_buffer)]
     buffer: Vec<BufferArg>,
+    /// Says that a buffer is an image of so many texels, or a texel buffer: rgba8:64x32, r32ui:buffer:256; formats as in GLSL
+    #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
+    image: Vec<ImageArg>,
     /// Push constants, or arguments by value: hexadecimal bytes, or a file
     #[arg(long, value_name = "HEX|FILE")]
     push: Option<String>,
@@ -137,7 +141,10 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
             ..Limits::default()
         },
     };
-    let job = job(args, &bytes)?;
+    let mut job = job(args, &bytes)?;
+    for image in &args.image {
+        job = job.with_image(image.place, image.texels);
+    }
     let mut found = Vec::new();
     let mut last = None;
     for index in 0..args.schedules {
@@ -397,6 +404,43 @@ pub fn parse_dump(text: &str) -> Result<DumpArg, String> {
     Ok(DumpArg {
         place,
         file: file.into(),
+    })
+}
+
+/// A buffer that is an image: `SET:BINDING=FORMAT:EXTENT`.
+#[derive(Clone, Debug)]
+pub struct ImageArg {
+    place: Place,
+    texels: Texels,
+}
+
+/// Reads `SET:BINDING=FORMAT:XxYxZ` or `SET:BINDING=FORMAT:buffer:N`.
+pub fn parse_image(text: &str) -> Result<ImageArg, String> {
+    let (place, rest) = split(text)?;
+    let wrong = || format!("{rest:?} is no FORMAT:XxYxZ and no FORMAT:buffer:N");
+    let (format, extent) = rest.split_once(':').ok_or_else(wrong)?;
+    let format = TexelFormat::by_name(format).ok_or_else(|| {
+        format!("{format:?} is no format of GLSL with components of one width, such as rgba8")
+    })?;
+    let (is_buffer, sizes) = match extent.strip_prefix("buffer:") {
+        Some(count) => (true, count),
+        None => (false, extent),
+    };
+    let mut extent = [1; 3];
+    let most = if is_buffer { 1 } else { 3 };
+    if sizes.split('x').count() > most {
+        return Err(wrong());
+    }
+    for (to, size) in extent.iter_mut().zip(sizes.split('x')) {
+        *to = size.parse().ok().filter(|n| *n > 0).ok_or_else(wrong)?;
+    }
+    Ok(ImageArg {
+        place,
+        texels: Texels {
+            format,
+            extent,
+            is_buffer,
+        },
     })
 }
 

@@ -12,8 +12,10 @@ use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 pub use splitbar_sim as machine;
+use splitbar_sim::image::{Format, Image};
 use splitbar_sim::memory::{Global, RegionId};
 use splitbar_sim::{Limits, Report, Schedule};
+use std::collections::BTreeMap;
 
 /// Why a kernel cannot be run at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ impl std::fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// What a buffer is called.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// Descriptor set and binding of a shader.
     Binding(u32, u32),
@@ -44,6 +46,17 @@ impl std::fmt::Display for Place {
             Place::Argument(index) => write!(f, "{index}"),
         }
     }
+}
+
+/// What the bytes of a buffer are where the kernel has an image or a texel buffer.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Texels {
+    /// What a texel is.
+    pub format: Format,
+    /// Texels in each direction, layers behind them; 1 where there is nothing. They follow each other without gaps.
+    pub extent: [u32; 3],
+    /// Whether it is a texel buffer.
+    pub is_buffer: bool,
 }
 
 /// What a launch is given.
@@ -81,6 +94,7 @@ pub struct Job {
     workgroup_size: Option<[u32; 3]>,
     /// Workgroups of a cluster.
     cluster: [u32; 3],
+    images: BTreeMap<Place, Texels>,
 }
 
 /// The executable, by vendor.
@@ -123,6 +137,7 @@ impl Job {
             arguments: abi.arguments.clone(),
             workgroup_size: abi.workgroup_size,
             cluster: entry.plan.cluster.unwrap_or([1; 3]),
+            images: BTreeMap::new(),
         })
     }
 
@@ -142,6 +157,7 @@ impl Job {
             arguments,
             workgroup_size,
             cluster: [1; 3],
+            images: BTreeMap::new(),
         })
     }
 
@@ -157,6 +173,7 @@ impl Job {
             arguments,
             workgroup_size,
             cluster: [1; 3],
+            images: BTreeMap::new(),
         })
     }
 
@@ -167,6 +184,13 @@ impl Job {
             cluster: size,
             ..self
         }
+    }
+
+    /// Says that the buffer at `place` is an image: the kernel gets a descriptor of it.
+    #[must_use]
+    pub fn with_image(mut self, place: Place, texels: Texels) -> Job {
+        self.images.insert(place, texels);
+        self
     }
 
     /// The PTX kernel, as text; `None` for others.
@@ -187,6 +211,7 @@ impl Job {
             arguments: self.arguments.clone(),
             workgroup_size: self.workgroup_size,
             cluster: self.cluster,
+            images: self.images.clone(),
         })
     }
 
@@ -230,7 +255,7 @@ impl Job {
             .iter()
             .map(|(place, bytes)| global.add(&format!("buffer {place}"), bytes.clone(), true))
             .collect();
-        let arguments = self.lay_out(inputs, &global, &regions)?;
+        let arguments = self.lay_out(inputs, &mut global, &regions)?;
         let report = match &self.code {
             Code::Amdgpu(binary) => binary.run(
                 &arguments,
@@ -268,7 +293,7 @@ impl Job {
     fn lay_out(
         &self,
         inputs: &Inputs,
-        global: &Global,
+        global: &mut Global,
         regions: &[RegionId],
     ) -> Result<Vec<u8>, Refusal> {
         let mut bytes = Vec::new();
@@ -278,22 +303,18 @@ impl Job {
                 (Some(set), Some(binding)) => Place::Binding(set, binding),
                 _ => Place::Argument(argument.index),
             };
-            let buffer = || {
-                inputs
-                    .buffers
-                    .iter()
-                    .zip(regions)
-                    .find(|((p, _), _)| *p == place)
-                    .map(|((_, bytes), id)| (global.base(*id), bytes.len()))
-                    .ok_or_else(|| Refusal(format!("no buffer is given for {place}")))
-            };
+            let given = inputs.buffers.iter().zip(regions);
+            let mut given = given.filter(|((p, _), _)| *p == place);
+            let region = given.next().map(|((_, bytes), id)| (*id, bytes.len()));
+            let found = region.ok_or_else(|| Refusal(format!("no buffer is given for {place}")));
+            let buffer = || found.clone().map(|(id, length)| (global.base(id), length));
             let value: Vec<u8> = match argument.kind {
                 ArgumentKind::Buffer => buffer()?.0.to_le_bytes().to_vec(),
                 ArgumentKind::Image => {
-                    return Err(Refusal(format!(
-                        "argument {} is an image, and images are not simulated",
-                        argument.index
-                    )));
+                    let (base, length) = buffer()?;
+                    let texels = self.images.get(&place).copied();
+                    let descriptor = descriptor(texels, base, length, place)?;
+                    self.add_descriptor(global, place, descriptor)
                 }
                 ArgumentKind::ArrayLengths => {
                     return Err(Refusal(format!(
@@ -327,4 +348,51 @@ impl Job {
         }
         Ok(bytes)
     }
+
+    /// Puts a descriptor where the kernel finds it; the bytes of the argument that points to it. NVIDIA's code takes an object, which is here its address.
+    fn add_descriptor(&self, global: &mut Global, place: Place, words: [u32; 8]) -> Vec<u8> {
+        let name = format!("descriptor {place}");
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let descriptor = global.add(&name, bytes, false);
+        let descriptor = global.base(descriptor).to_le_bytes().to_vec();
+        match self.code {
+            Code::Amdgpu(_) => descriptor,
+            Code::Nvptx(_) => {
+                let object = global.add(&format!("object {place}"), descriptor, false);
+                global.base(object).to_le_bytes().to_vec()
+            }
+        }
+    }
+}
+
+/// The descriptor of an image whose `length` bytes lie at `base`.
+fn descriptor(
+    texels: Option<Texels>,
+    base: u64,
+    length: usize,
+    place: Place,
+) -> Result<[u32; 8], Refusal> {
+    let texels = texels.ok_or_else(|| {
+        Refusal(format!(
+            "{place} is an image: say its format and extent with --image"
+        ))
+    })?;
+    let texel = texels.format.bytes() as u64;
+    let needed = texels
+        .extent
+        .iter()
+        .try_fold(texel, |bytes, extent| bytes.checked_mul((*extent).into()));
+    if needed.is_none_or(|needed| needed > length as u64) {
+        return Err(Refusal(format!(
+            "{place} has {length} bytes, too few for {:?} texels of {texel} bytes",
+            texels.extent
+        )));
+    }
+    let image = Image {
+        base,
+        extent: texels.extent,
+        format: texels.format,
+        is_buffer: texels.is_buffer,
+    };
+    Ok(image.descriptor())
 }

@@ -1,7 +1,7 @@
 //! Memory instructions at run time: addresses when they are issued, bytes when they take effect, registers when they are waited for.
 
 use super::effect::Effects;
-use super::inst::{Action, File, Memories, Memory, Registers};
+use super::inst::{Action, Components, File, Memories, Memory, Registers};
 use super::operand::Kind;
 use super::sync::class;
 use super::table::memory::Extend;
@@ -9,6 +9,7 @@ use super::wave::Wave;
 use crate::cache::Levels;
 use crate::context::Context;
 use crate::finding::{FindingKind, Site};
+use crate::image::Format;
 use crate::memory::Pending;
 use crate::queue::{InClass, Rules};
 use crate::schedule::Completion;
@@ -22,6 +23,8 @@ pub(super) struct Operation {
     pub bytes: u8,
     pub extend: Extend,
     pub places: u8,
+    /// What the registers stand for, and the texels' format.
+    pub texels: Option<(Components, Format)>,
     /// Lanes that take part.
     pub lanes: u64,
     /// Lanes beyond the bounds of a buffer: they load zeros and store nothing.
@@ -50,6 +53,7 @@ impl Default for Operation {
             bytes: 0,
             extend: Extend::Zero,
             places: 1,
+            texels: None,
             lanes: 0,
             beyond: 0,
             device: false,
@@ -140,6 +144,7 @@ impl Wave {
         operation.bytes = memory.bytes;
         operation.extend = memory.extend;
         operation.places = memory.places;
+        operation.texels = None;
         operation.device = memory.device;
         operation.caches = match memory.memories {
             Memories::Scalar | Memories::ScalarBuffer => 0,
@@ -150,8 +155,11 @@ impl Wave {
             _ => self.exec(),
         };
         operation.beyond = 0;
-        self.addresses(memory, &mut operation, pc, cx);
         operation.data.clear();
+        match memory.memories {
+            Memories::Image => self.texels(memory, &mut operation, pc, cx),
+            _ => self.addresses(memory, &mut operation, pc, cx),
+        }
         let per_place = usize::from(memory.bytes.div_ceil(4));
         for data in memory.data.iter().flatten() {
             let first = match data.kind {
@@ -205,9 +213,11 @@ impl Wave {
                 Memories::Scalar | Memories::ScalarBuffer => None,
                 Memories::Shared => Some(path::SHARED),
                 _ if operation.copies() => Some(path::COPY),
-                Memories::Global | Memories::Flat | Memories::Private | Memories::Buffer => {
-                    Some(path::VECTOR)
-                }
+                Memories::Global
+                | Memories::Flat
+                | Memories::Private
+                | Memories::Buffer
+                | Memories::Image => Some(path::VECTOR),
             },
         };
         operation.in_order = ordered_vmem && rules.path == Some(path::VECTOR);

@@ -49,6 +49,9 @@ impl Wave {
         } else {
             1
         };
+        if let Some(components) = memory.components {
+            operation.texels = self.buffer_format(memory, pc, cx).map(|f| (components, f));
+        }
         for lane in each(operation.lanes) {
             let address = match memory.memories {
                 Memories::Shared => vector(&memory.vaddr)[lane].into(),
@@ -85,6 +88,8 @@ impl Wave {
                     let base = memory.saddr.map_or(0, |s| self.scalar(&s, Ty::B64));
                     base.wrapping_add(scalar(&memory.soffset).wrapping_mul(scale)) & !3
                 }
+                // Images have coordinates.
+                Memories::Image => 0,
                 Memories::Buffer | Memories::ScalarBuffer => {
                     match self.buffer(memory, lane, pc, cx) {
                         Some(address) => address,

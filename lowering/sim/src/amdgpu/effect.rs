@@ -19,12 +19,15 @@ pub(super) struct Effects<'w> {
 impl Effects<'_> {
     pub fn perform(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
         match operation.action {
+            Action::Load if operation.texels.is_some() => operation.load_texels(cx),
+            Action::Store if operation.texels.is_some() => operation.store_texels(cx),
             Action::Load => self.load(operation, cx),
             Action::Store => self.store(operation, cx),
             Action::Atomic { update, returns } => self.atomic(operation, update, returns, cx),
             Action::ToShared | Action::FromShared => self.copy(operation, cx),
             Action::Pull | Action::Push | Action::Swizzle => exchange(operation),
-            Action::Hint => {}
+            // Its data came when it was issued.
+            Action::Size | Action::Hint => {}
         }
     }
 
@@ -303,7 +306,7 @@ fn resolve(memories: Memories, address: u64) -> Resolved {
     match memories {
         Memories::Shared => Resolved::Memory(Space::Shared, address),
         Memories::Private => Resolved::Private(address),
-        Memories::Global | Memories::Scalar | Memories::ScalarBuffer => {
+        Memories::Global | Memories::Image | Memories::Scalar | Memories::ScalarBuffer => {
             Resolved::Memory(Space::Global, address)
         }
         Memories::Flat | Memories::Buffer => match address >> 32 {
@@ -350,6 +353,7 @@ fn exchange(operation: &mut Operation) {
         | Action::Atomic { .. }
         | Action::ToShared
         | Action::FromShared
+        | Action::Size
         | Action::Hint => {}
     }
     operation.data.clear();

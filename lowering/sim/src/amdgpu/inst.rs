@@ -236,6 +236,8 @@ pub(super) enum Memories {
     Flat,
     Private,
     Buffer,
+    /// Texels by coordinates.
+    Image,
     Scalar,
     ScalarBuffer,
 }
@@ -257,8 +259,21 @@ pub(super) enum Action {
     Pull,
     Push,
     Swizzle,
+    /// The extents of an image.
+    Size,
     /// Writes nothing and counts nowhere: a prefetch.
     Hint,
+}
+
+/// What a register of an instruction on images or with a format stands for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Components {
+    /// The components of a texel that are in registers, the lowest first: a bit each.
+    pub mask: u8,
+    /// Those that are not stored are as the first one of the mask (gfx12); else 0.
+    pub repeats: bool,
+    /// The second coordinate counts layers of one dimension.
+    pub layers_of_lines: bool,
 }
 
 /// A memory instruction.
@@ -272,6 +287,10 @@ pub(super) struct Memory {
     /// Offsets of the places: one, or two for `read2` and its like.
     pub offsets: [i64; 2],
     pub places: u8,
+    /// For loads and stores with a format, and for images.
+    pub components: Option<Components>,
+    /// Coordinates of an image.
+    pub coordinates: Vec<Operand>,
     pub dst: Option<Operand>,
     pub data: [Option<Operand>; 2],
     pub vaddr: Option<Operand>,
@@ -305,6 +324,7 @@ impl Memory {
             | Action::Pull
             | Action::Push
             | Action::Swizzle
+            | Action::Size
             | Action::Hint => false,
         }
     }

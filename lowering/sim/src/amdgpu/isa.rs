@@ -29,6 +29,8 @@ pub struct Isa {
     pub wgp_mode: bool,
     /// Between the nearest cache and the one that the device shares is another one (gfx10 on).
     pub far_cache: bool,
+    /// What an image store leaves out is stored as its first component (gfx12); before that as 0. Source: LLVM, `GCNSubtarget::hasDefaultComponentBroadcast`.
+    pub repeats_components: bool,
     /// Stores stay in a cache that a part of the device has for itself (gfx942, gfx12.5).
     pub writes_back: bool,
     /// Lanes of a wave where the kernel's descriptor does not say (before gfx10).
@@ -50,6 +52,7 @@ const GFX9: Isa = Isa {
     wgp_mode: false,
     far_cache: false,
     writes_back: false,
+    repeats_components: false,
     wave_size: 64,
 };
 const GFX90A: Isa = Isa {
@@ -84,6 +87,7 @@ const GFX11_7: Isa = Isa {
 };
 const GFX12: Isa = Isa {
     kmcnt: true,
+    repeats_components: true,
     ids_in_ttmp: true,
     permutes_halves: false,
     ..GFX11_7

@@ -24,6 +24,7 @@ mod operand;
 mod program;
 mod sync;
 mod table;
+mod texel;
 mod text;
 mod vector;
 mod wave;

@@ -133,7 +133,7 @@ pub(super) fn parse(text: &str) -> Parts<'_> {
         .unwrap_or((full, Encoding::Plain));
     let mut operands = Vec::new();
     let mut modifiers = Modifiers::default();
-    for piece in split(rest) {
+    for piece in pieces(rest) {
         let mut words = words(piece);
         let first = words.next().unwrap_or("");
         if first.is_empty() {
@@ -173,7 +173,7 @@ fn is_modifier(word: &str) -> bool {
 }
 
 /// Operands are separated by commas outside of brackets.
-fn split(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0i32;
     text.split(move |c| {
         match c {

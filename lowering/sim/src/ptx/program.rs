@@ -159,6 +159,19 @@ pub struct Mma {
     pub saturates: bool,
 }
 
+/// What is done with a texel.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum TexelAction {
+    /// `suld.b`: components of so many bytes as they lie in memory; the first coordinate counts bytes, and outside of the image there are zeros.
+    Bytes(u32),
+    /// `tex` by integers: components as the format means them.
+    Fetch,
+    /// `sust.p`: components to what the format makes of them; outside of the image the program traps.
+    Store,
+    /// `suq`, `txq`: the extent in one direction.
+    Extent(u8),
+}
+
 /// What is to be done.
 #[derive(Copy, Clone, Debug)]
 pub enum Op {
@@ -200,6 +213,16 @@ pub enum Op {
         address: Address,
         from: [Source; 2],
         access: Access,
+    },
+    /// Reads or writes a texel, or asks for an extent.
+    Texel {
+        action: TexelAction,
+        /// The texture or surface object.
+        handle: Source,
+        /// Coordinates in the order of the image: the layer last.
+        at: [Option<Source>; 3],
+        /// Registers that are written, or sources that are stored.
+        data: List,
     },
     /// Copies bytes of local memory: arguments and results of calls.
     CopyLocal { from: u32, to: u32, bytes: u32 },

@@ -151,6 +151,8 @@ pub enum Operand<'t> {
     Nothing,
     /// `[base+offset]`
     Address(Base<'t>, i64),
+    /// `[base, {x, y}]`: an image and coordinates.
+    Texel(Base<'t>, Vec<Operand<'t>>),
     /// `{a, b}`, or `(a, b)` of a call.
     List(Vec<Operand<'t>>),
     /// Any other form: the instruction is not one that the simulator knows.

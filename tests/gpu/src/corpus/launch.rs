@@ -294,3 +294,75 @@ fn contents(fields: &[Field], bytes: usize, least: u32, most: u32, rng: &mut Rng
     }
     block
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use splitbar_passes::module::assemble;
+
+    const MODULE: &str = "\
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\"
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %width SpecId 3
+OpDecorate %reckoned SpecId 3
+OpDecorate %size BuiltIn WorkgroupSize
+OpDecorate %words ArrayStride 4
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %in DescriptorSet 0
+OpDecorate %in Binding 0
+OpDecorate %in NonWritable
+OpDecorate %out DescriptorSet 0
+OpDecorate %out Binding 1
+%void = OpTypeVoid
+%function = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%triple = OpTypeVector %uint 3
+%one = OpConstant %uint 1
+%width = OpSpecConstant %uint 1
+%reckoned = OpSpecConstant %uint 64
+%size = OpSpecConstantComposite %triple %width %one %one
+%words = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %words
+%pointer = OpTypePointer StorageBuffer %block
+%in = OpVariable %pointer StorageBuffer
+%out = OpVariable %pointer StorageBuffer
+%main = OpFunction %void None %function
+%entry = OpLabel
+OpReturn
+OpFunctionEnd
+";
+
+    #[test]
+    fn launches_are_made_of_what_modules_declare() {
+        let words = assemble(MODULE).unwrap().words;
+        let module: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let launch = of(&module, GUESSES[0]).unwrap();
+        assert_eq!(launch.spec, [(3, 64)], "the greater default");
+        let wide = Guess { most: 2, width: 4 };
+        assert_eq!(of(&module, wide).unwrap().spec, [(3, 256)]);
+        assert_eq!(launch.buffers.len(), 2);
+        assert_eq!(launch.buffers[1].fields.len(), BYTES / 4);
+        let numbers = launch.buffers[0].bytes.chunks(4);
+        assert!(numbers.clone().all(|n| n[0] <= 8 && n[1..] == [0; 3]));
+        assert_ne!(launch.buffers[0].bytes, launch.buffers[1].bytes);
+        let again = of(&module, GUESSES[0]).unwrap();
+        assert_eq!(launch.buffers[0].bytes, again.buffers[0].bytes);
+    }
+
+    #[test]
+    fn what_cannot_be_launched_is_said() {
+        let refused = |text: &str| {
+            let words = assemble(text).unwrap().words;
+            let module: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            of(&module, GUESSES[0]).unwrap_err()
+        };
+        let addresses = format!("OpCapability PhysicalStorageBufferAddresses\n{MODULE}");
+        assert!(refused(&addresses).contains("PhysicalStorageBufferAddresses"));
+        let loose = MODULE.replace("OpDecorate %words ArrayStride 4\n", "");
+        assert!(refused(&loose).contains("stride"));
+    }
+}

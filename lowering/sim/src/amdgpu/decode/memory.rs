@@ -1,6 +1,6 @@
 //! Memory instructions: name and operands to a description of what moves.
 
-use super::super::inst::{Action, Memories, Memory, Op};
+use super::super::inst::{Action, Components, Memories, Memory, Op};
 use super::super::isa::Isa;
 use super::super::operand::{Half, Kind, Operand, sgpr};
 use super::super::sync::{class, counter};
@@ -17,6 +17,7 @@ struct Named {
     places: u8,
     /// What one unit of `offset0` and `offset1` is, in bytes.
     stride: i64,
+    components: Option<Components>,
 }
 
 const fn one(action: Action, bytes: u8, extend: Extend) -> Named {
@@ -26,12 +27,16 @@ const fn one(action: Action, bytes: u8, extend: Extend) -> Named {
         extend,
         places: 1,
         stride: 1,
+        components: None,
     }
 }
 
 /// The instruction, if its name is that of a memory instruction with a table row.
 pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
     let name = parts.mnemonic;
+    if let Some(rest) = name.strip_prefix("image_") {
+        return super::image::decode(parts, rest, isa);
+    }
     let (memories, rest) = [
         ("ds_", Memories::Shared),
         ("global_", Memories::Global),
@@ -56,6 +61,8 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
         extend: named.extend,
         offsets: [parts.modifiers.number("offset"), 0],
         places: named.places,
+        components: named.components,
+        coordinates: Vec::new(),
         dst: None,
         data: [None, None],
         vaddr: None,
@@ -115,6 +122,7 @@ fn shared(rest: &str) -> Option<Named> {
                     extend,
                     places: 2,
                     stride: unit * i64::from(bytes),
+                    components: None,
                 });
             }
         }
@@ -129,6 +137,25 @@ fn shared(rest: &str) -> Option<Named> {
 
 /// `load_dword`, `store_b64`, `atomic_add_u32`, `load_lds_dword`, ...
 fn elsewhere(rest: &str, parts: &Parts<'_>) -> Option<Named> {
+    for (prefix, action) in [
+        ("load_format_", Action::Load),
+        ("store_format_", Action::Store),
+    ] {
+        let names = ["x", "xy", "xyz", "xyzw"];
+        if let Some(count) = rest
+            .strip_prefix(prefix)
+            .and_then(|rest| (1u8..).zip(names).find(|(_, name)| *name == rest))
+        {
+            return Some(Named {
+                components: Some(Components {
+                    mask: (1 << count.0) - 1,
+                    repeats: false,
+                    layers_of_lines: false,
+                }),
+                ..one(action, 4 * count.0, Extend::Zero)
+            });
+        }
+    }
     for (prefix, action) in [
         ("load_async_to_lds_", Action::ToShared),
         ("load_lds_", Action::ToShared),
@@ -194,7 +221,7 @@ fn format(name: &str) -> Option<(u8, Extend)> {
         .map(|(_, bytes, extend)| (*bytes, *extend))
 }
 
-fn atomic(name: &str) -> Option<(u8, Update)> {
+pub(super) fn atomic(name: &str) -> Option<(u8, Update)> {
     ATOMICS
         .iter()
         .find(|(n, ..)| *n == name)
@@ -202,7 +229,7 @@ fn atomic(name: &str) -> Option<(u8, Update)> {
 }
 
 /// Caches that the cache bits of a load let it pass by.
-fn passes_by(parts: &Parts<'_>) -> Levels {
+pub(super) fn passes_by(parts: &Parts<'_>) -> Levels {
     let modifiers = &parts.modifiers;
     if device(parts) {
         OWN | NEAR | FAR
@@ -214,7 +241,7 @@ fn passes_by(parts: &Parts<'_>) -> Levels {
 }
 
 /// Whether the cache bits ask for more than the workgroup.
-fn device(parts: &Parts<'_>) -> bool {
+pub(super) fn device(parts: &Parts<'_>) -> bool {
     let modifiers = &parts.modifiers;
     modifiers.has("sc1")
         || modifiers
@@ -258,8 +285,10 @@ fn place(memory: &mut Memory, operands: &[Operand], name: &str) -> Option<()> {
                     memory.data.swap(0, 1);
                 }
             }
-            Action::ToShared | Action::FromShared | Action::Hint => return None,
+            Action::ToShared | Action::FromShared | Action::Size | Action::Hint => return None,
         },
+        // Placed where it is decoded.
+        Memories::Image => return None,
         Memories::Scalar | Memories::ScalarBuffer => {
             memory.dst = Some(next()?);
             memory.saddr = Some(next()?);
@@ -315,7 +344,9 @@ fn place(memory: &mut Memory, operands: &[Operand], name: &str) -> Option<()> {
                     memory.lds = Some(next()?);
                 }
                 Action::ToShared => memory.vaddr = Some(next()?),
-                Action::Pull | Action::Push | Action::Swizzle | Action::Hint => return None,
+                Action::Pull | Action::Push | Action::Swizzle | Action::Size | Action::Hint => {
+                    return None;
+                }
             }
             memory.saddr = next();
         }
@@ -324,7 +355,7 @@ fn place(memory: &mut Memory, operands: &[Operand], name: &str) -> Option<()> {
 }
 
 /// The data of an atomic: of a compare-and-swap, the new value and behind it the one to compare with.
-fn pair(data: Operand, bytes: u8, name: &str) -> [Option<Operand>; 2] {
+pub(super) fn pair(data: Operand, bytes: u8, name: &str) -> [Option<Operand>; 2] {
     let registers = u16::from(bytes / 4);
     match data.kind {
         Kind::Vgpr(first) if name.contains("cmpswap") => [
@@ -336,13 +367,14 @@ fn pair(data: Operand, bytes: u8, name: &str) -> [Option<Operand>; 2] {
 }
 
 /// In which counters it counts, and in which order with the others.
-fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
+pub(super) fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
     let writes = match memory.action {
         Action::Load
         | Action::ToShared
         | Action::Pull
         | Action::Push
         | Action::Swizzle
+        | Action::Size
         | Action::Hint => false,
         Action::Store | Action::FromShared => true,
         Action::Atomic { returns, .. } => !returns,
@@ -358,7 +390,7 @@ fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
         Memories::Scalar | Memories::ScalarBuffer => (counter::LDS, class::SCALAR),
         Memories::Flat => (vector.0 | counter::LDS, class::FLAT),
         Memories::Global if name.contains("async") => (counter::ASYNC, class::ASYNC),
-        Memories::Global | Memories::Private | Memories::Buffer => vector,
+        Memories::Global | Memories::Private | Memories::Buffer | Memories::Image => vector,
     }
 }
 
@@ -380,6 +412,9 @@ pub(super) fn uses(memory: &Memory, touch: &mut impl FnMut(&Operand, u16, bool))
             half => half,
         };
         touch(&Operand { half, ..*data }, registers, false);
+    }
+    for address in &memory.coordinates {
+        touch(address, address.count, false);
     }
     for address in [&memory.vaddr, &memory.saddr, &memory.soffset, &memory.lds]
         .into_iter()

@@ -1,5 +1,6 @@
 //! From a line of disassembly to an instruction: tables looked up by mnemonic, then one short function per shape of operands.
 
+mod image;
 mod memory;
 mod scalar;
 mod uses;
@@ -83,7 +84,6 @@ const NOTHING: &[&str] = &[
     "s_ttracedata",
     "s_ttracedata_imm",
     "s_denorm_mode",
-    "s_round_mode",
     "s_icache_inv",
     "s_dcache_inv",
     "s_dcache_wb",
@@ -225,10 +225,12 @@ impl<'d> Decoder<'d> {
                     operands.into(),
                 ));
             }
-            // Modes: rounding, denormals, exceptions. Results are computed in the mode that compilers ask for.
+            // Modes: denormals, exceptions. Results are computed in the mode that compilers ask for, and rounded to nearest: another rounding is not simulated.
             "s_setreg_b32" | "s_setreg_imm32_b32" => {
-                return (!parts.rest.contains("GPR_IDX")).then_some(Op::Nothing);
+                let known = !parts.rest.contains("GPR_IDX") && !scalar::rounds_otherwise(parts);
+                return known.then_some(Op::Nothing);
             }
+            "s_round_mode" => return (number(parts.rest)? == 0).then_some(Op::Nothing),
             // High halves of register numbers (gfx12.5): none is the only one that is decoded.
             "s_set_vgpr_msb" => {
                 return (parts.rest == "0" || parts.rest == "0x0").then_some(Op::Nothing);

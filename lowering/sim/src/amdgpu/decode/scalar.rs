@@ -3,7 +3,7 @@
 use super::super::inst::{Op, Scalar};
 use super::super::operand::{Kind, Operand};
 use super::super::table::{compare, scalar};
-use super::super::text::Parts;
+use super::super::text::{Parts, number};
 use super::{Decoder, Shape, nowhere};
 
 impl Decoder<'_> {
@@ -82,6 +82,28 @@ pub(super) fn save_exec(name: &str, operands: &[Operand]) -> Option<Op> {
         registers,
         wrexec,
     })
+}
+
+/// Whether `s_setreg hwreg(MODE, offset, size), value` sets the rounding of floats, which are the four lowest bits, to anything but nearest. The value in a register is not
+/// known, and counts as another one.
+pub(super) fn rounds_otherwise(parts: &Parts<'_>) -> bool {
+    let fields = parts
+        .rest
+        .strip_prefix("hwreg(")
+        .and_then(|rest| rest.split_once(')'));
+    let Some((fields, value)) = fields.filter(|(fields, _)| fields.contains("MODE")) else {
+        return false;
+    };
+    let offset = fields
+        .split(',')
+        .nth(1)
+        .map_or(Some(0), |text| number(text.trim()));
+    match (offset, number(value.trim_start_matches(',').trim())) {
+        (Some(0), Some(value)) => value & 15 != 0,
+        (Some(1..=3), Some(value)) => value & 7 != 0,
+        (Some(4..), _) => false,
+        _ => true,
+    }
 }
 
 /// `hwreg(NAME, offset, size)`: what reading it gives. Everything is 0 here: the first wave slot of an idle machine.

@@ -44,6 +44,7 @@ impl<'t> Decoder<'_, 't> {
             Operand::Pair(..)
             | Operand::Nothing
             | Operand::Address(..)
+            | Operand::Texel(..)
             | Operand::List(_)
             | Operand::Other => {
                 return Err(Unknown);

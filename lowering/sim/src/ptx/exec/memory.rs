@@ -318,7 +318,7 @@ impl Kernel {
     }
 }
 
-fn from_bytes(bytes: &[u8]) -> u64 {
+pub(super) fn from_bytes(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .rev()

@@ -6,6 +6,7 @@ mod matrix;
 mod memory;
 pub mod special;
 mod sync;
+mod texel;
 pub mod warp;
 pub mod window;
 
@@ -224,6 +225,7 @@ impl Kernel {
             Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } => {
                 self.access(warp, context, pc, active, &coded.op);
             }
+            Op::Texel { .. } => self.texel(warp, context, pc, active, &coded.op),
             Op::ActiveMask { to } => warp.set_lanes(to, active, &[active.into(); 32]),
             Op::Clock { to } => warp.set_lanes(to, active, &[warp.clock; 32]),
             Op::Fence { order } => each_agent(warp.index, active, context, |context| {

@@ -171,7 +171,13 @@ impl<'t> Parser<'_, 't> {
         if self.accept(']') {
             return Ok(Operand::Address(base, offset));
         }
-        // Coordinates of a tensor, and what else may come.
+        if offset == 0 && self.accept(',') && self.accept('{') {
+            let coordinates = self.list('}')?;
+            if let (Operand::List(coordinates), true) = (coordinates, self.accept(']')) {
+                return Ok(Operand::Texel(base, coordinates));
+            }
+        }
+        // What else may come.
         self.skip_past(']');
         Ok(Operand::Other)
     }

@@ -1,0 +1,133 @@
+//! Texels: where they lie when an instruction is issued, and between their bytes and registers when it takes effect.
+
+use super::access::{Operation, each};
+use super::inst::{Action, Components, Memory};
+use super::operand::Kind;
+use super::wave::Wave;
+use crate::clock::Order;
+use crate::context::{Access, At, Context, Scope};
+use crate::finding::FindingKind;
+use crate::image::{Format, Image, MOST_TEXEL, Texel};
+use crate::memory::Space;
+
+impl Wave {
+    /// The image that the descriptor from register `saddr` on describes; what is none is reported.
+    fn image(&self, memory: &Memory, words: u16, pc: u32, cx: &mut Context<'_>) -> Option<Image> {
+        let Some(Kind::Sgpr(first)) = memory.saddr.map(|s| s.kind) else {
+            return None;
+        };
+        let descriptor: Vec<u32> = (first..first + words).map(|n| self.s(n)).collect();
+        let image = Image::described(&descriptor);
+        if image.is_none() {
+            cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
+                format!("{descriptor:x?} is no descriptor of an image that the launch was given")
+            });
+        }
+        image
+    }
+
+    /// The format of a texel buffer.
+    pub(super) fn buffer_format(
+        &self,
+        memory: &Memory,
+        pc: u32,
+        cx: &mut Context<'_>,
+    ) -> Option<Format> {
+        self.image(memory, 4, pc, cx).map(|image| image.format)
+    }
+
+    /// The addresses of an image instruction. Outside of the image, loads give 0 and stores do nothing.
+    pub(super) fn texels(
+        &self,
+        memory: &Memory,
+        operation: &mut Operation,
+        pc: u32,
+        cx: &mut Context<'_>,
+    ) {
+        let (Some(image), Some(components)) = (self.image(memory, 8, pc, cx), memory.components)
+        else {
+            operation.beyond = u64::MAX;
+            return;
+        };
+        if matches!(memory.action, Action::Size) {
+            let [x, y, z] = image.extent;
+            let size: Texel = match components.layers_of_lines {
+                true => [x, 1, y, 1],
+                false => [x, y, z, 1],
+            };
+            operation.data = components.chosen().map(|n| [size[n]; 64]).collect();
+            return;
+        }
+        operation.texels = Some((components, image.format));
+        for lane in each(operation.lanes) {
+            let mut at = [0; 3];
+            for (to, coordinate) in at.iter_mut().zip(&memory.coordinates) {
+                if let Kind::Vgpr(index) = coordinate.kind {
+                    *to = self.v(index)[lane];
+                }
+            }
+            match image.texel(at) {
+                Some(address) => operation.addresses[0][lane] = address,
+                None => operation.beyond |= 1 << lane,
+            }
+        }
+    }
+}
+
+impl Components {
+    /// The components that are in registers.
+    fn chosen(self) -> impl Iterator<Item = usize> {
+        (0..4).filter(move |n| self.mask >> n & 1 == 1)
+    }
+}
+
+impl Operation {
+    pub(super) fn load_texels(&mut self, cx: &mut Context<'_>) {
+        let Some((components, format)) = self.texels else {
+            return;
+        };
+        let access = Access::UNKNOWN.through(self.caches);
+        self.data = components.chosen().map(|_| [0; 64]).collect();
+        for lane in each(self.lanes & !self.beyond) {
+            let at = At {
+                pc: self.pc,
+                lane: lane as u8,
+            };
+            let mut bytes = [0; MOST_TEXEL];
+            let Some(part) = bytes.get_mut(..format.bytes()) else {
+                continue;
+            };
+            cx.read(Space::Global, self.addresses[0][lane], part, at, access);
+            let texel = format.decode(part);
+            for (register, n) in self.data.iter_mut().zip(components.chosen()) {
+                register[lane] = texel[n];
+            }
+        }
+    }
+
+    pub(super) fn store_texels(&mut self, cx: &mut Context<'_>) {
+        let Some((components, format)) = self.texels else {
+            return;
+        };
+        let access = match self.device {
+            true => Access::atomic(Order::Release, Scope::Device),
+            false => Access::PLAIN,
+        };
+        let access = access.through(self.caches);
+        for lane in each(self.lanes & !self.beyond) {
+            let at = At {
+                pc: self.pc,
+                lane: lane as u8,
+            };
+            let given = |n: usize| self.data.get(n).map_or(0, |register| register[lane]);
+            let mut texel = [if components.repeats { given(0) } else { 0 }; 4];
+            for (register, n) in components.chosen().enumerate() {
+                texel[n] = given(register);
+            }
+            let bytes = format.encode(texel);
+            if let Some(part) = bytes.get(..format.bytes()) {
+                cx.write(Space::Global, self.addresses[0][lane], part, at, access);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Instructions on textures and surfaces: PTX ISA, "Texture Instructions" and "Surface Instructions". Known are those without a sampler: fetches by integers, surfaces as
+//! bytes, formatted stores, extents.
+
+use super::super::program::{Op, Source, TexelAction};
+use super::super::syntax::{Base, Operand};
+use super::super::types::{Class, Type};
+use super::opcode::Opcode;
+use super::{Decoded, Decoder, Unknown};
+
+/// What coordinates are.
+const SIGNED: Type = Type::of(Class::Signed, 32);
+
+/// Coordinates, and whether the first of them is a layer.
+const GEOMETRIES: &[(&str, (usize, bool))] = &[
+    ("1d", (1, false)),
+    ("2d", (2, false)),
+    ("3d", (3, false)),
+    ("a1d", (2, true)),
+    ("a2d", (3, true)),
+];
+
+const EXTENTS: &[(&str, u8)] = &[("width", 0), ("height", 1), ("depth", 2)];
+
+impl<'t> Decoder<'_, 't> {
+    pub(super) fn texel(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
+        if matches!(op.root, "suq" | "txq") {
+            return self.extent(op, operands);
+        }
+        let (count, layered) = op.one_of(GEOMETRIES).ok_or(Unknown)?;
+        let vector = op.vector() as usize;
+        let kind = op.kind().ok_or(Unknown)?;
+        let is_word = kind.bits() == 32;
+        let action = match op.root {
+            "suld" => TexelAction::Bytes(kind.bits() / 8),
+            "sust" => TexelAction::Store,
+            _ => TexelAction::Fetch,
+        };
+        let is_known = match action {
+            TexelAction::Bytes(_) => op.flag("b") && op.flag("zero"),
+            TexelAction::Store => op.flag("p") && op.flag("trap") && is_word,
+            TexelAction::Fetch | TexelAction::Extent(_) => op.kind() == Some(SIGNED) && is_word,
+        };
+        if !is_known {
+            return Err(Unknown);
+        }
+        let (place, data) = match (action, operands) {
+            (TexelAction::Store, [place, data]) | (_, [data, place]) => (place, data),
+            _ => return Err(Unknown),
+        };
+        let parts = match data {
+            Operand::List(parts) if parts.len() == vector => parts.as_slice(),
+            one if vector == 1 => std::slice::from_ref(one),
+            _ => return Err(Unknown),
+        };
+        let mut registers = Vec::new();
+        for part in parts {
+            registers.push(match action {
+                TexelAction::Store => self.source(part, kind)?,
+                _ => Source::Register(self.destination(part)?.0),
+            });
+        }
+        let Operand::Texel(base, coordinates) = place else {
+            return Err(Unknown);
+        };
+        let handle = self.handle(*base)?;
+        // A vector of coordinates has 1, 2 or 4; the last ones say nothing.
+        let mut used = coordinates.get(..count).ok_or(Unknown)?.to_vec();
+        if layered {
+            used.rotate_left(1);
+        }
+        let mut at = [None; 3];
+        for (to, coordinate) in at.iter_mut().zip(&used) {
+            *to = Some(self.source(coordinate, SIGNED)?);
+        }
+        let data = self.list(&registers);
+        let texel = Op::Texel {
+            action,
+            handle,
+            at,
+            data,
+        };
+        op.is_empty().then(|| self.emit(texel)).ok_or(Unknown)
+    }
+
+    fn extent(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
+        let direction = op.one_of(EXTENTS).ok_or(Unknown)?;
+        let is_word = op.kind() == Some(Type::B32);
+        let [to, Operand::Address(base, 0)] = operands else {
+            return Err(Unknown);
+        };
+        let to = Source::Register(self.destination(to)?.0);
+        let (handle, data) = (self.handle(*base)?, self.list(&[to]));
+        let texel = Op::Texel {
+            action: TexelAction::Extent(direction),
+            handle,
+            at: [None; 3],
+            data,
+        };
+        (is_word && op.is_empty())
+            .then(|| self.emit(texel))
+            .ok_or(Unknown)
+    }
+
+    /// The object, which is a value in a register.
+    fn handle(&mut self, base: Base<'t>) -> Decoded<Source> {
+        match base {
+            Base::Name(name) => self.source(&Operand::Name(name, 0), Type::B64),
+            Base::Number => Err(Unknown),
+        }
+    }
+}
