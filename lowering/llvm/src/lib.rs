@@ -187,7 +187,8 @@ fn variable_bytes(
         emit::module::id_count(declarations),
         (target.default_wave_size(), None),
     );
-    let uses = emit::uses::uses(declarations, constants, order);
+    let (function, interface) = (entry.function, &entry.interface);
+    let uses = emit::uses::uses(declarations, constants, function, interface, order);
     uses.get(&entry.function).map_or(0, |uses| {
         emit::globals::shared_bytes(declarations, &types, uses)
     })

@@ -140,7 +140,13 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 return None;
             }
         };
-        let uses = uses::uses(declarations, self.lowering.constants, &order);
+        let interface = declarations
+            .entry_points
+            .iter()
+            .find(|entry| entry.function == plan.function && entry.name == plan.entry)
+            .map_or(&[][..], |entry| &entry.interface);
+        let constants = self.lowering.constants;
+        let uses = uses::uses(declarations, constants, plan.function, interface, &order);
         let own = uses.get(&plan.function)?;
         let symbol = abi::symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());

@@ -112,10 +112,13 @@ pub(crate) fn is_shared_block(declarations: &Declarations<'_>, variable: &Variab
         })
 }
 
-/// Uses of every function of `functions`, which stand callees first.
+/// Uses of every function of `functions`, which stand callees first and are what the kernel `function` reaches. A kernel that touches a block in workgroup
+/// memory also touches those of its `interface` that start as zeros: they share their memory.
 pub(crate) fn uses(
     declarations: &Declarations<'_>,
     constants: &Constants,
+    function: Id,
+    interface: &[Id],
     functions: &[Id],
 ) -> BTreeMap<Id, Uses> {
     let mut done = BTreeMap::new();
@@ -123,6 +126,17 @@ pub(crate) fn uses(
         if let Some(function) = declarations.function(*id) {
             let uses = Uses::of(function, declarations, constants, &done);
             done.insert(*id, uses);
+        }
+    }
+    if let Some(own) = done.get_mut(&function) {
+        let block = |id: &Id| {
+            declarations
+                .variable(*id)
+                .filter(|variable| is_shared_block(declarations, variable))
+        };
+        if own.variables.iter().any(|id| block(id).is_some()) {
+            let cleared = |id: &&Id| block(id).is_some_and(|v| v.initializer.is_some());
+            own.variables.extend(interface.iter().filter(cleared));
         }
     }
     done

@@ -135,7 +135,11 @@ fn texel_operations_are_ordered_by_fences() {
 
 /// A shader whose declarations are `declared` and whose body is `body`; `%out` is a buffer of unsigned integers.
 fn shader(declared: &str, body: &str) -> Vec<u32> {
-    let text = format!(
+    assemble(&shader_text(declared, body)).unwrap().words
+}
+
+fn shader_text(declared: &str, body: &str) -> String {
+    format!(
         "OpCapability Shader
         OpMemoryModel Logical GLSL450
         OpEntryPoint GLCompute %main \"main\" %out
@@ -178,8 +182,7 @@ fn shader(declared: &str, body: &str) -> Vec<u32> {
         OpStore %place %result
         OpReturn
         OpFunctionEnd"
-    );
-    assemble(&text).unwrap().words
+    )
 }
 
 const EVERYWHERE: &[&str] = &["gfx803", "gfx1201", "sm_60", "sm_90"];
@@ -246,6 +249,31 @@ fn blocks_in_workgroup_memory_begin_at_one_place() {
         "{ir}"
     );
     assert_eq!(lowered.kernels().first().unwrap().shared_memory_bytes, 12);
+}
+
+/// A block that the kernel does not name clears the memory of one that it does, where it belongs to the kernel's interface.
+#[test]
+fn a_null_block_clears_the_memory_of_the_others() {
+    let text = shader_text(
+        "%shared = OpTypeStruct %uint
+         %wide = OpTypeStruct %long %float
+         %shared_pointer = OpTypePointer Workgroup %shared
+         %wide_pointer = OpTypePointer Workgroup %wide
+         %uint_pointer = OpTypePointer Workgroup %uint
+         %null = OpConstantNull %wide
+         %a = OpVariable %shared_pointer Workgroup
+         %b = OpVariable %wide_pointer Workgroup %null",
+        "%first = OpAccessChain %uint_pointer %a %zero
+         %result = OpLoad %uint %first",
+    );
+    let named = text.replace("\"main\" %out", "\"main\" %out %a %b");
+    for (text, clears) in [(&named, true), (&text, false)] {
+        let lowered = lowered(assemble(text).unwrap().words, "gfx1201", Optimization::O0).unwrap();
+        let ir = lowered.unoptimized();
+        assert_eq!(ir.contains("store i32 0, ptr addrspace(3)"), clears, "{ir}");
+        let bytes = lowered.kernels().first().unwrap().shared_memory_bytes;
+        assert_eq!(bytes, if clears { 12 } else { 4 });
+    }
 }
 
 #[test]
