@@ -100,7 +100,10 @@ fn one<'c>(
         Glsl::Degrees => b.fmul(x, b.float(x.ty(), 180.0 / std::f64::consts::PI)?)?,
         Glsl::Sqrt => call1(b, "llvm.sqrt", x)?,
         Glsl::InverseSqrt => math::inverse_sqrt(b, x, Precision::Fast)?,
-        Glsl::Determinant => determinant(b, &linear::columns(b, x)?)?,
+        Glsl::Determinant => {
+            let columns = at_least_single(b, &linear::columns(b, x)?)?;
+            b.float_resize(determinant(b, &columns)?, e.result_ty(inst)?)?
+        }
         Glsl::MatrixInverse => inverse(b, x)?,
         Glsl::Length => numeric::length(b, x)?,
         Glsl::Normalize => numeric::normalize(b, x, Precision::Fast)?,
@@ -293,6 +296,18 @@ fn minor<'c>(
     Ok(rest)
 }
 
+/// The columns in f32 where they are narrower: differences of products in f16 would leave little of an f16 result.
+fn at_least_single<'c>(b: &Build<'c>, columns: &[Value<'c>]) -> Result<Vec<Value<'c>>> {
+    let widened = |column: &Value<'c>| {
+        let ty = column.ty();
+        if !ty.is_float() || ty.scalar_bits() >= 32 {
+            return Ok(*column);
+        }
+        b.float_resize(*column, b.float_type(32).vector(ty.lanes()))
+    };
+    columns.iter().map(widened).collect()
+}
+
 /// The determinant, along the first row; matrices have 4 columns at the most.
 fn determinant<'c>(b: &Build<'c>, columns: &[Value<'c>]) -> Result<Value<'c>> {
     let Some(first) = columns.first() else {
@@ -321,7 +336,8 @@ fn determinant<'c>(b: &Build<'c>, columns: &[Value<'c>]) -> Result<Value<'c>> {
 
 /// The adjugate over the determinant.
 fn inverse<'c>(b: &Build<'c>, matrix: Value<'c>) -> Result<Value<'c>> {
-    let columns = linear::columns(b, matrix)?;
+    let own = linear::columns(b, matrix)?;
+    let columns = at_least_single(b, &own)?;
     let scale = determinant(b, &columns)?;
     let mut inverted = Vec::with_capacity(columns.len());
     for column in 0..columns.len() as u32 {
@@ -336,7 +352,9 @@ fn inverse<'c>(b: &Build<'c>, matrix: Value<'c>) -> Result<Value<'c>> {
             });
         }
         let adjugate = b.vector(&lanes)?;
-        inverted.push(b.fdiv(adjugate, b.splat(scale, adjugate.ty().lanes())?)?);
+        let quotient = b.fdiv(adjugate, b.splat(scale, adjugate.ty().lanes())?)?;
+        let like = own.first().map_or(quotient.ty(), |column| column.ty());
+        inverted.push(b.float_resize(quotient, like)?);
     }
     linear::from_columns(b, matrix.ty(), &inverted)
 }
