@@ -15,6 +15,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     let value = match op {
         Op::CompositeConstruct => construct(e, inst)?,
         Op::CompositeConstructReplicateEXT => replicate(e, inst)?,
+        Op::CompositeExtract if beyond_matrix(e, inst, 0)? => e.result_ty(inst)?.poison(),
         Op::CompositeExtract => {
             let mut part = e.operand(inst, 0)?;
             for &index in inst.operands().get(1..).unwrap_or(&[]) {
@@ -22,6 +23,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             }
             part
         }
+        Op::CompositeInsert if beyond_matrix(e, inst, 1)? => e.operand(inst, 1)?,
         Op::CompositeInsert => insert(e, inst)?,
         Op::VectorExtractDynamic => e.b.lane_dynamic(e.operand(inst, 0)?, e.operand(inst, 1)?)?,
         Op::VectorInsertDynamic => e.b.with_lane(
@@ -36,6 +38,17 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     };
     e.bind(inst, value)?;
     Ok(Handled::Yes)
+}
+
+/// Whether the index names an element beyond those that this invocation holds of the cooperative matrix, operand `matrix`. Their number is the target's, so
+/// that is nothing that the module could know: the result is undefined.
+fn beyond_matrix(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, matrix: usize) -> Result<bool> {
+    let indices = inst.operands().get(matrix + 1..).unwrap_or(&[]);
+    let ty = e.type_of(inst.id(matrix).map_err(Box::new)?)?;
+    Ok(matches!(e.kind(ty)?, Kind::Cooperative(_))
+        && indices
+            .first()
+            .is_some_and(|index| e.ty(ty).is_ok_and(|held| *index >= held.lanes())))
 }
 
 /// A vector takes scalars and vectors one after the other; every other composite takes its members.

@@ -111,9 +111,10 @@ fn by_shuffles<'c>(
     [a, b, c]: [Value<'c>; 3],
 ) -> Result<Value<'c>> {
     let has = |operand| shapes.operands.contains(operand);
-    let saturating = has(Operands::SATURATING_ACCUMULATION_KHR);
     let ty = sum_type(e, shapes);
     let a = numbers(e, shapes.a, a)?;
+    // Floats have no overflow to stop at.
+    let saturating = has(Operands::SATURATING_ACCUMULATION_KHR) && !ty.is_float();
     let a = widened(e, a, ty, has(Operands::MATRIX_A_SIGNED_COMPONENTS_KHR))?;
     let b = numbers(e, shapes.b, b)?;
     let b = widened(e, b, ty, has(Operands::MATRIX_B_SIGNED_COMPONENTS_KHR))?;
