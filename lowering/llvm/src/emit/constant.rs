@@ -43,6 +43,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Some((inst, Op::ConstantSampler | Op::ConstantPipeStorage)) => {
                 return Err(self.unsupported(inst, "what it describes is not there on these GPUs"));
             }
+            Some((inst, Op::SpecConstantOp)) => {
+                return Err(
+                    self.unsupported(inst, "it has no value that is known before the launch")
+                );
+            }
             _ => return Err(self.undefined(id)),
         };
         let ty = self.type_of(id)?;

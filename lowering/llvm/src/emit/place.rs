@@ -426,6 +426,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         };
         let bytes = self.b.sub(length, self.b.i32(offset))?;
         let count = self.b.binary(Opcode::LLVMUDiv, bytes, self.b.i32(stride))?;
+        // 64 bits with SPV_EXT_shader_64bit_indexing.
+        let count = self.b.int_resize(count, self.result_ty(inst)?, false)?;
         self.bind(inst, count)
     }
 }
