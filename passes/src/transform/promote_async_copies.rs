@@ -66,7 +66,14 @@ fn annotate(declarations: &Declarations<'_>) -> Result<Option<Edited>, Diagnosti
     for (entry, function) in entries(declarations) {
         let cfg = Cfg::of(declarations.module, function);
         let size = size(declarations, &constants, entry);
-        let copies = async_copy::find(declarations, &constants, &memory, function, size, &cfg);
+        let copies = async_copy::find(async_copy::Input {
+            declarations,
+            constants: &constants,
+            memory: &memory,
+            function,
+            cfg: &cfg,
+            size,
+        });
         note(&copies, function, &mut wanted);
     }
     let set = import(declarations);

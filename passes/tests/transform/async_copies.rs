@@ -3,7 +3,7 @@
 use super::corpus;
 use super::support::declared;
 use expect_test::expect;
-use splitbar_passes::analysis::async_copy::{AsyncCopies, Reason, find};
+use splitbar_passes::analysis::async_copy::{AsyncCopies, Input, Reason, find};
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::uniformity::memory::Memory;
 use splitbar_passes::diagnostic::Diagnostics;
@@ -24,14 +24,14 @@ fn copies(declarations: &Declarations<'_>) -> Vec<AsyncCopies> {
         let function = declarations.function(entry.function)?;
         let size = declarations.workgroup_size(entry, &constants);
         let cfg = Cfg::of(declarations.module, function);
-        Some(find(
+        Some(find(Input {
             declarations,
-            &constants,
-            &memory,
+            constants: &constants,
+            memory: &memory,
             function,
+            cfg: &cfg,
             size,
-            &cfg,
-        ))
+        }))
     };
     entries.filter_map(of_entry).collect()
 }

@@ -1,4 +1,4 @@
-//! Kernels that copy asynchronously between global and local memory.
+//! Kernels that copy asynchronously between global and workgroup memory.
 
 use super::{Buffer, Case, Place, input, noise, output};
 
@@ -23,6 +23,28 @@ fn launch(size: usize, words: usize, formula: impl Fn(&[u32]) -> Vec<u32>) -> Ca
                 ..output(1, "dst", dst)
             },
         ],
+    }
+}
+
+/// Two workgroups of 128 that fold five tiles of 300 words each.
+pub(super) fn async_fill() -> Case {
+    const TILES: usize = 5;
+    let src = noise(2 * TILES * 300);
+    let fold = |tiles: &[u32], i: usize| {
+        let turn = |r: u32, tile: &[u32]| {
+            r.wrapping_mul(5)
+                .wrapping_add(tile[i] ^ tile[299 - i].wrapping_mul(3))
+        };
+        tiles.chunks(300).fold(0, turn)
+    };
+    let groups = src.chunks(TILES * 300);
+    let dst = groups.flat_map(|tiles| (0..128).map(move |i| fold(tiles, i)));
+    let dst = dst.collect();
+    Case {
+        groups: [2, 1, 1],
+        workgroup_size: [128, 1, 1],
+        push_constants: vec![TILES as u32],
+        buffers: vec![input(0, "src", src), output(1, "dst", dst)],
     }
 }
 

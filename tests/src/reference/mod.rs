@@ -65,6 +65,7 @@ pub enum Element {
 pub fn case(kernel: &str) -> Option<Case> {
     Some(match kernel {
         "async_double_buffer" => products::async_double_buffer()?,
+        "async_fill" => copies::async_fill(),
         "async_overlap" => products::async_overlap()?,
         "async_pipeline" => products::async_pipeline()?,
         "async_uneven" => products::async_uneven()?,

@@ -55,7 +55,14 @@ impl Copies {
         let group = GroupCopies::of(declarations, constants, function, &cfg);
         let promoted = if promote {
             let memory = Memory::of(declarations);
-            async_copy::find(declarations, constants, &memory, function, size, &cfg)
+            async_copy::find(async_copy::Input {
+                declarations,
+                constants,
+                memory: &memory,
+                function,
+                cfg: &cfg,
+                size,
+            })
         } else {
             AsyncCopies::default()
         };

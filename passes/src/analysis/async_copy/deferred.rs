@@ -50,6 +50,8 @@ pub(super) fn deferred(flow: &Flow, cfg: &Cfg) -> Vec<u32> {
 fn before(asked: Slots, event: &super::flow::Event) -> Slots {
     match event.what {
         What::Release(Act::Wait) => 0,
-        What::Copy { .. } | What::Touch(_) | What::Release(_) => asked | event.need,
+        // A copy that fills asks for none of its own, which are elsewhere; those that an arrive publishes may be where it goes.
+        What::Copy { touched, .. } => asked | event.need | touched,
+        What::Touch(_) | What::Release(_) => asked | event.need,
     }
 }

@@ -3,6 +3,7 @@
 use super::value::{self, Value};
 use crate::analysis::uniformity::graph::{Graph, NodeId, Op};
 use crate::analysis::uniformity::lanes;
+use spirv::Op as Opcode;
 use std::collections::BTreeMap;
 
 /// Larger expressions are taken for values of which nothing is known.
@@ -66,6 +67,27 @@ impl Expression {
             .iter()
             .map(|step| step.node)
             .filter(|node| graph.node(*node).op == Op::Phi)
+    }
+
+    /// What it is computed from and is not computed itself.
+    pub(super) fn leaves(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let leaves = self.nodes.iter().filter(|step| step.args.is_empty());
+        leaves.map(|step| step.node)
+    }
+
+    /// The constants that something in it is divided by for the rest, zero left out.
+    pub(super) fn divisors<'e>(&'e self, graph: &'e Graph) -> impl Iterator<Item = u64> + 'e {
+        const REST: [Opcode; 3] = [Opcode::UMod, Opcode::SRem, Opcode::SMod];
+        self.nodes.iter().filter_map(|step| {
+            let node = graph.node(step.node);
+            let is_rest =
+                matches!(node.op, Op::Pure(op, _) if REST.iter().any(|rest| *rest as u16 == op));
+            let divisor = node.args.get(1).filter(|_| is_rest)?;
+            match graph.node(*divisor).op {
+                Op::Number(by) if by > 0 => Some(by),
+                _ => None, // not a constant
+            }
+        })
     }
 
     /// Its value when `phi` gives those of the phis, in a workgroup of `size`: all that it can be for any invocation.

@@ -5,6 +5,7 @@
 //! and its arrive has released that. So an arrive asks for the slots that are touched between its wait and the one after; the copies into other
 //! slots may stay outstanding.
 
+use super::fill::Fills;
 use super::place::{Address, Place, differ_by_a_constant};
 use super::scan::{Act, Scan};
 use super::split::Split;
@@ -51,6 +52,8 @@ pub(super) struct Flow {
     pub(super) copies: Vec<usize>,
     /// Behind each node's start: the slots that may be outstanding.
     pub(super) outstanding: Vec<Slots>,
+    /// Slots of copies that fill in a loop, and may find what is left of an earlier run of the loop in their way.
+    refilled: Slots,
 }
 
 /// What the flow is made from.
@@ -63,6 +66,8 @@ pub(super) struct Input<'i> {
     /// Addresses of candidates and of accesses.
     pub(super) copies: &'i [Address],
     pub(super) accesses: &'i [Address],
+    /// Candidates that fill a part in a loop.
+    pub(super) fills: &'i Fills,
     /// Candidates that are copies; the others are accesses.
     pub(super) is_copy: &'i [bool],
 }
@@ -76,6 +81,7 @@ impl Flow {
                 .collect(),
             copies: slots.copies.clone(),
             outstanding: Vec::new(),
+            refilled: 0,
         };
         flow.ask(input);
         flow.outstanding = solve_any(&input.split.cfg, Direction::Forward, |node, mut state| {
@@ -84,7 +90,46 @@ impl Flow {
             }
             state
         });
+        flow.refilled = flow.refilled(input);
         flow
+    }
+
+    /// The slots of copies that fill, where a copy meets one from before its loop that may be outstanding still.
+    fn refilled(&self, input: Input<'_>) -> Slots {
+        let slots_of = |copy: usize| {
+            let slots = self.copies.iter().enumerate();
+            slots.fold(0, |mask: Slots, (slot, of)| {
+                mask | Slots::from(*of == copy) << slot
+            })
+        };
+        let blocks = &input.split.blocks;
+        let entered = |node: usize| {
+            let block = blocks.get(node).copied().unwrap_or(0);
+            let copies = input.fills.entered_from(block);
+            copies.fold(0, |mask: Slots, copy| mask | slots_of(copy))
+        };
+        // What was outstanding when control came into the loop.
+        let before = |node: usize, mut before: Slots, met: &mut Slots| {
+            let mut outstanding = self.outstanding.get(node).copied().unwrap_or(0);
+            for event in self.events.get(node).into_iter().flatten() {
+                before &= !event.need;
+                if let What::Copy { slot, touched } = event.what {
+                    let copy = self.copies.get(slot).copied();
+                    let own = copy.filter(|copy| input.fills.contains(*copy));
+                    *met |= own.map_or(0, |copy| before & touched & slots_of(copy));
+                }
+                pass(&mut outstanding, event);
+            }
+            before | outstanding & entered(node)
+        };
+        let at_start = solve_any(&input.split.cfg, Direction::Forward, |node, state| {
+            before(node, state, &mut 0)
+        });
+        let mut met = 0;
+        for (node, state) in at_start.into_iter().enumerate() {
+            before(node, state, &mut met);
+        }
+        met
     }
 
     /// Fills in what releases ask for.
@@ -127,7 +172,7 @@ impl Flow {
         let own = self
             .asked()
             .filter_map(|(is_own, asked)| is_own.then_some(asked));
-        let slots = own.fold(0, |slots, asked| slots | asked);
+        let slots = own.fold(self.refilled, |slots, asked| slots | asked);
         let copies = self.copies.iter().enumerate();
         let mut copies: Vec<usize> = copies
             .filter_map(|(slot, copy)| (slots >> slot & 1 == 1).then_some(*copy))
@@ -293,12 +338,16 @@ impl SlotTable {
     }
 
     /// The slots of copies that come before `copy` in its block and write other bytes than it in the same run of the block. What is left of them from
-    /// an earlier run has been asked for when they started again.
+    /// an earlier run has been asked for when they started again. Of a copy that fills, its own: what is left from an earlier turn of the loop is elsewhere, and
+    /// what is left from before the loop is looked for apart.
     fn beside(&self, input: Input<'_>, copy: usize, address: &Address) -> Slots {
         let Some(this) = input.scan.candidates.get(copy) else {
             return 0;
         };
         let is_beside = |other: usize| {
+            if input.fills.contains(other) {
+                return other == copy;
+            }
             input
                 .scan
                 .candidates

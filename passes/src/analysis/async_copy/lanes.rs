@@ -1,5 +1,6 @@
 //! Whether the invocations of a subgroup copy to places that follow each other.
 
+use super::Input;
 use super::expression::Expression;
 use super::place::{Address, Sum};
 use crate::analysis::uniformity::graph::{NodeId, Op};
@@ -39,33 +40,22 @@ fn strides(
 /// Whether the destination `address`, of type `element` in `variable`, is that of the first invocation plus LocalInvocationIndex elements: the part of the index that
 /// differs in a subgroup is computed for every invocation of the workgroup.
 pub(super) fn is_linear(
-    declarations: &Declarations<'_>,
-    constants: &Constants,
-    (model, subgroup): (&Model, &Uniformity),
-    size: Option<[u32; 3]>,
+    input: Input<'_, '_>,
+    values: (&Model, &Uniformity),
     address: &Address,
     element: Id,
 ) -> bool {
-    linear(
-        declarations,
-        constants,
-        (model, subgroup),
-        size,
-        address,
-        element,
-    )
-    .unwrap_or(false)
+    linear(input, values, address, element).unwrap_or(false)
 }
 
 fn linear(
-    declarations: &Declarations<'_>,
-    constants: &Constants,
+    input: Input<'_, '_>,
     (model, subgroup): (&Model, &Uniformity),
-    size: Option<[u32; 3]>,
     address: &Address,
     element: Id,
 ) -> Option<bool> {
-    let size = size?;
+    let (declarations, constants) = (input.declarations, input.constants);
+    let size = input.size?;
     let count = lanes::count(size).filter(|count| *count <= lanes::MOST_LANES)?;
     let variable = declarations.variable(address.variable?)?;
     let Type::Pointer { pointee, .. } = declarations.ty(variable.pointer_type)? else {

@@ -15,7 +15,9 @@ mod candidate;
 mod deferred;
 mod effects;
 mod expression;
+mod fill;
 mod flow;
+mod induction;
 mod lanes;
 mod order;
 mod place;
@@ -30,6 +32,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::module::{Constants, Declarations, Function, Id};
+use fill::Fills;
 use flow::Flow;
 use place::Address;
 use scan::Scan;
@@ -144,20 +147,29 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Finds the copies of `function`, an entry function with its barriers inlined whose control flow is `cfg`, and orders them. `size` is the size of the workgroup, where
-/// the module fixes it; `memory` is that of the module.
+/// A function, and what is known of it.
+#[derive(Copy, Clone)]
+pub struct Input<'i, 'm> {
+    /// What its module declares.
+    pub declarations: &'i Declarations<'m>,
+    /// The constants of the module.
+    pub constants: &'i Constants,
+    /// The memory of the module.
+    pub memory: &'i Memory,
+    /// The function: that of an entry point, with its barriers inlined.
+    pub function: &'i Function<'m>,
+    /// Its control flow.
+    pub cfg: &'i Cfg,
+    /// The size of the workgroup, where the module fixes it.
+    pub size: Option<[u32; 3]>,
+}
+
+/// Finds the copies of a function and orders them.
 ///
 /// Assumptions, each granted by the specification: the module has no data race (SPIR-V 2.18.1), memory objects without the decoration Aliased do not overlap
 /// (SPIR-V 2.18.2), indices of Workgroup arrays are in bounds, and all invocations of a workgroup execute its barriers in the same order.
-pub fn find(
-    declarations: &Declarations<'_>,
-    constants: &Constants,
-    memory: &Memory,
-    function: &Function<'_>,
-    size: Option<[u32; 3]>,
-    cfg: &Cfg,
-) -> AsyncCopies {
-    let mut scan = Scan::of(declarations, constants, memory, function, cfg);
+pub fn find(input: Input<'_, '_>) -> AsyncCopies {
+    let mut scan = Scan::of(input);
     let mut found = AsyncCopies {
         refused: std::mem::take(&mut scan.refused),
         ..AsyncCopies::default()
@@ -165,7 +177,8 @@ pub fn find(
     if scan.candidates.is_empty() {
         return found;
     }
-    let model = model(declarations, constants, memory, function, size, cfg, &scan);
+    let size = input.size;
+    let model = model(input, &scan);
     let workgroup = Uniformity::of(&model, Level::Workgroup, size);
     let copies: Vec<Address> = scan
         .candidates
@@ -184,19 +197,33 @@ pub fn find(
         size,
         indices: &indices,
     });
+    let fills = Fills::of(&model, size, &scan.candidates, &copies);
     let mut is_copy = vec![true; scan.candidates.len()];
-    let mut flow = flow(&scan, &model, size, &split, (&copies, &accesses), &is_copy);
-    for _ in 0..MOST_ROUNDS {
-        let at_once = flow.waited_at_once();
+    let flow = |is_copy: &[bool]| {
+        Flow::of(flow::Input {
+            scan: &scan,
+            model: &model,
+            size,
+            split: &split,
+            copies: &copies,
+            accesses: &accesses,
+            fills: &fills,
+            is_copy,
+        })
+    };
+    let mut ordered = flow(&is_copy);
+    for round in 0..=MOST_ROUNDS {
+        let at_once = ordered.waited_at_once();
         if at_once.is_empty() {
             break;
         }
-        for copy in at_once {
-            if let Some(is_copy) = is_copy.get_mut(copy) {
-                *is_copy = false;
-            }
+        // What is still waited for at once in the end is waited for, but for what is left of an earlier run of a loop that fills: nothing asks for that.
+        let is_last = round == MOST_ROUNDS;
+        for (copy, is_copy) in is_copy.iter_mut().enumerate() {
+            let is_left_out = at_once.contains(&copy) || is_last && fills.contains(copy);
+            *is_copy &= !is_left_out;
         }
-        flow = self::flow(&scan, &model, size, &split, (&copies, &accesses), &is_copy);
+        ordered = flow(&is_copy);
     }
     let subgroup = Uniformity::of(&model, Level::Subgroup, size);
     for ((candidate, address), is_copy) in scan.candidates.iter().zip(&copies).zip(&is_copy) {
@@ -207,39 +234,30 @@ pub fn find(
             });
             continue;
         }
-        let values = (&model, &subgroup);
         found.copies.push(AsyncCopy {
             load: candidate.load,
             store: candidate.store,
             bytes: candidate.bytes,
             uniform: workgroup.block(candidate.block).is_none(),
             lane_linear: candidate.element.is_some_and(|element| {
-                lanes::is_linear(declarations, constants, values, size, address, element)
+                lanes::is_linear(input, (&model, &subgroup), address, element)
             }),
         });
     }
     found.refused.sort_by_key(|refused| refused.store);
     (found.marks, found.waits) = order::order(order::Input {
-        function,
+        function: input.function,
         scan: &scan,
         model: &model,
         split: &split,
-        flow: &flow,
+        flow: &ordered,
     });
-    found.deferred = deferred::deferred(&flow, &split.cfg);
+    found.deferred = deferred::deferred(&ordered, &split.cfg);
     found
 }
 
 /// The values of all addresses, and what decides about the blocks that something happens in.
-fn model(
-    declarations: &Declarations<'_>,
-    constants: &Constants,
-    memory: &Memory,
-    function: &Function<'_>,
-    size: Option<[u32; 3]>,
-    cfg: &Cfg,
-    scan: &Scan,
-) -> Model {
+fn model(input: Input<'_, '_>, scan: &Scan) -> Model {
     let destinations = scan.destinations();
     let of_destination =
         |variable: Option<Id>| variable.is_some_and(|id| destinations.contains(&id));
@@ -257,12 +275,12 @@ fn model(
         .collect();
     let pointers: Vec<Id> = pointers.into_iter().collect();
     Model::with_values(
-        declarations,
-        constants,
-        memory,
-        function,
-        size,
-        cfg.clone(),
+        input.declarations,
+        input.constants,
+        input.memory,
+        input.function,
+        input.size,
+        input.cfg.clone(),
         (&places, &pointers),
     )
 }
@@ -290,23 +308,4 @@ fn indices(
         }
     }
     indices
-}
-
-fn flow(
-    scan: &Scan,
-    model: &Model,
-    size: Option<[u32; 3]>,
-    split: &Split,
-    (copies, accesses): (&[Address], &[Address]),
-    is_copy: &[bool],
-) -> Flow {
-    Flow::of(flow::Input {
-        scan,
-        model,
-        size,
-        split,
-        copies,
-        accesses,
-        is_copy,
-    })
 }

@@ -115,7 +115,7 @@ pub(super) fn differ_by_a_constant(model: &Model, a: &Address, b: &Address) -> b
 pub(super) struct Sum {
     /// The nodes, ascending.
     pub(super) terms: Vec<NodeId>,
-    constant: u64,
+    pub(super) constant: u64,
     width: u32,
 }
 

@@ -2,11 +2,10 @@
 
 use super::candidate::{self, Candidate, Judge, Load};
 use super::effects::Effects;
-use super::{Reason, Refused};
-use crate::analysis::cfg::Cfg;
+use super::{Input, Reason, Refused};
 use crate::analysis::pairing::SiteKind;
-use crate::analysis::uniformity::memory::{self, Memory};
-use crate::module::{Block, Constants, Declarations, Function, Id, Inst, Scope, Semantics, called};
+use crate::analysis::uniformity::memory;
+use crate::module::{Block, Id, Inst, Scope, Semantics, called};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,13 +50,8 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    pub(super) fn of(
-        declarations: &Declarations<'_>,
-        constants: &Constants,
-        memory: &Memory,
-        function: &Function<'_>,
-        cfg: &Cfg,
-    ) -> Scan {
+    pub(super) fn of(input: Input<'_, '_>) -> Scan {
+        let (declarations, function) = (input.declarations, input.function);
         let stores = candidate::stores_of_loads(declarations, function);
         if stores.is_empty() {
             return Scan::default();
@@ -66,8 +60,8 @@ impl Scan {
         let mut scanner = Scanner {
             judge: Judge {
                 declarations,
-                constants,
-                memory,
+                constants: input.constants,
+                memory: input.memory,
                 uses: candidate::uses(declarations, function, &stores),
             },
             effects,
@@ -79,7 +73,7 @@ impl Scan {
             }),
         };
         for (index, block) in function.blocks.iter().enumerate() {
-            let acts = if cfg.is_reachable(index) {
+            let acts = if input.cfg.is_reachable(index) {
                 scanner.block(index, block)
             } else {
                 Vec::new()

@@ -2,11 +2,12 @@
 //! times, and in each of them `tile[stage]` is one part of the array.
 //!
 //! A counter is a phi that an index depends on, that is the same for all invocations of the workgroup, and whose values (or low bits, where only they
-//! matter) repeat after few steps. Its values follow from constants alone, so every run of the function is a path of the larger graph, and
-//! invocations that meet at a barrier meet in the same one of its copies.
+//! matter, or what a division leaves, where the loop ends before the counter wraps) repeat after few steps. Its values follow from constants alone, so every run of
+//! the function is a path of the larger graph, and invocations that meet at a barrier meet in the same one of its copies.
 
 use super::expression::Expression;
-use super::value::Value;
+use super::induction::{self, Induction};
+use super::value::{self, Value};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::uniformity::graph::NodeId;
@@ -19,13 +20,13 @@ const MOST_COUNTERS: usize = 64;
 /// Values of one counter; one that takes more is not followed.
 const MOST_VALUES: usize = 64;
 
-/// How often the graph is made anew without a counter that takes too many values, before none is followed.
-const MOST_ROUNDS: usize = 8;
+/// How often the graph is made anew with less of a counter that takes too many values, before none is followed.
+const MOST_ROUNDS: usize = 16;
 
 /// Nodes of the larger graph: so many, and two for each block.
 const LEAST_NODES: usize = 4096;
 
-/// Low bits of each counter, where they are known.
+/// Low bits of each counter, or its rest, where they are known.
 type State = Vec<Option<u64>>;
 
 /// The larger graph.
@@ -49,11 +50,41 @@ struct Counter {
     block: usize,
     /// What comes from each predecessor of the block.
     from: Vec<(usize, Expression)>,
+    /// For one that takes too many values: what is followed of it instead.
+    cycle: Option<Cycle>,
+}
+
+/// What a division of a counter that cannot wrap leaves.
+#[derive(Clone, Debug)]
+struct Cycle {
+    modulus: u64,
+    counter: Induction,
+    /// The blocks of its loop.
+    body: BTreeSet<usize>,
 }
 
 impl Counter {
-    fn value(&self, bits: u64) -> Value {
-        Value::with_low_bits(bits, self.bits, self.width)
+    /// The counter, when `state` is known of it.
+    fn value(&self, state: u64) -> Value {
+        match &self.cycle {
+            None => Value::with_low_bits(state, self.bits, self.width),
+            Some(cycle) => Value::between(cycle.counter.least, cycle.counter.most, self.width)
+                .congruent(state, cycle.modulus),
+        }
+    }
+
+    /// What is known of it when `value` comes from block `from`, and `state` was known.
+    fn next(&self, from: usize, value: Value, state: Option<u64>) -> Option<u64> {
+        match &self.cycle {
+            // It has not wrapped, which the bounds of its value alone do not say.
+            Some(cycle) if cycle.body.contains(&from) => {
+                let step = cycle.counter.step % cycle.modulus;
+                Some((state? + step) % cycle.modulus)
+            }
+            Some(cycle) => value.rest_of(cycle.modulus),
+            None if value.width == self.width => value.low_bits(self.bits),
+            None => None,
+        }
     }
 }
 
@@ -74,7 +105,16 @@ impl Split {
             match explore(input, counters.clone()) {
                 Ok(split) => return split,
                 Err(counter) => {
-                    counters.remove(counter.min(counters.len().saturating_sub(1)));
+                    let at = counter.min(counters.len().saturating_sub(1));
+                    match counters
+                        .get_mut(at)
+                        .and_then(|one| Some((cycle(input, one)?, one)))
+                    {
+                        Some((cycle, counter)) => counter.cycle = Some(cycle),
+                        None => {
+                            counters.remove(at);
+                        }
+                    }
                 }
             }
         }
@@ -154,12 +194,36 @@ fn counters(input: Input<'_>) -> Vec<Counter> {
             from: args
                 .map(|(from, arg)| (from, Expression::of(graph, *arg)))
                 .collect(),
+            cycle: None,
         })
     };
     bits.into_iter()
         .filter_map(counter)
         .take(MOST_COUNTERS)
         .collect()
+}
+
+/// What can be followed of a counter that takes too many values: what is left of it by all divisions that indices with counters have.
+fn cycle(input: Input<'_>, counter: &Counter) -> Option<Cycle> {
+    if counter.cycle.is_some() {
+        return None; // that was too much as well
+    }
+    let graph = &input.model.graph;
+    let indices = input.indices.iter().map(|(_, index)| index);
+    let indices = indices.filter(|index| index.phis(graph).next().is_some());
+    let mut modulus = 1u64;
+    for by in indices.flat_map(|index| index.divisors(graph)) {
+        modulus = modulus.checked_mul(by / value::gcd(modulus, by))?;
+        if modulus > MOST_VALUES as u64 {
+            return None;
+        }
+    }
+    let (induction, inside) = induction::of(input.model, input.size, counter.phi)?;
+    (modulus > 1).then_some(Cycle {
+        modulus,
+        counter: induction,
+        body: inside.body,
+    })
 }
 
 /// Walks over all states; when they are too many, the counter that is at fault.
@@ -246,9 +310,7 @@ fn step(
             let incoming = counter.from.iter().find(|(block, _)| *block == from);
             *slot = incoming.and_then(|(_, expression)| {
                 let value = evaluate(input.model, input.size, counters, state, expression);
-                (value.width == counter.width)
-                    .then(|| value.low_bits(counter.bits))
-                    .flatten()
+                counter.next(from, value, state.get(place).copied().flatten())
             });
         }
     }

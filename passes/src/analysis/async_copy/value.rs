@@ -1,5 +1,5 @@
-//! What is known of a scalar integer: its bounds, and its low bits. The bounds tell parts of an array apart (`stage * 256 + lane`), the low bits
-//! follow a counter of which only `i % 4` matters.
+//! What is known of a scalar integer: its bounds, its low bits, and what it leaves when it is divided by some number. The bounds tell parts of an array apart
+//! (`stage * 256 + lane`), the low bits follow a counter of which only `i % 4` matters, the rest one of which only `i % 3` does.
 
 use crate::analysis::uniformity::arithmetic;
 use spirv::Op;
@@ -17,11 +17,23 @@ pub(super) struct Value {
     bits: u64,
     /// How many low bits are known.
     known: u32,
+    /// The number and `rest` differ by a multiple of this. 0: they are equal; 1: nothing is known.
+    modulus: u64,
+    rest: u64,
 }
 
 /// The low `width` bits.
 fn mask(width: u32) -> u64 {
     1u64.checked_shl(width).map_or(u64::MAX, |bit| bit - 1)
+}
+
+/// The greatest number that divides both; all divide 0.
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Bits that it takes to write `number`.
@@ -55,7 +67,27 @@ impl Value {
             most,
             bits: if known > 0 { least } else { 0 },
             known,
+            modulus: u64::from(least != most),
+            rest: if least == most { least } else { 0 },
         }
+    }
+
+    /// The same numbers, of which those are left that differ from `rest` by a multiple of `modulus`.
+    pub(super) fn congruent(self, rest: u64, modulus: u64) -> Value {
+        if self.modulus == 0 || modulus <= 1 {
+            return self; // it says no more
+        }
+        Value {
+            modulus,
+            rest: rest % modulus,
+            ..self
+        }
+    }
+
+    /// What a division by `by` leaves, if that is known.
+    pub(super) fn rest_of(self, by: u64) -> Option<u64> {
+        let divides = self.modulus.checked_rem(by) == Some(0);
+        divides.then(|| self.rest % by)
     }
 
     /// Numbers whose low `known` bits are those of `bits`.
@@ -104,7 +136,12 @@ impl Value {
             .known
             .min(other.known)
             .min((self.bits ^ other.bits).trailing_zeros());
+        let modulus = gcd(
+            gcd(self.modulus, other.modulus),
+            self.rest.abs_diff(other.rest),
+        );
         hull.and_low_bits(self.bits, known)
+            .congruent(self.rest, modulus)
     }
 
     /// Whether all numbers are the same with a sign and without.
@@ -142,14 +179,22 @@ fn unary(op: Op, a: Value, width: u32) -> Value {
     let any = Value::any(width);
     match op {
         Op::Bitcast if a.width == width => a,
-        Op::UConvert => Value::between(a.least, a.most, width).and_low_bits(a.bits, a.known),
-        Op::SConvert if a.is_positive() => {
-            Value::between(a.least, a.most, width).and_low_bits(a.bits, a.known)
-        }
+        Op::UConvert => resized(a, width),
+        Op::SConvert if a.is_positive() => resized(a, width),
         Op::SConvert => any.and_low_bits(a.bits, a.known.min(a.width)),
         Op::SNegate => any.and_low_bits(a.bits.wrapping_neg(), a.known),
         Op::Not => any.and_low_bits(!a.bits, a.known),
         _ => any, // not followed
+    }
+}
+
+/// The number in `width` bits, without those that do not fit.
+fn resized(a: Value, width: u32) -> Value {
+    let all = Value::between(a.least, a.most, width).and_low_bits(a.bits, a.known);
+    if a.most <= mask(width) {
+        all.congruent(a.rest, a.modulus)
+    } else {
+        all
     }
 }
 
@@ -159,8 +204,9 @@ fn binary(op: Op, a: Value, b: Value, width: u32) -> Value {
     let positive = a.is_positive() && b.is_positive();
     match op {
         Op::IAdd => sum(a, b, width).and_low_bits(a.bits.wrapping_add(b.bits), both),
-        Op::ISub if a.least >= b.most => Value::between(a.least - b.most, a.most - b.least, width)
-            .and_low_bits(a.bits.wrapping_sub(b.bits), both),
+        Op::ISub if a.least >= b.most => {
+            difference(a, b, width).and_low_bits(a.bits.wrapping_sub(b.bits), both)
+        }
         Op::ISub => any.and_low_bits(a.bits.wrapping_sub(b.bits), both),
         Op::IMul => product(a, b, width).and_low_bits(a.bits.wrapping_mul(b.bits), both),
         Op::ShiftLeftLogical => match b.number() {
@@ -219,7 +265,29 @@ fn binary(op: Op, a: Value, b: Value, width: u32) -> Value {
     }
 }
 
+/// `a - b`, where no number of `b` is greater than one of `a`.
+fn difference(a: Value, b: Value, width: u32) -> Value {
+    let modulus = gcd(a.modulus, b.modulus);
+    let rest = if a.rest >= b.rest {
+        a.rest - b.rest
+    } else {
+        // Both are smaller than 2^64, and one of the numbers is not known, so that there is a modulus.
+        let over = (b.rest - a.rest) % modulus.max(1);
+        modulus.saturating_sub(over)
+    };
+    Value::between(a.least - b.most, a.most - b.least, width).congruent(rest, modulus)
+}
+
 fn sum(a: Value, b: Value, width: u32) -> Value {
+    let wraps = a
+        .most
+        .checked_add(b.most)
+        .is_none_or(|most| most > mask(width));
+    let modulus = if wraps { 1 } else { gcd(a.modulus, b.modulus) };
+    hull_of_sum(a, b, width).congruent(a.rest.saturating_add(b.rest), modulus)
+}
+
+fn hull_of_sum(a: Value, b: Value, width: u32) -> Value {
     let end = u128::from(mask(width)) + 1;
     let least = u128::from(a.least) + u128::from(b.least);
     let most = u128::from(a.most) + u128::from(b.most);
@@ -237,7 +305,19 @@ fn sum(a: Value, b: Value, width: u32) -> Value {
 
 fn product(a: Value, b: Value, width: u32) -> Value {
     match (a.least.checked_mul(b.least), a.most.checked_mul(b.most)) {
-        (Some(least), Some(most)) => Value::between(least, most, width),
+        (Some(least), Some(most)) if most <= mask(width) => {
+            let by = |number: Value, by: u64| {
+                let modulus = number.modulus.checked_mul(by)?;
+                Some((number.rest.checked_mul(by)?, modulus))
+            };
+            let known = match (a.number(), b.number()) {
+                (_, Some(number)) => by(a, number),
+                (Some(number), _) => by(b, number),
+                (None, None) => None,
+            };
+            let (rest, modulus) = known.unwrap_or((0, 1));
+            Value::between(least, most, width).congruent(rest, modulus)
+        }
         _ => Value::any(width), // it may wrap
     }
 }
@@ -251,8 +331,8 @@ fn rest(a: Value, by: u64, width: u32) -> Value {
     let low = by
         .is_power_of_two()
         .then(|| a.low_bits(by.trailing_zeros()));
-    match low.flatten() {
-        Some(bits) => Value::exactly(bits, width),
+    match low.flatten().or(a.rest_of(by)) {
+        Some(rest) => Value::exactly(rest, width),
         None => bounds,
     }
 }
@@ -332,16 +412,22 @@ mod tests {
         value.least <= number
             && number <= value.most
             && (number ^ value.bits) & mask(value.known) == 0
+            && match value.modulus {
+                0 => number == value.rest,
+                modulus => number % modulus == value.rest % modulus,
+            }
     }
 
     /// Sets of 8-bit numbers, each with one of its members.
     fn set() -> impl Strategy<Value = (Value, u64)> {
-        (0u64..256, 0u64..256, 0u64..256, 0u32..9).prop_map(|(a, b, c, known)| {
+        (0u64..256, 0u64..256, 0u64..256, 0u32..9, 1u64..8).prop_map(|(a, b, c, known, modulus)| {
             let mut sorted = [a, b, c];
             sorted.sort_unstable();
             let [least, number, most] = sorted;
             (
-                Value::between(least, most, 8).and_low_bits(number, known),
+                Value::between(least, most, 8)
+                    .and_low_bits(number, known)
+                    .congruent(number, modulus),
                 number,
             )
         })
@@ -391,5 +477,18 @@ mod tests {
         assert_eq!(stage.number(), Some(1));
         let stage = evaluate(Op::BitwiseAnd as u16, 32, &[next, Value::exactly(3, 32)]);
         assert_eq!(stage.number(), Some(1));
+    }
+
+    #[test]
+    fn a_counter_modulo_three() {
+        let op = |op: Op, a, b| evaluate(op as u16, 32, &[a, b]);
+        let number = |n| Value::exactly(n, 32);
+        let counter = Value::between(0, 1 << 28, 32).congruent(2, 3);
+        let ahead = op(Op::IAdd, counter, number(2));
+        assert_eq!(op(Op::UMod, ahead, number(3)).number(), Some(1));
+        // Where the sum may wrap nothing is known.
+        let counter = Value::any(32).congruent(2, 3);
+        let ahead = op(Op::IAdd, counter, number(2));
+        assert_eq!(op(Op::UMod, ahead, number(3)).number(), None);
     }
 }

@@ -103,11 +103,24 @@ fn a_ring_keeps_all_but_one_stage_in_flight() {
 }
 
 #[test]
-fn a_counter_that_may_wrap_is_no_stage() {
+fn a_counter_that_may_wrap_is_no_stage_of_three() {
     // i % 3 with no bound for i: after 2^32 turns the stages would not follow each other.
     let index = "%sum = OpIAdd %uint %turn %u2\n%fill = OpUMod %uint %sum %u3\n%use = OpUMod %uint %turn %u3\n";
-    let assembled = module("", &pipeline(3, index, "", "arrive\nwait\n"));
-    assert_ne!(at(&assembled, Op::ControlBarrierArriveINTEL, 0), Some(1));
+    let ring = pipeline(3, index, "", "arrive\nwait\n");
+    let first = |body: &str| at(&module("", body), Op::ControlBarrierArriveINTEL, 0);
+    assert_ne!(first(&ring), Some(1));
+    // With less than 2^30 turns they do, also when the loop ends by the next number.
+    let holds = "%holds = OpULessThan %bool %turn %limit\n";
+    let few = "%few = OpUDiv %uint %limit %u4\n";
+    let by_turn = format!("{few}%holds = OpULessThan %bool %turn %few\n");
+    assert_eq!(first(&ring.replace(holds, &by_turn)), Some(1));
+    let by_next = format!(
+        "{few}%after = OpIAdd %uint %turn %u1\n%over = OpUGreaterThan %bool %after %few\n%holds = OpLogicalNot %bool %over\n"
+    );
+    assert_eq!(first(&ring.replace(holds, &by_next)), Some(1));
+    // Not when the comparison holds for small ones as well.
+    let other = format!("{few}%holds = OpUGreaterThanEqual %bool %turn %few\n");
+    assert_ne!(first(&ring.replace(holds, &other)), Some(1));
 }
 
 #[test]
@@ -208,4 +221,124 @@ fn divergent_and_scattered_copies_say_so() {
         + "OpBranch %end\n%end = OpLabel\nbarrier\n"
         + &read("a", "%single");
     assert_eq!(shapes(&found(&module("", &body))), [(4, false, false)]);
+}
+
+/// A loop that fills the single row: from `%lane` on, `step` further in each turn; ids end in `tag`.
+fn fill(tag: &str, index: &str, step: &str, limit: &str) -> String {
+    let copy = copy(tag, "%single").replace("%lane", &format!("%index{tag}"));
+    format!(
+        "OpStore %i %lane
+        OpBranch %header{tag}
+        %header{tag} = OpLabel
+        OpLoopMerge %exit{tag} %next{tag} 0
+        OpBranch %test{tag}
+        %test{tag} = OpLabel
+        %turn{tag} = OpLoad %uint %i
+        %holds{tag} = OpULessThan %bool %turn{tag} {limit}
+        OpBranchConditional %holds{tag} %body{tag} %exit{tag}
+        %body{tag} = OpLabel
+        %index{tag} = {index}
+        {copy}
+        OpBranch %next{tag}
+        %next{tag} = OpLabel
+        %old{tag} = OpLoad %uint %i
+        %new{tag} = OpIAdd %uint %old{tag} {step}
+        OpStore %i %new{tag}
+        OpBranch %header{tag}
+        %exit{tag} = OpLabel\n"
+    )
+}
+
+#[test]
+fn a_loop_that_fills_a_tile_does_not_wait_for_itself() {
+    for index in [
+        "OpIAdd %uint %turna %u3",
+        "OpUDiv %uint %turna %u4",
+        "OpCopyObject %uint %turna",
+    ] {
+        let body = fill("a", index, "%u4", "%u64") + "arrive\nwait\n" + &read("b", "%single");
+        let assembled = module("", &body);
+        assert_eq!(found(&assembled).copies.len(), 1, "{index}");
+        assert_eq!(at(&assembled, Op::ControlBarrierArriveINTEL, 0), Some(0));
+    }
+}
+
+#[test]
+fn only_a_comparison_that_bounds_the_counter_makes_a_fill() {
+    let found_with = |holds: &str, limit: &str| {
+        let unknown =
+            "%in = OpAccessChain %global_uint %source %u0 %u7\n%limit = OpLoad %uint %in\n";
+        let fill = fill("a", "OpCopyObject %uint %turna", "%u4", limit);
+        let fill = fill.replace(&format!("OpULessThan %bool %turna {limit}"), holds);
+        let body = unknown.to_owned() + &fill + "barrier\n" + &read("b", "%single");
+        found(&module("", &body)).copies.len() == 1
+    };
+    for op in [
+        "OpULessThan",
+        "OpULessThanEqual",
+        "OpSLessThan",
+        "OpSLessThanEqual",
+    ] {
+        assert!(
+            found_with(&format!("{op} %bool %turna %u64"), "%u64"),
+            "{op}"
+        );
+        // The greatest limit that there is: one step further is a small or a negative number.
+        let of_limit = format!("{op} %bool %turna %limit");
+        assert!(!found_with(&of_limit, "%limit"), "{op}");
+    }
+    for op in ["OpUGreaterThan", "OpSGreaterThanEqual", "OpINotEqual"] {
+        assert!(
+            !found_with(&format!("{op} %bool %turna %u64"), "%u64"),
+            "{op}"
+        );
+        let swapped = format!("{op} %bool %u64 %turna");
+        assert_eq!(found_with(&swapped, "%u64"), op != "OpINotEqual", "{op}");
+    }
+}
+
+#[test]
+fn a_loop_that_may_come_to_a_place_again_waits_for_itself() {
+    let refused = |index: &str, step: &str, limit: &str| {
+        let body = fill("a", index, step, limit) + "barrier\n" + &read("b", "%single");
+        assert_eq!(
+            reasons("", &body),
+            [Reason::WaitedAtOnce],
+            "{index} {step} {limit}"
+        );
+    };
+    // The same word for two turns, and again after some.
+    refused("OpUDiv %uint %turna %u4", "%u3", "%u64");
+    refused("OpUMod %uint %turna %u7", "%u4", "%u64");
+    refused("OpBitwiseAnd %uint %turna %u7", "%u4", "%u64");
+    // The counter may wrap: no number of 32 bits is 4 above the limit.
+    let unknown = "%in = OpAccessChain %global_uint %source %u0 %u7\n%limit = OpLoad %uint %in\n";
+    let body = unknown.to_owned()
+        + &fill("a", "OpIAdd %uint %turna %u3", "%u4", "%limit")
+        + "barrier\n"
+        + &read("b", "%single");
+    assert_eq!(reasons("", &body), [Reason::WaitedAtOnce]);
+}
+
+#[test]
+fn a_tile_is_filled_again_when_the_first_fill_is_complete() {
+    let twice = |between: &str| {
+        fill("a", "OpCopyObject %uint %turna", "%u4", "%u64")
+            + between
+            + &fill("b", "OpCopyObject %uint %turnb", "%u4", "%u64")
+            + "barrier\n"
+            + &read("c", "%single")
+    };
+    let published = "barrier\n".to_owned() + &read("p", "%single") + "barrier\n";
+    assert_eq!(found(&module("", &twice(&published))).copies.len(), 2);
+    // Nothing completes the first: the second would have to wait for it.
+    assert_eq!(reasons("", &twice("")), [Reason::WaitedAtOnce]);
+    let again = |between: &str| {
+        format!(
+            "OpBranch %outer\n%outer = OpLabel\nOpLoopMerge %end %again 0\nOpBranch %inside\n%inside = OpLabel\n{}{between}OpBranch %again\n%again = OpLabel\n%input = OpAccessChain %global_uint %source %u0 %u7\n%number = OpLoad %uint %input\n%more = OpULessThan %bool %number %u7\nOpBranchConditional %more %outer %end\n%end = OpLabel\n",
+            fill("a", "OpCopyObject %uint %turna", "%u4", "%u64")
+        )
+    };
+    assert_eq!(found(&module("", &again(&published))).copies.len(), 1);
+    assert_eq!(reasons("", &again("")), [Reason::WaitedAtOnce]);
 }

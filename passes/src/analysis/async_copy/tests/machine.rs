@@ -179,6 +179,10 @@ impl Machine<'_> {
                 let value = self.value(operands[0]) % self.value(operands[1]);
                 keep(self, value);
             }
+            Op::UDiv => {
+                let value = self.value(operands[0]) / self.value(operands[1]);
+                keep(self, value);
+            }
             Op::ULessThan => {
                 let value = u64::from(self.value(operands[0]) < self.value(operands[1]));
                 keep(self, value);

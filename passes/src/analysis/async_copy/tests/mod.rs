@@ -6,7 +6,7 @@ mod machine;
 mod program;
 mod random;
 
-use super::{AsyncCopies, find};
+use super::{AsyncCopies, Input, find};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::testing::{Assembled, assemble, declared};
 use crate::analysis::uniformity::memory::Memory;
@@ -72,7 +72,14 @@ fn found(assembled: &Assembled) -> AsyncCopies {
     let memory = Memory::of(&declarations);
     let function = declarations.function(entry.function).unwrap();
     let cfg = Cfg::of(declarations.module, function);
-    find(&declarations, &constants, &memory, function, size, &cfg)
+    find(Input {
+        declarations: &declarations,
+        constants: &constants,
+        memory: &memory,
+        function,
+        cfg: &cfg,
+        size,
+    })
 }
 
 /// A copy of one word of each invocation from `%source` to `destination` (indices and all), with ids that end in `tag`.

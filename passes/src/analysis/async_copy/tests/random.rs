@@ -21,7 +21,7 @@ fn check(bytes: &[u8], seed: u64) -> Result<usize, String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
     #[test]
     fn no_access_meets_a_copy_in_flight(bytes in prop::collection::vec(any::<u8>(), 0..160), seed in any::<u64>()) {
         if let Err(problem) = check(&bytes, seed) {
@@ -35,7 +35,7 @@ proptest! {
 fn the_machine_notices_missing_waits() {
     let mut noticed = [0, 0];
     let (mut functions, mut deferred, mut too_many) = (0, 0, 0);
-    for number in 0..200u64 {
+    for number in 0..500u64 {
         let mut state = number.wrapping_mul(0x2545_f491_4f6c_dd1d) | 1;
         let bytes: Vec<u8> = (0..120)
             .map(|_| {

@@ -1,0 +1,138 @@
+//! Copies in loops that fill: `for (i = lane; i < n; i += 256) tile[i] = source[i]`. In one run of the loop an invocation writes no byte twice, so a turn need not wait for the
+//! copies of those before it; only what is left of an earlier run of the loop is in its way.
+
+use super::candidate::Candidate;
+use super::expression::Expression;
+use super::induction::{self, Induction};
+use super::place::{Address, Sum};
+use crate::analysis::dominance::Dominators;
+use crate::analysis::loops::{self, Loop};
+use crate::analysis::uniformity::Model;
+use crate::analysis::uniformity::graph::{NodeId, Op};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Loops that are looked at; where there are more, no copy is taken to fill.
+const MOST_LOOPS: usize = 256;
+
+/// The copies that fill.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fills {
+    /// By number among the candidates.
+    copies: BTreeSet<usize>,
+    /// By block that leads into their loops: the copies.
+    entered: BTreeMap<usize, BTreeSet<usize>>,
+}
+
+impl Fills {
+    /// Those of `candidates`, which go to `addresses`.
+    pub(super) fn of(
+        model: &Model,
+        size: Option<[u32; 3]>,
+        candidates: &[Candidate],
+        addresses: &[Address],
+    ) -> Fills {
+        let dominators = Dominators::of(&model.cfg);
+        let mut fills = Fills::default();
+        let Some(loops) = loops::natural(&model.cfg, &dominators, MOST_LOOPS) else {
+            return fills;
+        };
+        let mut counters: BTreeMap<usize, Vec<Induction>> = BTreeMap::new();
+        for (copy, (candidate, address)) in candidates.iter().zip(addresses).enumerate() {
+            // The innermost loop, in one of whose turns the copy is made once.
+            let around = loops
+                .iter()
+                .filter(|inside| inside.body.contains(&candidate.block));
+            let innermost = around.min_by_key(|inside| inside.body.len());
+            let Some(inside) = innermost.filter(|inside| !repeats(model, inside, candidate.block))
+            else {
+                continue;
+            };
+            let counters = counters
+                .entry(inside.header)
+                .or_insert_with(|| induction::counters(model, &dominators, inside, size));
+            let fills_by = |counter: &Induction| {
+                let mut indices = address.nodes.iter();
+                indices.any(|index| differs(model, inside, *counter, *index))
+            };
+            if !counters.iter().any(fills_by) {
+                continue;
+            }
+            fills.copies.insert(copy);
+            for block in model.cfg.preds(inside.header) {
+                if !inside.body.contains(block) {
+                    fills.entered.entry(*block).or_default().insert(copy);
+                }
+            }
+        }
+        fills
+    }
+
+    /// Whether copy `copy` fills.
+    pub(super) fn contains(&self, copy: usize) -> bool {
+        self.copies.contains(&copy)
+    }
+
+    /// The copies that fill in a loop which `block` leads into.
+    pub(super) fn entered_from(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
+        self.entered.get(&block).into_iter().flatten().copied()
+    }
+}
+
+/// Whether control can come to `block` twice in one turn of the loop: a cycle in it that is no loop with one way in.
+fn repeats(model: &Model, inside: &Loop, block: usize) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut work = vec![block];
+    while let Some(at) = work.pop() {
+        for next in model.cfg.succs(at) {
+            if *next == block && block != inside.header {
+                return true;
+            }
+            if *next != inside.header && inside.body.contains(next) && seen.insert(*next) {
+                work.push(*next);
+            }
+        }
+    }
+    false
+}
+
+/// Whether `index` has another value in each turn of the loop: the counter and something that stays, or the counter divided by no more than its step.
+fn differs(model: &Model, inside: &Loop, counter: Induction, index: NodeId) -> bool {
+    let sum = Sum::of(model, index);
+    let (counters, others): (Vec<NodeId>, Vec<NodeId>) =
+        sum.terms.into_iter().partition(|term| *term == counter.phi);
+    if counters.len() == 1 {
+        return others.iter().all(|term| stays(model, inside, *term));
+    }
+    let node = model.graph.node(index);
+    let [dividend, divisor] = node.args.as_slice() else {
+        return false;
+    };
+    let number = match model.graph.node(*divisor).op {
+        Op::Number(number) => number,
+        _ => return false, // not known
+    };
+    let divisor = match node.op {
+        Op::Pure(opcode, _) if opcode == spirv::Op::UDiv as u16 => number,
+        Op::Pure(opcode, _) if opcode == spirv::Op::ShiftRightLogical as u16 => {
+            let shift = u32::try_from(number).unwrap_or(u32::MAX);
+            1u64.checked_shl(shift).unwrap_or(u64::MAX)
+        }
+        _ => return false, // not a quotient
+    };
+    *dividend == counter.phi && (1..=counter.step).contains(&divisor)
+}
+
+/// Whether `node` has one value for an invocation in all turns of one run of the loop.
+fn stays(model: &Model, inside: &Loop, node: NodeId) -> bool {
+    let expression = Expression::of(&model.graph, node);
+    expression.leaves().all(|leaf| {
+        let leaf = model.graph.node(leaf);
+        match leaf.op {
+            Op::Number(_) | Op::Input(..) => true,
+            Op::Phi => leaf
+                .block
+                .is_some_and(|block| !inside.body.contains(&block)),
+            _ => false, // what may be computed anew
+        }
+    })
+}
