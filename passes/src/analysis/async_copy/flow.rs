@@ -306,7 +306,7 @@ impl SlotTable {
                         .and_then(|place| self.numbers.get(&(copy, place)).copied());
                     match number {
                         Some(slot) => {
-                            let own = touched & !self.beside(input, copy, address);
+                            let own = touched & !self.beside(input, copy, address, node);
                             (What::Copy { slot, touched }, own, true)
                         }
                         None => (What::Touch(touched), touched, true),
@@ -337,14 +337,14 @@ impl SlotTable {
         acts.filter_map(event).collect()
     }
 
-    /// The slots of copies that come before `copy` in its block and write other bytes than it in the same run of the block. What is left of them from
-    /// an earlier run has been asked for when they started again. Of a copy that fills, its own: what is left from an earlier turn of the loop is elsewhere, and
-    /// what is left from before the loop is looked for apart.
-    fn beside(&self, input: Input<'_>, copy: usize, address: &Address) -> Slots {
+    /// The slots that `copy` need not wait for in `node`, since they hold other bytes: what copies before it in its block have copied in the same run of the block, where
+    /// the addresses differ by a constant. What is left in these slots from an earlier run has been asked for when they started again. Of a copy that fills,
+    /// all of its own: what is left from an earlier turn of the loop is elsewhere, and what is left from before the loop is looked for apart.
+    fn beside(&self, input: Input<'_>, copy: usize, address: &Address, node: usize) -> Slots {
         let Some(this) = input.scan.candidates.get(copy) else {
             return 0;
         };
-        let is_beside = |other: usize| {
+        let is_beside = |other: usize, place: &Place| {
             if input.fills.contains(other) {
                 return other == copy;
             }
@@ -357,11 +357,12 @@ impl SlotTable {
                     that.block == this.block
                         && that.store < this.store
                         && differ_by_a_constant(input.model, address, there)
+                        && self.place(input, other, node).as_ref() == Some(place)
                 })
         };
-        let slots = self.copies.iter().enumerate();
-        slots.fold(0, |mask, (slot, other)| {
-            mask | Slots::from(is_beside(*other)) << slot
+        let slots = self.places.iter().enumerate();
+        slots.fold(0, |mask, (slot, (other, place))| {
+            mask | Slots::from(is_beside(*other, place)) << slot
         })
     }
 }

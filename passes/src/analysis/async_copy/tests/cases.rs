@@ -146,6 +146,16 @@ fn parts_of_a_row_do_not_wait_for_each_other() {
 }
 
 #[test]
+fn a_copy_meets_one_that_an_earlier_turn_has_made_beside_it() {
+    // `ring[i + 1] = ..; ring[i] = ..;` comes in the next turn to the row that the first copy of this one went to.
+    let text = "OpStore %i %u0\nOpBranch %header\n%header = OpLabel\nOpLoopMerge %exit %next 0\nOpBranch %test\n%test = OpLabel\n%turn = OpLoad %uint %i\n%ahead = OpIAdd %uint %turn %u1\n%over = OpIEqual %bool %turn %u3\nOpBranchConditional %over %exit %body\n%body = OpLabel\n".to_owned()
+        + &copy("a", "%ring %ahead")
+        + &copy("b", "%ring %turn")
+        + "OpBranch %next\n%next = OpLabel\nOpStore %i %ahead\nOpBranch %header\n%exit = OpLabel\nbarrier\n";
+    assert_eq!(reasons("", &text), [Reason::WaitedAtOnce]);
+}
+
+#[test]
 fn the_same_place_twice_is_refused() {
     let body =
         copy("a", "%ring %u0") + &copy("b", "%ring %u0") + "barrier\n" + &read("a", "%ring %u0");
