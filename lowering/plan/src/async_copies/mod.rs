@@ -160,9 +160,8 @@ pub struct CopyPlan {
 impl fmt::Display for CopyPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, {} bytes at once", self.engine, self.unit)?;
-        match (self.load, self.rounds) {
-            (None, Some(rounds)) => write!(f, ", {rounds} rounds")?,
-            (Some(_), _) | (None, None) => {}
+        if let (None, Some(rounds)) = (self.load, self.rounds) {
+            write!(f, ", {rounds} rounds")?;
         }
         match self.held {
             Some(slot) => write!(f, ", held in set {slot}"),
