@@ -35,9 +35,12 @@ const SECTIONS: [Section; 3] = [
     ),
 ];
 
+/// A line of the page: an instruction and the width of its result.
+type Line<'a> = (&'a str, Option<ty::Scalar>);
+
 /// The page: a line for each function and width, with the worst of all shapes.
 pub fn page(targets: &[&str], rows: &[Row<'_>]) -> String {
-    let mut lines: BTreeMap<(&str, Option<ty::Scalar>), (&str, Vec<Worst>)> = BTreeMap::new();
+    let mut lines: BTreeMap<Line<'_>, (&str, Vec<Worst>)> = BTreeMap::new();
     for row in rows {
         let feature = row.feature;
         let width = feature.results.first().map(|ty| ty.scalar);

@@ -52,10 +52,13 @@ fn short(instruction: &Instruction) -> String {
     }
 }
 
+/// Targets that share a table, and the table.
+type Shared = (Vec<&'static str>, &'static [Instruction]);
+
 #[test]
 fn the_list_of_matrix_instructions_is_fresh() {
     // By the first target that has them, those that share a table.
-    let mut tables: BTreeMap<(usize, u32), (Vec<&str>, &[Instruction])> = BTreeMap::new();
+    let mut tables: BTreeMap<(usize, u32), Shared> = BTreeMap::new();
     for (number, target) in Target::all().iter().enumerate() {
         for wave in target.wave_sizes {
             let table = of(target, *wave);

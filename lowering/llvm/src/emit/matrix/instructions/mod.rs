@@ -204,6 +204,6 @@ mod tests {
             }
         }
         let a = i.layout(Use::MatrixAKHR, i.rows, i.depth).unwrap();
-        assert!(a.slots <= i.taken && i.taken % a.slots == 0, "{i:?}");
+        assert!(a.slots <= i.taken && i.taken.is_multiple_of(a.slots), "{i:?}");
     }
 }
