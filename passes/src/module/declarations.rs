@@ -29,6 +29,8 @@ pub enum ExtInstSet {
     Glsl450,
     /// OpenCL.std.
     OpenCl,
+    /// A set of AMD's extensions, by name (`SPV_AMD_shader_ballot`).
+    Amd(String),
     /// Debug and non-semantic sets: no effect on code.
     NonSemantic,
     /// Any other, by name.
@@ -465,6 +467,7 @@ fn ext_inst_set(inst: Inst<'_>) -> ExtInstSet {
     match ExtSet::named(inst.operands()) {
         ExtSet::Glsl450 => ExtInstSet::Glsl450,
         ExtSet::OpenCl => ExtInstSet::OpenCl,
+        ExtSet::Amd => ExtInstSet::Amd(inst.string(0)),
         ExtSet::NonSemantic | ExtSet::OpenClDebugInfo | ExtSet::DebugInfo => {
             ExtInstSet::NonSemantic
         }

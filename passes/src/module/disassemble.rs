@@ -177,7 +177,7 @@ fn ext_name(set: Option<&ExtInstSet>, number: u32) -> Option<String> {
     let table = match set? {
         ExtInstSet::Glsl450 => ext_inst_table("GLSL.std.450"),
         ExtInstSet::OpenCl => ext_inst_table("OpenCL.std"),
-        ExtInstSet::Other(name) => ext_inst_table(name),
+        ExtInstSet::Amd(name) | ExtInstSet::Other(name) => ext_inst_table(name),
         ExtInstSet::NonSemantic => None,
     };
     table?

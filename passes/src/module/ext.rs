@@ -13,6 +13,8 @@ pub(super) enum ExtSet {
     Glsl450,
     /// OpenCL.std: ids, and a few literals.
     OpenCl,
+    /// SPV_AMD_shader_ballot, SPV_AMD_gcn_shader, SPV_AMD_shader_trinary_minmax and SPV_AMD_shader_explicit_vertex_parameter: ids only.
+    Amd,
     /// NonSemantic.*: ids only (SPV_KHR_non_semantic_info).
     NonSemantic,
     /// OpenCL.DebugInfo.100.
@@ -24,9 +26,10 @@ pub(super) enum ExtSet {
 }
 
 /// Names of sets; a zero byte at the end asks for the whole name.
-const NAMES: [(&[u8], ExtSet); 5] = [
+const NAMES: [(&[u8], ExtSet); 6] = [
     (b"GLSL.std.450\0", ExtSet::Glsl450),
     (b"OpenCL.std\0", ExtSet::OpenCl),
+    (b"SPV_AMD_", ExtSet::Amd),
     (b"NonSemantic.", ExtSet::NonSemantic),
     (b"OpenCL.DebugInfo.100\0", ExtSet::OpenClDebugInfo),
     (b"DebugInfo\0", ExtSet::DebugInfo),
@@ -52,7 +55,7 @@ impl ExtSet {
     /// Whether the operands of every instruction of the set are ids.
     pub(super) fn has_only_ids(self) -> bool {
         match self {
-            ExtSet::Glsl450 | ExtSet::NonSemantic => true,
+            ExtSet::Glsl450 | ExtSet::Amd | ExtSet::NonSemantic => true,
             ExtSet::OpenCl | ExtSet::OpenClDebugInfo | ExtSet::DebugInfo | ExtSet::Unknown => false,
         }
     }
@@ -61,7 +64,7 @@ impl ExtSet {
     pub(super) fn is_debug(self) -> bool {
         match self {
             ExtSet::NonSemantic | ExtSet::OpenClDebugInfo | ExtSet::DebugInfo => true,
-            ExtSet::Glsl450 | ExtSet::OpenCl | ExtSet::Unknown => false,
+            ExtSet::Glsl450 | ExtSet::OpenCl | ExtSet::Amd | ExtSet::Unknown => false,
         }
     }
 
@@ -73,7 +76,7 @@ impl ExtSet {
                 .map(|name| patterns(ext_inst_table(name)))
         });
         let table = match self {
-            ExtSet::Glsl450 | ExtSet::NonSemantic => return IDS,
+            ExtSet::Glsl450 | ExtSet::Amd | ExtSet::NonSemantic => return IDS,
             ExtSet::Unknown => return &[],
             ExtSet::OpenCl => opencl,
             ExtSet::OpenClDebugInfo => opencl_debug,

@@ -2,6 +2,7 @@
 //!
 //! A family of features is a table in a file of its own. [`module`] makes modules of many features, so that the cost of a compilation is shared.
 
+mod amd;
 mod atomic;
 mod bits;
 mod collectives;
@@ -344,6 +345,7 @@ pub fn families() -> Vec<Family> {
         family("address", Addresses, pointer::address_features()),
         family("subgroup_kernel", Kernel, subgroup_intel::features()),
         family("opencl_memory", Kernel, opencl_memory::features()),
+        family("amd", Shader, amd::features()),
         family("opencl_integer", Kernel, opencl_integer::features()),
         family("opencl_math", Kernel, opencl_math::features()),
     ]

@@ -11,6 +11,12 @@ use std::fmt::Write;
 
 const OPERANDS: [&str; 5] = ["a", "b", "c", "d", "e"];
 const RESULTS: [&str; 4] = ["r", "s", "t", "u"];
+/// Instruction sets that are imported where the code names them; all the others always are.
+const SETS: [(&str, &str); 3] = [
+    ("amd_ballot", "SPV_AMD_shader_ballot"),
+    ("amd_gcn", "SPV_AMD_gcn_shader"),
+    ("amd_minmax", "SPV_AMD_shader_trinary_minmax"),
+];
 
 /// A module with its buffers.
 pub struct Batch {
@@ -504,6 +510,11 @@ impl Frame {
         head.push_str(
             "%glsl = OpExtInstImport \"GLSL.std.450\"\n%cl = OpExtInstImport \"OpenCL.std\"\n",
         );
+        for (id, set) in SETS {
+            if self.code.contains(id) {
+                let _ = writeln!(head, "%{id} = OpExtInstImport \"{set}\"");
+            }
+        }
         let mut interface = String::from(" %gids %lids %sgl %sgs %sgi");
         let mut decorate = String::from(
             "OpDecorate %gids BuiltIn GlobalInvocationId\nOpDecorate %lids BuiltIn LocalInvocationIndex\n\
@@ -560,6 +571,9 @@ impl Frame {
                     head,
                     "OpEntryPoint GLCompute %main \"main\"{interface}\nOpExecutionMode %main LocalSize {WORKGROUP} 1 1\n"
                 );
+                if self.needs.contains("ComputeDerivativeGroupLinearKHR") {
+                    head.push_str("OpExecutionMode %main DerivativeGroupLinearKHR\n");
+                }
             }
             Flavour::Kernel => {
                 for name in &names {

@@ -457,6 +457,58 @@ fn set_bits<'k>(keys: impl Iterator<Item = &'k u64>, key: u64) -> u64 {
     set.fold(0, |bits, (lane, _)| bits | 1 << lane)
 }
 
+/// Of a quad the lanes that a derivative subtracts: that of the right or lower one minus that of the other.
+type Pair = fn(usize) -> (usize, usize);
+
+#[rustfmt::skip] // a table
+const DERIVATIVES: [(&str, Pair); 6] = [
+    ("DPdxFine", |lane| (lane | 1, lane & !1)),
+    ("DPdxCoarse", |lane| (lane & !3 | 1, lane & !3)),
+    ("DPdyFine", |lane| (lane | 2, lane & !2)),
+    ("DPdyCoarse", |lane| (lane & !3 | 2, lane & !3)),
+    // Either of the two; these are the fine ones.
+    ("DPdx", |lane| (lane | 1, lane & !1)),
+    ("DPdy", |lane| (lane | 2, lane & !2)),
+];
+
+/// What a derivative is in a lane.
+type Derivative = Box<dyn Fn(&[Row], usize) -> f64 + Send + Sync>;
+
+fn derivatives(all: &mut Vec<Feature>) {
+    let difference = |rows: &[Row], (plus, minus): (usize, usize)| {
+        F32.float(rows[plus][0]) - F32.float(rows[minus][0])
+    };
+    let mut derivative = |op: &str, host: Derivative| {
+        let body = format!("$r = Op{op} %f32 $a");
+        let host = move |rows: &[Row]| {
+            let exact = |lane| match F32.bits_of(host(rows, lane)) {
+                0 | 0x8000_0000 => Want::OneOf(vec![0, 0x8000_0000]),
+                bits => Bits(bits),
+            };
+            (0..rows.len()).map(exact).collect()
+        };
+        all.push(
+            feature(&format!("Op{op}"), &[F32.into()], F32.into(), &body, host)
+                .needing(&["ComputeDerivativeGroupLinearKHR"])
+                .with_inputs(collectives::operands(F32)),
+        );
+    };
+    for (op, pair) in DERIVATIVES {
+        derivative(op, Box::new(move |rows, lane| difference(rows, pair(lane))));
+    }
+    for (op, x, y) in [
+        ("Fwidth", 0, 2),
+        ("FwidthFine", 0, 2),
+        ("FwidthCoarse", 1, 3),
+    ] {
+        let [x, y] = [DERIVATIVES[x].1, DERIVATIVES[y].1];
+        let host = move |rows: &[Row], lane| {
+            difference(rows, x(lane)).abs() + difference(rows, y(lane)).abs()
+        };
+        derivative(op, Box::new(host));
+    }
+}
+
 /// All of them.
 pub fn features() -> Vec<Feature> {
     let mut all = Vec::new();
@@ -467,5 +519,6 @@ pub fn features() -> Vec<Feature> {
     rotations(&mut all);
     partitions(&mut all);
     super::subgroup_partial::features(&mut all);
+    derivatives(&mut all);
     all
 }

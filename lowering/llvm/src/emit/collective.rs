@@ -28,16 +28,16 @@ pub(crate) enum Collective {
 pub(crate) fn collective(op: Op) -> Option<Collective> {
     use Collective::*;
     Some(match op {
-        Op::GroupNonUniformIAdd | Op::GroupIAdd => IAdd,
-        Op::GroupNonUniformFAdd | Op::GroupFAdd => FAdd,
+        Op::GroupNonUniformIAdd | Op::GroupIAdd | Op::GroupIAddNonUniformAMD => IAdd,
+        Op::GroupNonUniformFAdd | Op::GroupFAdd | Op::GroupFAddNonUniformAMD => FAdd,
         Op::GroupNonUniformIMul | Op::GroupIMulKHR => IMul,
         Op::GroupNonUniformFMul | Op::GroupFMulKHR => FMul,
-        Op::GroupNonUniformSMin | Op::GroupSMin => SMin,
-        Op::GroupNonUniformUMin | Op::GroupUMin => UMin,
-        Op::GroupNonUniformFMin | Op::GroupFMin => FMin,
-        Op::GroupNonUniformSMax | Op::GroupSMax => SMax,
-        Op::GroupNonUniformUMax | Op::GroupUMax => UMax,
-        Op::GroupNonUniformFMax | Op::GroupFMax => FMax,
+        Op::GroupNonUniformSMin | Op::GroupSMin | Op::GroupSMinNonUniformAMD => SMin,
+        Op::GroupNonUniformUMin | Op::GroupUMin | Op::GroupUMinNonUniformAMD => UMin,
+        Op::GroupNonUniformFMin | Op::GroupFMin | Op::GroupFMinNonUniformAMD => FMin,
+        Op::GroupNonUniformSMax | Op::GroupSMax | Op::GroupSMaxNonUniformAMD => SMax,
+        Op::GroupNonUniformUMax | Op::GroupUMax | Op::GroupUMaxNonUniformAMD => UMax,
+        Op::GroupNonUniformFMax | Op::GroupFMax | Op::GroupFMaxNonUniformAMD => FMax,
         Op::GroupNonUniformBitwiseAnd
         | Op::GroupNonUniformLogicalAnd
         | Op::GroupBitwiseAndKHR

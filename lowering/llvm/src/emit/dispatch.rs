@@ -4,7 +4,7 @@
 use super::function::FunctionEmitter;
 use super::{
     Handled, Result, arith, async_copy, atomic, barrier, bits, clock, compare, composite, control,
-    convert, ext, image, linear, matrix, memory, named, place, pointer, subgroup,
+    convert, derivative, ext, image, linear, matrix, memory, named, place, pointer, subgroup,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -30,6 +30,7 @@ pub(crate) enum Family {
     Atomic,
     Subgroup,
     Clock,
+    Derivative,
     /// An extended instruction: its set decides.
     Extended,
 }
@@ -110,12 +111,17 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         | Op::GroupAll | Op::GroupAny | Op::GroupBroadcast | Op::GroupIAdd | Op::GroupFAdd | Op::GroupSMin | Op::GroupUMin | Op::GroupFMin
         | Op::GroupSMax | Op::GroupUMax | Op::GroupFMax | Op::GroupIMulKHR | Op::GroupFMulKHR | Op::GroupBitwiseAndKHR | Op::GroupBitwiseOrKHR
         | Op::GroupBitwiseXorKHR | Op::GroupLogicalAndKHR | Op::GroupLogicalOrKHR | Op::GroupLogicalXorKHR
+        | Op::GroupIAddNonUniformAMD | Op::GroupFAddNonUniformAMD | Op::GroupFMinNonUniformAMD | Op::GroupUMinNonUniformAMD
+        | Op::GroupSMinNonUniformAMD | Op::GroupFMaxNonUniformAMD | Op::GroupUMaxNonUniformAMD | Op::GroupSMaxNonUniformAMD
         | Op::SubgroupBallotKHR | Op::SubgroupFirstInvocationKHR | Op::SubgroupAllKHR | Op::SubgroupAnyKHR | Op::SubgroupAllEqualKHR
         | Op::SubgroupReadInvocationKHR | Op::SubgroupShuffleINTEL | Op::SubgroupShuffleDownINTEL | Op::SubgroupShuffleUpINTEL
         | Op::GroupNonUniformPartitionEXT
         | Op::SubgroupShuffleXorINTEL | Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL => Family::Subgroup,
 
         Op::ReadClockKHR => Family::Clock,
+
+        Op::DPdx | Op::DPdy | Op::Fwidth | Op::DPdxFine | Op::DPdyFine | Op::FwidthFine | Op::DPdxCoarse | Op::DPdyCoarse
+        | Op::FwidthCoarse => Family::Derivative,
 
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR => Family::Extended,
 
@@ -160,6 +166,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Family::Atomic => atomic::emit(e, op, inst),
         Family::Subgroup => subgroup::emit(e, op, inst),
         Family::Clock => clock::emit(e, inst),
+        Family::Derivative => derivative::emit(e, op, inst),
         Family::Extended => ext::emit(e, inst),
     }
 }

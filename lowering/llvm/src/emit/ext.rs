@@ -1,7 +1,7 @@
 //! OpExtInst: from the imported set to the room that lowers it.
 
 use super::function::FunctionEmitter;
-use super::{Handled, Result, ext_glsl, ext_opencl};
+use super::{Handled, Result, ext_amd, ext_glsl, ext_opencl};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{ExtInstSet, Inst};
 
@@ -12,6 +12,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
     let (name, handled) = match e.declarations.ext_inst_sets.get(&set) {
         Some(ExtInstSet::Glsl450) => ("GLSL.std.450", ext_glsl::emit(e, inst, number)?),
         Some(ExtInstSet::OpenCl) => ("OpenCL.std", ext_opencl::emit(e, inst, number)?),
+        Some(ExtInstSet::Amd(name)) => (name.as_str(), ext_amd::emit(e, inst, name, number)?),
         Some(ExtInstSet::NonSemantic) => return Ok(Handled::Yes),
         Some(ExtInstSet::Other(name)) => (name.as_str(), Handled::No),
         None => return Err(e.mismatch(inst, format!("{set} is no imported instruction set"))),

@@ -12,8 +12,8 @@
 //! | [`async_copy`], [`held`] | asynchronous copies between global and workgroup memory; those that stay in registers on their way |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
-//! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`] | what invocations do together |
-//! | [`ext`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`numeric`], [`math`], [`library`] | extended instruction sets |
+//! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`], [`derivative`] | what invocations do together |
+//! | [`ext`], [`ext_amd`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`numeric`], [`math`], [`library`] | extended instruction sets |
 //! | [`float8`] | floats of 8 bits |
 //! | [`facts`] | facts about targets beyond the target row |
 //! | [`uses`] | which module-scope variables a function touches |
@@ -46,8 +46,10 @@ pub(crate) mod convert;
 #[cfg(test)]
 mod core_tests;
 pub(crate) mod counter;
+pub(crate) mod derivative;
 pub(crate) mod dispatch;
 pub(crate) mod ext;
+pub(crate) mod ext_amd;
 pub(crate) mod ext_glsl;
 pub(crate) mod ext_opencl;
 pub(crate) mod ext_opencl_integer;

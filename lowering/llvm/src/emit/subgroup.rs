@@ -38,7 +38,12 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         let scope = Scope::of(inst.id(0)?, inst, e.constants)?;
         match scope {
             Scope::Subgroup => {}
-            Scope::Workgroup => return super::group::emit(e, op, inst),
+            // Those of SPV_AMD_shader_ballot need no uniform control flow, which barriers do.
+            Scope::Workgroup
+                if !(Op::GroupIAddNonUniformAMD..=Op::GroupSMaxNonUniformAMD).contains(&op) =>
+            {
+                return super::group::emit(e, op, inst);
+            }
             _ => {
                 return Err(e.unsupported(
                     inst,

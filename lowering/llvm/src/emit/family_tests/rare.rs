@@ -5,10 +5,17 @@ use splitbar_passes::module::assemble;
 
 /// A shader that loads a vector `%a` and a scalar `%b` of unsigned integers, executes `body`, and stores its `%result`, a vector.
 fn shader(body: &str) -> Vec<u32> {
-    let text = format!(
+    assemble(&shader_text(body)).unwrap().words
+}
+
+fn shader_text(body: &str) -> String {
+    format!(
         "OpCapability Shader
         OpCapability Kernel
         %glsl = OpExtInstImport \"GLSL.std.450\"
+        %ballot = OpExtInstImport \"SPV_AMD_shader_ballot\"
+        %minmax = OpExtInstImport \"SPV_AMD_shader_trinary_minmax\"
+        %gcn = OpExtInstImport \"SPV_AMD_gcn_shader\"
         OpMemoryModel Logical GLSL450
         OpEntryPoint GLCompute %main \"main\" %buffer
         OpExecutionMode %main LocalSize 64 1 1
@@ -39,8 +46,7 @@ fn shader(body: &str) -> Vec<u32> {
         OpStore %place %result
         OpReturn
         OpFunctionEnd"
-    );
-    assemble(&text).unwrap().words
+    )
 }
 
 #[test]
@@ -93,10 +99,69 @@ fn operands_of_the_wrong_kind_are_reported() {
         "%result = OpExtInst %vector %glsl FMin %a %a",
         "%result = OpExtInst %vector %glsl Sqrt %a",
         "%f = OpBitcast %floats %a\n %g = OpExtInst %floats %glsl UMax %f %f\n %result = OpBitcast %vector %g",
+        "%result = OpExtInst %vector %minmax FMin3AMD %a %a %a",
+        "%result = OpExtInst %vector %ballot MbcntAMD %a",
+        "%f = OpBitcast %floats %a\n %result = OpExtInst %vector %ballot SwizzleInvocationsMaskedAMD %a %f",
+        "%result = OpExtInst %vector %ballot WriteInvocationAMD %a %b %b",
+        "%result = OpExtInst %vector %gcn CubeFaceIndexAMD %a",
     ] {
         let problem = lowered(shader(body), "gfx1201", Optimization::O0)
             .err()
             .unwrap_or_else(|| panic!("{body} was lowered"));
         assert!(problem.contains("SB0106"), "{body}: {problem}");
+    }
+}
+
+/// A square quad takes rows of the workgroup that follow each other within a subgroup.
+#[test]
+fn derivatives_of_square_quads_need_short_rows() {
+    let with_rows_of = |x: u32| {
+        let text = shader_text(
+            "%f = OpBitcast %floats %a\n %x = OpDPdx %floats %f\n %y = OpFwidthCoarse %floats %x\n %result = OpBitcast %vector %y",
+        );
+        let size = format!("LocalSize {x} 4 1\nOpExecutionMode %main DerivativeGroupQuadsKHR");
+        let words = assemble(&text.replace("LocalSize 64 1 1", &size))
+            .unwrap()
+            .words;
+        TARGETS.map(|target| {
+            lowered(words.clone(), target, Optimization::O0)
+                .and_then(|l| l.assembly().map_err(|e| e.to_string()))
+        })
+    };
+    for result in with_rows_of(8) {
+        result.unwrap();
+    }
+    for refused in with_rows_of(6) {
+        assert!(refused.unwrap_err().contains("SB0300"));
+    }
+}
+
+/// How many elements an invocation holds is the target's, so an index beyond them is no mistake; nor is a saturating sum of floats, which have no overflow.
+#[test]
+fn what_only_the_target_knows_is_no_mistake_of_the_module() {
+    let text = shader_text(
+        "%x = OpBitcast %float %b
+        %left = OpCompositeConstruct %matrix_a %x
+        %right = OpCompositeConstruct %matrix_b %x
+        %start = OpCompositeConstruct %matrix_c %x
+        %sum = OpCooperativeMatrixMulAddKHR %matrix_c %left %right %start SaturatingAccumulationKHR
+        %same = OpCompositeInsert %matrix_c %x %sum 1234
+        %beyond = OpCompositeExtract %float %same 1234
+        %element = OpCompositeExtract %float %same 0
+        %each = OpCompositeConstruct %floats %element %element %element %beyond
+        %result = OpBitcast %vector %each",
+    );
+    let matrices = "%zero = OpConstant %uint 0
+        %one = OpConstant %uint 1
+        %two = OpConstant %uint 2
+        %three = OpConstant %uint 3
+        %size = OpConstant %uint 16
+        %matrix_a = OpTypeCooperativeMatrixKHR %float %three %size %size %zero
+        %matrix_b = OpTypeCooperativeMatrixKHR %float %three %size %size %one
+        %matrix_c = OpTypeCooperativeMatrixKHR %float %three %size %size %two";
+    let text = text.replace("%zero = OpConstant %uint 0", matrices);
+    for target in TARGETS {
+        lowered(assemble(&text).unwrap().words, target, Optimization::O0)
+            .unwrap_or_else(|e| panic!("{target}: {e}"));
     }
 }

@@ -204,6 +204,9 @@ mod tests {
             }
         }
         let a = i.layout(Use::MatrixAKHR, i.rows, i.depth).unwrap();
-        assert!(a.slots <= i.taken && i.taken.is_multiple_of(a.slots), "{i:?}");
+        assert!(
+            a.slots <= i.taken && i.taken.is_multiple_of(a.slots),
+            "{i:?}"
+        );
     }
 }
