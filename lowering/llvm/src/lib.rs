@@ -12,6 +12,7 @@ mod emit;
 mod expand;
 mod ffi;
 pub mod marks;
+mod signed_zero;
 
 pub use disassemble::{Disassembled, disassemble};
 pub use emit::abi::{Argument, ArgumentKind, KernelAbi};
@@ -21,6 +22,7 @@ use inkwell::module::Module;
 use inkwell::targets::FileType;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Variable};
+use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
 
 /// How much LLVM optimises; `default<O2>` of its pass builder for [`Optimization::O2`], and so on.
@@ -97,6 +99,9 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             codegen::verify(&module, "with its barriers expanded")?;
             codegen::run(&module, &machine, expand::passes(lowering.target))?;
             expand::none_left(&module).map_err(|problem| Diagnostics::from(*problem))?;
+        }
+        if let Arch::Amdgpu(_) = lowering.target.arch {
+            signed_zero::keep(&context, &module)?;
         }
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;

@@ -161,6 +161,29 @@ pub fn features() -> Vec<Feature> {
             }
         }
     }
+    // The sign of a product that is zero outlives the rounding, which AMD's GPUs do in one instruction with it.
+    for lanes in [1, 2] {
+        let (wide, half) = match lanes {
+            1 => (Ty::from(F32), Ty::from(F16)),
+            _ => (Ty::vector(F32, lanes), Ty::vector(F16, lanes)),
+        };
+        let body = format!(
+            "$x = OpFMul %{0} $a $b\n$r = OpFConvert %{1} $x",
+            wide.name(),
+            half.name()
+        );
+        let product = Feature::new("OpFConvert", &[wide, wide], &[half], &body, move |row| {
+            let (a, b) = row.split_at(row.len() / 2);
+            let products = a
+                .iter()
+                .zip(b)
+                .map(|(a, b)| F32.bits_of(F32.float(*a) * F32.float(*b)));
+            products
+                .map(|product| float(F16, F32.float(product)))
+                .collect()
+        });
+        all.push(product.called(&format!("product.{}", wide.name())));
+    }
     all.push(convert("OpQuantizeToF16", F32, F32, |v| {
         let value = F32.float(v);
         let half = F16.float(F16.bits_of(value));
