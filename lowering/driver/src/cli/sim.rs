@@ -28,7 +28,7 @@ Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that can
 /// What the command line says.
 #[derive(Debug, Args)]
 pub struct SimArgs {
-    /// A SPIR-V module, which is compiled first, or an AMDGPU code object; `-` is the standard input
+    /// A SPIR-V module, which is compiled first, an AMDGPU code object, or PTX; `-` is the standard input
     input: PathBuf,
     /// The GPU
     #[arg(long, value_parser = parse_target)]
