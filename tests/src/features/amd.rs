@@ -1,7 +1,7 @@
 //! SPV_AMD_shader_ballot, SPV_AMD_gcn_shader and SPV_AMD_shader_trinary_minmax.
 
 use super::collectives::{self, FLOAT, INTEGER, Row, combine_all};
-use super::ty::{Bool, F16, F32, Scalar, Ty, U16, U32, U64};
+use super::ty::{F16, F32, Scalar, Ty, U16, U32, U64};
 use super::want::Limit::{Absolute, Ulp};
 use super::want::Want::{self, Any, Bits, Near};
 use super::{Feature, INVOCATIONS};
@@ -205,13 +205,6 @@ fn gcn(all: &mut Vec<Feature>) {
     cube("CubeFaceCoordAMD", Ty::vector(F32, 2), |row| {
         face(row).1.map(|at| Near(at, Absolute(1e-6))).to_vec()
     });
-    all.push(Feature::new(
-        "SPV_AMD_gcn_shader TimeAMD",
-        &[Bool.into()],
-        &[Bool.into()],
-        "$x = OpExtInst %u64 %amd_gcn TimeAMD\n$y = OpExtInst %u64 %amd_gcn TimeAMD\n$r = OpULessThanEqual %bool $x $y",
-        |_| vec![Bits(1)],
-    ));
 }
 
 /// All of them.
