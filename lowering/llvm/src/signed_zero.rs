@@ -1,20 +1,22 @@
 //! Keeps the sign of a zero that is a product and becomes a half. LLVM 23.1 rounds `fptrunc (fmul a, b)` by `v_fma_mixlo_f16 a, b, 0` on AMDGPU, and -0 + 0 is 0
-//! (mended later by llvm-project pull request 214544). What stands between the two in the end is a fence that costs no instruction.
+//! (mended later by llvm-project pull request 214544). What stands between the two in the end is an empty assembly statement, which LLVM does not look through.
+//! (`llvm.arithmetic.fence` would do the same, but the back end cannot copy what it holds where the value is the same for the whole wave.)
 
 use crate::codegen::llvm_failed;
+use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
-use inkwell::intrinsics::Intrinsic;
 use inkwell::module::Module;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{
-    BasicValue, BasicValueEnum, FastMathFlags, InstructionOpcode, InstructionValue, Operand,
+    BasicValue, BasicValueEnum, FastMathFlags, FloatValue, InstructionOpcode, InstructionValue,
+    Operand,
 };
 use splitbar_passes::diagnostic::Diagnostics;
 
-/// Puts the fence behind every product that is rounded to 16 bits and whose zeros have a sign. To be called when the optimiser has run: it would look through it.
+/// Puts the statement behind every product that is rounded to 16 bits and whose zeros have a sign. To be called when the optimiser has run.
 ///
 /// # Errors
-/// `LlvmFailed` when LLVM lacks the intrinsic.
+/// `LlvmFailed` when LLVM cannot build it.
 pub(crate) fn keep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Diagnostics> {
     let rounded: Vec<_> = module
         .get_functions()
@@ -24,18 +26,55 @@ pub(crate) fn keep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), 
         .collect();
     let builder = context.create_builder();
     for (instruction, product) in rounded {
-        let fence = Intrinsic::find("llvm.arithmetic.fence")
-            .and_then(|fence| fence.get_declaration(module, &[product.get_type()]))
-            .ok_or_else(|| llvm_failed("LLVM lacks llvm.arithmetic.fence", ""))?;
         builder.position_before(&instruction);
-        let call = builder
-            .build_call(fence, &[product.into()], "")
-            .map_err(|problem| llvm_failed("a fence cannot be built", &problem.to_string()))?;
-        if let Some(fenced) = call.try_as_basic_value().basic() {
-            instruction.set_operand(0, fenced);
-        }
+        let hidden = hide(context, &builder, product)
+            .map_err(|problem| llvm_failed("a product cannot be hidden", &problem.to_string()))?;
+        instruction.set_operand(0, hidden);
     }
     Ok(())
+}
+
+/// The number, or each of the numbers of a vector, through an empty assembly statement.
+fn hide<'c>(
+    context: &'c Context,
+    builder: &Builder<'c>,
+    product: BasicValueEnum<'c>,
+) -> Result<BasicValueEnum<'c>, BuilderError> {
+    match product {
+        BasicValueEnum::FloatValue(number) => hide_number(context, builder, number),
+        BasicValueEnum::VectorValue(vector) => {
+            let mut hidden = vector;
+            for lane in 0..vector.get_type().get_size() {
+                let lane = context.i32_type().const_int(u64::from(lane), false);
+                let number = builder.build_extract_element(vector, lane, "")?;
+                let number = hide(context, builder, number)?;
+                hidden = builder.build_insert_element(hidden, number, lane, "")?;
+            }
+            Ok(hidden.into())
+        }
+        other => Ok(other),
+    }
+}
+
+fn hide_number<'c>(
+    context: &'c Context,
+    builder: &Builder<'c>,
+    number: FloatValue<'c>,
+) -> Result<BasicValueEnum<'c>, BuilderError> {
+    let ty = number.get_type();
+    let signature = ty.fn_type(&[ty.into()], false);
+    // In a vector register, in front and behind the same.
+    let statement = context.create_inline_asm(
+        signature,
+        String::new(),
+        "=v,0".to_owned(),
+        false,
+        false,
+        None,
+        false,
+    );
+    let call = builder.build_indirect_call(signature, statement, &[number.into()], "")?;
+    Ok(call.try_as_basic_value().basic().unwrap_or(number.into()))
 }
 
 /// The product, if `instruction` rounds one to 16 bits and its zeros have a sign.

@@ -532,8 +532,8 @@ impl<'p> Planner<'p> {
         let waiting = self.waiting(true);
         let fences = |side| fences::of_workgroup(memory, side, built_in, waiting);
         [
-            waiting.before_barrier(),
             wait.to_vec(),
+            waiting.before_barrier(),
             fences(Side::Before),
             vec![barrier],
             fences(Side::After),

@@ -157,7 +157,11 @@ const TRAPS: &[Trap] = &[
         check: Check::Order(copy_behind_lds_access),
         near: r"\bds_",
         hit: "\t.type\tk,@function\nk:\n\tds_read_b32 v0, v1\n\tglobal_load_lds_dword v[2:3], off\n\ts_endpgm\n",
-        cure: Some(|plan| plan.before_instruction.clear()),
+        cure: Some(|plan| {
+            change(plan, |step| {
+                !matches!(step, Step::Fence(_) | Step::WaitZero(_))
+            })
+        }),
     },
     // The attribute's presence alone counts; and the subtarget feature of older releases is ignored, so that fences would be too weak.
     Trap {
