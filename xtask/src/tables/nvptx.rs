@@ -107,9 +107,9 @@ struct Row {
 
 /// Writes the page, or compares some of its rows.
 pub fn run(options: &Options) -> Result<()> {
-    let assemblers = assemblers();
-    if assemblers.is_empty() {
-        let missing = "no ptxas was found: name one in SPLITBAR_PTXAS, or put one on PATH";
+    let assemblers = programs("SPLITBAR_PTXAS", "ptxas");
+    if assemblers.is_empty() || programs("SPLITBAR_NVDISASM", "nvdisasm").is_empty() {
+        let missing = "ptxas or nvdisasm was not found: name them in SPLITBAR_PTXAS and SPLITBAR_NVDISASM, or put them on PATH";
         if options.check {
             println!("skipped: {PAGE} is not compared, {missing}");
             return Ok(());
@@ -269,20 +269,16 @@ fn read_usage(said: &str) -> Usage {
     }
 }
 
-/// Every ptxas that SPLITBAR_PTXAS names, or else those on PATH.
-fn assemblers() -> Vec<PathBuf> {
-    let named = std::env::var_os("SPLITBAR_PTXAS").filter(|value| !value.is_empty());
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let candidates: Vec<PathBuf> = match &named {
-        Some(value) => std::env::split_paths(value).collect(),
-        None => std::env::split_paths(&path)
-            .map(|folder| folder.join("ptxas"))
+/// The programs that the variable names, or else those called `name` on PATH.
+fn programs(variable: &str, name: &str) -> Vec<PathBuf> {
+    let named = std::env::var_os(variable).filter(|value| !value.is_empty());
+    match named {
+        Some(named) => std::env::split_paths(&named).collect(),
+        None => std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+            .map(|folder| folder.join(name))
+            .filter(|program| program.is_file())
             .collect(),
-    };
-    candidates
-        .into_iter()
-        .filter(|path| path.is_file())
-        .collect()
+    }
 }
 
 #[cfg(test)]
