@@ -1,4 +1,4 @@
-//! `cargo xtask test` and `cargo xtask bless`: the test runners, and what they counted.
+//! `cargo xtask test` and `cargo xtask bless`: the tests, and how many ran.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -28,59 +28,25 @@ pub fn run(filter: &[String]) -> Result<()> {
 
 /// Runs everything and says how many tests ran, also when some of them, or a build, failed.
 pub fn run_counting(filter: &[String]) -> (Counts, Result<()>) {
-    let mut counts = Counts::default();
     if let Err(e) = llvm::ensure() {
-        return (counts, Err(e));
+        return (Counts::default(), Err(e));
     }
     let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
-    let mut failures = Vec::new();
-
-    // nextest does not run documentation tests; cargo's own runner does both in one go.
-    let runs: Vec<Command> = if has_nextest() {
-        vec![
-            shell::cargo(
-                &[
-                    &["nextest", "run", "--workspace", "--no-fail-fast"],
-                    filter.as_slice(),
-                ]
-                .concat(),
-            ),
-            shell::cargo(
-                &[
-                    &["test", "--workspace", "--doc", "--no-fail-fast"],
-                    filter.as_slice(),
-                ]
-                .concat(),
-            ),
+    // One process for each test binary, so not nextest: the trials of the suite share what they compile and a list of
+    // some 14,000 names, and a process for each trial would pay for both each time (a second or more).
+    let command = shell::cargo(
+        &[
+            &["test", "--workspace", "--no-fail-fast"],
+            filter.as_slice(),
         ]
-    } else {
-        vec![shell::cargo(
-            &[
-                &["test", "--workspace", "--no-fail-fast"],
-                filter.as_slice(),
-            ]
-            .concat(),
-        )]
-    };
-    for command in runs {
-        let shown = shell::show(&command);
-        match tee(command) {
-            Ok((counted, success)) => {
-                counts.passed += counted.passed;
-                counts.failed += counted.failed;
-                if !success {
-                    failures.push(shown);
-                }
-            }
-            Err(e) => failures.push(format!("{e:#}")),
-        }
+        .concat(),
+    );
+    let shown = shell::show(&command);
+    match tee(command) {
+        Ok((counts, true)) => (counts, Ok(())),
+        Ok((counts, false)) => (counts, Err(anyhow::anyhow!("failed: {shown}"))),
+        Err(e) => (Counts::default(), Err(e)),
     }
-    let result = if failures.is_empty() {
-        Ok(())
-    } else {
-        Err(anyhow::anyhow!("failed: {}", failures.join("; ")))
-    };
-    (counts, result)
 }
 
 /// Runs the filetests and lets them rewrite their snapshots.
@@ -89,12 +55,6 @@ pub fn bless() -> Result<()> {
     let mut command = shell::cargo(&["test", "--package", "splitbar-tests"]);
     command.env("SPLITBAR_BLESS", "1");
     shell::run(command)
-}
-
-fn has_nextest() -> bool {
-    shell::cargo(&["nextest", "--version"])
-        .output()
-        .is_ok_and(|o| o.status.success())
 }
 
 /// Runs a test runner with its output shown, and adds up the summaries that it prints.
@@ -144,14 +104,9 @@ fn copy(from: impl Read, show: impl Fn(&str), counts: &Mutex<Counts>) {
     }
 }
 
-/// Reads a runner's summary line, of cargo test or of nextest.
+/// Reads the line that sums up a test binary.
 fn parse_summary(line: &str) -> Option<Counts> {
-    let line = line.trim_start();
-    let rest = line.strip_prefix("test result: ").or_else(|| {
-        line.strip_prefix("Summary ")
-            .and_then(|r| r.split_once("run: "))
-            .map(|(_, r)| r)
-    })?;
+    let rest = line.trim_start().strip_prefix("test result: ")?;
     let mut counts = Counts::default();
     let words: Vec<&str> = rest
         .split(|c: char| !c.is_ascii_alphanumeric())
@@ -165,8 +120,6 @@ fn parse_summary(line: &str) -> Option<Counts> {
         match *word {
             "passed" => counts.passed += number,
             "failed" => counts.failed += number,
-            // nextest counts a test that ran out of time or broke its process apart from those that failed.
-            "timed" | "exec" => counts.failed += number,
             _ => {}
         }
     }
@@ -189,16 +142,6 @@ mod tests {
         assert_eq!(
             parse_summary("test result: FAILED. 1 passed; 2 failed; 0 ignored"),
             counts(1, 2)
-        );
-        assert_eq!(
-            parse_summary(
-                "     Summary [   3.123s] 40 tests run: 38 passed (2 slow), 2 failed, 5 skipped"
-            ),
-            counts(38, 2)
-        );
-        assert_eq!(
-            parse_summary("     Summary [   3.123s] 1 test run: 1 timed out, 0 skipped"),
-            counts(0, 1)
         );
         assert_eq!(parse_summary("running 12 tests: 3 passed"), None);
     }
