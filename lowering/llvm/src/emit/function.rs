@@ -28,6 +28,16 @@ pub(crate) struct Pointer<'c> {
     pub(crate) matrix: Option<MatrixLayout>,
 }
 
+impl Pointer<'_> {
+    /// Whether it points into a variable of a function or an invocation.
+    pub(crate) fn is_in_function(&self) -> bool {
+        matches!(
+            self.class,
+            spirv::StorageClass::Function | spirv::StorageClass::Private
+        )
+    }
+}
+
 /// Layout of a matrix in memory (decorations MatrixStride, RowMajor, ColMajor of a structure member).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct MatrixLayout {

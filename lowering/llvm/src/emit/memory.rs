@@ -137,9 +137,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let parts: u64 = match &info.kind {
             Kind::Plain(shape) => return self.load_plain(pointer, *shape, access),
             Kind::Cooperative(matrix) => return self.load_plain(pointer, matrix.shape(), access),
-            // What is known of an image is where its descriptor is.
-            Kind::Image(_) | Kind::SampledImage(_) => return Ok(pointer.address),
-            Kind::Pointer { .. } => {
+            // What is known of an image is where its descriptor is. A variable of a function holds that; other places are descriptors.
+            Kind::Image(_) | Kind::SampledImage(_) if !pointer.is_in_function() => {
+                return Ok(pointer.address);
+            }
+            Kind::Pointer { .. } | Kind::Image(_) | Kind::SampledImage(_) => {
                 return self.leaf_load(
                     llvm,
                     pointer.address,
@@ -193,7 +195,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Kind::Cooperative(matrix) => {
                 return self.store_plain(pointer, matrix.shape(), value, access);
             }
-            Kind::Pointer { .. } => {
+            Kind::Image(_) | Kind::SampledImage(_) if !pointer.is_in_function() => {
+                return Err(self.b.mismatch(format!("a store of type {ty}")));
+            }
+            Kind::Pointer { .. } | Kind::Image(_) | Kind::SampledImage(_) => {
                 return self.leaf_store(
                     value,
                     pointer.address,
@@ -216,9 +221,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             Kind::Array { length, .. } => *length,
             Kind::Struct { members } => members.len() as u64,
-            Kind::Image(_)
-            | Kind::SampledImage(_)
-            | Kind::NamedBarrier
+            Kind::NamedBarrier
             | Kind::Void
             | Kind::RuntimeArray { .. }
             | Kind::Function

@@ -140,21 +140,39 @@ fn accesses_select_or_are_refused() {
     }
 }
 
-/// An OpenCL kernel whose image types say no texel type, but how they are accessed.
-fn kernel() -> Vec<u32> {
-    assemble(
+/// An OpenCL kernel whose image types say no texel type, but how they are accessed. `width`: bits of a texel's components; `held`: as compilers that do
+/// not optimise write it, the images go through variables.
+fn kernel(width: u32, held: bool) -> Vec<u32> {
+    let (variables, from, to) = if held {
+        (
+            "%source_variable = OpVariable %source_pointer Function
+            %sink_variable = OpVariable %sink_pointer Function
+            OpStore %source_variable %from Aligned 8
+            OpStore %sink_variable %to Aligned 8
+            %held_source = OpLoad %source %source_variable Aligned 8
+            %held_sink = OpLoad %sink %sink_variable Aligned 8",
+            "%held_source",
+            "%held_sink",
+        )
+    } else {
+        ("", "%from", "%to")
+    };
+    let text = format!(
         "OpCapability Kernel
         OpCapability Addresses
         OpCapability ImageBasic
+        OpCapability Float16
         OpMemoryModel Physical64 OpenCL
         OpEntryPoint Kernel %main \"copy\"
         %void = OpTypeVoid
         %uint = OpTypeInt 32 0
-        %float = OpTypeFloat 32
+        %float = OpTypeFloat {width}
         %uvec2 = OpTypeVector %uint 2
         %vec4 = OpTypeVector %float 4
         %source = OpTypeImage %void Dim2D 0 0 0 0 Unknown ReadOnly
         %sink = OpTypeImage %void Dim2D 0 0 0 0 Unknown WriteOnly
+        %source_pointer = OpTypePointer Function %source
+        %sink_pointer = OpTypePointer Function %sink
         %function = OpTypeFunction %void %source %sink
         %zero = OpConstant %uint 0
         %place = OpConstantComposite %uvec2 %zero %zero
@@ -162,13 +180,27 @@ fn kernel() -> Vec<u32> {
         %from = OpFunctionParameter %source
         %to = OpFunctionParameter %sink
         %entry = OpLabel
-        %texel = OpImageRead %vec4 %from %place
-        OpImageWrite %to %place %texel
+        {variables}
+        %texel = OpImageRead %vec4 {from} %place
+        OpImageWrite {to} %place %texel
         OpReturn
-        OpFunctionEnd",
-    )
-    .unwrap()
-    .words
+        OpFunctionEnd"
+    );
+    assemble(&text).unwrap().words
+}
+
+#[test]
+fn images_of_kernels_that_are_not_optimised_select() {
+    for target in TARGETS {
+        match lowered(kernel(16, true), target, Optimization::O0) {
+            Ok(lowered) => {
+                lowered
+                    .assembly()
+                    .unwrap_or_else(|e| panic!("{target}: {e}"));
+            }
+            Err(refused) => assert!(refused.contains("SB0307"), "{target}: {refused}"),
+        }
+    }
 }
 
 #[test]
@@ -178,13 +210,23 @@ fn images_of_kernels_are_read_and_written() {
         ("gfx1201", ["image_load", "image_store"]),
         ("sm_75", ["tex.2d.v4.f32.s32", "sust.p.2d"]),
     ] {
-        let lowered = lowered(kernel(), target, Optimization::O2).unwrap();
-        let text = lowered.assembly().unwrap();
+        let text = |width: u32, held: bool| {
+            let lowered = lowered(kernel(width, held), target, Optimization::O2).unwrap();
+            lowered.assembly().unwrap()
+        };
+        let floats = text(32, false);
         for instruction in wanted {
             assert!(
-                text.contains(instruction),
-                "{target}, {instruction}:\n{text}"
+                floats.contains(instruction),
+                "{target}, {instruction}:\n{floats}"
             );
         }
+        assert_eq!(text(32, true), floats, "{target}: images in variables");
+        let halves = text(16, false);
+        // LLVM makes an access to half floats of a conversion beside an access, where there is one.
+        assert!(
+            ["cvt", "d16"].iter().any(|way| halves.contains(way)),
+            "{target}, half floats:\n{halves}"
+        );
     }
 }

@@ -20,7 +20,7 @@ use super::types::{Kind, Scalar, Types};
 use super::{Handled, Result, barrier};
 use crate::ffi::{AtomicOrdering, Value};
 use spirv::{Dim, ImageOperands, Op};
-use splitbar_passes::module::{Id, Inst, Scope};
+use splitbar_passes::module::{FloatFormat, Id, Inst, Scope};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 
@@ -93,9 +93,7 @@ impl Image {
         };
         let component = match types.get(Id(sampled_type))?.kind {
             Kind::Void => None,
-            Kind::Plain(shape) if shape.lanes == 1 && shape.scalar.bits() == 32 => {
-                Some(shape.scalar)
-            }
+            Kind::Plain(shape) if shape.lanes == 1 => Some(texel_scalar(shape.scalar)?),
             _ => return None,
         };
         let shape = match (Dim::from_u32(dim)?, arrayed, samples) {
@@ -150,6 +148,21 @@ pub(crate) fn sampled(inst: Inst<'_>, types: &Types<'_>) -> Option<Image> {
     match types.get(inst.id(0).ok()?)?.kind {
         Kind::Image(image) => Some(image),
         _ => None,
+    }
+}
+
+/// What a component is while it is on its way to or from an image: texels of half floats are those of floats, converted (OpenCL C, `read_imageh`).
+fn texel_scalar(scalar: Scalar) -> Option<Scalar> {
+    match scalar {
+        Scalar::Float {
+            width: 16,
+            format: FloatFormat::Ieee,
+        } => Some(Scalar::Float {
+            width: 32,
+            format: FloatFormat::Ieee,
+        }),
+        Scalar::Int { .. } | Scalar::Float { .. } if scalar.bits() == 32 => Some(scalar),
+        Scalar::Bool | Scalar::Int { .. } | Scalar::Float { .. } => None,
     }
 }
 
@@ -238,15 +251,18 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
     }
 
-    /// What the components of a texel are that `inst` reads.
-    fn texel_component(&self, inst: Inst<'_>, image: Image) -> Result<Scalar> {
-        match (image.component, self.kind(self.result_type(inst)?)?) {
-            (Some(component), _) => Ok(component),
-            (None, Kind::Plain(shape)) if shape.scalar.bits() == 32 => Ok(shape.scalar),
-            (None, _) => {
-                Err(self.unsupported(inst, "texels of components that are not 32 bits wide"))
-            }
+    /// What the components of a texel of type `ty`, which `inst` reads or writes, are on their way.
+    fn texel_component(&self, inst: Inst<'_>, ty: Id) -> Result<Scalar> {
+        match self.kind(ty)? {
+            Kind::Plain(shape) => texel_scalar(shape.scalar),
+            _ => None,
         }
+        .ok_or_else(|| {
+            self.unsupported(
+                inst,
+                "texels of components other than 32 bits or half floats",
+            )
+        })
     }
 
     /// Decodes image, coordinate, and the image operands from operand `extra` on.
@@ -313,13 +329,18 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         Op::ImageFetch | Op::ImageRead => {
             let (access, extra) = e.image_access(inst, 2)?;
-            let component = e.texel_component(inst, access.image)?;
+            let component = match access.image.component {
+                Some(component) => component,
+                None => e.texel_component(inst, e.result_type(inst)?)?,
+            };
             e.texel_fence(extra.visible, AtomicOrdering::LLVMAtomicOrderingAcquire);
             let texel = match &e.target.arch {
                 Arch::Amdgpu(_) => amdgpu::read(e, inst, &access, component)?,
                 Arch::Nvptx(_) => nvptx::read(e, inst, &access, component)?,
             };
-            let value = e.components(texel, e.result_ty(inst)?.lanes())?;
+            let ty = e.result_ty(inst)?;
+            let value = e.components(texel, ty.lanes())?;
+            let value = e.b.float_resize(value, ty)?;
             e.bind(inst, value)?;
         }
         Op::ImageWrite => {
@@ -336,9 +357,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
                 })
                 .collect::<Result<Vec<_>>>()?;
             let texel = e.b.vector(&lanes)?;
-            if texel.ty().scalar_bits() != 32 {
-                return Err(e.unsupported(inst, "texels of components that are not 32 bits wide"));
-            }
+            let ty = e.type_of(inst.id(2).map_err(Box::new)?)?;
+            let component = e.texel_component(inst, ty)?.value_type(e.b);
+            let texel = e.b.float_resize(texel, component.vector(4))?;
             match &e.target.arch {
                 Arch::Amdgpu(_) => amdgpu::write(e, inst, &access, texel)?,
                 Arch::Nvptx(_) => nvptx::write(e, inst, &access, texel)?,
