@@ -113,11 +113,13 @@ pub(crate) fn machine(
     let triple = TargetTriple::create(target.triple());
     let llvm = LlvmTarget::from_triple(&triple)
         .map_err(|e| llvm_failed("LLVM lacks the target", &e.to_string()))?;
-    let level = match optimization {
-        Optimization::O0 => OptimizationLevel::None,
-        Optimization::O1 => OptimizationLevel::Less,
-        Optimization::O2 => OptimizationLevel::Default,
-        Optimization::O3 => OptimizationLevel::Aggressive,
+    let level = match (optimization, &target.arch) {
+        // Without any optimisation LLVM does not look for what is uniform, takes nearly all for it, and cannot put the code that it selects right (docs/llvm.md).
+        (Optimization::O0, Arch::Amdgpu(_)) => OptimizationLevel::Less,
+        (Optimization::O0, Arch::Nvptx(_)) => OptimizationLevel::None,
+        (Optimization::O1, _) => OptimizationLevel::Less,
+        (Optimization::O2, _) => OptimizationLevel::Default,
+        (Optimization::O3, _) => OptimizationLevel::Aggressive,
     };
     llvm.create_target_machine(
         &triple,

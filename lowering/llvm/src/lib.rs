@@ -25,7 +25,8 @@ use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Variable}
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
 
-/// How much LLVM optimises; `default<O2>` of its pass builder for [`Optimization::O2`], and so on.
+/// How much LLVM optimises; `default<O2>` of its pass builder and the same level of the code generator for [`Optimization::O2`], and so on. AMDGPU's code
+/// generator is never asked for less than level 1 (docs/llvm.md).
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Optimization {
     /// Nothing but what must be inlined.

@@ -1,6 +1,7 @@
 //! What the families write selects on old and new targets of both vendors, at -O0 and -O2: code generation would end the process otherwise.
 
 use super::*;
+use splitbar_passes::module::assemble;
 
 /// Lowers one shader for all targets, at -O0 and -O2, down to assembly.
 fn selects_everywhere(name: &str, make: impl Fn(&mut Shader)) {
@@ -276,4 +277,65 @@ fn atomics_select_everywhere() {
         s.store(loaded);
         s.b.atomic_store(place, device, release, one).unwrap();
     });
+}
+
+/// Constants are folded before anything is selected; these are loaded, at one place for all invocations and at a place of each.
+#[test]
+fn halves_of_memory_select_everywhere() {
+    for place in ["%zero", "%number"] {
+        for body in [
+            "%result = OpExtInst %halves %glsl Exp %a",
+            "%result = OpFDiv %halves %a %a",
+            "%floats = OpFConvert %vec4 %a\n %sum = OpFAdd %vec4 %floats %floats\n %result = OpFConvert %halves %sum",
+        ] {
+            let words = assemble(&format!(
+                "OpCapability Shader
+                OpCapability Float16
+                OpCapability StorageBuffer16BitAccess
+                %glsl = OpExtInstImport \"GLSL.std.450\"
+                OpMemoryModel Logical GLSL450
+                OpEntryPoint GLCompute %main \"main\" %buffer %local
+                OpExecutionMode %main LocalSize 64 1 1
+                OpDecorate %buffer DescriptorSet 0
+                OpDecorate %buffer Binding 0
+                OpDecorate %local BuiltIn LocalInvocationIndex
+                OpDecorate %array ArrayStride 8
+                OpDecorate %block Block
+                OpMemberDecorate %block 0 Offset 0
+                %void = OpTypeVoid
+                %function = OpTypeFunction %void
+                %uint = OpTypeInt 32 0
+                %half = OpTypeFloat 16
+                %float = OpTypeFloat 32
+                %halves = OpTypeVector %half 4
+                %vec4 = OpTypeVector %float 4
+                %array = OpTypeRuntimeArray %halves
+                %block = OpTypeStruct %array
+                %block_pointer = OpTypePointer StorageBuffer %block
+                %halves_pointer = OpTypePointer StorageBuffer %halves
+                %uint_pointer = OpTypePointer Input %uint
+                %buffer = OpVariable %block_pointer StorageBuffer
+                %local = OpVariable %uint_pointer Input
+                %zero = OpConstant %uint 0
+                %main = OpFunction %void None %function
+                %entry = OpLabel
+                %number = OpLoad %uint %local
+                %place = OpAccessChain %halves_pointer %buffer %zero {place}
+                %a = OpLoad %halves %place
+                {body}
+                OpStore %place %result
+                OpReturn
+                OpFunctionEnd"
+            ))
+            .unwrap()
+            .words;
+            for target in TARGETS.into_iter().chain(["gfx90a", "gfx1150"]) {
+                for optimization in [Optimization::O0, Optimization::O2] {
+                    lowered(words.clone(), target, optimization)
+                        .and_then(|lowered| lowered.assembly().map_err(|e| e.to_string()))
+                        .unwrap_or_else(|e| panic!("{body} at {place} for {target}: {e}"));
+                }
+            }
+        }
+    }
 }
