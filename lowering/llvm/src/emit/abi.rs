@@ -23,6 +23,10 @@ use splitbar_plan::target::Arch;
 /// Alignment in bytes that the address of a buffer must have.
 pub(crate) const BUFFER_ALIGN: u32 = 16;
 
+/// What LLVM is told of the alignment of texture and surface objects, in bytes. With more it loads the objects of an array side by side, and then does not
+/// know what it has (docs/llvm.md).
+const HANDLE_ALIGN: u32 = 8;
+
 /// Largest block that is passed by value, in bytes. The drivers allow less; LLVM takes no more than it can address.
 const MAX_BLOCK_BYTES: u64 = 1 << 16;
 
@@ -239,7 +243,8 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
     }
 
     fn buffers(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
-        let mut buffers: Vec<(u32, u32, Id)> = Vec::new();
+        // Set, binding, whether it is an image.
+        let mut buffers: Vec<(u32, u32, bool, Id)> = Vec::new();
         let mut push_constants = Vec::new();
         for id in uses.variables.iter().chain(&uses.lengths) {
             let Some(variable) = self.declarations.variable(*id) else {
@@ -248,14 +253,14 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
             match variable.class {
                 StorageClass::StorageBuffer | StorageClass::Uniform => {
                     let (set, binding) = self.binding(*id);
-                    buffers.push((set.unwrap_or(0), binding.unwrap_or(0), *id));
+                    buffers.push((set.unwrap_or(0), binding.unwrap_or(0), false, *id));
                 }
                 StorageClass::UniformConstant
                     if uses::pointee(self.declarations, variable)
                         .is_some_and(|ty| image::is_image(self.types, ty)) =>
                 {
                     let (set, binding) = self.binding(*id);
-                    buffers.push((set.unwrap_or(0), binding.unwrap_or(0), *id));
+                    buffers.push((set.unwrap_or(0), binding.unwrap_or(0), true, *id));
                 }
                 StorageClass::PushConstant => push_constants.push(*id),
                 _ if uses::is_global(variable) => {}
@@ -269,18 +274,13 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
         }
         buffers.sort_unstable();
         buffers.dedup();
-        for group in buffers.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let ids: Vec<Id> = group.iter().map(|b| b.2).collect();
-            let Some((set, binding, _)) = group.first().copied() else {
+        // Variables of one binding are one thing, but for buffers and images that an unshifted translation from HLSL numbers alike.
+        for group in buffers.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+            let ids: Vec<Id> = group.iter().map(|b| b.3).collect();
+            let Some((set, binding, image, _)) = group.first().copied() else {
                 continue;
             };
             let read_only = ids.len() == 1 && ids.iter().all(|id| self.is_read_only(*id));
-            // Images and buffers of one binding would be two things in one place.
-            let image = ids.iter().all(|id| {
-                self.declarations
-                    .variable(*id)
-                    .is_some_and(|v| v.class == StorageClass::UniformConstant)
-            });
             let (kind, class) = if image {
                 (ArgumentKind::Image, StorageClass::UniformConstant)
             } else {
@@ -296,9 +296,13 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
                 8,
                 (Some(set), Some(binding)),
             );
+            let align = match &self.target.arch {
+                Arch::Nvptx(_) if image => HANDLE_ALIGN,
+                Arch::Amdgpu(_) | Arch::Nvptx(_) => BUFFER_ALIGN,
+            };
             self.parameters.push(Parameter {
                 read_only,
-                align: BUFFER_ALIGN,
+                align,
                 ..parameter
             });
         }
