@@ -961,6 +961,8 @@ impl<'c> RawBuilder<'c> {
         load(ty: Ty<'c>, pointer: Value<'c>) = LLVMBuildLoad2(ty.0, pointer.0, NO_NAME));
     build!(/// Store.
         store(value: Value<'c>, pointer: Value<'c>) = LLVMBuildStore(value.0, pointer.0));
+    build!(/// The same value, or one and the same at every use if it is undefined.
+        freeze(value: Value<'c>) = LLVMBuildFreeze(value.0, NO_NAME));
     build!(/// Stack slot.
         alloca(ty: Ty<'c>) = LLVMBuildAlloca(ty.0, NO_NAME));
     build!(/// Unconditional branch.

@@ -466,6 +466,13 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
             match e.end {
                 Some(end) => e.b.br(end),
                 None => {
+                    let returned = ffi::return_type(e.function.ty());
+                    if returned != ffi::void_type(e.b.context()) {
+                        return Err(e.mismatch(
+                            inst,
+                            format!("no value where {} is returned", returned.print()),
+                        ));
+                    }
                     e.b.raw().ret_void();
                 }
             }
@@ -489,8 +496,12 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
             e.bind(inst, value)?;
         }
         Some(Op::Undef) => {
-            let value = e.result_ty(inst)?.undef();
-            e.bind(inst, value)?;
+            // A type without values has no unknown one either; whatever uses it is refused.
+            let ty = e.result_type(inst)?;
+            if !matches!(e.kind(ty)?, Kind::RuntimeArray { .. }) {
+                let value = e.ty(ty)?.undef();
+                e.bind(inst, value)?;
+            }
         }
         _ => return Ok(Handled::No),
     }

@@ -5,6 +5,10 @@ use splitbar_passes::module::assemble;
 
 /// Reads and writes an image and asks for its size, or fetches from it. `image` is what follows the sampled type in OpTypeImage.
 fn shader(case: &Case) -> Vec<u32> {
+    assemble(&shader_text(case)).unwrap().words
+}
+
+fn shader_text(case: &Case) -> String {
     let Case {
         texel,
         image,
@@ -64,7 +68,7 @@ fn shader(case: &Case) -> Vec<u32> {
         OpReturn
         OpFunctionEnd"
     );
-    assemble(&text.replace("%0", "%zero")).unwrap().words
+    text.replace("%0", "%zero")
 }
 
 const FLOAT: &str = "OpTypeFloat 32";
@@ -136,6 +140,30 @@ fn accesses_select_or_are_refused() {
                     "{image} for {target}: {refused}"
                 ),
             }
+        }
+    }
+}
+
+#[test]
+fn a_buffer_and_an_image_may_have_one_binding() {
+    for case in CASES {
+        let apart = shader_text(case);
+        let together = apart.replace("OpDecorate %out Binding 1", "OpDecorate %out Binding 0");
+        // The buffer comes first then.
+        let swapped = apart.replace("%image Binding 0", "%image Binding 2");
+        for target in ["gfx1100", "sm_75"] {
+            let text = |text: &str| {
+                let words = assemble(text).unwrap().words;
+                let lowered = lowered(words, target, Optimization::O2).unwrap();
+                lowered.assembly().unwrap()
+            };
+            assert_ne!(together, swapped);
+            assert_eq!(
+                text(&together),
+                text(&swapped),
+                "{} for {target}",
+                case.image
+            );
         }
     }
 }
@@ -228,5 +256,71 @@ fn images_of_kernels_are_read_and_written() {
             ["cvt", "d16"].iter().any(|way| halves.contains(way)),
             "{target}, half floats:\n{halves}"
         );
+    }
+}
+
+/// An array of images, two of which are fetched from; or none that anybody knows.
+fn array_of_images(first: &str) -> Vec<u32> {
+    let text = format!(
+        "OpCapability Shader
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint GLCompute %main \"main\" %images %out
+        OpExecutionMode %main LocalSize 64 1 1
+        OpDecorate %images DescriptorSet 0
+        OpDecorate %images Binding 0
+        OpDecorate %out DescriptorSet 0
+        OpDecorate %out Binding 1
+        OpDecorate %block Block
+        OpMemberDecorate %block 0 Offset 0
+        %void = OpTypeVoid
+        %function = OpTypeFunction %void
+        %uint = OpTypeInt 32 0
+        %float = OpTypeFloat 32
+        %vec4 = OpTypeVector %float 4
+        %uvec2 = OpTypeVector %uint 2
+        %zero = OpConstant %uint 0
+        %one = OpConstant %uint 1
+        %two = OpConstant %uint 2
+        %corner = OpConstantComposite %uvec2 %zero %zero
+        %image = OpTypeImage %float Dim2D 0 0 0 1 Unknown
+        %array = OpTypeArray %image %two
+        %array_pointer = OpTypePointer UniformConstant %array
+        %image_pointer = OpTypePointer UniformConstant %image
+        %block = OpTypeStruct %vec4
+        %block_pointer = OpTypePointer StorageBuffer %block
+        %vec4_pointer = OpTypePointer StorageBuffer %vec4
+        %images = OpVariable %array_pointer UniformConstant
+        %out = OpVariable %block_pointer StorageBuffer
+        %unknown = OpUndef %image
+        %main = OpFunction %void None %function
+        %entry = OpLabel
+        %a_place = OpAccessChain %image_pointer %images %zero
+        %b_place = OpAccessChain %image_pointer %images %one
+        %a = OpLoad %image %a_place
+        %b = OpLoad %image %b_place
+        %x = OpImageFetch %vec4 {first} %corner
+        %y = OpImageFetch %vec4 %b %corner
+        %sum = OpFAdd %vec4 %x %y
+        %place = OpAccessChain %vec4_pointer %out %zero
+        OpStore %place %sum
+        OpReturn
+        OpFunctionEnd"
+    );
+    assemble(&text).unwrap().words
+}
+
+#[test]
+fn objects_of_an_array_are_loaded_one_by_one() {
+    for target in ["sm_50", "sm_75", "sm_90"] {
+        for image in ["%a", "%unknown"] {
+            let lowered = lowered(array_of_images(image), target, Optimization::O2).unwrap();
+            let text = lowered.assembly().unwrap();
+            assert_eq!(text.matches("tex.2d.v4.f32.s32").count(), 2, "{text}");
+            let objects = text
+                .lines()
+                .filter(|line| line.contains("ld.global") && line.contains(".b64"));
+            let wide = objects.clone().filter(|line| line.contains(".v2"));
+            assert_eq!((objects.count(), wide.count()), (2, 0), "{target}:\n{text}");
+        }
     }
 }

@@ -112,6 +112,37 @@ fn operands_of_the_wrong_kind_are_reported() {
     }
 }
 
+#[test]
+fn an_unknown_value_of_no_type_of_values_is_for_nobody() {
+    let unknown = |body: &str| {
+        let text =
+            shader_text(body).replace("%zero = ", "%endless = OpTypeRuntimeArray %uint\n %zero = ");
+        lowered(assemble(&text).unwrap().words, "gfx1201", Optimization::O0)
+    };
+    unknown("%nothing = OpUndef %endless\n %result = OpCopyObject %vector %a").unwrap();
+    let used = "%nothing = OpUndef %endless\n %x = OpCompositeExtract %uint %nothing 0\n %result = OpCompositeConstruct %vector %x %x %x %x";
+    assert!(unknown(used).err().unwrap().contains("SB01"), "{used}");
+}
+
+#[test]
+fn a_function_that_owes_a_value_returns_one() {
+    let text = shader_text("%result = OpFunctionCall %vector %callee").replace(
+        "OpFunctionEnd",
+        "OpFunctionEnd
+        %callee = OpFunction %vector None %returns_vector
+        %body = OpLabel
+        OpReturn
+        OpFunctionEnd",
+    );
+    let text = text.replace(
+        "%zero = ",
+        "%returns_vector = OpTypeFunction %vector\n %zero = ",
+    );
+    let words = assemble(&text).unwrap().words;
+    let problem = lowered(words, "gfx1201", Optimization::O0).err().unwrap();
+    assert!(problem.contains("SB0106"), "{problem}");
+}
+
 /// A square quad takes rows of the workgroup that follow each other within a subgroup.
 #[test]
 fn derivatives_of_square_quads_need_short_rows() {

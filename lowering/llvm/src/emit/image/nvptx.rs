@@ -76,8 +76,9 @@ fn names(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, image: Image) -> Resul
     })
 }
 
-/// The texture or surface object.
+/// The texture or surface object, by a load of its own. LLVM knows no others: an undefined one must not come into being either (docs/llvm.md).
 fn handle<'c>(e: &FunctionEmitter<'_, 'c, '_>, descriptor: Value<'c>) -> Result<Value<'c>> {
+    let descriptor = e.b.raw().freeze(descriptor);
     e.b.load(e.b.int_type(64), descriptor, 8)
 }
 
