@@ -103,6 +103,28 @@ impl Format {
         usize::from(self.components) * usize::from(self.bits) / 8
     }
 
+    /// OpenCL's number for what the channels are (`cl.h`, `cl_channel_type`): `CL_SNORM_INT8` and so on.
+    pub fn channel_type(self) -> u32 {
+        let size = u32::from(self.bits).ilog2() - 3;
+        match self.meaning {
+            Meaning::Snorm => 0x10d0 + size,
+            Meaning::Unorm => 0x10d2 + size,
+            Meaning::Signed => 0x10d7 + size,
+            Meaning::Unsigned => 0x10da + size,
+            // `CL_HALF_FLOAT` stands before `CL_FLOAT`; there are no floats of 8 bits.
+            Meaning::Float => 0x10dc + size,
+        }
+    }
+
+    /// OpenCL's number for the order of the channels (`cl.h`, `cl_channel_order`): `CL_R`, `CL_RG`, `CL_RGBA`.
+    pub fn channel_order(self) -> u32 {
+        match self.components {
+            1 => 0x10b0,
+            2 => 0x10b2,
+            _ => 0x10b5,
+        }
+    }
+
     fn is_integer(self) -> bool {
         matches!(self.meaning, Meaning::Signed | Meaning::Unsigned)
     }

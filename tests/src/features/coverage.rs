@@ -27,11 +27,13 @@ pub const EXEMPT: &[Exempt] = &[
         ops: &["OpNamedBarrierInitialize", "OpMemoryNamedBarrier"],
     },
     Exempt {
-        why: "images: lowering/llvm/src/emit/family_tests/images.rs",
+        why: "images: lowering/llvm/src/emit/family_tests/images.rs, tests/tests/suite/images.rs",
         ops: &[
             "OpImage",
             "OpImageFetch",
+            "OpImageQueryFormat",
             "OpImageQueryLevels",
+            "OpImageQueryOrder",
             "OpImageQuerySamples",
             "OpImageQuerySize",
             "OpImageQuerySizeLod",

@@ -35,6 +35,11 @@ pub fn trials() -> Vec<Trial> {
             trials.push(trial(name, move || agrees(&case(), target, optimization)));
         }
     }
+    for target in NVIDIA {
+        trials.push(trial(format!("sim_images/queries/{target}"), move || {
+            queries(target)
+        }));
+    }
     trials.push(trial("sim_images/refusals".to_owned(), refusals));
     trials.push(trial("sim_images/command_line".to_owned(), command_line));
     trials
@@ -202,6 +207,83 @@ fn write_kernel() -> Case {
         after: vec![(0, words(&bins)), (1, halves), (2, layers)],
     }
 }
+
+/// The channel types and orders of an image that is written and one that is read, as SPIR-V numbers them (3.12, 3.13).
+fn queries(target: &str) -> Result<()> {
+    let output = compile_bytes(&assembled(QUERIES)?, target, |_| {})?;
+    let inputs = Inputs {
+        groups: [1, 1, 1],
+        workgroup_size: None,
+        buffers: (0..3)
+            .map(|index| (Place::Argument(index), vec![0; 16]))
+            .collect(),
+        push: Vec::new(),
+        dynamic_shared: 0,
+        limits: Default::default(),
+    };
+    for (format, channels, order) in [
+        ("rgba8_snorm", 0, 5),
+        ("r16_snorm", 1, 0),
+        ("rg8", 2, 2),
+        ("rgba16", 3, 5),
+        ("r8i", 7, 0),
+        ("rgba32i", 9, 5),
+        ("rg8ui", 10, 2),
+        ("r32ui", 12, 0),
+        ("rg16f", 13, 2),
+        ("rgba32f", 14, 5),
+    ] {
+        let texels = |format| Texels {
+            format,
+            extent: [1, 1, 1],
+            is_buffer: false,
+        };
+        let format_of = |name: &str| Format::by_name(name).context("no such format");
+        let job = Job::compiled(&output, 0)?
+            .with_image(Place::Argument(0), texels(format_of(format)?))
+            .with_image(Place::Argument(1), texels(format_of("r32f")?));
+        let outcome = job.run(&inputs, Schedule::nth(0, 1))?;
+        if let Some(finding) = outcome.report.findings.first() {
+            bail!("{finding}");
+        }
+        let want = words(&[channels, order, 14, 0]);
+        ensure!(
+            outcome.buffers[2] == want,
+            "{format}: {:?}",
+            outcome.buffers[2]
+        );
+    }
+    Ok(())
+}
+
+const QUERIES: &str = "\
+OpCapability Kernel
+OpCapability Addresses
+OpCapability ImageBasic
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\"
+OpExecutionMode %main LocalSize 1 1 1
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%v4uint = OpTypeVector %uint 4
+%written = OpTypeImage %void Dim2D 0 0 0 0 Unknown WriteOnly
+%read = OpTypeImage %void Dim2D 0 0 0 0 Unknown ReadOnly
+%pointer = OpTypePointer CrossWorkgroup %v4uint
+%kernel = OpTypeFunction %void %written %read %pointer
+%main = OpFunction %void None %kernel
+%first = OpFunctionParameter %written
+%second = OpFunctionParameter %read
+%out = OpFunctionParameter %pointer
+%start = OpLabel
+%first_format = OpImageQueryFormat %uint %first
+%first_order = OpImageQueryOrder %uint %first
+%second_format = OpImageQueryFormat %uint %second
+%second_order = OpImageQueryOrder %uint %second
+%all = OpCompositeConstruct %v4uint %first_format %first_order %second_format %second_order
+OpStore %out %all Aligned 16
+OpReturn
+OpFunctionEnd
+";
 
 fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()

@@ -170,6 +170,10 @@ pub enum TexelAction {
     Store,
     /// `suq`, `txq`: the extent in one direction.
     Extent(u8),
+    /// `suq`, `txq`: what the channels are, in OpenCL's numbers.
+    ChannelType,
+    /// `suq`, `txq`: their order, in OpenCL's numbers.
+    ChannelOrder,
 }
 
 /// What is to be done.

@@ -7,6 +7,7 @@ use super::super::types::Scalar;
 use super::{Access, Image, Shape};
 use crate::ffi::{self, Opcode, Value};
 use spirv::Op;
+use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
 
@@ -232,4 +233,16 @@ pub(super) fn count<'c>(
         }
         _ => Err(e.unsupported_on_target(inst, format!("an instruction for {}", inst.name()))),
     }
+}
+
+/// Why neither the channels of an image nor their order can be asked for: several of OpenCL's formats are one format and one swizzle (DST_SEL) of a resource. R and Rx are read
+/// as (r, 0, 0, 1), RG and RGx as (r, g, 0, 1), RGB and RGBx as (r, g, b, 1) (OpenCL C 3.0, 6.15.15, "Mapping Image Channels").
+pub(super) fn no_channels(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnostic> {
+    let what = format!("{}: the image's format as OpenCL names it", inst.name());
+    let problem = e.unsupported_on_target(inst, what);
+    Box::new(
+        problem
+            .because("a descriptor holds the hardware's format, which several of OpenCL's share")
+            .help("pass the format to the kernel as an argument"),
+    )
 }

@@ -392,6 +392,16 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             let value = e.b.int_resize(count, e.result_ty(inst)?, false)?;
             e.bind(inst, value)?;
         }
+        Op::ImageQueryFormat | Op::ImageQueryOrder => {
+            let image = e.image_type(inst, 0)?;
+            let descriptor = e.operand(inst, 0)?;
+            let number = match &e.target.arch {
+                Arch::Amdgpu(_) => return Err(amdgpu::no_channels(e, inst)),
+                Arch::Nvptx(_) => nvptx::channels(e, op, image, descriptor)?,
+            };
+            let value = e.b.int_resize(number, e.result_ty(inst)?, false)?;
+            e.bind(inst, value)?;
+        }
         // The atomic instructions take it apart.
         Op::ImageTexelPointer => {}
         _ => return Ok(Handled::No),

@@ -284,6 +284,27 @@ pub(super) fn size<'c>(
     e.b.vector(&sizes)
 }
 
+/// What the channels of an image are, or their order. PTX gives OpenCL's numbers (PTX ISA, 5.3.3 "Channel Data Type and Channel Order Fields"), which begin where
+/// clCreateImage has them; SPIR-V's begin at 0 (3.12 "Image Channel Order", 3.13 "Image Channel Data Type").
+pub(super) fn channels<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    op: Op,
+    image: Image,
+    descriptor: Value<'c>,
+) -> Result<Value<'c>> {
+    const CL_SNORM_INT8: u32 = 0x10d0;
+    const CL_R: u32 = 0x10b0;
+    let is_surface = image.storage && image.shape != Shape::Buffer;
+    let (name, first) = match (op, is_surface) {
+        (Op::ImageQueryFormat, true) => ("llvm.nvvm.suq.channel.data.type", CL_SNORM_INT8),
+        (Op::ImageQueryFormat, false) => ("llvm.nvvm.txq.channel.data.type", CL_SNORM_INT8),
+        (_, true) => ("llvm.nvvm.suq.channel.order", CL_R),
+        (_, false) => ("llvm.nvvm.txq.channel.order", CL_R),
+    };
+    let number = e.b.intrinsic(name, &[], &[handle(e, descriptor)?])?;
+    e.b.sub(number, e.b.i32(first))
+}
+
 /// The number of mip levels or samples.
 pub(super) fn count<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,

@@ -1,5 +1,5 @@
 //! Instructions on textures and surfaces: PTX ISA, "Texture Instructions" and "Surface Instructions". Known are those without a sampler: fetches by integers, surfaces as
-//! bytes, formatted stores, extents.
+//! bytes, formatted stores, queries.
 
 use super::super::program::{Op, Source, TexelAction};
 use super::super::syntax::{Base, Operand};
@@ -19,12 +19,18 @@ const GEOMETRIES: &[(&str, (usize, bool))] = &[
     ("a2d", (3, true)),
 ];
 
-const EXTENTS: &[(&str, u8)] = &[("width", 0), ("height", 1), ("depth", 2)];
+const QUERIES: &[(&str, TexelAction)] = &[
+    ("width", TexelAction::Extent(0)),
+    ("height", TexelAction::Extent(1)),
+    ("depth", TexelAction::Extent(2)),
+    ("channel_data_type", TexelAction::ChannelType),
+    ("channel_order", TexelAction::ChannelOrder),
+];
 
 impl<'t> Decoder<'_, 't> {
     pub(super) fn texel(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
         if matches!(op.root, "suq" | "txq") {
-            return self.extent(op, operands);
+            return self.query(op, operands);
         }
         let (count, layered) = op.one_of(GEOMETRIES).ok_or(Unknown)?;
         let vector = op.vector() as usize;
@@ -38,7 +44,10 @@ impl<'t> Decoder<'_, 't> {
         let is_known = match action {
             TexelAction::Bytes(_) => op.flag("b") && op.flag("zero"),
             TexelAction::Store => op.flag("p") && op.flag("trap") && is_word,
-            TexelAction::Fetch | TexelAction::Extent(_) => op.kind() == Some(SIGNED) && is_word,
+            TexelAction::Fetch
+            | TexelAction::Extent(_)
+            | TexelAction::ChannelType
+            | TexelAction::ChannelOrder => op.kind() == Some(SIGNED) && is_word,
         };
         if !is_known {
             return Err(Unknown);
@@ -82,8 +91,8 @@ impl<'t> Decoder<'_, 't> {
         op.is_empty().then(|| self.emit(texel)).ok_or(Unknown)
     }
 
-    fn extent(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
-        let direction = op.one_of(EXTENTS).ok_or(Unknown)?;
+    fn query(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
+        let action = op.one_of(QUERIES).ok_or(Unknown)?;
         let is_word = op.kind() == Some(Type::B32);
         let [to, Operand::Address(base, 0)] = operands else {
             return Err(Unknown);
@@ -91,7 +100,7 @@ impl<'t> Decoder<'_, 't> {
         let to = Source::Register(self.destination(to)?.0);
         let (handle, data) = (self.handle(*base)?, self.list(&[to]));
         let texel = Op::Texel {
-            action: TexelAction::Extent(direction),
+            action,
             handle,
             at: [None; 3],
             data,

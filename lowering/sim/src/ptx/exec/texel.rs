@@ -50,6 +50,12 @@ impl Kernel {
                     let extent = image.extent.get(usize::from(direction)).copied();
                     self.give(warp, lane, data, [extent.unwrap_or(1).into()]);
                 }
+                TexelAction::ChannelType => {
+                    self.give(warp, lane, data, [image.format.channel_type().into()]);
+                }
+                TexelAction::ChannelOrder => {
+                    self.give(warp, lane, data, [image.format.channel_order().into()]);
+                }
                 TexelAction::Store => {
                     let mut texel: Texel = [0; 4];
                     for (component, source) in texel.iter_mut().zip(self.list(data)) {
