@@ -7,5 +7,6 @@ pub mod analysis;
 pub mod diagnostic;
 pub mod model;
 pub mod module;
+pub mod printf;
 pub mod transform;
 pub mod validate;

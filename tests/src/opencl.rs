@@ -11,7 +11,7 @@ pub const GROUP: usize = 64;
 pub type Kernel = (&'static str, fn(&[u32]) -> Vec<u32>);
 
 /// All kernels.
-pub const KERNELS: [Kernel; 13] = [
+pub const KERNELS: [Kernel; 14] = [
     ("atomics", atomics),
     ("control", |words| each(words, control)),
     ("conversions", |words| each(words, conversions)),
@@ -20,12 +20,25 @@ pub const KERNELS: [Kernel; 13] = [
     ("groups", groups),
     ("integers", |words| each(words, integers)),
     ("numbers", |words| each(words, numbers)),
+    ("printing", printing),
     ("program_scope", |words| each(words, program_scope)),
     ("sorting", sorting),
     ("structures", |words| each(words, structures)),
     ("vectors", |words| each(words, vectors)),
     ("wide", |words| each(words, wide)),
 ];
+
+/// Characters that a line begins with, where it says which invocation prints it.
+pub const LINE_NUMBER: usize = 3;
+
+/// What a kernel prints, if it does: lines in the order of the invocations, and for each in its own order.
+pub fn lines(kernel: &str, words: &[u32]) -> Option<Vec<String>> {
+    let print: fn(&[u32], usize) -> Vec<String> = match kernel {
+        "printing" => printed,
+        _ => return None,
+    };
+    Some((0..GROUPS * GROUP).flat_map(|i| print(words, i)).collect())
+}
 
 /// The words that every kernel reads.
 pub fn input() -> Vec<u32> {
@@ -42,6 +55,55 @@ pub fn input() -> Vec<u32> {
 /// The output of invocations that each write `N` words side by side.
 fn each<const N: usize>(words: &[u32], kernel: fn(&[u32], usize) -> [u32; N]) -> Vec<u32> {
     (0..GROUPS * GROUP).flat_map(|i| kernel(words, i)).collect()
+}
+
+/// The word of the invocation that mirrors `i` in its workgroup.
+fn mirrored(words: &[u32], i: usize) -> u32 {
+    words[i / GROUP * GROUP + GROUP - 1 - i % GROUP]
+}
+
+fn printing(words: &[u32]) -> Vec<u32> {
+    (0..GROUPS * GROUP).map(|i| mirrored(words, i)).collect()
+}
+
+fn printed(words: &[u32], i: usize) -> Vec<String> {
+    let (a, other) = (words[i], mirrored(words, i));
+    let s = a as i32;
+    // `#` puts a 0 before the digits of an octal number, but for 0 itself.
+    let octal = match a & 0x1ff {
+        0 => "0".to_owned(),
+        low => format!("0{low:o}"),
+    };
+    let mut lines = vec![format!(
+        "{i:03}: {s} {:+} {a:08x} {octal} {} {:5}|{:<5}| {} {} {} {} {} %",
+        a >> 20,
+        char::from(b'a' + (a % 26) as u8),
+        a & 0xff,
+        a & 0xfff,
+        u64::from(a) << 8,
+        -i64::from(a),
+        a as i8,
+        a as u8,
+        (a >> 8) as i16,
+    )];
+    let f = (s / 65536) as f32 / 16.0;
+    lines.push(format!(
+        "{i:03}: {f:.4} {:9.2}|{f:.1},{:.1},{:.1},0.0",
+        f * 0.5,
+        -f,
+        f + 1.0
+    ));
+    if a & 1 == 1 {
+        let [x, y, z, w] = a.to_le_bytes();
+        lines.push(format!(
+            "{i:03}: {x:x},{y:x},{z:x},{w:x} {},{} {a:#x},{other:#x},0x7 odd {}",
+            other as i16,
+            (other >> 16) as i16,
+            if a & 2 == 2 { "twice" } else { "once" }
+        ));
+    }
+    lines.extend((0..a & 3).map(|k| format!("{i:03}: turn {k}")));
+    lines
 }
 
 fn program_scope(words: &[u32], i: usize) -> [u32; 4] {

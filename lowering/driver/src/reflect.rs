@@ -6,7 +6,9 @@ use crate::window::Window;
 use serde::Serialize;
 use splitbar_audit::waits::Audit;
 use splitbar_llvm::{Argument, ArgumentKind};
+use splitbar_passes::printf::{Call, Table};
 use splitbar_plan::Target;
+use std::borrow::Cow;
 
 /// One entry point.
 #[derive(Debug, Serialize)]
@@ -24,6 +26,8 @@ struct Reflection<'o> {
     /// Bytes that the barriers take on top (Vulkan: splitBarrierReservedSharedMemory).
     reserved_shared_memory_bytes: u32,
     arguments: Vec<ArgumentReflection>,
+    /// What the numbers in the print buffer stand for; null for a kernel that does not print.
+    prints: Option<PrintReflection<'o>>,
     pairs: Vec<PairReflection<'o>>,
     /// What ptxas makes the kernel take; null where it cannot be had.
     usage: Option<Usage>,
@@ -40,6 +44,20 @@ struct ArgumentReflection {
     binding: Option<u32>,
     size: u32,
     offset: u32,
+}
+
+/// The calls of printf and the strings of a kernel; their numbers are their places. Bytes that are no UTF-8 are replaced.
+#[derive(Debug, Serialize)]
+struct PrintReflection<'o> {
+    calls: Vec<CallReflection<'o>>,
+    strings: Vec<Cow<'o, str>>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallReflection<'o> {
+    format: Cow<'o, str>,
+    /// What lies in a record: `i32`, `i64`, `f32`, `f64`, with `x` and the components of a vector; `pointer` (64 bits); `string` (the number of one, 32 bits).
+    arguments: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,6 +93,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         shared_memory_bytes: entry.abi.shared_memory_bytes,
         reserved_shared_memory_bytes: plan.reserved_shared_bytes,
         arguments: entry.abi.arguments.iter().map(argument).collect(),
+        prints: prints(&entry.abi.prints),
         pairs: plan
             .pairs
             .iter()
@@ -93,6 +112,23 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
     }
 }
 
+fn prints(table: &Table) -> Option<PrintReflection<'_>> {
+    fn call(Call { format, arguments }: &Call) -> CallReflection<'_> {
+        CallReflection {
+            format: String::from_utf8_lossy(format),
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+        }
+    }
+    (!table.calls().is_empty()).then(|| PrintReflection {
+        calls: table.calls().iter().map(call).collect(),
+        strings: table
+            .strings()
+            .iter()
+            .map(|text| String::from_utf8_lossy(text))
+            .collect(),
+    })
+}
+
 fn at(windows: &Option<Vec<Window>>, position: usize) -> Option<Window> {
     windows.as_ref()?.get(position).copied()
 }
@@ -108,6 +144,7 @@ fn argument(argument: &Argument) -> ArgumentReflection {
             ArgumentKind::ArrayLengths => "array_lengths",
             ArgumentKind::WorkDimensions => "work_dimensions",
             ArgumentKind::Value => "value",
+            ArgumentKind::PrintBuffer => "print_buffer",
         },
         set: argument.set,
         binding: argument.binding,
@@ -125,6 +162,7 @@ mod tests {
     use splitbar_llvm::KernelAbi;
     use splitbar_passes::analysis::pairing::PairId;
     use splitbar_passes::module::{Id, Scope};
+    use splitbar_passes::printf::{Argument as Print, Shape};
     use splitbar_plan::{EntryPlan, PairPlan, State, Strategy};
 
     fn entry(windows: Option<Vec<Window>>) -> Entry {
@@ -178,6 +216,7 @@ mod tests {
             workgroup_size: Some([64, 2, 1]),
             shared_memory_bytes: 4096,
             arguments,
+            prints: Table::default(),
         };
         Entry {
             plan,
@@ -209,6 +248,7 @@ mod tests {
                 {"index": 2, "kind": "array_length", "set": 0, "binding": 3, "size": 4, "offset": 28},
                 {"index": 3, "kind": "value", "set": null, "binding": null, "size": 4, "offset": 32},
             ],
+            "prints": null,
             "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}, "machine_window": null}],
             "usage": null,
             "audit": null,
@@ -220,6 +260,26 @@ mod tests {
             }]))),
             expected
         );
+    }
+
+    #[test]
+    fn what_is_printed_is_listed() {
+        let mut prints = entry(None);
+        let argument = |shape, bits, lanes| Print { shape, bits, lanes };
+        prints.abi.prints.string(b"odd".to_vec());
+        prints.abi.prints.call(Call {
+            format: b"%v4hlf %lu %s".to_vec(),
+            arguments: vec![
+                argument(Shape::Float, 32, 4),
+                argument(Shape::Integer, 64, 1),
+                argument(Shape::String, 32, 1),
+            ],
+        });
+        let expected = json!({
+            "calls": [{"format": "%v4hlf %lu %s", "arguments": ["f32x4", "i64", "string"]}],
+            "strings": ["odd"],
+        });
+        assert_eq!(parsed(prints)[0]["prints"], expected);
     }
 
     #[test]

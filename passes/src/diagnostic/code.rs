@@ -87,6 +87,7 @@ codes! {
     UnsupportedLinkage = 309, Unsupported, "a function is imported and its module is not there";
     UnsupportedMode = 310, Unsupported, "the execution mode is not lowered";
     EmptyWorkgroup = 311, Unsupported, "a dimension of the workgroup is 0, as specialization constants without a value can leave it";
+    UnsupportedPrint = 312, Unsupported, "a printf has a format that is no constant, that OpenCL C does not have, or that does not fit its arguments";
 
     // 04xx: limits of targets.
     TooMuchSharedMemory = 400, Limit, "workgroup variables and what the barrier reserves are more than the target has";

@@ -317,6 +317,17 @@ impl<'m> Declarations<'m> {
         }
     }
 
+    /// Whether `inst` is a printf of OpenCL.std: it writes memory that no operand points to, and its result is no function of its operands.
+    pub fn is_printf(&self, inst: Inst<'_>) -> bool {
+        let is_ext = inst.op() == Some(spirv::Op::ExtInst);
+        match inst.operands() {
+            [set, number, ..] if is_ext && *number == spirv::OpenclStd100Op::printf as u32 => {
+                self.ext_inst_sets.get(&Id(*set)) == Some(&ExtInstSet::OpenCl)
+            }
+            _ => false,
+        }
+    }
+
     /// What is wrong with `inst`, which stands in a body and names `id`: labels are for branches, merges and phis, functions for calls (and for the
     /// instructions that start kernels); neither is a value. Debug information and extensions have uses of their own.
     fn misuse(&self, inst: Inst<'_>, id: Id) -> Option<Diagnostic> {

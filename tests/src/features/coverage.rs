@@ -79,10 +79,6 @@ pub const EXEMPT: &[Exempt] = &[
         why: "reserved, without a meaning",
         ops: &["GLSL.std.450 IMix"],
     },
-    Exempt {
-        why: "writes for people, to a stream that no host function sees",
-        ops: &["OpenCL.std printf"],
-    },
 ];
 
 /// The instructions that `docs/instructions.md` says are lowered.

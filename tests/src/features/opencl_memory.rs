@@ -1,4 +1,4 @@
-//! OpenCL.std: loads and stores of vectors, halves with every rounding, prefetch; and the asynchronous copies of a group.
+//! OpenCL.std: loads and stores of vectors, halves with every rounding, prefetch, printf; and the asynchronous copies of a group.
 
 use super::convert::ROUNDING;
 use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U8, U32, U64};
@@ -291,6 +291,28 @@ fn group_copies(all: &mut Vec<Feature>) {
     }
 }
 
+/// Where the print buffer has room the result is 0; what is printed is looked at where whole kernels are (`opencl/printing`).
+fn prints(all: &mut Vec<Feature>) {
+    for (format, ty) in [
+        ("%d", Ty::from(U32)),
+        ("%lx", U64.into()),
+        ("%a", F64.into()),
+        ("%v4hlf", Ty::vector(F32, 4)),
+        ("%v2hhu", Ty::vector(U8, 2)),
+    ] {
+        let bytes: String = format.bytes().map(|byte| format!(" %u8_{byte}")).collect();
+        let array = format!("u8a{}", format.len() + 1);
+        let globals = format!(
+            "$text = OpConstantComposite %{array}{bytes} %u8_0\n$format = OpVariable %p_UniformConstant_{array} UniformConstant $text\n"
+        );
+        let body = "$r = OpExtInst %u32 %cl printf $format $a";
+        let feature = Feature::new(&name("printf"), &[ty], &[U32.into()], body, |_| {
+            vec![Bits(0)]
+        });
+        all.push(feature.with_globals(globals));
+    }
+}
+
 /// All of them.
 pub fn features() -> Vec<Feature> {
     let mut all = Vec::new();
@@ -298,5 +320,6 @@ pub fn features() -> Vec<Feature> {
     stores(&mut all);
     aligned(&mut all);
     group_copies(&mut all);
+    prints(&mut all);
     all
 }

@@ -4,9 +4,9 @@ use crate::support::{compile_bytes, has_linker, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{Inputs, Job, Outcome, Place};
 use splitbar_tests::fixture;
-use splitbar_tests::opencl::{GROUPS, KERNELS, Kernel, WORDS, input};
+use splitbar_tests::opencl::{GROUPS, KERNELS, Kernel, LINE_NUMBER, WORDS, input, lines};
 
 const TARGETS: [&str; 3] = ["gfx1201", "sm_80", "gfx906"];
 /// clang's own SPIR-V back end, and the translator from LLVM IR to SPIR-V, the latter without optimisation.
@@ -36,7 +36,7 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-fn run((_, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
+fn run((name, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
     if !has_linker() {
         return Ok(());
     }
@@ -56,6 +56,7 @@ fn run((_, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
         limits: Default::default(),
     };
     let want = reference(&words);
+    let want_lines = lines(name, &words);
     for schedule in 0..2 {
         let outcome = job.run(&inputs, Schedule::nth(schedule, 1))?;
         if let Some(finding) = outcome.report.findings.first() {
@@ -68,6 +69,48 @@ fn run((_, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
                 "word {at} is {bytes:02x?}, not {want:#010x}"
             );
         }
+        check_lines(&outcome, want_lines.as_deref())?;
     }
+    if want_lines.is_some() {
+        check_full_buffer(job, &inputs, &want)?;
+    }
+    Ok(())
+}
+
+/// The lines of each invocation, in its order; those of different ones may stand in any.
+fn check_lines(outcome: &Outcome, want: Option<&[String]>) -> Result<()> {
+    let printed = outcome.printed.as_ref();
+    ensure!(printed.is_some() == want.is_some(), "a print buffer");
+    let (Some(printed), Some(want)) = (printed, want) else {
+        return Ok(());
+    };
+    ensure!(printed.missed == 0 && printed.damaged.is_none());
+    let text = std::str::from_utf8(&printed.text)?;
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_by_key(|line| line.get(..LINE_NUMBER).unwrap_or_default());
+    ensure!(lines.len() == want.len(), "{} lines", lines.len());
+    for (line, want) in lines.iter().zip(want) {
+        ensure!(line == want, "printed is {line:?}, not {want:?}");
+    }
+    Ok(())
+}
+
+/// Where the buffer is too small, whole records are missing, and their calls give -1.
+fn check_full_buffer(job: Job, inputs: &Inputs, want: &[u32]) -> Result<()> {
+    let outcome = job
+        .with_print_capacity(1000)
+        .run(inputs, Schedule::nth(0, 1))?;
+    if let Some(finding) = outcome.report.findings.first() {
+        anyhow::bail!("{finding}");
+    }
+    let printed = outcome.printed.context("no print buffer")?;
+    ensure!(printed.damaged.is_none(), "{printed:?}");
+    ensure!(printed.missed > 0 && printed.text.ends_with(b"\n"));
+    let out = outcome.buffers.get(1).context("no output")?;
+    let mut failed = out
+        .chunks(4)
+        .zip(want)
+        .filter(|(bytes, want)| *bytes == want.wrapping_sub(1).to_le_bytes());
+    ensure!(failed.next().is_some(), "every call found room");
     Ok(())
 }

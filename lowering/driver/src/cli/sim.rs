@@ -10,9 +10,10 @@ use serde::Serialize;
 use splitbar::diagnostic::Diagnostics;
 use splitbar::simulate::machine::image::Format as TexelFormat;
 use splitbar::simulate::machine::{Finding, Limits, Place as Code, Schedule, Site};
-use splitbar::simulate::{Inputs, Job, Outcome, Place, Texels};
+use splitbar::simulate::{Inputs, Job, Outcome, PRINT_CAPACITY, Place, Texels};
 use splitbar::spec::Setting;
 use splitbar::{Failure, Optimization, Options, Target, exit, spec};
+use splitbar_passes::printf::Printed;
 use std::path::PathBuf;
 
 /// Behind the help.
@@ -23,6 +24,7 @@ Examples:
   splitbar sim other.hsaco --target gfx1100 --entry kernel --groups 1,1,1 --workgroup-size 64,1,1 --buffer 0=zeros:256
 
 A schedule chooses which wave goes on and how late memory operations take effect; a finding says which one, and the seed replays it.
+What the kernel prints is shown as the last schedule left it.
 Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read, 3 unsupported by this build.";
 
 /// What the command line says.
@@ -54,6 +56,9 @@ pub struct SimArgs {
     /// Workgroup memory that the launch adds: the size of the kernel's array that has none
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
+    /// Room for what the kernel prints: a call takes 8 bytes, and 4 or 8 for each number
+    #[arg(long, value_name = "BYTES", default_value_t = PRINT_CAPACITY)]
+    print_capacity: u32,
     /// Writes a buffer as the last schedule left it
     #[arg(long, value_name = "SET:BINDING=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
@@ -141,17 +146,19 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
             ..Limits::default()
         },
     };
-    let mut job = job(args, &bytes)?;
+    let mut job = job(args, &bytes)?.with_print_capacity(args.print_capacity);
     for image in &args.image {
         job = job.with_image(image.place, image.texels);
     }
     let mut found = Vec::new();
+    let mut printed = Vec::new();
     let mut last = None;
     for index in 0..args.schedules {
         let outcome = job
             .run(&inputs, Schedule::nth(index, args.seed))
             .map_err(|e| e.to_string())?;
         found.push(outcome.report.findings.clone());
+        printed.push(outcome.printed.clone());
         last = Some(outcome);
     }
     for dump in &args.dump {
@@ -166,18 +173,25 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     }
     let runs: Vec<Run> = found
         .iter()
+        .zip(&printed)
         .zip(0..)
-        .map(|(findings, index)| Run::of(findings, Schedule::nth(index, args.seed)))
+        .map(|((findings, printed), index)| {
+            Run::of(findings, printed.as_ref(), Schedule::nth(index, args.seed))
+        })
         .collect();
     let text = match args.report {
-        Format::Text => text(&found, args, last.as_ref()),
+        Format::Text => {
+            let mut shown = last.as_ref().map_or_else(Vec::new, print);
+            shown.extend_from_slice(text(&found, args, last.as_ref()).as_bytes());
+            shown
+        }
         Format::Json => {
-            let mut text = serde_json::to_string_pretty(&runs).unwrap_or_default();
-            text.push('\n');
+            let mut text = serde_json::to_vec_pretty(&runs).unwrap_or_default();
+            text.push(b'\n');
             text
         }
     };
-    let written = write::to_stdout(text.as_bytes());
+    let written = write::to_stdout(&text);
     Ok(if found.iter().all(Vec::is_empty) {
         written
     } else {
@@ -240,6 +254,29 @@ fn is_relocatable(bytes: &[u8]) -> bool {
     bytes.get(16..18) == Some(&[1, 0])
 }
 
+/// What the kernel printed, and what is missing of it; what follows begins a line.
+fn print(outcome: &Outcome) -> Vec<u8> {
+    let Some(printed) = &outcome.printed else {
+        return Vec::new();
+    };
+    let mut text = printed.text.clone();
+    if text.last().is_some_and(|last| *last != b'\n') {
+        text.push(b'\n');
+    }
+    if printed.missed > 0 {
+        let line = format!(
+            "... {} bytes of records found no room: --print-capacity gives more\n",
+            printed.missed
+        );
+        text.extend_from_slice(line.as_bytes());
+    }
+    if let Some(at) = printed.damaged {
+        let line = format!("... the print buffer is damaged from byte {at} on\n");
+        text.extend_from_slice(line.as_bytes());
+    }
+    text
+}
+
 /// Findings of all schedules, each pair of places once, and where it was seen.
 fn text(found: &[Vec<Finding>], args: &SimArgs, last: Option<&Outcome>) -> String {
     let mut lines = String::new();
@@ -281,6 +318,19 @@ struct Run {
     schedule: String,
     seed: u64,
     findings: Vec<Found>,
+    /// Not there for kernels that do not print.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    printed: Option<Text>,
+}
+
+/// What a kernel printed. Bytes that are no UTF-8 are replaced.
+#[derive(Serialize)]
+struct Text {
+    text: String,
+    /// Bytes of records without room.
+    missed: u64,
+    /// Where the buffer is damaged.
+    damaged: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -303,11 +353,16 @@ struct Where {
 }
 
 impl Run {
-    fn of(findings: &[Finding], schedule: Schedule) -> Run {
+    fn of(findings: &[Finding], printed: Option<&Printed>, schedule: Schedule) -> Run {
         Run {
             schedule: schedule.to_string(),
             seed: schedule.seed,
             findings: findings.iter().map(Found::of).collect(),
+            printed: printed.map(|printed| Text {
+                text: String::from_utf8_lossy(&printed.text).into_owned(),
+                missed: printed.missed,
+                damaged: printed.damaged,
+            }),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod nvptx;
 use crate::asm;
 use crate::output::Output;
 use splitbar_llvm::{Argument, ArgumentKind};
+use splitbar_passes::printf::{self, Printed, Table};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 pub use splitbar_sim as machine;
@@ -85,6 +86,8 @@ pub struct Outcome {
     pub report: Report,
     /// The buffers afterwards, in the order of the inputs.
     pub buffers: Vec<Vec<u8>>,
+    /// What the kernel printed; `None` for one that has no print buffer, or of whose calls nothing is known.
+    pub printed: Option<Printed>,
 }
 
 /// A kernel that can be run.
@@ -95,7 +98,12 @@ pub struct Job {
     /// Workgroups of a cluster.
     cluster: [u32; 3],
     images: BTreeMap<Place, Texels>,
+    prints: Table,
+    print_capacity: u32,
 }
+
+/// Bytes for records of printf, where a job does not say another number.
+pub const PRINT_CAPACITY: u32 = 1 << 16;
 
 /// The executable, by vendor.
 enum Code {
@@ -138,6 +146,8 @@ impl Job {
             workgroup_size: abi.workgroup_size,
             cluster: entry.plan.cluster.unwrap_or([1; 3]),
             images: BTreeMap::new(),
+            prints: abi.prints.clone(),
+            print_capacity: PRINT_CAPACITY,
         })
     }
 
@@ -158,6 +168,8 @@ impl Job {
             workgroup_size,
             cluster: [1; 3],
             images: BTreeMap::new(),
+            prints: Table::default(),
+            print_capacity: PRINT_CAPACITY,
         })
     }
 
@@ -174,6 +186,8 @@ impl Job {
             workgroup_size,
             cluster: [1; 3],
             images: BTreeMap::new(),
+            prints: Table::default(),
+            print_capacity: PRINT_CAPACITY,
         })
     }
 
@@ -190,6 +204,13 @@ impl Job {
     #[must_use]
     pub fn with_image(mut self, place: Place, texels: Texels) -> Job {
         self.images.insert(place, texels);
+        self
+    }
+
+    /// Gives the kernel room for so many bytes of printf's records.
+    #[must_use]
+    pub fn with_print_capacity(mut self, bytes: u32) -> Job {
+        self.print_capacity = bytes;
         self
     }
 
@@ -212,6 +233,8 @@ impl Job {
             workgroup_size: self.workgroup_size,
             cluster: self.cluster,
             images: self.images.clone(),
+            prints: self.prints.clone(),
+            print_capacity: self.print_capacity,
         })
     }
 
@@ -255,7 +278,8 @@ impl Job {
             .iter()
             .map(|(place, bytes)| global.add(&format!("buffer {place}"), bytes.clone(), true))
             .collect();
-        let arguments = self.lay_out(inputs, &mut global, &regions)?;
+        let print_buffer = self.print_buffer(&mut global);
+        let arguments = self.lay_out(inputs, &mut global, &regions, print_buffer)?;
         let report = match &self.code {
             Code::Amdgpu(binary) => binary.run(
                 &arguments,
@@ -274,18 +298,26 @@ impl Job {
                 schedule,
             ),
         };
+        let bytes = |id| global.region(id).map(|region| region.bytes());
         let buffers = regions
             .iter()
-            .map(|id| {
-                global
-                    .region(*id)
-                    .map_or_else(Vec::new, |r| r.bytes().to_vec())
-            })
+            .map(|id| bytes(*id).unwrap_or_default().to_vec())
             .collect();
+        let printed = print_buffer.and_then(bytes);
         Ok(Outcome {
             schedule,
             report,
             buffers,
+            printed: printed.map(|bytes| Printed::read(bytes, &self.prints)),
+        })
+    }
+
+    /// An empty print buffer, for a kernel that has an argument for one.
+    fn print_buffer(&self, global: &mut Global) -> Option<RegionId> {
+        let prints = |argument: &Argument| argument.kind == ArgumentKind::PrintBuffer;
+        self.arguments.iter().any(prints).then(|| {
+            let bytes = printf::empty_buffer(self.print_capacity);
+            global.add("print buffer", bytes, true)
         })
     }
 
@@ -295,6 +327,7 @@ impl Job {
         inputs: &Inputs,
         global: &mut Global,
         regions: &[RegionId],
+        print_buffer: Option<RegionId>,
     ) -> Result<Vec<u8>, Refusal> {
         let mut bytes = Vec::new();
         let mut push = inputs.push.as_slice();
@@ -325,6 +358,10 @@ impl Job {
                 // The simulator launches all three.
                 ArgumentKind::WorkDimensions => 3u32.to_le_bytes().to_vec(),
                 ArgumentKind::ArrayLength => (buffer()?.1 as u64).to_le_bytes().to_vec(),
+                ArgumentKind::PrintBuffer => {
+                    let address = print_buffer.map_or(0, |id| global.base(id));
+                    address.to_le_bytes().to_vec()
+                }
                 ArgumentKind::PushConstant | ArgumentKind::Value => {
                     let (value, rest) = push.split_at_checked(argument.size as usize).ok_or_else(|| {
                         Refusal(format!(

@@ -3,7 +3,7 @@
 //! GLCompute: each storage or uniform buffer by (set, binding) as a pointer to global memory (an array of descriptors: a pointer to a table of pointers), aliased
 //! variables of one binding sharing it; the push-constant block by value; then the length in bytes (`i32`) of each buffer whose runtime array's length is asked for
 //! (of an array of descriptors: a pointer to a table of lengths). Kernel: the entry point's own parameters, and the number of dimensions where WorkDim is asked
-//! for on NVPTX. By-value blocks are `byref` in AMDGPU's kernarg segment and `byval` with `nvvm.grid_constant` on NVPTX, so that
+//! for on NVPTX. Both: last the print buffer, where a printf can be reached. By-value blocks are `byref` in AMDGPU's kernarg segment and `byval` with `nvvm.grid_constant` on NVPTX, so that
 //! both are read in place.
 
 use super::Result;
@@ -17,6 +17,7 @@ use inkwell::context::Context;
 use spirv::StorageClass;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
+use splitbar_passes::printf::Table;
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 
@@ -48,6 +49,8 @@ pub enum ArgumentKind {
     WorkDimensions,
     /// A parameter of an OpenCL kernel that is no pointer to memory, by value.
     Value,
+    /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a printf.
+    PrintBuffer,
 }
 
 /// An argument of a kernel.
@@ -80,6 +83,8 @@ pub struct KernelAbi {
     pub shared_memory_bytes: u32,
     /// Its arguments, in order.
     pub arguments: Vec<Argument>,
+    /// What the numbers in its print buffer stand for.
+    pub prints: Table,
 }
 
 /// The symbol for an entry point called `name` beside kernels that have the symbols `taken`: letters, digits, `_` and `$`, no digit first, not LLVM's own.
@@ -122,6 +127,8 @@ pub(crate) enum Role {
     Length(Vec<Id>),
     /// The number of dimensions of the launch.
     WorkDimensions,
+    /// The address of the print buffer.
+    PrintBuffer,
     /// The entry point's own parameter number.
     Own(usize),
     /// The entry point's own parameter number: a block that is passed by value and wants a copy of its own.
@@ -196,6 +203,7 @@ impl<'c> Abi<'c> {
             }
         }
         planner.work_dimensions(uses);
+        planner.print_buffer(uses);
         Abi {
             parameters: planner.parameters,
         }
@@ -412,6 +420,24 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
                 (None, None),
             );
             self.parameters.push(parameter);
+        }
+    }
+
+    /// Where printf writes.
+    fn print_buffer(&mut self, uses: &Uses) {
+        if uses.prints {
+            let parameter = self.argument(
+                Role::PrintBuffer,
+                ArgumentKind::PrintBuffer,
+                crate::ffi::pointer_type(self.context, 1),
+                layout::POINTER_BYTES,
+                8,
+                (None, None),
+            );
+            self.parameters.push(Parameter {
+                align: 8,
+                ..parameter
+            });
         }
     }
 

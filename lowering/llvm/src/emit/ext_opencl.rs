@@ -4,7 +4,7 @@ use super::build::Build;
 use super::function::FunctionEmitter;
 use super::math::{self, Binary, Precision, Unary};
 use super::numeric::{self, call1, call2, call3};
-use super::{Handled, Result, ext_opencl_integer, ext_opencl_memory};
+use super::{Handled, Result, ext_opencl_integer, ext_opencl_memory, ext_opencl_printf};
 use crate::ffi::{IntPredicate, Opcode, RealPredicate, Value};
 use spirv::OpenclStd100Op as Cl;
 use splitbar_passes::module::Inst;
@@ -21,6 +21,9 @@ pub(crate) fn emit(
     let Some(op) = Cl::from_u32(number) else {
         return Ok(Handled::No);
     };
+    if op == Cl::printf {
+        return ext_opencl_printf::emit(e, inst);
+    }
     if let Handled::Yes = ext_opencl_memory::emit(e, op, inst)? {
         return Ok(Handled::Yes);
     }

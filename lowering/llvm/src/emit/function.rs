@@ -10,6 +10,7 @@ use super::types::{self, Kind, TypeInfo, Types};
 use crate::ffi::{Block, Func, Meta, Ty, Value};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constants, Declarations, Id, Inst};
+use splitbar_passes::printf::Table;
 use splitbar_plan::{EntryPlan, Target};
 use std::cell::{Cell, RefCell};
 
@@ -98,6 +99,10 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) lengths: Vec<(Id, Value<'c>)>,
     /// The number of dimensions of the launch, where it is an argument.
     pub(super) work_dimensions: Option<Value<'c>>,
+    /// The address of the print buffer, where the function prints.
+    pub(super) print_buffer: Option<Value<'c>>,
+    /// The calls of printf and the strings that the kernel has so far.
+    pub(super) prints: &'e RefCell<Table>,
     /// Run-time state of the barriers; only the kernel itself has it.
     pub(super) barrier_state: super::barrier::StateSlots<'c>,
     /// The sets of registers in which copies are on their way; only the kernel itself has them.

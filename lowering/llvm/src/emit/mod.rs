@@ -13,7 +13,7 @@
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`], [`derivative`] | what invocations do together |
-//! | [`ext`], [`ext_amd`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`numeric`], [`math`], [`library`] | extended instruction sets |
+//! | [`ext`], [`ext_amd`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`ext_opencl_printf`], [`numeric`], [`math`], [`library`] | extended instruction sets |
 //! | [`float8`] | floats of 8 bits |
 //! | [`facts`] | facts about targets beyond the target row |
 //! | [`uses`] | which module-scope variables a function touches |
@@ -54,6 +54,7 @@ pub(crate) mod ext_glsl;
 pub(crate) mod ext_opencl;
 pub(crate) mod ext_opencl_integer;
 pub(crate) mod ext_opencl_memory;
+mod ext_opencl_printf;
 pub(crate) mod facts;
 #[cfg(test)]
 mod family_tests;

@@ -15,6 +15,7 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
+use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Placement, Target};
 use std::cell::{Cell, RefCell};
@@ -48,6 +49,8 @@ pub(super) struct Emission<'e, 'c, 'm> {
     pub(super) b: &'e Build<'c>,
     pub(super) types: &'e Types<'c>,
     materialized: &'e RefCell<Vec<Option<Value<'c>>>>,
+    /// The calls of printf and the strings of the kernel at hand.
+    prints: &'e RefCell<Table>,
     barriers: &'e Shared<'c>,
     lines: Option<&'e Lines<'c>>,
     slots: Vec<Slot<'c>>,
@@ -104,6 +107,7 @@ pub(crate) fn emit<'c>(
         (wave, subgroups),
     );
     let materialized = RefCell::new(vec![None; ids]);
+    let prints = RefCell::default();
     let barriers = Shared::default();
     let lines = lowering.lines.then(|| Lines::new(module));
     let mut emission = Emission {
@@ -111,6 +115,7 @@ pub(crate) fn emit<'c>(
         b: &b,
         types: &types,
         materialized: &materialized,
+        prints: &prints,
         barriers: &barriers,
         lines: lines.as_ref(),
         slots: vec![Slot::Empty; ids],
@@ -188,6 +193,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 &order,
             ),
             arguments: abi.parameters.into_iter().map(|p| p.argument).collect(),
+            prints: self.prints.take(),
         })
     }
 
@@ -240,6 +246,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             callees,
             lengths: Vec::new(),
             work_dimensions: None,
+            print_buffer: None,
+            prints: self.prints,
             barrier_state: StateSlots::default(),
             held: Vec::new(),
             end: None,
@@ -314,6 +322,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                     emitter.set(*id, slot);
                 }
                 Hidden::Length(id) => emitter.lengths.push((*id, value)),
+                Hidden::PrintBuffer => emitter.print_buffer = Some(value),
             }
         }
         for (index, (id, ty)) in function.params.iter().enumerate() {
@@ -358,6 +367,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 Hidden::Length(id) => {
                     abi::length_type(self.b.context(), self.types, declarations, *id)
                 }
+                Hidden::PrintBuffer => self.b.pointer_type(1),
             });
         }
         for (_, ty) in &function.params {

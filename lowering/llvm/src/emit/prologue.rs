@@ -59,6 +59,9 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 .find(|(v, _)| *v == id)
                 .map(|(_, length)| *length)
                 .ok_or_else(|| self.b.internal(format!("the length of {id} is not there"))),
+            Hidden::PrintBuffer => self
+                .print_buffer
+                .ok_or_else(|| self.b.internal("the print buffer is not there")),
         }
     }
 
@@ -90,6 +93,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     self.lengths.extend(lengths);
                 }
                 Role::WorkDimensions => self.work_dimensions = Some(value),
+                Role::PrintBuffer => self.print_buffer = Some(value),
                 Role::Own(own) => {
                     let Some((id, ty)) = function.params.get(*own) else {
                         continue;

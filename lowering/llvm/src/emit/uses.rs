@@ -12,6 +12,8 @@ pub(crate) enum Hidden {
     Variable(Id),
     /// The length in bytes of the buffer of a variable.
     Length(Id),
+    /// The address of the print buffer.
+    PrintBuffer,
 }
 
 /// What a function touches.
@@ -23,6 +25,8 @@ pub(crate) struct Uses {
     pub(crate) addresses: BTreeSet<Id>,
     /// Variables whose length is asked for.
     pub(crate) lengths: BTreeSet<Id>,
+    /// Whether it prints.
+    pub(crate) prints: bool,
 }
 
 impl Uses {
@@ -40,6 +44,7 @@ impl Uses {
             {
                 uses.lengths.insert(variable);
             }
+            uses.prints |= declarations.is_printf(*inst);
             for (_, id) in declarations.module.ids(*inst) {
                 uses.reach(id, declarations, constants);
             }
@@ -47,6 +52,7 @@ impl Uses {
                 uses.variables.extend(&callee.variables);
                 uses.addresses.extend(&callee.addresses);
                 uses.lengths.extend(&callee.lengths);
+                uses.prints |= callee.prints;
             }
         }
         uses
@@ -70,7 +76,7 @@ impl Uses {
         }
     }
 
-    /// The hidden parameters, in the fixed order: variables, then lengths.
+    /// The hidden parameters, in the fixed order: variables, lengths, the print buffer.
     pub(crate) fn hidden(&self, declarations: &Declarations<'_>) -> Vec<Hidden> {
         let passed = self
             .variables
@@ -79,6 +85,7 @@ impl Uses {
         passed
             .map(|id| Hidden::Variable(*id))
             .chain(self.lengths.iter().map(|id| Hidden::Length(*id)))
+            .chain(self.prints.then_some(Hidden::PrintBuffer))
             .collect()
     }
 }

@@ -271,7 +271,7 @@ fn is_deterministic(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
         | Op::NoLine
         | Op::Line
         | Op::Nop => true,
-        Op::ExtInst => true, // its writes go through pointers that it is given
+        Op::ExtInst => !declarations.is_printf(inst), // its writes go through pointers that it is given
         _ => is_pure_op(op),
     }
 }

@@ -14,6 +14,7 @@ use splitbar_passes::module::Module;
 
 mod descriptors;
 mod images;
+mod prints;
 mod program;
 mod rare;
 mod scalars;

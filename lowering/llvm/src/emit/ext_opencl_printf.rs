@@ -1,0 +1,259 @@
+//! OpenCL.std: printf. The format is taken apart here, at compile time; the kernel writes a record of its arguments ([`splitbar_passes::printf`]).
+//!
+//! A record is reserved by one relaxed addition at device scope and written by plain stores: a memory operation that stays where it stands among barriers, and no
+//! fence.
+
+use super::build::Build;
+use super::ext_opencl::ARGS;
+use super::function::FunctionEmitter;
+use super::{Handled, Result};
+use crate::ffi::{self, AtomicOrdering, IntPredicate, Opcode, RmwOp, TypeKind, Value};
+use spirv::{Op, StorageClass};
+use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::{Constant, Declarations, Id, Inst};
+use splitbar_passes::printf::format::Conversion;
+use splitbar_passes::printf::{Argument, Call, Format, HEADER_BYTES, Shape, layout};
+use splitbar_plan::target::Arch;
+
+/// Offset in the buffer of the bytes that calls have asked for.
+const WRITTEN: u64 = 8;
+/// Instructions between a string and the place that names it: casts and access chains.
+const MOST_STEPS: usize = 64;
+
+/// Lowers a printf. Its result is 0, or -1 when the buffer has no room for the record.
+pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
+    let Some(text) = literal(e, inst.id(ARGS)?) else {
+        let what = "the format of a printf is not known when the kernel is compiled";
+        return Err(Box::new(
+            refused(inst, what)
+                .because("it is read on the host, from a list that the compiler writes")
+                .help("name a string literal; where an optimiser has merged calls of two formats, compile the kernel without it"),
+        ));
+    };
+    let format = Format::parse(&text).map_err(|problem| {
+        let message = format!("`{}` {}", problem.conversion, problem.why);
+        Box::new(refused(inst, message))
+    })?;
+    let mut arguments = Vec::new();
+    let mut components = Vec::new();
+    for (position, conversion) in format.conversions().enumerate() {
+        let number = position + 1;
+        let id = inst.id(ARGS + number).map_err(|_| {
+            let message =
+                format!("the format of a printf has no argument for its conversion {number}");
+            Box::new(refused(inst, message))
+        })?;
+        arguments.push(argument(e, inst, number, conversion, id, &mut components)?);
+    }
+    let call = e.prints.borrow_mut().call(Call {
+        format: text,
+        arguments: arguments.clone(),
+    });
+    let status = write(e, call, &arguments, &components)?;
+    let status = e.b.int_resize(status, e.result_ty(inst)?, true)?;
+    e.bind(inst, status)?;
+    Ok(Handled::Yes)
+}
+
+fn refused(inst: Inst<'_>, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::UnsupportedPrint, message).at_word(inst.offset)
+}
+
+/// The argument `id` of conversion `number`: its components are added to `components`.
+fn argument<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    number: usize,
+    conversion: &Conversion,
+    id: Id,
+    components: &mut Vec<Value<'c>>,
+) -> Result<Argument> {
+    let b = e.b;
+    let misfit = |what: &str| {
+        Box::new(refused(
+            inst,
+            format!("conversion {number} of a printf prints {what}, and its argument is none"),
+        ))
+    };
+    if conversion.argument(32).shape == Shape::String {
+        components.push(string(e, id).ok_or_else(|| misfit("a string literal"))??);
+        return Ok(conversion.argument(32));
+    }
+    let value = e.value(id)?;
+    let ty = value.ty();
+    let argument = conversion.argument(ty.scalar_bits());
+    let fits = ty.lanes() == argument.lanes;
+    match argument.shape {
+        Shape::Integer if ty.is_int() && fits => {
+            let signed = conversion.is_signed();
+            let component = |index| {
+                let narrow =
+                    b.int_resize(lane(b, value, index)?, b.int_type(conversion.bits), signed)?;
+                b.int_resize(narrow, b.int_type(argument.bits), signed)
+            };
+            components.extend(
+                (0..argument.lanes)
+                    .map(component)
+                    .collect::<Result<Vec<_>>>()?,
+            );
+        }
+        Shape::Float if ty.is_float() && fits => {
+            let component =
+                |index| b.float_resize(lane(b, value, index)?, b.float_type(argument.bits));
+            components.extend(
+                (0..argument.lanes)
+                    .map(component)
+                    .collect::<Result<Vec<_>>>()?,
+            );
+        }
+        Shape::Pointer if ty.kind() == TypeKind::LLVMPointerTypeKind => {
+            components.push(b.cast(Opcode::LLVMPtrToInt, value, b.int_type(64))?);
+        }
+        Shape::Integer => return Err(misfit(&many("integer", argument.lanes))),
+        Shape::Float => return Err(misfit(&many("floating-point number", argument.lanes))),
+        Shape::Pointer | Shape::String => return Err(misfit("a pointer")),
+    }
+    Ok(argument)
+}
+
+fn many(what: &str, lanes: u32) -> String {
+    match lanes {
+        1 => format!("one {what}"),
+        lanes => format!("a vector of {lanes} {what}s"),
+    }
+}
+
+fn lane<'c>(b: &Build<'c>, value: Value<'c>, index: u32) -> Result<Value<'c>> {
+    if value.ty().is_vector() {
+        b.lane(value, index)
+    } else {
+        Ok(value)
+    }
+}
+
+/// The number of the string literal `id`, or of the one of two that OpSelect chooses; `None` for what is no literal.
+fn string<'c>(e: &FunctionEmitter<'_, 'c, '_>, id: Id) -> Option<Result<Value<'c>>> {
+    let number = |id: Id| {
+        let text = literal(e, id)?;
+        Some(e.b.i32(e.prints.borrow_mut().string(text)))
+    };
+    if let Some(number) = number(id) {
+        return Some(Ok(number));
+    }
+    let select = e.declarations.module.def(id)?;
+    if select.op() != Some(Op::Select) {
+        return None;
+    }
+    let (yes, no) = (number(select.id(1).ok()?)?, number(select.id(2).ok()?)?);
+    let condition = e.operand(select, 0);
+    Some(condition.and_then(|condition| e.b.select(condition, yes, no)))
+}
+
+/// The constant string that the pointer `id` points to, up to its zero byte.
+fn literal(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<Vec<u8>> {
+    let (variable, offset) = place(e, id)?;
+    let declarations = e.declarations;
+    let variable = declarations.variable(variable)?;
+    if variable.class != StorageClass::UniformConstant {
+        return None;
+    }
+    let byte = |constant: &Constant| match constant {
+        Constant::Int { bits, width: 8 } => Some(*bits as u8),
+        Constant::Null => Some(0),
+        _ => None,
+    };
+    let bytes: Vec<u8> = match e.constants.get(variable.initializer?)? {
+        Constant::Composite(parts) => {
+            let rest = parts.get(usize::try_from(offset).ok()?..)?;
+            let text = rest.iter().map(byte).take_while(|byte| *byte != Some(0));
+            text.collect::<Option<_>>()?
+        }
+        Constant::Null => Vec::new(),
+        _ => return None,
+    };
+    Some(bytes)
+}
+
+/// The variable that the pointer `id` points into, and the index of the byte there.
+fn place(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<(Id, u64)> {
+    let declarations: &Declarations<'_> = e.declarations;
+    let (mut id, mut offset) = (id, 0u64);
+    for _ in 0..MOST_STEPS {
+        if declarations.variable(id).is_some() {
+            return Some((id, offset));
+        }
+        let inst = declarations.module.def(id)?;
+        // The operation of a constant expression stands before its operands.
+        let (op, operands) = match (inst.op()?, inst.operands()) {
+            (Op::SpecConstantOp, [op, operands @ ..]) => (Op::from_u32(*op)?, operands),
+            (op, operands) => (op, operands),
+        };
+        let (base, indices) = operands.split_first()?;
+        match op {
+            Op::Bitcast | Op::CopyObject | Op::PtrCastToGeneric | Op::GenericCastToPtr => {}
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain => {
+                // Indices into the array of bytes: the last one counts bytes, those before it whole arrays.
+                let mut indices = indices.iter().rev();
+                let index = |id: &u32| e.constants.get(Id(*id))?.as_u64();
+                offset = offset.checked_add(indices.next().map_or(Some(0), index)?)?;
+                if !indices.all(|id| index(id) == Some(0)) {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        id = Id(*base);
+    }
+    None
+}
+
+/// Reserves a record and fills it, where it finds room; the result of the call, 32 bits.
+fn write<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    call: u32,
+    arguments: &[Argument],
+    components: &[Value<'c>],
+) -> Result<Value<'c>> {
+    let b = e.b;
+    let Some(buffer) = e.print_buffer else {
+        return Err(b.internal("the print buffer is not there"));
+    };
+    let (offsets, size) = layout(arguments);
+    let bytes = b.i64(size.into());
+    let scope = match e.target.arch {
+        Arch::Amdgpu(_) => "agent",
+        Arch::Nvptx(_) => "device",
+    };
+    let written = b.offset(buffer, b.i64(WRITTEN), true)?;
+    let at = b.rmw(
+        RmwOp::LLVMAtomicRMWBinOpAdd,
+        written,
+        bytes,
+        AtomicOrdering::LLVMAtomicOrderingMonotonic,
+        ffi::sync_scope(b.context(), scope),
+    )?;
+    let capacity = b.load(b.int_type(64), buffer, 8)?;
+    // Where the sum would wrap around, too, `at` is above the capacity.
+    let begins = b.icmp(IntPredicate::LLVMIntULE, at, capacity)?;
+    let room = b.sub(capacity, at)?;
+    let ends = b.icmp(IntPredicate::LLVMIntULE, bytes, room)?;
+    let fits = b.and(begins, ends)?;
+    let before = b.block()?;
+    let (fill, done) = (e.new_block(), e.new_block());
+    b.cond_br(fits, fill, done)?;
+    b.position(fill);
+    let records = b.offset(buffer, b.i64(HEADER_BYTES as u64), true)?;
+    let record = b.offset(records, at, false)?;
+    b.store(b.i32(size), record, 8)?;
+    b.store(b.i32(call), b.offset(record, b.i64(4), true)?, 4)?;
+    for (offset, component) in offsets.iter().zip(components) {
+        let place = b.offset(record, b.i64((*offset).into()), true)?;
+        b.store(*component, place, component.ty().scalar_bits() / 8)?;
+    }
+    b.br(done);
+    b.position(done);
+    b.phi(&[(b.i32(u32::MAX), before), (b.i32(0), fill)])
+}
