@@ -9,12 +9,12 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::model::skeleton::{Place, Skeleton};
 use splitbar_passes::model::{self, Report};
 use splitbar_passes::module::Scope;
-use splitbar_plan::{EntryPlan, Strategy};
+use splitbar_plan::{EntryPlan, PairPlan, Strategy};
 
 /// How much is explored.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Waves of the workgroup; fewer when it has fewer.
+    /// Waves of a workgroup; fewer when it has fewer.
     pub waves: u8,
     /// How often a loop goes back.
     pub unroll: u8,
@@ -39,8 +39,10 @@ pub struct Explored {
     pub entry: String,
     /// The strategies of its pairs, each once.
     pub strategies: Vec<Strategy>,
-    /// Waves that were explored.
+    /// Waves of each workgroup that were explored.
     pub waves: u8,
+    /// Workgroups that were explored: those of a cluster whose barrier they share, else one.
+    pub workgroups: u8,
     /// Whether paths were left out on which arrives and waits do not alternate. [`splitbar_passes::validate`] says whether there are such paths.
     pub is_partial: bool,
     /// Verdict and trace.
@@ -49,10 +51,11 @@ pub struct Explored {
 
 /// Explores the barriers of the module in `bytes` as [`crate::compile`] would lower them. With them come the planner's warnings.
 ///
-/// Control flow around barriers is taken to be uniform: at a branch every wave goes the same way, and both ways are looked at.
+/// Control flow around barriers is taken to be uniform: at a branch every wave goes the same way, and both ways are looked at. With [`Strategy::Cluster`] all workgroups of
+/// [`Options::cluster`] are explored side by side; the arrives and waits are promised to be those of the whole cluster.
 ///
 /// # Errors
-/// As [`crate::plan`]; a `ModuleTooLarge` when the unrolled control flow is too large, or has no end within the bound.
+/// As [`crate::plan`]; a `ModuleTooLarge` when the unrolled control flow is too large, or has no end within the bound, or when a cluster has more waves than can be explored.
 pub fn model(
     bytes: &[u8],
     options: &Options,
@@ -121,6 +124,7 @@ fn explore(
             .help("change --unroll")
     })?;
     let waves = waves(plan, bounds.waves);
+    let workgroups = workgroups(plan, waves)?;
     let describe = |offset| match module.at(offset) {
         Some(inst) => {
             let text = work.declarations.disassemble(inst);
@@ -131,8 +135,8 @@ fn explore(
         }
         None => String::new(),
     };
-    let system =
-        splitbar_plan::model::system(plan, &work.options.target.arch, &skeleton, waves, describe);
+    let arch = &work.options.target.arch;
+    let system = splitbar_plan::model::cluster(plan, arch, &skeleton, workgroups, waves, describe);
     let report = model::explore_with(
         &system,
         model::Options {
@@ -147,6 +151,7 @@ fn explore(
         entry: plan.entry.clone(),
         strategies,
         waves,
+        workgroups,
         is_partial: skeleton.is_partial,
         report,
     })
@@ -180,4 +185,24 @@ fn waves(plan: &EntryPlan, asked: u8) -> u8 {
         .div_ceil(u64::from(plan.wave_size.max(1)))
         .max(1);
     u8::try_from(waves).map_or(asked, |waves| asked.min(waves))
+}
+
+/// The workgroups that meet at the barriers of `plan`, each with `waves` waves.
+fn workgroups(plan: &EntryPlan, waves: u8) -> Result<u8, Diagnostic> {
+    let meets = |pair: &PairPlan| pair.strategy == Strategy::Cluster;
+    let Some([x, y, z]) = plan.cluster.filter(|_| plan.pairs.iter().any(meets)) else {
+        return Ok(1);
+    };
+    let all: u64 = [x, y, z].map(u64::from).iter().product();
+    match u8::try_from(all) {
+        Ok(count) if all * u64::from(waves) <= model::MOST_THREADS as u64 => Ok(count),
+        _ => Err(Diagnostic::error(
+            Code::ModuleTooLarge,
+            format!(
+                "a cluster of {x}x{y}x{z} workgroups cannot be explored with {waves} waves in each"
+            ),
+        )
+        .because(format!("the model takes {} waves", model::MOST_THREADS))
+        .help("choose a smaller --waves or --cluster-size")),
+    }
 }

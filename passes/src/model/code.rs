@@ -4,7 +4,7 @@ use super::object::Object;
 use super::program::{Label, Op, Program};
 
 /// The most threads, words, registers and sequences of a system.
-pub(super) const MOST: usize = 16;
+pub const MOST: usize = 16;
 
 /// The most objects.
 pub(super) const OBJECTS: usize = 32;

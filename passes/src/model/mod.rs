@@ -63,6 +63,7 @@ mod verdict;
 
 pub use axiom::Axiom;
 pub use check::{Relations, Violation, check};
+pub use code::MOST as MOST_THREADS;
 pub use execution::{Event, EventId, Execution, Operation, Trail};
 pub use explore::{Options, explore, explore_with};
 pub use object::{Object, Scope};

@@ -479,6 +479,46 @@ fn model_proves_or_says_why_not() -> Result<()> {
         "{json}"
     );
     ensure!(json[0]["waves"] == 2, "{json}");
+    // Two workgroups that meet at the barrier of their cluster; more waves than can be explored are refused.
+    for (target, size, code, says) in [
+        (
+            "gfx1250",
+            "2,1,1",
+            0,
+            "entry main, cluster, 2 waves in each of 2 workgroups: proved (",
+        ),
+        (
+            "sm_90",
+            "2,1,1",
+            0,
+            "entry main, cluster, 2 waves in each of 2 workgroups: proved (",
+        ),
+        (
+            "gfx1250",
+            "3,3,1",
+            3,
+            "cannot be explored with 2 waves in each",
+        ),
+        ("gfx1201", "2,1,1", 3, "has no clusters of workgroups"),
+    ] {
+        let arguments = [
+            "model",
+            &module,
+            "--target",
+            target,
+            "--strategy",
+            "cluster",
+            "--cluster-size",
+            size,
+            "--waves",
+            "2",
+            "--unroll",
+            "1",
+        ];
+        let ran = expect(&arguments, b"", code)?;
+        let text = String::from_utf8(ran.stdout)? + &ran.stderr;
+        ensure!(text.contains(says), "{text}");
+    }
     let few = ["model", &module, "--target", "gfx1201", "--states", "5"];
     let ran = expect(&few, b"", 3)?;
     let text = String::from_utf8(ran.stdout)?;

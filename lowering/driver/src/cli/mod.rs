@@ -57,6 +57,7 @@ const MODEL_EXAMPLES: &str = "\
 Examples:
   splitbar model kernel.spv --target gfx1201                          what is lowered by default
   splitbar model kernel.spv --target gfx1100 --strategy counter --waves 4 --unroll 2
+  splitbar model kernel.spv --target gfx1250 --strategy cluster --cluster-size 2,1,1 --waves 2
   splitbar model kernel.spv --target sm_90 --format json
 
 Loads and stores do not take part: the model has the barriers alone. At a branch around barriers all waves go the same way, and every way is explored.
@@ -155,7 +156,10 @@ struct ModelArgs {
     /// Where a fused barrier stands
     #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
     fuse_at: FuseAtArg,
-    /// Waves that are explored, 1 to 16; no more than the workgroup has
+    /// The kernel is launched in clusters of so many workgroups; with --strategy cluster all of a cluster are explored
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    cluster_size: Option<[u32; 3]>,
+    /// Waves of a workgroup that are explored, 1 to 16; no more than it has
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
     waves: u8,
     /// How often a loop goes back

@@ -62,6 +62,7 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
         strategy: args.strategy.0,
         fuse_at: args.fuse_at.into(),
         wave_size: args.wave,
+        cluster: args.cluster_size,
         workgroup_size: args.workgroup_size,
         spec: spec::resolve_for(&bytes, &args.spec)
             .map_err(|problems| Stop::Problems(problems.into()))?,
@@ -104,12 +105,14 @@ fn text(explored: &Explored) -> String {
     } else {
         ""
     };
+    let waves = if explored.waves == 1 { "wave" } else { "waves" };
+    let cluster = match explored.workgroups {
+        1 => String::new(),
+        workgroups => format!(" in each of {workgroups} workgroups"),
+    };
     format!(
-        "entry {}, {strategies}, {} {}: {}{partial}",
-        explored.entry,
-        explored.waves,
-        if explored.waves == 1 { "wave" } else { "waves" },
-        explored.report
+        "entry {}, {strategies}, {} {waves}{cluster}: {}{partial}",
+        explored.entry, explored.waves, explored.report
     )
 }
 
@@ -124,6 +127,7 @@ fn value(explored: &Explored) -> Value {
         "entry": explored.entry,
         "strategies": strategies(explored),
         "waves": explored.waves,
+        "workgroups": explored.workgroups,
         "verdict": report.verdict.name(),
         "text": report.verdict.to_string(),
         "partial": explored.is_partial,
@@ -144,6 +148,7 @@ mod tests {
             entry: "main".to_owned(),
             strategies: vec![],
             waves: 1,
+            workgroups: 1,
             is_partial: true,
             report: Report {
                 verdict,
@@ -172,5 +177,19 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("were left out"), "{text}");
+    }
+
+    #[test]
+    fn the_text_counts_the_workgroups_of_a_cluster() {
+        let two = Explored {
+            waves: 3,
+            workgroups: 2,
+            ..explored(Verdict::Proved)
+        };
+        let text = text(&two);
+        assert!(
+            text.contains(", 3 waves in each of 2 workgroups: proved ("),
+            "{text}"
+        );
     }
 }
