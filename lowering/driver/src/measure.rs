@@ -27,31 +27,34 @@ pub(crate) struct Machine {
     usages: Vec<(String, Usage)>,
 }
 
-/// The machine code that ptxas makes of PTX with debug lines. None for AMD GPUs, whose assembly is final, and where NVIDIA's programs are not installed or refuse.
+/// The machine code that ptxas makes of PTX with debug lines, and what it takes. Nothing for AMD GPUs, whose assembly is final, and where ptxas is not installed or refuses; no
+/// code where nvdisasm is not or does.
 pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> Machine {
-    let named = options.ptxas.as_deref();
-    if !options.measure || options.target.nvptx().is_none() || !ptxas::can_disassemble(named) {
+    let (target, named) = (options.target, options.ptxas.as_deref());
+    if !options.measure || target.nvptx().is_none() || !ptxas::can_assemble(named) {
         return Machine::default();
     }
-    match ptxas::disassembly(assembly, options.target, named) {
-        Ok(made) => Machine {
-            functions: asm::sass::parse(&made.text),
-            usages: made.usages,
-        },
-        Err(refused) => {
-            let why: Vec<String> = refused
-                .iter()
-                .map(|problem| problem.message.clone())
-                .collect();
-            diagnostics.push(
-                Diagnostic::warning(
-                    Code::AssemblerFailed,
-                    "the windows are not measured in machine code",
-                )
-                .because(why.join("; ")),
-            );
-            Machine::default()
+    let mut refused = |what: &str, why: Diagnostics| {
+        let why: Vec<String> = why.iter().map(|problem| problem.message.clone()).collect();
+        diagnostics.push(Diagnostic::warning(Code::AssemblerFailed, what).because(why.join("; ")));
+    };
+    let assembled = match ptxas::assemble_lined(assembly, target, named) {
+        Ok(assembled) => assembled,
+        Err(why) => {
+            refused("the machine code is not measured", why);
+            return Machine::default();
         }
+    };
+    let mut functions = Vec::new();
+    if ptxas::can_disassemble() {
+        match ptxas::disassemble(&assembled, target) {
+            Ok(text) => functions = asm::sass::parse(&text),
+            Err(why) => refused("the windows are not measured in machine code", why),
+        }
+    }
+    Machine {
+        functions,
+        usages: assembled.usages,
     }
 }
 

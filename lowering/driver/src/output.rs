@@ -24,7 +24,7 @@ pub struct Entry {
     pub windows: Option<Vec<Window>>,
     /// The same in NVIDIA's machine code, after ptxas; `None` too where ptxas or nvdisasm is not installed, and for AMD GPUs, whose assembly is final.
     pub machine_windows: Option<Vec<Window>>,
-    /// What the kernel takes of a multiprocessor; `None` where [`Entry::machine_windows`] is.
+    /// What the kernel takes of a multiprocessor, as ptxas says; `None` where it is not installed, and for AMD GPUs.
     pub usage: Option<Usage>,
     /// The audit of the waits; `None` when it was not asked for, and for NVIDIA GPUs.
     pub audit: Option<Audit>,

@@ -24,22 +24,21 @@ pub fn cubin(ptx: &str, target: &Target, named: Option<&Path>) -> Result<Vec<u8>
 }
 
 /// What ptxas made of PTX.
-pub struct Disassembly {
-    /// Machine code.
-    pub text: String,
+pub(crate) struct Assembled {
+    machine: Vec<u8>,
     /// What each kernel takes, by name.
-    pub usages: Vec<(String, Usage)>,
+    pub(crate) usages: Vec<(String, Usage)>,
 }
 
-/// Machine code of `ptx` as text. `ptx` has debug lines, and so has the text; it is optimised all the same.
+/// Assembles `ptx`, which has debug lines, to be looked at: optimised all the same, and with lines of its own.
 ///
 /// # Errors
-/// As [`cubin`], and the same for nvdisasm.
-pub fn disassembly(
+/// As [`cubin`].
+pub(crate) fn assemble_lined(
     ptx: &str,
     target: &Target,
     named: Option<&Path>,
-) -> Result<Disassembly, Diagnostics> {
+) -> Result<Assembled, Diagnostics> {
     // With `debug` in its `.target`, ptxas would not optimise.
     let lined: String = ptx
         .lines()
@@ -50,16 +49,29 @@ pub fn disassembly(
         .flat_map(|line| [line, "\n"])
         .collect();
     let (machine, said) = assemble(&lined, target, named, &["-lineinfo", "-v"])?;
+    Ok(Assembled {
+        machine,
+        usages: usage::read(&said),
+    })
+}
+
+/// The machine code as text, with its lines.
+///
+/// # Errors
+/// As [`cubin`], of nvdisasm: each release knows its own range of GPUs.
+pub(crate) fn disassemble(assembled: &Assembled, target: &Target) -> Result<String, Diagnostics> {
     let programs = programs(NVDISASM_VARIABLE, "nvdisasm", None);
     let mut refusal = None;
     for program in &programs {
-        match run(program, &["-c", "-gi"], "kernel.cubin", &machine, None) {
-            Ok((text, _)) => {
-                return Ok(Disassembly {
-                    text: String::from_utf8_lossy(&text).into_owned(),
-                    usages: usage::read(&said),
-                });
-            }
+        let arguments = ["-c", "-gi"];
+        match run(
+            program,
+            &arguments,
+            "kernel.cubin",
+            &assembled.machine,
+            None,
+        ) {
+            Ok((text, _)) => return Ok(String::from_utf8_lossy(&text).into_owned()),
             Err(why) => refusal = Some((program, why)),
         }
     }
@@ -96,10 +108,14 @@ fn assemble(
     Err(problem("ptxas", PTXAS_VARIABLE, named, target, refusal))
 }
 
-/// Whether both programs are there.
-pub fn can_disassemble(named: Option<&Path>) -> bool {
+/// Whether there is a ptxas.
+pub(crate) fn can_assemble(named: Option<&Path>) -> bool {
     !programs(PTXAS_VARIABLE, "ptxas", named).is_empty()
-        && !programs(NVDISASM_VARIABLE, "nvdisasm", None).is_empty()
+}
+
+/// Whether there is an nvdisasm.
+pub(crate) fn can_disassemble() -> bool {
+    !programs(NVDISASM_VARIABLE, "nvdisasm", None).is_empty()
 }
 
 fn problem(

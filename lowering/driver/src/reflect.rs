@@ -19,9 +19,9 @@ struct Reflection<'o> {
     target: &'static str,
     /// Null when only the launch knows.
     workgroup_size: Option<[u32; 3]>,
-    /// Bytes of the module's workgroup variables.
     /// Workgroups of a cluster in x, y and z; null if it is not launched in clusters.
     cluster_size: Option<[u32; 3]>,
+    /// Bytes of the module's workgroup variables.
     shared_memory_bytes: u32,
     /// Bytes that the barriers take on top (Vulkan: splitBarrierReservedSharedMemory).
     reserved_shared_memory_bytes: u32,

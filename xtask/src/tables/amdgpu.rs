@@ -1,7 +1,7 @@
 //! `cargo xtask amdgpu`: docs/amdgpu.md, what is left of each window and which waits stand in the loops of AMDGPU code.
 
 use super::loops::{self, Waits};
-use super::{Options, Window, deliver, lower};
+use super::{Options, Window, deliver, lower, reflection};
 use crate::fixtures::kernels;
 use crate::shell;
 use anyhow::{Context, Result};
@@ -179,9 +179,10 @@ fn measure(
     options: &[&str],
 ) -> Result<Option<Measured>> {
     let options = [target, options, &["--audit"]].concat();
-    let Some((entry, assembly)) = lower::<Entry>(tool, kernel, &options)? else {
+    let Some(entry) = reflection::<Entry>(tool, kernel, &options)? else {
         return Ok(None);
     };
+    let assembly = String::from_utf8(lower(tool, kernel, &options, "asm")?.stdout)?;
     let mut strategies: Vec<String> = entry.pairs.iter().map(|p| p.strategy.clone()).collect();
     strategies.dedup();
     let audit = entry

@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// What these commands take.
 #[derive(Args)]
@@ -42,20 +42,22 @@ impl std::fmt::Display for Window {
     }
 }
 
-/// Compiles a kernel of fixtures/ with `options`: the first entry point of the reflection, and the assembly. `None`: not for this GPU.
-fn lower<Entry: DeserializeOwned>(
+/// `splitbar lower` on a kernel of fixtures/.
+fn lower(tool: &Path, kernel: &str, options: &[&str], emit: &str) -> Result<Output> {
+    let module = format!("fixtures/kernels/{kernel}/{kernel}.spv");
+    let mut command = Command::new(tool);
+    command.current_dir(shell::root()).args(["lower", &module]);
+    command.args(options).args(["--emit", emit]);
+    command.output().context("splitbar cannot be started")
+}
+
+/// The reflection of the first entry point of a kernel. `None`: not for this GPU.
+fn reflection<Entry: DeserializeOwned>(
     tool: &Path,
     kernel: &str,
     options: &[&str],
-) -> Result<Option<(Entry, String)>> {
-    let module = format!("fixtures/kernels/{kernel}/{kernel}.spv");
-    let emit = |emit: &str| {
-        let mut command = Command::new(tool);
-        command.current_dir(shell::root()).args(["lower", &module]);
-        command.args(options).args(["--emit", emit]);
-        command.output().context("splitbar cannot be started")
-    };
-    let reflect = emit("reflect")?;
+) -> Result<Option<Entry>> {
+    let reflect = lower(tool, kernel, options, "reflect")?;
     match reflect.status.code() {
         Some(0) => {}
         // Unsupported: the strategy is not for this GPU or this kernel.
@@ -68,8 +70,7 @@ fn lower<Entry: DeserializeOwned>(
     }
     let mut entries: Vec<Entry> = serde_json::from_slice(&reflect.stdout)?;
     anyhow::ensure!(!entries.is_empty(), "{kernel} has no entry point");
-    let assembly = String::from_utf8(emit("asm")?.stdout)?;
-    Ok(Some((entries.swap_remove(0), assembly)))
+    Ok(Some(entries.swap_remove(0)))
 }
 
 /// Writes a page, or only says whether it has these rows.
