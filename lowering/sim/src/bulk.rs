@@ -64,10 +64,18 @@ pub(crate) fn begin(
         });
         return;
     }
-    for (place, size) in [(start, length), (barrier as usize, 8)] {
-        if context.group.shared.is_unfenced(place, size) {
+    for (space, place, size) in [
+        (Space::Shared, shared, length),
+        (Space::Shared, barrier, 8),
+        (Space::Global, global, length),
+    ] {
+        let is_unfenced = match space {
+            Space::Shared => context.group.shared.is_unfenced(place as usize, size),
+            Space::Global => context.global.is_unfenced(place, size),
+        };
+        if is_unfenced {
             context.report(FindingKind::MissingProxyFence, pc, Some(at.lane), || {
-                format!("{size} bytes of shared memory at {place:#x}")
+                format!("{size} bytes of {} at {place:#x}", space.name())
             });
         }
     }

@@ -207,10 +207,18 @@ impl Context<'_> {
         let written = self.touch(space, address, from.len(), at, true, access, |view| {
             view.bytes.copy_from_slice(from)
         });
-        if space == Space::Shared && written.is_some() {
-            self.group.shared.unfence(address as usize, from.len());
+        if written.is_some() {
+            self.unfence(space, address, from.len());
         }
         written.unwrap_or(false)
+    }
+
+    /// A thread has written these bytes, which the unit for bulk copies sees behind a fence.
+    fn unfence(&mut self, space: Space, address: u64, bytes: usize) {
+        match space {
+            Space::Global => self.global.unfence(address, bytes),
+            Space::Shared => self.group.shared.unfence(address as usize, bytes),
+        }
     }
 
     /// Reads `size` bytes (1, 2, 4 or 8), and writes what `update` makes of them, as one atomic access; `None` writes nothing. Gives the old value;
@@ -254,9 +262,7 @@ impl Context<'_> {
             }
         });
         if written {
-            if space == Space::Shared {
-                self.group.shared.unfence(address as usize, size);
-            }
+            self.unfence(space, address, size);
             self.publish_at(space, address, access, true);
         }
         old

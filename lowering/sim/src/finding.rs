@@ -46,7 +46,7 @@ kinds! {
     MatrixLanes = 3016, "a matrix instruction runs without all lanes of its wave, or they do not hold its operands as it asks";
     StaleRead = 3017, "a load may find an old value in a cache that was not invalidated since the wave learnt of the write";
     NotWrittenBack = 3018, "a load may miss what another workgroup stored, because the cache that it is in was not written back";
-    MissingProxyFence = 3019, "a bulk copy goes to shared memory that a thread has written, and no fence.proxy.async stands between";
+    MissingProxyFence = 3019, "a bulk copy goes to or from memory that a thread has written, and no fence.proxy.async of that memory stands between";
 }
 
 impl fmt::Display for FindingKind {

@@ -30,6 +30,7 @@ pub struct Region {
     bytes: Vec<u8>,
     writable: bool,
     shadow: Shadow,
+    unfenced: Unfenced,
 }
 
 impl Region {
@@ -46,6 +47,27 @@ impl Region {
     /// What it holds.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+/// Which bytes of a memory a thread has written since the last fence between its view of them and that of the unit for bulk copies.
+#[derive(Clone, Debug, Default)]
+struct Unfenced(Vec<bool>);
+
+impl Unfenced {
+    fn new(bytes: usize) -> Unfenced {
+        Unfenced(vec![false; bytes])
+    }
+
+    fn fill(&mut self, offset: usize, bytes: usize, unfenced: bool) {
+        if let Some(part) = self.0.get_mut(offset..offset.saturating_add(bytes)) {
+            part.fill(unfenced);
+        }
+    }
+
+    fn any(&self, offset: usize, bytes: usize) -> bool {
+        let part = self.0.get(offset..offset.saturating_add(bytes));
+        part.is_some_and(|part| part.contains(&true))
     }
 }
 
@@ -76,6 +98,7 @@ impl Global {
             name: name.to_owned(),
             base,
             shadow: Shadow::new(bytes.len()),
+            unfenced: Unfenced::new(bytes.len()),
             bytes,
             writable,
         });
@@ -100,6 +123,26 @@ impl Global {
             .max_by_key(|r| r.base)
     }
 
+    /// A thread has written these bytes.
+    pub(crate) fn unfence(&mut self, address: u64, bytes: usize) {
+        if let Some((region, offset)) = self.find(address, bytes) {
+            region.unfenced.fill(offset, bytes, true);
+        }
+    }
+
+    /// The unit for bulk copies sees all bytes as they are.
+    pub(crate) fn fence_all_proxies(&mut self) {
+        for region in &mut self.regions {
+            region.unfenced.0.fill(false);
+        }
+    }
+
+    /// Whether a thread has written one of these bytes, and no fence came since.
+    pub(crate) fn is_unfenced(&mut self, address: u64, bytes: usize) -> bool {
+        let found = self.find(address, bytes);
+        found.is_some_and(|(region, offset)| region.unfenced.any(offset, bytes))
+    }
+
     /// The region that holds all of `bytes` bytes at `address`, and their offset in it.
     fn find(&mut self, address: u64, bytes: usize) -> Option<(&mut Region, usize)> {
         let holds = |r: &Region| {
@@ -122,8 +165,7 @@ pub struct Shared {
     bytes: Vec<u8>,
     written: Vec<bool>,
     shadow: Shadow,
-    /// Which bytes a thread has written since the last fence between its view of memory and that of the unit for bulk copies.
-    unfenced: Vec<bool>,
+    unfenced: Unfenced,
     /// Bytes that an outstanding asynchronous copy will write: per dword, which instruction of which wave, as the program numbers them.
     pending: BTreeMap<usize, Vec<Pending>>,
 }
@@ -144,7 +186,7 @@ impl Shared {
             bytes: (0..bytes).map(|_| noise()).collect(),
             written: vec![false; bytes],
             shadow: Shadow::new(bytes),
-            unfenced: vec![false; bytes],
+            unfenced: Unfenced::new(bytes),
             pending: BTreeMap::new(),
         }
     }
@@ -161,27 +203,22 @@ impl Shared {
 
     /// A thread has written these bytes.
     pub(crate) fn unfence(&mut self, offset: usize, bytes: usize) {
-        if let Some(part) = self.unfenced.get_mut(offset..offset.saturating_add(bytes)) {
-            part.fill(true);
-        }
+        self.unfenced.fill(offset, bytes, true);
     }
 
     /// The unit for bulk copies sees these bytes as they are.
     pub(crate) fn fence_proxies(&mut self, offset: usize, bytes: usize) {
-        if let Some(part) = self.unfenced.get_mut(offset..offset.saturating_add(bytes)) {
-            part.fill(false);
-        }
+        self.unfenced.fill(offset, bytes, false);
     }
 
     /// The unit for bulk copies sees all bytes as they are.
     pub(crate) fn fence_all_proxies(&mut self) {
-        self.unfenced.fill(false);
+        self.unfenced.0.fill(false);
     }
 
     /// Whether a thread has written one of these bytes, and no fence came since.
     pub(crate) fn is_unfenced(&self, offset: usize, bytes: usize) -> bool {
-        let part = self.unfenced.get(offset..offset.saturating_add(bytes));
-        part.is_some_and(|part| part.contains(&true))
+        self.unfenced.any(offset, bytes)
     }
 
     /// Marks bytes that an asynchronous copy has yet to write.

@@ -327,6 +327,29 @@ fn bulk_copies_land_when_their_mbarrier_has_counted_them() {
     );
     let fenced = format!("{store} {fence}");
     gives(&bulk("", &fenced, 256, 256, wait), 64, |t| t + 1000);
+    // The forms for one memory do not order the other.
+    let (shared, global) = (
+        "fence.proxy.async.shared::cta;",
+        "fence.proxy.async.global;",
+    );
+    let fenced = format!("{store} {shared}");
+    gives(&bulk("", &fenced, 256, 256, wait), 64, |t| t + 1000);
+    let other = format!("{store} {global}");
+    finds(
+        bulk(shared, &other, 256, 256, wait),
+        FindingKind::MissingProxyFence,
+    );
+    // So is what is copied, once a thread has written it.
+    let store = "st.global.u32 [%out], %t;";
+    gives(
+        &bulk(shared, &format!("{store} {global}"), 256, 256, wait),
+        64,
+        |t| t + 1000,
+    );
+    finds(
+        bulk(shared, &format!("{store} {shared}"), 256, 256, wait),
+        FindingKind::MissingProxyFence,
+    );
 }
 
 /// A split barrier of two warps on an mbarrier, as the lowering writes it.

@@ -2,8 +2,9 @@
 //! mbarriers are taken in turn).
 //!
 //! The copy unit is another proxy. What threads have written to the same bytes must be before it, and the initialised mbarriers too, so `fence.proxy.async` stands behind
-//! the one and before the other (PTX ISA, "Async proxy"). It orders global memory as well: the kernel itself may have written the source. The way back needs none:
-//! the completion of a bulk copy on an mbarrier has its own.
+//! the one and before the other (PTX ISA, "Async proxy"). There are two before a copy, one for each memory: shared memory is written by the copy, and the source the kernel
+//! itself may have written. The form for all memory would make ptxas wait for everything that the thread has in flight to the whole GPU (MEMBAR.ALL.GPU). The way back
+//! needs none: the completion of a bulk copy on an mbarrier has its own.
 
 use super::function::FunctionEmitter;
 use super::{Result, builtin};
@@ -51,7 +52,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 let barrier = e.bulk_barrier(b.i32(slot), slots)?;
                 b.intrinsic("llvm.nvvm.mbarrier.init.shared", &[], &[barrier, b.i32(1)])?;
             }
-            b.intrinsic("llvm.nvvm.fence.proxy.async", &[], &[])?;
+            b.intrinsic("llvm.nvvm.fence.proxy.async.shared_cta", &[], &[])?;
             Ok(())
         })?;
         self.publish()
@@ -70,7 +71,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let barrier = self.bulk_barrier(number, bulk.slots)?;
         self.in_first_invocation(|_| {
             let bytes = b.i32(bytes);
-            b.intrinsic("llvm.nvvm.fence.proxy.async", &[], &[])?;
+            b.intrinsic("llvm.nvvm.fence.proxy.async.shared_cta", &[], &[])?;
+            b.intrinsic("llvm.nvvm.fence.proxy.async.global", &[], &[])?;
             b.intrinsic(
                 "llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta",
                 &[],

@@ -9,7 +9,7 @@ use crate::clock::Order;
 use crate::context::Access;
 use crate::finding::Place;
 use crate::matrix::Element;
-use crate::memory::Global;
+use crate::memory::{Global, Space};
 
 /// A register of a warp: one value per lane.
 pub type Register = u32;
@@ -331,8 +331,8 @@ pub enum Op {
         bytes: Source,
         barrier: Address,
     },
-    /// Orders what threads have written before what the unit for bulk copies does.
-    ProxyFence,
+    /// Orders what threads have written, to all memory or to one, before what the unit for bulk copies does.
+    ProxyFence { only: Option<Space> },
     /// Closes a group of copies.
     CopyCommit,
     /// Waits until at most so many groups are outstanding; `None`: no copy at all.

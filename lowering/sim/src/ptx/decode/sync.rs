@@ -3,6 +3,7 @@
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown};
 use crate::clock::Order;
+use crate::memory::Space;
 use crate::ptx::arith::{Function, Mode, integer};
 use crate::ptx::program::{Answer, MbarrierKind, Op, Question, Reduction, ShuffleKind};
 use crate::ptx::syntax::Operand;
@@ -186,7 +187,13 @@ impl<'t> Decoder<'_, 't> {
         if op.flag("proxy") {
             // Aliases of an address are none here; the unit for bulk copies is a view of its own.
             if op.flag("async") {
-                self.emit(Op::ProxyFence);
+                let spaces = [
+                    ("shared::cta", Some(Space::Shared)),
+                    ("shared::cluster", Some(Space::Shared)),
+                    ("global", Some(Space::Global)),
+                ];
+                let only = op.one_of(&spaces).flatten();
+                self.emit(Op::ProxyFence { only });
             }
             return Ok(());
         }

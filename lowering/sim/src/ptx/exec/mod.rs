@@ -16,6 +16,7 @@ use crate::clock::Order;
 use crate::context::{Context, Group};
 use crate::finding::{FindingKind, Place};
 use crate::machine::{Program, Step, WaveStart};
+use crate::memory::Space;
 use crate::schedule::Completion;
 use warp::{Fragment, Lanes, State, Warp, each};
 
@@ -264,7 +265,14 @@ impl Kernel {
                     crate::bulk::begin(context, pc, lane, to, from, bytes, barrier);
                 }
             }
-            Op::ProxyFence => context.group.shared.fence_all_proxies(),
+            Op::ProxyFence { only } => {
+                if only != Some(Space::Global) {
+                    context.group.shared.fence_all_proxies();
+                }
+                if only != Some(Space::Shared) {
+                    context.global.fence_all_proxies();
+                }
+            }
             Op::CopyCommit => warp.commit_copies(active),
             Op::CopyWait { left } => warp.await_copies(context, active, left),
             Op::CopyArrive {
