@@ -1,11 +1,12 @@
 //! Products of cooperative matrices: which are instructions of the target, and that all of them give the right sums on the simulator, also those that are shuffles.
 
-use crate::support::{assembled, compile_bytes, has_linker, target, told, trial};
+use crate::support::{assembled, assembles, compile_bytes, has_linker, ptxas, target, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Place};
-use splitbar::{Optimization, Output};
+use splitbar::{Optimization, Output, Target};
+use splitbar_plan::target::Mma;
 use splitbar_tests::matrices::Element::{BF16, E4M3, E5M2, F16, F32, F64, I8, I32, U8};
 use splitbar_tests::matrices::{Element, Product};
 
@@ -103,6 +104,30 @@ const ODD: [([Element; 3], [u32; 3]); 7] = [
     ([F16, F16, F16], [4, 2, 1]),
 ];
 
+/// Elements of A, B and the sum, and the shape of every form of `mma.sync` that LLVM is asked for.
+#[rustfmt::skip] // a table
+const FORMS: [([Element; 3], [u32; 3]); 19] = [
+    ([F16, F16, F32], [16, 16, 4]),
+    ([F16, F16, F32], [16, 8, 8]),
+    ([F16, F16, F16], [16, 8, 16]),
+    ([BF16, BF16, F32], [16, 8, 8]),
+    ([BF16, BF16, BF16], [16, 8, 16]),
+    ([F64, F64, F64], [8, 8, 4]),
+    ([I8, I8, I32], [8, 8, 16]),
+    ([I8, U8, I32], [8, 8, 16]),
+    ([U8, I8, I32], [8, 8, 16]),
+    ([U8, U8, I32], [8, 8, 16]),
+    ([I8, I8, I32], [16, 8, 16]),
+    ([I8, U8, I32], [16, 8, 16]),
+    ([U8, I8, I32], [16, 8, 16]),
+    ([U8, U8, I32], [16, 8, 16]),
+    ([I8, U8, I32], [16, 8, 32]),
+    ([E4M3, E4M3, F32], [16, 8, 32]),
+    ([E4M3, E5M2, F32], [16, 8, 32]),
+    ([E5M2, E4M3, F32], [16, 8, 32]),
+    ([E5M2, E5M2, F16], [16, 8, 32]),
+];
+
 pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for native in NATIVE {
@@ -125,6 +150,11 @@ pub fn trials() -> Vec<Trial> {
             let name = format!("matrices/any/{gpu}/{}", product.name());
             trials.push(trial(name, move || any(gpu, product)));
         }
+    }
+    let multiplies = |target: &&Target| target.nvptx().is_some_and(|gpu| gpu.mma != Mma::None);
+    for target in Target::all().iter().filter(multiplies) {
+        let name = format!("matrices/ptxas/{}", target.name);
+        trials.push(trial(name, || all_forms(target)));
     }
     trials.push(trial("matrices/workgroups_share_rows".into(), share_rows));
     trials
@@ -172,6 +202,24 @@ fn any(gpu: &str, product: Product) -> Result<()> {
     let wave = target(gpu)?.default_wave_size();
     let invocations = if product.workgroup { 64 } else { wave };
     gives_the_sums(gpu, &product, &compiled(&product, gpu, wave, invocations)?)
+}
+
+/// Every ptxas that knows the GPU takes all forms that are instructions there.
+fn all_forms(target: &'static Target) -> Result<()> {
+    let tools: Vec<_> = ptxas().iter().filter(|t| t.knows(target.name)).collect();
+    let mut instructions = 0;
+    for (elements, shape) in FORMS {
+        let product = of(elements, shape);
+        let assembly = told(compiled(&product, target.name, 32, 32)?.assembly())?;
+        if assembly.contains("mma.sync.aligned") {
+            instructions += 1;
+            for tool in &tools {
+                assembles(tool, &assembly, target.name).with_context(|| product.name())?;
+            }
+        }
+    }
+    ensure!(instructions > 0, "none is an instruction");
+    Ok(())
 }
 
 /// GPUs that the simulator does not run.

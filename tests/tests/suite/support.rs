@@ -93,6 +93,18 @@ pub fn ptxas() -> &'static [Ptxas] {
     FOUND.get_or_init(tools::ptxas)
 }
 
+/// Whether this ptxas takes the text without a word on performance.
+pub fn assembles(tool: &Ptxas, assembly: &str, gpu: &str) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+    std::fs::write(&ptx, assembly)?;
+    let said = tool
+        .assemble(&ptx, gpu, &cubin)
+        .map_err(anyhow::Error::msg)?;
+    ensure!(!said.to_lowercase().contains("performance loss"), "{said}");
+    Ok(())
+}
+
 /// A linker for code objects: found by linking nothing.
 pub fn has_linker() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
