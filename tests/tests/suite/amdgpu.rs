@@ -1,5 +1,6 @@
 //! AMDGPU: every target with every strategy, wave size and kind of workgroup; what LLVM would crash on or get wrong is never asked of it.
 
+use crate::generations::kernels::{ARRIVE, LOAD, MULTIPLY, WAIT, exchange};
 use crate::support::{assembled, compile_bytes, has_linker, instruction, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
@@ -66,8 +67,8 @@ fn grid(target: &'static Target) -> Result<()> {
 /// nothing is outstanding, nobody waits. With it the load stays in flight.
 fn back_off_barrier() -> Result<()> {
     let (loading, idle) = (
-        assembled(&window("%v = OpLoad %uint %at"))?,
-        assembled(&window("%v = OpIMul %uint %i %i"))?,
+        exchange(256, ARRIVE, LOAD, WAIT)?,
+        exchange(256, ARRIVE, MULTIPLY, WAIT)?,
     );
     let targets = Target::all().iter();
     for (target, gpu) in targets.filter_map(|target| Some((target, target.amdgpu()?))) {
@@ -112,61 +113,6 @@ fn back_off_barrier() -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// See [`back_off_barrier`]; `work` makes `%v` of `%i` and the buffer's cell `%at`.
-fn window(work: &str) -> String {
-    format!(
-        "OpCapability Shader
-OpCapability SplitBarrierINTEL
-OpExtension \"SPV_INTEL_split_barrier\"
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main \"main\" %buffer %index %tile
-OpExecutionMode %main LocalSize 256 1 1
-OpDecorate %index BuiltIn LocalInvocationIndex
-OpDecorate %array ArrayStride 4
-OpDecorate %block Block
-OpMemberDecorate %block 0 Offset 0
-OpDecorate %buffer DescriptorSet 0
-OpDecorate %buffer Binding 0
-%void = OpTypeVoid
-%fn = OpTypeFunction %void
-%uint = OpTypeInt 32 0
-%zero = OpConstant %uint 0
-%one = OpConstant %uint 1
-%size = OpConstant %uint 256
-%workgroup = OpConstant %uint 2
-%release = OpConstant %uint 0x104
-%acquire = OpConstant %uint 0x102
-%array = OpTypeRuntimeArray %uint
-%block = OpTypeStruct %array
-%cells = OpTypeArray %uint %size
-%pblock = OpTypePointer StorageBuffer %block
-%puint = OpTypePointer StorageBuffer %uint
-%pcells = OpTypePointer Workgroup %cells
-%pcell = OpTypePointer Workgroup %uint
-%pin = OpTypePointer Input %uint
-%buffer = OpVariable %pblock StorageBuffer
-%tile = OpVariable %pcells Workgroup
-%index = OpVariable %pin Input
-%main = OpFunction %void None %fn
-%entry = OpLabel
-%i = OpLoad %uint %index
-%mine = OpAccessChain %pcell %tile %i
-%at = OpAccessChain %puint %buffer %zero %i
-OpStore %mine %i
-OpControlBarrierArriveINTEL %workgroup %workgroup %release
-{work}
-OpControlBarrierWaitINTEL %workgroup %workgroup %acquire
-%j = OpBitwiseXor %uint %i %one
-%its = OpAccessChain %pcell %tile %j
-%x = OpLoad %uint %its
-%sum = OpIAdd %uint %v %x
-OpStore %at %sum
-OpReturn
-OpFunctionEnd
-"
-    )
 }
 
 /// A kernel of OpenCL 2.2 whose eight waves meet at a named barrier.

@@ -15,6 +15,7 @@ mod endianness;
 mod features;
 mod fences;
 mod filetests;
+mod generations;
 mod grid;
 mod hostile;
 mod images;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
     trials.extend(amdgpu::trials());
     trials.extend(nvptx::trials(&fixtures));
     trials.extend(fences::trials());
+    trials.extend(generations::trials());
     trials.extend(atomics::trials());
     trials.extend(llvm_traps::trials(&fixtures));
     trials.extend(model::trials(&fixtures));

@@ -160,7 +160,7 @@ fn ends_early() -> Result<()> {
 }
 
 /// See [`ends_early`]: 128 invocations, of which the last 32 return at once; the others store what a neighbour wrote to workgroup memory.
-const ENDS_EARLY: &str = "OpCapability Shader
+pub const ENDS_EARLY: &str = "OpCapability Shader
 OpCapability SplitBarrierINTEL
 OpExtension \"SPV_INTEL_split_barrier\"
 OpMemoryModel Logical GLSL450

@@ -1,0 +1,315 @@
+//! Kernels that are near to what a row of a table speaks of, and nothing else: exchanges through workgroup memory, and copies of groups.
+
+use crate::support::assembled;
+use anyhow::Result;
+use std::fmt::Write;
+
+/// The split barrier, ordering workgroup memory.
+pub const ARRIVE: &str = "OpControlBarrierArriveINTEL %workgroup %workgroup %release";
+/// See [`ARRIVE`].
+pub const WAIT: &str = "OpControlBarrierWaitINTEL %workgroup %workgroup %acquire";
+
+/// The split barrier, ordering all memory.
+pub const ARRIVE_ALL: &str = "OpControlBarrierArriveINTEL %workgroup %workgroup %release_all";
+/// See [`ARRIVE_ALL`].
+pub const WAIT_ALL: &str = "OpControlBarrierWaitINTEL %workgroup %workgroup %acquire_all";
+
+/// The full barrier.
+pub const FULL: &str = "OpControlBarrier %workgroup %workgroup %both";
+
+/// Work of the window: a load of global memory, whose result is used behind the wait.
+pub const LOAD: &str = "%v = OpLoad %uint %at";
+/// Work of the window: arithmetic.
+pub const MULTIPLY: &str = "%v = OpIMul %uint %i %i";
+
+/// An exchange between neighbours in a workgroup of `invocations`: a store to workgroup memory, `arrive`, `work`, `wait`, a load of what another has stored.
+pub fn exchange(invocations: u32, arrive: &str, work: &str, wait: &str) -> Result<Vec<u8>> {
+    exchange_in(invocations, invocations, arrive, work, wait)
+}
+
+/// As [`exchange`], with so many words of workgroup memory.
+pub fn exchange_in(
+    words: u32,
+    invocations: u32,
+    arrive: &str,
+    work: &str,
+    wait: &str,
+) -> Result<Vec<u8>> {
+    assembled(&format!(
+        "OpCapability Shader
+OpCapability SplitBarrierINTEL
+OpExtension \"SPV_INTEL_split_barrier\"
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\" %buffer %index
+OpExecutionMode %main LocalSize {invocations} 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+OpDecorate %array ArrayStride 4
+OpDecorate %block Block
+OpMemberDecorate %block 0 Offset 0
+OpDecorate %buffer DescriptorSet 0
+OpDecorate %buffer Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%zero = OpConstant %uint 0
+%one = OpConstant %uint 1
+%length = OpConstant %uint {words}
+%workgroup = OpConstant %uint 2
+%release = OpConstant %uint 0x104
+%acquire = OpConstant %uint 0x102
+%both = OpConstant %uint 0x108
+%release_all = OpConstant %uint 0x144
+%acquire_all = OpConstant %uint 0x142
+%array = OpTypeRuntimeArray %uint
+%block = OpTypeStruct %array
+%cells = OpTypeArray %uint %length
+%pblock = OpTypePointer StorageBuffer %block
+%puint = OpTypePointer StorageBuffer %uint
+%pcells = OpTypePointer Workgroup %cells
+%pcell = OpTypePointer Workgroup %uint
+%pin = OpTypePointer Input %uint
+%buffer = OpVariable %pblock StorageBuffer
+%tile = OpVariable %pcells Workgroup
+%index = OpVariable %pin Input
+%main = OpFunction %void None %fn
+%entry = OpLabel
+%i = OpLoad %uint %index
+%mine = OpAccessChain %pcell %tile %i
+%at = OpAccessChain %puint %buffer %zero %i
+OpStore %mine %i
+{arrive}
+{work}
+{wait}
+%j = OpBitwiseXor %uint %i %one
+%its = OpAccessChain %pcell %tile %j
+%x = OpLoad %uint %its
+%sum = OpIAdd %uint %v %x
+OpStore %at %sum
+OpReturn
+OpFunctionEnd
+"
+    ))
+}
+
+/// Invocations of the kernels that copy.
+const INVOCATIONS: u32 = 256;
+
+/// A workgroup copies 256 elements of so many bytes to workgroup memory, waits, and writes what it finds there.
+pub fn copy_in(bytes: u32) -> Result<Vec<u8>> {
+    copies(
+        bytes,
+        1,
+        "%e = OpGroupAsyncCopy %event %workgroup %tile0 %in %count %step %none
+OpStore %list %e
+OpGroupWaitEvents %workgroup %one %list
+%x = OpLoad %element %its
+OpStore %end %x",
+    )
+}
+
+/// It writes workgroup memory, meets, and copies it to global memory.
+pub fn copy_out(bytes: u32) -> Result<Vec<u8>> {
+    copies(
+        bytes,
+        1,
+        "%x = OpLoad %element %start
+OpStore %mine %x
+OpControlBarrier %workgroup %workgroup %both
+%e = OpGroupAsyncCopy %event %workgroup %out %tile0 %count %step %none
+OpStore %list %e
+OpGroupWaitEvents %workgroup %one %list",
+    )
+}
+
+/// Groups of two, three and one copies are begun and then waited for one after the other.
+pub fn three_groups() -> Result<Vec<u8>> {
+    let mut body = String::new();
+    let mut copy = 0;
+    for (group, size) in [2, 3, 1].into_iter().enumerate() {
+        for of_group in 0..size {
+            let before = match of_group {
+                0 => "%none".to_owned(),
+                _ => format!("%e{}", copy - 1),
+            };
+            let _ = writeln!(
+                body,
+                "%e{copy} = OpGroupAsyncCopy %event %workgroup %tile{copy} %in{copy} %count %step {before}"
+            );
+            copy += 1;
+        }
+        let _ = writeln!(body, "%last{group} = OpCopyObject %event %e{}", copy - 1);
+    }
+    for group in 0..3 {
+        let _ = writeln!(
+            body,
+            "OpStore %list %last{group}\nOpGroupWaitEvents %workgroup %one %list"
+        );
+    }
+    body += "%x = OpLoad %element %its\nOpStore %end %x";
+    copies(4, copy, &body)
+}
+
+/// Two copies, and between them a load and a store of global memory that nobody waits for; then the first copy is waited for.
+pub fn mixed() -> Result<Vec<u8>> {
+    copies(
+        4,
+        2,
+        "%e0 = OpGroupAsyncCopy %event %workgroup %tile0 %in0 %count %step %none
+%y = OpLoad %element %start
+OpStore %beside %count32
+%e1 = OpGroupAsyncCopy %event %workgroup %tile1 %in1 %count %step %none
+OpStore %list %e0
+OpGroupWaitEvents %workgroup %one %list
+%x = OpLoad %element %its
+%sum = OpIAdd %element %x %y
+OpStore %end %sum",
+    )
+}
+
+/// `tiles` pieces of 256 elements, at `%tile0` and on, and in global memory at `%in0` and on; `%list` holds an event.
+fn copies(bytes: u32, tiles: u32, body: &str) -> Result<Vec<u8>> {
+    let element = match bytes {
+        1 => "OpTypeInt 8 0",
+        2 => "OpTypeInt 16 0",
+        8 => "OpTypeVector %uint 2",
+        16 => "OpTypeVector %uint 4",
+        _ => "",
+    };
+    // Four bytes are the type that is there already.
+    let (declaration, body) = if element.is_empty() {
+        (String::new(), body.replace("%element", "%uint"))
+    } else {
+        (format!("%element = {element}\n"), body.to_owned())
+    };
+    let name = if element.is_empty() {
+        "%uint"
+    } else {
+        "%element"
+    };
+    let (mut offsets, mut places) = (String::new(), String::new());
+    for tile in 0..tiles {
+        let _ = writeln!(
+            offsets,
+            "%at{tile} = OpConstant %ulong {}",
+            tile * INVOCATIONS
+        );
+        let _ = writeln!(
+            places,
+            "%tile{tile} = OpInBoundsAccessChain %plocal %tile %at{tile}\n%in{tile} = OpInBoundsPtrAccessChain %pglobal %in %at{tile}"
+        );
+    }
+    assembled(&format!(
+        "OpCapability Addresses
+OpCapability Kernel
+OpCapability Int64
+OpCapability Int16
+OpCapability Int8
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\" %index
+OpExecutionMode %main LocalSize {INVOCATIONS} 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%ulong = OpTypeInt 64 0
+{declaration}%length = OpConstant %uint {}
+%count32 = OpConstant %uint {INVOCATIONS}
+%one = OpConstant %uint 1
+%workgroup = OpConstant %uint 2
+%both = OpConstant %uint 0x108
+%count = OpConstant %ulong {INVOCATIONS}
+%step = OpConstant %ulong 1
+{offsets}%array = OpTypeArray {name} %length
+%ptile = OpTypePointer Workgroup %array
+%plocal = OpTypePointer Workgroup {name}
+%pglobal = OpTypePointer CrossWorkgroup {name}
+%pinput = OpTypePointer Input %ulong
+%event = OpTypeEvent
+%pevent = OpTypePointer Function %event
+%none = OpConstantNull %event
+%fn = OpTypeFunction %void %pglobal %pglobal %pglobal
+%index = OpVariable %pinput Input
+%tile = OpVariable %ptile Workgroup
+%main = OpFunction %void None %fn
+%in = OpFunctionParameter %pglobal
+%out = OpFunctionParameter %pglobal
+%more = OpFunctionParameter %pglobal
+%entry = OpLabel
+%list = OpVariable %pevent Function
+%i = OpLoad %ulong %index
+%j = OpBitwiseXor %ulong %i %step
+%mine = OpInBoundsAccessChain %plocal %tile %i
+%its = OpInBoundsAccessChain %plocal %tile %j
+%start = OpInBoundsPtrAccessChain %pglobal %in %i
+%end = OpInBoundsPtrAccessChain %pglobal %out %i
+%beside = OpInBoundsPtrAccessChain %pglobal %more %i
+{places}{body}
+OpReturn
+OpFunctionEnd
+",
+        tiles * INVOCATIONS
+    ))
+}
+
+/// A split barrier in a kernel whose workgroup size only the launch knows.
+pub fn open_size() -> Result<Vec<u8>> {
+    assembled(
+        "OpCapability Addresses
+OpCapability Kernel
+OpCapability SplitBarrierINTEL
+OpExtension \"SPV_INTEL_split_barrier\"
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\"
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%workgroup = OpConstant %uint 2
+%release = OpConstant %uint 0x104
+%acquire = OpConstant %uint 0x102
+%fn = OpTypeFunction %void
+%main = OpFunction %void None %fn
+%entry = OpLabel
+OpControlBarrierArriveINTEL %workgroup %workgroup %release
+OpControlBarrierWaitINTEL %workgroup %workgroup %acquire
+OpReturn
+OpFunctionEnd
+",
+    )
+}
+
+/// A workgroup votes on every invocation's argument: all, then any.
+pub fn votes() -> Result<Vec<u8>> {
+    assembled(
+        "OpCapability Addresses
+OpCapability Kernel
+OpCapability Groups
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\" %index
+OpExecutionMode %main LocalSize 256 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%ulong = OpTypeInt 64 0
+%zero = OpConstant %uint 0
+%one = OpConstant %uint 1
+%workgroup = OpConstant %uint 2
+%pinput = OpTypePointer Input %ulong
+%pglobal = OpTypePointer CrossWorkgroup %uint
+%fn = OpTypeFunction %void %pglobal
+%index = OpVariable %pinput Input
+%main = OpFunction %void None %fn
+%out = OpFunctionParameter %pglobal
+%entry = OpLabel
+%i = OpLoad %ulong %index
+%at = OpInBoundsPtrAccessChain %pglobal %out %i
+%v = OpLoad %uint %at
+%ask = OpINotEqual %bool %v %zero
+%every = OpGroupAll %bool %workgroup %ask
+%some = OpGroupAny %bool %workgroup %ask
+%differ = OpLogicalNotEqual %bool %every %some
+%word = OpSelect %uint %differ %one %zero
+OpStore %at %word
+OpReturn
+OpFunctionEnd
+",
+    )
+}

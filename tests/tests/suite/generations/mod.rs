@@ -1,0 +1,152 @@
+//! What is emitted on each generation: tables whose rows are a kernel, options, and for every target of a vendor the lines that its code must have, in order, or the words
+//! in which it is refused. A row speaks of all targets, each once, so that a new one has to be thought about.
+
+mod amdgpu;
+pub mod kernels;
+mod nvptx;
+
+use crate::support::trial;
+use anyhow::{bail, ensure};
+use libtest_mimic::Trial;
+use regex::Regex;
+use splitbar::{Options, Target};
+use splitbar_tests::check::Check;
+
+/// One thing that is compiled, everywhere.
+struct Row {
+    name: &'static str,
+    kernel: Kernel,
+    options: fn(&mut Options),
+    text: Text,
+    on: Cases,
+}
+
+/// Makes a module.
+type Kernel = fn() -> anyhow::Result<Vec<u8>>;
+
+/// Targets, as regular expressions for the whole name, and what is expected of them.
+type Cases = &'static [(&'static [&'static str], Expected)];
+
+/// What is looked at.
+#[derive(Copy, Clone)]
+enum Text {
+    Assembly,
+    Ir,
+}
+
+/// What a row expects of a target.
+enum Expected {
+    /// Lines in this order (`splitbar_tests::check`).
+    Lines(&'static [&'static str]),
+    /// A refusal that says this.
+    Refused(&'static str),
+}
+
+/// A row that looks at the assembly.
+const fn asm(name: &'static str, kernel: Kernel, options: fn(&mut Options), on: Cases) -> Row {
+    Row {
+        name,
+        kernel,
+        options,
+        text: Text::Assembly,
+        on,
+    }
+}
+
+/// A row that looks at the LLVM IR.
+const fn ir(name: &'static str, kernel: Kernel, options: fn(&mut Options), on: Cases) -> Row {
+    Row {
+        text: Text::Ir,
+        ..asm(name, kernel, options, on)
+    }
+}
+
+fn nothing(_: &mut Options) {}
+
+fn promoted(options: &mut Options) {
+    options.promote_async_copies = true;
+}
+
+pub fn trials() -> Vec<Trial> {
+    let amdgpu = targets(|target| target.amdgpu().is_some());
+    let nvptx = targets(|target| target.nvptx().is_some());
+    let mut trials = amdgpu::trials();
+    trials.extend(nvptx::trials());
+    for (vendor, rows, targets) in [
+        ("amdgpu", amdgpu::ROWS, amdgpu),
+        ("nvptx", nvptx::ROWS, nvptx),
+    ] {
+        trials.extend(rows.iter().map(|row| {
+            let targets = targets.clone();
+            let name = format!("generations/{vendor}/{}", row.name);
+            trial(name, move || everywhere(row, &targets))
+        }));
+    }
+    trials
+}
+
+fn targets(is: fn(&Target) -> bool) -> Vec<&'static Target> {
+    Target::all().iter().filter(|target| is(target)).collect()
+}
+
+fn everywhere(row: &Row, targets: &[&'static Target]) -> anyhow::Result<()> {
+    let mut cases = Vec::new();
+    for (names, expected) in row.on {
+        cases.push((Regex::new(&format!("^({})$", names.join("|")))?, expected));
+    }
+    for (names, _) in &cases {
+        let any = targets.iter().any(|target| names.is_match(target.name));
+        ensure!(any, "no target is called {names}");
+    }
+    let module = (row.kernel)()?;
+    let mut problems = Vec::new();
+    for target in targets {
+        let mut of_target = cases.iter().filter(|case| case.0.is_match(target.name));
+        let (Some((_, expected)), None) = (of_target.next(), of_target.next()) else {
+            bail!("{} is in none of the cases, or in several", target.name);
+        };
+        if let Err(why) = one(row, &module, target, expected) {
+            // The code of one target is enough to see what is wrong.
+            let shown = if problems.is_empty() { usize::MAX } else { 1 };
+            let lines: Vec<&str> = why.lines().take(shown).collect();
+            problems.push(format!("{}: {}", target.name, lines.join("\n")));
+        }
+    }
+    ensure!(problems.is_empty(), "{}", problems.join("\n"));
+    Ok(())
+}
+
+/// What is wrong on one target, and where.
+fn one(
+    row: &Row,
+    module: &[u8],
+    target: &'static Target,
+    expected: &Expected,
+) -> Result<(), String> {
+    let mut options = Options::new(target);
+    (row.options)(&mut options);
+    match (splitbar::compile(module, &options), expected) {
+        (Ok(output), Expected::Lines(lines)) => {
+            let text = match row.text {
+                Text::Assembly => output.assembly().map_err(|problems| problems.to_string())?,
+                Text::Ir => output.ir(),
+            };
+            Check::parse(lines).and_then(|check| check.run(&text))
+        }
+        (Err(refusal), Expected::Refused(says)) => {
+            let problems = refusal.diagnostics.iter();
+            let reasons: Vec<_> = problems
+                .flat_map(|p| [p.message.clone()].into_iter().chain(p.reasons.clone()))
+                .collect();
+            match reasons.iter().any(|reason| reason.contains(says)) {
+                true => Ok(()),
+                false => Err(format!(
+                    "refused for another reason: {}",
+                    reasons.join("; ")
+                )),
+            }
+        }
+        (Err(refusal), Expected::Lines(_)) => Err(format!("refused: {refusal}")),
+        (Ok(output), Expected::Refused(_)) => Err(format!("not refused:\n{}", output.plan())),
+    }
+}
