@@ -67,7 +67,7 @@ impl Caches {
             let known = if write.team == team {
                 view.fresh.of(write.agent) >= write.time
             } else {
-                view.fresh.knows_group(write.site.group)
+                view.fresh.abroad(write.team, write.agent) >= write.time
             };
             if !known {
                 return None;

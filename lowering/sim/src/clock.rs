@@ -1,15 +1,16 @@
 //! Vector clocks: what each wave knows of the others. An access of wave `w` at time `t` happens before everything that a wave does whose clock has
 //! `t` or more for `w`.
 
+use crate::foreign::Foreign;
+
 /// Time of one wave: it grows by one with every release, so that what a wave does after a release is not covered by it. 0 is before everything.
 pub type Time = u32;
 
-/// What is known of the waves of one cluster of workgroups (of one workgroup, where there are no clusters), and of other workgroups as a whole.
+/// What is known of the waves of one cluster of workgroups (of one workgroup, where there are no clusters), and of those of other clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     waves: Vec<Time>,
-    /// A bit for each workgroup of the launch of which everything is known.
-    groups: Vec<u64>,
+    foreign: Foreign,
 }
 
 impl Clock {
@@ -17,7 +18,7 @@ impl Clock {
     pub fn new(waves: usize) -> Clock {
         Clock {
             waves: vec![0; waves],
-            groups: Vec::new(),
+            foreign: Foreign::default(),
         }
     }
 
@@ -34,7 +35,7 @@ impl Clock {
     /// Whether all that `other` knows is known.
     pub fn covers(&self, other: &Clock) -> bool {
         covers(&self.waves, &other.waves, |mine, its| mine >= its)
-            && covers(&self.groups, &other.groups, |mine, its| its & !mine == 0)
+            && self.foreign.covers(&other.foreign)
     }
 
     /// Learns all that `other` knows.
@@ -42,7 +43,7 @@ impl Clock {
         join(&mut self.waves, &other.waves, |mine, its| {
             *mine = (*mine).max(its)
         });
-        join(&mut self.groups, &other.groups, |mine, its| *mine |= its);
+        self.foreign.join(&other.foreign);
     }
 
     /// Begins a new time of `wave`: what it does from now on is not known to those who learnt its clock before.
@@ -52,30 +53,23 @@ impl Clock {
         }
     }
 
-    /// Whether all that workgroup `group` did is known.
-    pub fn knows_group(&self, group: u32) -> bool {
-        let (word, bit) = (group as usize / 64, group % 64);
-        self.groups.get(word).is_some_and(|w| w >> bit & 1 == 1)
+    /// The time up to which a wave of another cluster is known.
+    pub fn abroad(&self, team: u32, wave: u16) -> Time {
+        self.foreign.of(team, wave)
     }
 
-    /// What another workgroup may learn of this one: `group` as a whole and the groups that it knows, not its waves.
-    pub fn outside(&self, group: u32) -> Clock {
-        let mut clock = Clock {
+    /// What other clusters may learn of this one, which is `team`: the times of its waves, and what they know of others.
+    pub fn outside(&self, team: u32) -> Clock {
+        let mut foreign = self.foreign.clone();
+        foreign.learn(team, &self.waves);
+        Clock {
             waves: Vec::new(),
-            groups: self.groups.clone(),
-        };
-        let (word, bit) = (group as usize / 64, group % 64);
-        if clock.groups.len() <= word {
-            clock.groups.resize(word + 1, 0);
+            foreign,
         }
-        if let Some(w) = clock.groups.get_mut(word) {
-            *w |= 1 << bit;
-        }
-        clock
     }
 }
 
-fn join<T: Copy + Default>(mine: &mut Vec<T>, its: &[T], merge: impl Fn(&mut T, T)) {
+pub(crate) fn join<T: Copy + Default>(mine: &mut Vec<T>, its: &[T], merge: impl Fn(&mut T, T)) {
     if mine.len() < its.len() {
         mine.resize(its.len(), T::default());
     }
@@ -84,10 +78,34 @@ fn join<T: Copy + Default>(mine: &mut Vec<T>, its: &[T], merge: impl Fn(&mut T, 
     }
 }
 
-fn covers<T: Copy + Default>(mine: &[T], its: &[T], at_least: impl Fn(T, T) -> bool) -> bool {
+pub(crate) fn covers<T: Copy + Default>(
+    mine: &[T],
+    its: &[T],
+    at_least: impl Fn(T, T) -> bool,
+) -> bool {
     its.iter()
         .enumerate()
         .all(|(at, its)| at_least(mine.get(at).copied().unwrap_or_default(), *its))
+}
+
+/// Who is meant by an atomic access or a fence.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The waves of the workgroup, and those of its cluster.
+    Workgroup,
+    /// All workgroups.
+    Device,
+}
+
+/// What relaxed atomics and fences of one wave do for one another, within one scope.
+#[derive(Clone, Debug, Default)]
+struct Fenced {
+    /// What a relaxed atomic write publishes: what was known at the last release fence.
+    told: Clock,
+    /// That fence, as the program numbers it.
+    by: Option<u32>,
+    /// What relaxed atomic reads brought, until an acquire fence takes it.
+    seen: Clock,
 }
 
 /// The clocks of one wave: what it knows, and what its fences set aside for relaxed atomics.
@@ -95,12 +113,8 @@ fn covers<T: Copy + Default>(mine: &[T], its: &[T], at_least: impl Fn(T, T) -> b
 pub struct WaveClock {
     /// What happened before the wave's next access.
     pub now: Clock,
-    /// What a relaxed atomic write publishes: what was known at the last release fence.
-    pub fenced: Clock,
-    /// The last release fence, as the program numbers it.
-    pub fence: Option<u32>,
-    /// What relaxed atomic reads brought, until an acquire fence takes it.
-    pub seen: Clock,
+    near: Fenced,
+    device: Fenced,
 }
 
 impl WaveClock {
@@ -110,45 +124,67 @@ impl WaveClock {
         now.tick(wave);
         WaveClock {
             now,
-            fenced: Clock::new(waves),
-            fence: None,
-            seen: Clock::new(waves),
+            near: Fenced::default(),
+            device: Fenced::default(),
         }
     }
 
     /// The fence `pc` of `wave`. Gives whether it acquired what was not known. Whether its release matters shows later: when a relaxed access publishes
     /// what it set aside.
-    pub fn fence(&mut self, wave: u16, order: Order, pc: u32) -> bool {
+    pub fn fence(&mut self, wave: u16, order: Order, scope: Scope, pc: u32) -> bool {
+        let wide = (scope == Scope::Device).then_some(&mut self.device);
         let mut learnt = false;
-        if order.acquires() {
-            learnt = !self.now.covers(&self.seen);
-            self.now.join(&self.seen);
+        for fenced in std::iter::once(&mut self.near).chain(wide) {
+            if order.acquires() {
+                learnt |= !self.now.covers(&fenced.seen);
+                self.now.join(&fenced.seen);
+            }
+            if order.releases() {
+                fenced.told.clone_from(&self.now);
+                fenced.by = Some(pc);
+            }
         }
         if order.releases() {
-            self.fenced.clone_from(&self.now);
-            self.fence = Some(pc);
             self.now.tick(wave);
         }
         learnt
     }
 
-    /// What an atomic write or an arrival of this order publishes.
-    pub fn publish(&mut self, wave: u16, order: Order) -> Clock {
+    /// What an atomic write or an arrival of this order tells those whom a scope means, and the fence that made it so.
+    pub fn tell(&self, order: Order, scope: Scope) -> (&Clock, Option<u32>) {
+        let fenced = self.fenced(scope);
         if order.releases() {
-            let published = self.now.clone();
-            self.now.tick(wave);
-            published
+            (&self.now, None)
         } else {
-            self.fenced.clone()
+            (&fenced.told, fenced.by)
         }
     }
 
-    /// What an atomic read or a completed wait of this order brings.
-    pub fn learn(&mut self, clock: &Clock, order: Order) {
+    /// What an atomic write or an arrival of this order publishes in the cluster. What follows is not part of it.
+    pub fn publish(&mut self, wave: u16, order: Order) -> Clock {
+        let published = self.tell(order, Scope::Workgroup).0.clone();
+        if order.releases() {
+            self.now.tick(wave);
+        }
+        published
+    }
+
+    /// What an atomic read or a completed wait of this order brings, which was told to those whom `scope` means.
+    pub fn learn(&mut self, clock: &Clock, order: Order, scope: Scope) {
         if order.acquires() {
             self.now.join(clock);
         } else {
-            self.seen.join(clock);
+            match scope {
+                Scope::Workgroup => self.near.seen.join(clock),
+                Scope::Device => self.device.seen.join(clock),
+            }
+        }
+    }
+
+    fn fenced(&self, scope: Scope) -> &Fenced {
+        match scope {
+            Scope::Workgroup => &self.near,
+            Scope::Device => &self.device,
         }
     }
 }
@@ -182,6 +218,8 @@ impl Order {
 mod tests {
     use super::*;
 
+    const NEAR: Scope = Scope::Workgroup;
+
     #[test]
     fn what_follows_a_release_is_not_published() {
         let mut a = WaveClock::start(0, 2);
@@ -189,7 +227,7 @@ mod tests {
         let published = a.publish(0, Order::Release);
         let after = a.now.of(0);
         let mut b = WaveClock::start(1, 2);
-        b.learn(&published, Order::Acquire);
+        b.learn(&published, Order::Acquire, NEAR);
         assert!(b.now.of(0) >= before);
         assert!(b.now.of(0) < after);
     }
@@ -202,21 +240,47 @@ mod tests {
             a.clone().publish(0, Order::Relaxed).of(0) < wrote,
             "no fence, nothing published"
         );
-        a.fence(0, Order::Release, 7);
+        a.fence(0, Order::Release, NEAR, 7);
         let published = a.publish(0, Order::Relaxed);
         let mut b = WaveClock::start(1, 2);
-        b.learn(&published, Order::Relaxed);
+        b.learn(&published, Order::Relaxed, NEAR);
         assert!(b.now.of(0) < wrote, "not before the fence");
-        assert!(b.fence(1, Order::Acquire, 8), "it brings the news");
+        assert!(b.fence(1, Order::Acquire, NEAR, 8), "it brings the news");
         assert!(b.now.of(0) >= wrote);
-        assert!(!b.fence(1, Order::Acquire, 9), "nothing new");
+        assert!(!b.fence(1, Order::Acquire, NEAR, 9), "nothing new");
     }
 
     #[test]
-    fn other_workgroups_are_known_as_a_whole() {
+    fn other_clusters_are_known_up_to_what_they_published() {
+        let mut other = WaveClock::start(1, 4);
+        let published = other.publish(1, Order::Release).outside(70);
         let mut clock = Clock::new(1);
-        assert!(!clock.knows_group(70));
-        clock.join(&Clock::new(4).outside(70));
-        assert!(clock.knows_group(70) && !clock.knows_group(6));
+        assert_eq!(clock.abroad(70, 1), 0);
+        clock.join(&published);
+        assert_eq!((clock.abroad(70, 1), clock.abroad(6, 1)), (1, 0));
+        assert_eq!(other.now.of(1), 2, "what follows is not known");
+        assert!(clock.covers(&published));
+        clock.join(&other.publish(1, Order::Release).outside(70));
+        assert!(!published.covers(&clock) && clock.abroad(70, 1) == 2);
+    }
+
+    #[test]
+    fn fences_of_a_workgroup_order_nothing_abroad() {
+        let mut a = WaveClock::start(0, 1);
+        a.fence(0, Order::Release, NEAR, 3);
+        let (told, by) = a.tell(Order::Relaxed, Scope::Device);
+        assert_eq!((told.of(0), by), (0, None));
+        a.fence(0, Order::Release, Scope::Device, 4);
+        a.fence(0, Order::Release, NEAR, 5);
+        let (told, by) = a.tell(Order::Relaxed, Scope::Device);
+        assert_eq!((told.of(0), by), (2, Some(4)));
+        let (told, by) = a.tell(Order::Relaxed, NEAR);
+        assert_eq!((told.of(0), by), (3, Some(5)));
+        let news = told.outside(0);
+        let mut b = WaveClock::start(0, 1);
+        b.learn(&news, Order::Relaxed, Scope::Device);
+        assert!(!b.fence(0, Order::Acquire, NEAR, 6));
+        assert!(b.fence(0, Order::Acquire, Scope::Device, 7));
+        assert_eq!(b.now.abroad(0, 0), 3);
     }
 }

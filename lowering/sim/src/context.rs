@@ -3,7 +3,7 @@
 use crate::barrier::{Barriers, Name, Phase, TooMany};
 use crate::bulk::BulkCopy;
 use crate::cache::{self, Caches, Levels, Written};
-use crate::clock::{Clock, Order, WaveClock};
+use crate::clock::{Clock, Order, Scope, WaveClock};
 use crate::coverage::Coverage;
 use crate::finding::{FindingKind, Findings, Site};
 use crate::journal::{Event, Journal};
@@ -51,15 +51,6 @@ pub struct At {
     pub pc: u32,
     /// The lane.
     pub lane: u8,
-}
-
-/// Who is meant by an atomic access.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// The waves of the workgroup.
-    Workgroup,
-    /// Other workgroups too.
-    Device,
 }
 
 /// How a memory access relates to those of other waves.
@@ -123,6 +114,8 @@ pub struct Context<'m> {
     pub rng: &'m mut Rng,
     /// When outstanding operations take effect.
     pub completion: Completion,
+    /// What the clocks of the machine show: it grows with every step of any wave.
+    pub time: u64,
     /// Index of the wave in its workgroup.
     pub wave: u16,
     /// Whose clock the next access and synchronisation is about: index in [`Group::clocks`]. The wave, or its first lane, unless the program sets it.
@@ -269,10 +262,10 @@ impl Context<'_> {
     }
 
     /// The fence `pc` of this wave.
-    pub fn fence(&mut self, order: Order, pc: u32) {
+    pub fn fence(&mut self, order: Order, scope: Scope, pc: u32) {
         let agent = self.me();
         if let Some(clock) = self.clock()
-            && clock.fence(agent, order, pc)
+            && clock.fence(agent, order, scope, pc)
         {
             self.coverage.matter(pc);
         }
@@ -300,14 +293,11 @@ impl Context<'_> {
     /// What an atomic write or an arrival of this wave publishes.
     fn publish(&mut self, order: Order) -> Option<Clock> {
         let agent = self.me();
-        let clock = self.clock()?;
-        let published = clock.publish(agent, order);
-        if !order.releases()
-            && let Some(fence) = clock.fence
-        {
+        let clock = self.group.clocks.get_mut(usize::from(self.agent))?;
+        if let (_, Some(fence)) = clock.tell(order, Scope::Workgroup) {
             self.coverage.matter(fence);
         }
-        Some(published)
+        Some(clock.publish(agent, order))
     }
 
     /// `count` arrivals of this wave at a barrier object; gives the phase to wait for.
@@ -337,7 +327,7 @@ impl Context<'_> {
             return false;
         };
         if let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) {
-            clock.learn(barrier.clock(), order);
+            clock.learn(barrier.clock(), order, Scope::Workgroup);
         }
         if order.acquires() {
             self.record(Event::Pass(name, phase));
@@ -365,11 +355,25 @@ impl Context<'_> {
         }
         for &agent in agents {
             if let Some(clock) = self.group.clocks.get_mut(usize::from(agent)) {
-                clock.learn(&all, Order::Acquire);
+                clock.learn(&all, Order::Acquire, Scope::Workgroup);
             }
             self.agent = agent;
             self.record(Event::Pass(name, 0));
         }
+    }
+
+    /// What an atomic write of this wave for the whole device tells other clusters, if anything.
+    fn news(&mut self, order: Order) -> Option<Clock> {
+        let me = self.me();
+        let clock = self.group.clocks.get(usize::from(self.agent))?;
+        let (told, fence) = clock.tell(order, Scope::Device);
+        if told.of(me) == 0 {
+            return None;
+        }
+        if let Some(fence) = fence {
+            self.coverage.matter(fence);
+        }
+        Some(told.outside(self.group.team))
     }
 
     fn record(&mut self, event: Event) {
@@ -385,31 +389,35 @@ impl Context<'_> {
             return;
         };
         if let Some(published) = self.group.published.get(&(space, address)) {
-            clock.learn(published, access.order);
+            clock.learn(published, access.order, Scope::Workgroup);
         }
         if space == Space::Global
             && access.scope == Scope::Device
             && let Some(published) = self.abroad.get(&address)
         {
-            clock.learn(&published.all, access.order);
+            clock.learn(&published.all, access.order, Scope::Device);
             if published.team == self.group.team {
-                clock.learn(&published.near, access.order);
+                clock.learn(&published.near, access.order, Scope::Workgroup);
             }
         }
     }
 
     /// Publishes what this wave knows at a location; a read-modify-write (`adds`) keeps what was published there before.
     fn publish_at(&mut self, space: Space, address: u64, access: Access, adds: bool) {
-        let (agent, index, team) = (self.me(), self.group.index, self.group.team);
+        let (agent, team) = (self.me(), self.group.team);
+        let wide = space == Space::Global && access.scope == Scope::Device;
+        let news = if wide { self.news(access.order) } else { None };
         let Some(published) = self.publish(access.order) else {
             return;
         };
-        if space == Space::Global && access.scope == Scope::Device && published.of(agent) > 0 {
+        if wide && !adds {
+            self.abroad.remove(&address);
+        }
+        if wide && published.of(agent) > 0 {
             let abroad = self.abroad.entry(address).or_default();
-            if !adds {
-                *abroad = Abroad::default();
+            if let Some(news) = news {
+                abroad.all.join(&news);
             }
-            abroad.all.join(&published.outside(index));
             if abroad.team != team {
                 abroad.near = Clock::default();
                 abroad.team = team;

@@ -5,7 +5,7 @@
 pub struct Launch {
     /// Workgroups in x, y and z.
     pub groups: [u32; 3],
-    /// Workgroups of a cluster in x, y and z; `[1, 1, 1]` is no cluster. The workgroups of a cluster run side by side, those of different ones one after the other.
+    /// Workgroups of a cluster in x, y and z; `[1, 1, 1]` is no cluster. The workgroups of a cluster begin together and share a barrier.
     pub cluster: [u32; 3],
     /// Invocations of a workgroup in x, y and z.
     pub workgroup_size: [u32; 3],

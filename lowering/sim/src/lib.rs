@@ -1,8 +1,8 @@
 //! A SIMT machine for programs of two vendors: what would a hostile but lawful GPU do with this kernel?
 //!
-//! The machine runs a launch workgroup by workgroup. Inside a workgroup a [`Schedule`] chooses which wave goes on, and how late outstanding memory
-//! operations take effect; both follow from a seed, so that every finding can be replayed. A front end ([`Program`]) says what one instruction of one
-//! wave does; the machine has what waves share: [`memory`], [`barrier`] objects, and the happens-before relation between waves ([`clock`], [`race`]).
+//! A [`Schedule`] chooses which workgroup goes on, which of its waves, and how late outstanding memory operations take effect; all follow from a seed, so
+//! that every finding can be replayed. A front end ([`Program`]) says what one instruction of one wave does; the machine has what waves share: [`memory`],
+//! [`barrier`] objects, and the happens-before relation between waves ([`clock`], [`race`]).
 //!
 //! ```text
 //! machine code, PTX -> front end's program --+
@@ -21,6 +21,7 @@ pub mod clock;
 mod context;
 mod coverage;
 mod finding;
+mod foreign;
 pub mod image;
 mod journal;
 mod launch;
@@ -30,9 +31,12 @@ pub mod memory;
 pub mod ptx;
 pub mod queue;
 pub mod race;
+mod resident;
 mod schedule;
+mod team;
 
-pub use context::{Access, At, Context, Group, Scope};
+pub use clock::Scope;
+pub use context::{Access, At, Context, Group};
 pub use coverage::Coverage;
 pub use finding::{Finding, FindingKind, Findings, Place, Site};
 pub use journal::Journal;

@@ -1,17 +1,17 @@
-//! The run loop: which wave goes on, until all have ended or nobody can.
+//! The run loop: clusters of workgroups (workgroups, where there are none) begin, take turns and end.
 
-use crate::barrier::{Barrier, Barriers, Name};
-use crate::cache::{Caches, Written};
-use crate::clock::WaveClock;
+use crate::barrier::Name;
+use crate::cache::Written;
 use crate::context::{Abroad, Context, Group};
 use crate::coverage::Coverage;
 use crate::finding::{Finding, FindingKind, Findings, Place, Site};
 use crate::journal::Journal;
 use crate::launch::Launch;
-use crate::memory::{Global, Shared};
-use crate::schedule::{Completion, Schedule, Scheduler};
+use crate::memory::Global;
+use crate::resident::{Resident, Turn};
+use crate::schedule::Schedule;
 use fastrand::Rng;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// A front end's program: decoded once, run by many waves.
 pub trait Program {
@@ -103,8 +103,8 @@ pub struct Report {
     pub journal: Journal,
 }
 
-/// Runs a launch under one schedule. Clusters run one after the other, in order (workgroups, where there are none); the waves of all workgroups of a cluster as the schedule
-/// says. Buffers are changed in place.
+/// Runs a launch under one schedule. Clusters begin in order (workgroups, where there are none). Under the schedules that take waves in order and in reverse, one goes on
+/// until it ends or all of its waves spin; under the others, those that have begun take turns. Buffers are changed in place.
 pub fn run<P: Program>(
     program: &P,
     global: &mut Global,
@@ -136,105 +136,24 @@ pub fn run<P: Program>(
     }
 }
 
-struct Run<'r, P> {
-    program: &'r P,
-    global: &'r mut Global,
-    launch: &'r Launch,
-    schedule: Schedule,
-    rng: Rng,
-    findings: Findings,
-    coverage: Coverage,
-    journal: Journal,
-    abroad: HashMap<u64, Abroad>,
-    written: Written,
-    steps: u64,
-    lane_steps: u64,
-}
+/// Waves of clusters that have begun and not ended, from which on no further cluster begins; two may always run. A workgroup that waits for one that cannot begin waits for ever,
+/// as on a GPU that is full.
+const MOST_WAVES: usize = 64;
 
-/// Whether a wave can go on.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum State {
-    Ready,
-    /// Blocked when the group's events had this number.
-    Blocked(u64),
-    Done,
-}
-
-/// The workgroups that run side by side: those of one cluster.
-struct Team {
-    groups: Vec<Group>,
-    /// Waves of each.
-    waves: usize,
-    /// The cluster's barrier object, while no step is done; a workgroup that is alone keeps its own.
-    cluster: Option<Barrier>,
-}
-
-impl Team {
-    /// The workgroups as one cluster. What the program made in each for the cluster's barrier is that workgroup's share of it.
-    fn of(groups: Vec<Group>, waves: u16) -> Team {
-        let mut team = Team {
-            groups,
-            waves: waves.into(),
-            cluster: None,
-        };
-        if team.groups.len() > 1 {
-            let groups = team.groups.iter_mut();
-            let shares = groups.filter_map(|group| group.barriers.remove(Name::Cluster));
-            team.cluster = shares.reduce(|mut cluster, share| {
-                cluster.expect(cluster.expected() + share.expected());
-                cluster
-            });
-        }
-        team
-    }
-
-    /// The workgroup of a wave, and the wave's number in it.
-    fn place_of(&self, wave: usize) -> (usize, u16) {
-        let waves = self.waves.max(1);
-        (wave / waves, (wave % waves) as u16)
-    }
-
-    /// The number of a wave's workgroup in the launch.
-    fn index_of(&self, wave: usize) -> u32 {
-        let group = self.groups.get(self.place_of(wave).0);
-        group.map_or(0, |group| group.index)
-    }
-
-    fn name_of(&self, wave: usize) -> String {
-        let (_, in_group) = self.place_of(wave);
-        match self.groups.len() {
-            1 => format!("wave {in_group}"),
-            _ => format!("wave {in_group} of workgroup {}", self.index_of(wave)),
-        }
-    }
-
-    /// A barrier object as a wave sees it.
-    fn barrier(&self, wave: usize, name: Name) -> Option<&Barrier> {
-        let group = self.groups.get(self.place_of(wave).0)?;
-        match name {
-            Name::Cluster => self.cluster.as_ref(),
-            _ => None,
-        }
-        .or_else(|| group.barriers.get(name))
-    }
-
-    /// Grows whenever a barrier object of any of the workgroups changes.
-    fn events(&self) -> u64 {
-        self.groups.iter().map(|group| group.events).sum()
-    }
-
-    /// Does something with the workgroup of a wave, which has the cluster's barrier for that time.
-    fn with<T>(&mut self, wave: usize, act: impl FnOnce(&mut Group, u16) -> T) -> Option<T> {
-        let (group, in_group) = self.place_of(wave);
-        let group = self.groups.get_mut(group)?;
-        let Some(cluster) = self.cluster.take() else {
-            return Some(act(group, in_group));
-        };
-        group.barriers.put(Name::Cluster, cluster);
-        let result = act(group, in_group);
-        self.cluster = group.barriers.remove(Name::Cluster);
-        Some(result)
-    }
+/// What all waves of a launch share.
+pub(crate) struct Run<'r, P> {
+    pub program: &'r P,
+    pub global: &'r mut Global,
+    pub launch: &'r Launch,
+    pub schedule: Schedule,
+    pub rng: Rng,
+    pub findings: Findings,
+    pub coverage: Coverage,
+    pub journal: Journal,
+    pub abroad: HashMap<u64, Abroad>,
+    pub written: Written,
+    pub steps: u64,
+    pub lane_steps: u64,
 }
 
 const NOWHERE: Site = Site {
@@ -279,22 +198,60 @@ impl<P: Program> Run<'_, P> {
                 });
             return;
         }
-        let firsts = |axis: usize| (0..groups[axis]).step_by(cluster[axis] as usize);
-        let mut team = 0;
-        for z in firsts(2) {
-            for y in firsts(1) {
-                for x in firsts(0) {
-                    if !self.team(team, [x, y, z], invocations) {
-                        return;
-                    }
-                    team += 1;
+        let [xs, ys, zs] = [0, 1, 2].map(|axis| (0..groups[axis]).step_by(cluster[axis] as usize));
+        let firsts = zs.flat_map(|z| {
+            let (xs, ys) = (xs.clone(), ys.clone());
+            ys.flat_map(move |y| xs.clone().map(move |x| [x, y, z]))
+        });
+        self.take_turns((0..).zip(firsts), invocations);
+    }
+
+    /// Runs the clusters, which are numbered and said by their first workgroups, until all have ended or the launch has to.
+    fn take_turns(&mut self, teams: impl Iterator<Item = (u32, [u32; 3])>, invocations: u32) {
+        let mut waiting = teams.peekable();
+        let mut resident: Vec<Resident<P::Wave>> = Vec::new();
+        let mut current = 0;
+        loop {
+            if resident.is_empty() {
+                let Some((number, first)) = waiting.next() else {
+                    return;
+                };
+                resident.push(Resident::begin(self, number, first, invocations));
+            }
+            let Some(team) = resident.get_mut(current) else {
+                current = 0;
+                continue;
+            };
+            let others_go_on = match team.turn(self) {
+                Turn::Stop => return,
+                Turn::Done => {
+                    resident.remove(current);
+                    continue;
                 }
+                Turn::Spins => true,
+                // Nothing is drawn where there is nobody else: what a seed gives does not depend on it.
+                Turn::Ran => {
+                    self.schedule.policy.mixes_workgroups()
+                        && (resident.len() > 1 || waiting.peek().is_some())
+                        && self.rng.u8(..) < 16
+                }
+            };
+            if !others_go_on {
+                continue;
+            }
+            let waves: usize = resident.iter().map(Resident::waves).sum();
+            match waiting.next_if(|_| resident.len() < 2 || waves < MOST_WAVES) {
+                Some((number, first)) => {
+                    resident.push(Resident::begin(self, number, first, invocations));
+                    current = resident.len() - 1;
+                }
+                None => current = (current + 1) % resident.len(),
             }
         }
     }
 
     /// The workgroups of the cluster that begins with workgroup `first`; fewer at the end of a grid that is no multiple of the cluster.
-    fn members(&self, first: [u32; 3]) -> Vec<(u32, [u32; 3])> {
+    pub fn members(&self, first: [u32; 3]) -> Vec<(u32, [u32; 3])> {
         let (groups, cluster) = (self.launch.groups, self.launch.cluster);
         let range =
             |axis: usize| first[axis]..first[axis].saturating_add(cluster[axis]).min(groups[axis]);
@@ -310,148 +267,8 @@ impl<P: Program> Run<'_, P> {
         members
     }
 
-    /// Runs the workgroups of one cluster; `false` when the launch has to end.
-    fn team(&mut self, number: u32, first: [u32; 3], invocations: u32) -> bool {
-        let size = self.program.wave_size().max(1);
-        let waves = invocations.div_ceil(size) as u16;
-        let agents = waves.saturating_mul(self.program.agents().clamp(1, size) as u16);
-        let members = self.members(first);
-        let all = usize::from(agents) * members.len();
-        let mut groups = Vec::with_capacity(members.len());
-        let mut states: Vec<P::Wave> = Vec::with_capacity(usize::from(waves) * members.len());
-        for (place, (index, id)) in (0u16..).zip(&members) {
-            let first_agent = place.saturating_mul(agents);
-            let rng = &mut self.rng;
-            let mut group = Group {
-                index: *index,
-                id: *id,
-                team: number,
-                first_agent,
-                waves,
-                shared: Shared::new(self.launch.shared_bytes, || rng.u8(..)),
-                barriers: Barriers::default(),
-                clocks: (0..agents)
-                    .map(|a| WaveClock::start(first_agent.saturating_add(a), all))
-                    .collect(),
-                bulk: Vec::new(),
-                caches: Caches::default(),
-                published: BTreeMap::new(),
-                meetings: 0,
-                events: 0,
-            };
-            self.program.enter(&mut group);
-            groups.push(group);
-            states.extend((0..waves).map(|wave| {
-                let first = u32::from(wave) * size;
-                self.program.start(&WaveStart {
-                    group: *id,
-                    groups: self.launch.groups,
-                    cluster: self.launch.cluster,
-                    workgroup_size: self.launch.workgroup_size,
-                    wave,
-                    waves,
-                    first,
-                    lanes: (invocations - first).min(size),
-                    noise: self.rng.u64(..),
-                })
-            }));
-        }
-        let mut team = Team::of(groups, waves);
-        let waves = states.len();
-        let mut can = vec![State::Ready; waves];
-        let mut scheduler = Scheduler::new(self.schedule.policy, waves, &mut self.rng);
-        let mut ready: Vec<usize> = Vec::with_capacity(waves);
-        // Waves that asked to go last in this round.
-        let mut yielded: Vec<bool> = vec![false; waves];
-        loop {
-            ready.clear();
-            let events = team.events();
-            let able = |s: &State| match s {
-                State::Ready => true,
-                State::Blocked(at) => *at != events,
-                State::Done => false,
-            };
-            ready.extend(
-                (0..can.len()).filter(|w| {
-                    can.get(*w).is_some_and(able) && !yielded.get(*w).is_some_and(|y| *y)
-                }),
-            );
-            if ready.is_empty() {
-                if yielded.contains(&true) {
-                    yielded.fill(false);
-                    continue;
-                }
-                if can.iter().all(|s| *s == State::Done) {
-                    return true;
-                }
-                self.deadlock(&team, &states, &can);
-                return false;
-            }
-            let (chosen, turns) = scheduler.pick(&ready, &mut self.rng);
-            if self.schedule.completion == Completion::Random && self.rng.u8(..) < 64 {
-                let any = self.rng.usize(..can.len());
-                if let Some(wave) = states.get_mut(any) {
-                    team.with(any, |group, wave_in_group| {
-                        self.program
-                            .complete_one(wave, &mut self.context(group, wave_in_group));
-                    });
-                }
-            }
-            let Some(wave) = states.get_mut(chosen) else {
-                return false;
-            };
-            // A wave that spins must not keep the others out for ever: it goes last in this round.
-            let mut spins = turns >= Scheduler::QUANTUM;
-            for _ in 0..turns {
-                if self.steps >= self.launch.limits.steps {
-                    let site = Site {
-                        pc: self.program.waiting(wave).first().map_or(0, |w| w.0),
-                        group: team.index_of(chosen),
-                        wave: team.place_of(chosen).1,
-                        lane: None,
-                    };
-                    let limit = self.launch.limits.steps;
-                    self.findings
-                        .report(FindingKind::StepLimit, site, None, || {
-                            format!(
-                                "{limit} steps; perhaps a wave waits in a loop for what never comes"
-                            )
-                        });
-                    return false;
-                }
-                self.steps += 1;
-                let step = team.with(chosen, |group, wave_in_group| {
-                    self.program
-                        .step(wave, &mut self.context(group, wave_in_group))
-                });
-                let Some(step) = step else {
-                    return false;
-                };
-                let state = match step {
-                    Step::Ran(lanes) => {
-                        self.lane_steps += u64::from(lanes);
-                        continue;
-                    }
-                    Step::Yielded(lanes) => {
-                        self.lane_steps += u64::from(lanes);
-                        State::Ready
-                    }
-                    Step::Blocked => State::Blocked(team.events()),
-                    Step::Done => State::Done,
-                };
-                spins = matches!(step, Step::Yielded(_));
-                if let Some(s) = can.get_mut(chosen) {
-                    *s = state;
-                }
-                break;
-            }
-            if let Some(y) = yielded.get_mut(chosen) {
-                *y = spins;
-            }
-        }
-    }
-
-    fn context<'c>(&'c mut self, group: &'c mut Group, wave: u16) -> Context<'c> {
+    /// What a step of a wave of `group` can reach.
+    pub fn context<'c>(&'c mut self, group: &'c mut Group, wave: u16) -> Context<'c> {
         Context {
             group,
             global: self.global,
@@ -460,6 +277,7 @@ impl<P: Program> Run<'_, P> {
             journal: &mut self.journal,
             rng: &mut self.rng,
             completion: self.schedule.completion,
+            time: self.steps,
             wave,
             agent: wave.saturating_mul(
                 self.program
@@ -469,46 +287,5 @@ impl<P: Program> Run<'_, P> {
             abroad: &mut self.abroad,
             written: &mut self.written,
         }
-    }
-
-    fn deadlock(&mut self, team: &Team, waves: &[P::Wave], states: &[State]) {
-        let mut lines = Vec::new();
-        let mut first = None;
-        for (index, wave) in waves.iter().enumerate() {
-            if states.get(index) == Some(&State::Done) {
-                lines.push(format!("{} has ended", team.name_of(index)));
-                continue;
-            }
-            for (pc, name) in self.program.waiting(wave) {
-                first = first.or(Some((pc, index)));
-                let place = self.program.place(pc);
-                let object = name.map_or_else(String::new, |name| {
-                    let count = team.barrier(index, name).map_or_else(String::new, |b| {
-                        format!(
-                            " ({} of {} have arrived in phase {})",
-                            b.arrived(),
-                            b.expected(),
-                            b.phase()
-                        )
-                    });
-                    format!(" for {name}{count}")
-                });
-                lines.push(format!(
-                    "{} waits at {:#x} `{}`{object}",
-                    team.name_of(index),
-                    place.address,
-                    place.text
-                ));
-            }
-        }
-        let (pc, wave) = first.unwrap_or((0, 0));
-        let site = Site {
-            pc,
-            group: team.index_of(wave),
-            wave: team.place_of(wave).1,
-            lane: None,
-        };
-        self.findings
-            .report(FindingKind::Deadlock, site, None, || lines.join("; "));
     }
 }

@@ -65,11 +65,12 @@ impl Stamp {
                 | (Sharing::Unknown, Sharing::Atomic)
         );
         !tolerated
-            && if self.team == next.team {
-                self.time > known.of(self.agent)
-            } else {
-                !known.knows_group(self.site.group)
-            }
+            && self.time
+                > if self.team == next.team {
+                    known.of(self.agent)
+                } else {
+                    known.abroad(self.team, self.agent)
+                }
     }
 }
 
@@ -284,7 +285,7 @@ impl Lists {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{Order, WaveClock};
+    use crate::clock::{Order, Scope, WaveClock};
 
     fn stamp(wave: u16, clock: &WaveClock, sharing: Sharing, write: bool) -> Stamp {
         Stamp {
@@ -323,7 +324,7 @@ mod tests {
                 .is_none()
         );
         let published = a.publish(0, Order::Release);
-        b.learn(&published, Order::Acquire);
+        b.learn(&published, Order::Acquire, Scope::Workgroup);
         assert!(
             shadow
                 .access(8, 4, stamp(1, &b, Sharing::Plain, false), &b.now)
@@ -372,7 +373,8 @@ mod tests {
         // Wave 3 knows of 0 and 1 only.
         let mut writer = clocks[3].clone();
         for (wave, clock) in (0..2).zip(&clocks) {
-            writer.learn(&clock.clone().publish(wave, Order::Release), Order::Acquire);
+            let published = clock.clone().publish(wave, Order::Release);
+            writer.learn(&published, Order::Acquire, Scope::Workgroup);
         }
         let race = shadow.access(4, 4, stamp(3, &writer, Sharing::Plain, true), &writer.now);
         assert_eq!(race.map(|r| r.site.wave), Some(2));

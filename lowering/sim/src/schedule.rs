@@ -18,6 +18,16 @@ pub enum Policy {
     Starve,
 }
 
+impl Policy {
+    /// Whether workgroups take turns though none of them spins.
+    pub(crate) fn mixes_workgroups(self) -> bool {
+        match self {
+            Policy::InOrder | Policy::Reverse => false,
+            Policy::Random | Policy::Burst | Policy::Starve => true,
+        }
+    }
+}
+
 /// When an outstanding operation takes effect, between its issue and the wait that covers it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Completion {

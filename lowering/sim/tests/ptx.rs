@@ -28,6 +28,10 @@ struct Ran {
 }
 
 fn run_with(body: &str, threads: u32, index: u32) -> Ran {
+    run_groups(body, 1, threads, index)
+}
+
+fn run_groups(body: &str, groups: u32, threads: u32, index: u32) -> Ran {
     let mut kernel = ptx::kernel(&kernel(body), None).unwrap();
     let mut global = Global::default();
     let words: Vec<u8> = (0..256u32).flat_map(|i| i.to_le_bytes()).collect();
@@ -35,7 +39,7 @@ fn run_with(body: &str, threads: u32, index: u32) -> Ran {
     kernel.set_parameters(&global.base(out).to_le_bytes());
     kernel.load(&mut global);
     let launch = Launch {
-        groups: [1, 1, 1],
+        groups: [groups, 1, 1],
         cluster: [1; 3],
         workgroup_size: [threads, 1, 1],
         shared_bytes: kernel.shared_bytes() as usize,
@@ -604,4 +608,64 @@ fn a_barrier_asks_all_threads() {
     );
     let twice = "bar.red.popc.u32 %r1, 0, %p1; bar.red.popc.u32 %r2, 0, %p2; mad.lo.u32 %r1, %r2, 1000, %r1;";
     gives(&ask(twice), 128, |_| 96_040);
+}
+
+/// Workgroup `sender` writes 7 and raises a flag by `publish`; the other one waits for the flag by `load` and what is `behind` it, reads, and gives what it read.
+fn passing(sender: u32, publish: &str, load: &str, behind: &str) -> String {
+    format!(
+        "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, {sender}; @%p1 bra send;
+        wait: {load} %r2, [%out+804]; setp.ne.u32 %p2, %r2, 1; @%p2 bra wait; {behind}
+        ld.global.u32 %r3, [%out+800]; st.global.u32 [%own], %r3; bra end;
+        send: st.global.u32 [%out+800], 7; {publish} end:"
+    )
+}
+
+/// One workgroup waits for a flag of another one, which may begin after it.
+#[test]
+fn workgroups_wait_for_each_other() {
+    let release = "st.release.gpu.global.u32 [%out+804], 1;";
+    let fenced = "fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%out+804], 1;";
+    let acquire = ("ld.acquire.gpu.global.u32", "");
+    let then_fenced = ("ld.relaxed.gpu.global.u32", "fence.acq_rel.gpu;");
+    for sender in 0..2 {
+        for (publish, (load, behind)) in [(release, acquire), (fenced, then_fenced)] {
+            let body = passing(sender, publish, load, behind);
+            for index in 0..8 {
+                let ran = run_groups(&body, 2, 1, index);
+                assert_eq!(ran.messages, "", "{body}, schedule {index}");
+                assert_eq!(ran.out[0], 7, "{body}, schedule {index}");
+            }
+        }
+    }
+}
+
+/// What one workgroup does not publish for the device, another one does not know.
+#[test]
+fn workgroups_know_what_was_published_alone() {
+    let raise = "st.relaxed.gpu.global.u32 [%out+804], 1;";
+    let release = "st.release.gpu.global.u32 [%out+804], 1;";
+    let late = format!("{release} st.global.u32 [%out+800], 8;");
+    let own_fence = format!("fence.acq_rel.cta; {raise}");
+    let acquire = ("ld.acquire.gpu.global.u32", "");
+    for sender in 0..2 {
+        for (publish, (load, behind)) in [
+            (raise, acquire),
+            (late.as_str(), acquire),
+            (own_fence.as_str(), acquire),
+            (release, ("ld.relaxed.gpu.global.u32", "fence.acq_rel.cta;")),
+        ] {
+            let body = passing(sender, publish, load, behind);
+            for index in 0..8 {
+                let ran = run_groups(&body, 2, 1, index);
+                assert_eq!(ran.kinds, [FindingKind::GlobalRace], "{body}");
+            }
+        }
+    }
+}
+
+#[test]
+fn clocks_grow() {
+    let body = "mov.u64 %rd1, %clock64; mov.u32 %r5, %t; mov.u64 %rd2, %globaltimer; sub.s64 %rd3, %rd2, %rd1;
+        mov.u32 %r6, %clock_hi; cvt.u32.u64 %r7, %rd3; add.s32 %r7, %r7, %r6; st.global.u32 [%own], %r7;";
+    gives(body, 32, |_| 2);
 }

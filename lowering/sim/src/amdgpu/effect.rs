@@ -5,8 +5,8 @@ use super::inst::{Action, Memories};
 use super::operand::Half;
 use super::table::memory::{Extend, Update};
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
-use crate::clock::Order;
-use crate::context::{Access, At, Context, Scope};
+use crate::clock::{Order, Scope};
+use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::memory::{Pending, Space};
 

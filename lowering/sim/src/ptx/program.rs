@@ -5,7 +5,7 @@
 
 use super::arith::{Function, Mode};
 use super::exec::special::Special;
-use crate::clock::Order;
+use crate::clock::{Order, Scope};
 use crate::context::Access;
 use crate::finding::Place;
 use crate::matrix::Element;
@@ -309,7 +309,7 @@ pub enum Op {
     /// Waits for the cluster's barrier.
     ClusterWait,
     /// Orders memory accesses.
-    Fence { order: Order },
+    Fence { order: Order, scope: Scope },
     /// A barrier object in shared memory.
     Mbarrier {
         kind: MbarrierKind,
@@ -345,8 +345,8 @@ pub enum Op {
     },
     /// Lets others go on.
     Sleep,
-    /// A counter that grows.
-    Clock { to: Register },
+    /// A counter that grows, its low bits cut off.
+    Clock { to: Register, shift: u32 },
     /// An instruction that the simulator does not know.
     Unsupported,
 }

@@ -211,15 +211,13 @@ impl<'t> Decoder<'_, 't> {
                 }
                 self.compute(arith::first, mode, to, [whole, zero, zero, zero]);
             }
-            (
-                to,
-                Operand::Name(
-                    "%clock" | "%clock64" | "%clock_hi" | "%globaltimer" | "%globaltimer_lo",
-                    0,
-                ),
-            ) => {
+            (to, Operand::Name("%clock" | "%clock64" | "%globaltimer" | "%globaltimer_lo", 0)) => {
                 let (to, _) = self.destination(to)?;
-                self.emit(Op::Clock { to });
+                self.emit(Op::Clock { to, shift: 0 });
+            }
+            (to, Operand::Name("%clock_hi" | "%globaltimer_hi", 0)) => {
+                let (to, _) = self.destination(to)?;
+                self.emit(Op::Clock { to, shift: 32 });
             }
             (to, from) => {
                 let from = self.source(from, kind)?;

@@ -2,8 +2,8 @@
 
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown};
-use crate::clock::Order;
-use crate::context::{Access, Scope};
+use crate::clock::{Order, Scope};
+use crate::context::Access;
 use crate::ptx::arith::{self, Function, Mode, float, integer};
 use crate::ptx::exec::window;
 use crate::ptx::program::{Op, Source, Where};

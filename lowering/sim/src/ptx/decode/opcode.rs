@@ -1,7 +1,7 @@
 //! An opcode and its modifiers. A modifier is taken when it is understood; what is left at the end makes the instruction an unknown one.
 
-use crate::clock::Order;
-use crate::context::{Access, Scope};
+use crate::clock::{Order, Scope};
+use crate::context::Access;
 use crate::ptx::program::Where;
 use crate::ptx::types::Type;
 

@@ -202,8 +202,8 @@ impl<'t> Decoder<'_, 't> {
             return Ok(());
         }
         let order = op.order().unwrap_or(Order::AcquireRelease);
-        op.scope().ok_or(Unknown)?;
-        self.done(op, Op::Fence { order })
+        let scope = op.scope().ok_or(Unknown)?;
+        self.done(op, Op::Fence { order, scope })
     }
 
     fn shuffle(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {

@@ -75,7 +75,6 @@ impl Program for Kernel {
             turns: 0,
             copies: copies::Copies::default(),
             cluster: None,
-            clock: 0,
         };
         for (register, special) in &self.specials {
             warp.set_lanes(*register, u32::MAX, &special.lanes(start));
@@ -84,7 +83,6 @@ impl Program for Kernel {
     }
 
     fn step(&self, warp: &mut Warp, context: &mut Context<'_>) -> Step {
-        warp.clock += 1;
         loop {
             self.wake(warp, context);
             let rng = std::cell::RefCell::new(&mut *context.rng);
@@ -228,9 +226,11 @@ impl Kernel {
             }
             Op::Texel { .. } => self.texel(warp, context, pc, active, &coded.op),
             Op::ActiveMask { to } => warp.set_lanes(to, active, &[active.into(); 32]),
-            Op::Clock { to } => warp.set_lanes(to, active, &[warp.clock; 32]),
-            Op::Fence { order } => each_agent(warp.index, active, context, |context| {
-                context.fence(order, pc)
+            Op::Clock { to, shift } => {
+                warp.set_lanes(to, active, &[context.time >> shift; 32]);
+            }
+            Op::Fence { order, scope } => each_agent(warp.index, active, context, |context| {
+                context.fence(order, scope, pc)
             }),
             Op::CopyAsync {
                 to,

@@ -3,8 +3,8 @@
 use super::warp::{Lanes, Meeting, State, Warp, each};
 use super::{LANES, agent, learn, next};
 use crate::barrier::{Name, Tally};
-use crate::clock::Order;
-use crate::context::{Access, At, Context, Scope};
+use crate::clock::{Order, Scope};
+use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::machine::Step;
 use crate::memory::Space;

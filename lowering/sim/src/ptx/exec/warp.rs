@@ -98,8 +98,6 @@ pub struct Warp {
     pub copies: super::copies::Copies,
     /// The phase of the cluster's barrier at which the warp arrived.
     pub cluster: Option<Phase>,
-    /// Steps so far.
-    pub clock: u64,
 }
 
 const ZERO: [u64; 32] = [0; 32];

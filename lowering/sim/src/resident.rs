@@ -1,0 +1,254 @@
+//! A cluster that has begun: which of the waves of its workgroups goes on, until all have ended or nobody can.
+
+use crate::barrier::Barriers;
+use crate::cache::Caches;
+use crate::clock::WaveClock;
+use crate::context::Group;
+use crate::finding::{FindingKind, Site};
+use crate::machine::{Program, Run, Step, WaveStart};
+use crate::memory::Shared;
+use crate::schedule::{Completion, Scheduler};
+use crate::team::Team;
+use std::collections::BTreeMap;
+
+/// Whether a wave can go on.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum State {
+    Ready,
+    /// Blocked when the team's events had this number.
+    Blocked(u64),
+    Done,
+}
+
+/// What came of a turn.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// A wave went on.
+    Ran,
+    /// Every wave that can go on asks that others go first: perhaps they wait for another workgroup.
+    Spins,
+    /// All waves have ended.
+    Done,
+    /// The launch has to end.
+    Stop,
+}
+
+/// The workgroups of a cluster and their waves.
+pub(crate) struct Resident<W> {
+    team: Team,
+    waves: Vec<W>,
+    can: Vec<State>,
+    scheduler: Scheduler,
+    /// Waves that can go on; kept for its memory.
+    ready: Vec<usize>,
+    /// Waves that asked to go last in this round.
+    yielded: Vec<bool>,
+}
+
+impl<W> Resident<W> {
+    /// Cluster `number`, which begins with workgroup `first`, at its start.
+    pub fn begin<P: Program<Wave = W>>(
+        run: &mut Run<'_, P>,
+        number: u32,
+        first: [u32; 3],
+        invocations: u32,
+    ) -> Resident<W> {
+        let size = run.program.wave_size().max(1);
+        let waves = invocations.div_ceil(size) as u16;
+        let agents = waves.saturating_mul(run.program.agents().clamp(1, size) as u16);
+        let members = run.members(first);
+        let all = usize::from(agents) * members.len();
+        let mut groups = Vec::with_capacity(members.len());
+        let mut started = Vec::with_capacity(usize::from(waves) * members.len());
+        for (place, (index, id)) in (0u16..).zip(&members) {
+            let first_agent = place.saturating_mul(agents);
+            let rng = &mut run.rng;
+            let mut group = Group {
+                index: *index,
+                id: *id,
+                team: number,
+                first_agent,
+                waves,
+                shared: Shared::new(run.launch.shared_bytes, || rng.u8(..)),
+                barriers: Barriers::default(),
+                clocks: (0..agents)
+                    .map(|a| WaveClock::start(first_agent.saturating_add(a), all))
+                    .collect(),
+                bulk: Vec::new(),
+                caches: Caches::default(),
+                published: BTreeMap::new(),
+                meetings: 0,
+                events: 0,
+            };
+            run.program.enter(&mut group);
+            groups.push(group);
+            started.extend((0..waves).map(|wave| {
+                let first = u32::from(wave) * size;
+                run.program.start(&WaveStart {
+                    group: *id,
+                    groups: run.launch.groups,
+                    cluster: run.launch.cluster,
+                    workgroup_size: run.launch.workgroup_size,
+                    wave,
+                    waves,
+                    first,
+                    lanes: (invocations - first).min(size),
+                    noise: run.rng.u64(..),
+                })
+            }));
+        }
+        let count = started.len();
+        Resident {
+            team: Team::of(groups, waves),
+            waves: started,
+            can: vec![State::Ready; count],
+            scheduler: Scheduler::new(run.schedule.policy, count, &mut run.rng),
+            ready: Vec::with_capacity(count),
+            yielded: vec![false; count],
+        }
+    }
+
+    /// How many waves it has.
+    pub fn waves(&self) -> usize {
+        self.waves.len()
+    }
+
+    /// Lets one wave go on for as long as the schedule says.
+    pub fn turn<P: Program<Wave = W>>(&mut self, run: &mut Run<'_, P>) -> Turn {
+        let events = self.team.events();
+        let able = |s: &State| match s {
+            State::Ready => true,
+            State::Blocked(at) => *at != events,
+            State::Done => false,
+        };
+        let waves = self.can.iter().zip(&self.yielded).enumerate();
+        let goes_on = waves.filter(|(_, (can, yielded))| able(can) && !**yielded);
+        self.ready.clear();
+        self.ready.extend(goes_on.map(|(wave, _)| wave));
+        if self.ready.is_empty() {
+            if self.yielded.contains(&true) {
+                self.yielded.fill(false);
+                return Turn::Spins;
+            }
+            if self.can.iter().all(|s| *s == State::Done) {
+                return Turn::Done;
+            }
+            self.deadlock(run);
+            return Turn::Stop;
+        }
+        let (chosen, steps) = self.scheduler.pick(&self.ready, &mut run.rng);
+        if run.schedule.completion == Completion::Random && run.rng.u8(..) < 64 {
+            self.complete_any(run);
+        }
+        self.advance(run, chosen, steps)
+    }
+
+    /// Lets an outstanding operation of any wave take effect early.
+    fn complete_any<P: Program<Wave = W>>(&mut self, run: &mut Run<'_, P>) {
+        let any = run.rng.usize(..self.waves.len());
+        let Some(wave) = self.waves.get_mut(any) else {
+            return;
+        };
+        self.team.with(any, |group, in_group| {
+            (run.program).complete_one(wave, &mut run.context(group, in_group));
+        });
+    }
+
+    /// Lets wave `chosen` take up to `steps` steps.
+    fn advance<P: Program<Wave = W>>(
+        &mut self,
+        run: &mut Run<'_, P>,
+        chosen: usize,
+        steps: u32,
+    ) -> Turn {
+        let Some(wave) = self.waves.get_mut(chosen) else {
+            return Turn::Stop;
+        };
+        // A wave that spins must not keep the others out for ever: it goes last in this round.
+        let mut spins = steps >= Scheduler::QUANTUM;
+        for _ in 0..steps {
+            if run.steps >= run.launch.limits.steps {
+                let site = Site {
+                    pc: run.program.waiting(wave).first().map_or(0, |w| w.0),
+                    group: self.team.index_of(chosen),
+                    wave: self.team.place_of(chosen).1,
+                    lane: None,
+                };
+                let limit = run.launch.limits.steps;
+                run.findings.report(FindingKind::StepLimit, site, None, || {
+                    format!("{limit} steps; perhaps a wave waits in a loop for what never comes")
+                });
+                return Turn::Stop;
+            }
+            run.steps += 1;
+            let step = self.team.with(chosen, |group, in_group| {
+                (run.program).step(wave, &mut run.context(group, in_group))
+            });
+            let Some(step) = step else {
+                return Turn::Stop;
+            };
+            let state = match step {
+                Step::Ran(lanes) => {
+                    run.lane_steps += u64::from(lanes);
+                    continue;
+                }
+                Step::Yielded(lanes) => {
+                    run.lane_steps += u64::from(lanes);
+                    State::Ready
+                }
+                Step::Blocked => State::Blocked(self.team.events()),
+                Step::Done => State::Done,
+            };
+            spins = matches!(step, Step::Yielded(_));
+            if let Some(s) = self.can.get_mut(chosen) {
+                *s = state;
+            }
+            break;
+        }
+        if let Some(y) = self.yielded.get_mut(chosen) {
+            *y = spins;
+        }
+        Turn::Ran
+    }
+
+    fn deadlock<P: Program<Wave = W>>(&self, run: &mut Run<'_, P>) {
+        let mut lines = Vec::new();
+        let mut first = None;
+        for (index, wave) in self.waves.iter().enumerate() {
+            let name = self.team.name_of(index);
+            if self.can.get(index) == Some(&State::Done) {
+                lines.push(format!("{name} has ended"));
+                continue;
+            }
+            for (pc, barrier) in run.program.waiting(wave) {
+                first = first.or(Some((pc, index)));
+                let place = run.program.place(pc);
+                let object = barrier.map_or_else(String::new, |barrier| {
+                    let object = self.team.barrier(index, barrier);
+                    let count = object.map_or_else(String::new, |b| {
+                        format!(
+                            " ({} of {} have arrived in phase {})",
+                            b.arrived(),
+                            b.expected(),
+                            b.phase()
+                        )
+                    });
+                    format!(" for {barrier}{count}")
+                });
+                lines.push(format!(
+                    "{name} waits at {:#x} `{}`{object}",
+                    place.address, place.text
+                ));
+            }
+        }
+        let (pc, wave) = first.unwrap_or((0, 0));
+        let site = Site {
+            pc,
+            group: self.team.index_of(wave),
+            wave: self.team.place_of(wave).1,
+            lane: None,
+        };
+        run.findings
+            .report(FindingKind::Deadlock, site, None, || lines.join("; "));
+    }
+}
