@@ -20,6 +20,7 @@ pub mod cache;
 pub mod clock;
 mod context;
 mod coverage;
+mod directed;
 mod finding;
 mod foreign;
 pub mod image;

@@ -4,7 +4,7 @@ use super::collectives::{self, FLOAT, INTEGER, Row, combine_all};
 use super::ty::{F16, F32, Scalar, Ty, U16, U32, U64};
 use super::want::Limit::{Absolute, Ulp};
 use super::want::Want::{self, Any, Bits, Near};
-use super::{Feature, INVOCATIONS};
+use super::{Feature, INVOCATIONS, extensions};
 
 /// A feature whose results depend on the operands of the subgroup.
 fn collective(
@@ -205,6 +205,11 @@ fn gcn(all: &mut Vec<Feature>) {
     cube("CubeFaceCoordAMD", Ty::vector(F32, 2), |row| {
         face(row).1.map(|at| Near(at, Absolute(1e-6))).to_vec()
     });
+    all.push(extensions::clock(
+        "SPV_AMD_gcn_shader TimeAMD",
+        U64.into(),
+        "OpExtInst %u64 %amd_gcn TimeAMD",
+    ));
 }
 
 /// All of them.

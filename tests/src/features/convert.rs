@@ -4,6 +4,7 @@ use super::Feature;
 use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U8, U16, U32, U64};
 use super::want::Want::{self, Any, Bits};
 use super::want::float;
+use std::cmp::Ordering;
 
 fn pair(from: Scalar, to: Scalar) -> String {
     format!("{}.{}", from.name(), to.name())
@@ -66,16 +67,55 @@ fn integer(value: f64, to: Scalar, signed: bool) -> u64 {
 
 /// An integer to a float, rounded once.
 fn from_integer(bits: u64, from: Scalar, to: Scalar, signed: bool) -> Want {
-    let value = if signed {
+    Bits(nearest(value(bits, from, signed), to))
+}
+
+fn value(bits: u64, from: Scalar, signed: bool) -> i128 {
+    if signed {
         i128::from(from.signed(bits))
     } else {
         i128::from(bits)
-    };
-    Bits(match to {
+    }
+}
+
+fn nearest(value: i128, to: Scalar) -> u64 {
+    match to {
         // 53 bits hold all that is not beyond the halves.
         F16 => to.bits_of(value as f64),
         F32 => u64::from((value as f32).to_bits()),
         _ => (value as f64).to_bits(),
+    }
+}
+
+/// Whether a number that lies thus to the integer, whose sign is known, is on the wrong side of it.
+type Wrong = fn(Ordering, bool) -> bool;
+
+/// The directions of `FPRoundingMode`, for integers.
+const OF_INTEGERS: [(&str, Wrong); 4] = [
+    ("RTE", |_, _| false),
+    ("RTZ", |near, negative| {
+        near == if negative {
+            Ordering::Less
+        } else {
+            Ordering::Greater
+        }
+    }),
+    ("RTP", |near, _| near == Ordering::Less),
+    ("RTN", |near, _| near == Ordering::Greater),
+];
+
+/// The nearest float, or its neighbour on the other side of the integer.
+fn integer_directed(value: i128, to: Scalar, wrong: Wrong) -> Want {
+    let near = nearest(value, to);
+    let order = match to.float(near) {
+        float if float.is_infinite() => float.total_cmp(&0.0),
+        float => (float as i128).cmp(&value),
+    };
+    let outside = order == value.cmp(&0);
+    Bits(match (wrong(order, value < 0), outside) {
+        (false, _) => near,
+        (true, true) => near - 1,
+        (true, false) => near + 1,
     })
 }
 
@@ -230,9 +270,13 @@ pub fn features() -> Vec<Feature> {
 }
 
 fn rounded(mode: &str, from: Scalar, to: Scalar, round: Round) -> Feature {
-    let mut feature = convert("OpFConvert", from, to, move |v| {
+    let feature = convert("OpFConvert", from, to, move |v| {
         float(to, round(to, from.float(v)))
     });
+    in_mode(mode, feature)
+}
+
+fn in_mode(mode: &str, mut feature: Feature) -> Feature {
     feature.variant = format!("{}.{mode}", feature.variant);
     feature.decorate = format!("OpDecorate $r FPRoundingMode {mode}\n");
     feature
@@ -255,6 +299,23 @@ pub fn kernel_features() -> Vec<Feature> {
         for to in FLOATS.into_iter().filter(|to| to.bits() < from.bits()) {
             for (mode, round) in ROUNDING {
                 all.push(rounded(mode, from, to, round));
+            }
+        }
+    }
+    for (to, from) in [
+        (F16, U16),
+        (F16, U32),
+        (F16, U64),
+        (F32, U32),
+        (F32, U64),
+        (F64, U64),
+    ] {
+        for (op, signed) in [("OpConvertUToF", false), ("OpConvertSToF", true)] {
+            for (mode, wrong) in OF_INTEGERS {
+                let feature = convert(op, from, to, move |v| {
+                    integer_directed(value(v, from, signed), to, wrong)
+                });
+                all.push(in_mode(mode, feature));
             }
         }
     }

@@ -56,10 +56,6 @@ pub const EXEMPT: &[Exempt] = &[
         ],
     },
     Exempt {
-        why: "the time: no function of the host says it",
-        ops: &["OpReadClockKHR"],
-    },
-    Exempt {
         why: "a hint to the optimiser, without a result",
         ops: &["OpLoopControlINTEL"],
     },

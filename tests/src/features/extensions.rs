@@ -1,8 +1,8 @@
-//! Instructions of extensions that stand beside those of the core: integer functions, fused multiplication, bfloat16.
+//! Instructions of extensions that stand beside those of the core: integer functions, fused multiplication, bfloat16, clocks.
 
 use super::Feature;
 use super::float_rules;
-use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U16};
+use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U16, U32, U64};
 use super::want::Want::{self, Bits};
 
 fn value(s: Scalar, bits: u64, signed: bool) -> i128 {
@@ -134,9 +134,38 @@ fn brains(all: &mut Vec<Feature>) {
     }
 }
 
+/// A clock is read twice by `read`, which gives a `time`: the later time is the larger one. No host knows more of it, and not even that of the bits beyond the twentieth, which gfx11
+/// does not have.
+pub(super) fn clock(op: &str, time: Ty, read: &str) -> Feature {
+    let word = Ty::from(U32);
+    let whole = if time.lanes == 1 {
+        "OpCopyObject"
+    } else {
+        "OpBitcast"
+    };
+    let body = format!(
+        "$x = {read}\n$y = {read}\n$before = {whole} %u64 $x\n$after = {whole} %u64 $y\n\
+         $between = OpISub %u64 $after $before\n$low = OpBitwiseAnd %u64 $between %u64_1048575\n\
+         $later = OpUGreaterThan %bool $low %u64_0\n$r = OpSelect %u32 $later $a %u32_0"
+    );
+    Feature::new(op, &[word], &[word], &body, |row| vec![Bits(row[0])]).called(&time.name())
+}
+
+fn clocks(all: &mut Vec<Feature>) {
+    for (scope, name) in [(1, "device"), (3, "subgroup")] {
+        for time in [Ty::from(U64), Ty::vector(U32, 2)] {
+            let read = format!("OpReadClockKHR %{} %u32_{scope}", time.name());
+            let mut feature = clock("OpReadClockKHR", time, &read).needing(&["ShaderClockKHR"]);
+            feature.variant = format!("{}.{name}", feature.variant);
+            all.push(feature);
+        }
+    }
+}
+
 /// All of them.
 pub fn features() -> Vec<Feature> {
     let mut all = Vec::new();
+    clocks(&mut all);
     integers(&mut all);
     brains(&mut all);
     for s in [F16, F32, F64] {

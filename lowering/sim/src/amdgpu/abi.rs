@@ -38,6 +38,8 @@ impl Start {
             (1 << start.lanes) - 1
         };
         wave.set_exec(exec);
+        // FLOAT_ROUND_MODE_32 and FLOAT_ROUND_MODE_16_64.
+        wave.rounding = (self.descriptor.rsrc1 >> 12 & 15) as u8;
         let mut at = 0;
         for (bit, count) in USER {
             if self.descriptor.properties >> bit & 1 == 0 {

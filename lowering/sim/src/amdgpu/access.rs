@@ -160,6 +160,10 @@ impl Wave {
             Memories::Image => self.texels(memory, &mut operation, pc, cx),
             _ => self.addresses(memory, &mut operation, pc, cx),
         }
+        if matches!(memory.action, Action::Time) {
+            let words = [cx.time as u32, (cx.time >> 32) as u32];
+            operation.data.extend(words.map(|word| [word; 64]));
+        }
         let per_place = usize::from(memory.bytes.div_ceil(4));
         for data in memory.data.iter().flatten() {
             let first = match data.kind {

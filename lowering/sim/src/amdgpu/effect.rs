@@ -27,7 +27,7 @@ impl Effects<'_> {
             Action::ToShared | Action::FromShared => self.copy(operation, cx),
             Action::Pull | Action::Push | Action::Swizzle => exchange(operation),
             // Its data came when it was issued.
-            Action::Size | Action::Hint => {}
+            Action::Size | Action::Time | Action::Hint => {}
         }
     }
 
@@ -354,6 +354,7 @@ fn exchange(operation: &mut Operation) {
         | Action::ToShared
         | Action::FromShared
         | Action::Size
+        | Action::Time
         | Action::Hint => {}
     }
     operation.data.clear();

@@ -4,6 +4,7 @@ use super::bits::Row;
 use super::matrix::Matrix;
 use super::operand::{Half, Operand};
 use super::table::memory::{Extend, Update};
+use super::table::rounding::Rule;
 use super::table::scalar::OfExec;
 use crate::cache::Levels;
 use crate::queue::Counters;
@@ -84,6 +85,12 @@ pub(super) enum Op {
     End,
     Trap,
     Sleep,
+    /// Sets bits of the direction in which floats are rounded.
+    SetRounding {
+        first: u8,
+        bits: u8,
+        value: Operand,
+    },
     /// Not known: executing it is a finding.
     Unknown,
 }
@@ -118,8 +125,21 @@ pub(super) enum Special {
     },
     PermLane64,
     GetPc,
-    /// Reads a hardware register: a constant.
-    GetRegister(u32),
+    /// Reads a hardware register: a part of the time where it is a clock, else 0.
+    GetRegister(HardwareRegister),
+    /// The time, 64 bits.
+    GetTime,
+}
+
+/// What a read of a hardware register gives.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum HardwareRegister {
+    /// 0: the first wave slot of an idle machine.
+    Zero,
+    /// Bits of the mode, from `shift` on.
+    Mode { shift: u8, mask: u32 },
+    /// Bits of the time, from `shift` on.
+    Time { shift: u8, mask: u32 },
 }
 
 /// How a vector instruction takes its sources.
@@ -162,6 +182,8 @@ pub(super) struct Vector {
     pub select: Option<Box<Select>>,
     /// 16-bit results keep the other half of the register.
     pub keeps_half: bool,
+    /// What becomes of it in another rounding.
+    pub rule: Rule,
 }
 
 /// DPP: the first source comes from other lanes.
@@ -261,6 +283,8 @@ pub(super) enum Action {
     Swizzle,
     /// The extents of an image.
     Size,
+    /// A clock's time.
+    Time,
     /// Writes nothing and counts nowhere: a prefetch.
     Hint,
 }
@@ -325,6 +349,7 @@ impl Memory {
             | Action::Push
             | Action::Swizzle
             | Action::Size
+            | Action::Time
             | Action::Hint => false,
         }
     }

@@ -1,13 +1,20 @@
 //! Instructions that move data between the lanes of a wave, and others that no table has.
 
 use super::bits::Ty;
-use super::inst::Special;
+use super::inst::{HardwareRegister, Special};
 use super::operand::{Kind, Operand};
 use super::program::Kernel;
 use super::wave::Wave;
 
 impl Kernel {
-    pub(super) fn special(&self, wave: &mut Wave, special: Special, operands: &[Operand], pc: u32) {
+    pub(super) fn special(
+        &self,
+        wave: &mut Wave,
+        special: Special,
+        operands: &[Operand],
+        pc: u32,
+        time: u64,
+    ) {
         let operand = |n: usize| {
             operands
                 .get(n)
@@ -85,7 +92,18 @@ impl Kernel {
                 let address = self.after(pc);
                 wave.set_scalar(&operand(0), Ty::B64, address);
             }
-            Special::GetRegister(value) => wave.set_scalar(&operand(0), Ty::B32, value.into()),
+            Special::GetRegister(register) => {
+                let value = match register {
+                    HardwareRegister::Zero => 0,
+                    // Denormals are kept.
+                    HardwareRegister::Mode { shift, mask } => {
+                        u64::from((0xf0 | u32::from(wave.rounding)) >> shift & mask)
+                    }
+                    HardwareRegister::Time { shift, mask } => time >> shift & u64::from(mask),
+                };
+                wave.set_scalar(&operand(0), Ty::B32, value);
+            }
+            Special::GetTime => wave.set_scalar(&operand(0), Ty::B64, time),
         }
     }
 }

@@ -7,12 +7,14 @@ use super::inst::{Condition, Inst, Op, Target};
 use super::isa::Isa;
 use super::operand::{Kind, Operand, sgpr};
 use super::sync::counter;
+use super::table::rounding;
 use super::text::Line;
 use super::vector::{commit, compute};
 use super::wave::Wave;
 use crate::barrier::Name;
 use crate::cache::{DIRTY, FAR, Levels, NEAR, OWN};
 use crate::context::{Context, Group};
+use crate::directed::Rounding;
 use crate::finding::{FindingKind, Place};
 use crate::machine::{Program, Step, WaveStart};
 use std::collections::BTreeMap;
@@ -160,11 +162,48 @@ impl Kernel {
         Step::Done
     }
 
+    /// The instruction is not simulated: the wave ends.
+    fn unknown(&self, wave: &mut Wave, pc: u32, why: &str, cx: &mut Context<'_>) -> Step {
+        let text = self.lines.get(pc as usize).map_or("", |l| l.text.as_str());
+        cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
+            format!("`{text}`{why}")
+        });
+        self.end(wave, cx)
+    }
+
     /// The address behind an instruction.
     pub(super) fn after(&self, pc: u32) -> u64 {
         self.lines
             .get(pc as usize)
             .map_or(0, |l| l.address + u64::from(l.length))
+    }
+}
+
+/// Whether what the instruction computes is known in this rounding.
+fn knows_rounding(op: &Op, mode: u8) -> bool {
+    match op {
+        Op::Vector(vector) => vector.knows_rounding(mode),
+        Op::Dual(both) => both.iter().all(|vector| vector.knows_rounding(mode)),
+        Op::Scalar(scalar) => {
+            rounding::direction(scalar.row, mode) == Rounding::Nearest
+                || matches!(rounding::rule(scalar.row), rounding::Rule::Same)
+        }
+        Op::Matrix(_) => false,
+        Op::Nothing
+        | Op::SaveExec { .. }
+        | Op::Special(..)
+        | Op::Branch { .. }
+        | Op::Jump { .. }
+        | Op::Memory(_)
+        | Op::Wait(_)
+        | Op::Cache { .. }
+        | Op::LackingWait { .. }
+        | Op::Barrier(_)
+        | Op::SetRounding { .. }
+        | Op::End
+        | Op::Trap
+        | Op::Sleep
+        | Op::Unknown => true,
     }
 }
 
@@ -213,6 +252,9 @@ impl Program for Kernel {
         if !wave.queue.is_empty() {
             wave.check(inst, pc, cx);
         }
+        if wave.rounding != 0 && !knows_rounding(&inst.op, wave.rounding) {
+            return self.unknown(wave, pc, " in the rounding that is set", cx);
+        }
         let lanes = match &inst.op {
             Op::Nothing => 1,
             Op::Vector(vector) => {
@@ -257,7 +299,7 @@ impl Program for Kernel {
                 1
             }
             Op::Special(special, operands) => {
-                self.special(wave, *special, operands, pc);
+                self.special(wave, *special, operands, pc, cx.time);
                 wave.exec().count_ones()
             }
             Op::Branch { condition, target } => {
@@ -335,13 +377,13 @@ impl Program for Kernel {
                 wave.pc += 1;
                 return Step::Yielded(1);
             }
-            Op::Unknown => {
-                let text = self.lines.get(pc as usize).map_or("", |l| l.text.as_str());
-                cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
-                    format!("`{text}`")
-                });
-                return self.end(wave, cx);
+            Op::SetRounding { first, bits, value } => {
+                let mask = (1u8 << bits) - 1;
+                let value = wave.scalar(value, Ty::B32) as u8 & mask;
+                wave.rounding = wave.rounding & !(mask << first) | value << first;
+                1
             }
+            Op::Unknown => return self.unknown(wave, pc, "", cx),
         };
         wave.pc = pc + 1;
         Step::Ran(lanes)

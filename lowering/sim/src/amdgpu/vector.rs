@@ -3,7 +3,9 @@
 use super::bits::{Compute, Ty};
 use super::inst::{Form, From, Lanes, Part, Unused, Vector};
 use super::operand::{Half, Kind, Operand, sgpr};
+use super::table::rounding::{Rule, direction};
 use super::wave::{Lanes64, Wave};
+use crate::directed::Rounding;
 use half::f16;
 
 /// What an instruction computed: a value for each lane, and a mask.
@@ -49,22 +51,36 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
     let active = wave.exec();
     let mut values = [0; 64];
     let mut mask = 0;
-    match (vector.row.compute, vector.form) {
-        (Compute::Value(f), Form::Plain) => {
+    match (
+        vector.row.compute,
+        vector.form,
+        otherwise_rounded(wave, vector),
+    ) {
+        (_, _, Some(step)) => {
+            let carry = vector.mask_src.as_ref().map_or(0, |m| wave.mask(m));
+            for (lane, value) in values.iter_mut().enumerate() {
+                if active >> lane & 1 == 1 {
+                    let carry = carry >> lane & 1 == 1;
+                    let step = |sources: &[u64; 3]| step(*sources, carry);
+                    *value = combined(vector, vector.form, step, &at(&sources, lane));
+                }
+            }
+        }
+        (Compute::Value(f), Form::Plain, None) => {
             for (lane, value) in values.iter_mut().enumerate() {
                 if active >> lane & 1 == 1 {
                     *value = f(&at(&sources, lane));
                 }
             }
         }
-        (Compute::Value(f), form) => {
+        (Compute::Value(f), form, None) => {
             for (lane, value) in values.iter_mut().enumerate() {
                 if active >> lane & 1 == 1 {
                     *value = combined(vector, form, f, &at(&sources, lane));
                 }
             }
         }
-        (Compute::Carry(f), _) => {
+        (Compute::Carry(f), _, None) => {
             let carry = vector.mask_src.as_ref().map_or(0, |m| wave.mask(m));
             for (lane, value) in values.iter_mut().enumerate() {
                 if active >> lane & 1 == 1 {
@@ -74,20 +90,48 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
                 }
             }
         }
-        (Compute::Test(f), _) => {
+        (Compute::Test(f), _, None) => {
             for lane in 0..64 {
                 if active >> lane & 1 == 1 && f(&at(&sources, lane)) {
                     mask |= 1 << lane;
                 }
             }
         }
-        (Compute::Scalar(_), _) => {}
+        (Compute::Scalar(_), _, None) => {}
     }
     finish(vector, &mut values);
     Computed {
         values,
         mask,
         lanes,
+    }
+}
+
+/// What the instruction computes of a lane's sources and its bit of a mask, where another rounding than to the nearest counts for it.
+fn otherwise_rounded(wave: &Wave, vector: &Vector) -> Option<impl Fn([u64; 3], bool) -> u64> {
+    if wave.rounding == 0 {
+        return None;
+    }
+    match (direction(vector.row, wave.rounding), vector.rule) {
+        (Rounding::Nearest, _) | (_, Rule::Same | Rule::Unknown) => None,
+        (rounding, Rule::Directed(format, step)) => {
+            Some(move |sources, carry| step(format, rounding, (sources, carry)))
+        }
+    }
+}
+
+impl Vector {
+    /// Whether what it computes is known in this rounding.
+    pub fn knows_rounding(&self, mode: u8) -> bool {
+        let simple = matches!(self.form, Form::Plain | Form::Halves | Form::Pairs);
+        match self.rule {
+            // Floats of two formats, by modifiers.
+            _ if self.form == Form::Mix => false,
+            _ if direction(self.row, mode) == Rounding::Nearest => true,
+            Rule::Same => true,
+            Rule::Directed(..) => simple && self.scale == 1.0,
+            Rule::Unknown => false,
+        }
     }
 }
 
@@ -174,7 +218,7 @@ fn refine(values: &mut Lanes64, source: &Operand, ty: Ty) {
 }
 
 /// Packed and mixed forms.
-fn combined(vector: &Vector, form: Form, f: fn(&[u64; 3]) -> u64, sources: &[u64; 3]) -> u64 {
+fn combined(vector: &Vector, form: Form, f: impl Fn(&[u64; 3]) -> u64, sources: &[u64; 3]) -> u64 {
     let part = |high: bool, shift: u32, sign: u64| -> u64 {
         let (select, negate) = if high {
             (vector.op_sel_hi, vector.neg_hi)

@@ -23,6 +23,8 @@ pub struct Wave {
     /// Index of the next instruction.
     pub(super) pc: u32,
     pub(super) scc: bool,
+    /// The four lowest bits of the mode: in which directions floats are rounded.
+    pub(super) rounding: u8,
     pub(super) vgpr: Vec<[u32; 64]>,
     pub(super) sgpr: [u32; sgpr::COUNT],
     pub(super) queue: Queue<Box<Operation>>,
@@ -60,6 +62,7 @@ impl Wave {
             size,
             pc: 0,
             scc: rng.bool(),
+            rounding: 0,
             vgpr,
             sgpr: sgprs,
             queue: Queue::default(),

@@ -1,7 +1,8 @@
 //! Arithmetic, one family at a time.
 
-use super::{eval, first, float};
+use super::{eval, first, float, kinds};
 use pretty_assertions::assert_eq;
+use splitbar_sim::FindingKind;
 
 #[test]
 fn integers() {
@@ -244,5 +245,95 @@ fn the_scalar_unit_computes_floats() {
         ("s_cmp_lg_f16 s4, s4", 0),
     ] {
         assert_eq!(of([test, "s_cselect_b32 s6, 1, 0"]), want, "{test}");
+    }
+}
+
+/// One third and what else a direction changes, in each of them: nearest, up, down, toward zero.
+#[test]
+fn floats_are_rounded_as_the_mode_says() {
+    let single = |mode: &str, body: &[&str]| {
+        let mut texts = vec![
+            mode,
+            "v_mov_b32_e32 v4, 1.0",
+            "v_mov_b32_e32 v5, 0x33000000",
+            "v_mov_b32_e32 v6, 0x38d1b717",
+        ];
+        texts.extend(body);
+        first("gfx906", &texts)
+    };
+    let above = 1f32.to_bits() + 1;
+    let below = 1f32.to_bits() - 1;
+    let set = |value| format!("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), {value}");
+    for (mode, sum, difference) in [
+        (0, above - 1, above - 1),
+        (0b0001, above, above - 1),
+        (0b0010, above - 1, below),
+        (0b0011, above - 1, below),
+        (0b1100, above - 1, above - 1),
+    ] {
+        let of = |body: &[&str]| single(&set(mode), body);
+        assert_eq!(of(&["v_add_f32_e32 v1, v4, v5"]), sum, "{mode}");
+        assert_eq!(of(&["v_sub_f32_e32 v1, v4, v5"]), difference, "{mode}");
+        assert_eq!(of(&["v_subrev_f32_e32 v1, v5, v4"]), difference, "{mode}");
+        let fused = ["v_mov_b32_e32 v1, v5", "v_fmac_f32_e32 v1, v4, v4"];
+        assert_eq!(of(&fused), sum, "{mode}");
+        // Not rounded.
+        assert_eq!(of(&["v_max_f32_e32 v1, v4, v5"]), 1f32.to_bits());
+    }
+    // Double precision, halves, and conversions from and to them have bits of their own.
+    let wide = [
+        "v_cvt_f64_f32_e32 v[10:11], v4",
+        "v_cvt_f64_f32_e32 v[12:13], v5",
+        "v_mul_f64 v[12:13], v[12:13], v[12:13]",
+        "v_add_f64 v[8:9], v[10:11], v[12:13]",
+        "v_cvt_f32_f64_e32 v1, v[8:9]",
+    ];
+    assert_eq!(single(&set(0b0011), &wide), 1f32.to_bits());
+    assert_eq!(single(&set(0b0100), &wide), above);
+    let half = ["v_cvt_f16_f32_e32 v1, v6"];
+    assert_eq!(single(&set(0b0100), &half), 0x068e);
+    assert_eq!(single(&set(0b1000), &half), 0x068d);
+    // A part of the field, and the whole of it by another instruction; then it is read.
+    let read = [
+        "s_getreg_b32 s4, hwreg(HW_REG_MODE, 0, 4)",
+        "v_mov_b32_e32 v1, s4",
+    ];
+    let set = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 2, 1), 1";
+    assert_eq!(single(set, &read), 0b0100);
+    let texts = [
+        "s_mov_b32 s4, 9",
+        "s_setreg_b32 hwreg(HW_REG_MODE, 1, 2), s4",
+        read[0],
+        read[1],
+    ];
+    assert_eq!(first("gfx906", &texts), 0b0010);
+    assert_eq!(
+        first("gfx1201", &["s_round_mode 0xb", read[0], read[1]]),
+        0b1011
+    );
+}
+
+#[test]
+fn what_is_not_known_in_a_rounding_is_said() {
+    let mode = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3";
+    for (text, known) in [
+        ("v_fract_f32_e32 v1, v2", false),
+        ("v_fma_mix_f32 v1, v2, v2, v2", false),
+        ("v_cvt_pk_i16_f32 v1, v2, v2", false),
+        ("v_cvt_pk_i16_i32 v1, v2, v2", true),
+        ("v_mul_f32_e64 v1, v2, v2 mul:2", false),
+        ("v_rcp_f32_e32 v1, v2", true),
+        ("v_pk_fma_f16 v1, v2, v2, v2", true),
+        ("v_add_u32_e32 v1, v2, v2", true),
+    ] {
+        let want: &[FindingKind] = match known {
+            true => &[],
+            false => &[FindingKind::UnsupportedInstruction],
+        };
+        assert_eq!(
+            kinds("gfx906", 64, &[mode, text, "s_endpgm"]),
+            want,
+            "{text}"
+        );
     }
 }

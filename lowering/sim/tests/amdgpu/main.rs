@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod arithmetic;
+mod clock;
 mod copies;
 mod findings;
 mod matrix;

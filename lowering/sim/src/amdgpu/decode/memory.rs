@@ -52,6 +52,7 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
     .find_map(|(prefix, memories)| Some((*memories, name.strip_prefix(prefix)?)))?;
     let named = match memories {
         Memories::Shared => shared(rest)?,
+        Memories::Scalar if is_clock(parts) => one(Action::Time, 8, Extend::Zero),
         _ => elsewhere(rest, parts)?,
     };
     let mut memory = Memory {
@@ -90,6 +91,15 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
     place(&mut memory, parts.operands.as_slice(), name)?;
     (memory.counters, memory.class) = counted(&memory, name, isa);
     Some(Op::Memory(Box::new(memory)))
+}
+
+/// Whether the answer is the time, which comes as scalar loads do (LLVM AMDGPUUsage, `llvm.readcyclecounter` and `llvm.readsteadycounter`).
+fn is_clock(parts: &Parts<'_>) -> bool {
+    match parts.mnemonic {
+        "s_memtime" | "s_memrealtime" => true,
+        "s_sendmsg_rtn_b64" => parts.rest.ends_with("sendmsg(MSG_RTN_GET_REALTIME)"),
+        _ => false,
+    }
 }
 
 /// `read_b32`, `load_2addr_stride64_b64`, `add_rtn_u32`, ...
@@ -285,12 +295,17 @@ fn place(memory: &mut Memory, operands: &[Operand], name: &str) -> Option<()> {
                     memory.data.swap(0, 1);
                 }
             }
-            Action::ToShared | Action::FromShared | Action::Size | Action::Hint => return None,
+            Action::ToShared | Action::FromShared | Action::Size | Action::Time | Action::Hint => {
+                return None;
+            }
         },
         // Placed where it is decoded.
         Memories::Image => return None,
         Memories::Scalar | Memories::ScalarBuffer => {
             memory.dst = Some(next()?);
+            if matches!(memory.action, Action::Time) {
+                return Some(());
+            }
             memory.saddr = Some(next()?);
             match next()? {
                 Operand {
@@ -344,9 +359,12 @@ fn place(memory: &mut Memory, operands: &[Operand], name: &str) -> Option<()> {
                     memory.lds = Some(next()?);
                 }
                 Action::ToShared => memory.vaddr = Some(next()?),
-                Action::Pull | Action::Push | Action::Swizzle | Action::Size | Action::Hint => {
-                    return None;
-                }
+                Action::Pull
+                | Action::Push
+                | Action::Swizzle
+                | Action::Size
+                | Action::Time
+                | Action::Hint => return None,
             }
             memory.saddr = next();
         }
@@ -375,6 +393,7 @@ pub(super) fn counted(memory: &Memory, name: &str, isa: Isa) -> (Counters, u8) {
         | Action::Push
         | Action::Swizzle
         | Action::Size
+        | Action::Time
         | Action::Hint => false,
         Action::Store | Action::FromShared => true,
         Action::Atomic { returns, .. } => !returns,

@@ -117,6 +117,7 @@ const SPECIAL: &[(&str, Special)] = &[
     ("v_permlane64_b32", Special::PermLane64),
     ("s_getpc_b64", Special::GetPc),
     ("s_get_pc_i64", Special::GetPc),
+    ("s_get_shader_cycles_u64", Special::GetTime),
 ];
 
 const BRANCHES: &[(&str, Condition)] = &[
@@ -221,16 +222,18 @@ impl<'d> Decoder<'d> {
             }
             "s_getreg_b32" => {
                 return Some(Op::Special(
-                    Special::GetRegister(scalar::hardware_register(parts.rest)),
+                    Special::GetRegister(scalar::hardware_register(parts.rest)?),
                     operands.into(),
                 ));
             }
-            // Modes: denormals, exceptions. Results are computed in the mode that compilers ask for, and rounded to nearest: another rounding is not simulated.
-            "s_setreg_b32" | "s_setreg_imm32_b32" => {
-                let known = !parts.rest.contains("GPR_IDX") && !scalar::rounds_otherwise(parts);
-                return known.then_some(Op::Nothing);
+            "s_setreg_b32" | "s_setreg_imm32_b32" => return scalar::set_register(parts),
+            "s_round_mode" => {
+                return Some(Op::SetRounding {
+                    first: 0,
+                    bits: 4,
+                    value: *operands.first()?,
+                });
             }
-            "s_round_mode" => return (number(parts.rest)? == 0).then_some(Op::Nothing),
             // High halves of register numbers (gfx12.5): none is the only one that is decoded.
             "s_set_vgpr_msb" => {
                 return (parts.rest == "0" || parts.rest == "0x0").then_some(Op::Nothing);

@@ -80,6 +80,7 @@ impl Decoder<'_> {
             | Op::Trap
             | Op::Sleep
             | Op::Unknown => {}
+            Op::SetRounding { value, .. } => touch(value, 1, false),
             Op::Barrier(barrier) => {
                 let by_register = match barrier {
                     Barrier::Signal { id, .. } | Barrier::Init { id } | Barrier::Join { id } => {

@@ -3,7 +3,7 @@
 use super::super::bits::Row;
 use super::super::inst::{Form, From, Lanes, Op, Part, Select, Unused, Vector};
 use super::super::operand::{Half, Kind, Operand, sgpr};
-use super::super::table::{compare, saturating};
+use super::super::table::{compare, rounding, saturating};
 use super::super::text::{Encoding, Parts, number};
 use super::{Decoder, Shape, nowhere};
 
@@ -198,6 +198,7 @@ impl Decoder<'_> {
                 Encoding::Plain | Encoding::Dpp => None,
             },
             keeps_half,
+            rule: rounding::rule(row),
         })
     }
 }

@@ -6,5 +6,6 @@ pub(super) mod integer;
 pub(super) mod matrix;
 pub(super) mod memory;
 pub(super) mod packed;
+pub(super) mod rounding;
 pub(super) mod saturating;
 pub(super) mod scalar;

@@ -4,6 +4,7 @@
 
 use super::round::{Rounding, add_odd, nan, narrow, to_odd, widen};
 use super::{Arguments, Mode};
+use crate::directed::{Format, Step, compute};
 use crate::ptx::types::Class;
 
 /// The value of an operand; subnormal numbers of single precision are zeros where they are flushed.
@@ -18,7 +19,28 @@ pub fn value(m: &Mode, bits: u64) -> f64 {
 
 /// The bits of a result.
 fn result(m: &Mode, exact: f64) -> u64 {
-    let mut bits = narrow(m.kind.class, exact, m.rounding);
+    finish(m, narrow(m.kind.class, exact, m.rounding))
+}
+
+/// What a step gives in a direction in which the host does not round.
+fn directed(m: &Mode, step: Step, operands: [f64; 3]) -> Option<u64> {
+    let format = match m.kind.class {
+        _ if m.rounding == Rounding::Nearest => return None,
+        Class::Half => Format::Half,
+        Class::Brain => Format::Brain,
+        Class::Single => Format::Single,
+        Class::Double => Format::Double,
+        Class::Bits | Class::Unsigned | Class::Signed => return None,
+    };
+    let operands = operands.map(|value| narrow(m.kind.class, value, Rounding::Nearest));
+    let bits = compute(step, format, m.rounding, operands);
+    let is_nan = widen(m.kind.class, bits).is_nan();
+    Some(finish(m, if is_nan { nan(m.kind.class) } else { bits }))
+}
+
+/// Flushes and clamps.
+fn finish(m: &Mode, bits: u64) -> u64 {
+    let mut bits = bits;
     if m.flush || m.saturate || m.relu {
         let rounded = widen(m.kind.class, bits);
         if m.flush && rounded.abs() < f64::from(f32::MIN_POSITIVE) {
@@ -41,52 +63,55 @@ fn result(m: &Mode, exact: f64) -> u64 {
 
 /// `a + b`
 pub fn add(m: &Mode, [a, b, ..]: Arguments) -> u64 {
-    let (a, b) = (value(m, a), value(m, b));
-    result(
-        m,
-        if m.kind.class == Class::Double {
-            a + b
-        } else {
-            add_odd(a, b)
-        },
-    )
+    sum(m, value(m, a), value(m, b))
+}
+
+fn sum(m: &Mode, a: f64, b: f64) -> u64 {
+    directed(m, Step::Add, [a, b, 0.0]).unwrap_or_else(|| {
+        result(
+            m,
+            if m.kind.class == Class::Double {
+                a + b
+            } else {
+                add_odd(a, b)
+            },
+        )
+    })
 }
 
 /// `a - b`
 pub fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
-    let (a, b) = (value(m, a), value(m, b));
-    result(
-        m,
-        if m.kind.class == Class::Double {
-            a - b
-        } else {
-            add_odd(a, -b)
-        },
-    )
+    sum(m, value(m, a), -value(m, b))
 }
 
 /// `a * b`
 pub fn mul(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+    let (a, b) = (value(m, a), value(m, b));
     // Exact for all narrower formats.
-    result(m, value(m, a) * value(m, b))
+    directed(m, Step::Multiply, [a, b, 0.0]).unwrap_or_else(|| result(m, a * b))
 }
 
 /// `a * b + c`, rounded once.
 pub fn fma(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let (a, b, c) = (value(m, a), value(m, b), value(m, c));
-    result(
-        m,
-        if m.kind.class == Class::Double {
-            a.mul_add(b, c)
-        } else {
-            add_odd(a * b, c)
-        },
-    )
+    directed(m, Step::MultiplyAdd, [a, b, c]).unwrap_or_else(|| {
+        result(
+            m,
+            if m.kind.class == Class::Double {
+                a.mul_add(b, c)
+            } else {
+                add_odd(a * b, c)
+            },
+        )
+    })
 }
 
 /// `a / b`
 pub fn div(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     let (a, b) = (value(m, a), value(m, b));
+    if let Some(bits) = directed(m, Step::Divide, [a, b, 0.0]) {
+        return bits;
+    }
     let quotient = a / b;
     if m.kind.class == Class::Double {
         return result(m, quotient);
@@ -106,6 +131,9 @@ pub fn rcp(m: &Mode, [a, ..]: Arguments) -> u64 {
 /// The square root.
 pub fn sqrt(m: &Mode, [a, ..]: Arguments) -> u64 {
     let a = value(m, a);
+    if let Some(bits) = directed(m, Step::Root, [a, 0.0, 0.0]) {
+        return bits;
+    }
     let root = a.sqrt();
     if m.kind.class == Class::Double {
         return result(m, root);

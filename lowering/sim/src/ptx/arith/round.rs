@@ -4,22 +4,8 @@
 //! least two bits more than twice the narrower significand that gives the correctly rounded result in every mode (Boldo and Melquiond, "Emulation of FMA and
 //! correctly rounded sums", IEEE Transactions on Computers 57, 2008).
 
+pub use crate::directed::Rounding;
 use crate::ptx::types::Class;
-
-/// Where a result goes that lies between two representable numbers.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Rounding {
-    /// `.rn`: to the nearer one; in the middle, to the even one.
-    Nearest,
-    /// `.rz`: towards zero.
-    Zero,
-    /// `.rm`: down.
-    Down,
-    /// `.rp`: up.
-    Up,
-    /// `.rna`: to the nearer one; in the middle, away from zero.
-    NearestAway,
-}
 
 impl Rounding {
     /// The modifiers that round to a floating-point number, and those that round to an integer.

@@ -462,6 +462,36 @@ fn conversions() {
 }
 
 #[test]
+fn directed_results_are_not_the_hosts() {
+    let m = |name, rounding| Mode {
+        rounding,
+        ..mode(name)
+    };
+    let (down, up, zero) = (Rounding::Down, Rounding::Up, Rounding::Zero);
+    let (one, three) = (1f64.to_bits(), 3f64.to_bits());
+    let third = (1.0f64 / 3.0).to_bits();
+    assert_eq!(of(float::div, &m("f64", down), &[one, three]), third);
+    assert_eq!(of(float::div, &m("f64", up), &[one, three]), third + 1);
+    assert_eq!(of(float::rcp, &m("f64", up), &[three]), third + 1);
+    let root = 2f64.sqrt().to_bits();
+    assert_eq!(
+        of(float::sqrt, &m("f64", zero), &[2f64.to_bits()]),
+        root - 1
+    );
+    let tiny = 1e-300f64.to_bits();
+    assert_eq!(of(float::add, &m("f64", up), &[one, tiny]), one + 1);
+    assert_eq!(of(float::sub, &m("f64", zero), &[one, tiny]), one - 1);
+    assert_eq!(of(float::fma, &m("f64", down), &[one, one, tiny]), one);
+    assert_eq!(of(float::mul, &m("f64", up), &[tiny, tiny]), 1);
+    // The sum of opposites is a zero whose sign is the direction's.
+    let opposites = [1f32, -1.0].map(|x| u64::from(x.to_bits()));
+    assert_eq!(of(float::add, &m("f32", down), &opposites), 1 << 31);
+    assert_eq!(of(float::add, &m("f32", up), &opposites), 0);
+    let nan = of(float::div, &m("f64", up), &[0, 0]);
+    assert_eq!(nan, 0x7ff8_0000_0000_0000);
+}
+
+#[test]
 fn packed_types_are_computed_element_by_element() {
     let m = Mode {
         each: float::add,

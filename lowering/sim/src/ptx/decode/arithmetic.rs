@@ -124,12 +124,9 @@ fn same(op: &mut Opcode<'_>) -> Option<Computed> {
     mode.saturate = op.flag("sat");
     mode.relu = op.flag("relu");
     if kind.is_float() {
-        let approximate = op.flag("approx") || op.flag("full");
+        // Approximations are computed as exactly as the others.
+        let _ = op.flag("approx") || op.flag("full");
         mode.rounding = op.one_of(Rounding::NAMES).unwrap_or(Rounding::Nearest);
-        // Double precision is computed in double precision: rounded to the nearest, or not at all.
-        if kind.class == Class::Double && mode.rounding != Rounding::Nearest && !approximate {
-            return None;
-        }
         mode.flush = op.flag("ftz");
         mode.nan = op.flag("NaN");
         mode.xorsign = op.flag("xorsign");
