@@ -35,6 +35,7 @@ fn one() -> usize {
 
 #[derive(serde::Deserialize)]
 struct List {
+    #[serde(default)]
     survivor: Vec<Survivor>,
 }
 
