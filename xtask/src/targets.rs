@@ -44,6 +44,7 @@ struct Amdgpu {
     counters: BTreeMap<Counter, u32>,
     matrix: Matrix,
     images: bool,
+    texel_buffers: bool,
     real_time_clock: bool,
     lds_dma_bytes: Vec<u32>,
     async_marks: bool,
@@ -137,6 +138,7 @@ const AMDGPU_FACTS: &[&str] = &[
     "counters",
     "matrix",
     "images",
+    "texel_buffers",
     "real_time_clock",
     "lds_dma_bytes",
     "async_marks",
@@ -232,7 +234,7 @@ fn generate() -> Result<String> {
                 out,
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
-                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
+                 tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
                  async_counter: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
                 f.generation,
                 f.split_barrier,
@@ -249,6 +251,7 @@ fn generate() -> Result<String> {
                 f.counters(),
                 f.matrix,
                 f.images,
+                f.texel_buffers,
                 f.real_time_clock,
                 f.lds_dma_bytes,
                 f.async_marks,

@@ -15,7 +15,7 @@ const NVIDIA: [&str; 3] = ["sm_60", "sm_80", "sm_90"];
 
 /// A kernel with images, its launch, and what it leaves.
 struct Case {
-    module: &'static str,
+    module: String,
     groups: [u32; 3],
     /// In the order of the bindings: format, extent, whether it is a texel buffer, bytes before.
     images: Vec<(&'static str, [u32; 3], bool, Vec<u8>)>,
@@ -27,9 +27,12 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     let both = AMD.into_iter().chain(NVIDIA);
     let reads = both.map(|target| ("reads", read_kernel as fn() -> Case, target));
-    // PTX has neither atomic operations with a result nor stores to texel buffers.
+    // PTX has no atomic operations with a result.
     let writes = AMD.map(|target| ("writes", write_kernel as fn() -> Case, target));
-    for (name, case, target) in reads.chain(writes) {
+    let stores = NVIDIA
+        .into_iter()
+        .map(|target| ("stores", store_kernel as fn() -> Case, target));
+    for (name, case, target) in reads.chain(writes).chain(stores) {
         for (level, optimization) in [(0, Optimization::O0), (2, Optimization::O2)] {
             let name = format!("sim_images/{name}/{target}/O{level}");
             trials.push(trial(name, move || agrees(&case(), target, optimization)));
@@ -46,7 +49,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn job(case: &Case, target: &str, optimization: Optimization) -> Result<(Job, Inputs)> {
-    let module = assembled(case.module)?;
+    let module = assembled(&case.module)?;
     let output = compile_bytes(&module, target, |options| {
         options.optimization = optimization;
     })?;
@@ -168,7 +171,7 @@ fn read_kernel() -> Case {
     });
     let after: Vec<u8> = after.collect();
     Case {
-        module: READS,
+        module: READS.to_owned(),
         groups: [WIDTH / 8, HEIGHT / 4, 1],
         images: vec![
             ("rgba8", [WIDTH, HEIGHT, 1], false, source.clone()),
@@ -197,7 +200,7 @@ fn write_kernel() -> Case {
     let layers = [words(&first), words(&second.collect::<Vec<_>>())].concat();
     let before = [words(&first), vec![0; 512]].concat();
     Case {
-        module: WRITES,
+        module: WRITES.to_owned(),
         groups: [invocations / 64, 1, 1],
         images: vec![
             ("r32ui", [4, 2, 1], false, vec![0; 32]),
@@ -205,6 +208,28 @@ fn write_kernel() -> Case {
             ("rg32i", [8, 8, 2], false, before),
         ],
         after: vec![(0, words(&bins)), (1, halves), (2, layers)],
+    }
+}
+
+/// As [`write_kernel`], but for the sums, whose image is only read.
+fn store_kernel() -> Case {
+    let case = write_kernel();
+    let [sums, buffer, layers] = case
+        .after
+        .try_into()
+        .unwrap_or_else(|_| panic!("three images"));
+    Case {
+        module: WRITES
+            .replace(
+                "%32 = OpImageTexelPointer %31 %20 %28 %13",
+                "%32 = OpLoad %18 %20",
+            )
+            .replace(
+                "%34 = OpAtomicIAdd %9 %32 %33 %13 %30",
+                "%34 = OpImageRead %10 %32 %28",
+            ),
+        after: vec![(sums.0, vec![0; sums.1.len()]), buffer, layers],
+        ..case
     }
 }
 

@@ -62,8 +62,10 @@ pub struct Amdgpu {
     pub counters: &'static [(Counter, u32)],
     /// Matrix multiply-add.
     pub matrix: Matrix,
-    /// Image loads, stores and size queries, and formatted buffer accesses. Where there are none, LLVM 23.1 may crash on their intrinsics.
+    /// Image loads, stores and size queries. Where there are none, LLVM 23.1 may crash on their intrinsics.
     pub images: bool,
+    /// Formatted buffer accesses; the same.
+    pub texel_buffers: bool,
     /// A clock that counts in a constant rate, for all waves of the device. Where there is none, LLVM 23.1 reads 0.
     pub real_time_clock: bool,
     /// Sizes in bytes of a global to LDS copy that passes no register. Empty: no such copy.

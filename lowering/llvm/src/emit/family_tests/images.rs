@@ -97,6 +97,7 @@ const CASES: &[Case] = cases! {
     FLOAT, "Dim2D 0 1 0 2 Rgba16f", 3, true, ["image_load", "dim:SQ_RSRC_IMG_2D_ARRAY"], ["suld.b.a2d.v4.b16", "sust.p.a2d"];
     FLOAT, "Dim2D 0 0 0 1 Unknown", 2, false, ["image_load"], ["tex.2d.v4.f32.s32"];
     UINT, "Dim2D 0 1 0 1 Unknown", 3, false, ["image_load"], ["tex.a2d.v4.u32.s32"];
+    FLOAT, "DimBuffer 0 0 0 2 Rgba16f", 1, true, ["buffer_load_format_xyzw", "buffer_store_format_xyzw"], ["suld.b.1d.v4.b16", "sust.p.1d"];
     FLOAT, "DimBuffer 0 0 0 1 Unknown", 1, false, ["buffer_load_format_xyzw"], ["tex.1d.v4.f32.s32"];
 };
 
@@ -164,6 +165,22 @@ fn a_buffer_and_an_image_may_have_one_binding() {
                 "{} for {target}",
                 case.image
             );
+        }
+    }
+}
+
+#[test]
+fn texel_buffers_are_there_where_images_are_not() {
+    for case in CASES {
+        let buffer = case.image.starts_with("DimBuffer");
+        for target in ["gfx942", "gfx950"] {
+            match lowered(shader(case), target, Optimization::O2) {
+                Ok(lowered) => {
+                    let text = lowered.assembly().unwrap();
+                    assert!(buffer && text.contains("buffer_load_format"), "{text}");
+                }
+                Err(refused) => assert!(!buffer && refused.contains("SB0307"), "{refused}"),
+            }
         }
     }
 }

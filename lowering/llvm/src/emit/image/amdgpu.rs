@@ -55,12 +55,17 @@ fn names(shape: Shape) -> Option<Names> {
     })
 }
 
-pub(super) fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
-    match &e.target.arch {
-        Arch::Amdgpu(gpu) if !gpu.images => {
-            Err(e.unsupported_on_target(inst, format!("an instruction for {}", inst.name())))
-        }
-        Arch::Amdgpu(_) | Arch::Nvptx(_) => Ok(()),
+/// Refuses an access that the GPU has no instruction for.
+pub(super) fn require(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, shape: Shape) -> Result<()> {
+    let there = match &e.target.arch {
+        Arch::Amdgpu(gpu) if shape == Shape::Buffer => gpu.texel_buffers,
+        Arch::Amdgpu(gpu) => gpu.images,
+        Arch::Nvptx(_) => true,
+    };
+    if there {
+        Ok(())
+    } else {
+        Err(e.unsupported_on_target(inst, format!("an instruction for {}", inst.name())))
     }
 }
 
@@ -105,7 +110,7 @@ pub(super) fn read<'c>(
     access: &Access<'c>,
     component: Scalar,
 ) -> Result<Value<'c>> {
-    require(e, inst)?;
+    require(e, inst, access.image.shape)?;
     let b = e.b;
     let ty = component.value_type(b).vector(4);
     let (word, zero) = (b.int_type(32), b.i32(0));
@@ -143,7 +148,7 @@ pub(super) fn write<'c>(
     access: &Access<'c>,
     texel: Value<'c>,
 ) -> Result<()> {
-    require(e, inst)?;
+    require(e, inst, access.image.shape)?;
     let b = e.b;
     let zero = b.i32(0);
     let resource = resource(e, access.image.shape, access.descriptor)?;
@@ -175,7 +180,7 @@ pub(super) fn size<'c>(
     descriptor: Value<'c>,
     level: Option<Value<'c>>,
 ) -> Result<Value<'c>> {
-    require(e, inst)?;
+    require(e, inst, image.shape)?;
     let b = e.b;
     let (word, zero) = (b.int_type(32), b.i32(0));
     let resource = resource(e, image.shape, descriptor)?;
@@ -225,7 +230,7 @@ pub(super) fn count<'c>(
     image: Image,
     descriptor: Value<'c>,
 ) -> Result<Value<'c>> {
-    require(e, inst)?;
+    require(e, inst, image.shape)?;
     match names(image.shape) {
         Some(names) if op == Op::ImageQueryLevels => {
             let resource = resource(e, image.shape, descriptor)?;

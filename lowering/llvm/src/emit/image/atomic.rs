@@ -6,7 +6,7 @@
 
 use super::super::atomic::Ordering;
 use super::super::function::FunctionEmitter;
-use super::super::{Handled, Result};
+use super::super::{Handled, Result, memory};
 use super::{Access, Extra, Shape, amdgpu};
 use crate::ffi::{IntPredicate, RealPredicate, Value};
 use spirv::Op;
@@ -96,21 +96,23 @@ struct Texel<'c> {
 
 impl<'c> Texel<'c> {
     /// From OpImageTexelPointer: pointer to the image, coordinate, sample.
-    fn of(e: &FunctionEmitter<'_, 'c, '_>, pointer: Inst<'_>) -> Result<Texel<'c>> {
+    fn of(e: &mut FunctionEmitter<'_, 'c, '_>, pointer: Inst<'_>) -> Result<Texel<'c>> {
         let place = e.pointer(pointer.id(0).map_err(Box::new)?)?;
-        let image = match place.pointee.map(|ty| e.kind(ty)).transpose()? {
-            Some(super::Kind::Image(image)) => *image,
+        let kind = place.pointee.map(|ty| e.kind(ty)).transpose()?;
+        let (ty, image) = match (place.pointee, kind) {
+            (Some(ty), Some(super::Kind::Image(image))) => (ty, *image),
             _ => return Err(e.mismatch(pointer, "the texel of what is no image")),
         };
+        let descriptor = e.load_with(&place, ty, memory::Access::default())?;
         let sample = e.operand(pointer, 2)?;
         let access = Access {
             image,
-            descriptor: place.address,
+            descriptor,
             coordinates: e.texel_coordinates(pointer, image, &Extra::default())?,
             level: None,
             sample: Some(sample),
         };
-        amdgpu::require(e, pointer)?;
+        amdgpu::require(e, pointer, image.shape)?;
         let mut place = amdgpu::address(e, pointer, &access)?;
         let (resource, zero) = (
             amdgpu::resource(e, image.shape, access.descriptor)?,

@@ -6,7 +6,7 @@
 //! | | image | combined with a sampler | texel buffer |
 //! |---|---|---|---|
 //! | AMDGPU | image resource, 32 bytes | image resource, sampler, 48 bytes | buffer resource, 16 bytes, its size in elements |
-//! | NVPTX | surface object (storage) or texture object, 8 bytes | texture object, 8 bytes | texture object, 8 bytes |
+//! | NVPTX | surface object (storage) or texture object, 8 bytes | texture object, 8 bytes | surface object of one dimension (storage) or texture object, 8 bytes |
 //!
 //! What is visible to whom: a texel that is made available is followed by a release fence, one that is made visible follows an acquire fence.
 

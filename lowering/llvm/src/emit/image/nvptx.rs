@@ -115,7 +115,7 @@ pub(super) fn read<'c>(
     }
     let mut arguments = vec![handle(e, access.descriptor)?];
     arguments.extend(coordinates(access));
-    if !access.image.storage || access.image.shape == Shape::Buffer {
+    if !access.image.storage {
         let name = match component {
             Scalar::Int { signed: true, .. } => names.fetch_signed,
             Scalar::Int { signed: false, .. } => names.fetch_unsigned,
@@ -218,11 +218,6 @@ pub(super) fn write<'c>(
     if access.level.is_some() {
         return Err(e.unsupported(inst, "a write to a mip level other than 0"));
     }
-    if access.image.shape == Shape::Buffer {
-        return Err(
-            e.unsupported_on_target(inst, format!("{}: a write to a texel buffer", inst.name()))
-        );
-    }
     let mut arguments = vec![handle(e, access.descriptor)?];
     arguments.extend(coordinates(access));
     let texel = e.b.bitcast(texel, e.b.int_type(32).vector(4))?;
@@ -259,11 +254,7 @@ pub(super) fn size<'c>(
         "llvm.nvvm.txq.depth",
         "llvm.nvvm.txq.array.size",
     ];
-    let [width, height, depth, layers] = if image.storage && image.shape != Shape::Buffer {
-        SURFACE
-    } else {
-        TEXTURE
-    };
+    let [width, height, depth, layers] = if image.storage { SURFACE } else { TEXTURE };
     let queries: &[&'static str] = match image.shape {
         Shape::D1 | Shape::Buffer => &[width],
         Shape::D2 | Shape::D2Samples | Shape::Cube => &[width, height],
@@ -294,8 +285,7 @@ pub(super) fn channels<'c>(
 ) -> Result<Value<'c>> {
     const CL_SNORM_INT8: u32 = 0x10d0;
     const CL_R: u32 = 0x10b0;
-    let is_surface = image.storage && image.shape != Shape::Buffer;
-    let (name, first) = match (op, is_surface) {
+    let (name, first) = match (op, image.storage) {
         (Op::ImageQueryFormat, true) => ("llvm.nvvm.suq.channel.data.type", CL_SNORM_INT8),
         (Op::ImageQueryFormat, false) => ("llvm.nvvm.txq.channel.data.type", CL_SNORM_INT8),
         (_, true) => ("llvm.nvvm.suq.channel.order", CL_R),
