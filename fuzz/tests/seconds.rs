@@ -1,7 +1,8 @@
 //! The bodies of the fuzz targets on damaged kernels, fixtures and modules of the corpus, for some seconds each.
 //!
 //! `SPLITBAR_FUZZ_SECONDS` says for how many (3 by default), `SPLITBAR_FUZZ_SEED` where the damage begins; the same seed gives the same modules. A module
-//! that breaks a promise is kept in the folder for temporary files, and its path is in the message.
+//! that breaks a promise is kept in the folder for temporary files, and its path is in the message. `SPLITBAR_FUZZ_SEEDS` names a folder of folders of
+//! modules that are damaged instead.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 #[path = "../../passes/tests/corpus/mod.rs"]
@@ -37,8 +38,16 @@ fn seeds() -> &'static [Module<'static>] {
         }
         let of_corpus = corpus::modules().unwrap().into_iter();
         all.extend(of_corpus.step_by(3).map(|file| file.bytes));
-        all.retain(|bytes| bytes.len() <= MOST_BYTES);
         assert!(all.len() > 300, "{} seeds", all.len());
+        if let Ok(folder) = std::env::var("SPLITBAR_FUZZ_SEEDS") {
+            let more = files(Path::new(&folder), "spv");
+            assert!(!more.is_empty(), "{folder} has no folders of modules");
+            all = more
+                .iter()
+                .map(|path| std::fs::read(path).unwrap())
+                .collect();
+        }
+        all.retain(|bytes| bytes.len() <= MOST_BYTES);
         let modules = all
             .iter()
             .map(|bytes| Module::parse(bytes).unwrap().into_owned());
