@@ -4,21 +4,7 @@ use super::collectives::{self, FLOAT, INTEGER, Row, combine_all};
 use super::ty::{F16, F32, Scalar, Ty, U16, U32, U64};
 use super::want::Limit::{Absolute, Ulp};
 use super::want::Want::{self, Any, Bits, Near};
-use super::{Feature, INVOCATIONS, extensions};
-
-/// A feature whose results depend on the operands of the subgroup.
-fn collective(
-    op: &str,
-    params: &[Ty],
-    result: Ty,
-    body: &str,
-    host: impl Fn(&[Row]) -> Vec<Want> + Send + Sync + 'static,
-) -> Feature {
-    Feature::new(op, params, &[result], body, |_| Vec::new()).collectively(move |launch, rows| {
-        let subgroups = rows.chunks(launch.subgroup);
-        subgroups.flat_map(&host).map(|want| vec![want]).collect()
-    })
-}
+use super::{Feature, INVOCATIONS, extensions, subgroup};
 
 fn lanes(all: &mut Vec<Feature>) {
     let word = Ty::from(U32);
@@ -28,7 +14,7 @@ fn lanes(all: &mut Vec<Feature>) {
             "$v = OpCompositeConstruct %u32v{lanes} {components}\n$r = OpExtInst %u32 %amd_ballot {name} $a $v"
         );
         let op = format!("SPV_AMD_shader_ballot {name}");
-        collective(&op, &[word], word, &body, move |rows| {
+        subgroup::feature(&op, &[word], word, &body, move |rows| {
             (0..rows.len())
                 .map(|lane| Bits(rows[from(lane)][0]))
                 .collect()
@@ -44,7 +30,7 @@ fn lanes(all: &mut Vec<Feature>) {
         "%u32_27 %u32_4 %u32_3",
         |lane| lane & !31 | (lane & 27 | 4) ^ 3,
     ));
-    all.push(collective(
+    all.push(subgroup::feature(
         "SPV_AMD_shader_ballot WriteInvocationAMD",
         &[word, word],
         word,
@@ -56,7 +42,7 @@ fn lanes(all: &mut Vec<Feature>) {
                 .collect()
         },
     ));
-    all.push(collective(
+    all.push(subgroup::feature(
         "SPV_AMD_shader_ballot MbcntAMD",
         &[U64.into()],
         word,
@@ -96,7 +82,7 @@ fn groups(all: &mut Vec<Feature>) {
                     .collect()
             };
             all.push(
-                collective(&op, &[s.into()], s.into(), &body, host)
+                subgroup::feature(&op, &[s.into()], s.into(), &body, host)
                     .called(&format!("{}.{form}", s.name()))
                     .needing(&["Groups"])
                     .with_inputs(collectives::operands(s)),

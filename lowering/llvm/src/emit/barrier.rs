@@ -318,13 +318,18 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn steps_if(&mut self, slot: Value<'c>, steps: &[Step]) -> Result<()> {
         let b = self.b;
         let note = b.load(b.int_type(32), slot, 4)?;
-        let (yes, on) = (self.new_block(), self.new_block());
-        b.cond_br(b.icmp(IntPredicate::LLVMIntNE, note, b.i32(0))?, yes, on)?;
-        b.position(yes);
-        self.steps(steps)?;
-        b.br(on);
-        b.position(on);
-        Ok(())
+        let is_set = b.icmp(IntPredicate::LLVMIntNE, note, b.i32(0))?;
+        self.when(is_set, |e| e.steps(steps))
+    }
+
+    /// Does `act` in the first invocation of the workgroup.
+    pub(super) fn in_first_invocation(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let b = self.b;
+        let index = builtin::local_invocation_index(self)?;
+        self.when(b.icmp(IntPredicate::LLVMIntEQ, index, b.i32(0))?, act)
     }
 
     /// Makes what this workgroup wrote to its memory known to all of it, with a full barrier.
@@ -376,12 +381,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             arrivals = b.add(arrivals, builtin::invocations(self)?)?;
         }
         let barrier = self.mbarrier();
-        let (first, on) = (self.new_block(), self.new_block());
-        b.cond_br(b.icmp(IntPredicate::LLVMIntEQ, index, b.i32(0))?, first, on)?;
-        b.position(first);
-        b.intrinsic("llvm.nvvm.mbarrier.init.shared", &[], &[barrier, arrivals])?;
-        b.br(on);
-        b.position(on);
+        let is_first = b.icmp(IntPredicate::LLVMIntEQ, index, b.i32(0))?;
+        self.when(is_first, |_| {
+            b.intrinsic("llvm.nvvm.mbarrier.init.shared", &[], &[barrier, arrivals])?;
+            Ok(())
+        })?;
         self.cta_sync()
     }
 

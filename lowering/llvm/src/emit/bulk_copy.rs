@@ -6,8 +6,8 @@
 //! itself may have written. The form for all memory would make ptxas wait for everything that the thread has in flight to the whole GPU (MEMBAR.ALL.GPU). The way back
 //! needs none: the completion of a bulk copy on an mbarrier has its own.
 
+use super::Result;
 use super::function::FunctionEmitter;
-use super::{Result, builtin};
 use crate::ffi::{self, IntPredicate, Linkage, Value};
 
 /// Bytes of an mbarrier.
@@ -125,17 +125,5 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         b.br(head);
         b.position(done);
         b.store(number, bulk.complete, 4).map(|_| ())
-    }
-
-    fn in_first_invocation(&mut self, act: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        let b = self.b;
-        let index = builtin::local_invocation_index(self)?;
-        let (first, on) = (self.new_block(), self.new_block());
-        b.cond_br(b.icmp(IntPredicate::LLVMIntEQ, index, b.i32(0))?, first, on)?;
-        b.position(first);
-        act(self)?;
-        b.br(on);
-        b.position(on);
-        Ok(())
     }
 }

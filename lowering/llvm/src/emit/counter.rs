@@ -31,15 +31,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// One invocation clears the counter; a full barrier makes that known.
     pub(super) fn counter_init(&mut self) -> Result<()> {
-        let b = self.b;
-        let index = builtin::local_invocation_index(self)?;
-        let counter = self.counter();
-        let (first, on) = (self.new_block(), self.new_block());
-        b.cond_br(b.icmp(IntPredicate::LLVMIntEQ, index, b.i32(0))?, first, on)?;
-        b.position(first);
-        b.store(b.i32(0), counter, 4)?;
-        b.br(on);
-        b.position(on);
+        self.in_first_invocation(|e| {
+            e.b.store(e.b.i32(0), e.counter(), 4)?;
+            Ok(())
+        })?;
         self.publish()
     }
 

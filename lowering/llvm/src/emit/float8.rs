@@ -78,16 +78,15 @@ pub(crate) fn decode<'c>(b: &Build<'c>, format: Float8, x: Value<'c>) -> Result<
             b.float_resize(b.bitcast(wide, half)?, float)
         }
         Float8::E4M3 => {
-            // As a float, whose exponent has the bias 127, the number is 2^-120 of itself. The sign comes last: LLVM 23 makes a product that is rounded to a
-            // half on AMDGPU a sum with 0 (v_fma_mixlo_f16), and -0 would become 0.
+            // As a float, whose exponent has the bias 127, the number is 2^-120 of itself.
             let bits = b.int_type(32).vector(lanes);
             let wide = b.int_resize(x, bits, false)?;
             let sign = b.shl(b.and(wide, b.int(bits, 0x80)?)?, b.int(bits, 24)?)?;
             let magnitude = b.and(wide, b.int(bits, 0x7f)?)?;
-            let scaled = b.bitcast(b.shl(magnitude, b.int(bits, 20)?)?, float)?;
+            let scaled = b.or(b.shl(magnitude, b.int(bits, 20)?)?, sign)?;
+            let scaled = b.bitcast(scaled, float)?;
             let scale = b.float(float, 2f64.powi(120))?;
-            let number = b.bitcast(exactly(b, || b.fmul(scaled, scale))?, bits)?;
-            let number = b.bitcast(b.or(number, sign)?, float)?;
+            let number = exactly(b, || b.fmul(scaled, scale))?;
             let is_nan = b.icmp(IntPredicate::LLVMIntEQ, magnitude, b.int(bits, 0x7f)?)?;
             b.select(is_nan, b.float(float, f64::NAN)?, number)
         }

@@ -308,6 +308,21 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         self.function.append(self.b.context())
     }
 
+    /// Does `act` where `condition` holds, and goes on behind it.
+    pub(crate) fn when(
+        &mut self,
+        condition: Value<'c>,
+        act: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (yes, on) = (self.new_block(), self.new_block());
+        self.b.cond_br(condition, yes, on)?;
+        self.b.position(yes);
+        act(self)?;
+        self.b.br(on);
+        self.b.position(on);
+        Ok(())
+    }
+
     /// A stack slot of LLVM type `ty` in the function's entry block: a pointer in the address space of Function variables.
     pub(crate) fn stack_slot(&mut self, ty: Ty<'c>, align: u32) -> Result<Value<'c>> {
         let here = self.b.block()?;

@@ -283,13 +283,10 @@ fn store_if<'c>(
     place: Value<'c>,
     align: u32,
 ) -> Result<()> {
-    let (write, on) = (e.new_block(), e.new_block());
-    e.b.cond_br(condition, write, on)?;
-    e.b.position(write);
-    e.b.store(value, place, align)?;
-    e.b.br(on);
-    e.b.position(on);
-    Ok(())
+    e.when(condition, |e| {
+        e.b.store(value, place, align)?;
+        Ok(())
+    })
 }
 
 /// A reduction or scan of a scalar over the workgroup.

@@ -78,30 +78,28 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let b = self.b;
         let set = self.held_set(number)?;
         let holds = b.load(b.int_type(32), set.holds, 4)?;
-        let (yes, on) = (self.new_block(), self.new_block());
-        b.cond_br(b.icmp(IntPredicate::LLVMIntNE, holds, b.i32(0))?, yes, on)?;
-        b.position(yes);
-        let address = b.load(b.pointer_type(3), set.address, 8)?;
-        match set.shape.units {
-            None => self.store_value(&set, 0, address)?,
-            Some(units) => {
-                let rounds = Rounds {
-                    first: builtin::local_invocation_index(self)?,
-                    lane: b.i32(0),
-                    each: builtin::invocations(self)?,
-                    units: b.i32(units),
-                    count: set.shape.rounds,
-                };
-                rounds.each(self, |e, round, unit| {
-                    let bytes = b.mul(unit, b.i32(set.shape.unit))?;
-                    e.store_value(&set, round, b.offset(address, bytes, false)?)
-                })?;
+        let holds = b.icmp(IntPredicate::LLVMIntNE, holds, b.i32(0))?;
+        self.when(holds, |e| {
+            let address = b.load(b.pointer_type(3), set.address, 8)?;
+            match set.shape.units {
+                None => e.store_value(&set, 0, address)?,
+                Some(units) => {
+                    let rounds = Rounds {
+                        first: builtin::local_invocation_index(e)?,
+                        lane: b.i32(0),
+                        each: builtin::invocations(e)?,
+                        units: b.i32(units),
+                        count: set.shape.rounds,
+                    };
+                    rounds.each(e, |e, round, unit| {
+                        let bytes = b.mul(unit, b.i32(set.shape.unit))?;
+                        e.store_value(&set, round, b.offset(address, bytes, false)?)
+                    })?;
+                }
             }
-        }
-        b.store(b.i32(0), set.holds, 4)?;
-        b.br(on);
-        b.position(on);
-        Ok(())
+            b.store(b.i32(0), set.holds, 4)?;
+            Ok(())
+        })
     }
 
     fn store_value(&mut self, set: &HeldSet<'c>, round: u32, address: Value<'c>) -> Result<()> {
@@ -162,13 +160,6 @@ pub(super) fn if_there<'e, 'c, 'm>(
     units: Value<'c>,
     action: impl FnOnce(&mut FunctionEmitter<'e, 'c, 'm>) -> Result<()>,
 ) -> Result<()> {
-    let b = e.b;
-    let there = b.icmp(IntPredicate::LLVMIntULT, unit, units)?;
-    let (yes, on) = (e.new_block(), e.new_block());
-    b.cond_br(there, yes, on)?;
-    b.position(yes);
-    action(e)?;
-    b.br(on);
-    b.position(on);
-    Ok(())
+    let there = e.b.icmp(IntPredicate::LLVMIntULT, unit, units)?;
+    e.when(there, action)
 }

@@ -46,12 +46,8 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
     fn set_up(&mut self, object: Value<'c>, members: Value<'c>) -> Result<()> {
         let b = self.b;
         let wave = builtin::subgroup_id(self)?;
-        let (first, on) = (self.new_block(), self.new_block());
-        b.cond_br(b.icmp(IntPredicate::LLVMIntEQ, wave, b.i32(0))?, first, on)?;
-        b.position(first);
-        self.objects().init(object, members)?;
-        b.br(on);
-        b.position(on);
+        let is_first = b.icmp(IntPredicate::LLVMIntEQ, wave, b.i32(0))?;
+        self.when(is_first, |e| e.objects().init(object, members))?;
         self.publish()
     }
 }

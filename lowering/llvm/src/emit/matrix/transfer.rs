@@ -193,12 +193,10 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
             e.leaf_store(element, address, align, window.access, class)?;
             continue;
         };
-        let (body, after) = (e.new_block(), e.new_block());
-        e.b.cond_br(is_inside(e, matrix, at)?, body, after)?;
-        e.b.position(body);
-        e.leaf_store(element, address, align, window.access, class)?;
-        e.b.br(after);
-        e.b.position(after);
+        let is_inside = is_inside(e, matrix, at)?;
+        e.when(is_inside, |e| {
+            e.leaf_store(element, address, align, window.access, class)
+        })?;
     }
     if let Some(after) = after {
         e.b.br(after);
