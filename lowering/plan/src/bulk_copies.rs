@@ -53,40 +53,21 @@ pub(crate) fn plan(
     if !target.nvptx().is_some_and(|gpu| gpu.bulk_copy) {
         return found;
     }
-    let mut events: Vec<Vec<(u32, Event)>> = vec![Vec::new(); cfg.len()];
-    for copy in &group.copies {
-        if let Some(plan) = bulk(copy)
-            && let Some(events) = events.get_mut(copy.block)
-        {
-            found.copies.insert(copy.offset, plan);
-            events.push((copy.offset, Event::Copy(copy.event)));
-            events.push((copy.offset, Event::Mark));
-        }
-    }
+    let copies = group.copies.iter();
+    found.copies = copies
+        .filter_map(|copy| Some((copy.offset, bulk(copy)?)))
+        .collect();
     if found.copies.is_empty() {
         return found;
     }
-    for wait in &group.waits {
-        if let Some(block) = events.get_mut(wait.block) {
-            let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
-            block.push((wait.offset, need));
-        }
-    }
-    for block in &mut events {
-        block.sort_by_key(|(offset, _)| *offset); // stable: a mark stays behind its copy
-    }
-    let plain: Vec<Vec<Event>> = events
-        .iter()
-        .map(|block| block.iter().map(|(_, event)| event.clone()).collect())
-        .collect();
-    let solved = marks::solve(cfg, &plain, &group.moves);
+    let counted = group.counted(cfg, |copy| found.copies.contains_key(&copy.offset));
     let mut ticks = vec![Vec::new(); cfg.len()];
-    for (block, events) in events.iter().enumerate() {
+    for (block, events) in counted.events.iter().enumerate() {
         for (index, (offset, event)) in events.iter().enumerate() {
             let tick = match event {
                 Event::Copy(_) => continue,
                 Event::Mark => Tick::Mark,
-                Event::Need(_) | Event::NeedAll => match solved.waits.get(&(block, index)) {
+                Event::Need(_) | Event::NeedAll => match counted.marks.waits.get(&(block, index)) {
                     Some(Wait::AtMost(outstanding)) => {
                         found.waits.insert(*offset, *outstanding);
                         Tick::Wait(*outstanding)

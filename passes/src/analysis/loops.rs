@@ -13,6 +13,26 @@ pub struct Loop {
     pub body: BTreeSet<usize>,
 }
 
+/// The loops of a graph, and the dominance that they follow from.
+#[derive(Clone, Debug)]
+pub struct Loops {
+    /// What dominates what.
+    pub dominators: Dominators,
+    /// The natural loops, by header; `None`: more than are looked at.
+    pub natural: Option<Vec<Loop>>,
+}
+
+impl Loops {
+    /// Those of `cfg`, if they are at most `most`.
+    pub fn of(cfg: &Cfg, most: usize) -> Loops {
+        let dominators = Dominators::of(cfg);
+        Loops {
+            natural: natural(cfg, &dominators, most),
+            dominators,
+        }
+    }
+}
+
 /// The natural loops of `cfg`, by header; loops that share one count as one. `None` when there are more than `most`: looking at each costs time
 /// linear in the graph.
 pub fn natural(cfg: &Cfg, dominators: &Dominators, most: usize) -> Option<Vec<Loop>> {

@@ -126,6 +126,16 @@ pub enum Engine {
     Bulk,
 }
 
+impl Engine {
+    /// Whether marks count its copies. Registers need none, and bulk copies are counted by their mbarriers.
+    fn has_marks(self) -> bool {
+        match self {
+            Engine::LdsDma | Engine::AsyncLds | Engine::CpAsync => true,
+            Engine::Registers | Engine::Bulk => false,
+        }
+    }
+}
+
 impl fmt::Display for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -204,44 +214,27 @@ pub(crate) fn plan(
     let bulk = bulk_copies::plan(&copies.cfg, &copies.group, target, free_shared_bytes);
     planned.bulk_slots = bulk.slots;
     planned.at_entry.extend(bulk.slots.map(Step::BulkInit));
-    let mut events = vec![Vec::new(); copies.cfg.len()];
     for copy in &copies.group.copies {
-        if let Some(plan) = bulk.copies.get(&copy.offset) {
-            planned.copies.insert(copy.offset, *plan);
-            continue; // their waits are counted apart
-        }
-        let Some(plan) = copy_plan(copy, target, invocations) else {
-            continue; // the emitter says what is wrong with it
-        };
-        planned.copies.insert(copy.offset, plan);
-        if plan.engine != Engine::Registers {
-            let copied = (copy.offset, Event::Copy(copy.event));
-            events[copy.block].extend([copied, (copy.offset, Event::Mark)]);
+        let plan = bulk.copies.get(&copy.offset).copied();
+        // One that has none: the emitter says what is wrong with it.
+        if let Some(plan) = plan.or_else(|| copy_plan(copy, target, invocations)) {
+            planned.copies.insert(copy.offset, plan);
         }
     }
-    for wait in &copies.group.waits {
-        let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
-        events[wait.block].push((wait.offset, need));
-    }
-    let mut offsets = Vec::with_capacity(events.len());
-    let events: Vec<Vec<Event>> = events
-        .into_iter()
-        .map(|mut block| {
-            block.sort_by_key(|(offset, _)| *offset); // stable: a mark stays behind its copy
-            offsets.push(block.iter().map(|(offset, _)| *offset).collect::<Vec<_>>());
-            block.into_iter().map(|(_, event)| event).collect()
-        })
-        .collect();
-    let found = marks::solve(&copies.cfg, &events, &copies.group.moves);
+    let counted = copies.group.counted(&copies.cfg, |copy| {
+        let plan = planned.copies.get(&copy.offset);
+        plan.is_some_and(|plan| plan.engine.has_marks())
+    });
+    let found = &counted.marks;
     let most = most_outstanding(&planned, target);
     let to_global = copies
         .group
         .copies
         .iter()
         .any(|copy| copy.direction != Some(Direction::ToWorkgroup));
-    for (block, events) in events.iter().enumerate() {
-        for (index, event) in events.iter().enumerate() {
-            let offset = offsets[block][index];
+    for (block, events) in counted.events.iter().enumerate() {
+        for (index, (offset, event)) in events.iter().enumerate() {
+            let offset = *offset;
             match event {
                 Event::Copy(_) => {}
                 Event::Mark => {
@@ -250,7 +243,7 @@ pub(crate) fn plan(
                     }
                 }
                 Event::Need(_) | Event::NeedAll => {
-                    let wait = wait(&found, (block, index), most);
+                    let wait = wait(found, (block, index), most);
                     planned.in_flight |= matches!(wait, Some(Step::AsyncWait(1..)));
                     let memory = if to_global {
                         FenceMemory::All

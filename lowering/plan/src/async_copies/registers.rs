@@ -5,53 +5,38 @@ use crate::held::{self, Held, HeldShape, Moment, Timeline};
 use crate::step::Step;
 use splitbar_passes::analysis::async_copy::AsyncCopy;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
-use splitbar_passes::analysis::marks::{self, Event, Wait};
+use splitbar_passes::analysis::marks::{Event, Wait};
 
 /// Holds copies of groups in registers that no instruction makes: those whose rounds are known.
 pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Option<u64>) {
-    let mut offsets = Vec::new();
-    let mut shapes = Vec::new();
-    let mut events = vec![Vec::new(); copies.cfg.len()];
-    for copy in &copies.group.copies {
-        let plan = planned.copies.get(&copy.offset);
-        let Some(shape) = plan.and_then(|plan| held_shape(copy, plan, invocations)) else {
-            continue;
-        };
-        let number = offsets.len();
-        offsets.push(copy.offset);
-        shapes.push(shape);
-        events[copy.block].extend([
-            (copy.offset, Moment::Copy(number), Event::Copy(copy.event)),
-            (copy.offset, Moment::Mark, Event::Mark),
-        ]);
-    }
+    let shape_of = |copy: &GroupCopy| {
+        let plan = planned.copies.get(&copy.offset)?;
+        held_shape(copy, plan, invocations)
+    };
+    let chosen = copies.group.copies.iter();
+    let (offsets, shapes): (Vec<u32>, Vec<HeldShape>) = chosen
+        .filter_map(|copy| Some((copy.offset, shape_of(copy)?)))
+        .unzip();
     if offsets.is_empty() {
         return;
     }
-    for wait in &copies.group.waits {
-        let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
-        events[wait.block].push((wait.offset, Moment::Wait(0), need));
-    }
-    for block in &mut events {
-        block.sort_by_key(|(offset, _, _)| *offset); // stable: a mark stays behind its copy
-    }
-    let marked: Vec<Vec<Event>> = events
-        .iter()
-        .map(|block| block.iter().map(|(_, _, event)| event.clone()).collect())
-        .collect();
-    let found = marks::solve(&copies.cfg, &marked, &copies.group.moves);
-    let moment = |place, moment| match moment {
-        Moment::Wait(_) => match found.waits.get(&place)? {
+    let number = |offset: &u32| offsets.binary_search(offset).ok(); // copies are in module order
+    let counted = copies
+        .group
+        .counted(&copies.cfg, |copy| number(&copy.offset).is_some());
+    let moment = |place, offset, event: &Event| match event {
+        Event::Copy(_) => number(offset).map(Moment::Copy),
+        Event::Mark => Some(Moment::Mark),
+        Event::Need(_) | Event::NeedAll => match counted.marks.waits.get(&place)? {
             Wait::Nothing => None,
             Wait::AtMost(outstanding) => Some(Moment::Wait(*outstanding)),
             Wait::Unmarked => Some(Moment::Wait(0)), // every copy has its mark
         },
-        Moment::Copy(_) | Moment::Mark | Moment::Store(_) => Some(moment),
     };
-    let moments = events.iter().enumerate().map(|(block, events)| {
+    let moments = counted.events.iter().enumerate().map(|(block, events)| {
         let events = events.iter().enumerate();
-        let moments = events.filter_map(|(index, (offset, event, _))| {
-            Some((*offset, moment((block, index), *event)?))
+        let moments = events.filter_map(|(index, (offset, event))| {
+            Some((*offset, moment((block, index), offset, event)?))
         });
         moments.collect()
     });

@@ -5,14 +5,10 @@ use super::candidate::Candidate;
 use super::expression::Expression;
 use super::induction::{self, Induction};
 use super::place::{Address, Sum};
-use crate::analysis::dominance::Dominators;
-use crate::analysis::loops::{self, Loop};
+use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::uniformity::Model;
 use crate::analysis::uniformity::graph::{NodeId, Op};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Loops that are looked at; where there are more, no copy is taken to fill.
-const MOST_LOOPS: usize = 256;
 
 /// The copies that fill.
 #[derive(Clone, Debug, Default)]
@@ -27,21 +23,17 @@ impl Fills {
     /// Those of `candidates`, which go to `addresses`.
     pub(super) fn of(
         model: &Model,
+        loops: &Loops,
         size: Option<[u32; 3]>,
         candidates: &[Candidate],
         addresses: &[Address],
     ) -> Fills {
-        let dominators = Dominators::of(&model.cfg);
         let mut fills = Fills::default();
-        let Some(loops) = loops::natural(&model.cfg, &dominators, MOST_LOOPS) else {
-            return fills;
-        };
         let mut counters: BTreeMap<usize, Vec<Induction>> = BTreeMap::new();
         for (copy, (candidate, address)) in candidates.iter().zip(addresses).enumerate() {
             // The innermost loop, in one of whose turns the copy is made once.
-            let around = loops
-                .iter()
-                .filter(|inside| inside.body.contains(&candidate.block));
+            let natural = loops.natural.iter().flatten();
+            let around = natural.filter(|inside| inside.body.contains(&candidate.block));
             let innermost = around.min_by_key(|inside| inside.body.len());
             let Some(inside) = innermost.filter(|inside| !repeats(model, inside, candidate.block))
             else {
@@ -49,7 +41,7 @@ impl Fills {
             };
             let counters = counters
                 .entry(inside.header)
-                .or_insert_with(|| induction::counters(model, &dominators, inside, size));
+                .or_insert_with(|| induction::counters(model, &loops.dominators, inside, size));
             let fills_by = |counter: &Induction| {
                 let mut indices = address.nodes.iter();
                 indices.any(|index| differs(model, inside, *counter, *index))

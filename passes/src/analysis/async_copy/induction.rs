@@ -5,7 +5,7 @@ use super::expression::Expression;
 use super::place::Sum;
 use super::value::Value;
 use crate::analysis::dominance::Dominators;
-use crate::analysis::loops::{self, Loop};
+use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::uniformity::graph::{NodeId, Op};
 use crate::analysis::uniformity::{Branch, Model};
 use spirv::Op as Opcode;
@@ -21,16 +21,17 @@ pub(super) struct Induction {
     pub(super) most: u64,
 }
 
-/// Loops that are looked at for one counter.
-const MOST_LOOPS: usize = 256;
-
 /// The phi `phi` as a counter of the loop that begins with its block, and that loop.
-pub(super) fn of(model: &Model, size: Option<[u32; 3]>, phi: NodeId) -> Option<(Induction, Loop)> {
+pub(super) fn of<'l>(
+    model: &Model,
+    loops: &'l Loops,
+    size: Option<[u32; 3]>,
+    phi: NodeId,
+) -> Option<(Induction, &'l Loop)> {
     let header = model.graph.node(phi).block?;
-    let dominators = Dominators::of(&model.cfg);
-    let loops = loops::natural(&model.cfg, &dominators, MOST_LOOPS)?;
-    let inside = loops.into_iter().find(|inside| inside.header == header)?;
-    let counter = counter(model, &dominators, &inside, size, phi)?;
+    let mut natural = loops.natural.iter().flatten();
+    let inside = natural.find(|inside| inside.header == header)?;
+    let counter = counter(model, &loops.dominators, inside, size, phi)?;
     Some((counter, inside))
 }
 

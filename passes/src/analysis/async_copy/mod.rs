@@ -29,6 +29,7 @@ mod tests;
 mod value;
 
 use crate::analysis::cfg::Cfg;
+use crate::analysis::loops::Loops;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::module::{Constants, Declarations, Function, Id};
@@ -42,6 +43,9 @@ use std::fmt;
 
 /// How often copies that would be waited for at once are left out and the others looked at again.
 const MOST_ROUNDS: usize = 8;
+
+/// Loops of a function; where there are more, none is looked at.
+const MOST_LOOPS: usize = 256;
 
 /// What was found in one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -191,13 +195,15 @@ pub fn find(input: Input<'_, '_>) -> AsyncCopies {
         .map(|access| Address::of_access(&model, access))
         .collect();
     let indices = indices(&scan, &copies, &accesses);
+    let loops = Loops::of(&model.cfg, MOST_LOOPS);
     let split = Split::of(split::Input {
         model: &model,
+        loops: &loops,
         uniformity: &workgroup,
         size,
         indices: &indices,
     });
-    let fills = Fills::of(&model, size, &scan.candidates, &copies);
+    let fills = Fills::of(&model, &loops, size, &scan.candidates, &copies);
     let mut is_copy = vec![true; scan.candidates.len()];
     let flow = |is_copy: &[bool]| {
         Flow::of(flow::Input {
@@ -249,6 +255,7 @@ pub fn find(input: Input<'_, '_>) -> AsyncCopies {
         function: input.function,
         scan: &scan,
         model: &model,
+        loops: &loops,
         split: &split,
         flow: &ordered,
     });

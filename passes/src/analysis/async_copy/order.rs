@@ -9,8 +9,7 @@ use super::scan::Scan;
 use super::split::Split;
 use super::{Wait, scan::Act};
 use crate::analysis::dataflow::{Direction, solve_any};
-use crate::analysis::dominance::Dominators;
-use crate::analysis::loops;
+use crate::analysis::loops::Loops;
 use crate::analysis::marks::{self, Group, Tick};
 use crate::analysis::uniformity::Model;
 use crate::module::Function;
@@ -19,15 +18,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How often marks are placed between copies; behind that a wait makes its own mark.
 const MOST_ROUNDS: usize = 128;
 
-/// Loops that are looked at when a mark is moved out of them.
-const MOST_LOOPS: usize = 256;
-
 /// What the order is made from.
 #[derive(Copy, Clone)]
 pub(super) struct Input<'i, 'm> {
     pub(super) function: &'i Function<'m>,
     pub(super) scan: &'i Scan,
     pub(super) model: &'i Model,
+    pub(super) loops: &'i Loops,
     pub(super) split: &'i Split,
     pub(super) flow: &'i Flow,
 }
@@ -86,17 +83,17 @@ fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
     let found = all_missing(input, &marks, &classes, |missing| !missing.is_copy);
     marks.extend(found.iter().flatten().map(|missing| missing.offset));
     drop_empty(input, &mut marks);
-    let mut blocks = None;
+    let depths = depths(input);
     for _ in 0..MOST_ROUNDS {
         let found = all_missing(input, &marks, &classes, |missing| missing.is_copy);
         let Some(found) = found.into_iter().next() else {
             break;
         };
         for missing in found {
-            let blocks = blocks.get_or_insert_with(|| Blocks::of(input.model));
             let up = missing
                 .elsewhere
-                .and_then(|slots| hoisted(input, blocks, missing.offset, slots))
+                .zip(depths.as_deref())
+                .and_then(|(slots, depths)| hoisted(input, depths, missing.offset, slots))
                 .filter(|offset| !marks.contains(offset));
             marks.insert(up.unwrap_or(missing.offset));
         }
@@ -215,27 +212,12 @@ fn bits(slots: Slots) -> impl Iterator<Item = usize> {
     (0..128).filter(move |slot| slots >> slot & 1 == 1)
 }
 
-/// Dominance and loops.
-struct Blocks {
-    dominators: Dominators,
-    /// How many loops a block is in; `None` when there are too many.
-    depth: Option<Vec<u32>>,
-}
-
-impl Blocks {
-    fn of(model: &Model) -> Blocks {
-        let dominators = Dominators::of(&model.cfg);
-        let depth = depths(model, &dominators);
-        Blocks { dominators, depth }
-    }
-}
-
-/// How many natural loops each block is in.
-fn depths(model: &Model, dominators: &Dominators) -> Option<Vec<u32>> {
-    let mut depth = vec![0; model.cfg.len()];
-    for inside in loops::natural(&model.cfg, dominators, MOST_LOOPS)? {
-        for block in inside.body {
-            if let Some(depth) = depth.get_mut(block) {
+/// How many natural loops each block is in; `None` when there are too many.
+fn depths(input: Input<'_, '_>) -> Option<Vec<u32>> {
+    let mut depth = vec![0; input.model.cfg.len()];
+    for inside in input.loops.natural.as_ref()? {
+        for block in &inside.body {
+            if let Some(depth) = depth.get_mut(*block) {
                 *depth += 1;
             }
         }
@@ -245,8 +227,7 @@ fn depths(model: &Model, dominators: &Dominators) -> Option<Vec<u32>> {
 
 /// A place for the mark behind the copies of `slots`, before the copy at `offset`: the end of a block that all ways from the former come through, and all
 /// ways to the latter, in as few loops as there is one.
-fn hoisted(input: Input<'_, '_>, blocks: &Blocks, offset: u32, slots: Slots) -> Option<u32> {
-    let depth = blocks.depth.as_ref()?;
+fn hoisted(input: Input<'_, '_>, depths: &[u32], offset: u32, slots: Slots) -> Option<u32> {
     let candidate = |slot: usize| input.scan.candidates.get(*input.flow.copies.get(slot)?);
     let from: BTreeSet<usize> = bits(slots)
         .map(|slot| candidate(slot).map(|copy| copy.block))
@@ -258,16 +239,16 @@ fn hoisted(input: Input<'_, '_>, blocks: &Blocks, offset: u32, slots: Slots) -> 
         .find(|copy| copy.store == offset)?
         .block;
     let mut best: Option<(u32, usize)> = None;
-    let mut at = blocks.dominators.immediate(block);
+    let mut at = input.loops.dominators.immediate(block);
     while let Some(above) = at {
         let covers = from
             .iter()
             .all(|from| *from == above || input.model.post.post_dominates(above, *from));
-        let depth = depth.get(above).copied()?;
+        let depth = depths.get(above).copied()?;
         if covers && best.is_none_or(|(least, _)| depth <= least) {
             best = Some((depth, above));
         }
-        at = blocks.dominators.immediate(above);
+        at = input.loops.dominators.immediate(above);
     }
     let (_, above) = best?;
     Some(input.function.blocks.get(above)?.end()?.offset)

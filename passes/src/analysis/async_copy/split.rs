@@ -10,6 +10,7 @@ use super::induction::{self, Induction};
 use super::value::{self, Value};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
+use crate::analysis::loops::Loops;
 use crate::analysis::uniformity::graph::NodeId;
 use crate::analysis::uniformity::{Model, Uniformity};
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,6 +93,7 @@ impl Counter {
 #[derive(Copy, Clone)]
 pub(super) struct Input<'i> {
     pub(super) model: &'i Model,
+    pub(super) loops: &'i Loops,
     pub(super) uniformity: &'i Uniformity,
     pub(super) size: Option<[u32; 3]>,
     /// Indices that are to be known, each with the block that it is used in.
@@ -218,11 +220,11 @@ fn cycle(input: Input<'_>, counter: &Counter) -> Option<Cycle> {
             return None;
         }
     }
-    let (induction, inside) = induction::of(input.model, input.size, counter.phi)?;
+    let (induction, inside) = induction::of(input.model, input.loops, input.size, counter.phi)?;
     (modulus > 1).then_some(Cycle {
         modulus,
         counter: induction,
-        body: inside.body,
+        body: inside.body.clone(),
     })
 }
 

@@ -10,7 +10,7 @@ mod events;
 mod tests;
 
 use super::cfg::Cfg;
-use super::marks::{Group, Move};
+use super::marks::{self, Event, Group, Marks, Move};
 use crate::module::{Constants, Declarations, Function, Id, Inst, Scope, Type};
 use events::Events;
 use spirv::{Op, StorageClass};
@@ -69,6 +69,15 @@ pub struct GroupCopies {
     pub moves: Vec<Move>,
 }
 
+/// Some of the copies, each with a mark of its own behind it, and all waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// What happens in each block, in order, with the word offset of the instruction that it belongs to.
+    pub events: Vec<Vec<(u32, Event)>>,
+    /// What the waits come to, by the places of the events.
+    pub marks: Marks,
+}
+
 impl GroupCopies {
     /// What `function` has; `cfg` is its graph.
     pub fn of(
@@ -117,6 +126,34 @@ impl GroupCopies {
             }
         }
         found
+    }
+
+    /// Counts the copies that `chosen` takes, as if there were no others; `cfg` is the function's graph.
+    pub fn counted(&self, cfg: &Cfg, chosen: impl Fn(&GroupCopy) -> bool) -> Counted {
+        let mut events: Vec<Vec<(u32, Event)>> = vec![Vec::new(); cfg.len()];
+        for copy in self.copies.iter().filter(|copy| chosen(copy)) {
+            if let Some(block) = events.get_mut(copy.block) {
+                block.push((copy.offset, Event::Copy(copy.event)));
+                block.push((copy.offset, Event::Mark));
+            }
+        }
+        for wait in &self.waits {
+            if let Some(block) = events.get_mut(wait.block) {
+                let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
+                block.push((wait.offset, need));
+            }
+        }
+        for block in &mut events {
+            block.sort_by_key(|(offset, _)| *offset); // stable: a mark stays behind its copy
+        }
+        let plain: Vec<Vec<Event>> = events
+            .iter()
+            .map(|block| block.iter().map(|(_, event)| event.clone()).collect())
+            .collect();
+        Counted {
+            marks: marks::solve(cfg, &plain, &self.moves),
+            events,
+        }
     }
 }
 
