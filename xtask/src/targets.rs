@@ -159,6 +159,7 @@ struct Nvptx {
     cp_async: bool,
     bulk_copy: bool,
     mma: Mma,
+    redux: bool,
     named_barriers: u32,
     barriers_limit_occupancy: bool,
     nanosleep: bool,
@@ -186,6 +187,7 @@ const NVPTX_FACTS: &[&str] = &[
     "cp_async",
     "bulk_copy",
     "mma",
+    "redux",
     "named_barriers",
     "barriers_limit_occupancy",
     "nanosleep",
@@ -277,7 +279,7 @@ fn generate() -> Result<String> {
         writeln!(
             out,
             "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
-             one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), wave_sizes: &[32], lds_bytes: {}, \
+             one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, redux: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), wave_sizes: &[32], lds_bytes: {}, \
              max_workgroup_size: {} }},",
             f.ptx,
             f.mbarrier,
@@ -287,6 +289,7 @@ fn generate() -> Result<String> {
             f.cp_async,
             f.bulk_copy,
             f.mma,
+            f.redux,
             f.named_barriers,
             f.barriers_limit_occupancy,
             f.nanosleep,

@@ -95,4 +95,43 @@ impl Collective {
             Collective::FMax => b.float(ty, f64::NEG_INFINITY),
         }
     }
+
+    /// The operation of `redux.sync` (PTX ISA, `redux.sync`: integers of 32 bits) for values of type `ty`; narrower integers are extended for it.
+    pub(crate) fn redux(self, ty: Ty<'_>) -> Option<Redux> {
+        if !ty.is_int() {
+            return None;
+        }
+        let of = |intrinsic, signed, bitwise| Redux {
+            intrinsic,
+            signed,
+            bitwise,
+        };
+        let redux = match self {
+            Collective::IAdd => of("llvm.nvvm.redux.sync.add", false, false),
+            Collective::SMin => of("llvm.nvvm.redux.sync.min", true, false),
+            Collective::SMax => of("llvm.nvvm.redux.sync.max", true, false),
+            Collective::UMin => of("llvm.nvvm.redux.sync.umin", false, false),
+            Collective::UMax => of("llvm.nvvm.redux.sync.umax", false, false),
+            Collective::And => of("llvm.nvvm.redux.sync.and", false, true),
+            Collective::Or => of("llvm.nvvm.redux.sync.or", false, true),
+            Collective::Xor => of("llvm.nvvm.redux.sync.xor", false, true),
+            Collective::FAdd
+            | Collective::IMul
+            | Collective::FMul
+            | Collective::FMin
+            | Collective::FMax => return None,
+        };
+        (redux.bitwise || ty.scalar_bits() <= 32).then_some(redux)
+    }
+}
+
+/// A reduction of a warp in one instruction.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Redux {
+    /// What LLVM calls it.
+    pub(crate) intrinsic: &'static str,
+    /// Narrower integers are extended by their sign.
+    pub(crate) signed: bool,
+    /// Each bit goes for itself: integers may be cut into words.
+    pub(crate) bitwise: bool,
 }

@@ -23,6 +23,22 @@ pub(crate) fn lane_exchange(target: &Target, wave_size: u32) -> LaneExchange {
     }
 }
 
+/// AMDGPU: whether a lane can read any other of its 32 (`ds_bpermute_b32`) and of its quad (DPP). Both came with gfx8, as wave shuffles did (GCN3 ISA).
+pub(crate) fn permutes_near_lanes(target: &Target) -> bool {
+    match &target.arch {
+        Arch::Amdgpu(gpu) => !gpu.wave_shuffle.is_empty(),
+        Arch::Nvptx(_) => false,
+    }
+}
+
+/// NVPTX: whether a warp reduces integers by one instruction (`redux.sync`).
+pub(crate) fn reduces_words(target: &Target) -> bool {
+    match &target.arch {
+        Arch::Amdgpu(_) => false,
+        Arch::Nvptx(gpu) => gpu.redux,
+    }
+}
+
 /// Whether the target can access memory through a generic pointer (gfx6 has no FLAT instructions).
 pub(crate) fn has_generic_access(target: &Target) -> bool {
     match &target.arch {

@@ -300,10 +300,12 @@ fn reduce<'c>(
     let b = e.b;
     let ty = value.ty();
     let lanes = Lanes::new(e, inst)?;
-    let inclusive = lanes.scan(value, None, operation)?;
-    let own = match shape {
-        GroupOperation::Reduce | GroupOperation::InclusiveScan => inclusive,
-        GroupOperation::ExclusiveScan => lanes.exclusive_scan(value, operation)?,
+    let (inclusive, own) = match shape {
+        GroupOperation::Reduce | GroupOperation::InclusiveScan => {
+            let inclusive = lanes.scan(value, None, operation)?;
+            (inclusive, inclusive)
+        }
+        GroupOperation::ExclusiveScan => lanes.both_scans(value, operation)?,
         _ => return Err(e.unsupported(inst, "this group operation")),
     };
     let last = b.icmp(

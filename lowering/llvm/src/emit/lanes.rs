@@ -1,15 +1,12 @@
-//! What the lanes of a subgroup can ask of each other, spelled for both vendors: who is active, ballots, reading another lane's value, and reductions
-//! and scans made of those.
+//! What the lanes of a subgroup can ask of each other, spelled for both vendors: who is active, ballots, and reading another lane's value. Reductions and
+//! scans are made of those ([`super::scan`]).
 //!
-//! Only active lanes are ever read. Scans do not assume that all lanes are active: every lane first finds its active predecessor, then the classic
-//! doubling scan runs along those links (value and link of the predecessor are fetched, combined, and the link doubled), so after log2(wave) rounds
-//! each active lane holds the scan over the active lanes before it. A reduction is the scan's value in the last active lane.
+//! Only active lanes are ever read.
 //!
 //! NVPTX: the mask of every `.sync` operation is the set of lanes that are active at the start of the instruction.
 
 use super::Result;
 use super::build::Build;
-use super::collective::Collective;
 use super::facts::{self, ActiveMask, LaneExchange};
 use super::function::FunctionEmitter;
 use crate::ffi::{IntPredicate, Opcode, Value};
@@ -18,13 +15,19 @@ use splitbar_plan::target::Arch;
 
 /// The active lanes of the subgroup at one instruction. Sets of lanes are `i64`, bit i for lane i.
 pub(crate) struct Lanes<'e, 'c> {
-    b: &'e Build<'c>,
-    exchange: LaneExchange,
-    wave_size: u32,
+    pub(super) b: &'e Build<'c>,
+    pub(super) exchange: LaneExchange,
+    /// AMDGPU: lanes read others of their 32, and of their quad.
+    pub(super) permutes: bool,
+    /// NVPTX: `redux.sync` is there.
+    pub(super) redux: bool,
+    pub(super) wave_size: u32,
     /// NVPTX: the mask operand, `i32`.
     mask: Option<Value<'c>>,
-    /// The active lanes.
-    active: Value<'c>,
+    /// The active lanes, of this lane's set where there are several.
+    pub(super) active: Value<'c>,
+    /// `active` is the same in all lanes.
+    pub(super) one_set: bool,
     /// This lane's number, `i32`.
     pub(crate) id: Value<'c>,
 }
@@ -33,8 +36,6 @@ impl<'e, 'c> Lanes<'e, 'c> {
     /// Asks who is active.
     pub(crate) fn new(e: &FunctionEmitter<'e, 'c, '_>, inst: Inst<'_>) -> Result<Lanes<'e, 'c>> {
         let b = e.b;
-        let exchange = facts::lane_exchange(e.target, e.wave_size);
-        let id = lane_id(e)?;
         let (mask, active) = match &e.target.arch {
             Arch::Amdgpu(_) => (None, wave_ballot(b, e.wave_size, b.bool(true))?),
             Arch::Nvptx(_) => {
@@ -53,29 +54,34 @@ impl<'e, 'c> Lanes<'e, 'c> {
                 (Some(mask), b.int_resize(mask, b.int_type(64), false)?)
             }
         };
-        Ok(Lanes {
-            b,
-            exchange,
-            wave_size: e.wave_size,
-            mask,
-            active,
-            id,
-        })
+        Lanes::of(e, mask, active)
     }
 
     /// All lanes of the subgroup, where every one of them is known to be active.
     pub(crate) fn all_active(e: &FunctionEmitter<'e, 'c, '_>) -> Result<Lanes<'e, 'c>> {
         let b = e.b;
         let ones = u64::MAX >> (64 - e.wave_size.clamp(1, 64));
+        let mask = match &e.target.arch {
+            Arch::Amdgpu(_) => None,
+            Arch::Nvptx(_) => Some(b.i32(u32::MAX)),
+        };
+        Lanes::of(e, mask, b.i64(ones))
+    }
+
+    fn of(
+        e: &FunctionEmitter<'e, 'c, '_>,
+        mask: Option<Value<'c>>,
+        active: Value<'c>,
+    ) -> Result<Lanes<'e, 'c>> {
         Ok(Lanes {
-            b,
+            b: e.b,
             exchange: facts::lane_exchange(e.target, e.wave_size),
+            permutes: facts::permutes_near_lanes(e.target),
+            redux: facts::reduces_words(e.target),
             wave_size: e.wave_size,
-            mask: match &e.target.arch {
-                Arch::Amdgpu(_) => None,
-                Arch::Nvptx(_) => Some(b.i32(u32::MAX)),
-            },
-            active: b.i64(ones),
+            mask,
+            active,
+            one_set: true,
             id: lane_id(e)?,
         })
     }
@@ -84,6 +90,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
     pub(crate) fn within(self, set: Value<'c>) -> Result<Self> {
         Ok(Lanes {
             active: self.b.and(self.active, set)?,
+            one_set: false,
             ..self
         })
     }
@@ -185,7 +192,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
     }
 
     /// The active lanes that share this lane's cluster of `size` (a power of two) lanes; all of them for `None`.
-    fn cluster(&self, size: Option<u32>) -> Result<Value<'c>> {
+    pub(super) fn cluster(&self, size: Option<u32>) -> Result<Value<'c>> {
         let b = self.b;
         match size {
             Some(size) if size < self.wave_size => {
@@ -207,66 +214,11 @@ impl<'e, 'c> Lanes<'e, 'c> {
         b.and(set, b.sub(bit, b.i64(1))?)
     }
 
-    /// Inclusive scan over the active lanes of the cluster, in order of lane number.
-    pub(crate) fn scan(
-        &self,
-        value: Value<'c>,
-        cluster: Option<u32>,
-        operation: Collective,
-    ) -> Result<Value<'c>> {
+    /// The lanes of `set` below this one, and this one.
+    pub(super) fn up_to(&self, set: Value<'c>) -> Result<Value<'c>> {
         let b = self.b;
-        let before = self.below(self.cluster(cluster)?)?;
-        let mut linked = b.icmp(IntPredicate::LLVMIntNE, before, b.i64(0))?;
-        // A lane without predecessor links to itself, so it is always an active lane that is read.
-        let mut link = b.select(linked, highest(b, before)?, self.id)?;
-        let mut sum = value;
-        let mut reach = 1;
-        let span = cluster.unwrap_or(self.wave_size).min(self.wave_size);
-        while reach < span {
-            let other = self.read(sum, link)?;
-            sum = b.select(linked, operation.combine(b, other, sum)?, sum)?;
-            reach *= 2;
-            if reach < span {
-                let other_linked = self.read(b.int_resize(linked, b.int_type(32), false)?, link)?;
-                let other_link = self.read(link, link)?;
-                link = b.select(linked, other_link, link)?;
-                linked = b.and(
-                    linked,
-                    b.icmp(IntPredicate::LLVMIntNE, other_linked, b.i32(0))?,
-                )?;
-            }
-        }
-        Ok(sum)
-    }
-
-    /// The scan without the lane's own value; the identity in the first lane.
-    pub(crate) fn exclusive_scan(
-        &self,
-        value: Value<'c>,
-        operation: Collective,
-    ) -> Result<Value<'c>> {
-        let b = self.b;
-        let inclusive = self.scan(value, None, operation)?;
-        let before = self.below(self.active)?;
-        let linked = b.icmp(IntPredicate::LLVMIntNE, before, b.i64(0))?;
-        let link = b.select(linked, highest(b, before)?, self.id)?;
-        b.select(
-            linked,
-            self.read(inclusive, link)?,
-            operation.identity(b, value.ty())?,
-        )
-    }
-
-    /// All active lanes of the cluster combined; every one of them gets the same value.
-    pub(crate) fn reduce(
-        &self,
-        value: Value<'c>,
-        cluster: Option<u32>,
-        operation: Collective,
-    ) -> Result<Value<'c>> {
-        let inclusive = self.scan(value, cluster, operation)?;
-        let last = highest(self.b, self.cluster(cluster)?)?;
-        self.read(inclusive, last)
+        let bit = b.shl(b.i64(2), b.int_resize(self.id, b.int_type(64), false)?)?;
+        b.and(set, b.sub(bit, b.i64(1))?)
     }
 }
 
@@ -303,11 +255,12 @@ pub(crate) fn lowest<'c>(b: &Build<'c>, set: Value<'c>) -> Result<Value<'c>> {
 /// Index of the highest lane of a set that is not empty, `i32`.
 pub(crate) fn highest<'c>(b: &Build<'c>, set: Value<'c>) -> Result<Value<'c>> {
     let leading = b.intrinsic("llvm.ctlz", &[set.ty()], &[set, b.bool(false)])?;
-    b.int_resize(b.sub(b.i64(63), leading)?, b.int_type(32), false)
+    let top = b.int(set.ty(), u64::from(set.ty().scalar_bits()) - 1)?;
+    b.int_resize(b.sub(top, leading)?, b.int_type(32), false)
 }
 
 /// Applies `f` to the 32-bit words of a scalar or vector of any width; narrower values ride in one word.
-fn words<'c>(
+pub(super) fn words<'c>(
     b: &Build<'c>,
     value: Value<'c>,
     f: &dyn Fn(Value<'c>) -> Result<Value<'c>>,

@@ -12,7 +12,7 @@
 //! | [`async_copy`], [`held`] | asynchronous copies between global and workgroup memory; those that stay in registers on their way |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
-//! | [`atomic`], [`lanes`], [`subgroup`], [`group`], [`collective`], [`derivative`] | what invocations do together |
+//! | [`atomic`], [`lanes`], [`scan`], [`subgroup`], [`group`], [`collective`], [`derivative`] | what invocations do together |
 //! | [`ext`], [`ext_amd`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`ext_opencl_printf`], [`numeric`], [`math`], [`library`] | extended instruction sets |
 //! | [`float8`] | floats of 8 bits |
 //! | [`facts`] | facts about targets beyond the target row |
@@ -79,6 +79,7 @@ pub(crate) mod objects;
 pub(crate) mod place;
 pub(crate) mod pointer;
 pub(crate) mod prologue;
+mod scan;
 pub(crate) mod subgroup;
 pub(crate) mod types;
 pub(crate) mod uses;

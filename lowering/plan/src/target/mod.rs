@@ -218,6 +218,8 @@ pub struct Nvptx {
     pub bulk_copy: bool,
     /// Matrix multiply-add, `mma.sync`.
     pub mma: Mma,
+    /// `redux.sync`: a warp reduces integers of 32 bits by one instruction.
+    pub redux: bool,
     /// Hardware barriers of a workgroup, id 0 (the workgroup barrier itself) included.
     pub named_barriers: u32,
     /// The barriers that a kernel reserves limit how many workgroups share an SM.
