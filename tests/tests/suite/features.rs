@@ -22,6 +22,14 @@ use std::sync::{Arc, OnceLock};
 /// One GPU of each vendor, and one of AMD's that has waves of 64 and other instructions.
 const TARGETS: [&str; 3] = ["gfx1201", "sm_80", "gfx906"];
 
+/// Where lanes reach each other in other ways (wave size; 0 is the target's): the reductions and scans of subgroups run there too.
+const OTHER_LANES: [(&str, u32); 4] = [
+    ("gfx1030", 64),
+    ("gfx1100", 64),
+    ("gfx1201", 64),
+    ("sm_75", 0),
+];
+
 /// Above every number of an extended instruction set.
 const MOST: u32 = 1024;
 
@@ -71,7 +79,46 @@ pub fn trials() -> Vec<Trial> {
                 .collect::<Vec<_>>()
         })
         .chain(together)
+        .chain(other_lanes())
         .collect()
+}
+
+/// Reductions and scans of subgroups on [`OTHER_LANES`].
+fn other_lanes() -> Vec<Trial> {
+    let family = |family: &Family| family.name == "subgroup";
+    let Some(family) = features::families().into_iter().find(family) else {
+        return Vec::new();
+    };
+    let family = Arc::new(family);
+    let combines = |at: &usize| {
+        let name = family.features[*at].name();
+        name.contains("Reduce") || name.contains("Scan")
+    };
+    let chosen: Vec<usize> = (0..family.features.len()).filter(combines).collect();
+    let chunk = |(target, wave): (&'static str, u32)| {
+        let family = &family;
+        chosen.chunks(TOGETHER).map(move |chunk| {
+            let (family, chunk) = (family.clone(), chunk.to_vec());
+            let first = family.features[chunk[0]].name();
+            trial(
+                format!("features/other_lanes/{first}/{target}.{wave}"),
+                move || -> Result<()> {
+                    if !has_linker() {
+                        return Ok(());
+                    }
+                    let features: Vec<&Feature> =
+                        chunk.iter().map(|at| &family.features[*at]).collect();
+                    let wave = (wave != 0).then_some(wave);
+                    let outcomes = outcomes(&features, family.flavour, target, wave);
+                    for (feature, outcome) in features.iter().zip(outcomes) {
+                        outcome.map_err(|error| anyhow!("{}: {error}", feature.name()))?;
+                    }
+                    Ok(())
+                },
+            )
+        })
+    };
+    OTHER_LANES.into_iter().flat_map(chunk).collect()
 }
 
 /// Every instruction that is lowered has a feature, or a reason to have none.
@@ -160,17 +207,27 @@ impl Chunk {
         let features: Vec<&Feature> = self.family.features[self.first..self.first + self.count]
             .iter()
             .collect();
-        if let Ok(outcome) = execute(&features, self.family.flavour, self.target) {
-            return outcome;
-        }
-        let alone = |feature: &&Feature| {
-            let outcome = execute(&[*feature], self.family.flavour, self.target);
-            outcome
-                .map_err(|error| format!("{error:#}"))
-                .and_then(|mut all| all.pop().unwrap_or(Err("nothing came out".to_owned())))
-        };
-        features.iter().map(alone).collect()
+        outcomes(&features, self.family.flavour, self.target, None)
     }
+}
+
+/// What becomes of each feature: all in one module, or each in one of its own where that fails.
+fn outcomes(
+    features: &[&Feature],
+    flavour: Flavour,
+    target: &str,
+    wave: Option<u32>,
+) -> Vec<Result<Worst, String>> {
+    if let Ok(outcome) = execute(features, flavour, target, wave) {
+        return outcome;
+    }
+    let alone = |feature: &&Feature| {
+        let outcome = execute(&[*feature], flavour, target, wave);
+        outcome
+            .map_err(|error| format!("{error:#}"))
+            .and_then(|mut all| all.pop().unwrap_or(Err("nothing came out".to_owned())))
+    };
+    features.iter().map(alone).collect()
 }
 
 /// What becomes of each feature in one module.
@@ -178,6 +235,7 @@ fn execute(
     features: &[&Feature],
     flavour: Flavour,
     target: &str,
+    wave: Option<u32>,
 ) -> Result<Vec<Result<Worst, String>>> {
     let module = batch(features, flavour);
     if let Some(folder) = std::env::var_os("SPLITBAR_FEATURES_DUMP") {
@@ -186,6 +244,7 @@ fn execute(
     }
     let bytes = assembled(&module.text)?;
     let output = compile_bytes(&bytes, target, |options| {
+        options.wave_size = wave;
         options
             .spec
             .0
