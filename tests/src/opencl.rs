@@ -11,7 +11,7 @@ pub const GROUP: usize = 64;
 pub type Kernel = (&'static str, fn(&[u32]) -> Vec<u32>);
 
 /// All kernels.
-pub const KERNELS: [Kernel; 14] = [
+pub const KERNELS: [Kernel; 15] = [
     ("atomics", atomics),
     ("control", |words| each(words, control)),
     ("conversions", |words| each(words, conversions)),
@@ -21,6 +21,7 @@ pub const KERNELS: [Kernel; 14] = [
     ("integers", |words| each(words, integers)),
     ("numbers", |words| each(words, numbers)),
     ("printing", printing),
+    ("printing_window", printing),
     ("program_scope", |words| each(words, program_scope)),
     ("sorting", sorting),
     ("structures", |words| each(words, structures)),
@@ -35,6 +36,7 @@ pub const LINE_NUMBER: usize = 3;
 pub fn lines(kernel: &str, words: &[u32]) -> Option<Vec<String>> {
     let print: fn(&[u32], usize) -> Vec<String> = match kernel {
         "printing" => printed,
+        "printing_window" => printed_around,
         _ => return None,
     };
     Some((0..GROUPS * GROUP).flat_map(|i| print(words, i)).collect())
@@ -103,6 +105,15 @@ fn printed(words: &[u32], i: usize) -> Vec<String> {
         ));
     }
     lines.extend((0..a & 3).map(|k| format!("{i:03}: turn {k}")));
+    lines
+}
+
+fn printed_around(words: &[u32], i: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    if words[i] & 1 == 1 {
+        lines.push(format!("{i:03}: arrived with {:x}", words[i]));
+    }
+    lines.push(format!("{i:03}: the other has {}", mirrored(words, i)));
     lines
 }
 

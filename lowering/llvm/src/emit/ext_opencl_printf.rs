@@ -3,20 +3,21 @@
 //! A record is reserved by one relaxed addition at device scope and written by plain stores: a memory operation that stays where it stands among barriers, and no
 //! fence.
 
-use super::build::Build;
 use super::ext_opencl::ARGS;
 use super::function::FunctionEmitter;
 use super::{Handled, Result};
 use crate::ffi::{self, AtomicOrdering, IntPredicate, Opcode, RmwOp, TypeKind, Value};
-use spirv::{Op, StorageClass};
+use spirv::{Decoration, Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_passes::module::{Constant, Declarations, Id, Inst};
+use splitbar_passes::module::{Constant, Declarations, Id, Inst, Type};
 use splitbar_passes::printf::format::Conversion;
 use splitbar_passes::printf::{Argument, Call, Format, HEADER_BYTES, Shape, layout};
 use splitbar_plan::target::Arch;
 
 /// Offset in the buffer of the bytes that calls have asked for.
 const WRITTEN: u64 = 8;
+/// Characters of a string: as many as a C compiler must take in a literal (C99, 5.2.4.1). Every call reads its strings again.
+const LONGEST: usize = 4095;
 /// Instructions between a string and the place that names it: casts and access chains.
 const MOST_STEPS: usize = 64;
 
@@ -30,6 +31,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
                 .help("name a string literal; where an optimiser has merged calls of two formats, compile the kernel without it"),
         ));
     };
+    if text.len() > LONGEST {
+        return Err(Box::new(too_long(inst)));
+    }
     let format = Format::parse(&text).map_err(|problem| {
         let message = format!("`{}` {}", problem.conversion, problem.why);
         Box::new(refused(inst, message))
@@ -55,6 +59,11 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
     Ok(Handled::Yes)
 }
 
+fn too_long(inst: Inst<'_>) -> Diagnostic {
+    let message = format!("a printf has a string of more than {LONGEST} characters");
+    refused(inst, message).help("print it with several calls")
+}
+
 fn refused(inst: Inst<'_>, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::UnsupportedPrint, message).at_word(inst.offset)
 }
@@ -76,35 +85,32 @@ fn argument<'c>(
         ))
     };
     if conversion.argument(32).shape == Shape::String {
-        components.push(string(e, id).ok_or_else(|| misfit("a string literal"))??);
+        components.push(string(e, inst, id).ok_or_else(|| misfit("a string literal"))??);
         return Ok(conversion.argument(32));
     }
     let value = e.value(id)?;
     let ty = value.ty();
     let argument = conversion.argument(ty.scalar_bits());
     let fits = ty.lanes() == argument.lanes;
-    match argument.shape {
-        Shape::Integer if ty.is_int() && fits => {
-            let signed = conversion.is_signed();
-            let component = |index| {
-                let narrow =
-                    b.int_resize(lane(b, value, index)?, b.int_type(conversion.bits), signed)?;
-                b.int_resize(narrow, b.int_type(argument.bits), signed)
+    let mut each = |change: &dyn Fn(Value<'c>) -> Result<Value<'c>>| -> Result<()> {
+        for index in 0..argument.lanes {
+            let lane = if ty.is_vector() {
+                b.lane(value, index)?
+            } else {
+                value
             };
-            components.extend(
-                (0..argument.lanes)
-                    .map(component)
-                    .collect::<Result<Vec<_>>>()?,
-            );
+            components.push(change(lane)?);
         }
+        Ok(())
+    };
+    match argument.shape {
+        Shape::Integer if ty.is_int() && fits => each(&|lane| {
+            let signed = conversion.is_signed();
+            let narrow = b.int_resize(lane, b.int_type(conversion.bits), signed)?;
+            b.int_resize(narrow, b.int_type(argument.bits), signed)
+        })?,
         Shape::Float if ty.is_float() && fits => {
-            let component =
-                |index| b.float_resize(lane(b, value, index)?, b.float_type(argument.bits));
-            components.extend(
-                (0..argument.lanes)
-                    .map(component)
-                    .collect::<Result<Vec<_>>>()?,
-            );
+            each(&|lane| b.float_resize(lane, b.float_type(argument.bits)))?;
         }
         Shape::Pointer if ty.kind() == TypeKind::LLVMPointerTypeKind => {
             components.push(b.cast(Opcode::LLVMPtrToInt, value, b.int_type(64))?);
@@ -123,38 +129,36 @@ fn many(what: &str, lanes: u32) -> String {
     }
 }
 
-fn lane<'c>(b: &Build<'c>, value: Value<'c>, index: u32) -> Result<Value<'c>> {
-    if value.ty().is_vector() {
-        b.lane(value, index)
-    } else {
-        Ok(value)
-    }
-}
-
 /// The number of the string literal `id`, or of the one of two that OpSelect chooses; `None` for what is no literal.
-fn string<'c>(e: &FunctionEmitter<'_, 'c, '_>, id: Id) -> Option<Result<Value<'c>>> {
+fn string<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    inst: Inst<'_>,
+    id: Id,
+) -> Option<Result<Value<'c>>> {
     let number = |id: Id| {
         let text = literal(e, id)?;
-        Some(e.b.i32(e.prints.borrow_mut().string(text)))
+        Some(if text.len() > LONGEST {
+            Err(Box::new(too_long(inst)))
+        } else {
+            Ok(e.b.i32(e.prints.borrow_mut().string(text)))
+        })
     };
-    if let Some(number) = number(id) {
-        return Some(Ok(number));
-    }
     let select = e.declarations.module.def(id)?;
     if select.op() != Some(Op::Select) {
-        return None;
+        return number(id);
     }
     let (yes, no) = (number(select.id(1).ok()?)?, number(select.id(2).ok()?)?);
-    let condition = e.operand(select, 0);
-    Some(condition.and_then(|condition| e.b.select(condition, yes, no)))
+    Some((|| e.b.select(e.operand(select, 0)?, yes?, no?))())
 }
 
-/// The constant string that the pointer `id` points to, up to its zero byte.
+/// The constant string that the pointer `id` points to, up to its zero byte; of one that is too long, more than [`LONGEST`] characters. Strings need not be of class UniformConstant
+/// (SPV_EXT_relaxed_printf_string_address_space), if nobody writes them.
 fn literal(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<Vec<u8>> {
-    let (variable, offset) = place(e, id)?;
+    let (id, offset) = place(e, id)?;
     let declarations = e.declarations;
-    let variable = declarations.variable(variable)?;
-    if variable.class != StorageClass::UniformConstant {
+    let variable = declarations.variable(id)?;
+    let is_constant = declarations.decoration(id, Decoration::Constant).is_some();
+    if variable.class != StorageClass::UniformConstant && !is_constant {
         return None;
     }
     let byte = |constant: &Constant| match constant {
@@ -166,7 +170,7 @@ fn literal(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<Vec<u8>> {
         Constant::Composite(parts) => {
             let rest = parts.get(usize::try_from(offset).ok()?..)?;
             let text = rest.iter().map(byte).take_while(|byte| *byte != Some(0));
-            text.collect::<Option<_>>()?
+            text.take(LONGEST + 1).collect::<Option<_>>()?
         }
         Constant::Null => Vec::new(),
         _ => return None,
@@ -195,13 +199,16 @@ fn place(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<(Id, u64)> {
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain => {
-                // Indices into the array of bytes: the last one counts bytes, those before it whole arrays.
-                let mut indices = indices.iter().rev();
+                // Where the result points to a byte, the last index counts bytes.
                 let index = |id: &u32| e.constants.get(Id(*id))?.as_u64();
-                offset = offset.checked_add(indices.next().map_or(Some(0), index)?)?;
-                if !indices.all(|id| index(id) == Some(0)) {
+                let (last, outer) = indices.split_last()?;
+                let Type::Pointer { pointee, .. } = declarations.ty(inst.result_type()?)? else {
                     return None;
-                }
+                };
+                let is_byte = e.type_info((*pointee)?).ok()?.size == 1;
+                let is_inside = outer.iter().all(|id| index(id) == Some(0));
+                let last = index(last).filter(|last| is_inside && (is_byte || *last == 0))?;
+                offset = offset.checked_add(last)?;
             }
             _ => return None,
         }

@@ -6,6 +6,12 @@ use splitbar_passes::module::assemble;
 
 /// A kernel of 64 invocations with the constant strings `strings`, `%s0` and so on, and the parameters `%out` and `%n`.
 fn kernel(strings: &[&str], functions: &str, body: &str) -> Vec<u32> {
+    let text = kernel_text(strings, functions, body);
+    assemble(&text).unwrap().words
+}
+
+/// Behind the types and constants stands `more`.
+fn kernel_text(strings: &[&str], more: &str, body: &str) -> String {
     let mut globals = String::new();
     let bytes = |text: &str| -> Vec<u8> { text.bytes().chain([0]).collect() };
     let mut all: Vec<u8> = strings.iter().flat_map(|text| bytes(text)).collect();
@@ -26,9 +32,10 @@ fn kernel(strings: &[&str], functions: &str, body: &str) -> Vec<u32> {
             bytes.len()
         ));
     }
-    let text = format!(
+    format!(
         "OpCapability Kernel
         OpCapability Addresses
+        OpCapability GenericPointer
         OpCapability Int64
         OpCapability Int16
         OpCapability Int8
@@ -59,7 +66,7 @@ fn kernel(strings: &[&str], functions: &str, body: &str) -> Vec<u32> {
         %kernel = OpTypeFunction %void %global %uint
         %called = OpTypeFunction %uint %uint
         {globals}
-        {functions}
+        {more}
         %main = OpFunction %void None %kernel
         %out = OpFunctionParameter %global
         %n = OpFunctionParameter %uint
@@ -67,8 +74,7 @@ fn kernel(strings: &[&str], functions: &str, body: &str) -> Vec<u32> {
         {body}
         OpReturn
         OpFunctionEnd"
-    );
-    assemble(&text).unwrap().words
+    )
 }
 
 fn printing(strings: &[&str], functions: &str, body: &str, target: &str) -> Lowered {
@@ -174,6 +180,33 @@ fn calls_and_strings_are_numbered_once() {
     }
 }
 
+/// SPV_EXT_relaxed_printf_string_address_space: a string in global memory, if nobody writes it.
+#[test]
+fn strings_may_be_in_global_memory() {
+    let words = |decoration: &str| {
+        let globals = "%length = OpConstant %ulong 2
+            %array = OpTypeArray %uchar %length
+            %array_pointer = OpTypePointer CrossWorkgroup %array
+            %zero_c = OpConstant %uchar 0
+            %w = OpConstant %uchar 119
+            %text = OpConstantComposite %array %w %zero_c
+            %string = OpVariable %array_pointer CrossWorkgroup %text
+            %generic = OpTypePointer Generic %array";
+        let body = "%cast = OpPtrCastToGeneric %generic %string
+            %r = OpExtInst %uint %cl printf %cast";
+        let text = kernel_text(&[], globals, body);
+        let decorated = text.replace("%void = ", &format!("{decoration}\n%void = "));
+        assemble(&decorated).unwrap().words
+    };
+    let constant = words("OpDecorate %string Constant");
+    for target in ["gfx1201", "sm_80"] {
+        let lowered = lowered(constant.clone(), target, Optimization::O2).unwrap();
+        assert_eq!(calls(&lowered), ["w: "]);
+    }
+    let problems = lowered(words(""), "sm_80", Optimization::O2).unwrap_err();
+    assert!(problems.contains("not known when"), "{problems}");
+}
+
 /// The addition stays between arrive and wait, and the barriers are the same as without it.
 #[test]
 fn a_call_in_a_window_stays_there() {
@@ -231,6 +264,11 @@ fn what_cannot_be_printed_is_refused() {
             problems.contains(why) && problems.contains("SB0312"),
             "{format}: {problems}"
         );
+    }
+    let long = "x".repeat(4096);
+    for arguments in ["%s0", "%s1 %s0"] {
+        let problems = refused(&[&long, "%s"], &printf(arguments));
+        assert!(problems.contains("more than 4095"), "{problems}");
     }
     let body = "%odd = OpINotEqual %bool %n %two
         %a = OpBitcast %char_pointer %s0
