@@ -41,7 +41,10 @@ impl<'c> Emission<'_, 'c, '_> {
             .ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))?;
         let op = inst.operand(0).ok().and_then(Op::from_u32);
         let argument = |index: usize| self.address_operand(inst, inst.id(index + 1)?);
+        let is_null = |id: Id| matches!(self.lowering.constants.get(id), Some(Constant::Null));
         let value = match op {
+            // Whatever null is where it comes from, it is 0 among generic addresses.
+            Some(Op::PtrCastToGeneric) if inst.id(1).is_ok_and(is_null) => Some(to.zero()),
             Some(Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr) => {
                 ffi::const_cast(argument(0)?, to)
             }
@@ -174,7 +177,7 @@ impl<'c> Emission<'_, 'c, '_> {
     /// The bytes of the initializer `id` of type `ty` with addresses in them, as a packed structure of bytes and pointers.
     ///
     /// # Errors
-    /// `BadConstant` when it is too large, or holds an address that a loader cannot fill in.
+    /// `UnsupportedInstruction` when it is too large, or holds an address that a loader cannot fill in.
     pub(super) fn initializer_with_addresses(&self, id: Id, ty: Id) -> Result<Value<'c>> {
         let size = types::require(self.types, self.lowering.declarations, ty)?.size;
         let mut places = Vec::new();
@@ -192,7 +195,7 @@ impl<'c> Emission<'_, 'c, '_> {
             let offset = self.lowering.declarations.module.def(id).map(|inst| inst.offset);
             Box::new(
                 Diagnostic::error(
-                    Code::BadConstant,
+                    Code::UnsupportedInstruction,
                     format!("the initializer {id} is not lowered"),
                 )
                 .at_word(offset.unwrap_or_default())

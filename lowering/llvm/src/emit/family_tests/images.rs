@@ -185,6 +185,36 @@ fn texel_buffers_are_there_where_images_are_not() {
     }
 }
 
+#[test]
+fn levels_are_fetched_from() {
+    for (image, wanted) in [
+        ("Dim2D 0 0 0 1 Unknown", "tex.level.2d.v4.f32.s32"),
+        ("Dim2D 0 1 0 1 Unknown", "tex.level.a2d.v4.u32.s32"),
+    ] {
+        let case = CASES.iter().find(|case| case.image == image).unwrap();
+        let text = shader_text(case).replace(
+            "%zero = OpConstant",
+            "%one = OpConstant %uint 1\n %zero = OpConstant",
+        );
+        let fetch = text
+            .lines()
+            .find(|line| line.contains("OpImageFetch"))
+            .unwrap();
+        let words = assemble(&text.replace(fetch, &format!("{fetch} Lod %one")))
+            .unwrap()
+            .words;
+        for (target, wanted) in [
+            ("sm_50", wanted),
+            ("sm_90", wanted),
+            ("gfx1201", "image_load_mip"),
+        ] {
+            let lowered = lowered(words.clone(), target, Optimization::O2).unwrap();
+            let text = lowered.assembly().unwrap();
+            assert!(text.contains(wanted), "{image} for {target}:\n{text}");
+        }
+    }
+}
+
 /// An OpenCL kernel whose image types say no texel type, but how they are accessed. `width`: bits of a texel's components; `held`: as compilers that do
 /// not optimise write it, the images go through variables.
 fn kernel(width: u32, held: bool) -> Vec<u32> {

@@ -102,6 +102,22 @@ fn initializers_hold_addresses() {
 }
 
 #[test]
+fn null_is_a_generic_address() {
+    let holder = initializers(
+        "%private = OpTypePointer Function %uint
+        %nowhere = OpConstantNull %private
+        %null = OpSpecConstantOp %generic PtrCastToGeneric %nowhere
+        %struct = OpTypeStruct %uint %generic
+        %struct_pointer = OpTypePointer CrossWorkgroup %struct
+        %fields = OpConstantComposite %struct %seven %null
+        %holder = OpVariable %struct_pointer CrossWorkgroup %fields",
+        "%place = OpInBoundsPtrAccessChain %global %holder %zero %zero
+        %x = OpLoad %uint %place Aligned 4\n OpStore %counter %x Aligned 4",
+    );
+    assert!(holder.contains("ptr null"), "{holder}");
+}
+
+#[test]
 fn constants_in_functions_hold_addresses() {
     let words = |target: &str| {
         let globals = "%shared = OpVariable %local Workgroup
@@ -134,7 +150,7 @@ fn what_no_loader_can_fill_in_is_refused() {
             %holder_type = OpTypePointer CrossWorkgroup %local
             %holder = OpVariable %holder_type CrossWorkgroup %shared",
             "%to = OpLoad %local %holder Aligned 8\n OpStore %to %zero Aligned 4",
-            "SB0",
+            "SB0300",
         ),
     ] {
         let problem = lowered(kernels(globals, body), "gfx906", Optimization::O0)

@@ -6,7 +6,7 @@ use super::super::function::FunctionEmitter;
 use super::super::types::Scalar;
 use super::format::{self, Format, Meaning};
 use super::{Access, Image, Shape};
-use crate::ffi::{Opcode, Value};
+use crate::ffi::{self, Opcode, Ty, Value};
 use spirv::Op;
 use splitbar_passes::module::Inst;
 
@@ -107,14 +107,14 @@ pub(super) fn read<'c>(
     component: Scalar,
 ) -> Result<Value<'c>> {
     let names = names(e, inst, access.image)?;
-    if access.level.is_some() {
-        return Err(e.unsupported_on_target(
-            inst,
-            format!("{}: a fetch from a mip level other than 0", inst.name()),
-        ));
-    }
     let mut arguments = vec![handle(e, access.descriptor)?];
     arguments.extend(coordinates(access));
+    if let Some(level) = access.level {
+        if access.image.storage {
+            return Err(e.unsupported(inst, "a read from a mip level other than 0"));
+        }
+        return fetch_level(e, access.image.shape, component, arguments, level);
+    }
     if !access.image.storage {
         let name = match component {
             Scalar::Int { signed: true, .. } => names.fetch_signed,
@@ -150,6 +150,51 @@ pub(super) fn read<'c>(
         members(e, raw, format.components)?
     };
     decoded(e, component, format, raw)
+}
+
+/// Fetches a texel from a mip level. LLVM has no intrinsic for that with integers as coordinates (PTX ISA, "tex": the level is of their type then).
+/// `arguments`: the object and the coordinates in PTX's order.
+fn fetch_level<'c>(
+    e: &FunctionEmitter<'_, 'c, '_>,
+    shape: Shape,
+    component: Scalar,
+    mut arguments: Vec<Value<'c>>,
+    level: Value<'c>,
+) -> Result<Value<'c>> {
+    let geometry = match shape {
+        Shape::D1 | Shape::Buffer => "1d",
+        Shape::D2 => "2d",
+        Shape::D3 => "3d",
+        Shape::D1Array => "a1d",
+        Shape::D2Array => "a2d",
+        Shape::Cube | Shape::CubeArray | Shape::D2Samples | Shape::D2ArraySamples => {
+            return Err(e.b.internal("a texture without levels"));
+        }
+    };
+    let (ty, output) = match component {
+        Scalar::Int { signed: true, .. } => ("s32", "=r"),
+        Scalar::Int { signed: false, .. } => ("u32", "=r"),
+        Scalar::Float { .. } | Scalar::Bool => ("f32", "=f"),
+    };
+    // Behind the four components and the object.
+    let count = arguments.len() - 1;
+    let mut coordinates: Vec<String> = (0..count).map(|index| format!("${}", 5 + index)).collect();
+    if count == 3 {
+        // A vector of three has four elements, the last of which is ignored.
+        coordinates.extend(coordinates.last().cloned());
+    }
+    arguments.push(e.b.int_resize(level, e.b.int_type(32), true)?);
+    let text = format!(
+        "tex.level.{geometry}.v4.{ty}.s32 {{$0, $1, $2, $3}}, [$4, {{{}}}], ${};",
+        coordinates.join(", "),
+        5 + count
+    );
+    let constraints = [vec![output; 4], vec!["l"], vec!["r"; count + 1]].concat();
+    let texel = e.b.struct_type(&[component.value_type(e.b); 4]);
+    let types: Vec<Ty<'c>> = arguments.iter().map(|argument| argument.ty()).collect();
+    let callee = texel.function(&types);
+    let assembly = ffi::inline_assembly(callee, &text, &constraints.join(","), false);
+    members(e, e.b.raw().call(callee, assembly, &arguments), 4)
 }
 
 /// The members of a structure as a vector.
