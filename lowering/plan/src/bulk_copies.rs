@@ -13,6 +13,7 @@
 use crate::async_copies::{CopyPlan, Engine};
 use crate::strategy::MBARRIER_BYTES;
 use crate::target::Target;
+use splitbar_passes::analysis::async_copy::Zeros;
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopies, GroupCopy};
 use splitbar_passes::analysis::marks::{self, Event, Tick, Wait};
@@ -109,6 +110,7 @@ fn bulk(copy: &GroupCopy) -> Option<CopyPlan> {
         unit: bytes,
         element_bytes,
         load: None,
+        zeros: Zeros::default(),
         rounds: Some(1),
         held: None,
     })

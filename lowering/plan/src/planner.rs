@@ -1,6 +1,6 @@
 //! Pairing and target to plan: what stands at the entry, at every barrier instruction, and at every return.
 
-use crate::async_copies::{self, Copies, Planned};
+use crate::async_copies::{self, Copies, CopyPlan, Planned};
 use crate::deferred;
 use crate::fences::{self, Side};
 use crate::plan::{EntryPlan, PairPlan, State};
@@ -410,7 +410,7 @@ impl<'p> Planner<'p> {
                 .copies
                 .copies
                 .values()
-                .filter_map(|copy| copy.load)
+                .filter_map(CopyPlan::replaced_load)
                 .collect(),
             copies: self.copies.copies.clone(),
             held: self.copies.held.clone(),

@@ -5,7 +5,7 @@
 //!
 //! | number | instruction | stands before | says |
 //! | --- | --- | --- | --- |
-//! | 1 | Copy | an OpStore | the store and the load of its value may be an asynchronous copy |
+//! | 1 | Copy | an OpStore | the store and the load of its value may be an asynchronous copy, with zeros where the load is not made |
 //! | 2 | Mark | any instruction | the copies before it are a group |
 //! | 3 | Wait | any instruction | at most so many marks, the newest, may be outstanding; operand: a 32-bit constant |
 //!

@@ -48,6 +48,47 @@ pub(super) fn async_fill() -> Case {
     }
 }
 
+/// A matrix that tiles of `lanes` columns and two rows do not divide.
+pub fn async_bounds(lanes: usize) -> Case {
+    const WIDTH: usize = 150;
+    const ROWS: usize = 9;
+    const WEIGHTS: usize = 120;
+    const FACTOR: u32 = 5;
+    let src = noise(WIDTH * ROWS);
+    let weights: Vec<u32> = noise(4 * WEIGHTS).iter().map(|x| !x).collect();
+    let cell = |row: usize, column: usize| match column < WIDTH && row < ROWS {
+        true => src[row * WIDTH + column],
+        false => 0,
+    };
+    let weight = |place: usize| match weights.get(4 * place..4 * place + 4) {
+        Some(&[x, y, z, w]) => x.wrapping_add(y.wrapping_mul(3)) ^ z.wrapping_add(w),
+        _ => 0,
+    };
+    let fold = |column: usize| {
+        let (first, lane) = (column / lanes * lanes, column % lanes);
+        let mirrored = lanes - 1 - lane;
+        (0..ROWS.div_ceil(2)).fold(0u32, |r, tile| {
+            let even = cell(2 * tile, column) ^ cell(2 * tile, first + mirrored).wrapping_mul(3);
+            let odd = cell(2 * tile + 1, first + mirrored).wrapping_mul(7);
+            r.wrapping_mul(FACTOR)
+                .wrapping_add(even)
+                .wrapping_add(odd)
+                .wrapping_add(weight(tile * lanes + first + mirrored))
+        })
+    };
+    let dst = (0..WIDTH).map(fold).collect();
+    Case {
+        groups: [WIDTH.div_ceil(lanes) as u32, 1, 1],
+        workgroup_size: [lanes as u32, 1, 1],
+        push_constants: vec![WIDTH as u32, ROWS as u32, WEIGHTS as u32, FACTOR],
+        buffers: vec![
+            input(0, "src", src.clone()),
+            input(1, "weights", weights.clone()),
+            output(2, "dst", dst),
+        ],
+    }
+}
+
 pub(super) fn opencl_async_copy() -> Case {
     launch(64, 512, |x| {
         let half = |j: usize| x[j / 2] >> (j % 2 * 16) & 0xffff;

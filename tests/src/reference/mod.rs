@@ -8,6 +8,7 @@ pub mod products;
 mod tiles;
 mod trees;
 
+pub use copies::async_bounds;
 pub use exchanges::{volume, votes};
 
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,7 @@ pub enum Element {
 /// The launch of the kernel of this name; `None` if there is no such kernel.
 pub fn case(kernel: &str) -> Option<Case> {
     Some(match kernel {
+        "async_bounds" => async_bounds(64),
         "async_double_buffer" => products::async_double_buffer()?,
         "async_fill" => copies::async_fill(),
         "async_overlap" => products::async_overlap()?,

@@ -1,13 +1,18 @@
 //! Every kernel with its copies made asynchronous, on the simulated machine: the results are those of the host references, and nothing is found. A copy that is not waited
 //! for in time is read too early under one of the schedules.
 
-use crate::sim::agrees;
+use crate::sim::{agrees, compare, inputs};
 use crate::support::{compile_bytes, has_linker, is_nvptx, told, trial};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::Options;
+use object::{Object, ObjectSection};
+use regex::Regex;
+use splitbar::simulate::Job;
+use splitbar::simulate::machine::Schedule;
+use splitbar::{Options, SpecValues};
 use splitbar_plan::Step;
 use splitbar_tests::fixture::Fixture;
+use splitbar_tests::reference::{self, Case};
 
 /// Targets with instructions for copies, one of each kind: LDS DMA without and with BackOffBarrier, with a counter of stores, loads to LDS, `cp.async` with mbarriers that are
 /// tested and tried; and without any: loads that wait in registers, in one counter and in counters of their own, NVIDIA.
@@ -27,6 +32,16 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         trials.push(trial(
             format!("promoted/async_double_buffer/{target}/nobody_waits"),
             move || nobody_waits(target),
+        ));
+    }
+    for target in TARGETS {
+        trials.push(trial(
+            format!("promoted/async_bounds/{target}/sizes"),
+            move || bounds(target),
+        ));
+        trials.push(trial(
+            format!("promoted/async_bounds/{target}/no_zeros"),
+            move || no_zeros(target),
         ));
     }
     for fixture in fixtures {
@@ -96,4 +111,97 @@ fn copies(fixture: &Fixture, expected: usize) -> Result<()> {
         "{found} asynchronous loads instead of {expected}"
     );
     Ok(())
+}
+
+/// Copies that take zeros outside of a matrix, in workgroups of one invocation, of a partial wave, of full and of partial last ones.
+fn bounds(target: &str) -> Result<()> {
+    if !is_nvptx(target) && !has_linker() {
+        return Ok(());
+    }
+    let module = Fixture::load("async_bounds")?.module()?;
+    for lanes in [1u32, 20, 32, 96, 150, 256] {
+        let output = compile_bytes(&module, target, |options| {
+            options.promote_async_copies = true;
+            options.spec = SpecValues([(0, u64::from(lanes))].into());
+        })?;
+        let copies = output.entries().iter().map(|entry| &entry.plan.copies);
+        let with_zeros = copies.flat_map(|copies| copies.values());
+        let with_zeros = with_zeros.filter(|copy| copy.zeros.by_branch).count();
+        ensure!(with_zeros == 6, "{lanes}: {with_zeros} copies of 6");
+        let case = reference::async_bounds(lanes as usize);
+        runs(&Job::compiled(&output, 0)?, &case).with_context(|| format!("{lanes} invocations"))?;
+    }
+    Ok(())
+}
+
+/// Runs `job` under some schedules: nothing may be found, and the results are the reference's.
+fn runs(job: &Job, case: &Case) -> Result<()> {
+    let inputs = inputs(case);
+    for index in 0..SCHEDULES {
+        let outcome = job.run(&inputs, Schedule::nth(index, 1))?;
+        if let Some(finding) = outcome.report.findings.first() {
+            bail!("schedule {index}: {finding}");
+        }
+        compare(case, &outcome).map_err(|difference| anyhow!("schedule {index}: {difference}"))?;
+    }
+    Ok(())
+}
+
+/// Without the zeros a copy reads what lies outside, or takes what stands where zeros should.
+fn no_zeros(target: &str) -> Result<()> {
+    if !is_nvptx(target) && !has_linker() {
+        return Ok(());
+    }
+    let fixture = Fixture::load("async_bounds")?;
+    let output = compile_bytes(&fixture.module()?, target, |options| {
+        options.promote_async_copies = true;
+    })?;
+    let case = reference::case(&fixture.name).context("no host reference")?;
+    let kernel = &output.entries()[0].abi.symbol;
+    let job = Job::compiled(&output, 0)?;
+    let mutants = if is_nvptx(target) {
+        let texts = without_zeros(&told(output.assembly())?);
+        let jobs = texts.iter().map(|text| Ok(job.with_ptx(text, kernel)?));
+        jobs.collect::<Result<Vec<_>>>()?
+    } else {
+        let bytes = with_ones(told(output.hsaco())?)?;
+        vec![job.with_code_object(&bytes, crate::support::target(target)?, kernel)?]
+    };
+    ensure!(!mutants.is_empty(), "nothing takes zeros");
+    for (number, mutant) in mutants.iter().enumerate() {
+        ensure!(
+            runs(mutant, &case).is_err(),
+            "mutant {number} is not noticed"
+        );
+    }
+    Ok(())
+}
+
+/// PTX in which one `cp.async` reads all of its bytes, each in turn, or the zeros in memory are ones.
+fn without_zeros(text: &str) -> Vec<String> {
+    let sized = Regex::new(r"(?m)^(\s*cp\.async\.c.*, \d+), %r\d+;$").unwrap();
+    let of_copies = sized.captures_iter(text).map(|found| {
+        let (all, part) = (found.get(0).unwrap().range(), &found[1]);
+        format!("{}{part};{}", &text[..all.start], &text[all.end..])
+    });
+    let zeros = Regex::new(r"(splitbar_zeros\[16\]);").unwrap();
+    let ones = format!("$1 = {{{}}};", ["1"; 16].join(", "));
+    let of_memory = zeros.is_match(text).then(|| zeros.replace(text, ones));
+    of_copies.chain(of_memory.map(String::from)).collect()
+}
+
+/// A code object in whose constants all zeros are ones.
+fn with_ones(mut bytes: Vec<u8>) -> Result<Vec<u8>> {
+    let (start, length) = object::File::parse(&*bytes)?
+        .section_by_name(".rodata")
+        .and_then(|section| section.file_range())
+        .context("no constants")?;
+    let constants = bytes.get_mut(start as usize..(start + length) as usize);
+    let constants = constants.context("no such part of the file")?;
+    // The kernel's descriptor stands there as well.
+    let zeros = constants
+        .chunks_exact_mut(16)
+        .rfind(|chunk| chunk.iter().all(|byte| *byte == 0));
+    zeros.context("no zeros")?.fill(1);
+    Ok(bytes)
 }

@@ -227,15 +227,34 @@ impl Job {
     /// # Errors
     /// As [`Job::ptx`].
     pub fn with_ptx(&self, text: &str, kernel: &str) -> Result<Job, Refusal> {
-        Ok(Job {
-            code: Code::Nvptx(nvptx::Text::read(text, Some(kernel))?),
+        let code = Code::Nvptx(nvptx::Text::read(text, Some(kernel))?);
+        Ok(self.with_code(code))
+    }
+
+    /// The same kernel with the same arguments in another AMDGPU code object, for tests that change it.
+    ///
+    /// # Errors
+    /// As [`Job::code_object`].
+    pub fn with_code_object(
+        &self,
+        bytes: &[u8],
+        target: &Target,
+        kernel: &str,
+    ) -> Result<Job, Refusal> {
+        let code = Code::Amdgpu(amdgpu::Binary::read(bytes, target, Some(kernel))?);
+        Ok(self.with_code(code))
+    }
+
+    fn with_code(&self, code: Code) -> Job {
+        Job {
+            code,
             arguments: self.arguments.clone(),
             workgroup_size: self.workgroup_size,
             cluster: self.cluster,
             images: self.images.clone(),
             prints: self.prints.clone(),
             print_capacity: self.print_capacity,
-        })
+        }
     }
 
     /// The AMDGPU kernel's instructions, for tests that change them.

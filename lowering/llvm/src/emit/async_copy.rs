@@ -7,9 +7,8 @@
 //! Instructions: LLVM AMDGPUDMAOperations (LDS DMA), AMDGPUAsyncOperations (marks), IntrinsicsAMDGPU (gfx12.5); PTX ISA 9.7.9.25 (cp.async). No immediate offset is ever
 //! used: LLVM 23.1 wraps one that is too large without a word.
 
-use super::function::{FunctionEmitter, Pointer};
+use super::function::FunctionEmitter;
 use super::held::{Rounds, if_there, plain};
-use super::memory::Access;
 use super::{Handled, Result, builtin, group};
 use crate::ffi::{self, IntPredicate, Opcode, Value};
 use spirv::Op;
@@ -191,59 +190,9 @@ impl<'c> Transfer<'c> {
             Engine::AsyncLds => {
                 e.async_lds(self.plan.direction, global, local(unit)?, self.plan.unit)
             }
-            Engine::CpAsync => e.cp_async(global, local(unit)?, self.plan.unit),
+            Engine::CpAsync => e.cp_async(global, local(unit)?, self.plan.unit, None),
             Engine::Bulk => Err(b.internal("a bulk copy unit by unit")),
         }
-    }
-}
-
-/// A store that copies what a load has left to it: asynchronously, or through registers that hold it, where both places are known to be aligned as that takes, else as it
-/// stands.
-pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
-    let plan = e.plan.copies.get(&inst.offset).copied();
-    let load = plan.and_then(|plan| e.declarations.module.at(plan.load?));
-    let (Some(plan), Some(load)) = (plan, load) else {
-        return Err(e.b.internal("a store became a copy of nothing"));
-    };
-    let (reads, _) = e.access(load, 1)?;
-    let (writes, _) = e.access(inst, 2)?;
-    let from = e.with_access(&e.pointer(load.id(0)?)?, reads)?;
-    let to = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
-    let ty = e.result_type(load)?;
-    // Without an operand that says more, a place is aligned as its components are.
-    let component = e.ty(ty)?.scalar_bits() / 8;
-    let aligned = |pointer: &Pointer<'_>, access: Access| {
-        let known = access.aligned.map_or(component, |_| 1).max(pointer.align);
-        known >= plan.unit && pointer.matrix.is_none()
-    };
-    let spaces = (
-        from.address.ty().address_space(),
-        to.address.ty().address_space(),
-    );
-    if spaces != (1, 3) || !aligned(&from, reads) || !aligned(&to, writes) {
-        let value = e.load_with(&from, ty, reads)?;
-        return e.store_with(&to, ty, value, writes);
-    }
-    let b = e.b;
-    match plan.engine {
-        Engine::LdsDma => {
-            // The plan has it that the lanes follow each other: the first lane's place is the wave's.
-            let before = b.mul(builtin::lane(e)?, b.i32(plan.unit))?;
-            let first = b.offset(to.address, b.neg(before)?, false)?;
-            let first = b.intrinsic("llvm.amdgcn.readfirstlane", &[first.ty()], &[first])?;
-            e.lds_dma(from.address, first, plan.unit)
-        }
-        Engine::AsyncLds => e.async_lds(plan.direction, from.address, to.address, plan.unit),
-        Engine::CpAsync => e.cp_async(from.address, to.address, plan.unit),
-        Engine::Registers => {
-            let Some(set) = plan.held else {
-                return Err(b.internal("a store became a copy by registers that does not hold"));
-            };
-            let value = b.load(plain(e, plan.unit), from.address, plan.unit)?;
-            e.hold_value(set, 0, value)?;
-            e.hold(set, to.address)
-        }
-        Engine::Bulk => Err(b.internal("a store became a bulk copy")),
     }
 }
 
@@ -329,15 +278,32 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
     }
 
-    /// `cp.async` of `bytes` from `global` to `local`, past the L1 cache where it can.
-    pub(super) fn cp_async(&self, global: Value<'c>, local: Value<'c>, bytes: u32) -> Result<()> {
-        let name = match (&self.target.arch, bytes) {
-            (Arch::Nvptx(gpu), 4) if gpu.cp_async => "llvm.nvvm.cp.async.ca.shared.global.4",
-            (Arch::Nvptx(gpu), 8) if gpu.cp_async => "llvm.nvvm.cp.async.ca.shared.global.8",
-            (Arch::Nvptx(gpu), 16) if gpu.cp_async => "llvm.nvvm.cp.async.cg.shared.global.16",
+    /// `cp.async` of `bytes` from `global` to `local`, past the L1 cache where it can. With `read`, an `i32`, only so many bytes are read and zeros fill the others.
+    pub(super) fn cp_async(
+        &self,
+        global: Value<'c>,
+        local: Value<'c>,
+        bytes: u32,
+        read: Option<Value<'c>>,
+    ) -> Result<()> {
+        let (whole, part) = match (&self.target.arch, bytes) {
+            (Arch::Nvptx(gpu), 4) if gpu.cp_async => (
+                "llvm.nvvm.cp.async.ca.shared.global.4",
+                "llvm.nvvm.cp.async.ca.shared.global.4.s",
+            ),
+            (Arch::Nvptx(gpu), 8) if gpu.cp_async => (
+                "llvm.nvvm.cp.async.ca.shared.global.8",
+                "llvm.nvvm.cp.async.ca.shared.global.8.s",
+            ),
+            (Arch::Nvptx(gpu), 16) if gpu.cp_async => (
+                "llvm.nvvm.cp.async.cg.shared.global.16",
+                "llvm.nvvm.cp.async.cg.shared.global.16.s",
+            ),
             _ => return Err(self.no_async("cp.async")),
         };
-        self.b.intrinsic(name, &[], &[local, global])?;
+        let name = if read.is_some() { part } else { whole };
+        let operands: Vec<Value<'c>> = [local, global].into_iter().chain(read).collect();
+        self.b.intrinsic(name, &[], &operands)?;
         Ok(())
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct Shared<'c> {
     mbarrier: RefCell<Option<Value<'c>>>,
     /// Workgroup memory of the OpGroup* instructions.
     pub(super) scratch: RefCell<Option<Value<'c>>>,
+    /// Zeros in global memory, for copies.
+    pub(super) zeros: RefCell<Option<Value<'c>>>,
 }
 
 /// Run-time state of a kernel's barriers: stack slots that the optimiser turns into registers.

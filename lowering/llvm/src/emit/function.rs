@@ -13,6 +13,7 @@ use splitbar_passes::module::{Constants, Declarations, Id, Inst};
 use splitbar_passes::printf::Table;
 use splitbar_plan::{EntryPlan, Target};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 /// A pointer operand: the address and what is known about the place.
 #[derive(Copy, Clone, Debug)]
@@ -107,6 +108,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) barrier_state: super::barrier::StateSlots<'c>,
     /// The sets of registers in which copies are on their way; only the kernel itself has them.
     pub(super) held: Vec<super::held::HeldSet<'c>>,
+    /// What the loads of copies behind branches have noted, by their word offsets; only the kernel itself has any.
+    pub(super) notes: BTreeMap<u32, super::promoted_copy::Note<'c>>,
     /// Where a kernel whose waves have something to do when they end does it: all returns lead there.
     pub(super) end: Option<Block<'c>>,
     /// What the barrier steps share within one module.

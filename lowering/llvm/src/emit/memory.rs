@@ -7,7 +7,7 @@
 use super::function::{FunctionEmitter, MatrixLayout, Pointer};
 use super::layout;
 use super::types::{Kind, Scalar, Shape};
-use super::{Handled, Result, async_copy, barrier, facts};
+use super::{Handled, Result, barrier, facts, promoted_copy};
 use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, Ty, Value};
 use spirv::MemoryAccess;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -514,7 +514,7 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         // The store of its value copies it.
         Some(Op::Load) if e.plan.copied_loads.contains(&inst.offset) => {}
         Some(Op::Store) if e.plan.copies.contains_key(&inst.offset) => {
-            async_copy::store(e, inst)?;
+            promoted_copy::store(e, inst)?;
         }
         Some(Op::Load) => {
             let pointer = e.pointer(id(0)?)?;
@@ -522,6 +522,7 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             let ty = e.result_type(inst)?;
             let value = e.load_with(&pointer, ty, access)?;
             e.bind(inst, value)?;
+            e.note_source(inst)?;
         }
         Some(Op::Store) => {
             let pointer = e.pointer(id(0)?)?;

@@ -9,7 +9,7 @@
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
 //! | [`memory`], [`place`], [`pointer`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`], [`clock`] | families that touch the emitter's core |
 //! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
-//! | [`async_copy`], [`held`] | asynchronous copies between global and workgroup memory; those that stay in registers on their way |
+//! | [`async_copy`], [`promoted_copy`], [`bulk_copy`], [`held`] | asynchronous copies between global and workgroup memory: of groups, of plain stores, by one invocation; those that stay in registers on their way |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
 //! | [`atomic`], [`lanes`], [`scan`], [`subgroup`], [`group`], [`collective`], [`derivative`] | what invocations do together |
@@ -79,6 +79,7 @@ pub(crate) mod objects;
 pub(crate) mod place;
 pub(crate) mod pointer;
 pub(crate) mod prologue;
+mod promoted_copy;
 mod scan;
 pub(crate) mod subgroup;
 pub(crate) mod types;

@@ -250,6 +250,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             prints: self.prints,
             barrier_state: StateSlots::default(),
             held: Vec::new(),
+            notes: BTreeMap::new(),
             end: None,
             barriers: self.barriers,
             default_fast_math: if strict {

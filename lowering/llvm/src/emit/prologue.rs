@@ -175,6 +175,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             },
         };
         self.empty_sets()?;
+        self.empty_notes()?;
         self.end = (!plan.at_end.is_empty()).then(|| self.new_block());
         self.steps(&plan.at_entry)
     }

@@ -14,7 +14,7 @@ use crate::held::HeldShape;
 use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
 use crate::target::{Amdgpu, Arch, Counter, Target};
 use crate::waits::Waiting;
-use splitbar_passes::analysis::async_copy::{self, AsyncCopies, AsyncCopy};
+use splitbar_passes::analysis::async_copy::{self, AsyncCopies, AsyncCopy, Zeros};
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::copy_order::{self, Mention};
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopies, GroupCopy};
@@ -161,10 +161,19 @@ pub struct CopyPlan {
     pub element_bytes: u32,
     /// For a store that has become a copy: the word offset of the load of its value. `None` for the copy of a group.
     pub load: Option<u32>,
+    /// Where such a store gets zeros and not what the load reads.
+    pub zeros: Zeros,
     /// How often all invocations copy a unit each until everything is copied; `None` when that is not known.
     pub rounds: Option<u32>,
     /// The set of registers that holds what it has loaded until [`Step::StoreHeld`], by its number; `None` when it is stored at once, or not by registers.
     pub held: Option<usize>,
+}
+
+impl CopyPlan {
+    /// The load that is not made, since the copy reads its source itself. One that may be made in vain, behind a branch, stays for what the copy does not need of it.
+    pub(crate) fn replaced_load(&self) -> Option<u32> {
+        self.load.filter(|_| !self.zeros.any())
+    }
 }
 
 impl fmt::Display for CopyPlan {
@@ -172,6 +181,9 @@ impl fmt::Display for CopyPlan {
         write!(f, "{}, {} bytes at once", self.engine, self.unit)?;
         if let (None, Some(rounds)) = (self.load, self.rounds) {
             write!(f, ", {rounds} rounds")?;
+        }
+        if self.zeros.any() {
+            write!(f, ", or zeros")?;
         }
         match self.held {
             Some(slot) => write!(f, ", held in set {slot}"),
@@ -426,6 +438,7 @@ fn plan_of(copy: &AsyncCopy, engine: Engine) -> CopyPlan {
         unit: copy.bytes,
         element_bytes: copy.bytes,
         load: Some(copy.load),
+        zeros: copy.zeros,
         rounds: Some(1),
         held: None,
     }
@@ -471,6 +484,7 @@ fn copy_plan(copy: &GroupCopy, target: &Target, invocations: Option<u64>) -> Opt
         unit,
         element_bytes,
         load: None,
+        zeros: Zeros::default(),
         rounds,
         held: None,
     })

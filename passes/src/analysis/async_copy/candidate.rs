@@ -1,10 +1,10 @@
 //! Which stores are copies, and why the others are none.
 
-use super::Reason;
+use super::origin::Origin;
+use super::{Reason, Zeros};
 use crate::analysis::uniformity::memory::{self, Memory};
-use crate::module::{Constants, Declarations, Function, Id, Inst, Type};
+use crate::module::{Constants, Declarations, Id, Inst, Type};
 use spirv::{Decoration, Op, StorageClass};
-use std::collections::BTreeMap;
 
 /// Copies of one function that are looked at; a bit each.
 pub(super) const MOST_COPIES: usize = 128;
@@ -17,6 +17,8 @@ const MOST_STEPS: usize = 64;
 pub(super) struct Candidate {
     pub(super) load: u32,
     pub(super) store: u32,
+    /// Where zeros are copied instead.
+    pub(super) zeros: Zeros,
     /// The address that is stored to.
     pub(super) pointer: Id,
     /// The Workgroup variable that the address is in.
@@ -27,25 +29,6 @@ pub(super) struct Candidate {
     pub(super) element: Option<Id>,
     /// Nobody writes the source while the function runs.
     pub(super) is_stable: bool,
-}
-
-/// Word offsets of the stores to Workgroup memory of what a load has read from global memory, with the ids of the values.
-pub(super) fn stores_of_loads(
-    declarations: &Declarations<'_>,
-    function: &Function<'_>,
-) -> BTreeMap<u32, Id> {
-    function
-        .insts()
-        .filter(|inst| inst.op() == Some(Op::Store))
-        .filter_map(|inst| {
-            let (pointer, value) = (inst.id(0).ok()?, inst.id(1).ok()?);
-            let load = declarations.module.def(value)?;
-            let source = (load.op() == Some(Op::Load)).then(|| load.id(0).ok())??;
-            (memory::class_of(declarations, pointer) == Some(StorageClass::Workgroup)
-                && is_source(memory::class_of(declarations, source)))
-            .then_some((inst.offset, value))
-        })
-        .collect()
 }
 
 pub(super) fn is_source(class: Option<StorageClass>) -> bool {
@@ -60,82 +43,60 @@ pub(super) fn is_source(class: Option<StorageClass>) -> bool {
     )
 }
 
-/// How often the values of `stores` are used.
-pub(super) fn uses(
-    declarations: &Declarations<'_>,
-    function: &Function<'_>,
-    stores: &BTreeMap<u32, Id>,
-) -> BTreeMap<Id, u32> {
-    let mut uses: BTreeMap<Id, u32> = stores.values().map(|value| (*value, 0)).collect();
-    for inst in function.insts() {
-        for (_, id) in declarations.module.ids(inst) {
-            if let Some(count) = uses.get_mut(&id)
-                && inst.result() != Some(id)
-            {
-                *count += 1;
-            }
-        }
-    }
-    uses
-}
-
-/// A load from global memory.
-#[derive(Copy, Clone)]
-pub(super) struct Load<'m> {
-    pub(super) inst: Inst<'m>,
-    pub(super) pointer: Id,
-    /// How many separators and how many writes came before it in its block.
-    pub(super) separators: u32,
-    pub(super) writes: u32,
-}
-
 /// What is asked about a store.
 pub(super) struct Judge<'s, 'm> {
     pub(super) declarations: &'s Declarations<'m>,
     pub(super) constants: &'s Constants,
     pub(super) memory: &'s Memory,
-    /// By value that a load has read and a store writes to Workgroup memory: how often it is used.
-    pub(super) uses: BTreeMap<Id, u32>,
+}
+
+/// What happens between the load of a copy and its store.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Between {
+    /// A barrier, a fence or a call.
+    pub(super) separators: bool,
+    /// A write of global memory.
+    pub(super) writes: bool,
 }
 
 impl<'m> Judge<'_, 'm> {
-    /// The store `inst` of `value` to `pointer` in `block` as a copy, or why it is none; `separators` and `writes` come before it in the block.
+    /// The store `inst` in `block`, whose value has `origin`, as a copy, or why it is none; what happens `between`.
     pub(super) fn candidate(
         &self,
         block: usize,
         inst: Inst<'m>,
-        (pointer, value): (Id, Id),
-        load: Option<&Load<'m>>,
-        (separators, writes): (u32, u32),
+        origin: &Origin,
+        between: Between,
     ) -> Result<Candidate, Reason> {
+        let load = self.declarations.module.at(origin.load);
         let load = load.ok_or(Reason::OtherBlock)?;
-        if self.uses.get(&value) != Some(&1) {
-            return Err(Reason::UsedTwice);
-        }
+        let operands = (inst.id(0), inst.id(1), load.id(0));
+        let (Ok(pointer), Ok(value), Ok(source)) = operands else {
+            return Err(Reason::Shape);
+        };
         let bytes = self.bytes(value)?;
-        if is_qualified(load.inst, 1)
+        if is_qualified(load, 1)
             || is_qualified(inst, 2)
-            || self.is_volatile(load.pointer)
+            || self.is_volatile(source)
             || self.is_volatile(pointer)
         {
             return Err(Reason::Qualified);
         }
-        if self.crosses_matrix(load.pointer) || self.crosses_matrix(pointer) {
+        if self.crosses_matrix(source) || self.crosses_matrix(pointer) {
             return Err(Reason::Shape);
         }
         let variable = memory::root(self.declarations.module, pointer)
             .filter(|variable| !self.is_aliased(*variable))
             .ok_or(Reason::Destination)?;
-        let source = memory::root(self.declarations.module, load.pointer);
-        let is_stable = source.is_some_and(|source| !self.is_aliased(source))
-            && self
-                .memory
-                .is_constant(self.declarations, load.pointer, source);
-        if load.separators != separators || (!is_stable && load.writes != writes) {
+        let root = memory::root(self.declarations.module, source);
+        let is_stable = root.is_some_and(|root| !self.is_aliased(root))
+            && self.memory.is_constant(self.declarations, source, root);
+        if between.separators || (!is_stable && between.writes) {
             return Err(Reason::Separated);
         }
         Ok(Candidate {
-            load: load.inst.offset,
+            load: origin.load,
+            zeros: origin.zeros,
             store: inst.offset,
             pointer,
             variable,

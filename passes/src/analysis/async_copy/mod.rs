@@ -1,7 +1,8 @@
 //! Plain copies from global to workgroup memory that may run on while the invocation goes on: which stores are such copies, where they must be
 //! complete, and how many newer ones may be outstanding there.
 //!
-//! A copy is an OpStore to Workgroup memory of a value that an OpLoad of the same block has read from global memory. Made asynchronous it starts at the
+//! A copy is an OpStore to Workgroup memory of a value that an OpLoad has read from global memory, in the same block or in one that leads there alone, with zeros on the other
+//! ways. Made asynchronous it starts at the
 //! store, and ends at some time before a wait. In between the program must not be able to tell: nobody looks at the destination, and nobody changes the
 //! source. What others may do is bounded by what orders them behind the copy, so the copy has to be complete at those release points (an arrive, a
 //! control barrier, a fence) behind which they may come to its destination, and need not be at the others. That is what a pipeline lives on: the
@@ -20,6 +21,7 @@ mod flow;
 mod induction;
 mod lanes;
 mod order;
+mod origin;
 mod place;
 mod scan;
 mod split;
@@ -68,8 +70,10 @@ pub struct AsyncCopies {
 pub struct AsyncCopy {
     /// Word offset of the OpLoad. Its value has no other use than the store.
     pub load: u32,
-    /// Word offset of the OpStore, in the same block: where the copy is issued.
+    /// Word offset of the OpStore: where the copy is issued. Nothing that orders memory stands between the two.
     pub store: u32,
+    /// Where zeros are copied instead.
+    pub zeros: Zeros,
     /// How much one invocation copies: 4, 8 or 16 bytes.
     pub bytes: u32,
     /// Whether all invocations of the workgroup execute the store, or none. Else it is behind a branch that some of them may not take.
@@ -77,6 +81,49 @@ pub struct AsyncCopy {
     /// Whether the destination of the invocation with LocalInvocationIndex `i` is `base + i * bytes`, with one `base` for all invocations
     /// of a subgroup that execute the store together: the only form that LDS DMA of gfx9 and gfx10 has.
     pub lane_linear: bool,
+}
+
+/// Where a copy takes zeros and not what its load reads: `tile[l] = g < n ? source[g] : 0`. Nowhere, unless something is said here.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Zeros {
+    /// Where control has come to the store without the load. That stands in a block from which the only way leads to the store.
+    pub by_branch: bool,
+    /// Where an OpSelect between load and store does not take what was loaded.
+    pub by_select: Option<Choice>,
+}
+
+/// An OpSelect between a loaded value and zero, by a scalar condition.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Choice {
+    /// Its word offset. It stands in the block of the store.
+    pub select: u32,
+    /// The condition with which it takes what was loaded.
+    pub when: bool,
+}
+
+impl Zeros {
+    /// Where control comes another way.
+    pub const BY_BRANCH: Zeros = Zeros {
+        by_branch: true,
+        by_select: None,
+    };
+
+    /// Whether there are any.
+    pub fn any(self) -> bool {
+        self.by_branch || self.by_select.is_some()
+    }
+
+    /// Zeros in both places; `None` with two selections.
+    fn and(self, other: Zeros) -> Option<Zeros> {
+        let by_select = match (self.by_select, other.by_select) {
+            (Some(_), Some(_)) => return None,
+            (one, other) => one.or(other),
+        };
+        Some(Zeros {
+            by_branch: self.by_branch || other.by_branch,
+            by_select,
+        })
+    }
 }
 
 /// A store that stays as it is.
@@ -100,7 +147,7 @@ pub struct Wait {
 /// Why a store of a loaded value stays as it is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The load stands in another block.
+    /// The load stands in another block, and not in one that leads to the store alone.
     OtherBlock,
     /// Something else uses the value.
     UsedTwice,
@@ -243,6 +290,7 @@ pub fn find(input: Input<'_, '_>) -> AsyncCopies {
         found.copies.push(AsyncCopy {
             load: candidate.load,
             store: candidate.store,
+            zeros: candidate.zeros,
             bytes: candidate.bytes,
             uniform: workgroup.block(candidate.block).is_none(),
             lane_linear: candidate.element.is_some_and(|element| {

@@ -1,7 +1,8 @@
 //! One look at every instruction of a function: which stores are copies, and what everything else does to memory that a copy touches.
 
-use super::candidate::{self, Candidate, Judge, Load};
+use super::candidate::{self, Between, Candidate, Judge};
 use super::effects::Effects;
+use super::origin::{Origin, Origins};
 use super::{Input, Reason, Refused};
 use crate::analysis::pairing::SiteKind;
 use crate::analysis::uniformity::memory;
@@ -52,7 +53,11 @@ pub(super) struct Scan {
 impl Scan {
     pub(super) fn of(input: Input<'_, '_>) -> Scan {
         let (declarations, function) = (input.declarations, input.function);
-        let stores = candidate::stores_of_loads(declarations, function);
+        let origins = Origins::of(declarations, input.constants, function, input.cfg);
+        let stores: BTreeMap<u32, Result<Origin, Reason>> = function
+            .insts()
+            .filter_map(|inst| Some((inst.offset, origins.of_store(inst)?)))
+            .collect();
         if stores.is_empty() {
             return Scan::default();
         }
@@ -62,9 +67,9 @@ impl Scan {
                 declarations,
                 constants: input.constants,
                 memory: input.memory,
-                uses: candidate::uses(declarations, function, &stores),
             },
             effects,
+            stores,
             found: Scan::default(),
             access_numbers: BTreeMap::new(),
             releases_by_atomics: function.insts().any(|inst| {
@@ -87,6 +92,8 @@ impl Scan {
 struct Scanner<'s, 'm> {
     judge: Judge<'s, 'm>,
     effects: Effects,
+    /// By word offset of a store to Workgroup memory of what was loaded from global memory: the load, or why it is none that can be copied.
+    stores: BTreeMap<u32, Result<Origin, Reason>>,
     found: Scan,
     access_numbers: BTreeMap<Access, usize>,
     /// An atomic behind an arrive may tell others, who have not arrived, what the arrive has released.
@@ -96,70 +103,72 @@ struct Scanner<'s, 'm> {
 impl<'m> Scanner<'_, 'm> {
     fn block(&mut self, index: usize, block: &Block<'m>) -> Vec<(u32, Act)> {
         let mut acts = Vec::new();
-        let mut loads: BTreeMap<Id, Load<'m>> = BTreeMap::new();
-        let (mut separators, mut writes) = (0, 0);
         for inst in &block.insts {
             let inst = *inst;
-            let global_load = (inst.op() == Some(Op::Load))
-                .then(|| inst.id(0).ok())
-                .flatten()
-                .filter(|pointer| {
-                    candidate::is_source(memory::class_of(self.judge.declarations, *pointer))
-                });
-            if let (Some(pointer), Some(value)) = (global_load, inst.result()) {
-                let load = Load {
-                    inst,
-                    pointer,
-                    separators,
-                    writes,
-                };
-                if self.judge.uses.contains_key(&value) {
-                    loads.insert(value, load);
+            match self.copy(index, inst, &acts) {
+                Some(Ok(_)) if self.found.candidates.len() >= candidate::MOST_COPIES => {
+                    self.refuse(inst, Reason::TooMany);
                 }
-                continue;
-            }
-            if inst.op() == Some(Op::Store)
-                && let (Ok(pointer), Ok(value)) = (inst.id(0), inst.id(1))
-                && self.judge.uses.contains_key(&value)
-                && memory::class_of(self.judge.declarations, pointer)
-                    == Some(StorageClass::Workgroup)
-            {
-                let load = loads.get(&value);
-                let between = (separators, writes);
-                let judged = self
-                    .judge
-                    .candidate(index, inst, (pointer, value), load, between);
-                match judged {
-                    Ok(_) if self.found.candidates.len() >= candidate::MOST_COPIES => {
-                        self.found.refused.push(Refused {
-                            store: inst.offset,
-                            reason: Reason::TooMany,
-                        });
-                    }
-                    Ok(candidate) => {
-                        acts.push((inst.offset, Act::Copy(self.found.candidates.len())));
-                        self.found.candidates.push(candidate);
-                        continue;
-                    }
-                    Err(reason) => self.found.refused.push(Refused {
-                        store: inst.offset,
-                        reason,
-                    }),
+                Some(Ok(candidate)) => {
+                    acts.push((inst.offset, Act::Copy(self.found.candidates.len())));
+                    self.found.candidates.push(candidate);
+                    continue;
                 }
+                Some(Err(reason)) => self.refuse(inst, reason),
+                None => {}
             }
-            let before = acts.len();
             self.act(inst, &mut acts);
-            for (_, act) in acts.get(before..).unwrap_or(&[]) {
+        }
+        acts
+    }
+
+    fn refuse(&mut self, store: Inst<'m>, reason: Reason) {
+        self.found.refused.push(Refused {
+            store: store.offset,
+            reason,
+        });
+    }
+
+    /// The store `inst` in block `index`, behind `acts` in it, as a copy, or why it is none; `None` for what stores nothing that was loaded.
+    fn copy(
+        &self,
+        index: usize,
+        inst: Inst<'m>,
+        acts: &[(u32, Act)],
+    ) -> Option<Result<Candidate, Reason>> {
+        let origin = match self.stores.get(&inst.offset)? {
+            Ok(origin) => origin,
+            Err(reason) => return Some(Err(*reason)),
+        };
+        let between = self.between(origin, acts);
+        Some(between.and_then(|between| self.judge.candidate(index, inst, origin, between)))
+    }
+
+    /// What happens between the load of `origin` and the store behind `acts` in its block.
+    fn between(&self, origin: &Origin, acts: &[(u32, Act)]) -> Result<Between, Reason> {
+        let mut between = Between::default();
+        let (Some((_, before)), Some(first)) = (origin.blocks.split_first(), origin.blocks.last())
+        else {
+            return Err(Reason::OtherBlock);
+        };
+        let mut ways = vec![acts];
+        for block in before {
+            // Blocks behind the store's have not been looked at.
+            ways.push(self.found.acts.get(*block).ok_or(Reason::OtherBlock)?);
+        }
+        for (block, acts) in origin.blocks.iter().zip(ways) {
+            let is_behind = |offset: u32| block != first || offset > origin.load;
+            for (_, act) in acts.iter().filter(|(offset, _)| is_behind(*offset)) {
                 match act {
                     Act::Copy(_) | Act::Access(_) => {}
-                    Act::Write => writes += 1,
+                    Act::Write => between.writes = true,
                     Act::Arrive { .. } | Act::Wait | Act::Barrier { .. } | Act::Fence => {
-                        separators += 1
+                        between.separators = true;
                     }
                 }
             }
         }
-        acts
+        Ok(between)
     }
 
     /// What `inst`, which is no copy, does.

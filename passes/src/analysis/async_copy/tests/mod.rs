@@ -5,6 +5,7 @@ mod growth;
 mod machine;
 mod program;
 mod random;
+mod zeros;
 
 use super::{AsyncCopies, Input, find};
 use crate::analysis::cfg::Cfg;
