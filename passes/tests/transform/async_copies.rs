@@ -77,13 +77,14 @@ fn copies_of_the_corpus() {
     }
     expect![[r#"
         modules with copies: 38
-        copies: 84
+        copies: 88
           of lanes that follow each other: 10
         waits that leave copies in flight: 0
-        refused: 68: so many bytes are not copied at once
+        refused: 78: so many bytes are not copied at once
         refused: 12: the invocation itself comes to the destination before it is published
         refused: 4: the load or the store is volatile, nontemporal, or makes memory available or visible
+        refused: 8: the load stands in another block
         refused: 4: the loaded value has another use
-        refused: 12: which variable the destination is in is not known, or it overlaps others
+        refused: 18: which variable the destination is in is not known, or it overlaps others
     "#]].assert_eq(&table);
 }
