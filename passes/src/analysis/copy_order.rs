@@ -13,7 +13,7 @@ pub enum Mention {
     Copy(u32),
 }
 
-/// Copies and other accesses of `function`, in order, per block; `copies` has the word offsets of the copies.
+/// Copies and other accesses of `function`, in order, per block that has copies; `copies` has the word offsets of the copies.
 pub fn order(
     declarations: &Declarations<'_>,
     function: &Function<'_>,
@@ -26,9 +26,14 @@ pub fn order(
             may_access(declarations, *inst).then_some(Mention::Access)
         }
     };
-    let blocks = function.blocks.iter();
+    let has_copies = |insts: &&Vec<Inst<'_>>| {
+        let mut offsets = insts.iter().map(|inst| inst.offset);
+        !copies.is_empty() && offsets.any(|offset| copies.contains(&offset))
+    };
+    let blocks = function.blocks.iter().map(|block| &block.insts);
     blocks
-        .map(|block| block.insts.iter().filter_map(mention).collect())
+        .filter(has_copies)
+        .map(|insts| insts.iter().filter_map(mention).collect())
         .collect()
 }
 

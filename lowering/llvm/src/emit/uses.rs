@@ -2,7 +2,9 @@
 
 use super::address;
 use spirv::{Op, StorageClass};
-use splitbar_passes::module::{Constants, Declarations, Function, Id, Type, Variable, called};
+use splitbar_passes::module::{
+    Constants, Declarations, Function, Id, Inst, Type, Variable, called,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a function gets from its caller besides its own parameters.
@@ -34,6 +36,7 @@ impl Uses {
         function: &Function<'_>,
         declarations: &Declarations<'_>,
         constants: &Constants,
+        touchable: &Touchable,
         done: &BTreeMap<Id, Uses>,
     ) -> Uses {
         let mut uses = Uses::default();
@@ -45,8 +48,10 @@ impl Uses {
                 uses.lengths.insert(variable);
             }
             uses.prints |= declarations.is_printf(*inst);
-            for (_, id) in declarations.module.ids(*inst) {
-                uses.reach(id, declarations, constants);
+            if touchable.names_one(*inst) {
+                for (_, id) in declarations.module.ids(*inst) {
+                    uses.reach(id, declarations, constants);
+                }
             }
             if let Some(callee) = called(*inst).and_then(|id| done.get(&id)) {
                 uses.variables.extend(&callee.variables);
@@ -90,6 +95,38 @@ impl Uses {
     }
 }
 
+/// The ids of the module's variables and of the constants that are made of others. Few instructions name one, and a look at their words tells which may.
+struct Touchable(Vec<bool>);
+
+impl Touchable {
+    fn of(declarations: &Declarations<'_>) -> Touchable {
+        let variables = declarations.variables.iter().map(|variable| variable.id);
+        let constants = declarations
+            .module
+            .instructions()
+            .take_while(|inst| inst.op() != Some(Op::Function))
+            .filter(|inst| address::is_made_of_others(inst.op()))
+            .filter_map(|inst| inst.result());
+        let mut ids = Vec::new();
+        for Id(id) in variables.chain(constants) {
+            let at = id as usize;
+            if ids.len() <= at {
+                ids.resize(at + 1, false);
+            }
+            if let Some(known) = ids.get_mut(at) {
+                *known = true;
+            }
+        }
+        Touchable(ids)
+    }
+
+    /// Whether a word of `inst` is one of the ids; it may still be a number that looks like one.
+    fn names_one(&self, inst: Inst<'_>) -> bool {
+        let known = |word: &u32| self.0.get(*word as usize).copied().unwrap_or(false);
+        inst.operands().iter().any(known)
+    }
+}
+
 /// The variable that the pointer to a buffer's structure comes from, and the indexes into the variable's array of descriptors (none without an array).
 /// `None`: it is not one access chain from a variable.
 pub(crate) fn described<'m>(
@@ -129,9 +166,10 @@ pub(crate) fn uses(
     functions: &[Id],
 ) -> BTreeMap<Id, Uses> {
     let mut done = BTreeMap::new();
+    let touchable = Touchable::of(declarations);
     for id in functions {
         if let Some(function) = declarations.function(*id) {
-            let uses = Uses::of(function, declarations, constants, &done);
+            let uses = Uses::of(function, declarations, constants, &touchable, &done);
             done.insert(*id, uses);
         }
     }

@@ -37,7 +37,7 @@ pub struct Copies {
     starts: Vec<u32>,
     /// Per block the word offset of the last instruction that steps can stand before.
     ends: Vec<u32>,
-    /// Per block what copies, and what else may come to workgroup memory, in order.
+    /// Per block with copies what copies, and what else may come to workgroup memory, in order.
     order: Vec<Vec<Mention>>,
 }
 
