@@ -172,9 +172,13 @@ fn document(row: &str, line: String) -> Result<()> {
 
 /// The page says of each survivor why.
 pub fn survivors_are_documented() -> Result<()> {
+    let survivors = list()?;
+    if survivors.is_empty() {
+        return page("survivors", "Nothing.");
+    }
     let mut text =
         String::from("| where | kernel | left out | why nothing notices |\n|---|---|---|---|\n");
-    for survivor in list()? {
+    for survivor in survivors {
         let on: Vec<String> = survivor.on.into_iter().collect();
         let times = match survivor.times {
             1 => String::new(),
