@@ -72,7 +72,7 @@ pub fn compute(step: Step, format: Format, rounding: Rounding, operands: [u64; 3
 }
 
 fn of<S: Semantics>(step: Step, rounding: Rounding, operands: [u64; 3]) -> u64 {
-    let [a, b, c] = operands.map(|bits| IeeeFloat::<S>::from_bits(bits.into()));
+    let [a, b, c] = operands.map(number::<S>);
     let round = rounding.round();
     // Beyond every exponent there is.
     let power = (operands[1] as u32 as i32).clamp(-10_000, 10_000);
@@ -116,6 +116,11 @@ fn root<S: Semantics>(a: IeeeFloat<S>, rounding: Rounding) -> IeeeFloat<S> {
     }
 }
 
+/// A number by its bits; registers may hold something above them.
+fn number<S: Semantics>(bits: u64) -> IeeeFloat<S> {
+    IeeeFloat::from_bits(u128::from(bits) & u128::MAX >> (128 - S::BITS))
+}
+
 /// A number in another format, which is nearly always a wider one.
 fn exact<S: Semantics, T: Semantics>(value: IeeeFloat<S>) -> IeeeFloat<T> {
     value.convert(&mut false).value
@@ -123,12 +128,11 @@ fn exact<S: Semantics, T: Semantics>(value: IeeeFloat<S>) -> IeeeFloat<T> {
 
 /// A float in another format.
 pub fn convert(from: Format, to: Format, rounding: Rounding, bits: u64) -> u64 {
-    let bits = u128::from(bits);
     let wide = match from {
-        Format::Half => exact(IeeeFloat::<HalfS>::from_bits(bits)),
-        Format::Brain => exact(IeeeFloat::<BFloatS>::from_bits(bits)),
-        Format::Single => exact(IeeeFloat::<SingleS>::from_bits(bits)),
-        Format::Double => exact(IeeeFloat::<DoubleS>::from_bits(bits)),
+        Format::Half => exact(number::<HalfS>(bits)),
+        Format::Brain => exact(number::<BFloatS>(bits)),
+        Format::Single => exact(number::<SingleS>(bits)),
+        Format::Double => exact(number::<DoubleS>(bits)),
     };
     match to {
         Format::Half => narrow::<HalfS>(wide, rounding),
@@ -266,7 +270,7 @@ mod tests {
         assert_eq!(narrow(Format::Brain, Rounding::Up), 0x3eab);
         assert_eq!(narrow(Format::Single, Rounding::Down), 0x3eaa_aaaa);
         assert_eq!(
-            convert(Format::Half, Format::Single, Rounding::Up, 0x3c00),
+            convert(Format::Half, Format::Single, Rounding::Up, 0x7777_3c00),
             0x3f80_0000
         );
         assert_eq!(narrow(Format::Double, Rounding::Up), third);

@@ -4,7 +4,6 @@
 //! nearly always ended, are forgotten, and all that they did counts as known: what a clock takes does not grow with the launch, and nothing is reported in error.
 
 use crate::clock::{Time, covers, join};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Clusters whose times are known.
@@ -16,7 +15,8 @@ pub(crate) struct Foreign(Option<Arc<Known>>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
-    times: BTreeMap<u32, Arc<[Time]>>,
+    /// By cluster, in ascending order: a short list is copied faster than a tree.
+    times: Vec<(u32, Arc<[Time]>)>,
     /// A bit for each cluster of the launch of which everything is known.
     whole: Vec<u64>,
 }
@@ -28,7 +28,7 @@ impl Foreign {
         if known.is_whole(team) {
             return Time::MAX;
         }
-        let times = known.times.get(&team);
+        let times = known.of(team);
         times
             .and_then(|times| times.get(usize::from(agent)).copied())
             .unwrap_or(0)
@@ -67,11 +67,15 @@ impl Known {
         self.whole.get(word).is_some_and(|w| w & bit != 0)
     }
 
+    fn of(&self, team: u32) -> Option<&Arc<[Time]>> {
+        let at = self.times.binary_search_by_key(&team, |known| known.0);
+        Some(&self.times.get(at.ok()?)?.1)
+    }
+
     fn covers(&self, other: &Known) -> bool {
         covers(&self.whole, &other.whole, |mine, its| its & !mine == 0)
             && other.times.iter().all(|(team, its)| {
-                self.is_whole(*team)
-                    || (self.times.get(team)).is_some_and(|mine| at_least(mine, its))
+                self.is_whole(*team) || self.of(*team).is_some_and(|mine| at_least(mine, its))
             })
     }
 
@@ -84,16 +88,18 @@ impl Known {
     }
 
     fn learn(&mut self, team: u32, its: &Arc<[Time]>) {
-        match self.times.get_mut(&team) {
-            Some(mine) if at_least(mine, its) => {}
-            Some(mine) => {
-                let mut all = mine.to_vec();
-                join(&mut all, its, |mine, its| *mine = (*mine).max(its));
-                *mine = all.into();
+        let at = self.times.binary_search_by_key(&team, |known| known.0);
+        let mine = match at {
+            Ok(at) => self.times.get_mut(at),
+            Err(at) => {
+                self.times.insert(at, (team, Arc::clone(its)));
+                return;
             }
-            None => {
-                self.times.insert(team, Arc::clone(its));
-            }
+        };
+        if let Some((_, mine)) = mine.filter(|(_, mine)| !at_least(mine, its)) {
+            let mut all = mine.to_vec();
+            join(&mut all, its, |mine, its| *mine = (*mine).max(its));
+            *mine = all.into();
         }
     }
 
@@ -105,10 +111,9 @@ impl Known {
                 .get(place(team).0)
                 .is_some_and(|w| w & place(team).1 != 0)
         };
-        self.times.retain(|team, _| !known(*team));
-        while self.times.len() > EXACT
-            && let Some((team, _)) = self.times.pop_first()
-        {
+        self.times.retain(|(team, _)| !known(*team));
+        let old = self.times.len().saturating_sub(EXACT);
+        for (team, _) in self.times.drain(..old) {
             let (word, bit) = place(team);
             if self.whole.len() <= word {
                 self.whole.resize(word + 1, 0);
