@@ -27,8 +27,14 @@ pub struct Rules {
     pub class: u8,
     /// The order inside the class.
     pub order: InClass,
-    /// Operations on one path take effect in the order of issue, whatever the counters say: one wave sees its own accesses in order.
+    /// Operations on one path take effect in the order of issue, whatever the counters say: one wave sees its own accesses in order. But see [`Work::follows`].
     pub path: Option<u8>,
+}
+
+/// What operations do, as far as their order matters.
+pub trait Work {
+    /// Whether this one has to take effect after an older one of its path.
+    fn follows(&self, older: &Self) -> bool;
 }
 
 /// One outstanding operation.
@@ -62,7 +68,7 @@ impl<T> Default for Queue<T> {
     }
 }
 
-impl<T> Queue<T> {
+impl<T: Work> Queue<T> {
     /// The id that the next operation will have.
     pub fn next_id(&self) -> u32 {
         self.issued.wrapping_add(1).max(1)
@@ -192,10 +198,20 @@ impl<T> Queue<T> {
     }
 
     fn perform_at(&mut self, at: usize, perform: &mut impl FnMut(&mut T)) {
-        let path = self.operations.get(at).and_then(|o| o.rules.path);
-        for (index, operation) in self.operations.iter_mut().take(at + 1).enumerate() {
-            let due = index == at || (path.is_some() && operation.rules.path == path);
-            if due && !operation.performed {
+        let Some(last) = self.operations.get(at).filter(|o| !o.performed) else {
+            return;
+        };
+        let path = last.rules.path;
+        let mut due = vec![(at, last)];
+        for (index, older) in self.operations.iter().enumerate().take(at).rev() {
+            let waits = path.is_some() && older.rules.path == path && !older.performed;
+            if waits && due.iter().any(|(_, due)| due.what.follows(&older.what)) {
+                due.push((index, older));
+            }
+        }
+        let due: Vec<usize> = due.into_iter().map(|(index, _)| index).collect();
+        for index in due.into_iter().rev() {
+            if let Some(operation) = self.operations.get_mut(index) {
                 operation.performed = true;
                 perform(&mut operation.what);
             }
@@ -206,6 +222,13 @@ impl<T> Queue<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Capital letters follow only themselves.
+    impl Work for char {
+        fn follows(&self, older: &char) -> bool {
+            !self.is_ascii_uppercase() || self == older
+        }
+    }
 
     const A: Counters = 1;
     const B: Counters = 2;
@@ -282,6 +305,23 @@ mod tests {
         assert_eq!(settle(&mut queue), ("sl".into(), "l".into()));
         queue.wait(B, 0);
         assert_eq!(settle(&mut queue), (String::new(), "s".into()));
+    }
+
+    #[test]
+    fn what_need_not_follow_may_overtake() {
+        let mut queue = Queue::default();
+        let store = Rules {
+            path: Some(0),
+            ..rules(B, 1, InClass::Ordered)
+        };
+        queue.issue(store, 's');
+        queue.issue(rules(A, 0, InClass::Ordered), 'X');
+        queue.issue(rules(A, 0, InClass::Ordered), 'X');
+        queue.wait(A, 0);
+        assert_eq!(settle(&mut queue), ("XX".into(), "XX".into()));
+        queue.issue(rules(A, 0, InClass::Ordered), 'l');
+        queue.wait(A, 0);
+        assert_eq!(settle(&mut queue), ("sl".into(), "l".into()));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::finding::{FindingKind, Site};
 use crate::image::Format;
 use crate::memory::Pending;
-use crate::queue::{InClass, Rules};
+use crate::queue::{InClass, Rules, Work};
 use crate::schedule::Completion;
 
 /// An issued memory operation.
@@ -108,6 +108,55 @@ impl Operation {
             (Action::FromShared, _) => moves(younger) && !reads(younger),
             _ => false,
         }
+    }
+}
+
+impl Work for Box<Operation> {
+    /// What tells others of the wave's work is kept behind that work by waits alone; bytes that both touch are touched in order all the same.
+    fn follows(&self, older: &Box<Operation>) -> bool {
+        let tells = match self.action {
+            Action::Atomic { .. } => self.memories != Memories::Shared,
+            Action::Store => self.device,
+            Action::Load
+            | Action::ToShared
+            | Action::FromShared
+            | Action::Pull
+            | Action::Push
+            | Action::Swizzle
+            | Action::Size
+            | Action::Time
+            | Action::Hint => false,
+        };
+        !tells || self.may_overlap(older)
+    }
+}
+
+impl Operation {
+    /// Whether the two may touch a common byte by their addresses.
+    fn may_overlap(&self, other: &Operation) -> bool {
+        let elsewhere = [self, other].map(|o| o.texels.is_some() || o.copies());
+        if elsewhere.contains(&true) {
+            return true;
+        }
+        let (mine, its) = (self.ranges(), other.ranges());
+        let span = |ranges: &[(u64, u64)]| {
+            let first = ranges.iter().map(|r| r.0).min().unwrap_or(0);
+            let end = ranges.iter().map(|r| r.1).max().unwrap_or(0);
+            (first, end)
+        };
+        let meet = |a: (u64, u64), b: (u64, u64)| a.0 < b.1 && b.0 < a.1;
+        meet(span(&mine), span(&its)) && mine.iter().any(|a| its.iter().any(|b| meet(*a, *b)))
+    }
+
+    /// The first address and the end of what each lane touches at each place.
+    fn ranges(&self) -> Vec<(u64, u64)> {
+        let bytes = u64::from(self.bytes);
+        let places = self.addresses.iter().take(self.places.into());
+        let lanes = self.lanes & !self.beyond;
+        places
+            .flat_map(|place| each(lanes).map(|lane| place[lane]))
+            .map(|first| (first, first.saturating_add(bytes)))
+            .collect()
     }
 }
 
