@@ -158,6 +158,16 @@ pub(super) enum Form {
     Bits(u8),
 }
 
+impl Form {
+    /// Whether each source is one value of its type, and so is the result.
+    pub fn is_single(self) -> bool {
+        match self {
+            Form::Plain | Form::Bits(_) => true,
+            Form::Halves | Form::Pairs | Form::PairMove | Form::Mix => false,
+        }
+    }
+}
+
 /// A vector instruction with a table row.
 #[derive(Clone, Debug)]
 pub(super) struct Vector {

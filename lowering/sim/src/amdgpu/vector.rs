@@ -40,7 +40,7 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
                 *value = part.take(*value, source.extended);
             }
         }
-        if matches!(vector.form, Form::Plain) {
+        if vector.form.is_single() {
             refine(
                 slot,
                 source,
@@ -339,8 +339,7 @@ fn finish(vector: &Vector, values: &mut Lanes64) {
 fn write(wave: &mut Wave, vector: &Vector, index: u16, values: &Lanes64, lanes: u64) {
     let ty = vector.row.dst;
     let wide = ty.registers() == 2 || matches!(vector.form, Form::Pairs | Form::PairMove);
-    let narrow =
-        matches!(vector.form, Form::Plain) && ty.is_half() || vector.dst.half != Half::Whole;
+    let narrow = vector.form.is_single() && ty.is_half() || vector.dst.half != Half::Whole;
     let index = usize::from(index);
     if let Some(register) = wave.vgpr.get_mut(index) {
         for (lane, (old, value)) in register.iter_mut().zip(values).enumerate() {

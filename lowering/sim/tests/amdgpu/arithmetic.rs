@@ -337,3 +337,19 @@ fn what_is_not_known_in_a_rounding_is_said() {
         );
     }
 }
+
+#[test]
+fn tables_of_three_bits_work_on_halves() {
+    let set = [
+        "v_mov_b32_e32 v1, 0x70007",
+        "v_mov_b32_e32 v4, 0x100010",
+        "v_mov_b32_e32 v5, 0x1000200",
+    ];
+    let of = |gpu: &str, text: &'static str| first(gpu, &[set.as_slice(), &[text]].concat());
+    assert_eq!(
+        of("gfx950", "v_bitop3_b16 v1, v4, v5, v1 bitop3:0xfe"),
+        0x217
+    );
+    let high = "v_bitop3_b16 v1.h, v4.l, v5.h, v1.l bitop3:0xfe op_sel:[0,1,0,1]";
+    assert_eq!(of("gfx1250", high), 0x117_0007);
+}

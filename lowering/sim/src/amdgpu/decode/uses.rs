@@ -32,7 +32,7 @@ impl Decoder<'_> {
             // Only instructions on one value of 16 bits leave the other half of a register alone; SDWA says itself which part it means.
             let half = |operand: &Operand, ty: Ty| Operand {
                 half: match operand.half {
-                    _ if !ty.is_half() || vector.form != Form::Plain || vector.select.is_some() => {
+                    _ if !ty.is_half() || !vector.form.is_single() || vector.select.is_some() => {
                         Half::Whole
                     }
                     Half::High => Half::High,

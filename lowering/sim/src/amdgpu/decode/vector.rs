@@ -91,6 +91,7 @@ impl Decoder<'_> {
         const BITS: &[Row] = super::super::bits::values! {
             "v_bitop3_b32" u32, (a: u32, _b: u32, _c: u32) => a;
             "v_bitop2_b32" u32, (a: u32, _b: u32) => a;
+            "v_bitop3_b16" u16, (a: u16, _b: u16, _c: u16) => a;
         };
         let name = parts.mnemonic;
         let find = |rows: &'static [Row]| rows.iter().find(|row| row.name == name);
@@ -158,7 +159,7 @@ impl Decoder<'_> {
         let op_sel = modifiers.bits("op_sel", false);
         let mut dst = dst;
         let mut keeps_half = !self.isa.clears_high_half;
-        if form == Form::Plain && modifiers.has("op_sel") {
+        if form.is_single() && modifiers.has("op_sel") {
             for (i, (source, ty)) in src.iter_mut().zip(row.src).enumerate() {
                 if ty.is_half() && op_sel >> i & 1 == 1 {
                     source.half = Half::High;
