@@ -47,6 +47,10 @@ pub(super) enum Op {
     Vector(Box<Vector>),
     /// Two vector instructions that read before either writes.
     Dual(Box<[Vector; 2]>),
+    /// A move some of whose registers are counted from M0.
+    Indirect(Box<Vector>, Indirect),
+    /// Counts registers of what follows from an index, the operand; without one, no more.
+    SetIndexing(Option<(Operand, Indirect)>),
     Scalar(Box<Scalar>),
     SaveExec {
         compute: OfExec,
@@ -166,6 +170,13 @@ impl Form {
             Form::Halves | Form::Pairs | Form::PairMove | Form::Mix => false,
         }
     }
+}
+
+/// Which vector registers of a move are counted from an index.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Indirect {
+    pub source: bool,
+    pub destination: bool,
 }
 
 /// A vector instruction with a table row.

@@ -15,6 +15,7 @@ mod barriers;
 mod bits;
 mod decode;
 mod effect;
+mod indirect;
 mod inst;
 mod isa;
 mod lanes;

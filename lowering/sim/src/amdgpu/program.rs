@@ -3,6 +3,7 @@
 use super::abi::Start;
 use super::bits::Ty;
 use super::decode::Decoder;
+use super::indirect;
 use super::inst::{Condition, Inst, Op, Target};
 use super::isa::Isa;
 use super::operand::{Kind, Operand, sgpr};
@@ -190,6 +191,8 @@ fn knows_rounding(op: &Op, mode: u8) -> bool {
         }
         Op::Matrix(_) => false,
         Op::Nothing
+        | Op::Indirect(..)
+        | Op::SetIndexing(_)
         | Op::SaveExec { .. }
         | Op::Special(..)
         | Op::Branch { .. }
@@ -249,6 +252,15 @@ impl Program for Kernel {
             return self.end(wave, cx);
         };
         cx.coverage.execute(pc);
+        let meant;
+        let inst = match indirect::resolve(wave, inst) {
+            Ok(None) => inst,
+            Ok(Some(resolved)) => {
+                meant = resolved;
+                &meant
+            }
+            Err(why) => return self.unknown(wave, pc, why, cx),
+        };
         if !wave.queue.is_empty() {
             wave.check(inst, pc, cx);
         }
@@ -269,6 +281,18 @@ impl Program for Kernel {
                 commit(wave, first, &a);
                 commit(wave, second, &b);
                 2 * wave.exec().count_ones()
+            }
+            // It has become a move.
+            Op::Indirect(..) => return self.unknown(wave, pc, "", cx),
+            Op::SetIndexing(to) => {
+                match to {
+                    Some((index, which)) => {
+                        let index = wave.scalar(index, Ty::B32) as u32;
+                        indirect::switch_on(wave, *which, index);
+                    }
+                    None => wave.indexing = None,
+                }
+                1
             }
             Op::Scalar(scalar) => {
                 self.scalar(wave, scalar);

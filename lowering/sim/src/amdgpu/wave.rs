@@ -2,7 +2,7 @@
 
 use super::access::Operation;
 use super::bits::Ty;
-use super::inst::{File, Inst, Op, Registers, Use};
+use super::inst::{File, Indirect, Inst, Op, Registers, Use};
 use super::operand::{Half, Kind, Operand, sgpr};
 use super::sync::class;
 use crate::barrier::{Name, Phase};
@@ -25,6 +25,8 @@ pub struct Wave {
     pub(super) scc: bool,
     /// The four lowest bits of the mode: in which directions floats are rounded.
     pub(super) rounding: u8,
+    /// Which registers of moves are counted from the index in M0.
+    pub(super) indexing: Option<Indirect>,
     pub(super) vgpr: Vec<[u32; 64]>,
     pub(super) sgpr: [u32; sgpr::COUNT],
     pub(super) queue: Queue<Box<Operation>>,
@@ -63,6 +65,7 @@ impl Wave {
             pc: 0,
             scc: rng.bool(),
             rounding: 0,
+            indexing: None,
             vgpr,
             sgpr: sgprs,
             queue: Queue::default(),

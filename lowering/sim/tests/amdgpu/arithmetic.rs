@@ -353,3 +353,62 @@ fn tables_of_three_bits_work_on_halves() {
     let high = "v_bitop3_b16 v1.h, v4.l, v5.h, v1.l bitop3:0xfe op_sel:[0,1,0,1]";
     assert_eq!(of("gfx1250", high), 0x117_0007);
 }
+
+#[test]
+fn registers_are_counted_from_an_index() {
+    let set = [
+        "v_mov_b32_e32 v4, 40",
+        "v_mov_b32_e32 v5, 50",
+        "v_mov_b32_e32 v6, 60",
+        "s_mov_b32 s4, 2",
+    ];
+    let of = |gpu: &str, texts: &[&'static str]| first(gpu, &[set.as_slice(), texts].concat());
+    let to_m0 = "s_mov_b32 m0, s4";
+    for gpu in ["gfx1030", "gfx1100", "gfx1201", "gfx1250"] {
+        assert_eq!(of(gpu, &[to_m0, "v_movrels_b32_e32 v1, v4"]), 60, "{gpu}");
+        let back = "v_mov_b32_e32 v1, v6";
+        assert_eq!(of(gpu, &[to_m0, "v_movreld_b32_e32 v4, 7", back]), 7);
+    }
+    let off = "s_set_gpr_idx_off";
+    for gpu in ["gfx906", "gfx942", "gfx950"] {
+        let source = "s_set_gpr_idx_on s4, gpr_idx(SRC0)";
+        let destination = "s_set_gpr_idx_on s4, gpr_idx(DST)";
+        assert_eq!(of(gpu, &[source, "v_mov_b32_e32 v1, v4", off]), 60, "{gpu}");
+        let texts = [
+            destination,
+            "v_mov_b32_e32 v4, 7",
+            off,
+            "v_mov_b32_e32 v1, v6",
+        ];
+        assert_eq!(of(gpu, &texts), 7, "{gpu}");
+        let other = [source, "v_add_u32_e32 v1, v4, v5", off];
+        assert_eq!(
+            kinds(gpu, 64, &[set.as_slice(), &other].concat()),
+            [FindingKind::UnsupportedInstruction]
+        );
+    }
+}
+
+#[test]
+fn a_register_behind_an_index_is_waited_for() {
+    let texts = |counted| {
+        [
+            "v_mov_b32_e32 v4, 0",
+            "s_mov_b32 m0, 2",
+            "global_load_dword v6, v4, s[0:1]",
+            counted,
+            "s_waitcnt vmcnt(0)",
+            "s_endpgm",
+        ]
+    };
+    let wrong = [FindingKind::MissingWait];
+    assert_eq!(
+        kinds("gfx1030", 32, &texts("v_movrels_b32_e32 v1, v4")),
+        wrong
+    );
+    assert_eq!(
+        kinds("gfx1030", 32, &texts("v_movreld_b32_e32 v4, 1")),
+        wrong
+    );
+    assert_eq!(kinds("gfx1030", 32, &texts("v_movrels_b32_e32 v1, v3")), []);
+}

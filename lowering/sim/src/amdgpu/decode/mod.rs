@@ -7,7 +7,7 @@ mod uses;
 mod vector;
 
 use super::bits::Row;
-use super::inst::{Barrier, Condition, Form, Inst, Op, Special, Target};
+use super::inst::{Barrier, Condition, Form, Indirect, Inst, Op, Special, Target};
 use super::isa::Isa;
 use super::matrix;
 use super::operand::{Kind, Operand, sgpr};
@@ -220,6 +220,13 @@ impl<'d> Decoder<'d> {
                     target: Target::Instruction(self.target(target, line)?),
                 });
             }
+            "s_set_gpr_idx_on" => {
+                return Some(Op::SetIndexing(Some((
+                    *operands.first()?,
+                    Indirect::of_mode(parts)?,
+                ))));
+            }
+            "s_set_gpr_idx_off" => return Some(Op::SetIndexing(None)),
             "s_getreg_b32" => {
                 return Some(Op::Special(
                     Special::GetRegister(scalar::hardware_register(parts.rest)?),

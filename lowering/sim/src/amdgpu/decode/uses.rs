@@ -64,6 +64,14 @@ impl Decoder<'_> {
         match &op {
             Op::Vector(vector) => of_vector(vector),
             Op::Dual(both) => both.iter().for_each(of_vector),
+            // What it touches is known when M0 is (`indirect`).
+            Op::Indirect(..) => {}
+            Op::SetIndexing(to) => {
+                if let Some((value, _)) = to {
+                    touch(value, 1, false);
+                    touch(&Operand::new(Kind::Sgpr(sgpr::M0), 1), 1, true);
+                }
+            }
             Op::Scalar(scalar) => {
                 touch(&scalar.dst, scalar.row.dst.registers(), true);
                 for (source, ty) in scalar.src.iter().zip(scalar.row.src) {

@@ -1,7 +1,7 @@
 //! Vector instructions: rows of the tables, with their modifiers, lane moves (DPP) and parts of registers (SDWA).
 
 use super::super::bits::Row;
-use super::super::inst::{Form, From, Lanes, Op, Part, Select, Unused, Vector};
+use super::super::inst::{Form, From, Indirect, Lanes, Op, Part, Select, Unused, Vector};
 use super::super::operand::{Half, Kind, Operand, sgpr};
 use super::super::table::{compare, rounding, saturating};
 use super::super::text::{Encoding, Parts, number};
@@ -25,7 +25,8 @@ impl Decoder<'_> {
         if let Some(op) = self.mix_or_bits(parts) {
             return op;
         }
-        let name = parts.mnemonic;
+        let indirect = Indirect::of_move(parts.mnemonic);
+        let name = indirect.map_or(parts.mnemonic, |_| "v_mov_b32");
         let (shape, row) = match name {
             "v_dot4_i32_iu8" => {
                 let signs = parts.modifiers.bits("neg_lo", false);
@@ -75,7 +76,11 @@ impl Decoder<'_> {
         if let Some(mask) = &mut vector.mask_dst {
             mask.count = self.mask_registers();
         }
-        Some(Op::Vector(Box::new(vector)))
+        let vector = Box::new(vector);
+        Some(match indirect {
+            Some(which) => Op::Indirect(vector, which),
+            None => Op::Vector(vector),
+        })
     }
 
     /// Instructions whose sources have no types of their own.
