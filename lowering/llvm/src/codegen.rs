@@ -14,6 +14,7 @@ use inkwell::targets::{
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
+use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// Stack of the thread that LLVM runs on: it walks expressions and control flow recursively.
@@ -83,6 +84,11 @@ pub(crate) fn check(errors: &Errors) -> Result<(), Diagnostics> {
     }
 }
 
+/// An option that LLVM has no other door for; it holds for the process. AMDGPU's code generator would move private arrays that it cannot hold in registers to LDS when the
+/// workgroup seems to have room. Nobody would know how much it takes, neither the plan nor the reflection nor whoever launches the kernel, and such accesses would stand
+/// among those that barriers order (docs/llvm.md).
+const NO_PRIVATE_LDS: &CStr = c"-disable-promote-alloca-to-lds";
+
 /// Makes both back ends known to LLVM, and the disassembler of the one that has one.
 pub(crate) fn initialize() {
     static INITIALIZED: OnceLock<()> = OnceLock::new();
@@ -97,7 +103,8 @@ pub(crate) fn initialize() {
         };
         LlvmTarget::initialize_amd_gpu(&config);
         LlvmTarget::initialize_nvptx(&config);
-        ffi::initialize_disassembler();
+        ffi::LLVMInitializeAMDGPUDisassembler();
+        ffi::set_option(NO_PRIVATE_LDS);
     });
 }
 

@@ -5,8 +5,7 @@
 //! - a handle is only made from what LLVM returned, non-null, and carries the lifetime of the LLVM context that owns it;
 //! - LLVM keeps values, types and blocks alive until their module or context is dropped; nothing here deletes one;
 //! - handles are neither `Send` nor `Sync`, so a context is used by one thread.
-//!
-//! Nothing here checks operand types: LLVM asks its callers for it, and [`crate::emit::build`] is the one caller that does.
+//! - operand types are not checked here: LLVM asks its callers for it, and [`crate::emit::build`] is the one caller that does.
 #![allow(unsafe_code)]
 
 use inkwell::context::{AsContextRef, Context};
@@ -15,6 +14,7 @@ use inkwell::llvm_sys::disassembler::{
     LLVMCreateDisasmCPUFeatures, LLVMDisasmContextRef, LLVMDisasmDispose, LLVMDisasmInstruction,
 };
 use inkwell::llvm_sys::prelude::*;
+use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 pub(crate) use inkwell::llvm_sys::{
     LLVMAtomicOrdering as AtomicOrdering, LLVMAtomicRMWBinOp as RmwOp,
     LLVMIntPredicate as IntPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode,
@@ -1139,13 +1139,15 @@ pub(crate) fn module_text(module: &Module<'_>) -> String {
 }
 
 unsafe extern "C" {
-    /// llvm-c/Target.h makes it of the name of each target that has a disassembler; llvm-sys leaves this one out.
-    safe fn LLVMInitializeAMDGPUDisassembler();
+    /// Makes the AMDGPU disassembler known to LLVM; called once, after the target itself is initialised. llvm-c/Target.h makes its name of the target's; llvm-sys leaves it out.
+    pub(crate) safe fn LLVMInitializeAMDGPUDisassembler();
 }
 
-/// Makes the AMDGPU disassembler known to LLVM. Called once, after the target itself is initialised.
-pub(crate) fn initialize_disassembler() {
-    LLVMInitializeAMDGPUDisassembler();
+/// Sets an option of LLVM, as on the command line of one of its tools, for the whole process. Called once.
+pub(crate) fn set_option(option: &CStr) {
+    let arguments = [c"splitbar".as_ptr(), option.as_ptr()];
+    // SAFETY: two strings that end with zero, of which LLVM copies what it keeps.
+    unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), NO_NAME) }
 }
 
 /// A disassembler for one processor.

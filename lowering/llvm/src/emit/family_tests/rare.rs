@@ -196,3 +196,34 @@ fn what_only_the_target_knows_is_no_mistake_of_the_module() {
             .unwrap_or_else(|e| panic!("{target}: {e}"));
     }
 }
+
+/// An array that is too long for registers, and that LDS has room for.
+#[test]
+fn private_arrays_stay_out_of_workgroup_memory() {
+    let text = shader_text(
+        "%masked = OpBitwiseAnd %uint %b %mask
+        %element = OpAccessChain %p_number %array %masked
+        OpStore %element %b
+        %again = OpAccessChain %p_number %array %device
+        %x = OpLoad %uint %again
+        %result = OpCompositeConstruct %vector %x %x %x %x",
+    );
+    let declared = "%mask = OpConstant %uint 63
+        %length = OpConstant %uint 64
+        %numbers = OpTypeArray %uint %length
+        %p_numbers = OpTypePointer Private %numbers
+        %p_number = OpTypePointer Private %uint
+        %array = OpVariable %p_numbers Private
+        %main = ";
+    let words = assemble(&text.replacen("%main = ", declared, 1)).unwrap();
+    for target in [
+        "gfx803", "gfx906", "gfx942", "gfx1030", "gfx1201", "gfx1250",
+    ] {
+        for optimization in [Optimization::O0, Optimization::O1, Optimization::O3] {
+            let lowered = lowered(words.words.clone(), target, optimization).unwrap();
+            let text = lowered.assembly().unwrap();
+            let none = ".amdhsa_group_segment_fixed_size 0";
+            assert!(text.contains(none), "{target} {optimization:?}:\n{text}");
+        }
+    }
+}
