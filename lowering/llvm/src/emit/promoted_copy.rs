@@ -11,6 +11,7 @@ use super::memory::Access;
 use super::{Result, builtin};
 use crate::ffi::{self, Linkage, Value};
 use splitbar_passes::module::{Id, Inst};
+use splitbar_plan::target::Arch;
 use splitbar_plan::{CopyPlan, Engine};
 
 /// The most that is copied at once, in bytes.
@@ -47,6 +48,10 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
     let from = if fits { chosen(e, load, plan)? } else { None };
     if let Some(from) = from {
         return begin(e, plan, from, to.address);
+    }
+    if matches!(e.target.arch, Arch::Amdgpu(_)) && plan.engine.has_marks() {
+        // The mark behind it may have no copy to cover now, and LLVM waits for nothing at such a one (docs/llvm.md): all that it would stand for is complete already.
+        e.async_wait(0)?;
     }
     let value = if plan.zeros.any() {
         e.operand(inst, 1)?

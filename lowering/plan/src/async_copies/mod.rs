@@ -128,7 +128,7 @@ pub enum Engine {
 
 impl Engine {
     /// Whether marks count its copies. Registers need none, and bulk copies are counted by their mbarriers.
-    fn has_marks(self) -> bool {
+    pub fn has_marks(self) -> bool {
         match self {
             Engine::LdsDma | Engine::AsyncLds | Engine::CpAsync => true,
             Engine::Registers | Engine::Bulk => false,

@@ -250,6 +250,98 @@ OpFunctionEnd
     ))
 }
 
+/// A shader fills two tiles, the second from vectors that are aligned to 4 bytes alone, which no instruction copies: it is stored. On one path the first is waited for before
+/// the second, so each has a mark.
+pub fn beside_a_store() -> Result<Vec<u8>> {
+    assembled(
+        "OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\" %index
+OpExecutionMode %main LocalSize 256 1 1
+OpDecorate %index BuiltIn LocalInvocationIndex
+OpDecorate %in DescriptorSet 0
+OpDecorate %in Binding 0
+OpDecorate %in NonWritable
+OpDecorate %out DescriptorSet 0
+OpDecorate %out Binding 1
+OpDecorate %vectors ArrayStride 16
+OpDecorate %uints ArrayStride 4
+OpDecorate %from Block
+OpMemberDecorate %from 0 Offset 0
+OpMemberDecorate %from 1 Offset 1024
+OpMemberDecorate %from 2 Offset 1028
+OpDecorate %to Block
+OpMemberDecorate %to 0 Offset 0
+OpMemberDecorate %to 1 Offset 4096
+%void = OpTypeVoid
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%vector = OpTypeVector %uint 4
+%fn = OpTypeFunction %void
+%zero = OpConstant %uint 0
+%one = OpConstant %uint 1
+%two = OpConstant %uint 2
+%count = OpConstant %uint 256
+%both = OpConstant %uint 0x108
+%uints = OpTypeArray %uint %count
+%vectors = OpTypeArray %vector %count
+%a_tile = OpTypeArray %uint %count
+%b_tile = OpTypeArray %vector %count
+%from = OpTypeStruct %uints %uint %vectors
+%to = OpTypeStruct %vectors %uints
+%pfrom = OpTypePointer StorageBuffer %from
+%pto = OpTypePointer StorageBuffer %to
+%puint = OpTypePointer StorageBuffer %uint
+%pvector = OpTypePointer StorageBuffer %vector
+%pa = OpTypePointer Workgroup %a_tile
+%pb = OpTypePointer Workgroup %b_tile
+%pauint = OpTypePointer Workgroup %uint
+%pbvector = OpTypePointer Workgroup %vector
+%pinput = OpTypePointer Input %uint
+%in = OpVariable %pfrom StorageBuffer
+%out = OpVariable %pto StorageBuffer
+%a = OpVariable %pa Workgroup
+%b = OpVariable %pb Workgroup
+%index = OpVariable %pinput Input
+%main = OpFunction %void None %fn
+%entry = OpLabel
+%i = OpLoad %uint %index
+%j = OpBitwiseXor %uint %i %one
+%from_a = OpAccessChain %puint %in %zero %i
+%from_b = OpAccessChain %pvector %in %two %i
+%my_a = OpAccessChain %pauint %a %i
+%my_b = OpAccessChain %pbvector %b %i
+%its_a = OpAccessChain %pauint %a %j
+%its_b = OpAccessChain %pbvector %b %j
+%choice = OpAccessChain %puint %in %one
+%note = OpAccessChain %puint %out %one %i
+%end = OpAccessChain %pvector %out %zero %i
+%x = OpLoad %uint %from_a
+OpStore %my_a %x
+%y = OpLoad %vector %from_b
+OpStore %my_b %y
+%c = OpLoad %uint %choice
+%first = OpIEqual %bool %c %zero
+OpSelectionMerge %then None
+OpBranchConditional %first %early %then
+%early = OpLabel
+OpControlBarrier %two %two %both
+%r = OpLoad %uint %its_a
+OpStore %note %r
+OpBranch %then
+%then = OpLabel
+OpControlBarrier %two %two %both
+%p = OpLoad %uint %its_a
+%q = OpLoad %vector %its_b
+%ps = OpCompositeConstruct %vector %p %p %p %p
+%sum = OpIAdd %vector %ps %q
+OpStore %end %sum
+OpReturn
+OpFunctionEnd
+",
+    )
+}
+
 /// A split barrier in a kernel whose workgroup size only the launch knows.
 pub fn open_size() -> Result<Vec<u8>> {
     assembled(
