@@ -47,7 +47,7 @@ fn deterministic(fixture: &Fixture, target: &str) -> Result<()> {
     Ok(())
 }
 
-const ENTRY_KEYS: [&str; 11] = [
+const ENTRY_KEYS: [&str; 12] = [
     "entry",
     "symbol",
     "target",
@@ -56,6 +56,7 @@ const ENTRY_KEYS: [&str; 11] = [
     "shared_memory_bytes",
     "reserved_shared_memory_bytes",
     "arguments",
+    "prints",
     "pairs",
     "usage",
     "audit",

@@ -150,6 +150,14 @@ pub(crate) struct Abi<'c> {
     pub(crate) parameters: Vec<Parameter<'c>>,
 }
 
+/// Size and alignment of a block of push constants of so many bytes. The alignment divides the size: LLVM reads what is aligned in pieces of that size, and must not come to
+/// what lies behind the block.
+pub(crate) fn push_constants_place(bytes: u64) -> (u64, u32) {
+    let size = layout::round_up(bytes, 4);
+    let align = 1 << size.trailing_zeros().min(BUFFER_ALIGN.trailing_zeros());
+    (size, align)
+}
+
 /// What a kernel or function gets for the length of the buffers of `variable`: the number of bytes, or a pointer to a table of them.
 pub(crate) fn length_type<'c>(
     context: &'c Context,
@@ -325,7 +333,7 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
             else {
                 continue;
             };
-            let size = layout::round_up(info.size, 4);
+            let (size, align) = push_constants_place(info.size);
             let space = types::address_space(self.target, StorageClass::PushConstant).unwrap_or(0);
             let block = crate::ffi::int_type(self.context, 8).array(size);
             let ty = crate::ffi::pointer_type(self.context, space);
@@ -334,11 +342,11 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
                 ArgumentKind::PushConstant,
                 ty,
                 size,
-                BUFFER_ALIGN,
+                align,
                 (None, None),
             );
             self.parameters.push(Parameter {
-                block: Some((block, BUFFER_ALIGN)),
+                block: Some((block, align)),
                 ..parameter
             });
         }

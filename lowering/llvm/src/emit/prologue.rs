@@ -20,13 +20,12 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             return Slot::Bad;
         };
         let pointee = uses::pointee(self.declarations, variable);
-        let natural = pointee
+        let (size, natural) = pointee
             .and_then(|ty| self.types.get(ty))
-            .map_or(1, |info| info.align);
+            .map_or((0, 1), |info| (info.size, info.align));
         let align = match variable.class {
-            StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PushConstant => {
-                abi::BUFFER_ALIGN
-            }
+            StorageClass::StorageBuffer | StorageClass::Uniform => abi::BUFFER_ALIGN,
+            StorageClass::PushConstant => abi::push_constants_place(size).1,
             _ => natural,
         };
         Slot::Pointer(Pointer {
