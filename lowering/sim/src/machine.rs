@@ -38,7 +38,7 @@ pub trait Program {
     /// Runs one instruction of a wave, or for some of its lanes.
     fn step(&self, wave: &mut Self::Wave, context: &mut Context<'_>) -> Step;
 
-    /// Lets one outstanding operation take effect early. Called at times under [`Completion::Random`].
+    /// Lets one outstanding operation take effect early. Called at times under [`Completion::Random`](crate::schedule::Completion::Random).
     fn complete_one(&self, wave: &mut Self::Wave, context: &mut Context<'_>) {
         let _ = (wave, context);
     }
