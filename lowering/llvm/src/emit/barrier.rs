@@ -377,14 +377,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// One invocation sets the number of arrivals of a phase, one per warp, and with `copies` one per invocation beside; a full barrier makes it known.
     fn mbarrier_init(&mut self, copies: bool) -> Result<()> {
         let b = self.b;
-        let index = builtin::local_invocation_index(self)?;
         let mut arrivals = builtin::num_subgroups(self)?;
         if copies {
             arrivals = b.add(arrivals, builtin::invocations(self)?)?;
         }
         let barrier = self.mbarrier();
-        let is_first = b.icmp(IntPredicate::LLVMIntEQ, index, b.i32(0))?;
-        self.when(is_first, |_| {
+        self.in_first_invocation(|_| {
             b.intrinsic("llvm.nvvm.mbarrier.init.shared", &[], &[barrier, arrivals])?;
             Ok(())
         })?;

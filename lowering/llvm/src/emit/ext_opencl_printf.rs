@@ -5,14 +5,14 @@
 
 use super::ext_opencl::ARGS;
 use super::function::FunctionEmitter;
-use super::{Handled, Result};
-use crate::ffi::{self, AtomicOrdering, IntPredicate, Opcode, RmwOp, TypeKind, Value};
+use super::{Handled, Result, barrier};
+use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, RmwOp, TypeKind, Value};
 use spirv::{Decoration, Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constant, Declarations, Id, Inst, Type};
 use splitbar_passes::printf::format::Conversion;
 use splitbar_passes::printf::{Argument, Call, Format, HEADER_BYTES, Shape, layout};
-use splitbar_plan::target::Arch;
+use splitbar_plan::FenceScope;
 
 /// Offset in the buffer of the bytes that calls have asked for.
 const WRITTEN: u64 = 8;
@@ -23,7 +23,7 @@ const MOST_STEPS: usize = 64;
 
 /// Lowers a printf. Its result is 0, or -1 when the buffer has no room for the record.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let Some(text) = literal(e, inst.id(ARGS)?) else {
+    let Some(text) = literal(e, inst, inst.id(ARGS)?) else {
         let what = "the format of a printf is not known when the kernel is compiled";
         return Err(Box::new(
             refused(inst, what)
@@ -31,9 +31,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
                 .help("name a string literal; where an optimiser has merged calls of two formats, compile the kernel without it"),
         ));
     };
-    if text.len() > LONGEST {
-        return Err(Box::new(too_long(inst)));
-    }
+    let text = text?;
     let format = Format::parse(&text).map_err(|problem| {
         let message = format!("`{}` {}", problem.conversion, problem.why);
         Box::new(refused(inst, message))
@@ -57,11 +55,6 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
     let status = e.b.int_resize(status, e.result_ty(inst)?, true)?;
     e.bind(inst, status)?;
     Ok(Handled::Yes)
-}
-
-fn too_long(inst: Inst<'_>) -> Diagnostic {
-    let message = format!("a printf has a string of more than {LONGEST} characters");
-    refused(inst, message).help("print it with several calls")
 }
 
 fn refused(inst: Inst<'_>, message: impl Into<String>) -> Diagnostic {
@@ -136,12 +129,8 @@ fn string<'c>(
     id: Id,
 ) -> Option<Result<Value<'c>>> {
     let number = |id: Id| {
-        let text = literal(e, id)?;
-        Some(if text.len() > LONGEST {
-            Err(Box::new(too_long(inst)))
-        } else {
-            Ok(e.b.i32(e.prints.borrow_mut().string(text)))
-        })
+        let text = literal(e, inst, id)?;
+        Some(text.map(|text| e.b.i32(e.prints.borrow_mut().string(text))))
     };
     let select = e.declarations.module.def(id)?;
     if select.op() != Some(Op::Select) {
@@ -151,9 +140,9 @@ fn string<'c>(
     Some((|| e.b.select(e.operand(select, 0)?, yes?, no?))())
 }
 
-/// The constant string that the pointer `id` points to, up to its zero byte; of one that is too long, more than [`LONGEST`] characters. Strings need not be of class UniformConstant
-/// (SPV_EXT_relaxed_printf_string_address_space), if nobody writes them.
-fn literal(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<Vec<u8>> {
+/// The constant string that the pointer `id` points to, up to its zero byte, or a refusal of the call `inst` where it is too long; `None` for what is no constant string. They need not be
+/// of class UniformConstant (SPV_EXT_relaxed_printf_string_address_space), if nobody writes them.
+fn literal(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, id: Id) -> Option<Result<Vec<u8>>> {
     let (id, offset) = place(e, id)?;
     let declarations = e.declarations;
     let variable = declarations.variable(id)?;
@@ -175,7 +164,13 @@ fn literal(e: &FunctionEmitter<'_, '_, '_>, id: Id) -> Option<Vec<u8>> {
         Constant::Null => Vec::new(),
         _ => return None,
     };
-    Some(bytes)
+    Some(if bytes.len() > LONGEST {
+        let message = format!("a printf has a string of more than {LONGEST} characters");
+        let problem = refused(inst, message).help("print it with several calls");
+        Err(Box::new(problem))
+    } else {
+        Ok(bytes)
+    })
 }
 
 /// The variable that the pointer `id` points into, and the index of the byte there.
@@ -230,17 +225,13 @@ fn write<'c>(
     };
     let (offsets, size) = layout(arguments);
     let bytes = b.i64(size.into());
-    let scope = match e.target.arch {
-        Arch::Amdgpu(_) => "agent",
-        Arch::Nvptx(_) => "device",
-    };
     let written = b.offset(buffer, b.i64(WRITTEN), true)?;
     let at = b.rmw(
         RmwOp::LLVMAtomicRMWBinOpAdd,
         written,
         bytes,
         AtomicOrdering::LLVMAtomicOrderingMonotonic,
-        ffi::sync_scope(b.context(), scope),
+        barrier::sync_scope(b, e.target, FenceScope::Device),
     )?;
     let capacity = b.load(b.int_type(64), buffer, 8)?;
     // Where the sum would wrap around, too, `at` is above the capacity.

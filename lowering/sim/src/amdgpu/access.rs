@@ -114,19 +114,7 @@ impl Operation {
 impl Work for Box<Operation> {
     /// What tells others of the wave's work is kept behind that work by waits alone; bytes that both touch are touched in order all the same.
     fn follows(&self, older: &Box<Operation>) -> bool {
-        let tells = match self.action {
-            Action::Atomic { .. } => self.memories != Memories::Shared,
-            Action::Store => self.device,
-            Action::Load
-            | Action::ToShared
-            | Action::FromShared
-            | Action::Pull
-            | Action::Push
-            | Action::Swizzle
-            | Action::Size
-            | Action::Time
-            | Action::Hint => false,
-        };
+        let tells = self.memories != Memories::Shared && self.action.publishes(self.device);
         !tells || self.may_overlap(older)
     }
 }

@@ -26,7 +26,7 @@ impl Indirect {
         })
     }
 
-    /// Which registers `s_set_gpr_idx_on VALUE, gpr_idx(...)` names. None of them is the first source of another instruction than a move.
+    /// Which registers `s_set_gpr_idx_on VALUE, gpr_idx(...)` names; `None` if it names a source that moves do not have.
     pub fn of_mode(parts: &Parts<'_>) -> Option<Indirect> {
         let (_, names) = parts.rest.split_once("gpr_idx(")?;
         let names = names.strip_suffix(')')?.split(',').map(str::trim);

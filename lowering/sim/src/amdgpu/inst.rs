@@ -357,12 +357,12 @@ pub(super) struct Memory {
     pub class: u8,
 }
 
-impl Memory {
-    /// Whether others may learn from it what the wave did before: atomics, and stores that name others by their cache bits.
-    pub(super) fn publishes(&self) -> bool {
-        match self.action {
+impl Action {
+    /// Whether others may learn from it what the wave did before: atomics, and stores that mean the `device` by their cache bits.
+    pub(super) fn publishes(self, device: bool) -> bool {
+        match self {
             Action::Atomic { .. } => true,
-            Action::Store => self.device,
+            Action::Store => device,
             Action::Load
             | Action::ToShared
             | Action::FromShared

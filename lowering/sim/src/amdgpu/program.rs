@@ -351,7 +351,7 @@ impl Program for Kernel {
                 return self.jump(wave, address, pc, cx);
             }
             Op::Memory(memory) => {
-                if memory.publishes() {
+                if memory.action.publishes(memory.device) {
                     self.release(wave, cx);
                 }
                 wave.issue(memory, pc, self.isa.ordered_vmem, self.caches, cx);
