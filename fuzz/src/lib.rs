@@ -56,9 +56,7 @@ pub fn load(bytes: &[u8]) {
         let _ = declarations.workgroup_size(entry, &constants);
         let _ = declarations.reachable_functions(entry.function);
     }
-    for problem in problems.iter_mut() {
-        declarations.locate(problem);
-    }
+    declarations.locate_all(&mut problems);
     for inst in module.instructions() {
         assert!(!declarations.disassemble(inst).contains('\n'));
     }
@@ -147,7 +145,10 @@ fn breaks_no_rule(module: &Module<'_>) -> bool {
 
 /// Renders problems both ways: a line of JSON for each, no control character in the text.
 fn shown(problems: &Diagnostics) {
-    assert_eq!(json::render(problems).lines().count(), problems.len());
+    assert_eq!(
+        json::render(problems, "a.spv").lines().count(),
+        problems.len()
+    );
     let text = text::render(problems, "fuzz.spv");
     assert!(
         text.chars().all(|c| c == '\n' || !c.is_control()),

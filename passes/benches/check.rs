@@ -34,7 +34,7 @@ fn check(words: &[u32], part: Part) -> (Duration, usize) {
     let settings = Settings::new(Environment::of(&declarations));
     match part {
         Part::Static => check_static(&declarations, &constants, &settings, &mut problems),
-        Part::Flow => flow::check(&declarations, &constants, false, &mut problems),
+        Part::Flow => flow::check(&declarations, &constants, &settings, &mut problems),
         Part::All => validate(&declarations, &constants, &settings, &mut problems),
     }
     (start.elapsed(), problems.len())

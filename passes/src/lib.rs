@@ -5,6 +5,7 @@
 
 pub mod analysis;
 pub mod diagnostic;
+pub mod enumerants;
 pub mod model;
 pub mod module;
 pub mod printf;

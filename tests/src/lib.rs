@@ -6,6 +6,7 @@ pub mod check;
 pub mod corpus;
 pub mod features;
 pub mod fixture;
+pub mod harness;
 pub mod matrices;
 pub mod opencl;
 pub mod random;

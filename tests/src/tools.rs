@@ -1,5 +1,6 @@
 //! Programs that the suites use: this build's own command line, and ptxas and nvdisasm when they are installed.
 
+use crate::harness::Missing;
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,10 +16,11 @@ pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
 pub const SENTRYWARD_VARIABLE: &str = "SPLITBAR_SENTRYWARD";
 
 /// The verifier of PTX that is named in the environment, or else the one on PATH.
-pub fn sentryward() -> Option<PathBuf> {
-    named_or_on_path(SENTRYWARD_VARIABLE, "sentryward")
-        .into_iter()
-        .next()
+///
+/// # Errors
+/// [`Missing`].
+pub fn sentryward() -> Result<PathBuf, Missing> {
+    first(SENTRYWARD_VARIABLE, "sentryward")
 }
 
 /// The program `splitbar` of the build that the running test belongs to, made first if it is stale or missing.
@@ -72,10 +74,19 @@ pub fn ptxas() -> Vec<Ptxas> {
 }
 
 /// The nvdisasm that is named in the environment, or else the one on PATH.
-pub fn nvdisasm() -> Option<PathBuf> {
-    named_or_on_path(NVDISASM_VARIABLE, "nvdisasm")
+///
+/// # Errors
+/// [`Missing`].
+pub fn nvdisasm() -> Result<PathBuf, Missing> {
+    first(NVDISASM_VARIABLE, "nvdisasm")
+}
+
+fn first(variable: &str, name: &str) -> Result<PathBuf, Missing> {
+    let missing = || Missing::new(format!("no {name} (name one in {variable})"));
+    named_or_on_path(variable, name)
         .into_iter()
         .next()
+        .ok_or_else(missing)
 }
 
 fn named_or_on_path(variable: &str, name: &str) -> Vec<PathBuf> {

@@ -2,11 +2,12 @@
 
 use anyhow::{Result, bail};
 
-use crate::{llvm, shell, test, tidy};
+use crate::{linker, llvm, shell, test, tidy};
 
 /// Runs every step, also after one has failed; the last line counts the tests.
 pub fn run() -> Result<()> {
     llvm::ensure()?;
+    linker::ensure()?;
     let mut failed: Vec<&str> = Vec::new();
     let mut step = |name: &'static str, result: Result<()>| {
         if let Err(e) = result {
@@ -45,7 +46,7 @@ pub fn run() -> Result<()> {
     } else {
         println!("failed: {}", failed.join(", "));
     }
-    println!("{} passed, {} failed", counts.passed, counts.failed);
+    println!("{}", counts.summary());
     if !failed.is_empty() {
         bail!("{} did not hold", failed.join(", "));
     }

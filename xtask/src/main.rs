@@ -9,6 +9,7 @@ mod corpus;
 mod demo;
 mod fixtures;
 mod gpu;
+mod linker;
 mod llvm;
 mod shell;
 mod tables;

@@ -49,6 +49,32 @@ struct Amdgpu {
     lds_dma_bytes: Vec<u32>,
     async_marks: bool,
     async_counter: bool,
+    acquire: CacheOps,
+    release: CacheOps,
+    invalidation_waits: bool,
+}
+
+/// Instructions per scope.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CacheOps {
+    workgroup: Vec<String>,
+    device: Vec<String>,
+    system: Vec<String>,
+}
+
+impl CacheOps {
+    /// The instructions as Rust.
+    fn rust(&self) -> String {
+        let CacheOps {
+            workgroup,
+            device,
+            system,
+        } = self;
+        format!(
+            "CacheOps {{ workgroup: &{workgroup:?}, device: &{device:?}, system: &{system:?} }}"
+        )
+    }
 }
 
 /// First bit and number of bits of each field; the parts of a split field from low to high.
@@ -143,6 +169,9 @@ const AMDGPU_FACTS: &[&str] = &[
     "lds_dma_bytes",
     "async_marks",
     "async_counter",
+    "acquire",
+    "release",
+    "invalidation_waits",
 ];
 
 #[derive(Deserialize)]
@@ -225,7 +254,7 @@ fn generate() -> Result<String> {
 
     let mut out = String::from(
         "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data there.\n\n\
-         use super::{Amdgpu, Arch, Counter, Field, Matrix, Mbarrier, Mma, Nvptx, Target, Waitcnt};\n\n\
+         use super::{\n    Amdgpu, Arch, CacheOps, Counter, Field, Matrix, Mbarrier, Mma, Nvptx, Target, Waitcnt,\n};\n\n\
          /// Every target: AMD by generation, then NVIDIA by number.\n\
          #[rustfmt::skip] // one row a line\n\
          pub(super) static TARGETS: &[Target] = &[\n",
@@ -237,7 +266,7 @@ fn generate() -> Result<String> {
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
                  tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
-                 async_counter: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
+                 async_counter: {}, acquire: {}, release: {}, invalidation_waits: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
                 f.generation,
                 f.split_barrier,
                 f.named_barriers,
@@ -258,6 +287,9 @@ fn generate() -> Result<String> {
                 f.lds_dma_bytes,
                 f.async_marks,
                 f.async_counter,
+                f.acquire.rust(),
+                f.release.rust(),
+                f.invalidation_waits,
                 f.wave_sizes,
                 f.lds_bytes,
                 f.max_workgroup_size,

@@ -1,5 +1,6 @@
 //! `cargo xtask test` and `cargo xtask bless`: the tests, and how many ran.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -8,13 +9,32 @@ use anyhow::{Context, Result, bail};
 
 use crate::{llvm, shell};
 
-/// Tests that ran.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+/// Tests that ran, and those that did not.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Counts {
     /// Tests that passed.
     pub passed: u64,
     /// Tests that failed.
     pub failed: u64,
+    /// Tests that were ignored.
+    pub skipped: u64,
+    /// How many of those gave this reason.
+    reasons: BTreeMap<String, u64>,
+}
+
+impl Counts {
+    /// The closing lines: what was missing, and the numbers.
+    pub fn summary(&self) -> String {
+        let reasons = self.reasons.iter();
+        let mut lines: Vec<String> = reasons
+            .map(|(reason, count)| format!("skipped: {reason}: {count} tests"))
+            .collect();
+        lines.push(format!(
+            "{} passed, {} failed, {} skipped",
+            self.passed, self.failed, self.skipped
+        ));
+        lines.join("\n")
+    }
 }
 
 /// Runs everything; an error if a test failed.
@@ -23,6 +43,7 @@ pub fn run(filter: &[String]) -> Result<()> {
     if counts.passed + counts.failed == 0 && result.is_ok() {
         bail!("no test ran");
     }
+    println!("{}", counts.summary());
     result
 }
 
@@ -93,15 +114,27 @@ fn copy(from: impl Read, show: impl Fn(&str), counts: &Mutex<Counts>) {
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end_matches(['\n', '\r']);
         show(text);
+        let mut counts = counts
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(found) = parse_summary(text) {
-            let mut c = counts
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
-            c.passed += found.passed;
-            c.failed += found.failed;
+            counts.passed += found.passed;
+            counts.failed += found.failed;
+            counts.skipped += found.skipped;
+        } else if let Some(reason) = ignored(text) {
+            *counts.reasons.entry(reason.to_owned()).or_default() += 1;
         }
+        drop(counts);
         line.clear();
     }
+}
+
+/// Why a test was ignored, of the line that says so: `test grid_cubin/scan/sm_60 ... ignored (no ptxas for sm_60)`, or `ignored, reason` of Rust's own harness.
+fn ignored(line: &str) -> Option<&str> {
+    let (_, outcome) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+    let reason = outcome.strip_prefix("ignored")?;
+    let inner = reason.strip_prefix(" (").and_then(|r| r.strip_suffix(')'));
+    inner.or_else(|| reason.strip_prefix(", "))
 }
 
 /// Reads the line that sums up a test binary.
@@ -120,6 +153,7 @@ fn parse_summary(line: &str) -> Option<Counts> {
         match *word {
             "passed" => counts.passed += number,
             "failed" => counts.failed += number,
+            "ignored" => counts.skipped += number,
             _ => {}
         }
     }
@@ -127,22 +161,46 @@ fn parse_summary(line: &str) -> Option<Counts> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn summaries() {
-        let counts = |passed, failed| Some(Counts { passed, failed });
+        let counts = |passed, failed, skipped| {
+            Some(Counts {
+                passed,
+                failed,
+                skipped,
+                ..Counts::default()
+            })
+        };
         assert_eq!(
             parse_summary(
                 "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.01s"
             ),
-            counts(12, 0)
+            counts(12, 0, 1)
         );
         assert_eq!(
             parse_summary("test result: FAILED. 1 passed; 2 failed; 0 ignored"),
-            counts(1, 2)
+            counts(1, 2, 0)
         );
         assert_eq!(parse_summary("running 12 tests: 3 passed"), None);
+    }
+
+    #[test]
+    fn what_was_missing_is_named_above_the_numbers() {
+        let said = "test grid_cubin/scan/sm_60 ... ignored (no ptxas for sm_60 (name one in X))\n\
+                    test grid/scan/sm_60       ... ok\n\
+                    test other ... ignored, by hand\n\
+                    test result: ok. 1 passed; 0 failed; 2 ignored; 0 measured\n";
+        let counts = Mutex::new(Counts::default());
+        copy(said.as_bytes(), |_| (), &counts);
+        assert_eq!(
+            counts.into_inner().unwrap().summary(),
+            "skipped: by hand: 1 tests\n\
+             skipped: no ptxas for sm_60 (name one in X): 1 tests\n\
+             1 passed, 0 failed, 2 skipped"
+        );
     }
 }

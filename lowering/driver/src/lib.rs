@@ -3,6 +3,9 @@
 //! [`compile`] takes the bytes of a module and [`Options`], and gives an [`Output`]: plan, reflection, LLVM IR, assembly, object, code object. What is
 //! wrong comes back as a [`Failure`] with every problem found, each with its code, its place and what to do about it; nothing panics on input.
 //!
+//! Validation is part of compiling: a module that breaks a rule that `splitbar check` calls an error is refused, and warnings are among [`Output::warnings`]. An
+//! application that has checked its modules already says so by name, with [`Validation::Waived`] in [`Options::validation`].
+//!
 //! ```
 //! use splitbar::{Options, Target};
 //!
@@ -16,9 +19,10 @@
 //! ```
 //!
 //! LLVM ends the process on some inputs that it cannot handle. The tables in front of it keep all known ones away from it; a caller that must survive
-//! the unknown ones too runs [`compile`] in a process of its own, as the command line does.
+//! the unknown ones too uses [`compile_isolated`], or a [`Worker`] for many modules: the command line does.
 
 mod failure;
+mod isolate;
 mod link;
 mod link_modules;
 pub mod machine_code;
@@ -29,13 +33,18 @@ mod output;
 mod pipeline;
 mod ptxas;
 mod reflect;
+mod shape;
 pub mod simulate;
 pub mod spec;
 mod stage;
 mod targets;
+mod tool;
 mod usage;
 
 pub use failure::{Failure, exit};
+pub use isolate::{
+    Isolated, Isolation, Product, Worker, compile_isolated, perform, serve_isolated,
+};
 pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;
 pub use model::{Bounds, Explored, model, model_changed};
@@ -43,10 +52,11 @@ pub use options::Options;
 pub use output::{Entry, Output};
 pub use pipeline::{Planned, compile, compile_changed, compile_observed, plan, translate};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};
-pub use splitbar_audit::{asm, waits, window};
+pub use splitbar_audit::{asm, fences, waits, window};
 pub use splitbar_llvm::{Argument, ArgumentKind, KernelAbi, Optimization};
 pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;
+pub use splitbar_passes::validate::{Environment, Validation};
 pub use splitbar_plan::{EntryPlan, FuseAt, PairPlan, Placement, Strategy, Target, Waits};
 pub use stage::{Artefact, Observer, Stage};
 pub use targets::{TargetRow, targets};

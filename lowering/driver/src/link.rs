@@ -1,5 +1,6 @@
 //! AMDGPU objects to code objects (`.hsaco`) with whatever lld is installed.
 
+use crate::tool::Refusal;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ impl Linker {
 /// Rust tool chain; a linker that refuses the object (an old one does not know new GPUs) makes way for the next.
 ///
 /// # Errors
-/// `LinkerMissing` when there is none, `LinkerFailed` with the first one's words when all refuse.
+/// `LinkerMissing` when there is none; with the first one's words, `LinkerFailed` when it refuses the object and `ToolFailed` when it cannot be used.
 pub fn code_object(object: &[u8]) -> Result<Vec<u8>, Diagnostics> {
     let linkers = linkers();
     let mut refusal = None;
@@ -48,14 +49,15 @@ pub fn code_object(object: &[u8]) -> Result<Vec<u8>, Diagnostics> {
         None => Diagnostic::error(Code::LinkerMissing, "no linker for AMDGPU code objects was found")
             .because("`ld.lld`, `ld.lld-NN`, `lld` and `rust-lld` are neither on PATH nor in the Rust tool chain")
             .help(format!("install LLVM's lld, or name one in {LINKER_VARIABLE}; `--emit obj` needs none")),
-        Some((linker, why)) => Diagnostic::error(Code::LinkerFailed, format!("{} refused the object", linker.program.display()))
-            .because(why)
-            .help(format!("name a newer lld in {LINKER_VARIABLE}; `--emit obj` gives the object as it is")),
+        Some((linker, refusal)) => {
+            let help = format!("name a newer lld in {LINKER_VARIABLE}; `--emit obj` gives the object as it is");
+            refusal.diagnostic(&linker.program, Code::LinkerFailed, "this object", help)
+        }
     };
     Err(problem.into())
 }
 
-fn run(linker: &Linker, object: &[u8]) -> Result<Vec<u8>, String> {
+fn run(linker: &Linker, object: &[u8]) -> Result<Vec<u8>, Refusal> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let (input, output) = (
         folder.path().join("kernel.o"),
@@ -71,9 +73,14 @@ fn run(linker: &Linker, object: &[u8]) -> Result<Vec<u8>, String> {
     if !result.status.success() {
         let said = String::from_utf8_lossy(&result.stderr)
             .replace(&folder.path().display().to_string(), "");
-        return Err(format!("it ended with {}: {}", result.status, said.trim()));
+        return Err(Refusal::of(&result, &said, is_about_code));
     }
-    std::fs::read(&output).map_err(|error| format!("it wrote nothing: {error}"))
+    Ok(std::fs::read(&output).map_err(|error| format!("it wrote nothing: {error}"))?)
+}
+
+/// A linker that is too old finds other faults than names that nothing defines.
+fn is_about_code(said: &str) -> bool {
+    said.contains("undefined symbol")
 }
 
 /// Linkers in the order in which they are tried.

@@ -5,11 +5,12 @@ use crate::options::Options;
 use crate::ptxas;
 use crate::usage::Usage;
 use crate::window::{self, Places, Window};
+use splitbar_audit::fences::{self, Finding, Lack, Shape};
 use splitbar_audit::waits::{self, Audit};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_plan::target::Amdgpu;
-use splitbar_plan::{EntryPlan, Fence, PairPlan};
+use splitbar_plan::{EntryPlan, PairPlan};
+use std::collections::BTreeSet;
 
 /// What was asked for of one kernel.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +36,11 @@ pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagn
         return Machine::default();
     }
     let mut refused = |what: &str, why: Diagnostics| {
-        let why: Vec<String> = why.iter().map(|problem| problem.message.clone()).collect();
-        diagnostics.push(Diagnostic::warning(Code::AssemblerFailed, what).because(why.join("; ")));
+        for problem in why.iter() {
+            let warning = Diagnostic::warning(problem.code, what).because(problem.message.clone());
+            let reasons = problem.reasons.iter();
+            diagnostics.push(reasons.fold(warning, |warning, why| warning.because(why.clone())));
+        }
     };
     let assembled = match ptxas::assemble_lined(assembly, target, named) {
         Ok(assembled) => assembled,
@@ -58,12 +62,14 @@ pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagn
     }
 }
 
-/// Measures `kernel`, whose assembly has debug lines, and `machine`, the same after ptxas. What the audit finds wrong goes to `diagnostics`.
+/// Measures `kernel`, whose assembly has debug lines, and `machine`, the same after ptxas, and audits it where its `shape` is given. What the audit finds wrong goes to
+/// `diagnostics`.
 pub(crate) fn kernel(
     kernel: &Function,
     machine: &Machine,
     pairing: &Pairing,
     plan: &EntryPlan,
+    shape: Option<&Shape>,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Measured {
@@ -73,11 +79,7 @@ pub(crate) fn kernel(
             .map(|pair| window::measure(kernel, &places(pairing, pair)))
             .collect()
     };
-    let audit = options
-        .target
-        .amdgpu()
-        .filter(|_| options.audit)
-        .and_then(|gpu| audit(kernel, plan, gpu, diagnostics));
+    let audit = shape.and_then(|shape| audit(kernel, plan, shape, options, diagnostics));
     Measured {
         windows: options.measure.then(|| windows(kernel)),
         machine_windows: {
@@ -94,39 +96,47 @@ pub(crate) fn kernel(
     }
 }
 
+/// Audits `kernel`, whose entry function has the control flow `shape`.
 fn audit(
     kernel: &Function,
     plan: &EntryPlan,
-    gpu: &Amdgpu,
+    shape: &Shape,
+    options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Option<Audit> {
-    let demands = waits::demands(kernel, &waits::requirements(plan));
-    match waits::audit(kernel, gpu, &demands) {
+    let arch = &options.target.arch;
+    let promises = fences::promises(plan, shape);
+    let too_large = || {
+        let message = format!("entry point `{}` is not audited as a whole", plan.entry);
+        Diagnostic::warning(Code::ModuleTooLarge, message)
+    };
+    if promises.cut {
+        diagnostics.push(too_large().because("it has too many fences apart from barriers"));
+    }
+    let demands = fences::demands(kernel, &promises, arch);
+    match waits::audit(kernel, arch, options.placement, &demands) {
         Ok(audit) => {
-            for diagnostic in audit
-                .barriers
-                .iter()
-                .filter_map(|barrier| missing(barrier, plan))
-            {
+            let barriers = audit.barriers.iter();
+            for diagnostic in barriers.filter_map(|barrier| outstanding(barrier, plan)) {
                 diagnostics.push(diagnostic);
+            }
+            for finding in &audit.findings {
+                diagnostics.push(missing(finding, plan));
             }
             Some(audit)
         }
         Err(why) => {
-            diagnostics.push(
-                Diagnostic::warning(
-                    Code::ModuleTooLarge,
-                    format!("the waits of entry point `{}` are not audited", plan.entry),
-                )
-                .because(why),
-            );
+            diagnostics.push(too_large().because(why));
             None
         }
     }
 }
 
-/// What is wrong at a barrier.
-fn missing(barrier: &waits::Barrier, plan: &EntryPlan) -> Option<Diagnostic> {
+/// What to do about code that lacks something.
+const HELP: &str = "this is a bug of splitbar or of LLVM: please report it with the module and the command line; `fused` barriers or another optimisation level may avoid it";
+
+/// What is outstanding at a barrier and must not be.
+fn outstanding(barrier: &waits::Barrier, plan: &EntryPlan) -> Option<Diagnostic> {
     let demand = barrier.demand.as_ref()?;
     let guilty: Vec<String> = barrier
         .outstanding
@@ -137,7 +147,9 @@ fn missing(barrier: &waits::Barrier, plan: &EntryPlan) -> Option<Diagnostic> {
     if guilty.is_empty() {
         return None;
     }
-    let fences: Vec<String> = demand.fences.iter().map(Fence::to_string).collect();
+    let clauses = demand.release.iter();
+    let fences: BTreeSet<String> = clauses.map(|clause| clause.fence.to_string()).collect();
+    let fences: Vec<String> = fences.into_iter().collect();
     let mut diagnostic = Diagnostic::error(
         Code::MissingWait,
         format!(
@@ -153,7 +165,28 @@ fn missing(barrier: &waits::Barrier, plan: &EntryPlan) -> Option<Diagnostic> {
     for operation in guilty {
         diagnostic = diagnostic.because(format!("{operation} may not have finished"));
     }
-    Some(diagnostic.help("this is a bug of splitbar or of LLVM: please report it with the module and the command line; `--strategy fused` or another -O level may avoid it"))
+    Some(diagnostic.help(HELP))
+}
+
+/// A fence that left no trace where it is needed.
+fn missing(finding: &Finding, plan: &EntryPlan) -> Diagnostic {
+    let code = match finding.lack {
+        Lack::Invalidation => Code::MissingInvalidation,
+        Lack::WriteBack => Code::MissingWriteBack,
+        Lack::Fence => Code::MissingFence,
+        Lack::Wait => Code::MissingWait,
+    };
+    let message = format!(
+        "the code of entry point `{}` does not do what a {} promises",
+        plan.entry, finding.fence
+    );
+    let diagnostic = Diagnostic::error(code, message)
+        .because(finding.to_string())
+        .help(HELP);
+    match finding.word.or(finding.sync.word) {
+        Some(word) => diagnostic.at_word(word),
+        None => diagnostic,
+    }
 }
 
 /// Where `pair` stands, in words instead of sites.

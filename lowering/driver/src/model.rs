@@ -95,18 +95,22 @@ pub fn model_changed(
 }
 
 fn explore(
-    work: &Work<'_, '_>,
+    work: &Work<'_>,
     problems: &Problems<'_>,
     plan: &EntryPlan,
     bounds: Bounds,
 ) -> Result<Explored, Diagnostic> {
-    let module = work.declarations.module;
-    let function = work.declarations.function(plan.function).ok_or_else(|| {
-        Diagnostic::error(
-            Code::Internal,
-            format!("entry point `{}` has no function", plan.entry),
-        )
-    })?;
+    let module = work.checked.declarations().module;
+    let function = work
+        .checked
+        .declarations()
+        .function(plan.function)
+        .ok_or_else(|| {
+            Diagnostic::error(
+                Code::Internal,
+                format!("entry point `{}` has no function", plan.entry),
+            )
+        })?;
     let skeleton = Skeleton::of(
         function,
         &Cfg::of(module, function),
@@ -127,7 +131,7 @@ fn explore(
     let workgroups = workgroups(plan, waves)?;
     let describe = |offset| match module.at(offset) {
         Some(inst) => {
-            let text = work.declarations.disassemble(inst);
+            let text = work.checked.declarations().disassemble(inst);
             match problems.original_word(offset) {
                 Some(word) => format!("{text} (word {word})"),
                 None => text,

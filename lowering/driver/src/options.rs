@@ -2,13 +2,15 @@
 
 use splitbar_llvm::Optimization;
 use splitbar_passes::module::SpecValues;
+use splitbar_passes::validate::Validation;
 use splitbar_plan::{FuseAt, Placement, PlanOptions, Strategy, Target, Waits};
 use std::path::PathBuf;
 
 /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// The GPU that code is made for.
+    #[serde(with = "by_name")]
     pub target: &'static Target,
     /// The name of the one entry point to compile; `None` compiles all of them.
     pub entry: Option<String>,
@@ -35,15 +37,17 @@ pub struct Options {
     /// The workgroup size of entry points that leave it open (OpenCL kernels without `reqd_work_group_size`), and the value of each specialization
     /// constant that is a dimension of a workgroup and has no value in `spec`.
     pub workgroup_size: Option<[u32; 3]>,
+    /// Which rules the module has to keep: those of the environment that it is meant for, of another one, or none.
+    pub validation: Validation,
     /// Measures how much of every window is left in the final assembly. It takes a second code generation.
     pub measure: bool,
-    /// Debug lines in assembly and objects: each number is the word offset, in the module, of the SPIR-V instruction that code came from, plus 1. Modules whose
-    /// barrier functions are inlined get none, since the offsets would be those of another module.
+    /// Debug lines in assembly and objects: each number is the word offset, in the module, of the SPIR-V instruction that code came from, plus 1. The
+    /// columns say which loads and stores are atomic ([`splitbar_llvm::AccessMark`]).
     pub lines: bool,
     /// The ptxas for cubins and for windows in machine code (NVIDIA); `None` searches one: `SPLITBAR_PTXAS`, then PATH.
     pub ptxas: Option<PathBuf>,
-    /// Audits the waits of the final assembly, for AMD GPUs; it takes the same second code generation. A barrier that can be reached with operations outstanding that
-    /// it releases is an error then.
+    /// Audits the final assembly; it takes the same second code generation. A barrier that can be reached with operations outstanding that it releases is an error then,
+    /// and so is a fence of the plan that left no invalidation, write-back or fence of PTX where it is needed.
     pub audit: bool,
 }
 
@@ -65,6 +69,7 @@ impl Options {
             optimization: Optimization::O2,
             wave_size: plan.wave_size,
             workgroup_size: None,
+            validation: Validation::Default,
             measure: false,
             lines: false,
             ptxas: None,
@@ -83,5 +88,26 @@ impl Options {
             placement: self.placement,
             cluster: self.cluster,
         }
+    }
+}
+
+/// A target is known by its name in every process.
+mod by_name {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use splitbar_plan::Target;
+
+    pub(super) fn serialize<S: Serializer>(
+        target: &&'static Target,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        target.name.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<&'static Target, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Target::by_name(&name).ok_or_else(|| D::Error::custom(format!("no target {name}")))
     }
 }

@@ -26,7 +26,7 @@ pub struct Entry {
     pub machine_windows: Option<Vec<Window>>,
     /// What the kernel takes of a multiprocessor, as ptxas says; `None` where it is not installed, and for AMD GPUs.
     pub usage: Option<Usage>,
-    /// The audit of the waits; `None` when it was not asked for, and for NVIDIA GPUs.
+    /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
 }
 
@@ -102,7 +102,7 @@ impl Output {
     /// A code object that the ROCm loader takes (AMDGPU). Runs a linker.
     ///
     /// # Errors
-    /// As [`Output::object`], and `LinkerMissing`, `LinkerFailed`.
+    /// As [`Output::object`], and `LinkerMissing`, `LinkerFailed`, `ToolFailed`.
     pub fn hsaco(&self) -> Result<Vec<u8>, Diagnostics> {
         self.only_amdgpu("code object")?;
         link::code_object(&self.lowered.object()?)
@@ -111,7 +111,7 @@ impl Output {
     /// Machine code in NVIDIA's container (NVPTX). Runs ptxas.
     ///
     /// # Errors
-    /// `UnsupportedOnTarget` for AMDGPU; `LlvmFailed`, `AssemblerMissing`, `AssemblerFailed`.
+    /// `UnsupportedOnTarget` for AMDGPU; `LlvmFailed`, `AssemblerMissing`, `AssemblerFailed`, `ToolFailed`.
     pub fn cubin(&self) -> Result<Vec<u8>, Diagnostics> {
         match self.target.arch {
             Arch::Nvptx(_) => ptxas::cubin(&self.assembly()?, self.target, self.ptxas.as_deref()),

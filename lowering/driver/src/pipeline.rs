@@ -5,13 +5,14 @@ use crate::failure::Failure;
 use crate::measure::{self, Measured};
 use crate::options::Options;
 use crate::output::{Entry, Output, plan_text};
+use crate::shape;
 use crate::stage::{Artefact, Observer, Stage};
 use splitbar_llvm::{Lowered, Lowering, Optimization};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module};
-use splitbar_passes::transform::Edited;
-use splitbar_passes::transform::inline::inline_barrier_functions;
+use splitbar_passes::transform::{Edited, Origin};
+use splitbar_passes::validate::{Checked, Inlined};
 use splitbar_plan::{Copies, EntryPlan, Request};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -82,7 +83,7 @@ pub fn translate(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
             options,
             &mut (),
             |work, mut problems, _, plans, _| {
-                splitbar_llvm::translate(&work.lowering(&plans, false, options.optimization))
+                splitbar_llvm::translate(&work.lowering(&plans, Lines::None, options.optimization))
                     .map_err(|refused| problems.and(refused))
             },
         )
@@ -139,7 +140,7 @@ pub(crate) fn run<R>(
     options: &Options,
     observer: &mut dyn Observer,
     then: impl FnOnce(
-        &Work<'_, '_>,
+        &Work<'_>,
         Problems<'_>,
         &[Pairing],
         Vec<EntryPlan>,
@@ -166,29 +167,44 @@ pub(crate) fn run<R>(
     });
     span.exit();
 
+    // Validate: what follows takes checked modules only. The rules are asked of the module as it was given, since that is the one that people know.
+    let span = info_span!("validate").entered();
+    observer.begin(Stage::Validate);
+    let (checked, warnings) = Checked::of(&declarations, &constants, options.validation)
+        .map_err(|refused| problems.and(refused))?;
+    problems.add(warnings);
+    span.exit();
+
     // Inline: from here on every barrier stands in an entry point's own function, so one function's paths are all there is to know.
     let span = info_span!("inline").entered();
     observer.begin(Stage::Inline);
-    let edited = inline_barrier_functions(&module, &declarations)
-        .map_err(|refused| problems.and(refused))?;
-    problems.edited = edited.as_ref();
+    let edited = checked.inlined().map_err(|refused| problems.and(refused))?;
+    problems.edited = edited.as_ref().map(Inlined::edited);
     let mut found = Diagnostics::new();
-    let inlined = edited.as_ref().map(|edited| {
-        show(observer, Artefact::Inlined, || edited.module.to_bytes());
-        let declarations = Declarations::of(&edited.module, &mut found);
+    let inlined = edited.as_ref().map(|inlined| {
+        let module = &inlined.edited().module;
+        show(observer, Artefact::Inlined, || module.to_bytes());
+        let declarations = Declarations::of(module, &mut found);
         let constants = Constants::evaluate(&declarations, &spec, &mut found);
-        (declarations, constants)
+        (inlined, declarations, constants)
     });
     problems.take(found)?;
+    let checked = match &inlined {
+        None => checked,
+        Some((inlined, declarations, constants)) => {
+            inlined.checked(declarations, constants).ok_or_else(|| {
+                Diagnostic::error(
+                    Code::Internal,
+                    "the inlined module is not the one that was read",
+                )
+                .help(REPORT)
+            })?
+        }
+    };
     let work = Work {
-        declarations: inlined
-            .as_ref()
-            .map_or(&declarations, |(declarations, _)| declarations),
-        constants: inlined
-            .as_ref()
-            .map_or(&constants, |(_, constants)| constants),
+        checked,
         options,
-        lines: options.lines && inlined.is_none(),
+        origin: edited.as_ref().map(|inlined| &inlined.edited().origin),
     };
     span.exit();
 
@@ -207,7 +223,7 @@ pub(crate) fn run<R>(
 
 /// Plans to code: `changed` is what is lowered, `plans` what the code is judged by.
 fn lower(
-    work: &Work<'_, '_>,
+    work: &Work<'_>,
     mut problems: Problems<'_>,
     pairings: &[Pairing],
     plans: Vec<EntryPlan>,
@@ -221,12 +237,16 @@ fn lower(
     if observer.wants_artefacts() {
         // The IR as it was written, from a run that optimises nothing: it must be there before the optimiser begins, which may not come back.
         let written = work
-            .lower(changed, false, Optimization::O0)
+            .lower(changed, Lines::None, Optimization::O0)
             .map_err(|refused| problems.and(refused))?;
         observer.produced(Artefact::UnoptimizedIr, written.unoptimized().as_bytes());
     }
+    let lines = match options.lines {
+        true => Lines::Original,
+        false => Lines::None,
+    };
     let lowered = work
-        .lower(changed, work.lines, options.optimization)
+        .lower(changed, lines, options.optimization)
         .map_err(|refused| problems.and(refused))?;
     show(observer, Artefact::Ir, || lowered.ir().into_bytes());
     span.exit();
@@ -322,31 +342,46 @@ impl<'p> Problems<'p> {
                     ..Location::default()
                 };
             }
-            self.original.locate(diagnostic);
         }
+        self.original.locate_all(&mut found);
         self.found.extend(found);
     }
 }
 
 /// The module that is planned and lowered (the inlined one, if something was inlined), and how.
-pub(crate) struct Work<'w, 'm> {
-    pub(crate) declarations: &'w Declarations<'m>,
-    constants: &'w Constants,
+pub(crate) struct Work<'w> {
+    pub(crate) checked: Checked<'w>,
     pub(crate) options: &'w Options,
-    /// Whether the code gets debug lines.
-    lines: bool,
+    /// Where the module came from, if something was inlined.
+    origin: Option<&'w Origin>,
 }
 
-impl<'m> Work<'_, 'm> {
+/// Which words debug lines count.
+#[derive(Copy, Clone)]
+enum Lines {
+    /// There are none.
+    None,
+    /// Those of the user's module.
+    Original,
+    /// Those of the module that is planned and lowered.
+    Planned,
+}
+
+impl<'w> Work<'w> {
     /// Pairing and plan of each entry point that is compiled.
     fn plan(&self, diagnostics: &mut Diagnostics) -> (Vec<Pairing>, Vec<EntryPlan>) {
         let (mut pairings, mut plans) = (Vec::new(), Vec::new());
         for entry in self.entries(diagnostics) {
             let workgroup_size = self.workgroup_size(entry, diagnostics);
-            let pairing = Pairing::analyse(self.declarations, self.constants, entry, diagnostics);
+            let pairing = Pairing::analyse(
+                self.checked.declarations(),
+                self.checked.constants(),
+                entry,
+                diagnostics,
+            );
             let copies = Copies::of(
-                self.declarations,
-                self.constants,
+                self.checked.declarations(),
+                self.checked.constants(),
                 entry,
                 workgroup_size,
                 self.options.promote_async_copies,
@@ -357,8 +392,8 @@ impl<'m> Work<'_, 'm> {
                 copies: copies.as_ref(),
                 workgroup_size,
                 shared_bytes: splitbar_llvm::shared_memory_bytes(
-                    self.declarations,
-                    self.constants,
+                    self.checked.declarations(),
+                    self.checked.constants(),
                     self.options.target,
                     entry,
                 ),
@@ -373,8 +408,8 @@ impl<'m> Work<'_, 'm> {
 
     /// The entry points to compile: all, or those of the name that was asked for. A module may hold the other stages of a pipeline beside its kernels; they
     /// are left out with a note, and refused later where there is nothing else.
-    fn entries(&self, diagnostics: &mut Diagnostics) -> Vec<&EntryPoint<'m>> {
-        let all = &self.declarations.entry_points;
+    fn entries(&self, diagnostics: &mut Diagnostics) -> Vec<&'w EntryPoint<'w>> {
+        let all = &self.checked.declarations().entry_points;
         let mut chosen: Vec<_> = all
             .iter()
             .filter(|entry| {
@@ -425,10 +460,13 @@ impl<'m> Work<'_, 'm> {
     /// The workgroup size: what the module says, else what the caller says.
     fn workgroup_size(
         &self,
-        entry: &EntryPoint<'m>,
+        entry: &EntryPoint<'w>,
         diagnostics: &mut Diagnostics,
     ) -> Option<[u32; 3]> {
-        let fixed = self.declarations.workgroup_size(entry, self.constants);
+        let fixed = self
+            .checked
+            .declarations()
+            .workgroup_size(entry, self.checked.constants());
         match (fixed, self.options.workgroup_size) {
             (Some(fixed), Some(asked)) if fixed != asked => {
                 let by = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
@@ -454,7 +492,7 @@ impl<'m> Work<'_, 'm> {
     fn lower(
         &self,
         plans: &[EntryPlan],
-        lines: bool,
+        lines: Lines,
         optimization: Optimization,
     ) -> Result<Lowered, Diagnostics> {
         splitbar_llvm::lower(&self.lowering(plans, lines, optimization))
@@ -464,15 +502,15 @@ impl<'m> Work<'_, 'm> {
     fn lowering<'a>(
         &'a self,
         plans: &'a [EntryPlan],
-        lines: bool,
+        lines: Lines,
         optimization: Optimization,
     ) -> Lowering<'a> {
         Lowering {
-            declarations: self.declarations,
-            constants: self.constants,
+            module: self.checked,
             target: self.options.target,
             plans,
-            lines,
+            lines: !matches!(lines, Lines::None),
+            origin: self.origin.filter(|_| matches!(lines, Lines::Original)),
             optimization,
         }
     }
@@ -486,7 +524,7 @@ impl<'m> Work<'_, 'm> {
         observer: &mut dyn Observer,
         diagnostics: &mut Diagnostics,
     ) -> Result<Vec<Measured>, Diagnostics> {
-        let lowered = self.lower(changed, true, self.options.optimization)?;
+        let lowered = self.lower(changed, Lines::Planned, self.options.optimization)?;
         let assembly = lowered.assembly()?;
         show(observer, Artefact::MeasuredAssembly, || {
             assembly.clone().into_bytes()
@@ -509,11 +547,26 @@ impl<'m> Work<'_, 'm> {
                         )
                         .help(REPORT)
                     })?;
+                let shape = self.options.audit.then(|| {
+                    let function = plan.function;
+                    shape::shape(
+                        self.checked.declarations(),
+                        self.checked.constants(),
+                        function,
+                        self.options,
+                    )
+                    .ok_or_else(|| {
+                        let message = format!("entry point `{}` has no function", plan.entry);
+                        Diagnostic::error(Code::Internal, message).help(REPORT)
+                    })
+                });
+                let shape = shape.transpose()?;
                 Ok(measure::kernel(
                     kernel,
                     &machine,
                     pairing,
                     plan,
+                    shape.as_ref(),
                     self.options,
                     diagnostics,
                 ))

@@ -1,5 +1,6 @@
 //! PTX to machine code for NVIDIA GPUs, and back to text, with NVIDIA's own ptxas and nvdisasm where they are installed.
 
+use crate::tool::Refusal;
 use crate::usage::{self, Usage};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
@@ -17,7 +18,7 @@ pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
 /// Tries `named` alone if it is there, else the programs of `SPLITBAR_PTXAS`, else those on PATH, until one takes the PTX.
 ///
 /// # Errors
-/// `AssemblerMissing` when there is none, `AssemblerFailed` with the last one's words when all refuse.
+/// `AssemblerMissing` when there is none; with the last one's words, `AssemblerFailed` when it refuses the code and `ToolFailed` when it cannot be used.
 pub fn cubin(ptx: &str, target: &Target, named: Option<&Path>) -> Result<Vec<u8>, Diagnostics> {
     let (machine, _) = assemble(ptx, target, named, &[])?;
     Ok(machine)
@@ -123,7 +124,7 @@ fn problem(
     variable: &str,
     named: Option<&Path>,
     target: &Target,
-    refusal: Option<(&PathBuf, String)>,
+    refusal: Option<(&PathBuf, Refusal)>,
 ) -> Diagnostics {
     let problem = match refusal {
         None => Diagnostic::error(Code::AssemblerMissing, format!("no {name} was found"))
@@ -132,12 +133,13 @@ fn problem(
                 None => format!("{variable} names none, and there is none on PATH"),
             })
             .help("install NVIDIA's CUDA toolkit, or the packages nvidia-cuda-nvcc and nvidia-cuda-nvdisasm of PyPI; `--emit asm` gives the PTX, which drivers take as it is"),
-        Some((program, why)) => Diagnostic::error(
-            Code::AssemblerFailed,
-            format!("{} refused the code for {}", program.display(), target.name),
-        )
-        .because(why)
-        .help(format!("each release of CUDA knows its own range of GPUs: name another one in {variable}")),
+        Some((program, refusal)) => {
+            let help = match named {
+                Some(_) => "name a release of CUDA that knows the GPU; `--emit asm` gives the PTX".to_owned(),
+                None => format!("each release of CUDA knows its own range of GPUs: name another one in {variable}"),
+            };
+            refusal.diagnostic(program, Code::AssemblerFailed, target.name, help)
+        }
     };
     problem.into()
 }
@@ -173,7 +175,7 @@ fn run(
     input: &str,
     bytes: &[u8],
     output: Option<&str>,
-) -> Result<(Vec<u8>, String), String> {
+) -> Result<(Vec<u8>, String), Refusal> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let input = folder.path().join(input);
     std::fs::write(&input, bytes).map_err(|error| format!("{}: {error}", input.display()))?;
@@ -192,7 +194,7 @@ fn run(
     };
     if !result.status.success() {
         let said = said(&[&result.stdout, &result.stderr]);
-        return Err(format!("it ended with {}: {}", result.status, said.trim()));
+        return Err(Refusal::of(&result, &said, is_about_code));
     }
     match output {
         Some(output) => {
@@ -203,6 +205,37 @@ fn run(
         None => {
             let said = said(&[&result.stderr]);
             Ok((result.stdout, said))
+        }
+    }
+}
+
+/// ptxas names the line of its input; an old one refuses the first, which says the version of PTX.
+fn is_about_code(said: &str) -> bool {
+    said.contains("kernel.ptx, line ") && !said.contains("Unsupported .version")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_about_code;
+
+    #[test]
+    fn what_is_wrong_with_the_code_is_told_from_what_the_program_lacks() {
+        for (said, expected) in [
+            (
+                "ptxas /kernel.ptx, line 7; error   : Unknown symbol 'x'",
+                true,
+            ),
+            (
+                "ptxas /kernel.ptx, line 5; fatal   : Unsupported .version 8.8; current version is '8.4'",
+                false,
+            ),
+            (
+                "ptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'",
+                false,
+            ),
+            ("", false),
+        ] {
+            assert_eq!(is_about_code(said), expected, "{said}");
         }
     }
 }

@@ -192,6 +192,7 @@ mod tests {
             held: Default::default(),
             at_return: Default::default(),
             at_end: Vec::new(),
+            passed_on: false,
             cluster: None,
             state: State::default(),
             reserved_shared_bytes: 8,

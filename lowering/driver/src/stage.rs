@@ -1,12 +1,17 @@
 //! The stages of a compilation, and who watches them go by.
 
 use std::fmt;
+use std::time::Duration;
 
 /// A stage. They follow one another in this order.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum Stage {
     /// Bytes to instructions, declarations and constants.
     Read,
+    /// The rules of SPIR-V and of the client API.
+    Validate,
     /// Functions with barriers into their callers.
     Inline,
     /// Arrives, waits and their windows; strategies and steps.
@@ -26,6 +31,7 @@ impl Stage {
     pub fn name(self) -> &'static str {
         match self {
             Stage::Read => "read",
+            Stage::Validate => "validate",
             Stage::Inline => "inline",
             Stage::Plan => "plan",
             Stage::Lower => "lower",
@@ -43,7 +49,7 @@ impl fmt::Display for Stage {
 }
 
 /// What a stage leaves behind for who wants to look.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Artefact {
     /// The module as it was read.
     Input,
@@ -68,6 +74,20 @@ pub enum Artefact {
 }
 
 impl Artefact {
+    /// Every artefact.
+    pub const ALL: [Artefact; 10] = [
+        Artefact::Input,
+        Artefact::Disassembly,
+        Artefact::Inlined,
+        Artefact::Plan,
+        Artefact::UnoptimizedIr,
+        Artefact::Ir,
+        Artefact::MeasuredAssembly,
+        Artefact::Assembly,
+        Artefact::Object,
+        Artefact::Reflect,
+    ];
+
     /// The name of the file in `--emit-dir`.
     pub fn file_name(self) -> &'static str {
         match self {
@@ -89,6 +109,9 @@ impl Artefact {
 pub trait Observer {
     /// `stage` begins; the one before it has ended.
     fn begin(&mut self, _stage: Stage) {}
+
+    /// `stage` goes on, for so long by now. Told every ten seconds, by a [`crate::Worker`] only.
+    fn waits(&mut self, _stage: Stage, _since: Duration) {}
 
     /// Whether [`Observer::produced`] is worth calling: artefacts cost time to print.
     fn wants_artefacts(&self) -> bool {

@@ -146,8 +146,11 @@ impl<'c> Barriers<'c> {
     }
 
     /// A fence with the scope and the kind of memory that it names, on any target: LLVM waits for no more than that.
-    pub fn fence(&self, fence: Fence) {
-        write_fence(&self.build, self.target, fence);
+    ///
+    /// # Errors
+    /// `Internal` when LLVM lacks an intrinsic.
+    pub fn fence(&self, fence: Fence) -> Result<()> {
+        write_fence(&self.build, self.target, fence)
     }
 
     /// Arrives at the workgroup's barrier (gfx12).

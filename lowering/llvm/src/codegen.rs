@@ -14,7 +14,6 @@ use inkwell::targets::{
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
-use std::ffi::CStr;
 use std::sync::OnceLock;
 
 /// Stack of the thread that LLVM runs on: it walks expressions and control flow recursively.
@@ -23,7 +22,7 @@ const STACK_BYTES: usize = 256 << 20;
 /// Runs LLVM work on a thread with a large stack.
 ///
 /// # Errors
-/// `Internal` when the thread cannot be started or does not finish.
+/// `WorkerLimit` when the system refuses the thread, `Internal` when it does not finish.
 pub(crate) fn on_large_stack<T: Send>(
     work: impl FnOnce() -> Result<T, Diagnostics> + Send,
 ) -> Result<T, Diagnostics> {
@@ -41,9 +40,10 @@ pub(crate) fn on_large_stack<T: Send>(
             .help("please report this with the module")
             .into()),
             Err(problem) => Err(Diagnostic::error(
-                Code::Internal,
+                Code::WorkerLimit,
                 format!("the code generator's thread could not be started: {problem}"),
             )
+            .help("allow more memory or threads")
             .into()),
         }
     })
@@ -84,11 +84,6 @@ pub(crate) fn check(errors: &Errors) -> Result<(), Diagnostics> {
     }
 }
 
-/// An option that LLVM has no other door for; it holds for the process. AMDGPU's code generator would move private arrays that it cannot hold in registers to LDS when the
-/// workgroup seems to have room. Nobody would know how much it takes, neither the plan nor the reflection nor whoever launches the kernel, and such accesses would stand
-/// among those that barriers order (docs/llvm.md).
-const NO_PRIVATE_LDS: &CStr = c"-disable-promote-alloca-to-lds";
-
 /// Makes both back ends known to LLVM, and the disassembler of the one that has one.
 pub(crate) fn initialize() {
     static INITIALIZED: OnceLock<()> = OnceLock::new();
@@ -104,7 +99,6 @@ pub(crate) fn initialize() {
         LlvmTarget::initialize_amd_gpu(&config);
         LlvmTarget::initialize_nvptx(&config);
         ffi::LLVMInitializeAMDGPUDisassembler();
-        ffi::set_option(NO_PRIVATE_LDS);
     });
 }
 
@@ -189,20 +183,9 @@ pub(crate) fn run(
 /// `LlvmFailed` with what the verifier found.
 pub(crate) fn verify(module: &Module<'_>, stage: &str) -> Result<(), Diagnostics> {
     module.verify().map_err(|e| {
-        let text = e.to_string();
-        if text.contains("does not dominate all uses") {
-            // The one rule of SPIR-V that the emitter leaves to LLVM to check.
-            return Diagnostic::error(
-                Code::UndefinedId,
-                "an id is used where control can arrive without passing its definition",
-            )
-            .because(text.lines().nth(1).unwrap_or("").trim())
-            .help("run spirv-val over the module")
-            .into();
-        }
         llvm_failed(
             &format!("LLVM's verifier refuses the module {stage}"),
-            &text,
+            &e.to_string(),
         )
         .into()
     })

@@ -1,13 +1,14 @@
 //! Debug lines: the line of an LLVM instruction is the word offset of its SPIR-V instruction plus one, so that `.loc` directives in the assembly say which
-//! machine instruction came from which SPIR-V instruction.
+//! machine instruction came from which SPIR-V instruction. The column of a load or a store says whether it is atomic ([`AccessMark`]), which machine code does not.
 
-use crate::ffi::{Func, Meta, meta_from_raw};
-use inkwell::context::ContextRef;
+use crate::ffi::{self, AtomicOrdering, Func, Meta, meta_from_raw};
+use inkwell::context::{Context, ContextRef};
 use inkwell::debug_info::{
     AsDIScope, DICompileUnit, DIFile, DIFlagsConstants, DISubroutineType, DWARFEmissionKind,
     DWARFSourceLanguage, DebugInfoBuilder,
 };
 use inkwell::module::{FlagBehavior, Module};
+use splitbar_passes::transform::Origin;
 
 /// The debug information of a module.
 pub(crate) struct Lines<'c> {
@@ -83,5 +84,89 @@ impl<'c> Lines<'c> {
     /// Resolves what is open. Called once, when all functions are written.
     pub(crate) fn finish(&self) {
         self.builder.finalize();
+    }
+}
+
+/// The debug line of what comes from the instruction at word `offset` of a module that `origin` leads to. 0, "no place", where it came from nowhere.
+pub(crate) fn line_of(origin: Option<&Origin>, offset: u32) -> u32 {
+    let word = origin.map_or(Some(offset), |origin| origin.of(offset));
+    word.map_or(0, |word| word.saturating_add(1))
+}
+
+/// Whether a load or a store of final code is atomic, and for whom. Debug columns carry it to the readers of assembly: machine code has one instruction for both.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum AccessMark {
+    /// Not atomic.
+    Plain,
+    /// Atomic for the workgroup, or the cluster of workgroups, at most.
+    Workgroup,
+    /// Atomic for the device, or more; or volatile, which PTX defines as relaxed for the whole system.
+    Device,
+}
+
+impl AccessMark {
+    const ALL: [AccessMark; 3] = [AccessMark::Plain, AccessMark::Workgroup, AccessMark::Device];
+
+    /// The column that means it; other columns mean nothing, 0 among them.
+    fn column(self) -> u32 {
+        match self {
+            AccessMark::Plain => 1,
+            AccessMark::Workgroup => 2,
+            AccessMark::Device => 3,
+        }
+    }
+
+    /// What the column of a `.loc` says; `None` where nothing is known.
+    pub fn of_column(column: u32) -> Option<AccessMark> {
+        AccessMark::ALL
+            .into_iter()
+            .find(|mark| mark.column() == column)
+    }
+}
+
+/// Scopes that reach no further than the cluster of workgroups (LLVM AMDGPUUsage, "Memory Scopes"; NVPTX's `block`).
+const NARROW: [&str; 9] = [
+    "singlethread",
+    "wavefront",
+    "workgroup",
+    "cluster",
+    "singlethread-one-as",
+    "wavefront-one-as",
+    "workgroup-one-as",
+    "cluster-one-as",
+    "block",
+];
+
+/// Writes the mark of every load and store into its debug location. To be called when the optimiser has run: it merges locations and makes accesses of its own.
+pub(crate) fn mark_accesses(context: &Context, module: &Module<'_>) {
+    let narrow = NARROW.map(|name| ffi::sync_scope(context, name));
+    let instructions = module
+        .get_functions()
+        .flat_map(|function| function.get_basic_block_iter())
+        .flat_map(|block| block.get_instructions());
+    for instruction in instructions {
+        let Some(facts) = ffi::access_facts(instruction) else {
+            continue;
+        };
+        let mark = match facts.ordering {
+            _ if facts.is_volatile => AccessMark::Device,
+            AtomicOrdering::LLVMAtomicOrderingNotAtomic => AccessMark::Plain,
+            _ if narrow.contains(&facts.scope) => AccessMark::Workgroup,
+            _ => AccessMark::Device,
+        };
+        ffi::set_column(context, instruction, mark.column());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_lead_back() {
+        for mark in AccessMark::ALL {
+            assert_eq!(AccessMark::of_column(mark.column()), Some(mark));
+        }
+        assert_eq!(AccessMark::of_column(0), None);
     }
 }

@@ -11,23 +11,34 @@ mod disassemble;
 mod emit;
 mod expand;
 mod ffi;
+mod lane_moves;
 pub mod marks;
+mod own_memory;
+mod private_arrays;
 mod signed_zero;
+#[cfg(test)]
+mod workgroup_memory_tests;
 
+pub use debug::AccessMark;
 pub use disassemble::{Disassembled, disassemble};
 pub use emit::abi::{Argument, ArgumentKind, KernelAbi};
 
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::targets::FileType;
+use splitbar_passes::analysis::workgroup_memory::workgroup_bytes;
 use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Variable};
+#[cfg(test)]
+use splitbar_passes::module::Id;
+use splitbar_passes::module::{Constants, Declarations, EntryPoint};
+use splitbar_passes::transform::Origin;
+use splitbar_passes::validate::Checked;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
 
 /// How much LLVM optimises; `default<O2>` of its pass builder and the same level of the code generator for [`Optimization::O2`], and so on. AMDGPU's code
 /// generator is never asked for less than level 1 (docs/llvm.md).
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Optimization {
     /// Nothing but what must be inlined.
     O0,
@@ -43,16 +54,16 @@ pub enum Optimization {
 /// What is lowered.
 #[derive(Copy, Clone, Debug)]
 pub struct Lowering<'m> {
-    /// What the module declares.
-    pub declarations: &'m Declarations<'m>,
-    /// Its constants, evaluated under the specialization that is wanted.
-    pub constants: &'m Constants,
+    /// The module, checked or waived, with its constants under the specialization that is wanted.
+    pub module: Checked<'m>,
     /// For which target.
     pub target: &'static Target,
     /// The barrier plan of each entry point that becomes a kernel.
     pub plans: &'m [EntryPlan],
     /// Whether instructions carry debug locations: the line is the word offset of the SPIR-V instruction plus one.
     pub lines: bool,
+    /// Where the declarations' module came from, if a pass has made it: lines then count the words of the module before the pass.
+    pub origin: Option<&'m Origin>,
     /// How much LLVM optimises.
     pub optimization: Optimization,
 }
@@ -103,9 +114,15 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         }
         if let Arch::Amdgpu(_) = lowering.target.arch {
             signed_zero::keep(&context, &module)?;
+            lane_moves::keep(&context, &module)?;
+            own_memory::say(&context, &module)?;
+            private_arrays::keep(&module, &machine)?;
         }
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;
+        if lowering.lines {
+            debug::mark_accesses(&context, &module);
+        }
         let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
         Ok(Lowered {
             unoptimized,
@@ -148,9 +165,7 @@ fn write<'c>(
 
 fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
     let mut sorted = diagnostics.sorted();
-    for diagnostic in sorted.iter_mut() {
-        lowering.declarations.locate(diagnostic);
-    }
+    lowering.module.declarations().locate_all(&mut sorted);
     sorted
 }
 
@@ -164,17 +179,13 @@ pub fn shared_memory_bytes(
     let Ok(order) = declarations.reachable_functions(entry.function) else {
         return 0;
     };
-    // Sizes are asked of LLVM types, whose context costs more than reading a small kernel.
-    let workgroup = |variable: &Variable<'_>| variable.class == spirv::StorageClass::Workgroup;
-    let variables = if declarations.variables.iter().any(workgroup) {
-        variable_bytes(declarations, constants, target, entry, &order)
-    } else {
-        0
-    };
+    let variables = workgroup_bytes(declarations, constants, entry);
+    let variables = u32::try_from(variables).unwrap_or(u32::MAX);
     emit::group::with_scratch(variables, declarations, constants, target, &order)
 }
 
-/// Bytes of the workgroup variables that `entry` uses; `order` are the functions that it reaches.
+/// Bytes of the workgroup variables that `entry` uses, by LLVM's types; `order` are the functions that it reaches.
+#[cfg(test)]
 fn variable_bytes(
     declarations: &Declarations<'_>,
     constants: &Constants,

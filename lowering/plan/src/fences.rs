@@ -135,6 +135,7 @@ pub fn around_barrier(
         // Nobody has looked where it stands.
         repeats: true,
         copies_in_flight: false,
+        passed_on: true,
     };
     [Side::Before, Side::After].map(|side| steps(semantics, at, side, None, waiting))
 }
@@ -184,6 +185,7 @@ mod tests {
                 placement,
                 repeats: false,
                 copies_in_flight: false,
+                passed_on: false,
             },
         );
         steps
@@ -296,6 +298,43 @@ mod tests {
             explicit(0x142, Scope::Workgroup, acquire, "gfx942", ThreadgroupSplit),
             "wait-zero vmcnt; fence acquire workgroup all"
         );
+    }
+
+    #[test]
+    fn what_is_passed_on_has_arrived() {
+        let release = |bits, scope, target, placement| {
+            let steps = steps(
+                Semantics::from_u32(bits).unwrap(),
+                scope,
+                Side::Before,
+                None,
+                Waiting {
+                    target: Target::by_name(target).unwrap(),
+                    waits: Waits::Auto,
+                    placement,
+                    repeats: false,
+                    copies_in_flight: false,
+                    passed_on: true,
+                },
+            );
+            steps.first().map(Step::to_string).unwrap_or_default()
+        };
+        use Placement::{Default, ThreadgroupSplit};
+        for target in ["gfx700", "gfx906", "gfx90a", "gfx942", "gfx950"] {
+            let wait = release(0x144, Scope::Workgroup, target, Default);
+            assert_eq!(wait, "wait-zero vmcnt", "{target}");
+        }
+        // Nobody else sees workgroup memory; a wider release waits by itself, and so does one where waves have caches of their own.
+        for (bits, scope, target, placement) in [
+            (0x104, Scope::Workgroup, "gfx942", Default),
+            (0x144, Scope::Device, "gfx942", Default),
+            (0x144, Scope::Workgroup, "gfx1030", Default),
+        ] {
+            let wait = release(bits, scope, target, placement);
+            assert!(wait.starts_with("fence"), "{target}: {wait}");
+        }
+        let spread = release(0x44, Scope::Workgroup, "gfx942", ThreadgroupSplit);
+        assert_eq!(spread, "wait-zero lgkmcnt");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod fences;
 mod groups;
 pub mod held;
 pub mod model;
+mod neighbours;
 mod plan;
 mod planner;
 pub mod protocol;

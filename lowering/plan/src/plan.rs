@@ -84,6 +84,8 @@ pub struct EntryPlan {
     pub at_return: BTreeMap<u32, Vec<Step>>,
     /// Steps of a wave that ends, where all of its invocations have come to a return of the entry point.
     pub at_end: Vec<Step>,
+    /// Whether a wave may release to other workgroups what others of its own have released to it.
+    pub passed_on: bool,
     /// Run-time state that the steps use.
     pub state: State,
     /// Bytes of workgroup memory that the steps need (Vulkan: splitBarrierReservedSharedMemory).

@@ -3,8 +3,9 @@
 use crate::async_copies::{self, Copies, CopyPlan, Planned};
 use crate::deferred;
 use crate::fences::{self, Side};
+use crate::neighbours;
 use crate::plan::{EntryPlan, PairPlan, State};
-use crate::protocol::{BesideFullBarrier, Protocol};
+use crate::protocol::{BesideFullBarrier, Protocol, Unwaited};
 use crate::step::{FenceMemory, FenceScope, Step, WarpMask};
 use crate::strategy::{self, MBARRIER_BYTES, Placement, PlanOptions, Situation, Strategy};
 use crate::target::{Arch, Target};
@@ -43,6 +44,7 @@ pub fn plan(request: Request<'_>, diagnostics: &mut Diagnostics) -> EntryPlan {
     if let Some(copies) = request.copies {
         deferred::defer(&mut plan, copies);
     }
+    neighbours::merge(&mut plan);
     plan
 }
 
@@ -138,6 +140,7 @@ impl<'p> Planner<'p> {
                     placement: request.options.placement,
                     repeats: true,
                     copies_in_flight: false,
+                    passed_on: request.pairing.releases_beyond_workgroup,
                 };
                 async_copies::plan(
                     copies,
@@ -296,6 +299,7 @@ impl<'p> Planner<'p> {
             placement: self.request.options.placement,
             repeats,
             copies_in_flight: self.copies.in_flight,
+            passed_on: self.request.pairing.releases_beyond_workgroup,
         }
     }
 
@@ -322,18 +326,26 @@ impl<'p> Planner<'p> {
         let workgroup = self.protocol(self.workgroup.0, false);
         let meets_full_barrier =
             workgroup.beside != BesideFullBarrier::Independent && self.situation.barrier_in_window;
-        let completes_at_return = workgroup.beside == BesideFullBarrier::CompleteFirst;
-        let open_returns: Vec<(u32, Open)> = pairing
-            .returns
-            .iter()
-            .map(|&offset| (offset, self.open(offset)))
-            .filter(|(_, open)| completes_at_return && *open != Open::Never)
-            .collect();
+        let returns = pairing.returns.iter();
+        let returns: Vec<(u32, Open)> =
+            returns.map(|&offset| (offset, self.open(offset))).collect();
+        let any_open = returns.iter().any(|(_, open)| *open != Open::Never);
         // The optimiser folds the run-time note wherever it is known after all.
         let outstanding = meets_full_barrier
-            || open_returns
-                .iter()
-                .any(|(_, open)| *open == Open::Sometimes);
+            || match workgroup.unwaited {
+                Unwaited::Nowhere => false,
+                Unwaited::AtReturn => returns.iter().any(|(_, open)| *open == Open::Sometimes),
+                Unwaited::AtEnd => {
+                    any_open && returns.iter().any(|(_, open)| *open != Open::Always)
+                }
+            };
+        let complete = || {
+            if outstanding {
+                complete_noted(&workgroup)
+            } else {
+                workgroup.complete.clone()
+            }
+        };
 
         let mut at_instruction: BTreeMap<u32, Vec<Step>> = pairing
             .sites
@@ -354,20 +366,16 @@ impl<'p> Planner<'p> {
         at_instruction.extend(
             waits.map(|(offset, (wait, memory))| (*offset, self.wait_events(wait, *memory))),
         );
-        let at_end = self.at_end(&workgroup);
-        let at_return = open_returns
-            .into_iter()
-            .map(|(offset, _)| {
-                (
-                    offset,
-                    if outstanding {
-                        complete_noted(&workgroup)
-                    } else {
-                        workgroup.complete.clone()
-                    },
-                )
-            })
-            .collect();
+        let at_end = if workgroup.unwaited == Unwaited::AtEnd && any_open {
+            complete()
+        } else {
+            self.at_end(&workgroup)
+        };
+        let mut at_return = BTreeMap::new();
+        if workgroup.unwaited == Unwaited::AtReturn {
+            let open = returns.iter().filter(|(_, open)| *open != Open::Never);
+            at_return.extend(open.map(|(offset, _)| (*offset, complete())));
+        }
         let has_workgroup_pairs = self.has_workgroup_pairs();
         let pairs = pairing
             .pairs
@@ -416,6 +424,7 @@ impl<'p> Planner<'p> {
             held: self.copies.held.clone(),
             at_return,
             at_end,
+            passed_on: pairing.releases_beyond_workgroup,
             state: State {
                 parity: has_workgroup_pairs && self.workgroup.0 == Strategy::Mbarrier,
                 named_set: has_workgroup_pairs

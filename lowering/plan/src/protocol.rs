@@ -10,10 +10,21 @@ use crate::target::{Arch, Mbarrier};
 pub enum BesideFullBarrier {
     /// They use different objects and do not meet.
     Independent,
-    /// They use the same object: the open phase must be completed before the full barrier, and before the invocation ends.
+    /// They use the same object: the open phase must be completed before the full barrier.
     CompleteFirst,
     /// The full barrier itself proves that everybody has arrived, so the wait need not wait any more.
     Satisfies,
+}
+
+/// Where an arrive is completed that is never waited for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Unwaited {
+    /// It leaves nothing behind.
+    Nowhere,
+    /// Before each return.
+    AtReturn,
+    /// Where all invocations of the wave have come to a return: what completes it is one instruction of all of them.
+    AtEnd,
 }
 
 /// One strategy on one kind of target.
@@ -27,6 +38,8 @@ pub struct Protocol {
     pub wait: Vec<Step>,
     /// Completes an outstanding arrive ahead of its wait.
     pub complete: Vec<Step>,
+    /// Where an arrive that is never waited for is completed.
+    pub unwaited: Unwaited,
     /// Before a return that other waves may go on from, with none of the wave's arrivals open: the phases that are left do without it.
     pub leave: Vec<Step>,
     /// Beside a full barrier.
@@ -56,6 +69,10 @@ impl Protocol {
             at_entry: Vec::new(),
             arrive,
             complete: wait.clone(),
+            unwaited: match beside {
+                BesideFullBarrier::CompleteFirst => Unwaited::AtReturn,
+                BesideFullBarrier::Independent | BesideFullBarrier::Satisfies => Unwaited::Nowhere,
+            },
             wait,
             leave: Vec::new(),
             beside,
@@ -90,12 +107,17 @@ impl Protocol {
                 groups,
                 sets,
             };
-            Protocol::new(
-                vec![Step::GroupArrive(groups), Step::OpenWindow],
-                vec![Step::CloseWindow, Step::GroupSync(groups)],
-                Independent,
-                Some(FenceScope::Workgroup),
-            )
+            Protocol {
+                // A sync is the last of the arrivals that its barrier waits for. PTX says nothing of a CTA that ends with some of them.
+                complete: vec![Step::GroupSync(groups)],
+                unwaited: Unwaited::AtEnd,
+                ..Protocol::new(
+                    vec![Step::GroupArrive(groups), Step::OpenWindow],
+                    vec![Step::CloseWindow, Step::GroupSync(groups)],
+                    Independent,
+                    Some(FenceScope::Workgroup),
+                )
+            }
         };
         match (strategy, arch) {
             (Strategy::WarpNamed, _) => named(waves, 2),

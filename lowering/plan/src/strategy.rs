@@ -2,12 +2,15 @@
 
 use crate::groups::WarpGroups;
 use crate::target::{Arch, Mbarrier, Nvptx, Target};
+use serde::{Deserialize, Serialize};
 use splitbar_passes::module::Scope;
 use std::fmt;
 use std::str::FromStr;
 
 /// A way to lower a pair of arrive and wait.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum Strategy {
     /// The target's own split barrier: `s_barrier_signal` and `s_barrier_wait` (AMDGPU gfx12 and later).
     Native,
@@ -147,7 +150,7 @@ impl FromStr for Strategy {
 }
 
 /// Where the one barrier of [`Strategy::Fused`] stands.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum FuseAt {
     /// At the wait, the later place: work in the window is done before anybody waits.
     #[default]
@@ -157,7 +160,7 @@ pub enum FuseAt {
 }
 
 /// Which waits for outstanding memory operations the barriers of an AMD GPU get. Other targets have no such waits.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Waits {
     /// What the fences need and LLVM's code generator writes, and nothing else.
     #[default]
@@ -170,7 +173,8 @@ pub enum Waits {
 }
 
 /// Where the waves of a workgroup of an AMD GPU run.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// As the target does by default: on one compute unit, or on the two of a work-group processor.
     #[default]

@@ -1,11 +1,16 @@
 //! Which counters of outstanding operations a fence has to find at zero on an AMD GPU.
 //!
-//! LLVM's fences wait by themselves, with two gaps. What closes them is part of every plan:
+//! LLVM's fences wait by themselves, with three gaps. What closes them is part of every plan:
 //!
 //! - A release leaves scalar loads in flight where they have a counter that it does not wait for. A scalar load that is overtaken by another wave's store behind the
 //!   barrier would read the new value in a program without a race.
 //! - In a loop LLVM 23.1 drops the waits of a fence if its first look at the block finds nothing outstanding on the way in, and does not come back for what the turn
 //!   before left (mended later: llvm-project pull request 220357). Waits that are spelled out are never dropped, so a release that control can come to again has its own.
+//!
+//! - Where the waves of a workgroup share one cache, a release to the workgroup leaves stores on their way to memory: those who acquire read the cache. Who of them
+//!   releases to other workgroups waits for stores of his own alone, and each channel of the memory has a queue of its own, so the others' stores may come after his
+//!   ("Memory Model gfx6-gfx9", "gfx90a" and "gfx942": vmcnt(0) is what orders operations of different waves; llvm-project pull request 161638 mended the same
+//!   for CU mode of gfx10 and later). An entry point that releases beyond the workgroup waits for them.
 //!
 //! [`Waits::Explicit`] spells out every wait, [`Waits::Conservative`] waits for everything.
 //!
@@ -26,6 +31,8 @@ pub(crate) struct Waiting {
     pub repeats: bool,
     /// Asynchronous copies are to stay outstanding over barriers.
     pub copies_in_flight: bool,
+    /// What is released to the workgroup may be released to others by one of its waves.
+    pub passed_on: bool,
 }
 
 impl Waiting {
@@ -111,7 +118,8 @@ impl Waiting {
         counters
     }
 
-    /// The counter of scalar loads, if the fence releases memory that they may have read and does not wait for it.
+    /// The counters that the fence should wait for and does not: of scalar loads, if it releases memory that they may have read; of vector memory operations, if others
+    /// may release them further.
     fn gap(self, fence: Fence, gpu: &Amdgpu) -> Vec<Counter> {
         if fence.order == FenceOrder::Acquire
             || fence.memory == FenceMemory::Local
@@ -122,22 +130,31 @@ impl Waiting {
         // A fence that orders LDS too waits for the counter that the two share; a workgroup that is spread over compute units has no LDS to order.
         let orders_lds =
             fence.memory != FenceMemory::Global && self.placement != Placement::ThreadgroupSplit;
-        if gpu.kmcnt {
+        let mut counters = if gpu.kmcnt {
             vec![Counter::Kmcnt]
         } else if orders_lds {
             Vec::new()
         } else {
             vec![Counter::Lgkmcnt]
+        };
+        if self.passed_on
+            && gpu.ordered_vmem
+            && self.placement != Placement::ThreadgroupSplit
+            && fence.scope == FenceScope::Workgroup
+        {
+            counters.push(Counter::Vmcnt);
         }
+        counters
     }
 }
 
 /// The counters that have to be zero before a release which control can come to again: those of a fence of its kind, and of scalar loads. For releases that are no
-/// barrier's (atomic operations). None on other than AMD GPUs.
+/// barrier's (atomic operations); with `passed_on`, other waves may release further what is released here ([`crate::EntryPlan::passed_on`]). None on other than AMD GPUs.
 pub fn release_waits(
     scope: FenceScope,
     target: &'static Target,
     placement: Placement,
+    passed_on: bool,
 ) -> Vec<Counter> {
     let Arch::Amdgpu(gpu) = &target.arch else {
         return Vec::new();
@@ -148,6 +165,7 @@ pub fn release_waits(
         placement,
         repeats: true,
         copies_in_flight: false,
+        passed_on,
     };
     let fence = Fence {
         order: FenceOrder::Release,

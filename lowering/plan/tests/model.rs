@@ -159,6 +159,9 @@ fn every_barrier_step_is_needed() -> Result<()> {
         ("arrive_barrier_wait", "gfx1100", Strategy::Fused),
         ("dangling_arrive", "gfx1201", Strategy::Native),
         ("uniform_ifs", "gfx1201", Strategy::Native),
+        ("dangling_arrive", "sm_75", Strategy::WarpNamed),
+        ("dangling_arrive", "sm_75", Strategy::GroupNamed),
+        ("uniform_ifs", "sm_75", Strategy::GroupNamed),
     ];
     expect![[r#"
         tiled_matmul, native on gfx1201
@@ -211,6 +214,22 @@ fn every_barrier_step_is_needed() -> Result<()> {
           Wait #1 without wait-signal: early
           Wait #1 without clear-outstanding: deadlock
           return without if-outstanding { wait-signal; clear-outstanding; }: CompleteBeforeDrop
+        dangling_arrive, warp-named on sm_75
+          Arrive #0 without group-arrive (4 warps in 4 groups, 2 sets): deadlock
+          Wait #1 without group-sync (4 warps in 4 groups, 2 sets): early
+          Arrive #2 without group-arrive (4 warps in 4 groups, 2 sets): deadlock
+          end without group-sync (4 warps in 4 groups, 2 sets): CompleteAtEnd
+        dangling_arrive, group-named on sm_75
+          Arrive #0 without group-arrive (4 warps in 4 groups, 2 sets): deadlock
+          Wait #1 without group-sync (4 warps in 4 groups, 2 sets): early
+          Arrive #2 without group-arrive (4 warps in 4 groups, 2 sets): deadlock
+          end without group-sync (4 warps in 4 groups, 2 sets): CompleteAtEnd
+        uniform_ifs, group-named on sm_75
+          Arrive #0 without group-arrive (4 warps in 4 groups, 2 sets): deadlock
+          Arrive #0 without set-outstanding: CompleteAtEnd
+          Wait #1 without group-sync (4 warps in 4 groups, 2 sets): early
+          Wait #1 without clear-outstanding: deadlock
+          end without if-outstanding { group-sync (4 warps in 4 groups, 2 sets); clear-outstanding; }: CompleteAtEnd
     "#]]
     .assert_eq(&survey(&kernels)?);
     Ok(())

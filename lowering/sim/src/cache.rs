@@ -46,32 +46,39 @@ impl Caches {
         }
     }
 
-    /// Whether a load of `agent`, of workgroup `group` in cluster `team`, that `levels` may answer sees a write of another agent that happened before it: by which invalidations,
-    /// or `None` if it can miss the write.
+    /// Whether a load of `agent`, which knows `now`, is of workgroup `group` in cluster `team`, and may be answered by `levels`, sees a write of another agent that
+    /// happened before it: by which invalidations, or `None` if it can miss the write.
+    ///
+    /// The far cache is one for all waves of the workgroup, and so is the nearest one where no wave has one of its own. What one wave invalidates there is fresh for those
+    /// who know of it.
     pub fn see(
         &self,
         (group, team): (u32, u32),
-        agent: u16,
+        (agent, now): (u16, &Clock),
         levels: Levels,
         write: &Stamp,
     ) -> Option<impl Iterator<Item = u32> + use<>> {
         let same_group = write.site.group == group;
         let relevant = levels & if same_group { OWN } else { NEAR | FAR };
-        let views = self.views.get(&agent);
         let mut by = [None; 3];
         for (at, level) in LEVELS.iter().enumerate() {
             if relevant & level == 0 {
                 continue;
             }
-            let view = views?.get(at)?;
-            let known = if write.team == team {
-                view.fresh.of(write.agent) >= write.time
-            } else {
-                view.fresh.abroad(write.team, write.agent) >= write.time
-            };
-            if !known {
-                return None;
-            }
+            let is_common = *level == FAR || (*level == NEAR && levels & OWN == 0);
+            let mut views = self.views.iter().filter_map(|(other, views)| {
+                let view = views.get(at)?;
+                let counts = agent == *other
+                    || (is_common && view.by.is_some() && now.of(*other) >= view.fresh.of(*other));
+                counts.then_some(view)
+            });
+            let view = views.find(|view| {
+                if write.team == team {
+                    view.fresh.of(write.agent) >= write.time
+                } else {
+                    view.fresh.abroad(write.team, write.agent) >= write.time
+                }
+            })?;
             *by.get_mut(at)? = view.by;
         }
         Some(by.into_iter().flatten())
@@ -98,5 +105,53 @@ impl Written {
         self.until
             .get(&(write.team, write.agent))
             .is_some_and(|until| *until >= write.time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{Order, Scope, WaveClock};
+    use crate::finding::Site;
+    use crate::race::Sharing;
+
+    #[test]
+    fn what_one_wave_invalidates_is_fresh_for_those_that_know_of_it() {
+        // Waves 0 and 1 of group 1; wave 0 has learnt of a write of cluster 0, invalidates, and tells wave 1.
+        let (mut first, mut second) = (WaveClock::start(0, 2), WaveClock::start(1, 2));
+        let write = Stamp {
+            site: Site {
+                pc: 0,
+                group: 1,
+                wave: 0,
+                lane: None,
+            },
+            team: 1,
+            agent: 0,
+            time: first.now.of(0),
+            sharing: Sharing::Plain,
+            write: true,
+        };
+        let other_group = Stamp {
+            site: Site {
+                group: 0,
+                ..write.site
+            },
+            ..write
+        };
+        let mut caches = Caches::default();
+        let sees = |caches: &Caches, clock: &WaveClock, levels, write| {
+            caches.see((1, 1), (1, &clock.now), levels, write).is_some()
+        };
+        caches.invalidate(0, NEAR | FAR | OWN, &first.now, 9);
+        assert!(!sees(&caches, &second, NEAR | FAR, &other_group));
+        let published = first.publish(0, Order::Release);
+        second.learn(&published, Order::Acquire, Scope::Workgroup);
+        assert!(sees(&caches, &second, NEAR | FAR, &other_group));
+        // A nearest cache of its own stays as it was, and so does one for other waves of the group.
+        assert!(!sees(&caches, &second, OWN | NEAR | FAR, &other_group));
+        assert!(!sees(&caches, &second, OWN | NEAR | FAR, &write));
+        caches.invalidate(1, OWN | NEAR, &second.now, 10);
+        assert!(sees(&caches, &second, OWN | NEAR | FAR, &other_group));
     }
 }

@@ -53,6 +53,13 @@ impl Clock {
         }
     }
 
+    /// Knows nothing of what `wave` did at `time` and later.
+    pub fn forget_from(&mut self, wave: u16, time: Time) {
+        if let Some(known) = self.waves.get_mut(usize::from(wave)) {
+            *known = (*known).min(time.saturating_sub(1));
+        }
+    }
+
     /// The time up to which a wave of another cluster is known.
     pub fn abroad(&self, team: u32, wave: u16) -> Time {
         self.foreign.of(team, wave)

@@ -3,7 +3,7 @@
 use crate::barrier::{Barriers, Name, Phase, TooMany};
 use crate::bulk::BulkCopy;
 use crate::cache::{self, Caches, Levels, Written};
-use crate::clock::{Clock, Order, Scope, WaveClock};
+use crate::clock::{Clock, Order, Scope, Time, WaveClock};
 use crate::coverage::Coverage;
 use crate::finding::{FindingKind, Findings, Site};
 use crate::journal::{Event, Journal};
@@ -120,6 +120,8 @@ pub struct Context<'m> {
     pub wave: u16,
     /// Whose clock the next access and synchronisation is about: index in [`Group::clocks`]. The wave, or its first lane, unless the program sets it.
     pub agent: u16,
+    /// The time of the agent's first access that is not known to be done for other clusters: what it did from then on is not told to them.
+    pub(crate) unproved: Option<Time>,
     /// What atomics for the whole device published.
     pub(crate) abroad: &'m mut HashMap<u64, Abroad>,
     /// Stores that other workgroups can see.
@@ -373,7 +375,20 @@ impl Context<'_> {
         if let Some(fence) = fence {
             self.coverage.matter(fence);
         }
+        let mut told = told.clone();
+        if let Some(unproved) = self.unproved {
+            told.forget_from(me, unproved);
+        }
         Some(told.outside(self.group.team))
+    }
+
+    /// Begins a new time of this agent, which is the answer.
+    pub(crate) fn begin_time(&mut self) -> Time {
+        let me = self.me();
+        self.clock().map_or(0, |clock| {
+            clock.now.tick(me);
+            clock.now.of(me)
+        })
     }
 
     fn record(&mut self, event: Event) {
@@ -501,7 +516,8 @@ impl Context<'_> {
             let writes = view.shadow.writes_by_others(view.offset, bytes, stamp);
             for write in writes {
                 let own = (site.group, team);
-                let seen = (self.group.caches).see(own, self.agent, access.caches, &write);
+                let reader = (self.agent, &clock.now);
+                let seen = (self.group.caches).see(own, reader, access.caches, &write);
                 let kept = access.caches & cache::DIRTY != 0
                     && write.site.group != site.group
                     && write.sharing == Sharing::Plain

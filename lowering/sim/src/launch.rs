@@ -20,6 +20,12 @@ pub struct Launch {
 pub struct Limits {
     /// Steps (instructions of one wave) of the whole launch.
     pub steps: u64,
+    /// Workgroups of the launch.
+    pub workgroups: u32,
+    /// Bytes of all buffers together.
+    pub buffer_bytes: usize,
+    /// Bytes of push constants and of a kernel's arguments.
+    pub argument_bytes: usize,
     /// Bytes of shared memory of a workgroup.
     pub shared_bytes: usize,
     /// Invocations of a workgroup.
@@ -31,10 +37,14 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// A hundred million steps, 1 MiB of shared memory, 4096 invocations, clusters of 16 workgroups: as much as any GPU has, or more.
+    /// A hundred million steps, a million workgroups, buffers of 256 MiB, 64 KiB of arguments; 1 MiB of shared memory, 4096 invocations, clusters of 16 workgroups: as much
+    /// as any GPU has, or more.
     fn default() -> Limits {
         Limits {
             steps: 100_000_000,
+            workgroups: 1 << 20,
+            buffer_bytes: 1 << 28,
+            argument_bytes: 1 << 16,
             shared_bytes: 1 << 20,
             workgroup_invocations: 4096,
             cluster_workgroups: 16,

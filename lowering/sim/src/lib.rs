@@ -42,5 +42,5 @@ pub use coverage::Coverage;
 pub use finding::{Finding, FindingKind, Findings, Place, Site};
 pub use journal::Journal;
 pub use launch::{Launch, Limits};
-pub use machine::{Program, Report, Step, WaveStart, run};
+pub use machine::{Program, Progress, Report, Step, WaveStart, run, run_watched};
 pub use schedule::{Completion, Policy, Schedule};

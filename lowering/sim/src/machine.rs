@@ -111,6 +111,29 @@ pub fn run<P: Program>(
     launch: &Launch,
     schedule: Schedule,
 ) -> Report {
+    run_watched(program, global, launch, schedule, &mut |_| ())
+}
+
+/// How far a run is.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Workgroups that have ended.
+    pub workgroups: u32,
+    /// Instructions of waves so far.
+    pub steps: u64,
+}
+
+/// Steps between two calls of who watches, at least: some milliseconds.
+const WATCHED: u64 = 1 << 15;
+
+/// As [`run`], and says from time to time how far it is.
+pub fn run_watched<P: Program>(
+    program: &P,
+    global: &mut Global,
+    launch: &Launch,
+    schedule: Schedule,
+    watch: &mut dyn FnMut(Progress),
+) -> Report {
     let mut run = Run {
         program,
         global,
@@ -124,6 +147,8 @@ pub fn run<P: Program>(
         written: Written::default(),
         steps: 0,
         lane_steps: 0,
+        ended: 0,
+        watch,
     };
     run.launch();
     Report {
@@ -154,6 +179,8 @@ pub(crate) struct Run<'r, P> {
     pub written: Written,
     pub steps: u64,
     pub lane_steps: u64,
+    ended: u32,
+    watch: &'r mut dyn FnMut(Progress),
 }
 
 const NOWHERE: Site = Site {
@@ -211,7 +238,15 @@ impl<P: Program> Run<'_, P> {
         let mut waiting = teams.peekable();
         let mut resident: Vec<Resident<P::Wave>> = Vec::new();
         let mut current = 0;
+        let mut said = 0;
         loop {
+            if self.steps >= said + WATCHED {
+                said = self.steps;
+                (self.watch)(Progress {
+                    workgroups: self.ended,
+                    steps: self.steps,
+                });
+            }
             if resident.is_empty() {
                 let Some((number, first)) = waiting.next() else {
                     return;
@@ -222,10 +257,12 @@ impl<P: Program> Run<'_, P> {
                 current = 0;
                 continue;
             };
+            let groups = team.groups();
             let others_go_on = match team.turn(self) {
                 Turn::Stop => return,
                 Turn::Done => {
                     resident.remove(current);
+                    self.ended += groups;
                     continue;
                 }
                 Turn::Spins => true,
@@ -284,6 +321,7 @@ impl<P: Program> Run<'_, P> {
                     .agents()
                     .clamp(1, self.program.wave_size().max(1)) as u16,
             ),
+            unproved: None,
             abroad: &mut self.abroad,
             written: &mut self.written,
         }

@@ -35,6 +35,11 @@ pub struct Rules {
 pub trait Work {
     /// Whether this one has to take effect after an older one of its path.
     fn follows(&self, older: &Self) -> bool;
+
+    /// Whether others may learn from it what was done before.
+    fn tells(&self) -> bool {
+        false
+    }
 }
 
 /// One outstanding operation.
@@ -157,8 +162,14 @@ impl<T: Work> Queue<T> {
     }
 
     /// Takes out every operation that is out of all its counters, the oldest first. `perform` lets an operation take effect: each exactly once, and
-    /// after the older ones of its path. `retire` gets what is taken out.
+    /// after the older ones of its path. What tells others goes before what nothing keeps it behind. `retire` gets what is taken out.
     pub fn settle(&mut self, mut perform: impl FnMut(&mut T), mut retire: impl FnMut(u32, T)) {
+        for at in 0..self.operations.len() {
+            let early = |o: &Outstanding<T>| o.rules.counters == 0 && o.what.tells();
+            if self.operations.get(at).is_some_and(early) {
+                self.perform_at(at, &mut perform);
+            }
+        }
         while let Some(at) = self.operations.iter().position(|o| o.rules.counters == 0) {
             self.perform_at(at, &mut perform);
             if let Some(done) = self.operations.remove(at) {
@@ -228,6 +239,10 @@ mod tests {
         fn follows(&self, older: &char) -> bool {
             !self.is_ascii_uppercase() || self == older
         }
+
+        fn tells(&self) -> bool {
+            *self == 'T'
+        }
     }
 
     const A: Counters = 1;
@@ -248,6 +263,16 @@ mod tests {
         let (mut performed, mut retired) = (String::new(), String::new());
         queue.settle(|c| performed.push(*c), |_, c| retired.push(c));
         (performed, retired)
+    }
+
+    #[test]
+    fn what_tells_others_goes_first_unless_it_follows() {
+        let mut queue = Queue::default();
+        for what in ['a', 'T', 'b', 'T'] {
+            queue.issue(rules(A, 0, InClass::Ordered), what);
+        }
+        queue.wait(A, 1);
+        assert_eq!(settle(&mut queue), ("Tab".to_owned(), "aTb".to_owned()));
     }
 
     #[test]

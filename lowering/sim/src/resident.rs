@@ -113,6 +113,11 @@ impl<W> Resident<W> {
         self.waves.len()
     }
 
+    /// Workgroups of the cluster.
+    pub fn groups(&self) -> u32 {
+        self.team.groups()
+    }
+
     /// Lets one wave go on for as long as the schedule says.
     pub fn turn<P: Program<Wave = W>>(&mut self, run: &mut Run<'_, P>) -> Turn {
         let events = self.team.events();

@@ -31,6 +31,11 @@ impl Team {
         team
     }
 
+    /// How many workgroups there are.
+    pub fn groups(&self) -> u32 {
+        self.groups.len() as u32
+    }
+
     /// The workgroup of a wave, and the wave's number in it.
     pub fn place_of(&self, wave: usize) -> (usize, u16) {
         let waves = self.waves.max(1);

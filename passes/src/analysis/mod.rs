@@ -14,7 +14,9 @@ pub mod group_copies;
 pub mod loops;
 pub mod marks;
 pub mod pairing;
+pub mod qualifiers;
 pub mod uniformity;
+pub mod workgroup_memory;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

@@ -6,7 +6,7 @@ use std::fmt;
 macro_rules! codes {
     ($($name:ident = $number:literal, $kind:ident, $summary:literal;)*) => {
         /// A stable diagnostic code, printed as `SB` and four digits.
-        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         pub enum Code {
             $(#[doc = $summary] $name,)*
         }
@@ -65,6 +65,10 @@ codes! {
     TooManyDecorations = 111, Limit, "decoration groups or execution modes multiply out of proportion to the module";
     BadSpecValue = 112, Invalid, "the value that was given to a specialization constant does not fit its type";
     LinkConflict = 113, Invalid, "modules that are linked do not fit together";
+    UndominatedUse = 190, Invalid, "an id is used where control can arrive without passing its definition";
+    PhiParents = 191, Invalid, "the parents of an OpPhi are not the blocks that control comes from";
+    MisplacedPhi = 192, Invalid, "an OpPhi does not stand at the beginning of its block, or stands in the first block";
+    UndecidedScope = 195, Invalid, "the execution scope of a split barrier is known at run time only";
 
     // 02xx: barriers.
     BadScope = 200, Invalid, "a scope operand is not a constant or not a scope";
@@ -88,6 +92,16 @@ codes! {
     UnsupportedMode = 310, Unsupported, "the execution mode is not lowered";
     EmptyWorkgroup = 311, Unsupported, "a dimension of the workgroup is 0, as specialization constants without a value can leave it";
     UnsupportedPrint = 312, Unsupported, "a printf has a format that is no constant, that OpenCL C does not have, or that does not fit its arguments";
+    UnsupportedDecoration = 370, Unsupported, "the decoration is not lowered";
+    UnsupportedOperand = 371, Unsupported, "a bit of a memory operand, an image operand or a control is not lowered";
+    BlockTooLarge = 380, Limit, "a block that is passed by value is larger than the arguments of a kernel can be";
+    StackTooLarge = 381, Limit, "a variable of an invocation is larger than its stack can be";
+
+    // 038x: what surrounds a compilation.
+    ToolFailed = 385, Unsupported, "an external program could not be used";
+    WrongUsage = 386, Invalid, "the command line is wrong, or a file cannot be read or written";
+    WorkerLimit = 387, Limit, "the compilation took more time or memory than it may";
+    WorkerMissing = 388, Unsupported, "the process that compiles could not be started";
 
     // 04xx: limits of targets.
     TooMuchSharedMemory = 400, Limit, "workgroup variables and what the barrier reserves are more than the target has";
@@ -96,11 +110,14 @@ codes! {
     // 09xx: ours.
     Internal = 900, Internal, "a bug in splitbar";
     LinkerMissing = 901, Unsupported, "no linker for AMDGPU code objects was found";
-    LinkerFailed = 902, Internal, "the linker refused the object";
+    LinkerFailed = 902, Internal, "the linker found a mistake in the object";
     LlvmFailed = 903, Internal, "LLVM refused what splitbar gave it";
     MissingWait = 904, Internal, "the machine code may reach a barrier with operations outstanding that the barrier releases";
     AssemblerMissing = 905, Unsupported, "NVIDIA's assembler or disassembler was not found";
-    AssemblerFailed = 906, Internal, "NVIDIA's assembler or disassembler refused the code";
+    AssemblerFailed = 906, Internal, "NVIDIA's assembler found a mistake in the code";
+    MissingInvalidation = 907, Internal, "the machine code may load what a cache held before the synchronisation that a fence acquires by";
+    MissingWriteBack = 908, Internal, "the machine code may leave in a cache what a fence releases";
+    MissingFence = 909, Internal, "a fence of the plan is missing in PTX, or too weak there";
 
     TooManyProblems = 1000, Limit, "more problems than are shown";
     // 100x: declarations of split barriers.
@@ -179,6 +196,9 @@ codes! {
     EmptyWindow = 2012, Invalid, "nothing stands between an arrive and its wait";
     BarrierInWindow = 2013, Invalid, "a control barrier stands between an arrive and its wait";
     WindowRace = 2014, Invalid, "a workgroup variable that the pair orders is read between arrive and wait";
+
+    // 30xx: launches on the simulator; numbers below 3020 are its findings.
+    LaunchTooLarge = 3020, Limit, "a launch on the simulator is larger than its limits, or has no workgroup";
 }
 
 impl Code {
@@ -186,7 +206,7 @@ impl Code {
     pub fn is_about_request(self) -> bool {
         matches!(
             self,
-            Code::UnknownEntryPoint | Code::UnknownSpecId | Code::BadSpecValue
+            Code::UnknownEntryPoint | Code::UnknownSpecId | Code::BadSpecValue | Code::WrongUsage
         )
     }
 }

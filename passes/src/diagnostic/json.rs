@@ -1,6 +1,6 @@
 //! Diagnostics as JSON for programs: one object on each line.
 
-use super::{Diagnostic, Diagnostics};
+use super::{Diagnostic, Diagnostics, Place, SourcePosition};
 use serde::Serialize;
 
 /// The keys, in the order in which they are written; none is ever left out.
@@ -11,55 +11,94 @@ struct Line<'d> {
     /// The rule of Vulkan's specification behind it, by its identifier.
     vuid: Option<&'d str>,
     message: &'d str,
+    /// The module.
+    file: &'d str,
     function: Option<&'d str>,
     block: Option<&'d str>,
     instruction: Option<&'d str>,
     word: Option<u32>,
+    operand: Option<u32>,
+    /// First byte and byte behind.
+    span: Option<[usize; 2]>,
     source: Option<Source<'d>>,
     reasons: &'d [String],
-    /// Places that an execution passes on its way to the problem.
-    witness: Vec<&'d str>,
+    help: Option<&'d str>,
+    witness: Vec<Passed<'d>>,
 }
 
+/// A position that OpLine gives.
 #[derive(Serialize)]
 struct Source<'d> {
     file: &'d str,
     line: u32,
+    column: u32,
+    text: Option<&'d str>,
+}
+
+impl<'d> From<&'d SourcePosition> for Source<'d> {
+    fn from(at: &'d SourcePosition) -> Self {
+        Source {
+            file: &at.file,
+            line: at.line,
+            column: at.column,
+            text: at.text.as_deref(),
+        }
+    }
+}
+
+/// A place that an execution passes on its way to the problem.
+#[derive(Serialize)]
+struct Passed<'d> {
+    text: &'d str,
+    word: Option<u32>,
+    instruction: Option<&'d str>,
+}
+
+impl<'d> From<&'d Place> for Passed<'d> {
+    fn from(place: &'d Place) -> Self {
+        Passed {
+            text: &place.text,
+            word: place.word,
+            instruction: place.instruction.as_deref(),
+        }
+    }
 }
 
 impl<'d> Line<'d> {
-    fn of(problem: &'d Diagnostic) -> Self {
+    fn of(problem: &'d Diagnostic, file: &'d str) -> Self {
         let location = &*problem.location;
         Line {
             severity: problem.severity.to_string(),
             code: problem.code.to_string(),
             vuid: problem.vuid,
             message: &problem.message,
+            file,
             function: location.function.as_deref(),
             block: location.block.as_deref(),
             instruction: location.instruction.as_deref(),
             word: location.word,
-            source: location.source.as_ref().map(|at| Source {
-                file: &at.file,
-                line: at.line,
-            }),
+            operand: location.operand,
+            span: location.marked.map(|span| [span.start, span.end]),
+            source: location.source.as_ref().map(Source::from),
             reasons: &problem.reasons,
-            witness: problem
-                .witness
-                .iter()
-                .map(|place| place.text.as_str())
-                .collect(),
+            help: problem.help.as_deref(),
+            witness: problem.witness.iter().map(Passed::from).collect(),
         }
     }
 }
 
-/// All of `problems` in their order, each an object on a line of its own: `severity` ("error", "warning", "note"), `code`, `vuid`, `message`, `function`, `block`,
-/// `instruction`, `word`, `source` (`file` and `line`), `reasons` and `witness`. What is not known is `null`.
-pub fn render(problems: &Diagnostics) -> String {
+/// All of `problems` of the module in `file` in their order, each an object on a line of its own.
+/// What is not known is `null`. The keys:
+/// - `severity` ("error", "warning", "note"), `code`, `vuid`, `message`;
+/// - `file`, `function`, `block`, `instruction`, `word`, `operand` (counted from 0 without result
+///   type and result), `span` (where the operand stands in `instruction`: first byte, byte behind);
+/// - `source`: `file`, `line`, `column`, and the line's `text` if the module carries it;
+/// - `reasons`, `help`, and `witness`, a list of `text`, `word` and `instruction`.
+pub fn render(problems: &Diagnostics, file: &str) -> String {
     let mut text = String::new();
     for problem in problems.iter() {
         // These types hold strings and numbers, which always serialize.
-        text.extend(serde_json::to_string(&Line::of(problem)));
+        text.extend(serde_json::to_string(&Line::of(problem, file)));
         text.push('\n');
     }
     text
@@ -67,30 +106,61 @@ pub fn render(problems: &Diagnostics) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Code, SourcePosition};
+    use super::super::{Code, Location, Span};
     use super::*;
+    use pretty_assertions::assert_eq;
 
     #[test]
     fn every_key_is_there() {
-        let mut problem = Diagnostic::error(Code::ZeroId, "say \"no\"")
+        let problem = Diagnostic::error(Code::ZeroId, "say \"no\"");
+        let expected = r#"{"severity":"error","code":"SB0006","vuid":null,"message":"say \"no\"","file":"a.spv","function":null,"block":null,"instruction":null,"word":null,"operand":null,"span":null,"source":null,"reasons":[],"help":null,"witness":[]}"#;
+        assert_eq!(render(&problem.into(), "a.spv"), format!("{expected}\n"));
+    }
+
+    /// Taken apart without `..`: a new field of a diagnostic asks for a place here.
+    #[test]
+    fn everything_is_carried() {
+        let mut problem = Diagnostic::error(Code::ZeroId, "message")
             .at_word(7)
-            .because("why");
-        let expected = r#"{"severity":"error","code":"SB0006","vuid":null,"message":"say \"no\"","function":null,"block":null,"instruction":null,"word":7,"source":null,"reasons":["why"],"witness":[]}"#;
-        assert_eq!(render(&problem.clone().into()), format!("{expected}\n"));
+            .at_operand(2)
+            .because("why")
+            .vuid("VUID-x")
+            .help("do this")
+            .passing(Place {
+                text: "here".to_owned(),
+                word: Some(9),
+                instruction: Some("OpNop".to_owned()),
+            });
+        problem.location.function = Some("main".to_owned());
+        problem.location.block = Some("%5".to_owned());
+        problem.location.instruction = Some("OpStore %1 %2".to_owned());
+        problem.location.marked = Some(Span { start: 11, end: 13 });
         problem.location.source = Some(SourcePosition {
-            file: "a".to_owned(),
+            file: "a.comp".to_owned(),
             line: 3,
-            column: 1,
-            text: None,
+            column: 5,
+            text: Some("x = y;".to_owned()),
         });
-        let problem = problem.vuid("VUID-x").passing("here".to_owned());
-        let text = render(&problem.into());
-        for expected in [
-            r#""source":{"file":"a","line":3}"#,
-            r#""vuid":"VUID-x""#,
-            r#""witness":["here"]"#,
-        ] {
-            assert!(text.contains(expected), "{text}");
-        }
+        let Diagnostic {
+            location: _,
+            severity: _,
+            code: _,
+            message: _,
+            reasons: _,
+            help: _,
+            vuid: _,
+            witness: _,
+        } = &problem;
+        let Location {
+            word: _,
+            function: _,
+            block: _,
+            instruction: _,
+            operand: _,
+            marked: _,
+            source: _,
+        } = &*problem.location;
+        let expected = r#"{"severity":"error","code":"SB0006","vuid":"VUID-x","message":"message","file":"a.spv","function":"main","block":"%5","instruction":"OpStore %1 %2","word":7,"operand":2,"span":[11,13],"source":{"file":"a.comp","line":3,"column":5,"text":"x = y;"},"reasons":["why"],"help":"do this","witness":[{"text":"here","word":9,"instruction":"OpNop"}]}"#;
+        assert_eq!(render(&problem.into(), "a.spv"), format!("{expected}\n"));
     }
 }

@@ -6,10 +6,13 @@ pub mod text;
 
 pub use code::Code;
 
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// How bad it is.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
     /// The operation cannot go on.
     Error,
@@ -43,7 +46,7 @@ pub enum Kind {
 }
 
 /// Where in the module a diagnostic points. Every field that is known is filled in.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Location {
     /// Offset of the instruction's first word, counted in words from the start of the module (the header is 0 to 4).
     pub word: Option<u32>,
@@ -62,7 +65,7 @@ pub struct Location {
 }
 
 /// A part of a line.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Span {
     /// Offset of the first byte.
     pub start: usize,
@@ -71,7 +74,7 @@ pub struct Span {
 }
 
 /// A position that OpLine gives.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourcePosition {
     /// File name (OpString).
     pub file: String,
@@ -84,7 +87,7 @@ pub struct SourcePosition {
 }
 
 /// A place that an execution passes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// What happens there.
     pub text: String,
@@ -114,8 +117,11 @@ impl From<String> for Place {
     }
 }
 
+/// An identifier of a rule of Vulkan's specification.
+pub type Vuid = &'static str;
+
 /// One problem.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// Where it is (boxed, so that a `Result` with a diagnostic stays small).
     pub location: Box<Location>,
@@ -130,9 +136,27 @@ pub struct Diagnostic {
     /// What to do (a boxed string, for the same reason as `location`).
     pub help: Option<Box<str>>,
     /// The rule of Vulkan's specification that is broken, by its identifier (`VUID-...`).
-    pub vuid: Option<&'static str>,
+    #[serde(deserialize_with = "interned")]
+    pub vuid: Option<Vuid>,
     /// Places that an execution passes on its way to the problem, in their order.
     pub witness: Vec<Place>,
+}
+
+/// Reads an identifier. It is kept for as long as the process lives, once: there are only as many as the specification has.
+fn interned<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'static str>, D::Error> {
+    static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let Some(text) = Option::<String>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(Some(match known.get(text.as_str()) {
+        Some(kept) => kept,
+        None => {
+            let kept: &'static str = Box::leak(text.into_boxed_str());
+            known.insert(kept);
+            kept
+        }
+    }))
 }
 
 impl Diagnostic {
@@ -210,7 +234,7 @@ impl Diagnostic {
 }
 
 /// Problems of one run: collected while the work goes on, sorted and rendered at the end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {

@@ -7,7 +7,7 @@ macro_rules! axioms {
     ($($(#[$doc:meta])* $name:ident: $text:literal, $source:literal;)*) => {
         /// A rule of the execution model.
         ///
-        /// The source is LLVM's "AMDGPU Execution Synchronization", section "Execution Model"; [`Axiom::source`] says which part of it.
+        /// The source is LLVM's "AMDGPU Execution Synchronization", section "Execution Model", unless [`Axiom::source`], which says the part, names another.
         #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Axiom {
             $($(#[$doc])* #[doc = concat!("Demands: ", $text, ".")] $name,)*
@@ -66,6 +66,8 @@ axioms! {
         "informational notes";
     PhasesSeparate: "between an arrive and the wait that it takes part in, nothing belongs to a phase without that wait",
         "barrier-phase-with";
+    CompleteAtEnd: "no arrival on a CTA barrier is left over when all threads have ended",
+        "PTX ISA, barrier.cta: the barrier is used again only when it has completed";
 }
 
 impl fmt::Display for Axiom {

@@ -190,6 +190,9 @@ impl Checker<'_> {
                     phases.push(std::mem::take(&mut open));
                 }
             }
+            if let (true, Some(left)) = (object.complete_at_end, open.members.last()) {
+                self.breaks(Axiom::CompleteAtEnd, *left);
+            }
             self.phases.push(phases);
         }
         let has_init = |object: usize| {

@@ -214,14 +214,19 @@ impl<'m> Search<'m> {
         for thread in 0..threads {
             went |= self.go(at, state, next, thread)?;
         }
-        if went || (0..threads).all(|thread| self.machine.has_ended(bytes, thread)) {
+        if went {
             return Ok(());
         }
-        let waiting = (0..threads)
+        let waiting: Vec<usize> = (0..threads)
             .filter(|thread| !self.machine.has_ended(bytes, *thread))
             .collect();
+        let verdict = match self.machine.broken_at_end(bytes) {
+            _ if !waiting.is_empty() => Verdict::Deadlock { waiting },
+            Some(axiom) => Verdict::Undefined { axiom, thread: 0 },
+            None => return Ok(()),
+        };
         Err(End {
-            verdict: Verdict::Deadlock { waiting },
+            verdict,
             at,
             last: None,
         })

@@ -167,6 +167,14 @@ impl Machine {
         self.layout.pc(state, thread) == self.code(thread).end()
     }
 
+    /// The rule that is broken when all threads have ended in `state`, if one is.
+    pub fn broken_at_end(&self, state: &[u8]) -> Option<Axiom> {
+        let mut objects = self.objects.iter().enumerate();
+        objects
+            .any(|(index, object)| object.complete_at_end && state[self.layout.arrived(index)] > 0)
+            .then_some(Axiom::CompleteAtEnd)
+    }
+
     /// The state at launch, in `state`, which has [`Layout::units`] units of eight bytes.
     pub fn launch(&self, state: &mut [u8]) -> Result<(), Fault> {
         let layout = &self.layout;

@@ -41,6 +41,8 @@ pub struct Object {
     pub exclusive: bool,
     /// Whether every operation on it but join does nothing.
     pub null: bool,
+    /// Whether the threads may only end with none of its arrivals left over.
+    pub complete_at_end: bool,
 }
 
 impl Object {
@@ -53,6 +55,7 @@ impl Object {
             dropped_at_end: false,
             exclusive: false,
             null: false,
+            complete_at_end: false,
         }
     }
 
@@ -98,11 +101,13 @@ impl Object {
     }
 
     /// CTA barrier `id` (0 to 15) of PTX with a thread count of `warps` warps, as `bar.sync` and `bar.arrive` use it: a sync is an arrive and a wait for
-    /// the generation that it arrived in (PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier").
+    /// the generation that it arrived in (PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier"). PTX has no meaning for a CTA that ends
+    /// with some of the arrivals, so none may.
     pub fn cta(id: u8, warps: u8) -> Object {
         Object {
             initial: Some(warps),
             joined: true,
+            complete_at_end: true,
             ..Object::of_workgroup(format!("bar {id}"))
         }
     }

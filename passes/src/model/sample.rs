@@ -94,10 +94,10 @@ fn run(machine: &Machine, seed: u64, execution: &mut Execution) -> Verdict {
             let waiting: Vec<usize> = (0..machine.threads())
                 .filter(|thread| !machine.has_ended(state, *thread))
                 .collect();
-            return if waiting.is_empty() {
-                Verdict::Proved
-            } else {
-                Verdict::Deadlock { waiting }
+            return match machine.broken_at_end(state) {
+                _ if !waiting.is_empty() => Verdict::Deadlock { waiting },
+                Some(axiom) => Verdict::Undefined { axiom, thread: 0 },
+                None => Verdict::Proved,
             };
         }
     }

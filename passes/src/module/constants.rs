@@ -15,7 +15,7 @@ const SCALARS_PER_WORD: usize = 4;
 /// Values for specialization constants by SpecId: the bits of the scalar, a Boolean is 0 or 1.
 ///
 /// An integer may be given zero-extended or sign-extended to 64 bits.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SpecValues(pub BTreeMap<u32, u64>);
 
 /// A constant's value.
@@ -92,6 +92,8 @@ impl Constant {
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
     values: BTreeMap<Id, Constant>,
+    /// Specialization constants that were given no value, and what is computed from them.
+    defaults: BTreeSet<Id>,
 }
 
 impl Constants {
@@ -114,6 +116,7 @@ impl Constants {
             constants: Constants::default(),
             taken: BTreeSet::new(),
             left,
+            warnings: Vec::new(),
         };
         for inst in declarations
             .module
@@ -146,6 +149,9 @@ impl Constants {
                 .because(known),
             );
         }
+        for warning in evaluator.warnings {
+            report.push(warning);
+        }
         evaluator.constants
     }
 
@@ -157,6 +163,19 @@ impl Constants {
     /// All constants that have a value, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (Id, &Constant)> {
         self.values.iter().map(|(id, value)| (*id, value))
+    }
+
+    /// Whether the value of `id` is the default of a specialization constant that was given none, or computed from one: another run may have another value.
+    pub fn is_default(&self, id: Id) -> bool {
+        self.defaults.contains(&id)
+    }
+
+    /// The constants whose values are the same in every run with the given specialization values.
+    #[must_use]
+    pub fn without_defaults(&self) -> Constants {
+        let mut fixed = self.clone();
+        fixed.values.retain(|id, _| !self.defaults.contains(id));
+        fixed
     }
 
     /// The value of `id` as an unsigned number of at most 32 bits (OpConstantNull is 0).
@@ -184,6 +203,17 @@ fn too_many() -> Diagnostic {
     .because("composites of composites multiply")
 }
 
+/// Whether `inst` computes a specialization constant from others.
+fn is_computed(inst: Inst<'_>) -> bool {
+    use spirv::Op;
+    matches!(
+        inst.op(),
+        Some(
+            Op::SpecConstantOp | Op::SpecConstantComposite | Op::SpecConstantCompositeReplicateEXT
+        )
+    )
+}
+
 /// One run over the constants.
 struct Evaluator<'e, 'm> {
     declarations: &'e Declarations<'m>,
@@ -193,6 +223,8 @@ struct Evaluator<'e, 'm> {
     taken: BTreeSet<u32>,
     /// Scalars that may still be made.
     left: usize,
+    /// What is wrong and taken all the same.
+    warnings: Vec<Diagnostic>,
 }
 
 impl Evaluator<'_, '_> {
@@ -202,9 +234,13 @@ impl Evaluator<'_, '_> {
             .left
             .checked_sub(value.scalars())
             .ok_or_else(too_many)?;
-        self.constants
-            .values
-            .extend(inst.result().map(|id| (id, value)));
+        let id = inst.result();
+        let defaults = &self.constants.defaults;
+        let mut operands = self.declarations.module.ids(inst).map(|(_, id)| id);
+        if is_computed(inst) && operands.any(|id| defaults.contains(&id)) {
+            self.constants.defaults.extend(id);
+        }
+        self.constants.values.extend(id.map(|id| (id, value)));
         Ok(())
     }
 
@@ -220,8 +256,8 @@ impl Evaluator<'_, '_> {
             Some(Op::ConstantFalse) => Some(Constant::Bool(false)),
             Some(Op::SpecConstantTrue) => Some(self.spec_bool(inst, true)?),
             Some(Op::SpecConstantFalse) => Some(self.spec_bool(inst, false)?),
-            Some(Op::Constant) => Some(self.number(inst)?),
-            Some(Op::SpecConstant) => Some(self.spec_number(inst)?),
+            Some(Op::Constant) => self.number(inst)?,
+            Some(Op::SpecConstant) => self.spec_number(inst)?,
             Some(Op::ConstantNull) => Some(Constant::Null),
             Some(Op::Undef) => Some(Constant::Undef),
             Some(Op::ConstantComposite | Op::SpecConstantComposite) => self.composite(inst)?,
@@ -237,11 +273,16 @@ impl Evaluator<'_, '_> {
 
     /// The value given for the SpecId of `inst`.
     fn given(&mut self, inst: Inst<'_>) -> Option<u64> {
+        let constant = inst.result()?;
         let id = self
             .declarations
-            .decoration(inst.result()?, spirv::Decoration::SpecId)?;
+            .decoration(constant, spirv::Decoration::SpecId)?;
         self.taken.insert(id);
-        self.spec.0.get(&id).copied()
+        let given = self.spec.0.get(&id).copied();
+        if given.is_none() {
+            self.constants.defaults.insert(constant);
+        }
+        given
     }
 
     fn spec_bool(&mut self, inst: Inst<'_>, default: bool) -> Result<Constant, Diagnostic> {
@@ -256,9 +297,9 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    fn spec_number(&mut self, inst: Inst<'_>) -> Result<Constant, Diagnostic> {
-        let default = self.number(inst)?;
-        let Some(given) = self.given(inst) else {
+    fn spec_number(&mut self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
+        let (default, given) = (self.number(inst)?, self.given(inst));
+        let (Some(default), Some(given)) = (default.clone(), given) else {
             return Ok(default);
         };
         let width = match default {
@@ -274,17 +315,18 @@ impl Evaluator<'_, '_> {
                 ),
             ));
         }
-        Ok(match default {
+        Ok(Some(match default {
             Constant::Float { .. } => Constant::Float { bits, width },
             Constant::Int { .. }
             | Constant::Bool(_)
             | Constant::Composite(_)
             | Constant::Null
             | Constant::Undef => Constant::Int { bits, width },
-        })
+        }))
     }
 
-    fn number(&self, inst: Inst<'_>) -> Result<Constant, Diagnostic> {
+    /// `None` for a number of a type that is not decoded, which the declarations report.
+    fn number(&self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
         let ty = inst.result_type().and_then(|id| self.declarations.ty(id));
         let short = || {
             Diagnostic::error(
@@ -293,14 +335,15 @@ impl Evaluator<'_, '_> {
             )
         };
         match ty {
-            Some(Type::Int { width, .. }) => Ok(Constant::Int {
+            Some(Type::Int { width, .. }) => Ok(Some(Constant::Int {
                 bits: literal_bits(inst.operands(), *width).ok_or_else(short)?,
                 width: *width,
-            }),
-            Some(Type::Float { width, .. }) => Ok(Constant::Float {
+            })),
+            Some(Type::Float { width, .. }) => Ok(Some(Constant::Float {
                 bits: literal_bits(inst.operands(), *width).ok_or_else(short)?,
                 width: *width,
-            }),
+            })),
+            None => Ok(None),
             _ => Err(Diagnostic::error(
                 Code::TypeMismatch,
                 format!(
@@ -312,22 +355,39 @@ impl Evaluator<'_, '_> {
     }
 
     /// `None` when a constituent has no value here (the address of a variable).
-    fn composite(&self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
+    fn composite(&mut self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {
+        let (value, warning) = self.constituents(inst)?;
+        self.warnings.extend(warning);
+        Ok(value)
+    }
+
+    /// The value of a composite, and what is wrong with it and taken all the same.
+    fn constituents(
+        &self,
+        inst: Inst<'_>,
+    ) -> Result<(Option<Constant>, Option<Diagnostic>), Diagnostic> {
         let constituents: Vec<Id> = inst.operands().iter().copied().map(Id).collect();
+        let mut warning = None;
         let Some(wanted) = self.wanted(inst)? else {
-            return Ok(None);
+            return Ok((None, None));
         };
         let mut parts = Some(Vec::with_capacity(constituents.len()));
         let mut room = self.left;
         for (index, (constituent, ty)) in constituents.iter().zip(wanted.iter()).enumerate() {
-            if self.declarations.type_of(*constituent) != Some(ty) {
-                return Err(Diagnostic::error(
-                    Code::TypeMismatch,
-                    format!(
-                        "constituent {index} of {}, {constituent}, is not of the type {ty}",
-                        inst.name()
-                    ),
-                ));
+            let found = self.declarations.type_of(*constituent);
+            if found != Some(ty) && self.declarations.module.def(*constituent).is_some() {
+                let message = format!(
+                    "constituent {index} of {}, {constituent}, is not of the type {ty}",
+                    inst.name()
+                );
+                if !self.differ_in_sign(inst, found, ty) {
+                    return Err(Diagnostic::error(Code::TypeMismatch, message));
+                }
+                warning.get_or_insert_with(|| {
+                    Diagnostic::warning(Code::TypeMismatch, message)
+                        .at_word(inst.offset)
+                        .because("the types are integers of one width that differ in their sign; drivers take that")
+                });
             }
             let value = self.constants.get(*constituent);
             room = room
@@ -351,7 +411,19 @@ impl Evaluator<'_, '_> {
                 ),
             ));
         }
-        Ok(parts.map(Constant::Composite))
+        Ok((parts.map(Constant::Composite), warning))
+    }
+
+    /// Whether `inst` is an OpSpecConstantComposite and the two types are integers of one width: glslang writes gl_WorkGroupSize so when a dimension is an int.
+    fn differ_in_sign(&self, inst: Inst<'_>, found: Option<Id>, wanted: Id) -> bool {
+        let width = |ty: Id| match self.declarations.ty(ty) {
+            Some(Type::Int { width, .. }) => Some(*width),
+            _ => None,
+        };
+        let found = found.and_then(width);
+        inst.op() == Some(spirv::Op::SpecConstantComposite)
+            && found.is_some()
+            && found == width(wanted)
     }
 
     fn replicate(&self, inst: Inst<'_>) -> Result<Option<Constant>, Diagnostic> {

@@ -2,13 +2,14 @@
 
 use super::decorations::Decorations;
 use super::functions::FunctionReader;
+use super::grammar;
 use super::names::Names;
 use super::operands::literal_string;
 use super::report::Report;
 use super::types::{Types, is_type, storage_class};
 use super::{Decoration, Function, Id, Inst, Module, Type};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Opcodes from here on belong to extensions.
 const FIRST_OF_EXTENSIONS: u16 = 4096;
@@ -218,6 +219,7 @@ impl<'m> Declarations<'m> {
                     });
                 }
             }
+            None if grammar::shape(inst.opcode()).is_unknown() => return Err(unknown(inst)),
             _ => {} // constants are evaluated later, debug information is read when it is asked for, the rest stays as it is
         }
         Ok(())
@@ -254,6 +256,7 @@ impl<'m> Declarations<'m> {
             .first()
             .map_or(u32::MAX, |function| function.offset);
         let mut functions = self.functions.iter().peekable();
+        let mut guessed = BTreeSet::new();
         for inst in self.module.instructions() {
             while functions
                 .next_if(|function| function.end < inst.offset)
@@ -279,6 +282,12 @@ impl<'m> Declarations<'m> {
             }
             for (_, id) in self.module.ids(inst) {
                 let wrong = match self.module.definition(id) {
+                    None if let Some(guess) = self.module.guess(id) => {
+                        if guessed.insert(guess.offset) {
+                            report.push(unknown(guess));
+                        }
+                        continue;
+                    }
                     None => "which is not defined",
                     Some(def) if is_elsewhere(def) => "which another function defines",
                     Some(def) => {
@@ -504,4 +513,16 @@ fn entry_point(inst: Inst<'_>) -> Result<EntryPoint<'_>, Diagnostic> {
         modes: Vec::new(),
         inst,
     })
+}
+
+/// The problem with an instruction that no table knows: what it defines or changes cannot be said.
+fn unknown(inst: Inst<'_>) -> Diagnostic {
+    Diagnostic::error(
+        Code::UnsupportedInstruction,
+        format!(
+            "{} is not an instruction that this build knows",
+            inst.name()
+        ),
+    )
+    .at_word(inst.offset)
 }

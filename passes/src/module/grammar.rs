@@ -29,6 +29,13 @@ pub(super) struct Shape {
     pub op: Option<spirv::Op>,
 }
 
+impl Shape {
+    /// Whether no table knows the opcode: whether it has a result, and which words are ids, cannot be said.
+    pub(super) fn is_unknown(self) -> bool {
+        self.least == 0 // every other counts its opcode word
+    }
+}
+
 /// What follows the fixed words of an instruction.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tail {

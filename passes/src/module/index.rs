@@ -6,7 +6,7 @@ use super::operands::{Context, Operands, has_zero_byte};
 use super::report::Report;
 use super::{Id, Inst};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Words of the header.
 pub(super) const HEADER_WORDS: usize = 5;
@@ -17,6 +17,8 @@ pub(super) struct Index {
     definitions: Definitions,
     /// Bit `i % 64` of element `i / 64`: an instruction starts at word `i`.
     starts: Vec<u64>,
+    /// Words 1 and 2 of instructions that no table knows, with the first place of each: the result is one of them, if there is one.
+    guesses: BTreeMap<u32, u32>,
 }
 
 /// Id to word offset of the defining instruction; 0, the offset of the header, stands for none.
@@ -68,6 +70,7 @@ impl Index {
         let index = Index {
             definitions,
             starts: vec![0; words.len().div_ceil(64)],
+            guesses: BTreeMap::new(),
         };
         let mut scan = Scan {
             words,
@@ -100,6 +103,11 @@ impl Index {
             0 => None,
             offset => Some(offset),
         }
+    }
+
+    /// The instruction of `words` that may define `id`, which nothing else defines: no table knows it.
+    pub(super) fn guess<'m>(&self, words: &'m [u32], id: u32) -> Option<Inst<'m>> {
+        self.at(words, *self.guesses.get(&id)?)
     }
 
     /// The instruction of `words` that defines `id`.
@@ -189,6 +197,10 @@ impl<'m> Scan<'m, '_> {
             }
             if shape.has_result {
                 self.define(inst, shape);
+            } else if shape.is_unknown() {
+                for word in words.iter().skip(1).take(2) {
+                    self.index.guesses.entry(*word).or_insert(offset);
+                }
             }
             if self.report.is_full() {
                 return;

@@ -1,33 +1,53 @@
 //! Where an instruction stands: function, block, source line.
 
 use super::operands::string_starts_with;
+use super::source::Texts;
 use super::types::is_terminator;
 use super::{Block, Declarations, Function, Id, Inst, Module};
-use crate::diagnostic::{Diagnostic, SourcePosition};
+use crate::diagnostic::{Diagnostic, Diagnostics, SourcePosition};
+use std::collections::BTreeMap;
 
 impl<'m> Declarations<'m> {
-    /// Fills in function, block, instruction text and source position of a diagnostic that has a word offset.
+    /// Fills in function, block, instruction text and source position of a diagnostic that has a word offset. For several, [`Declarations::locate_all`] looks at
+    /// each instruction and each source once.
     pub fn locate(&self, diagnostic: &mut Diagnostic) {
-        let Some(word) = diagnostic.location.word else {
-            return;
-        };
-        let location = &mut diagnostic.location;
-        if let Some(function) = self.function_at(word) {
-            location.function = Some(
-                self.name(function.id)
-                    .map_or_else(|| function.id.to_string(), str::to_owned),
-            );
-            location.block = block_at(function, word).map(|block| block.label.to_string());
-        }
-        if let Some(inst) = self.module.at(word) {
-            let (text, marked) = self.disassemble_marking(inst, location.operand);
-            location.instruction = Some(text);
-            location.marked = marked;
-        }
-        location.source = self.source_position(word);
-        for place in &mut diagnostic.witness {
-            let inst = place.word.and_then(|word| self.module.at(word));
-            place.instruction = inst.map(|inst| self.disassemble(inst));
+        self.locate_each(&mut [diagnostic]);
+    }
+
+    /// As [`Declarations::locate`], for all of `diagnostics`.
+    pub fn locate_all(&self, diagnostics: &mut Diagnostics) {
+        self.locate_each(&mut diagnostics.iter_mut().collect::<Vec<_>>());
+    }
+
+    fn locate_each(&self, diagnostics: &mut [&mut Diagnostic]) {
+        let words = diagnostics
+            .iter()
+            .filter_map(|diagnostic| diagnostic.location.word);
+        let lines = self.lines_in_force(words.collect());
+        let mut texts = Texts::default();
+        for diagnostic in diagnostics {
+            let Some(word) = diagnostic.location.word else {
+                continue;
+            };
+            let location = &mut diagnostic.location;
+            if let Some(function) = self.function_at(word) {
+                location.function = Some(
+                    self.name(function.id)
+                        .map_or_else(|| function.id.to_string(), str::to_owned),
+                );
+                location.block = block_at(function, word).map(|block| block.label.to_string());
+            }
+            if let Some(inst) = self.module.at(word) {
+                let (text, marked) = self.disassemble_marking(inst, location.operand);
+                location.instruction = Some(text);
+                location.marked = marked;
+            }
+            let line = lines.get(&word);
+            location.source = line.and_then(|line| self.position_of(*line, &mut texts));
+            for place in &mut diagnostic.witness {
+                let inst = place.word.and_then(|word| self.module.at(word));
+                place.instruction = inst.map(|inst| self.disassemble(inst));
+            }
         }
     }
 
@@ -44,30 +64,51 @@ impl<'m> Declarations<'m> {
     /// The source position that is in force at the instruction at word `word`: the last OpLine, or DebugLine of NonSemantic.Shader.DebugInfo.100, before it, unless
     /// OpNoLine, DebugNoLine or the end of a block came later (SPIR-V 3.49.2).
     pub fn source_position(&self, word: u32) -> Option<SourcePosition> {
-        let from = self
-            .function_at(word)
-            .map_or(5, |function| before_block(function, word));
-        let mut line = None;
-        for inst in self.module.instructions_from(from) {
-            match mark_of(inst, self.module) {
-                Some(Mark::Line) => line = Some(inst),
-                Some(Mark::NoLine) => line = None,
-                None => {}
+        let lines = self.lines_in_force(vec![word]);
+        self.position_of(*lines.get(&word)?, &mut Texts::default())
+    }
+
+    /// The instructions that give the lines in force at `words`, by word. Words of one block cost one walk over it.
+    fn lines_in_force(&self, mut words: Vec<u32>) -> BTreeMap<u32, Inst<'m>> {
+        words.sort_unstable();
+        words.dedup();
+        let mut lines = BTreeMap::new();
+        let (mut block, mut at, mut line) = (None, 0, None);
+        for word in words {
+            let from = self
+                .function_at(word)
+                .map_or(5, |function| before_block(function, word));
+            if block != Some(from) {
+                (block, at, line) = (Some(from), from, None);
             }
-            if inst.offset >= word {
-                break;
+            // A walk goes on at the instruction where the one before has stopped.
+            for inst in self.module.instructions_from(at) {
+                at = inst.offset;
+                match mark_of(inst, self.module) {
+                    Some(Mark::Line) => line = Some(inst),
+                    Some(Mark::NoLine) => line = None,
+                    None => {}
+                }
+                if inst.offset >= word {
+                    break;
+                }
+                if is_terminator(inst) {
+                    line = None;
+                }
             }
-            if is_terminator(inst) {
-                line = None;
-            }
+            lines.extend(line.map(|line| (word, line)));
         }
-        let line = line?;
+        lines
+    }
+
+    /// What the instruction `line` says.
+    fn position_of(&self, line: Inst<'m>, texts: &mut Texts) -> Option<SourcePosition> {
         match (line.op(), line.operands()) {
             (Some(spirv::Op::Line), [file, number, column, ..]) => Some(SourcePosition {
                 file: self.string(Id(*file))?.to_owned(),
                 line: *number,
                 column: *column,
-                text: self.line_of_file(Id(*file), *number),
+                text: texts.line_of_file(self, Id(*file), *number),
             }),
             (_, [_set, _number, source, number, _end, column, ..]) => {
                 let line = self.literal(Id(*number))?;
@@ -75,7 +116,7 @@ impl<'m> Declarations<'m> {
                     file: self.debug_source(Id(*source))?.to_owned(),
                     line,
                     column: self.literal(Id(*column))?,
-                    text: self.line_of_debug_source(Id(*source), line),
+                    text: texts.line_of_debug_source(self, Id(*source), line),
                 })
             }
             _ => None, // cut short
@@ -124,7 +165,8 @@ fn mark_of(inst: Inst<'_>, module: &Module<'_>) -> Option<Mark> {
     }
 }
 
-fn is_shader_debug_info(set: Id, module: &Module<'_>) -> bool {
+/// Whether `set` is NonSemantic.Shader.DebugInfo.100.
+pub(crate) fn is_shader_debug_info(set: Id, module: &Module<'_>) -> bool {
     module.def(set).is_some_and(|import| {
         string_starts_with(import.operands(), b"NonSemantic.Shader.DebugInfo.100\0")
     })

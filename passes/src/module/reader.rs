@@ -239,6 +239,11 @@ impl<'a> Module<'a> {
         self.index.def(&self.words, id.0)
     }
 
+    /// The instruction that may define `id`, which no known instruction does: nobody knows where its result stands.
+    pub(super) fn guess(&self, id: Id) -> Option<Inst<'_>> {
+        self.index.guess(&self.words, id.0)
+    }
+
     /// The operands of an instruction of this module, each with its kind; result type and result id included.
     pub fn operands<'m>(&self, inst: Inst<'m>) -> Operands<'m> {
         Operands::new(inst, self.index.context(&self.words, inst))

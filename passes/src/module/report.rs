@@ -3,16 +3,16 @@
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 
 /// Problems that one stage of one run reports at the most: a file of noise has one in every instruction.
-pub(super) const MOST_PROBLEMS: usize = 100;
+pub(crate) const MOST_PROBLEMS: usize = 100;
 
 /// Where one stage puts its problems.
-pub(super) struct Report<'d> {
+pub(crate) struct Report<'d> {
     diagnostics: &'d mut Diagnostics,
     left: usize,
 }
 
 impl<'d> Report<'d> {
-    pub(super) fn new(diagnostics: &'d mut Diagnostics) -> Self {
+    pub(crate) fn new(diagnostics: &'d mut Diagnostics) -> Self {
         Report {
             diagnostics,
             left: MOST_PROBLEMS,
@@ -20,7 +20,7 @@ impl<'d> Report<'d> {
     }
 
     /// Adds one; the last one that fits is followed by a note that says so, later ones are dropped.
-    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         let Some(left) = self.left.checked_sub(1) else {
             return;
         };
@@ -38,7 +38,7 @@ impl<'d> Report<'d> {
     }
 
     /// Whether nothing more fits.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.left == 0
     }
 }

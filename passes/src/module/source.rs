@@ -2,6 +2,8 @@
 
 use super::{Declarations, Id, Inst};
 use spirv::Op;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Bytes of source text that are looked at.
 const MOST_BYTES: usize = 1 << 20;
@@ -10,30 +12,83 @@ const MOST_BYTES: usize = 1 << 20;
 const FILE: usize = 2;
 const TEXT: usize = 3;
 
-impl Declarations<'_> {
+/// Longest line that is shown, in bytes: there may be as many diagnostics as lines.
+const MOST_OF_LINE: usize = 1 << 12;
+
+/// The lines of one text, as its author has numbered them.
+type Lines = Vec<String>;
+
+/// Texts that have been looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Texts {
+    /// By the file that an OpSource names.
+    files: Option<BTreeMap<Id, Lines>>,
+    /// By the OpString of the text of a DebugSource.
+    strings: BTreeMap<Id, Lines>,
+}
+
+impl Texts {
     /// Line `number` (1-based) of the text that OpSource gives for `file`.
-    pub(super) fn line_of_file(&self, file: Id, number: u32) -> Option<String> {
-        let mut insts = self
-            .module
-            .instructions()
-            .take_while(|inst| is_before_names(*inst))
-            .skip_while(|inst| inst.op() != Some(Op::Source) || inst.id(FILE) != Ok(file));
-        let first = insts.next().filter(|inst| inst.operands().len() > TEXT)?;
-        let mut text = first.string(TEXT);
-        for more in insts.take_while(|inst| inst.op() == Some(Op::SourceContinued)) {
-            if text.len() > MOST_BYTES {
-                break;
-            }
-            text.push_str(&more.string(0));
-        }
-        line(&text, number)
+    pub(super) fn line_of_file(
+        &mut self,
+        declarations: &Declarations<'_>,
+        file: Id,
+        number: u32,
+    ) -> Option<String> {
+        let files = self.files.get_or_insert_with(|| files(declarations));
+        numbered(files.get(&file)?, number)
     }
 
     /// Line `number` of the text of the DebugSource `id`.
-    pub(super) fn line_of_debug_source(&self, id: Id, number: u32) -> Option<String> {
-        let text = self.module.def(id)?.operands().get(TEXT)?;
-        line(self.string(Id(*text))?, number)
+    pub(super) fn line_of_debug_source(
+        &mut self,
+        declarations: &Declarations<'_>,
+        id: Id,
+        number: u32,
+    ) -> Option<String> {
+        let text = Id(*declarations.module.def(id)?.operands().get(TEXT)?);
+        let text_lines = match self.strings.entry(text) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(slot) => slot.insert(lines(declarations.string(text)?)),
+        };
+        numbered(text_lines, number)
     }
+}
+
+/// The texts of all OpSource, by file; the first one of each file counts.
+fn files(declarations: &Declarations<'_>) -> BTreeMap<Id, Lines> {
+    let mut texts: BTreeMap<Id, String> = BTreeMap::new();
+    let mut open = None; // the file whose continuations follow
+    let before_names = declarations.module.instructions();
+    for inst in before_names.take_while(|inst| is_before_names(*inst)) {
+        match (inst.op(), open) {
+            (Some(Op::Source), _) => {
+                let file = inst.id(FILE).ok().filter(|file| !texts.contains_key(file));
+                open = file.filter(|_| inst.operands().len() > TEXT);
+                texts.extend(file.map(|file| (file, String::new())));
+                if let Some(text) = open.and_then(|file| texts.get_mut(&file)) {
+                    text.push_str(&inst.string(TEXT));
+                }
+            }
+            (Some(Op::SourceContinued), Some(file)) => {
+                if let Some(text) = texts.get_mut(&file).filter(|text| text.len() <= MOST_BYTES) {
+                    text.push_str(&inst.string(0));
+                }
+            }
+            _ => open = None,
+        }
+    }
+    texts
+        .into_iter()
+        .map(|(file, text)| (file, lines(&text)))
+        .collect()
+}
+
+/// Line `number` of `lines`, unless it is very long.
+fn numbered(lines: &Lines, number: u32) -> Option<String> {
+    let index = usize::try_from(number).ok()?.checked_sub(1)?;
+    let line = lines.get(index)?;
+    (line.len() <= MOST_OF_LINE).then(|| line.clone())
 }
 
 /// Whether `inst` stands in front of the names (SPIR-V 2.4): the sources do too.
@@ -57,15 +112,14 @@ fn is_before_names(inst: Inst<'_>) -> bool {
 }
 
 /// glslang puts comments about itself and a #line in front of the text.
-fn line(text: &str, number: u32) -> Option<String> {
+fn lines(text: &str) -> Lines {
     let mut lines = text.lines().peekable();
     while lines
         .next_if(|line| line.starts_with("// OpModuleProcessed "))
         .is_some()
     {}
     lines.next_if(|line| *line == "#line 1");
-    let index = usize::try_from(number).ok()?.checked_sub(1)?;
-    lines.nth(index).map(str::to_owned)
+    lines.map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -75,8 +129,11 @@ mod tests {
     #[test]
     fn lines_are_those_of_the_author() {
         let text = "// OpModuleProcessed entry-point main\n#line 1\nfirst\nsecond";
+        let line = |text, number| numbered(&lines(text), number);
         assert_eq!(line(text, 2).as_deref(), Some("second"));
         assert_eq!(line("first\r\nsecond", 1).as_deref(), Some("first"));
         assert_eq!((line(text, 0), line(text, 3)), (None, None));
+        let long = "x".repeat(MOST_OF_LINE + 1);
+        assert_eq!(line(&long, 1), None);
     }
 }

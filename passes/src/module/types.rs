@@ -200,6 +200,7 @@ impl Types {
                         .at_word(inst.offset)
                         .because(format!("{part} is defined by {}", declared.name())));
                 }
+                None if module.guess(part).is_some() => return Ok(None),
                 None => {
                     return Err(Diagnostic::error(
                         Code::UndefinedId,

@@ -11,6 +11,14 @@ impl<'m> Declarations<'m> {
         entry: &EntryPoint<'m>,
         constants: &Constants,
     ) -> Option<[u32; 3]> {
+        // The built-in goes before the execution modes, also where its value is open.
+        let is_open = |id: &Id| {
+            let def = self.module.def(*id).and_then(|inst| inst.op());
+            constants.get(*id).is_none() && def == Some(Op::SpecConstantComposite)
+        };
+        if self.workgroup_sizes.iter().any(is_open) {
+            return None;
+        }
         self.size_from_built_in(constants)
             .or_else(|| {
                 let mode = entry.mode(spirv::ExecutionMode::LocalSizeId)?;

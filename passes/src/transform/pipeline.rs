@@ -130,9 +130,7 @@ fn declared<'m>(
     if let Some(step) = after {
         diagnostics.push(guilty(step, "left a module that cannot be read"));
     } else {
-        diagnostics
-            .iter_mut()
-            .for_each(|problem| declarations.locate(problem));
+        declarations.locate_all(&mut diagnostics);
     }
     Err(diagnostics)
 }

@@ -6,7 +6,9 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The client API whose rules are checked on top of SPIR-V's own.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Environment {
     /// SPIR-V's own rules alone.
     Universal,
@@ -116,16 +118,20 @@ pub struct Settings {
     pub reserved_shared_bytes: u32,
     /// What cannot be decided is an error instead of a warning.
     pub strict: bool,
+    /// Specialization constants that are given no value have their defaults, as in a run that lowers the module. Without it, the run-time rules say of a branch on
+    /// such a constant only what holds for all its values.
+    pub assume_default_spec: bool,
 }
 
 impl Settings {
-    /// For `environment`, with no limits.
+    /// For `environment`, with no limits, and the defaults of specialization constants.
     pub fn new(environment: Environment) -> Self {
         Settings {
             environment,
             limits: BTreeMap::new(),
             reserved_shared_bytes: 0,
             strict: false,
+            assume_default_spec: true,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Every rule stands once in the table of [`rules`], with its documentation, a bad and a good example. A rule looks at one operation or at the whole module,
 //! reports what it finds, and changes nothing; the order of the table does not matter.
 
+mod checked;
 mod context;
 mod environment;
 pub mod flow;
@@ -12,6 +13,7 @@ mod rule;
 pub mod rules;
 mod uniform;
 
+pub use checked::{Checked, Inlined, Validation};
 pub use context::{Context, Kind, Operand, Operation};
 pub use environment::{Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings};
 pub use rule::{Check, Rule};
@@ -35,7 +37,26 @@ pub fn validate(
 ) {
     let mut found = Diagnostics::new();
     check_static(declarations, constants, settings, &mut found);
-    flow::check(declarations, constants, settings.strict, &mut found);
+    flow::check(declarations, constants, settings, &mut found);
+    let mut found = found.sorted();
+    declarations.locate_all(&mut found);
+    diagnostics.extend(found);
+}
+
+/// Checks the rules that code cannot be made without, [`rules::REQUIRED`], and no other. As [`validate`] otherwise.
+pub fn check_required(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    diagnostics: &mut Diagnostics,
+) {
+    let settings = Settings::new(Environment::Universal);
+    let context = Context::new(declarations, constants, &settings);
+    let mut found = Diagnostics::new();
+    for rule in rules::REQUIRED {
+        if let Check::Module(check) = rule.check {
+            check(&context, &mut found);
+        }
+    }
     let mut found = found.sorted();
     for diagnostic in found.iter_mut() {
         declarations.locate(diagnostic);

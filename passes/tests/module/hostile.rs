@@ -21,9 +21,7 @@ fn read_all(bytes: &[u8]) -> Diagnostics {
     let mut problems = Diagnostics::new();
     let declarations = Declarations::of(&module, &mut problems);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
-    for problem in problems.iter_mut() {
-        declarations.locate(problem);
-    }
+    declarations.locate_all(&mut problems);
     for entry in &declarations.entry_points {
         let _ = declarations.workgroup_size(entry, &constants);
         let _ = declarations.reachable_functions(entry.function);

@@ -9,3 +9,4 @@ mod hostile;
 mod malformed;
 mod places;
 mod real;
+mod unsupported;

@@ -6,7 +6,7 @@ mod corpus;
 
 use splitbar_passes::diagnostic::{Code, Diagnostics, Severity};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_passes::validate::flow;
+use splitbar_passes::validate::{Environment, Settings, flow};
 use std::collections::BTreeMap;
 
 #[test]
@@ -24,7 +24,8 @@ fn no_error_is_said_of_what_works() {
         assert!(!diagnostics.has_errors(), "{}: {diagnostics}", file.path);
         let mut diagnostics = Diagnostics::new();
         let start = std::time::Instant::now();
-        flow::check(&declarations, &constants, false, &mut diagnostics);
+        let settings = Settings::new(Environment::of(&declarations));
+        flow::check(&declarations, &constants, &settings, &mut diagnostics);
         let took = start.elapsed();
         if took.as_millis() > 200 {
             println!("SLOW {} {took:?} {}", file.path, file.bytes.len());

@@ -28,6 +28,12 @@ OpMemberDecorate %push 0 Offset 0
 %u2 = OpConstant %uint 2
 %release = OpConstant %uint 0x104
 %acquire = OpConstant %uint 0x102
+%none = OpConstant %uint 0
+%u64 = OpConstant %uint 64
+%tile_array = OpTypeArray %uint %u64
+%tile_ptr = OpTypePointer Workgroup %tile_array
+%shared = OpTypePointer Workgroup %uint
+%tile = OpVariable %tile_ptr Workgroup
 "#;
 
 const START: &str = "%main = OpFunction %void None %fn
@@ -37,6 +43,9 @@ const START: &str = "%main = OpFunction %void None %fn
 %address = OpAccessChain %push_uint %constants %u0
 %limit = OpLoad %uint %address
 ";
+
+const RELAXED_PAIR: &str =
+    "OpControlBarrierArriveEXT %u2 %u2 %none\nOpControlBarrierWaitEXT %u2 %u2 %none\n";
 
 const PAIR: &str =
     "OpControlBarrierArriveEXT %u2 %u2 %release\nOpControlBarrierWaitEXT %u2 %u2 %acquire\n";
@@ -55,6 +64,13 @@ pub const SHAPES: &[Shape] = &[
     ("cases of one switch", switch),
     ("calls of functions with barriers", calls),
     ("early returns", returns),
+    ("pairs of one block", pairs_of_one_block),
+    ("pairs around work in one block", work_of_one_block),
+    ("arrives without a wait in one block", dangling),
+    ("fences of one block", fences),
+    ("control barriers in one window", barriers_in_a_window),
+    ("arrives before one wait", arrives_before_a_wait),
+    ("waits after one arrive", waits_after_an_arrive),
 ];
 
 fn module(body: &str, functions: &str) -> String {
@@ -166,8 +182,12 @@ fn pairs(blocks: usize) -> String {
     module(&text, "")
 }
 
-/// Switches of many cases: an instruction has at most 65,535 words.
 fn switch(blocks: usize) -> String {
+    module(&cases(blocks, PAIR), "")
+}
+
+/// Switches of many cases, each with `inside`: an instruction has at most 65,535 words.
+fn cases(blocks: usize, inside: &str) -> String {
     const CASES: usize = 20_000;
     let mut text = String::new();
     for first in (0..blocks).step_by(CASES) {
@@ -181,11 +201,11 @@ fn switch(blocks: usize) -> String {
         }
         text.push('\n');
         for at in cases {
-            let _ = writeln!(text, "%l{at} = OpLabel\n{PAIR}OpBranch %e{first}");
+            let _ = writeln!(text, "%l{at} = OpLabel\n{inside}OpBranch %e{first}");
         }
         let _ = writeln!(text, "%e{first} = OpLabel");
     }
-    module(&text, "")
+    text
 }
 
 fn calls(blocks: usize) -> String {
@@ -217,4 +237,61 @@ fn returns(blocks: usize) -> String {
         );
     }
     module(&text, "")
+}
+
+fn pairs_of_one_block(pairs: usize) -> String {
+    module(&PAIR.repeat(pairs), "")
+}
+
+/// Each pair has a store of an element before it and a load of another one inside.
+fn work_of_one_block(pairs: usize) -> String {
+    let mut text =
+        "%mine = OpAccessChain %shared %tile %lane\n%first = OpAccessChain %shared %tile %u0\n"
+            .to_owned();
+    for at in 0..pairs {
+        let _ = writeln!(
+            text,
+            "OpStore %mine %limit
+OpControlBarrierArriveEXT %u2 %u2 %release
+%v{at} = OpLoad %uint %first
+OpControlBarrierWaitEXT %u2 %u2 %acquire"
+        );
+    }
+    module(&text, "")
+}
+
+fn dangling(arrives: usize) -> String {
+    let arrives = "OpControlBarrierArriveEXT %u2 %u2 %release\n".repeat(arrives);
+    module(&arrives, "")
+}
+
+/// Fences on both sides of relaxed pairs.
+fn fences(pairs: usize) -> String {
+    let text =
+        format!("OpMemoryBarrier %u2 %release\n{RELAXED_PAIR}OpMemoryBarrier %u2 %acquire\n");
+    module(&text.repeat(pairs), "")
+}
+
+fn barriers_in_a_window(barriers: usize) -> String {
+    let text = format!(
+        "OpControlBarrierArriveEXT %u2 %u2 %release\n{}OpControlBarrierWaitEXT %u2 %u2 %acquire\n",
+        "OpControlBarrier %u2 %u2 %none\n".repeat(barriers)
+    );
+    module(&text, "")
+}
+
+fn arrives_before_a_wait(arrives: usize) -> String {
+    let text = cases(arrives, "OpControlBarrierArriveEXT %u2 %u2 %release\n");
+    module(
+        &format!("{text}OpControlBarrierWaitEXT %u2 %u2 %acquire\n"),
+        "",
+    )
+}
+
+fn waits_after_an_arrive(waits: usize) -> String {
+    let text = cases(waits, "OpControlBarrierWaitEXT %u2 %u2 %acquire\n");
+    module(
+        &format!("OpControlBarrierArriveEXT %u2 %u2 %release\n{text}"),
+        "",
+    )
 }

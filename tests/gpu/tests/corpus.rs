@@ -7,8 +7,10 @@ use splitbar_gpu::corpus::launch::{self, GUESSES, Launch};
 use splitbar_gpu::corpus::layout::difference;
 use splitbar_gpu::corpus::simulate::{self, Code, Ran};
 use splitbar_gpu::vulkan::{self, Answer, Buffer, Job};
+use splitbar_tests::harness::{self, Missing, trial};
 use splitbar_tests::{corpus, tools};
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -115,15 +117,19 @@ fn admitted(tool: &Path, file: &Path, module: &[u8]) -> Result<(Launch, Vec<Vec<
     Err(Outcome::Skipped(why))
 }
 
-fn compare(tool: &Path, driver: &Path, module: &[u8]) -> Result<Outcome, String> {
+fn compare(tool: &Path, driver: &Path, module: &[u8]) -> Result<Outcome, Missing> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), module).unwrap();
     let (launch, first) = match admitted(tool, file.path(), module) {
         Ok(admitted) => admitted,
         Err(outcome) => return Ok(outcome),
     };
-    let expected: Vec<Vec<u8>> = match vulkan::run(driver, &job(&launch, module)?, LIMIT).unwrap() {
-        Answer::NoDevice(why) => return Err(why),
+    let job = match job(&launch, module) {
+        Ok(job) => job,
+        Err(why) => return Ok(Outcome::Wrong(why)),
+    };
+    let expected: Vec<Vec<u8>> = match vulkan::run(driver, &job, LIMIT).unwrap() {
+        Answer::NoDevice(why) => return Err(Missing::new(why)),
         Answer::Failed(why) => return Ok(Outcome::Skipped(format!("the driver: {why}"))),
         Answer::Done(_, words) => {
             let bytes = |words: Vec<u32>| words.iter().flat_map(|w| w.to_le_bytes()).collect();
@@ -170,8 +176,14 @@ fn compare(tool: &Path, driver: &Path, module: &[u8]) -> Result<Outcome, String>
     })
 }
 
-#[test]
-fn modules_give_the_same_results_on_both_machines() {
+fn main() -> ExitCode {
+    harness::main(vec![trial(
+        "modules_give_the_same_results_on_both_machines".to_owned(),
+        modules_give_the_same_results_on_both_machines,
+    )])
+}
+
+fn modules_give_the_same_results_on_both_machines() -> Result<(), Missing> {
     let driver = Path::new(env!("CARGO_BIN_EXE_splitbar-gpu"));
     let tool = tools::splitbar().unwrap();
     let only = std::env::var("SPLITBAR_CORPUS_ONLY").ok();
@@ -196,10 +208,7 @@ fn modules_give_the_same_results_on_both_machines() {
             continue;
         }
         match compare(&tool, driver, module) {
-            Err(why) => {
-                println!("skipped: {why}");
-                return;
-            }
+            Err(missing) => return Err(missing),
             Ok(Outcome::Same) => {
                 println!("same: {name}");
                 same += 1;
@@ -217,4 +226,5 @@ fn modules_give_the_same_results_on_both_machines() {
         "only {same} modules were compared"
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
 }

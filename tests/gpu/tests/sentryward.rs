@@ -1,14 +1,15 @@
 //! What SentryWard, a verifier of PTX that is not ours, says of the kernels of fixtures/: no race and no misuse of a barrier, whatever the schedule.
 //!
-//! It needs the program `sentryward` (PyPI), named in SPLITBAR_SENTRYWARD or on PATH; without it the test says so. Windows are not guarded: a guard is a
+//! It needs the program `sentryward` (PyPI), named in SPLITBAR_SENTRYWARD or on PATH; without it the tests are ignored. Windows are not guarded: a guard is a
 //! branch that nobody can fold, and the verifier wants to fold all of them. It does not take mbarriers that are polled, and no constants of a launch here.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use serde::Deserialize;
 use splitbar_tests::fixture::{self, Fixture};
+use splitbar_tests::harness::{self, Missing, trial};
 use splitbar_tests::tools;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 /// Strategies whose barriers the verifier knows, each with a target that has them.
 const STRATEGIES: &[(&str, &str)] = &[
@@ -30,15 +31,21 @@ struct Verdict {
     diagnostics: Vec<serde_json::Value>,
 }
 
-#[test]
-fn no_kernel_has_a_finding() {
-    let Some(verifier) = tools::sentryward() else {
-        println!(
-            "skipped: no sentryward (name one in {})",
-            tools::SENTRYWARD_VARIABLE
-        );
-        return;
-    };
+fn main() -> ExitCode {
+    harness::main(vec![
+        trial(
+            "no_kernel_has_a_finding".to_owned(),
+            no_kernel_has_a_finding,
+        ),
+        trial(
+            "a_kernel_without_barriers_has_one".to_owned(),
+            a_kernel_without_barriers_has_one,
+        ),
+    ])
+}
+
+fn no_kernel_has_a_finding() -> Result<(), Missing> {
+    let verifier = tools::sentryward()?;
     let (mut proved, mut findings) = (0, Vec::new());
     for fixture in fixture::all().unwrap() {
         for (strategy, target) in STRATEGIES {
@@ -49,7 +56,7 @@ fn no_kernel_has_a_finding() {
             let label = format!("{} {strategy}", fixture.name);
             match verdict.result.as_str() {
                 "race_free" => proved += 1,
-                other if UNDECIDED.contains(&other) => println!("skipped: {label}: {other}"),
+                other if UNDECIDED.contains(&other) => println!("undecided: {label}: {other}"),
                 other => findings.push(format!(
                     "{label}: {other} {:?}",
                     verdict.diagnostics.first()
@@ -59,18 +66,12 @@ fn no_kernel_has_a_finding() {
     }
     assert!(findings.is_empty(), "{}", findings.join("\n"));
     assert!(proved >= 30, "only {proved} are proved");
+    Ok(())
 }
 
 /// That a race would be found: a fused kernel without its barriers.
-#[test]
-fn a_kernel_without_barriers_has_one() {
-    let Some(verifier) = tools::sentryward() else {
-        println!(
-            "skipped: no sentryward (name one in {})",
-            tools::SENTRYWARD_VARIABLE
-        );
-        return;
-    };
+fn a_kernel_without_barriers_has_one() -> Result<(), Missing> {
+    let verifier = tools::sentryward()?;
     let fixture = Fixture::load("relaxed_pair").unwrap();
     let ptx = compile(&fixture, "fused", "sm_90").unwrap();
     let kept = ptx
@@ -82,6 +83,7 @@ fn a_kernel_without_barriers_has_one() {
         verify(&verifier, &fixture, &broken.join("\n")).result,
         "potential_race"
     );
+    Ok(())
 }
 
 /// The kernel's PTX; `None` where the strategy is not for it.

@@ -1,12 +1,14 @@
 //! The kernels of fixtures/, their pairs fused, on a Vulkan driver that runs on the processor: it leaves what the host references say.
 //!
-//! This checks the references and the pass fuse-split-barriers against a compiler that is not ours. Without such a driver the test says so.
+//! This checks the references and the pass fuse-split-barriers against a compiler that is not ours. Without such a driver they are ignored.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use splitbar_gpu::vulkan::{self, Answer, Buffer, Job};
 use splitbar_tests::fixture;
+use splitbar_tests::harness::{self, Missing, trial};
 use splitbar_tests::reference::{self, Case, Place};
 use std::path::Path;
+use std::process::ExitCode;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -46,8 +48,28 @@ fn job(case: &Case, module: &[u8]) -> Option<Job> {
     })
 }
 
-#[test]
-fn fused_kernels_leave_what_the_references_say() {
+fn main() -> ExitCode {
+    let mut trials = vec![
+        trial(
+            "fused_kernels_leave_what_the_references_say".to_owned(),
+            fused_kernels_leave_what_the_references_say,
+        ),
+        trial(
+            "a_kernel_without_barriers_is_noticed".to_owned(),
+            a_kernel_without_barriers_is_noticed,
+        ),
+    ];
+    #[cfg(unix)]
+    {
+        trials.push(trial(
+            "a_driver_that_hangs_or_crashes_is_an_answer".to_owned(),
+            a_driver_that_hangs_or_crashes_is_an_answer,
+        ));
+    }
+    harness::main(trials)
+}
+
+fn fused_kernels_leave_what_the_references_say() -> Result<(), Missing> {
     let program = Path::new(env!("CARGO_BIN_EXE_splitbar-gpu"));
     let mut ran = 0;
     for fixture in fixture::all().unwrap() {
@@ -56,14 +78,11 @@ fn fused_kernels_leave_what_the_references_say() {
             continue;
         };
         if let Some((name, why)) = LEFT_OUT.iter().find(|(name, _)| *name == fixture.name) {
-            println!("skipped: {name}: {why}");
+            println!("left out: {name}: {why}");
             continue;
         }
         match vulkan::run(program, &job, LIMIT).unwrap() {
-            Answer::NoDevice(why) => {
-                println!("skipped: {why}");
-                return;
-            }
+            Answer::NoDevice(why) => return Err(Missing::new(why)),
             Answer::Failed(why) => panic!("{}: {why}", fixture.name),
             Answer::Done(_, found) => {
                 let found: Vec<&[u32]> = found.iter().map(Vec::as_slice).collect();
@@ -74,11 +93,11 @@ fn fused_kernels_leave_what_the_references_say() {
         }
     }
     assert!(ran > 10, "only {ran} kernels are for Vulkan");
+    Ok(())
 }
 
 /// That a wrong module would be noticed: without its barriers, a kernel leaves something else.
-#[test]
-fn a_kernel_without_barriers_is_noticed() {
+fn a_kernel_without_barriers_is_noticed() -> Result<(), Missing> {
     let program = Path::new(env!("CARGO_BIN_EXE_splitbar-gpu"));
     let case = reference::case("odd_workgroup").unwrap();
     let fixture = fixture::Fixture::load("odd_workgroup").unwrap();
@@ -88,19 +107,19 @@ fn a_kernel_without_barriers_is_noticed() {
     let at = job.module.iter().position(|word| *word == barrier).unwrap();
     job.module[at..at + 4].fill(1 << 16);
     match vulkan::run(program, &job, LIMIT).unwrap() {
-        Answer::NoDevice(why) => println!("skipped: {why}"),
+        Answer::NoDevice(why) => return Err(Missing::new(why)),
         Answer::Failed(why) => panic!("{why}"),
         Answer::Done(_, found) => {
             let found: Vec<&[u32]> = found.iter().map(Vec::as_slice).collect();
             assert!(case.compare(&found).is_err());
         }
     }
+    Ok(())
 }
 
 /// A child that crashes or says nothing is an answer, not an error.
 #[cfg(unix)]
-#[test]
-fn a_driver_that_hangs_or_crashes_is_an_answer() {
+fn a_driver_that_hangs_or_crashes_is_an_answer() -> Result<(), Missing> {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let case = reference::case("odd_workgroup").unwrap();
@@ -115,4 +134,5 @@ fn a_driver_that_hangs_or_crashes_is_an_answer() {
             other => panic!("{other:?}"),
         }
     }
+    Ok(())
 }

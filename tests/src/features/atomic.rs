@@ -90,6 +90,13 @@ fn with_words(
     shared: bool,
     after: Option<Vec<u8>>,
 ) -> Feature {
+    if flavour.is_kernel() {
+        // The buffers of kernels are CrossWorkgroupMemory, those of shaders UniformMemory.
+        for (shader, kernel) in [(66, 514), (68, 516), (72, 520)] {
+            let [from, to] = [shader, kernel].map(|bits| format!("%u32_{bits}"));
+            feature.body = feature.body.replace(&from, &to);
+        }
+    }
     let name = s.name();
     let size = s.bits() as usize / 8;
     let index = |own: &str, zero: &str| {

@@ -1,33 +1,125 @@
-//! Random compute shaders from a seed: arithmetic of all widths, vectors, memory, branches, loops and the ways out of them, functions, subgroup operations, barriers in
-//! one piece and split, free of races by construction.
+//! Random compute shaders from a seed: arithmetic of all widths, vectors, branches, loops and the ways out of them, functions, subgroup operations, and exchanges
+//! through workgroup memory and storage buffers, ordered by barriers in one piece and split and by memory barriers beside them. They are free of races by
+//! construction.
 //!
-//! A program is a tree (`Top`, `Statement`, `Expression`). [`text`] writes it as a module, [`run`] executes it on the host.
+//! A program is a tree (`Top`, `Statement`, `Expression`). `order` says what its barriers order, and so which programs are free of races; `walk` and `reshape`
+//! make programs that are, and [`shrink`] makes them smaller. [`text`] writes one as a module, [`run`] executes it on the host.
 
 mod expression;
+mod order;
+mod reshape;
 mod run;
+mod share;
+mod shared_text;
+mod shrink;
+mod statement;
 mod text;
+mod walk;
 
-pub use run::run;
+pub use order::flaw;
+pub use run::{Memory, run};
+pub use shrink::shrink;
 pub use text::text;
+pub use walk::program;
 
 use fastrand::Rng;
+use share::{Access, Atomic, Count, Fence, Index, Scope, When};
+use statement::Statement;
+pub(crate) use statement::{Expression, Leave, Operation};
 
 /// Variables of an invocation.
 pub const VARIABLES: usize = 6;
 /// Elements of an invocation's array.
 pub(crate) const ARRAY: u32 = 8;
-/// Invocations of a workgroup.
-pub const WORKGROUP: usize = 64;
 /// Workgroups.
 pub const GROUPS: usize = 2;
+/// Arrays of workgroup memory: slots 0 to `SHARED - 1`. Each has a word for every invocation.
+pub(crate) const SHARED: usize = 3;
+/// All slots. Those from `SHARED` on are storage buffers, in which each workgroup has its own part.
+pub(crate) const SLOTS: usize = 6;
 
 /// A program.
 #[derive(Clone, Debug)]
 pub struct Program {
+    /// Invocations of a workgroup.
+    pub size: usize,
+    /// Which rules the module follows.
+    pub(crate) dialect: Dialect,
+    /// Push constants: how often loops are run.
+    pub counts: [u32; 4],
     /// What the invocations of a workgroup do, one thing after the other.
-    tops: Vec<Top>,
+    pub(crate) tops: Vec<Top>,
+    /// What happens to the last workgroup that comes to the end.
+    pub(crate) last: Option<Last>,
     /// Functions; each calls only those before it.
-    functions: Vec<Function>,
+    pub(crate) functions: Vec<Function>,
+}
+
+impl Program {
+    /// What the invocations of a workgroup do, a line for each thing.
+    pub fn outline(&self) -> String {
+        let mut lines = format!(
+            "{} invocations, {:?}, counts {:?}\n",
+            self.size, self.dialect, self.counts
+        );
+        outline(&self.tops, 1, &mut lines);
+        if let Some(last) = &self.last {
+            lines += &format!("  {last:?}\n");
+        }
+        lines
+    }
+
+    /// Whether it is valid in Vulkan.
+    pub fn is_for_vulkan(&self) -> bool {
+        self.dialect != Dialect::Universal
+    }
+}
+
+fn outline(tops: &[Top], depth: usize, lines: &mut String) {
+    let indent = "  ".repeat(depth);
+    for top in tops {
+        let (name, parts) = match top {
+            Top::ByGroup(even, odd) => ("by group".to_owned(), vec![even, odd]),
+            Top::Repeat(count, body) => (format!("repeat {count:?}"), vec![body]),
+            Top::Inline(body) => ("function".to_owned(), vec![body]),
+            top => (format!("{top:?}"), Vec::new()),
+        };
+        *lines += &format!("{indent}{name}\n");
+        for part in parts {
+            *lines += &format!("{indent} {{\n");
+            outline(part, depth + 1, lines);
+            *lines += &format!("{indent} }}\n");
+        }
+    }
+}
+
+/// Which rules a module follows.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// The memory model GLSL450, in Vulkan: accesses have no marks.
+    Glsl,
+    /// The same, with orders that SPIR-V has and Vulkan forbids.
+    Universal,
+    /// Vulkan's memory model; each access makes available or visible what it accesses.
+    VulkanAccess,
+    /// Vulkan's memory model; the barriers do.
+    VulkanBarrier,
+}
+
+impl Dialect {
+    /// Whether the memory model is Vulkan's.
+    pub(crate) fn has_vulkan_model(self) -> bool {
+        matches!(self, Dialect::VulkanAccess | Dialect::VulkanBarrier)
+    }
+}
+
+/// The last workgroup that comes to the end adds up what all of them left in a buffer. Each publishes that at device scope, and counts itself by an atomic addition.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Last {
+    /// What is added up.
+    pub from: usize,
+    /// Only the invocation that counts publishes at device scope: what the others wrote it knows by a barrier of the workgroup.
+    pub by_one: bool,
 }
 
 /// A function of two words with variables and an array of its own, which begin as those of an invocation do.
@@ -65,172 +157,54 @@ pub(crate) enum Top {
         bit: u32,
         before: bool,
     },
-    /// Each leaves `from` in workgroup memory, works on its own, and takes what the invocation `distance` further left. The barrier is split around the work, or in one piece
-    /// in front of it.
-    Exchange {
+    /// A store to an element of a slot.
+    Put {
+        slot: usize,
+        index: Index,
+        from: usize,
+        when: When,
+        access: Access,
+    },
+    /// A load from an element of a slot.
+    Take {
+        slot: usize,
+        index: Index,
+        to: usize,
+        when: When,
+        access: Access,
+    },
+    /// The own element of one slot becomes an element of another.
+    Copy {
         to: usize,
         from: usize,
-        distance: u32,
-        split: bool,
-        between: Vec<Statement>,
+        index: Index,
+        access: Access,
     },
-    /// `to` becomes the sum over the workgroup, by an atomic addition.
-    Sum { to: usize, from: usize },
+    /// An atomic operation on an element of a slot; its result is not looked at.
+    Atomic {
+        slot: usize,
+        index: Index,
+        from: usize,
+        what: Atomic,
+        fence: Fence,
+    },
+    /// OpMemoryBarrier.
+    Fence(Fence),
+    /// OpControlBarrier with this execution scope.
+    Barrier(Scope, Fence),
+    /// OpControlBarrierArriveEXT with this execution scope.
+    Arrive(Scope, Fence),
+    /// OpControlBarrierWaitEXT with this execution scope.
+    Wait(Scope, Fence),
     /// The workgroups with even numbers do one thing, the others another.
     ByGroup(Vec<Top>, Vec<Top>),
     /// The same several times over.
-    Repeat(u32, Vec<Top>),
+    Repeat(Count, Vec<Top>),
+    /// In a function of its own, which has pointers to the variables.
+    Inline(Vec<Top>),
+    /// Workgroups with odd numbers end here.
+    EndOdd,
 }
-
-/// What an invocation does.
-#[derive(Clone, Debug)]
-pub(crate) enum Statement {
-    /// A variable becomes a value.
-    Set(usize, Expression),
-    /// An element of the array becomes a variable; the index is another one.
-    Put { index: usize, from: usize },
-    /// A variable becomes an element of the array.
-    Get { to: usize, index: usize },
-    /// One of two branches, as a bit of a variable says.
-    If {
-        variable: usize,
-        bit: u32,
-        yes: Vec<Statement>,
-        no: Vec<Statement>,
-    },
-    /// As often as the low bits of a variable say.
-    Loop {
-        variable: usize,
-        body: Vec<Statement>,
-    },
-    /// One of three branches, by the low bits of a variable; the selector has so many bits.
-    Switch(usize, u32, [Vec<Statement>; 3]),
-    /// Out of the loop or the function around it, or on with the next turn, if a bit of a variable is set.
-    Leave {
-        how: Leave,
-        variable: usize,
-        bit: u32,
-    },
-    /// A variable becomes what a function makes of two.
-    Call {
-        to: usize,
-        function: usize,
-        a: usize,
-        b: usize,
-    },
-}
-
-/// How control leaves.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Leave {
-    /// Out of the innermost loop.
-    Break,
-    /// To its next turn.
-    Continue,
-    /// Out of the function, with the variable that was looked at.
-    Return,
-}
-
-/// A value out of two variables.
-#[derive(Copy, Clone, Debug)]
-pub(crate) struct Expression {
-    /// What is done.
-    op: Operation,
-    /// The operands.
-    a: usize,
-    /// See `a`.
-    b: usize,
-}
-
-/// Operations on words; [`text`] and [`run`] say what they are.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Add,
-    Sub,
-    Mul,
-    And,
-    Or,
-    Xor,
-    /// By the low five bits.
-    ShiftLeft,
-    /// See `ShiftLeft`; the sign follows.
-    ShiftRight,
-    /// The divisor is made odd.
-    Divide,
-    /// See `Divide`.
-    Remainder,
-    Reverse,
-    Count,
-    /// `a < b ? a : b`.
-    Least,
-    /// The upper word of the product.
-    MulHigh,
-    /// Of the low halves, in 16 bits.
-    Add16,
-    /// The low halves as floats: product and sum, rounded each, as bits.
-    Float,
-    /// Of the low bytes, signed.
-    Mul8,
-    /// Both as one number of 64 bits, divided by an odd number.
-    Divide64,
-    /// The same, shifted to the right by the low six bits of the second; the low word of it.
-    Shift64,
-    /// `a * b` and `a ^ b` as a vector of four with the operands, turned and added; the sum of its components.
-    Vector,
-    /// As signed numbers; the divisor is made odd and positive.
-    SignedRemainder,
-    /// A bit field of the first into the second, where the low bits say.
-    Insert,
-}
-
-const OPERATIONS: [Operation; 22] = [
-    Operation::Add,
-    Operation::Sub,
-    Operation::Mul,
-    Operation::And,
-    Operation::Or,
-    Operation::Xor,
-    Operation::ShiftLeft,
-    Operation::ShiftRight,
-    Operation::Divide,
-    Operation::Remainder,
-    Operation::Reverse,
-    Operation::Count,
-    Operation::Least,
-    Operation::MulHigh,
-    Operation::Add16,
-    Operation::Float,
-    Operation::Mul8,
-    Operation::Divide64,
-    Operation::Shift64,
-    Operation::Vector,
-    Operation::SignedRemainder,
-    Operation::Insert,
-];
-
-/// Functions of a program.
-const FUNCTIONS: usize = 2;
-
-/// Where a statement stands, for what it may be.
-#[derive(Copy, Clone)]
-struct Place {
-    /// Statements around it.
-    depth: u32,
-    /// Whether one of them is a loop.
-    in_loop: bool,
-    /// Functions that it may call.
-    callable: usize,
-    /// Whether it is in a function.
-    in_function: bool,
-}
-
-/// In an invocation's own code.
-const MAIN: Place = Place {
-    depth: 0,
-    in_loop: false,
-    callable: FUNCTIONS,
-    in_function: false,
-};
 
 /// How a subgroup combines.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -240,158 +214,114 @@ pub(crate) enum Combine {
     Max,
 }
 
-/// A program of this seed.
-pub fn program(seed: u64) -> Program {
+/// The operands of all invocations of a program of this seed: two words each.
+pub fn inputs(seed: u64, program: &Program) -> Vec<u32> {
+    words(!seed, program.size * GROUPS * 2)
+}
+
+/// What the buffers of the slots hold at first.
+pub fn buffers(seed: u64, program: &Program) -> Vec<u32> {
+    let slots = SLOTS - SHARED;
+    words(seed ^ 0x5eed, program.size * GROUPS * slots)
+}
+
+fn words(seed: u64, count: usize) -> Vec<u32> {
     let mut rng = Rng::with_seed(seed);
-    let functions = (0..FUNCTIONS)
-        .map(|callable| Function {
-            body: statements(
-                &mut rng,
-                Place {
-                    depth: 1,
-                    callable,
-                    in_function: true,
-                    ..MAIN
-                },
-            ),
-            result: variable(&mut rng),
-        })
-        .collect();
-    // One exchange at least.
-    let mut tops = tops(&mut rng, 6, 0);
-    tops.push(exchange(&mut rng, true));
-    Program { tops, functions }
+    (0..count).map(|_| rng.u32(..)).collect()
 }
 
-/// The operands of all invocations: two words each.
-pub fn inputs(seed: u64) -> Vec<u32> {
-    let mut rng = Rng::with_seed(!seed);
-    (0..WORKGROUP * GROUPS * 2).map(|_| rng.u32(..)).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn variable(rng: &mut Rng) -> usize {
-    rng.usize(..VARIABLES)
-}
+    /// Programs of which each form has to be met.
+    const PROGRAMS: u64 = 400;
 
-fn tops(rng: &mut Rng, count: usize, depth: u32) -> Vec<Top> {
-    (0..count)
-        .map(|_| match rng.u8(0..16) {
-            0 => Top::Reduce {
-                with: [Combine::Add, Combine::Xor, Combine::Max][rng.usize(..3)],
-                scan: rng.bool(),
-                to: variable(rng),
-                from: variable(rng),
-            },
-            1 => Top::ShuffleXor {
-                to: variable(rng),
-                from: variable(rng),
-                mask: rng.u32(1..32),
-            },
-            2 => Top::Broadcast {
-                to: variable(rng),
-                from: variable(rng),
-                lane: rng.u32(0..32),
-            },
-            3 => Top::Count {
-                to: variable(rng),
-                from: variable(rng),
-                bit: rng.u32(0..32),
-                before: rng.bool(),
-            },
-            4..7 => {
-                let split = rng.u8(0..3) != 0;
-                exchange(rng, split)
-            }
-            7 => Top::Sum {
-                to: variable(rng),
-                from: variable(rng),
-            },
-            8 if depth < 2 => Top::Repeat(rng.u32(1..4), tops(rng, 3, depth + 1)),
-            9 if depth < 2 => Top::ByGroup(tops(rng, 2, depth + 1), tops(rng, 2, depth + 1)),
-            _ => Top::Local(statement(rng, MAIN)),
-        })
-        .collect()
-}
-
-fn exchange(rng: &mut Rng, split: bool) -> Top {
-    Top::Exchange {
-        to: variable(rng),
-        from: variable(rng),
-        distance: rng.u32(1..WORKGROUP as u32),
-        split,
-        between: statements(rng, Place { depth: 2, ..MAIN }),
-    }
-}
-
-fn statements(rng: &mut Rng, place: Place) -> Vec<Statement> {
-    (0..rng.usize(1..4))
-        .map(|_| statement(rng, place))
-        .collect()
-}
-
-fn statement(rng: &mut Rng, place: Place) -> Statement {
-    let deep = place.depth < 3;
-    let inside = Place {
-        depth: place.depth + 1,
-        ..place
-    };
-    match rng.u8(0..16) {
-        0 if deep => Statement::If {
-            variable: variable(rng),
-            bit: rng.u32(0..32),
-            yes: statements(rng, inside),
-            no: statements(rng, inside),
-        },
-        1 | 2 if deep => Statement::Loop {
-            variable: variable(rng),
-            body: statements(
-                rng,
-                Place {
-                    in_loop: true,
-                    ..inside
-                },
-            ),
-        },
-        3 if deep => Statement::Switch(
-            variable(rng),
-            [8, 16, 32, 64][rng.usize(..4)],
-            std::array::from_fn(|_| statements(rng, inside)),
-        ),
-        4 => Statement::Put {
-            index: variable(rng),
-            from: variable(rng),
-        },
-        5 => Statement::Get {
-            to: variable(rng),
-            index: variable(rng),
-        },
-        6 if place.in_loop => Statement::Leave {
-            how: if rng.bool() {
-                Leave::Break
+    #[test]
+    fn programs_have_all_forms() {
+        let mut forms = std::collections::BTreeMap::<String, u32>::new();
+        for seed in 0..PROGRAMS {
+            let program = program(seed);
+            let mut note = |form: &str| *forms.entry(form.to_owned()).or_default() += 1;
+            note(&format!("{:?}", program.dialect));
+            note(if program.last.is_some() {
+                "last"
             } else {
-                Leave::Continue
-            },
-            variable: variable(rng),
-            bit: rng.u32(0..32),
-        },
-        7 if place.in_function => Statement::Leave {
-            how: Leave::Return,
-            variable: variable(rng),
-            bit: rng.u32(0..32),
-        },
-        8 if place.callable > 0 => Statement::Call {
-            to: variable(rng),
-            function: rng.usize(..place.callable),
-            a: variable(rng),
-            b: variable(rng),
-        },
-        _ => Statement::Set(
-            variable(rng),
-            Expression {
-                op: OPERATIONS[rng.usize(..OPERATIONS.len())],
-                a: variable(rng),
-                b: variable(rng),
-            },
-        ),
+                "no last"
+            });
+            let mut lists = vec![program.tops.as_slice()];
+            while let Some(tops) = lists.pop() {
+                for pair in tops.windows(2) {
+                    if let [Top::Fence(a), Top::Fence(b)] = pair {
+                        note(if a.scope == b.scope {
+                            "two alike"
+                        } else {
+                            "two scopes"
+                        });
+                    }
+                }
+                let mut open = false;
+                for top in tops {
+                    match top {
+                        Top::Arrive(Scope::Workgroup, _) => open = true,
+                        Top::Wait(Scope::Workgroup, _) if !open => note("wait begins"),
+                        Top::Wait(Scope::Workgroup, _) => open = false,
+                        Top::Arrive(_, _) => note("subgroup"),
+                        Top::Barrier(..) if open => note("barrier in window"),
+                        Top::Fence(_) if open => note("fence in window"),
+                        Top::Atomic { .. } => note("atomic"),
+                        Top::Copy { .. } => note("copy"),
+                        Top::EndOdd => note("end"),
+                        Top::ByGroup(even, odd) => lists.extend([even.as_slice(), odd]),
+                        Top::Inline(body) => {
+                            note("function");
+                            lists.push(body);
+                        }
+                        Top::Repeat(_, body) => lists.push(body),
+                        _ => {}
+                    }
+                }
+                if open {
+                    note("arrive ends");
+                }
+            }
+        }
+        for form in [
+            "Glsl",
+            "Universal",
+            "VulkanAccess",
+            "VulkanBarrier",
+            "last",
+            "no last",
+            "two alike",
+            "two scopes",
+            "wait begins",
+            "arrive ends",
+            "subgroup",
+            "barrier in window",
+            "fence in window",
+            "atomic",
+            "copy",
+            "end",
+            "function",
+        ] {
+            let count = forms.get(form).copied().unwrap_or(0);
+            assert!(count >= 8, "{form}: {count} in {PROGRAMS} programs");
+        }
+    }
+
+    #[test]
+    fn a_smaller_program_still_fails_and_has_nothing_to_spare() {
+        // `outline` also says AtomicCounter, a bit of the semantics.
+        let has_atomic = |program: &Program| program.outline().contains("Atomic {");
+        let large = (0..)
+            .map(program)
+            .find(has_atomic)
+            .unwrap_or_else(|| program(0));
+        let small = shrink(&large, has_atomic);
+        assert!(has_atomic(&small) && flaw(&small).is_none());
+        // The head, the first store, a pair with a fence on either side, and the operation.
+        assert!(small.outline().lines().count() <= 7, "{}", small.outline());
+        assert!(large.outline().lines().count() > 14, "{}", large.outline());
     }
 }

@@ -1,9 +1,8 @@
 //! A random program on the host.
 
 use super::expression::value;
-use super::{
-    ARRAY, Combine, Function, GROUPS, Leave, Program, Statement, Top, VARIABLES, WORKGROUP,
-};
+use super::share::{Index, When};
+use super::{ARRAY, Combine, GROUPS, Leave, Program, SHARED, SLOTS, Statement, Top, VARIABLES};
 
 /// What an invocation has.
 #[derive(Clone, Debug)]
@@ -33,34 +32,96 @@ enum Flow {
     Return(u32),
 }
 
-/// The variables of all invocations in the end, one invocation after the other.
-pub fn run(program: &Program, inputs: &[u32], subgroup: usize) -> Vec<u32> {
-    let mut results = Vec::new();
+/// What a program leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// The variables of all invocations in the end, one invocation after the other.
+    pub variables: Vec<u32>,
+    /// The slots that are buffers, one after the other: the elements of all workgroups.
+    pub buffers: Vec<u32>,
+    /// What the last workgroup adds up, an element for each of its invocations.
+    pub sums: Vec<u32>,
+}
+
+/// What `program` leaves when its invocations have these `inputs` and its slots begin as `buffers`.
+pub fn run(program: &Program, inputs: &[u32], buffers: &[u32], subgroup: usize) -> Memory {
+    let size = program.size;
+    let mut memory = Memory {
+        variables: Vec::new(),
+        buffers: buffers.to_vec(),
+        sums: vec![0; size],
+    };
     for group in 0..GROUPS {
-        let first = group * WORKGROUP;
-        let mut states: Vec<State> = (first..first + WORKGROUP)
+        let first = group * size;
+        let mut states: Vec<State> = (first..first + size)
             .map(|id| State::new(inputs[2 * id], inputs[2 * id + 1]))
             .collect();
-        let launch = Launch {
-            functions: &program.functions,
+        let mut launch = Launch {
+            program,
             subgroup,
             group,
+            slots: std::array::from_fn(|slot| match slot.checked_sub(SHARED) {
+                None => vec![0; size],
+                Some(slot) => {
+                    let first = (slot * GROUPS + group) * size;
+                    buffers[first..first + size].to_vec()
+                }
+            }),
+            ended: false,
         };
         launch.together(&program.tops, &mut states);
-        results.extend(states.iter().flat_map(|s| s.variables));
+        for (slot, elements) in launch.slots[SHARED..].iter().enumerate() {
+            let first = (slot * GROUPS + group) * size;
+            memory.buffers[first..first + size].copy_from_slice(elements);
+        }
+        memory
+            .variables
+            .extend(states.iter().flat_map(|s| s.variables));
+        if let Some(last) = program.last {
+            for (sum, state) in memory.sums.iter_mut().zip(&states) {
+                *sum = sum.wrapping_add(state.variables[last.from]);
+            }
+        }
     }
-    results
+    memory
 }
 
 struct Launch<'p> {
-    functions: &'p [Function],
+    program: &'p Program,
     subgroup: usize,
     group: usize,
+    /// Of this workgroup.
+    slots: [Vec<u32>; SLOTS],
+    /// Whether it has ended.
+    ended: bool,
+}
+
+/// The element that an invocation accesses.
+fn element(index: Index, id: usize, state: &State, size: usize) -> usize {
+    match index {
+        Index::Own => id,
+        Index::Shift(distance) => (id + distance as usize) % size,
+        Index::Xor(mask) => id ^ mask as usize,
+        Index::At(at) => at as usize,
+        Index::By(variable) => state.variables[variable] as usize % size,
+    }
+}
+
+fn is_chosen(when: When, id: usize, state: &State) -> bool {
+    match when {
+        When::Always => true,
+        When::Bit(variable, bit) => state.variables[variable] >> bit & 1 == 1,
+        When::Only(only) => id == only as usize,
+    }
 }
 
 impl Launch<'_> {
-    fn together(&self, tops: &[Top], states: &mut [State]) {
+    fn together(&mut self, tops: &[Top], states: &mut [State]) {
+        let size = states.len();
         for top in tops {
+            if self.ended {
+                return;
+            }
             match top {
                 Top::Local(statement) => {
                     for state in &mut *states {
@@ -94,24 +155,61 @@ impl Launch<'_> {
                     let end = if *before { lane } else { values.len() };
                     values[..end].iter().map(|v| v >> bit & 1).sum()
                 }),
-                Top::Exchange {
-                    to,
+                Top::Put {
+                    slot,
+                    index,
                     from,
-                    distance,
-                    between,
-                    split: _,
+                    when,
+                    access: _,
                 } => {
-                    let left: Vec<u32> = states.iter().map(|s| s.variables[*from]).collect();
-                    for (id, state) in states.iter_mut().enumerate() {
-                        self.all(between, state);
-                        state.variables[*to] = left[(id + *distance as usize) % WORKGROUP];
+                    for (id, state) in states.iter().enumerate() {
+                        if is_chosen(*when, id, state) {
+                            let at = element(*index, id, state, size);
+                            self.slots[*slot][at] = state.variables[*from];
+                        }
                     }
                 }
-                Top::Sum { to, from } => {
-                    let values = states.iter().map(|s| s.variables[*from]);
-                    let sum = values.fold(0, u32::wrapping_add);
-                    states.iter_mut().for_each(|s| s.variables[*to] = sum);
+                Top::Take {
+                    slot,
+                    index,
+                    to,
+                    when,
+                    access: _,
+                } => {
+                    for (id, state) in states.iter_mut().enumerate() {
+                        if is_chosen(*when, id, state) {
+                            let at = element(*index, id, state, size);
+                            state.variables[*to] = self.slots[*slot][at];
+                        }
+                    }
                 }
+                Top::Copy {
+                    to,
+                    from,
+                    index,
+                    access: _,
+                } => {
+                    for (id, state) in states.iter().enumerate() {
+                        let at = element(*index, id, state, size);
+                        self.slots[*to][id] = self.slots[*from][at];
+                    }
+                }
+                Top::Atomic {
+                    slot,
+                    index,
+                    from,
+                    what,
+                    fence: _,
+                } => {
+                    for (id, state) in states.iter().enumerate() {
+                        let at = element(*index, id, state, size);
+                        let word = &mut self.slots[*slot][at];
+                        *word = what.apply(*word, state.variables[*from]);
+                    }
+                }
+                Top::Fence(_) | Top::Barrier(..) | Top::Arrive(..) | Top::Wait(..) => {}
+                Top::Inline(body) => self.together(body, states),
+                Top::EndOdd => self.ended = self.group % 2 == 1,
                 Top::ByGroup(even, odd) => {
                     let tops = if self.group.is_multiple_of(2) {
                         even
@@ -121,7 +219,8 @@ impl Launch<'_> {
                     self.together(tops, states);
                 }
                 Top::Repeat(count, body) => {
-                    (0..*count).for_each(|_| self.together(body, states));
+                    let count = count.value(self.program.counts);
+                    (0..count).for_each(|_| self.together(body, states));
                 }
             }
         }
@@ -195,7 +294,7 @@ impl Launch<'_> {
                 }
             }
             Statement::Call { to, function, a, b } => {
-                let called = &self.functions[*function];
+                let called = &self.program.functions[*function];
                 let mut own = State::new(s.variables[*a], s.variables[*b]);
                 s.variables[*to] = match self.all(&called.body, &mut own) {
                     Flow::Return(value) => value,

@@ -1,44 +1,99 @@
 //! A random program as a module in text form.
 
-use super::{ARRAY, Combine, Function, Leave, Program, Statement, Top, VARIABLES, WORKGROUP};
+use super::{ARRAY, Combine, Dialect, Function, Leave, Program, SHARED, Statement, Top, VARIABLES};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The module. Binding 0 has two words of each invocation, binding 1 takes its variables.
+/// The module. Binding 0 has two words of each invocation, binding 1 takes its variables. Bindings 2 and 3 are the slots that are buffers; 4 has a word that counts
+/// workgroups, 5 what they leave for the last one, and 6 what that one makes of it. The push constants are the program's counts.
 pub fn text(program: &Program) -> String {
-    let mut writer = Writer::default();
-    let mut functions = String::new();
+    let mut writer = Writer {
+        code: String::new(),
+        variables: String::new(),
+        functions: String::new(),
+        frame: String::new(),
+        loops: Vec::new(),
+        contracted: Vec::new(),
+        semantics: BTreeSet::new(),
+        dialect: program.dialect,
+        size: program.size,
+        next: 0,
+    };
     for (number, function) in program.functions.iter().enumerate() {
-        functions.push_str(&writer.function(number, function));
+        let function = writer.function(number, function);
+        writer.functions.push_str(&function);
     }
     writer.frame = String::new();
     writer.prologue();
     writer.tops(&program.tops);
+    if let Some(last) = program.last {
+        writer.last(last);
+    }
     writer.epilogue();
-    let Writer {
-        code,
-        variables,
-        contracted,
-        ..
-    } = writer;
-    let mut text = String::from(HEAD);
-    for id in contracted {
+    let slots: Vec<String> = (0..SHARED).map(|slot| format!("%slot{slot}")).collect();
+    let mut text = String::from(CAPABILITIES);
+    text.push_str(if program.dialect.has_vulkan_model() {
+        "OpCapability VulkanMemoryModel\nOpCapability VulkanMemoryModelDeviceScope\n"
+    } else {
+        ""
+    });
+    let model = match program.dialect {
+        Dialect::Glsl | Dialect::Universal => "GLSL450",
+        Dialect::VulkanAccess | Dialect::VulkanBarrier => "Vulkan",
+    };
+    let buffers = BUFFERS.map(|name| format!("%{name}")).join(" ");
+    let _ = write!(
+        text,
+        "OpExtension \"SPV_EXT_split_barrier\"\nOpMemoryModel Logical {model}\n\
+         OpEntryPoint GLCompute %main \"main\" %gids %lids %wids %push {buffers} {} %ticket\n\
+         OpExecutionMode %main LocalSize {} 1 1\n",
+        slots.join(" "),
+        program.size
+    );
+    text.push_str(DECORATIONS);
+    for (binding, name) in BUFFERS.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "OpDecorate %{name} DescriptorSet 0\nOpDecorate %{name} Binding {binding}"
+        );
+    }
+    for id in writer.contracted {
         let _ = writeln!(text, "OpDecorate {id} NoContraction");
     }
     text.push_str(TYPES);
-    for n in 0..=64 {
+    for name in BUFFERS {
+        let _ = writeln!(text, "%{name} = OpVariable %p_block StorageBuffer");
+    }
+    for n in 0..=super::GROUPS * program.size.max(64) {
         let _ = writeln!(text, "%c{n} = OpConstant %u32 {n}");
+    }
+    for bits in writer.semantics {
+        let _ = writeln!(text, "%bits{bits} = OpConstant %u32 {bits}");
     }
     let _ = write!(
         text,
         "%array = OpTypeArray %u32 %c{ARRAY}\n%p_array = OpTypePointer Function %array\n%zeros = OpConstantNull %array\n\
-         %shared_t = OpTypeArray %u32 %c{WORKGROUP}\n%p_shared = OpTypePointer Workgroup %shared_t\n%shared = OpVariable %p_shared Workgroup\n\
-         %total = OpVariable %p_element Workgroup\n%threes = OpConstantComposite %u32v4 %c3 %c3 %c3 %c3\n\
-         %main = OpFunction %void None %function\n%entry = OpLabel\n{variables}{code}OpReturn\nOpFunctionEnd\n{functions}"
+         %of_pointers = OpTypeFunction %void{} %p_array\n\
+         %shared_t = OpTypeArray %u32 %c{}\n%p_shared = OpTypePointer Workgroup %shared_t\n\
+         %ticket = OpVariable %p_element Workgroup\n%threes = OpConstantComposite %u32v4 %c3 %c3 %c3 %c3\n",
+        " %p_local".repeat(VARIABLES),
+        program.size
+    );
+    for slot in slots {
+        let _ = writeln!(text, "{slot} = OpVariable %p_shared Workgroup");
+    }
+    let _ = write!(
+        text,
+        "%main = OpFunction %void None %function\n%entry = OpLabel\n{}{}OpReturn\nOpFunctionEnd\n{}",
+        writer.variables, writer.code, writer.functions
     );
     text
 }
 
-const HEAD: &str = "OpCapability Shader
+/// The buffers, in the order of their bindings.
+const BUFFERS: [&str; 7] = ["in", "out", "both", "last", "finished", "published", "sums"];
+
+const CAPABILITIES: &str = "OpCapability Shader
 OpCapability Int8
 OpCapability Int16
 OpCapability Int64
@@ -47,20 +102,19 @@ OpCapability GroupNonUniformArithmetic
 OpCapability GroupNonUniformShuffle
 OpCapability GroupNonUniformBallot
 OpCapability SplitBarrierEXT
-OpExtension \"SPV_EXT_split_barrier\"
-OpMemoryModel Logical GLSL450
-OpEntryPoint GLCompute %main \"main\" %gids %lids %wids %in %out %shared %total
-OpExecutionMode %main LocalSize 64 1 1
-OpDecorate %gids BuiltIn GlobalInvocationId
+";
+
+const DECORATIONS: &str = "OpDecorate %gids BuiltIn GlobalInvocationId
 OpDecorate %lids BuiltIn LocalInvocationIndex
 OpDecorate %wids BuiltIn WorkgroupId
 OpDecorate %words ArrayStride 4
 OpDecorate %block Block
 OpMemberDecorate %block 0 Offset 0
-OpDecorate %in DescriptorSet 0
-OpDecorate %in Binding 0
-OpDecorate %out DescriptorSet 0
-OpDecorate %out Binding 1
+OpDecorate %push_t Block
+OpMemberDecorate %push_t 0 Offset 0
+OpMemberDecorate %push_t 1 Offset 4
+OpMemberDecorate %push_t 2 Offset 8
+OpMemberDecorate %push_t 3 Offset 12
 ";
 
 const TYPES: &str = "%void = OpTypeVoid
@@ -83,30 +137,35 @@ const TYPES: &str = "%void = OpTypeVoid
 %block = OpTypeStruct %words
 %p_block = OpTypePointer StorageBuffer %block
 %p_word = OpTypePointer StorageBuffer %u32
-%in = OpVariable %p_block StorageBuffer
-%out = OpVariable %p_block StorageBuffer
+%push_t = OpTypeStruct %u32 %u32 %u32 %u32
+%p_push_t = OpTypePointer PushConstant %push_t
+%p_push = OpTypePointer PushConstant %u32
+%push = OpVariable %p_push_t PushConstant
 %p_local = OpTypePointer Function %u32
 %p_element = OpTypePointer Workgroup %u32
 %c65535 = OpConstant %u32 65535
 %positive = OpConstant %u32 2147483647
 %of_two = OpTypeFunction %u32 %u32 %u32
-%release = OpConstant %u32 260
-%acquire = OpConstant %u32 258
-%both = OpConstant %u32 264
 %wide32 = OpConstant %u64 32
 ";
 
 /// A module in the making.
-#[derive(Default)]
 pub(super) struct Writer {
-    code: String,
-    variables: String,
+    pub(super) code: String,
+    pub(super) variables: String,
+    /// All functions but the first.
+    pub(super) functions: String,
     /// In front of the names of the function's variables.
-    frame: String,
-    /// Where the loops around lead to, the innermost last: out, and to the next turn.
-    loops: Vec<(String, String)>,
+    pub(super) frame: String,
+    /// Where the loops around lead to, the innermost last: out, and to the next iteration.
+    pub(super) loops: Vec<(String, String)>,
     /// Results that must not be fused with others.
     pub(super) contracted: Vec<String>,
+    /// Values that are needed for memory semantics.
+    pub(super) semantics: BTreeSet<u32>,
+    pub(super) dialect: Dialect,
+    /// Invocations of a workgroup.
+    pub(super) size: usize,
     next: u32,
 }
 
@@ -119,12 +178,12 @@ impl Writer {
         id
     }
 
-    fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         self.code.push_str(text);
         self.code.push('\n');
     }
 
-    fn label(&mut self) -> String {
+    pub(super) fn label(&mut self) -> String {
         self.next += 1;
         format!("%l{}", self.next)
     }
@@ -133,7 +192,7 @@ impl Writer {
         self.id(&format!("OpLoad %u32 %{}v{variable}", self.frame))
     }
 
-    fn set(&mut self, variable: usize, value: &str) {
+    pub(super) fn set(&mut self, variable: usize, value: &str) {
         self.line(&format!("OpStore %{}v{variable} {value}", self.frame));
     }
 
@@ -194,7 +253,7 @@ impl Writer {
         }
     }
 
-    fn tops(&mut self, tops: &[Top]) {
+    pub(super) fn tops(&mut self, tops: &[Top]) {
         for top in tops {
             match top {
                 Top::Local(statement) => self.statement(statement),
@@ -242,23 +301,8 @@ impl Writer {
                     ));
                     self.set(*to, &count);
                 }
-                Top::Sum { to, from } => {
-                    let value = self.get(*from);
-                    let first = self.id("OpIEqual %bool %local %c0");
-                    let [one, out] = std::array::from_fn(|_| self.label());
-                    self.line(&format!(
-                        "OpSelectionMerge {out} None\nOpBranchConditional {first} {one} {out}\n{one} = OpLabel\nOpStore %total %c0\nOpBranch {out}\n{out} = OpLabel"
-                    ));
-                    self.line("OpControlBarrier %c2 %c2 %both");
-                    self.id(&format!("OpAtomicIAdd %u32 %total %c2 %c0 {value}"));
-                    self.line("OpControlBarrier %c2 %c2 %both");
-                    let sum = self.id("OpLoad %u32 %total");
-                    self.set(*to, &sum);
-                    self.line("OpControlBarrier %c2 %c2 %both");
-                }
                 Top::ByGroup(even, odd) => {
-                    let bit = self.id("OpBitwiseAnd %u32 %wid %c1");
-                    let is_odd = self.id(&format!("OpINotEqual %bool {bit} %c0"));
+                    let is_odd = self.is_odd();
                     let [left, right, out] = std::array::from_fn(|_| self.label());
                     self.line(&format!(
                         "OpSelectionMerge {out} None\nOpBranchConditional {is_odd} {left} {right}"
@@ -270,47 +314,36 @@ impl Writer {
                     }
                     self.line(&format!("{out} = OpLabel"));
                 }
-                Top::Exchange {
-                    to,
-                    from,
-                    distance,
-                    split,
-                    between,
-                } => {
-                    let value = self.get(*from);
-                    let own = self.id("OpAccessChain %p_element %shared %local");
-                    self.line(&format!("OpStore {own} {value}"));
-                    self.line(if *split {
-                        "OpControlBarrierArriveEXT %c2 %c2 %release"
-                    } else {
-                        "OpControlBarrier %c2 %c2 %both"
-                    });
-                    between.iter().for_each(|s| self.statement(s));
-                    if *split {
-                        self.line("OpControlBarrierWaitEXT %c2 %c2 %acquire");
-                    }
-                    let sum = self.id(&format!("OpIAdd %u32 %local %c{distance}"));
-                    let index = self.id(&format!("OpUMod %u32 {sum} %c{WORKGROUP}"));
-                    let other = self.id(&format!("OpAccessChain %p_element %shared {index}"));
-                    let value = self.id(&format!("OpLoad %u32 {other}"));
-                    self.set(*to, &value);
-                    // Nobody writes again before all have read.
-                    self.line("OpControlBarrier %c2 %c2 %both");
-                }
                 Top::Repeat(count, body) => {
-                    let count = format!("%c{count}");
-                    self.repeat(&count, |writer| writer.tops(body));
+                    let times = self.times(*count);
+                    let control = match count.unroll {
+                        None => "None",
+                        Some(true) => "Unroll",
+                        Some(false) => "DontUnroll",
+                    };
+                    self.repeat(&times, control, |writer| writer.tops(body));
                 }
+                Top::Inline(body) => self.outlined(body),
+                Top::EndOdd => {
+                    let is_odd = self.is_odd();
+                    let [end, out] = std::array::from_fn(|_| self.label());
+                    self.line(&format!(
+                        "OpSelectionMerge {out} None\nOpBranchConditional {is_odd} {end} {out}\n{end} = OpLabel"
+                    ));
+                    self.epilogue();
+                    self.line(&format!("OpReturn\n{out} = OpLabel"));
+                }
+                shared => self.shared(shared),
             }
         }
     }
 
     /// A loop with a counter in a variable.
-    fn repeat(&mut self, count: &str, body: impl FnOnce(&mut Writer)) {
+    fn repeat(&mut self, count: &str, control: &str, body: impl FnOnce(&mut Writer)) {
         let counter = self.label().replace("%l", "%n");
         let _ = writeln!(self.variables, "{counter} = OpVariable %p_local Function");
         let [head, test, inside, again, out] = std::array::from_fn(|_| self.label());
-        self.line(&format!("OpStore {counter} %c0\nOpBranch {head}\n{head} = OpLabel\nOpLoopMerge {out} {again} None\nOpBranch {test}\n{test} = OpLabel"));
+        self.line(&format!("OpStore {counter} %c0\nOpBranch {head}\n{head} = OpLabel\nOpLoopMerge {out} {again} {control}\nOpBranch {test}\n{test} = OpLabel"));
         let at = self.id(&format!("OpLoad %u32 {counter}"));
         let more = self.id(&format!("OpULessThan %bool {at} {count}"));
         self.line(&format!(
@@ -371,7 +404,7 @@ impl Writer {
             Statement::Loop { variable, body } => {
                 let value = self.get(*variable);
                 let count = self.id(&format!("OpBitwiseAnd %u32 {value} %c3"));
-                self.repeat(&count, |writer| {
+                self.repeat(&count, "None", |writer| {
                     body.iter().for_each(|s| writer.statement(s))
                 });
             }
@@ -414,7 +447,7 @@ impl Writer {
     }
 
     /// Whether a bit of a variable is set.
-    fn bit(&mut self, variable: usize, bit: u32) -> String {
+    pub(super) fn bit(&mut self, variable: usize, bit: u32) -> String {
         let value = self.get(variable);
         let shifted = self.id(&format!("OpShiftRightLogical %u32 {value} %c{bit}"));
         let last = self.id(&format!("OpBitwiseAnd %u32 {shifted} %c1"));

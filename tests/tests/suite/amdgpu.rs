@@ -1,7 +1,7 @@
 //! AMDGPU: every target with every strategy, wave size and kind of workgroup; what LLVM would crash on or get wrong is never asked of it.
 
 use crate::generations::kernels::{ARRIVE, LOAD, MULTIPLY, WAIT, exchange};
-use crate::support::{assembled, compile_bytes, has_linker, instruction, told, trial};
+use crate::support::{assembled, compile_bytes, instruction, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
@@ -193,9 +193,7 @@ fn named_refused() -> Result<()> {
 
 /// The halves of a workgroup meet at named barriers of their own, beside a split barrier of all.
 fn halves() -> Result<()> {
-    if !has_linker() {
-        return Ok(());
-    }
+    linkable("gfx1250")?;
     let module = assembled(HALVES)?;
     for strategy in [Strategy::Native, Strategy::Named] {
         for level in [Optimization::O0, Optimization::O2] {

@@ -4,7 +4,7 @@
 //! is such a kernel then, and has to compute the same; one that exchanges data between the workgroups of a cluster needs it.
 
 use crate::sim;
-use crate::support::{assembled, compile_bytes, has_linker, is_nvptx, told, trial};
+use crate::support::{assembled, compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
@@ -54,9 +54,7 @@ fn pair_of(groups: [u32; 3]) -> [u32; 3] {
 
 /// Whoever meets more than he needs to, computes the same.
 fn same_results(fixture: &Fixture, gpu: &str) -> Result<()> {
-    if !is_nvptx(gpu) && !has_linker() {
-        return Ok(());
-    }
+    linkable(gpu)?;
     let size = pair_of(
         reference::case(&fixture.name)
             .context("no host reference")?
@@ -75,9 +73,7 @@ fn same_results(fixture: &Fixture, gpu: &str) -> Result<()> {
 
 /// Every invocation writes a word; behind the barrier it reads that of its neighbour in the next workgroup of the cluster, in each of two turns.
 fn exchange(gpu: &str) -> Result<()> {
-    if !is_nvptx(gpu) && !has_linker() {
-        return Ok(());
-    }
+    linkable(gpu)?;
     let module = assembled(EXCHANGE)?;
     let cluster = clustered([2, 1, 1]);
     let whole = compile_bytes(&module, gpu, &cluster)?;

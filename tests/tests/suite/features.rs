@@ -3,7 +3,7 @@
 //! `cargo test -p splitbar-tests --test suite -- features/integer` runs a family. Features of a family share modules; a module that fails is taken apart, so that
 //! each failure has the name of its feature.
 
-use crate::support::{assembled, compile_bytes, confirm, has_linker, trial};
+use crate::support::{assembled, compile_bytes, confirm, linkable, trial};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
 use spirv::{GlslStd450Op, OpenclStd100Op};
@@ -103,9 +103,7 @@ fn other_lanes() -> Vec<Trial> {
             trial(
                 format!("features/other_lanes/{first}/{target}.{wave}"),
                 move || -> Result<()> {
-                    if !has_linker() {
-                        return Ok(());
-                    }
+                    linkable(target)?;
                     let features: Vec<&Feature> =
                         chunk.iter().map(|at| &family.features[*at]).collect();
                     let wave = (wave != 0).then_some(wave);
@@ -139,9 +137,7 @@ fn coverage() -> Result<()> {
 
 /// The worst errors of all features that have a bound, in `docs/features.md`.
 fn errors(chunks: &[Arc<Chunk>]) -> Result<()> {
-    if !has_linker() {
-        return Ok(());
-    }
+    linkable(TARGETS[0])?;
     let bounded = |feature: &Feature| !feature.requirement.is_empty();
     let mut rows: Vec<Row<'_>> = Vec::new();
     for name in families_in_order(chunks) {
@@ -192,9 +188,7 @@ impl Chunk {
             self.target
         );
         trial(name, move || {
-            if !has_linker() {
-                return Ok(());
-            }
+            linkable(chunk.target)?;
             let outcome = chunk.outcome.get_or_init(|| chunk.run());
             outcome[at]
                 .clone()

@@ -2,13 +2,16 @@
 //! assembly has between the last access before the fence and the first one behind it, with everything outstanding that can be.
 //!
 //! The tables are read by people, beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `SPLITBAR_BLESS=1` writes them. What a table may never say is checked
-//! apart: that a wait which the plan of `--waits explicit` knows to be needed is not there.
+//! apart: that a wait which the plan of `--waits explicit` knows to be needed is not there, and that caches are looked after in another way than the target's row says,
+//! by which the audit goes.
 
 use crate::support::{assembled, compile_bytes, confirm, instruction, is_nvptx, told, trial};
 use anyhow::{Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::waits::counter::{self, Counter};
 use splitbar::{Optimization, Placement, Waits};
+use splitbar_plan::FenceScope;
+use splitbar_plan::target::{Amdgpu, Arch};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -95,6 +98,18 @@ fn table(name: &str) -> Result<()> {
                     asked.is_subset(&here),
                     "{order} {scope} {memory}: waits for {here:?}, not for all of {asked:?}"
                 );
+                if let Arch::Amdgpu(gpu) = &crate::support::target(target)?.arch {
+                    let known = of_caches(gpu, placement, order, scope, memory)?;
+                    let there: BTreeSet<&str> = lines
+                        .iter()
+                        .map(|line| line.trim())
+                        .filter(|line| line.starts_with("buffer_") || line.starts_with("global_"))
+                        .collect();
+                    ensure!(
+                        there == known,
+                        "{order} {scope} {memory}: {there:?}, but the target's row says {known:?}"
+                    );
+                }
                 let shown = if lines.is_empty() {
                     "nothing".to_owned()
                 } else {
@@ -105,6 +120,27 @@ fn table(name: &str) -> Result<()> {
         }
     }
     confirm(&table_of("fences", &name.replace('/', ".")), &text)
+}
+
+/// What the target's row says that a fence does about caches: what the audit looks for.
+fn of_caches(
+    gpu: &Amdgpu,
+    placement: Placement,
+    order: &str,
+    scope: &str,
+    memory: &str,
+) -> Result<BTreeSet<&'static str>> {
+    let scope = match scope {
+        "subgroup" => FenceScope::Subgroup,
+        "workgroup" => FenceScope::Workgroup,
+        "device" => FenceScope::Device,
+        "cross-device" => FenceScope::System,
+        other => bail!("no scope is called {other}"),
+    };
+    let acquired = (order != "release").then(|| gpu.invalidates(scope, placement));
+    let released = (order != "acquire").then(|| gpu.release.at(scope));
+    let both = acquired.into_iter().chain(released).flatten().copied();
+    Ok(both.filter(|_| memory != "local").collect())
 }
 
 /// Where the table NAME of `fixtures/FOLDER` is.

@@ -1,66 +1,88 @@
-//! Every fixture compiles for every target, unoptimised and optimised, as far as the tools here can take it.
+//! Every fixture compiles for every target, unoptimised and optimised; ptxas and the linker take the code.
 
-use crate::support::{compile, has_linker, is_nvptx, ptxas, told, trial};
+use crate::support::{compile, is_nvptx, linkable, ptxas, told, trial};
 use anyhow::{Result, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::Optimization;
+use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::{Fixture, GRID};
+
+/// What a trial does with one fixture on one target at one level.
+type Step = fn(&Fixture, &str, Optimization) -> Result<()>;
 
 pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for fixture in fixtures {
         for target in GRID {
-            let fixture = fixture.clone();
-            trials.push(trial(
-                format!("grid/{}/{target}", fixture.name),
-                move || {
+            let (binary, makes): (_, Step) = match is_nvptx(target) {
+                true => ("cubin", assembles),
+                false => ("hsaco", links),
+            };
+            for (kind, step) in [
+                ("grid".to_owned(), builds as Step),
+                (format!("grid_{binary}"), makes),
+            ] {
+                let fixture = fixture.clone();
+                let name = format!("{kind}/{}/{target}", fixture.name);
+                trials.push(trial(name, move || {
                     for level in [Optimization::O0, Optimization::O2] {
-                        build(&fixture, target, level)
+                        step(&fixture, target, level)
                             .map_err(|error| error.context(format!("{level:?}")))?;
                     }
                     Ok::<_, anyhow::Error>(())
-                },
-            ));
+                }));
+            }
         }
     }
     trials
 }
 
 /// LLVM's verifier runs inside the compilation; what it refuses is an error.
-fn build(fixture: &Fixture, target: &str, level: Optimization) -> Result<()> {
+fn built(fixture: &Fixture, target: &str, level: Optimization) -> Result<Output> {
     let output = compile(fixture, target, level)?;
     if output.warnings().has_errors() {
         bail!("errors among the warnings: {}", output.warnings());
     }
+    Ok(output)
+}
+
+fn builds(fixture: &Fixture, target: &str, level: Optimization) -> Result<()> {
+    let output = built(fixture, target, level)?;
     ensure!(output.bitcode().starts_with(b"BC"), "this is no bitcode");
     let assembly = told(output.assembly())?;
-    if is_nvptx(target) {
-        ensure!(
-            assembly.contains(&format!(".target {target}")),
-            "this is PTX for another target"
-        );
-        let folder = tempfile::tempdir()?;
-        let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
-        if let Some(tool) = ptxas().iter().find(|tool| tool.knows(target)) {
-            std::fs::write(&ptx, assembly)?;
-            tool.assemble(&ptx, target, &cubin)
-                .map_err(anyhow::Error::msg)?;
-        }
-        return Ok(());
-    }
+    let named = match is_nvptx(target) {
+        true => format!(".target {target}"),
+        false => target.to_owned(),
+    };
     ensure!(
-        assembly.contains(target),
+        assembly.contains(&named),
         "this is assembly for another target"
     );
-    ensure!(
-        told(output.object())?.starts_with(b"\x7fELF"),
-        "the object is no ELF"
-    );
-    if has_linker() {
+    if !is_nvptx(target) {
         ensure!(
-            told(output.hsaco())?.starts_with(b"\x7fELF"),
-            "the code object is no ELF"
+            told(output.object())?.starts_with(b"\x7fELF"),
+            "the object is no ELF"
         );
     }
+    Ok(())
+}
+
+fn assembles(fixture: &Fixture, target: &str, level: Optimization) -> Result<()> {
+    let tool = ptxas(target)?;
+    let output = built(fixture, target, level)?;
+    let folder = tempfile::tempdir()?;
+    let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+    std::fs::write(&ptx, told(output.assembly())?)?;
+    tool.assemble(&ptx, target, &cubin)
+        .map_err(anyhow::Error::msg)?;
+    Ok(())
+}
+
+fn links(fixture: &Fixture, target: &str, level: Optimization) -> Result<()> {
+    linkable(target)?;
+    let output = built(fixture, target, level)?;
+    ensure!(
+        told(output.hsaco())?.starts_with(b"\x7fELF"),
+        "the code object is no ELF"
+    );
     Ok(())
 }

@@ -1,11 +1,14 @@
 //! Damaged modules: one word replaced, swapped or removed. The answer is a diagnostic or code, never a crash.
+//! Large ones, too: they are answered within a limit.
 //!
 //! The damage is the same in every run. `SPLITBAR_HOSTILE=N` tries N of them for each kernel.
 
+use crate::isolate::{branches, loops, pairs};
 use crate::support::{run, trial};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::Fixture;
+use std::time::{Duration, Instant};
 
 /// Kernels with loops, calls and pointers of both kinds.
 const KERNELS: [(&str, &str); 4] = [
@@ -30,7 +33,46 @@ pub fn trials() -> Vec<Trial> {
                 survive(kernel, target, damages)
             })
         })
+        .chain(LARGE.map(|(name, shape, count)| {
+            trial(format!("hostile/{count}_{name}"), move || {
+                answer(shape, count)
+            })
+        }))
         .collect()
+}
+
+/// A kernel of a size.
+type Shape = fn(usize) -> Result<Vec<u8>>;
+
+/// Large kernels, each of one kind of control flow.
+const LARGE: [(&str, Shape, usize); 3] = [
+    ("ifs", branches, 20_000),
+    ("loops", loops, 400),
+    ("pairs", pairs, 10_000),
+];
+
+/// The seconds that a large kernel may take.
+const SECONDS: u32 = 10;
+
+/// A large kernel is compiled, or it is said that it takes too long: soon after the limit at the latest.
+fn answer(shape: Shape, count: usize) -> Result<()> {
+    let module = shape(count)?;
+    let limit = SECONDS.to_string();
+    let begin = Instant::now();
+    let arguments = ["lower", "-", "--target", "gfx1201", "--time-limit", &limit];
+    let ran = run(&arguments, &module, false)?;
+    ensure!(
+        ran.code == Some(0) || ran.code == Some(3) && ran.stderr.contains("SB0387"),
+        "exit code {:?}\n{}",
+        ran.code,
+        ran.stderr.chars().take(600).collect::<String>()
+    );
+    ensure!(
+        begin.elapsed() < Duration::from_secs(3 * u64::from(SECONDS)),
+        "{:?}",
+        begin.elapsed()
+    );
+    Ok(())
 }
 
 fn survive(kernel: &str, target: &str, damages: u32) -> Result<()> {

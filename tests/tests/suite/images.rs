@@ -1,6 +1,6 @@
 //! Storage images and texel buffers on the simulated machine: compiled kernels leave what the host says.
 
-use crate::support::{assembled, compile_bytes, has_linker, is_nvptx, run, trial};
+use crate::support::{assembled, compile_bytes, is_nvptx, linkable, run, trial};
 use anyhow::{Context, Result, bail, ensure};
 use half::f16;
 use libtest_mimic::Trial;
@@ -43,6 +43,24 @@ pub fn trials() -> Vec<Trial> {
             queries(target)
         }));
     }
+    for target in AMD.into_iter().chain(NVIDIA) {
+        for (level, optimization) in [(0, Optimization::O0), (2, Optimization::O2)] {
+            for (shape, extent) in EDGES {
+                let name = format!("sim_images/edges/{shape}/{target}/O{level}");
+                trials.push(trial(name, move || {
+                    agrees(&edges(shape, extent, ""), target, optimization)
+                }));
+                if is_nvptx(target) {
+                    continue;
+                }
+                let name = format!("sim_images/atomic_edges/{shape}/{target}/O{level}");
+                trials.push(trial(name, move || {
+                    agrees(&edges(shape, extent, "atomic"), target, optimization)
+                }));
+            }
+        }
+    }
+    trials.push(trial("sim_images/trap".to_owned(), trap));
     trials.push(trial("sim_images/refusals".to_owned(), refusals));
     trials.push(trial("sim_images/command_line".to_owned(), command_line));
     trials
@@ -68,9 +86,7 @@ fn job(case: &Case, target: &str, optimization: Optimization) -> Result<(Job, In
 }
 
 fn agrees(case: &Case, target: &str, optimization: Optimization) -> Result<()> {
-    if !is_nvptx(target) && !has_linker() {
-        return Ok(());
-    }
+    linkable(target)?;
     let (mut job, inputs) = job(case, target, optimization)?;
     for (binding, (format, extent, is_buffer, _)) in (0..).zip(&case.images) {
         let texels = Texels {
@@ -232,6 +248,191 @@ fn store_kernel() -> Case {
         ..case
     }
 }
+
+/// Foreign code may trap at a store outside: that is a finding.
+fn trap() -> Result<()> {
+    let case = edges("Dim2D 0 0", [12, 12, 1], "");
+    let output = compile_bytes(&assembled(&case.module)?, "sm_80", |_| {})?;
+    let text = output
+        .assembly()
+        .map_err(|problems| anyhow::anyhow!("{problems}"))?;
+    let trapping = text.replace(".b32.zero", ".b32.trap");
+    ensure!(trapping != text && !text.contains("trap"), "{text}");
+    for (text, wanted) in [(&text, 0), (&trapping, 1)] {
+        let (job, inputs) = job(&case, "sm_80", Optimization::O2)?;
+        let mut job = job.with_ptx(text, "main")?;
+        for (binding, (format, extent, is_buffer, _)) in (0..).zip(&case.images) {
+            let texels = Texels {
+                format: Format::by_name(format).context("no such format")?,
+                extent: *extent,
+                is_buffer: *is_buffer,
+            };
+            job = job.with_image(Place::Binding(0, binding), texels);
+        }
+        let outcome = job.run(&inputs, Schedule::nth(0, 1))?;
+        let found = outcome.report.findings.len().min(1);
+        ensure!(found == wanted, "{:?}", outcome.report.findings);
+    }
+    Ok(())
+}
+
+/// Images whose edges are looked at: shape, extent.
+const EDGES: [(&str, [u32; 3]); 5] = [
+    ("Dim1D 0 0", [7, 1, 1]),
+    ("Dim2D 0 0", [12, 12, 1]),
+    ("Dim3D 0 0", [5, 4, 3]),
+    ("Dim2D 0 1", [5, 4, 3]),
+    ("DimBuffer 0 0", [7, 1, 1]),
+];
+
+/// Coordinates at the edges of an extent, and far outside, where a number of bytes would wrap.
+fn edge_values(extent: u32) -> Vec<u32> {
+    vec![
+        0,
+        extent - 1,
+        extent,
+        u32::MAX,
+        1 << 30,
+        i32::MAX as u32,
+        1 << 31,
+    ]
+}
+
+/// Every combination of coordinates at the edges: each invocation stores what it reads from its texel, and then writes the texel, or adds to it. Outside of the image reads give 0
+/// and the rest does nothing (Vulkan, "Robust Image Access"; OpenCL leaves it open).
+fn edges(shape: &'static str, extent: [u32; 3], how: &str) -> Case {
+    let along = |direction: usize| match extent[direction] {
+        1 => vec![0],
+        extent => edge_values(extent),
+    };
+    let mut coordinates = Vec::new();
+    for z in along(2) {
+        for y in along(1) {
+            coordinates.extend(along(0).into_iter().map(|x| [x, y, z, 0]));
+        }
+    }
+    let [width, height, _] = extent;
+    let mut texels: Vec<u32> = (0..extent.iter().product()).map(|n| n * 5 + 1).collect();
+    let before = words(&texels);
+    let mut seen = Vec::new();
+    for (at, number) in coordinates.iter().zip(1000u32..) {
+        let inside = at.iter().zip(extent).all(|(at, extent)| *at < extent);
+        if !inside {
+            seen.push(0);
+            continue;
+        }
+        let texel = &mut texels[((at[2] * height + at[1]) * width + at[0]) as usize];
+        seen.push(*texel);
+        *texel = match how {
+            "atomic" => *texel + number,
+            _ => number,
+        };
+    }
+    let count = coordinates.len() as u32;
+    let dimensions = match shape.split(' ').next() {
+        Some("Dim1D" | "DimBuffer") => 1,
+        Some("Dim2D") if shape.ends_with('0') => 2,
+        _ => 3,
+    };
+    let module = EDGE
+        .replace("SHAPE", shape)
+        .replace(
+            "COORDINATES",
+            match dimensions {
+                1 => "%place = OpCompositeExtract %int %all 0",
+                2 => "%place = OpVectorShuffle %int2 %all %all 0 1",
+                _ => "%place = OpVectorShuffle %int3 %all %all 0 1 2",
+            },
+        )
+        .replace(
+            "ACCESS",
+            match how {
+                "atomic" => {
+                    "%pointer = OpImageTexelPointer %to_texel %image %place %u0
+                    %value = OpAtomicIAdd %uint %pointer %u1 %u0 %number"
+                }
+                _ => {
+                    "%whole = OpLoad %image_type %image
+                    %texel = OpImageRead %uint4 %whole %place
+                    %value = OpCompositeExtract %uint %texel 0
+                    %new = OpCompositeConstruct %uint4 %number %u0 %u0 %u0
+                    OpImageWrite %whole %place %new"
+                }
+            },
+        );
+    let after = words(&texels);
+    Case {
+        module,
+        groups: [count, 1, 1],
+        images: vec![
+            ("r32ui", extent, shape.starts_with("DimBuffer"), before),
+            (
+                "rgba32i",
+                [count, 1, 1],
+                true,
+                words(coordinates.as_flattened()),
+            ),
+            ("r32ui", [count, 1, 1], true, vec![0; 4 * count as usize]),
+        ],
+        after: vec![(0, after), (2, words(&seen))],
+    }
+}
+
+const EDGE: &str = "\
+OpCapability Shader
+OpCapability Sampled1D
+OpCapability Image1D
+OpCapability ImageBuffer
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\" %group_id
+OpExecutionMode %main LocalSize 1 1 1
+OpDecorate %group_id BuiltIn WorkgroupId
+OpDecorate %image DescriptorSet 0
+OpDecorate %image Binding 0
+OpDecorate %places DescriptorSet 0
+OpDecorate %places Binding 1
+OpDecorate %places NonWritable
+OpDecorate %seen DescriptorSet 0
+OpDecorate %seen Binding 2
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%int = OpTypeInt 32 1
+%int2 = OpTypeVector %int 2
+%int3 = OpTypeVector %int 3
+%int4 = OpTypeVector %int 4
+%uint3 = OpTypeVector %uint 3
+%uint4 = OpTypeVector %uint 4
+%to_uint3 = OpTypePointer Input %uint3
+%group_id = OpVariable %to_uint3 Input
+%u0 = OpConstant %uint 0
+%u1 = OpConstant %uint 1
+%u1000 = OpConstant %uint 1000
+%image_type = OpTypeImage %uint SHAPE 0 2 R32ui
+%places_type = OpTypeImage %int DimBuffer 0 0 0 2 Rgba32i
+%seen_type = OpTypeImage %uint DimBuffer 0 0 0 2 R32ui
+%to_image = OpTypePointer UniformConstant %image_type
+%to_places = OpTypePointer UniformConstant %places_type
+%to_seen = OpTypePointer UniformConstant %seen_type
+%to_texel = OpTypePointer Image %uint
+%image = OpVariable %to_image UniformConstant
+%places = OpVariable %to_places UniformConstant
+%seen = OpVariable %to_seen UniformConstant
+%main = OpFunction %void None %fn
+%start = OpLabel
+%id = OpLoad %uint3 %group_id
+%x = OpCompositeExtract %uint %id 0
+%number = OpIAdd %uint %x %u1000
+%list = OpLoad %places_type %places
+%all = OpImageRead %int4 %list %x
+COORDINATES
+ACCESS
+%out = OpLoad %seen_type %seen
+%result = OpCompositeConstruct %uint4 %value %u0 %u0 %u0
+OpImageWrite %out %x %result
+OpReturn
+OpFunctionEnd
+";
 
 /// The channel types and orders of an image that is written and one that is read, as SPIR-V numbers them (3.12, 3.13).
 fn queries(target: &str) -> Result<()> {

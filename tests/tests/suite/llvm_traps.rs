@@ -6,14 +6,12 @@ use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
 use splitbar::asm::{self, Function};
-use splitbar::waits::audit;
 use splitbar::waits::counter::{Counter, waits};
 use splitbar::{EntryPlan, Options, Placement, Strategy, Target, Waits};
 use splitbar_plan::Step;
 use splitbar_plan::target::Amdgpu;
 use splitbar_tests::check::Check as Order;
 use splitbar_tests::fixture::Fixture;
-use std::collections::BTreeMap;
 
 /// A trap, and what shows that no output meets it.
 struct Trap {
@@ -498,17 +496,10 @@ fn scalar_load() -> Result<()> {
 
 /// The audit of the code without the last wait before the barrier.
 fn missed(output: &splitbar::Output, assembly: &str, name: &str) -> Result<()> {
-    let gpu = crate::support::target(name)?
-        .amdgpu()
-        .context("no AMD GPU")?;
+    let arch = &crate::support::target(name)?.arch;
     let entry = output.entries().first().context("no entry point")?;
     let clean = entry.audit.as_ref().context("there is no audit")?;
     ensure!(clean.is_clean(), "{name}: {clean}");
-    let demands: BTreeMap<_, _> = clean
-        .barriers
-        .iter()
-        .filter_map(|barrier| Some((barrier.at.position, barrier.demand.clone()?)))
-        .collect();
     let mut function = asm::amdgpu::parse(assembly)
         .into_iter()
         .find(|function| function.name == clean.kernel)
@@ -523,7 +514,9 @@ fn missed(output: &splitbar::Output, assembly: &str, name: &str) -> Result<()> {
         .rfind(|inst| inst.mnemonic.starts_with("s_wait"))
         .context("nothing is waited for before the barrier")?;
     "s_nop".clone_into(&mut wait.mnemonic);
-    let without = audit(&function, gpu, &demands).map_err(anyhow::Error::msg)?;
+    let without = clean
+        .of_changed(&function, arch)
+        .map_err(anyhow::Error::msg)?;
     ensure!(
         !without.is_clean(),
         "{name}: nobody misses the wait for the scalar load"

@@ -1,7 +1,7 @@
 //! Every fixture on every target, and the command line: one binary, because linking LLVM takes time.
 //!
 //! The harness gives each fixture and target a test with a name of its own: `cargo test -p splitbar-tests --test suite -- filetest/scan`.
-//! What needs a program that is not installed says so on the standard output in lines that begin with `skipped:`.
+//! What needs a program that is not installed is ignored, with the reason.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod amdgpu;
@@ -10,8 +10,10 @@ mod audit;
 mod cli;
 mod clusters;
 mod corpus;
+mod damaged;
 mod docs;
 mod endianness;
+mod enumerants;
 mod features;
 mod fences;
 mod filetests;
@@ -19,14 +21,20 @@ mod generations;
 mod grid;
 mod hostile;
 mod images;
+mod isolate;
+mod launches;
+mod limits;
 mod llvm_traps;
 mod matrices;
+mod messages;
 mod model;
 mod modes;
+mod neighbours;
 mod nvptx;
 mod opencl;
 mod outputs;
 mod promoted;
+mod qualifiers;
 mod random;
 mod references;
 mod sim;
@@ -34,14 +42,14 @@ mod sim_mutants;
 mod sizes;
 mod strategies;
 mod support;
+mod validation;
 mod windows;
 
-use libtest_mimic::{Arguments, Conclusion, Trial};
-use splitbar_tests::fixture;
+use libtest_mimic::Trial;
+use splitbar_tests::{fixture, harness};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
     let fixtures = match fixture::all() {
         Ok(fixtures) => fixtures,
         Err(error) => {
@@ -54,10 +62,12 @@ fn main() -> ExitCode {
     trials.extend(filetests::trials(&fixtures));
     trials.extend(sim::trials(&fixtures));
     trials.extend(images::trials());
+    trials.extend(qualifiers::trials());
     trials.extend(promoted::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
     trials.extend(modes::trials(&fixtures));
     trials.extend(matrices::trials());
+    trials.extend(messages::trials());
     trials.extend(strategies::trials(&fixtures));
     trials.extend(clusters::trials(&fixtures));
     trials.extend(sizes::trials());
@@ -66,28 +76,26 @@ fn main() -> ExitCode {
     trials.extend(amdgpu::trials());
     trials.extend(nvptx::trials(&fixtures));
     trials.extend(fences::trials());
+    trials.extend(neighbours::trials(&fixtures));
     trials.extend(generations::trials());
     trials.extend(atomics::trials());
+    trials.extend(launches::trials());
     trials.extend(llvm_traps::trials(&fixtures));
     trials.extend(model::trials(&fixtures));
     trials.extend(audit::trials(&fixtures));
     trials.extend(outputs::trials(&fixtures));
     trials.extend(endianness::trials(&fixtures));
+    trials.extend(enumerants::trials());
     trials.extend(cli::trials());
     trials.extend(hostile::trials());
+    trials.extend(isolate::trials());
+    trials.extend(validation::trials());
+    trials.extend(limits::trials());
+    trials.extend(damaged::trials());
     trials.extend(sim_mutants::trials(&fixtures));
     trials.extend(random::trials());
     trials.extend(corpus::trials());
     trials.extend(features::trials());
     trials.extend(opencl::trials());
-    // A runner that starts one process for each test names it exactly; the notice would come hundreds of times.
-    if !arguments.list && !arguments.exact {
-        support::report_missing_tools();
-    }
-    let Conclusion { num_failed, .. } = libtest_mimic::run(&arguments, trials);
-    if num_failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(101)
-    }
+    harness::main(trials)
 }

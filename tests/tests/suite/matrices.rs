@@ -1,6 +1,8 @@
 //! Products of cooperative matrices: which are instructions of the target, and that all of them give the right sums on the simulator, also those that are shuffles.
 
-use crate::support::{assembled, assembles, compile_bytes, has_linker, ptxas, target, told, trial};
+use crate::support::{
+    all_ptxas, assembled, assembles, compile_bytes, linkable, target, told, trial,
+};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
@@ -206,7 +208,7 @@ fn any(gpu: &str, product: Product) -> Result<()> {
 
 /// Every ptxas that knows the GPU takes all forms that are instructions there.
 fn all_forms(target: &'static Target) -> Result<()> {
-    let tools: Vec<_> = ptxas().iter().filter(|t| t.knows(target.name)).collect();
+    let tools = all_ptxas(target.name)?;
     let mut instructions = 0;
     for (elements, shape) in FORMS {
         let product = of(elements, shape);
@@ -228,9 +230,10 @@ const NOT_SIMULATED: [&str; 2] = ["gfx600", "gfx1170"];
 /// Runs the code and compares.
 fn gives_the_sums(gpu: &str, product: &Product, output: &Output) -> Result<()> {
     told(output.assembly())?;
-    if NOT_SIMULATED.contains(&gpu) || !has_linker() {
+    if NOT_SIMULATED.contains(&gpu) {
         return Ok(());
     }
+    linkable(gpu)?;
     let buffers = (0..).zip(product.inputs());
     let inputs = Inputs {
         dynamic_shared: 0,

@@ -1,6 +1,6 @@
 //! Kernels in OpenCL C on the simulated machine, as two compilers translate them, against functions on the host.
 
-use crate::support::{compile_bytes, has_linker, trial};
+use crate::support::{compile_bytes, linkable, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
@@ -37,9 +37,7 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn run((name, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
-    if !has_linker() {
-        return Ok(());
-    }
+    linkable(target)?;
     let output = compile_bytes(bytes, target, |_| {})?;
     let job = Job::compiled(&output, 0)?;
     let words = input();

@@ -2,7 +2,7 @@
 //! for in time is read too early under one of the schedules.
 
 use crate::sim::{agrees, compare, inputs};
-use crate::support::{compile_bytes, has_linker, is_nvptx, told, trial};
+use crate::support::{compile_bytes, is_nvptx, linkable, told, trial};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use libtest_mimic::Trial;
 use object::{Object, ObjectSection};
@@ -68,9 +68,16 @@ fn simulated(fixture: &Fixture, target: &str) -> Result<()> {
         .entries()
         .iter()
         .any(|entry| !entry.plan.copies.is_empty());
-    if !copies || !is_nvptx(target) && !has_linker() {
-        return Ok(()); // the same code as without promotion, which other tests run
+    if !copies {
+        // Other tests run the code without promotion.
+        let without = compile_bytes(&fixture.module()?, target, |_| {})?;
+        ensure!(
+            told(output.assembly())? == told(without.assembly())?,
+            "no copy is promoted, but the code is another"
+        );
+        return Ok(());
     }
+    linkable(target)?;
     agrees(fixture, &output, SCHEDULES)
 }
 
@@ -115,9 +122,7 @@ fn copies(fixture: &Fixture, expected: usize) -> Result<()> {
 
 /// Copies that take zeros outside of a matrix, in workgroups of one invocation, of a partial wave, of full and of partial last ones.
 fn bounds(target: &str) -> Result<()> {
-    if !is_nvptx(target) && !has_linker() {
-        return Ok(());
-    }
+    linkable(target)?;
     let module = Fixture::load("async_bounds")?.module()?;
     for lanes in [1u32, 20, 32, 96, 150, 256] {
         let output = compile_bytes(&module, target, |options| {
@@ -149,9 +154,7 @@ fn runs(job: &Job, case: &Case) -> Result<()> {
 
 /// Without the zeros a copy reads what lies outside, or takes what stands where zeros should.
 fn no_zeros(target: &str) -> Result<()> {
-    if !is_nvptx(target) && !has_linker() {
-        return Ok(());
-    }
+    linkable(target)?;
     let fixture = Fixture::load("async_bounds")?;
     let output = compile_bytes(&fixture.module()?, target, |options| {
         options.promote_async_copies = true;

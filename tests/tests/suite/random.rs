@@ -1,84 +1,347 @@
-//! Random programs without and with optimisation, for an AMD and an NVIDIA GPU: the simulator's results are those of the host, and nothing is found.
+//! Random programs on both vendors' GPUs, with every strategy and optimisation: the simulator's results are those of the host, and neither it nor the rules find anything.
 //!
-//! `SPLITBAR_SEEDS=1000 cargo test -p splitbar-tests --test suite -- random/` runs more of them.
+//! A plain run takes the first programs, and with them every target at every level by every strategy. More programs take one way each, all ways in turn:
+//!
+//! - `SPLITBAR_SEEDS=50000 cargo test --release -p splitbar-tests --test suite -- random/` runs so many programs;
+//! - `SPLITBAR_FIRST_SEED=N` begins with this one;
+//! - `SPLITBAR_WAY=gfx1201,O2,native` runs all of them one way only (`auto` leaves the strategy to the planner).
+//!
+//! A program that fails is made smaller, and its module is left in the folder for temporary files.
 
-use crate::support::{assembled, compile_bytes, has_linker, trial};
-use anyhow::{Context, Result, bail};
+use crate::support::{assembled, linkable, target, trial};
+use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar::Optimization;
+use splitbar::diagnostic::{Code, Severity};
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Place};
-use splitbar_tests::random::{self, GROUPS, VARIABLES, WORKGROUP};
+use splitbar::{
+    Failure, FuseAt, Optimization, Options, Output, Placement, Strategy, Target, Waits,
+};
+use splitbar_passes::validate::{Environment, Validation};
+use splitbar_tests::random::{self, GROUPS, Memory, Program, VARIABLES};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-const TARGETS: [&str; 3] = ["gfx906", "gfx1201", "sm_80"];
+const TARGETS: [&str; 9] = [
+    "gfx906", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
+];
+const LEVELS: [(&str, Optimization); 3] = [
+    ("O0", Optimization::O0),
+    ("O2", Optimization::O2),
+    ("O3", Optimization::O3),
+];
 /// Programs of a normal run.
-const SEEDS: u64 = 24;
-/// The variable that asks for more.
-const MORE: &str = "SPLITBAR_SEEDS";
+const SEEDS: u64 = 48;
+/// Programs of one trial, where there are many.
+const CHUNK: u64 = 100;
+/// How long a program may be made smaller.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// So many failures of a run are made smaller.
+const MADE_SMALLER: u64 = 4;
 
-pub fn trials() -> Vec<Trial> {
-    let seeds = std::env::var(MORE).ok().and_then(|n| n.parse().ok());
-    (0..seeds.unwrap_or(SEEDS))
-        .map(|seed| trial(format!("random/{seed}"), move || agrees(seed)))
-        .collect()
+/// How a program is compiled.
+#[derive(Copy, Clone)]
+struct Way {
+    target: &'static Target,
+    level: (&'static str, Optimization),
+    /// `None` leaves it to the planner.
+    strategy: Option<Strategy>,
 }
 
-fn agrees(seed: u64) -> Result<()> {
-    if !has_linker() {
+impl std::fmt::Display for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let strategy = self.strategy.map_or("auto", Strategy::name);
+        write!(f, "{},{},{strategy}", self.target.name, self.level.0)
+    }
+}
+
+impl FromStr for Way {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Way, String> {
+        let all = ways().map_err(|error| format!("{error:#}"))?;
+        let names: Vec<String> = all.iter().map(Way::to_string).collect();
+        let found = all.into_iter().find(|way| way.to_string() == text);
+        found.ok_or_else(|| format!("{text:?} is none of {}", names.join(" ")))
+    }
+}
+
+/// Every target at every level by every strategy that it has.
+fn ways() -> Result<Vec<Way>> {
+    let mut ways = Vec::new();
+    for name in TARGETS {
+        let target = target(name)?;
+        let own = [Strategy::SingleWave, Strategy::Subgroup];
+        let strategies = Strategy::all_of_target(target)
+            .into_iter()
+            .filter(|strategy| !own.contains(strategy))
+            .map(Some);
+        for strategy in [None].into_iter().chain(strategies) {
+            ways.extend(LEVELS.map(|level| Way {
+                target,
+                level,
+                strategy,
+            }));
+        }
+    }
+    Ok(ways)
+}
+
+fn variable<T: FromStr>(name: &str) -> Result<Option<T>>
+where
+    T::Err: std::fmt::Display,
+{
+    let Some(value) = std::env::var_os(name) else {
+        return Ok(None);
+    };
+    let value = value.into_string().ok().context("not UTF-8")?;
+    value
+        .parse()
+        .map(Some)
+        .map_err(|error| anyhow::anyhow!("{name}={value}: {error}"))
+}
+
+/// What a run consists of.
+fn plan() -> Result<(std::ops::Range<u64>, Vec<Way>)> {
+    let first: u64 = variable("SPLITBAR_FIRST_SEED")?.unwrap_or(0);
+    let count: u64 = variable("SPLITBAR_SEEDS")?.unwrap_or(SEEDS);
+    let ways = match variable("SPLITBAR_WAY")? {
+        Some(way) => vec![way],
+        None => ways()?,
+    };
+    Ok((first..first + count, ways))
+}
+
+pub fn trials() -> Vec<Trial> {
+    let (seeds, ways) = match plan() {
+        Ok(plan) => plan,
+        Err(error) => return vec![trial("random/variables".to_owned(), move || Err(error))],
+    };
+    // All ways once, if there are so many programs or not.
+    let share = (ways.len() as u64).div_ceil(seeds.end - seeds.start);
+    let chunk = if seeds.end - seeds.start > 1000 {
+        CHUNK
+    } else {
+        1
+    };
+    let mut trials = Vec::new();
+    let mut begin = seeds.start;
+    while begin < seeds.end {
+        let end = (begin + chunk).min(seeds.end);
+        let name = match end - begin {
+            1 => format!("random/{begin}"),
+            _ => format!("random/{begin}-{}", end - 1),
+        };
+        let ways = ways.clone();
+        trials.push(trial(name, move || all(begin..end, &ways, share)));
+        begin = end;
+    }
+    trials
+}
+
+/// Runs these programs, and says of each one that fails how to run it alone.
+fn all(seeds: std::ops::Range<u64>, ways: &[Way], share: u64) -> Result<()> {
+    linkable("gfx1201")?;
+    static DONE: AtomicU64 = AtomicU64::new(0);
+    let mut failed = Vec::new();
+    for seed in seeds {
+        let program = random::program(seed);
+        for number in 0..share {
+            let at = (seed * share + number) % ways.len() as u64;
+            let way = ways[at as usize];
+            if let Err(error) = agrees(seed, &program, options(seed, &program, way)) {
+                // At once: the harness shows what failed in the end, which may be far away.
+                println!("{}", report(seed, &program, way, &error));
+                failed.push(format!("{seed} ({way})"));
+            }
+        }
+        let done = DONE.fetch_add(1, Ordering::Relaxed) + 1;
+        if done.is_multiple_of(1000) {
+            println!("random: {done} programs");
+        }
+    }
+    if failed.is_empty() {
         return Ok(());
     }
-    let program = random::program(seed);
-    let text = random::text(&program);
-    let bytes = assembled(&text).with_context(|| text.clone())?;
-    let words = random::inputs(seed);
-    for target in TARGETS {
-        for level in [Optimization::O0, Optimization::O2] {
-            let at = || format!("{target} {level:?}");
-            let output = compile_bytes(&bytes, target, |options| options.optimization = level)?;
-            let subgroup = output
-                .entries()
-                .first()
-                .context("no entry point")?
-                .plan
-                .wave_size;
-            let wanted = random::run(&program, &words, subgroup as usize);
-            let inputs = Inputs {
-                groups: [GROUPS as u32, 1, 1],
-                workgroup_size: None,
-                buffers: vec![
-                    (
-                        Place::Binding(0, 0),
-                        words.iter().flat_map(|w| w.to_le_bytes()).collect(),
-                    ),
-                    (
-                        Place::Binding(0, 1),
-                        vec![0; WORKGROUP * GROUPS * VARIABLES * 4],
-                    ),
-                ],
-                push: Vec::new(),
-                dynamic_shared: 0,
-                limits: Default::default(),
-            };
-            // Another kind of schedule for each program.
-            let outcome =
-                Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(seed as u32 % 8, seed))?;
-            if let Some(finding) = outcome.report.findings.first() {
-                bail!("{}: {finding}\n{program:#?}", at());
-            }
-            let found = outcome.buffers[1]
-                .as_chunks::<4>()
-                .0
-                .iter()
-                .map(|w| u32::from_le_bytes(*w));
-            if let Some((index, (found, wanted))) =
-                found.zip(&wanted).enumerate().find(|(_, (f, w))| f != *w)
-            {
-                let (invocation, variable) = (index / VARIABLES, index % VARIABLES);
-                bail!(
-                    "{}: variable {variable} of invocation {invocation} is {found:#x} instead of {wanted:#x}\n{program:#?}",
-                    at()
-                );
-            }
+    bail!("programs whose reports stand above: {}", failed.join(", "))
+}
+
+/// How to run a program alone, what is wrong with it, and what a smaller one is.
+fn report(seed: u64, program: &Program, way: Way, error: &anyhow::Error) -> String {
+    let run = |program: &Program| agrees(seed, program, options(seed, program, way)).err();
+    let error = format!("{error:#}");
+    let mut report =
+        format!("SPLITBAR_FIRST_SEED={seed} SPLITBAR_SEEDS=1 SPLITBAR_WAY={way}\n  {error}");
+    static REPORTED: AtomicU64 = AtomicU64::new(0);
+    if REPORTED.fetch_add(1, Ordering::Relaxed) >= MADE_SMALLER {
+        return report;
+    }
+    let begin = Instant::now();
+    let small = random::shrink(program, |candidate| {
+        let found = || run(candidate).map(|found| format!("{found:#}"));
+        begin.elapsed() < PATIENCE && found().is_some_and(|found| code(&found) == code(&error))
+    });
+    let file = std::env::temp_dir().join(format!("splitbar-random-{seed}-{way}.spvasm"));
+    let left = match std::fs::write(&file, random::text(&small)) {
+        Ok(()) => file.display().to_string(),
+        Err(error) => error.to_string(),
+    };
+    report += &format!("\n  made smaller ({left}):\n{}", small.outline());
+    report
+}
+
+/// The first code of a diagnostic or a finding in a text; empty where a result is wrong.
+fn code(text: &str) -> &str {
+    let is_code = |word: &&str| {
+        let number = word.strip_prefix("SB");
+        number.is_some_and(|n| n.len() == 4 && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    words.find(is_code).unwrap_or_default()
+}
+
+/// Options that follow from the seed: what changes code and must not change results.
+fn options(seed: u64, program: &Program, way: Way) -> Options {
+    // The parts of the seed that the way does not follow from.
+    let mut rest = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    let mut one_of = |count: u64| {
+        let is_chosen = rest.is_multiple_of(count);
+        rest /= count;
+        is_chosen
+    };
+    let mut options = Options::new(way.target);
+    options.optimization = way.level.1;
+    options.strategy = way.strategy;
+    if !program.is_for_vulkan() {
+        options.validation = Validation::Environment(Environment::Universal);
+    }
+    if one_of(4) {
+        options.fuse_at = FuseAt::Arrive;
+    }
+    // A barrier fused at the wait stands apart from the arrive's release; what the optimiser moves between the two is not told apart from what the release names.
+    options.audit = options.fuse_at == FuseAt::Arrive
+        || way
+            .strategy
+            .is_some_and(|strategy| strategy != Strategy::Fused);
+    if one_of(4) {
+        options.waits = Waits::Explicit;
+    } else if one_of(6) {
+        options.waits = Waits::Conservative;
+    }
+    if one_of(4) {
+        options.wave_size = way.target.wave_sizes.last().copied();
+    }
+    if one_of(4) && Placement::CuMode.exists_on(way.target) {
+        options.placement = Placement::CuMode;
+    }
+    options.promote_async_copies = one_of(4);
+    options.window_guards = !one_of(8);
+    if way.strategy == Some(Strategy::Cluster) {
+        // The workgroup is alone in its cluster: what workgroups do differs.
+        options.cluster = Some([1; 3]);
+    }
+    options
+}
+
+/// Compiles with `options`, or, where the strategy cannot be had, as the planner likes.
+fn compiled(bytes: &[u8], mut options: Options) -> Result<Output> {
+    let refused = match splitbar::compile(bytes, &options) {
+        Ok(output) => return Ok(output),
+        Err(refused) => refused,
+    };
+    let unsupported = |code| code == Code::UnsupportedStrategy;
+    if !refused.diagnostics.iter().any(|d| unsupported(d.code)) {
+        return Err(errors(&refused));
+    }
+    options.strategy = None;
+    options.cluster = None;
+    splitbar::compile(bytes, &options).map_err(|refused| errors(&refused))
+}
+
+/// The errors among what was reported.
+fn errors(refused: &Failure) -> anyhow::Error {
+    let all = refused.diagnostics.iter();
+    let errors: Vec<String> = all
+        .filter(|problem| problem.severity == Severity::Error)
+        .map(|problem| format!("{problem}: {}", problem.reasons.join("; ")))
+        .collect();
+    anyhow::anyhow!("{}", errors.join("\n"))
+}
+
+fn bytes_of(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// That the program leaves on the simulated machine what it leaves on the host.
+fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
+    let bytes = assembled(&random::text(program))?;
+    let words = random::inputs(seed, program);
+    let slots = random::buffers(seed, program);
+    let settings = format!(
+        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}",
+        options.fuse_at,
+        options.waits,
+        options.wave_size,
+        options.placement.name(),
+        options.promote_async_copies,
+        options.window_guards
+    );
+    let output = compiled(&bytes, options).context(settings.clone())?;
+    let entry = output.entries().first().context("no entry point")?;
+    let subgroup = entry.plan.wave_size as usize;
+    let wanted = random::run(program, &words, &slots, subgroup);
+    let all = program.size * GROUPS;
+    let (both, last) = slots.split_at(2 * all);
+    let contents = [
+        bytes_of(&words),
+        vec![0; all * VARIABLES * 4],
+        bytes_of(both),
+        bytes_of(last),
+        vec![0; 4],
+        vec![0; all * 4],
+        vec![0; program.size * 4],
+    ];
+    let inputs = Inputs {
+        groups: [GROUPS as u32, 1, 1],
+        workgroup_size: None,
+        buffers: (0..)
+            .map(|binding| Place::Binding(0, binding))
+            .zip(contents)
+            .collect(),
+        push: bytes_of(&program.counts),
+        dynamic_shared: 0,
+        limits: Default::default(),
+    };
+    // Another kind of schedule for each program.
+    let schedule = Schedule::nth((seed / 7 % 8) as u32, seed);
+    let outcome = Job::compiled(&output, 0)
+        .and_then(|job| job.run(&inputs, schedule))
+        .context(settings.clone())?;
+    if let Some(finding) = outcome.report.findings.first() {
+        bail!("{settings}; {schedule}: {finding}");
+    }
+    let words = |buffer: usize| -> Vec<u32> {
+        let words = outcome.buffers[buffer].as_chunks::<4>().0.iter();
+        words.map(|word| u32::from_le_bytes(*word)).collect()
+    };
+    let found = Memory {
+        variables: words(1),
+        buffers: [words(2), words(3)].concat(),
+        sums: words(6),
+    };
+    for (what, found, wanted) in [
+        ("variables", &found.variables, &wanted.variables),
+        ("buffers", &found.buffers, &wanted.buffers),
+        ("sums", &found.sums, &wanted.sums),
+    ] {
+        ensure!(found.len() == wanted.len(), "{what} are missing");
+        if let Some(at) = (0..found.len()).find(|at| found[*at] != wanted[*at]) {
+            bail!(
+                "{settings}; {schedule}: word {at} of the {what} is {:#x} instead of {:#x}",
+                found[at],
+                wanted[at]
+            );
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Every kernel on the simulated machine: the results are those of the host references under all schedules, and nothing is found.
 
-use crate::support::{assembled, compile, compile_bytes, has_linker, is_nvptx, trial};
+use crate::support::{assembled, compile, compile_bytes, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
@@ -35,9 +35,7 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
                 let fixture = fixture.clone();
                 let name = format!("sim/{}/{target}/O{level}", fixture.name);
                 trials.push(trial(name, move || {
-                    if !is_nvptx(target) && !has_linker() {
-                        return Ok(());
-                    }
+                    linkable(target)?;
                     let output = compile(&fixture, target, optimization)?;
                     agrees(&fixture, &output, schedules)
                 }));
@@ -53,9 +51,7 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 
 /// A race is found, and both places name the SPIR-V instruction: here two waves store to the same word.
 fn names_the_instruction(target: &str) -> Result<()> {
-    if !is_nvptx(target) && !has_linker() {
-        return Ok(());
-    }
+    linkable(target)?;
     let module = assembled(RACE)?;
     let output = compile_bytes(&module, target, |options| options.lines = true)?;
     let inputs = Inputs {

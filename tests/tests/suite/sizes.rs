@@ -2,7 +2,7 @@
 //! are, some that end before others. A strategy takes a size or says why it cannot; what it takes runs on the simulator and gives the reference's results.
 
 use crate::sim;
-use crate::support::{assembled, compile_bytes, has_linker, is_nvptx, told, trial};
+use crate::support::{assembled, compile_bytes, is_nvptx, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::Job;
@@ -125,9 +125,7 @@ const VOTING: [&str; 6] = ["gfx906", "gfx1201", "sm_50", "sm_75", "sm_80", "sm_9
 
 /// A vote counts each invocation that there is, and none of the lanes of the last wave that there are not.
 fn votes(gpu: &str) -> Result<()> {
-    if !is_nvptx(gpu) && !has_linker() {
-        return Ok(());
-    }
+    linkable(gpu)?;
     let module = assembled(VOTES)?;
     let sizes = [
         1, 2, 31, 32, 33, 63, 64, 65, 96, 127, 255, 256, 257, 511, 512, 1000, 1023, 1024,
@@ -153,6 +151,7 @@ fn votes(gpu: &str) -> Result<()> {
 }
 
 fn every_size(gpu: &str, placement: Placement) -> Result<()> {
+    linkable(gpu)?;
     let target = crate::support::target(gpu)?;
     let module = Fixture::load("volume")?.module()?;
     for &wave in target.wave_sizes {
@@ -173,11 +172,10 @@ fn every_size(gpu: &str, placement: Placement) -> Result<()> {
                         .map_or_else(|refusal| format!("{refusal:#}"), |_| "lowered".to_owned())
                 );
                 match compiled {
-                    Ok(output) if is_nvptx(gpu) || has_linker() => {
+                    Ok(output) => {
                         let launch = reference::volume([2, 1, 1], size);
                         agrees(&output, &launch).context(case)?;
                     }
-                    Ok(output) => drop(told(output.object())?),
                     Err(refusal) => ensure!(
                         format!("{refusal:#}").contains("cannot lower the split barriers"),
                         "{case}: {refusal:#}"

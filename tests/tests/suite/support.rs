@@ -1,24 +1,15 @@
-//! Compiling in process, running the command line, and finding out which tools are there.
+//! Compiling in process, running the command line, and the tools that tests need.
 
 use anyhow::{Context, ensure};
-use libtest_mimic::{Failed, Trial};
 use splitbar::{Optimization, Options, Output, Target};
-use splitbar_tests::fixture::{Fixture, GRID};
+use splitbar_tests::fixture::Fixture;
+use splitbar_tests::harness::Missing;
+pub use splitbar_tests::harness::trial;
 use splitbar_tests::tools::{self, Ptxas};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-
-/// A test with a name; an error of any kind fails it.
-pub fn trial<E: std::fmt::Display>(
-    name: String,
-    run: impl FnOnce() -> Result<(), E> + Send + 'static,
-) -> Trial {
-    Trial::test(name, move || {
-        run().map_err(|error| Failed::from(format!("{error:#}")))
-    })
-}
 
 /// The target of this name, which the tests take for granted.
 pub fn target(name: &str) -> anyhow::Result<&'static Target> {
@@ -87,10 +78,29 @@ pub fn is_nvptx(target_name: &str) -> bool {
     target_name.starts_with("sm_")
 }
 
-/// Every ptxas that is there, found once.
-pub fn ptxas() -> &'static [Ptxas] {
+/// A ptxas that knows the GPU.
+///
+/// # Errors
+/// [`Missing`].
+pub fn ptxas(gpu: &str) -> Result<&'static Ptxas, Missing> {
+    all_ptxas(gpu).map(|mut tools| tools.remove(0))
+}
+
+/// Every ptxas that knows the GPU; at least one.
+///
+/// # Errors
+/// [`Missing`].
+pub fn all_ptxas(gpu: &str) -> Result<Vec<&'static Ptxas>, Missing> {
     static FOUND: OnceLock<Vec<Ptxas>> = OnceLock::new();
-    FOUND.get_or_init(tools::ptxas)
+    let found = FOUND.get_or_init(tools::ptxas);
+    let tools: Vec<&Ptxas> = found.iter().filter(|tool| tool.knows(gpu)).collect();
+    if tools.is_empty() {
+        let variable = tools::PTXAS_VARIABLE;
+        return Err(Missing::new(format!(
+            "no ptxas for {gpu} (name one in {variable})"
+        )));
+    }
+    Ok(tools)
 }
 
 /// Whether this ptxas takes the text without a word on performance.
@@ -105,10 +115,14 @@ pub fn assembles(tool: &Ptxas, assembly: &str, gpu: &str) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// A linker for code objects: found by linking nothing.
-pub fn has_linker() -> bool {
+/// That code for the target can be linked, so that the simulator can run it: AMDGPU code needs a linker.
+///
+/// # Errors
+/// [`Missing`].
+pub fn linkable(target_name: &str) -> Result<(), Missing> {
+    // Found by linking nothing.
     static FOUND: OnceLock<bool> = OnceLock::new();
-    *FOUND.get_or_init(|| {
+    let found = || {
         let fixture = Fixture::load("one_wave");
         fixture
             .and_then(|fixture| compile(&fixture, "gfx1100", Optimization::O0))
@@ -118,30 +132,11 @@ pub fn has_linker() -> bool {
                     .iter()
                     .any(|p| p.code == splitbar::diagnostic::Code::LinkerMissing),
             })
-    })
-}
-
-/// Says once what the tests cannot do here.
-pub fn report_missing_tools() {
-    let without: Vec<&str> = GRID
-        .into_iter()
-        .filter(|name| is_nvptx(name) && !ptxas().iter().any(|tool| tool.knows(name)))
-        .collect();
-    if !without.is_empty() {
-        println!(
-            "skipped: no ptxas for {} (name one in {})",
-            without.join(", "),
-            tools::PTXAS_VARIABLE
-        );
-    }
-    if tools::nvdisasm().is_none() {
-        println!(
-            "skipped: no nvdisasm, so windows are not looked for in SASS (name one in {})",
-            tools::NVDISASM_VARIABLE
-        );
-    }
-    if !has_linker() {
-        println!("skipped: no lld, so code objects are not linked");
+    };
+    if is_nvptx(target_name) || *FOUND.get_or_init(found) {
+        Ok(())
+    } else {
+        Err(Missing::new("no lld (name one in SPLITBAR_LLD)"))
     }
 }
 

@@ -322,16 +322,7 @@ fn read_ptx(arithmetic: Arithmetic, target: &str) -> Result<()> {
 
 /// What ptxas leaves. In SASS an arrive is `SYNCS.ARRIVE...` and the wait's first question `SYNCS.PHASECHK...`.
 fn read_sass(arithmetic: Arithmetic, target: &str) -> Result<()> {
-    let (Some(disassembler), Some(tool)) = (
-        tools::nvdisasm(),
-        ptxas().iter().find(|tool| tool.knows(target)),
-    ) else {
-        println!(
-            "skipped: window/read/{}/{target}/sass needs ptxas and nvdisasm",
-            arithmetic.kernel
-        );
-        return Ok(());
-    };
+    let (disassembler, tool) = (tools::nvdisasm()?, ptxas(target)?);
     let folder = tempfile::tempdir()?;
     let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
     std::fs::write(&ptx, assembly(arithmetic.kernel, target)?)?;

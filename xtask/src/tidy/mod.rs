@@ -3,6 +3,7 @@
 mod edges;
 mod fixtures;
 mod text;
+mod variables;
 
 use anyhow::{Result, bail};
 
@@ -15,6 +16,7 @@ pub fn run() -> Result<()> {
     edges::check(&mut problems)?;
     fixtures::check(&mut problems)?;
     text::check(&files, &mut problems);
+    variables::check(&files, &mut problems)?;
     folders_are_described(&files, &mut problems);
     if let Err(e) = targets::run(true) {
         problems.push(format!("{e:#}"));

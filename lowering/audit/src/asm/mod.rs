@@ -54,11 +54,13 @@ pub enum Flow {
 pub struct Instruction {
     /// Its mnemonic, without predicate and operands.
     pub mnemonic: String,
-    /// What follows the mnemonic on its line, without comment; empty in PTX, where nothing here reads it.
+    /// What follows the mnemonic on its line, without comment.
     pub operands: String,
     /// Word offset of the SPIR-V instruction that it came from; `None` where the compiler merged several or made it itself. Of what was inlined, this is
     /// the call in the kernel's own function, as far as the text tells.
     pub word: Option<u32>,
+    /// The column of its own place, of what was inlined too; 0 where there is none.
+    pub column: u32,
     /// What it is to a barrier.
     pub role: Role,
     /// Where control goes.
@@ -137,6 +139,8 @@ struct Builder {
     line: Option<u32>,
     /// The line of the outermost call that what is in force was inlined by, or its own.
     outermost: Option<u32>,
+    /// The column of the `.loc` in force.
+    column: u32,
 }
 
 impl Builder {
@@ -158,12 +162,14 @@ impl Builder {
     /// Inlined code says where it was inlined: PTX with `, function_name NAME, inlined_at FILE LINE COLUMN`, after a `.loc` of that place; both vendors, where
     /// comments are printed, with `FILE:LINE:COLUMN @[ FILE:LINE:COLUMN ]` once for every level.
     fn location(&mut self, operands: &str) {
-        let second = |text: &str| {
+        let number = |text: &str, at: usize| {
             text.split_whitespace()
-                .nth(1)
-                .and_then(|line| line.trim_end_matches(',').parse::<u32>().ok())
+                .nth(at)
+                .and_then(|number| number.trim_end_matches(',').parse::<u32>().ok())
         };
+        let second = |text: &str| number(text, 1);
         let line = second(operands);
+        self.column = number(operands, 2).unwrap_or(0);
         let commented = operands
             .rsplit_once("@[ ")
             .and_then(|(_, outermost)| outermost.rsplit(':').nth(1)?.parse().ok());
@@ -184,6 +190,7 @@ impl Builder {
             mnemonic: mnemonic.to_owned(),
             operands: operands.to_owned(),
             word: self.outermost.and_then(|line| line.checked_sub(1)),
+            column: self.column,
             role,
             flow: Flow::Next,
         };

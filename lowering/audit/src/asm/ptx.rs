@@ -209,7 +209,7 @@ impl Reader {
             _ => Pending::Next,
         };
         if let Some(function) = &mut self.open {
-            function.push(mnemonic, "", Role::of(mnemonic, ROLES), flow);
+            function.push(mnemonic, operands, Role::of(mnemonic, ROLES), flow);
         }
     }
 }

@@ -1,25 +1,26 @@
-//! The audit of waits: which memory operations may be outstanding at each barrier of the machine code, and whether the plan allows it.
+//! The audit of final code: which memory operations may be outstanding at each barrier of the machine code, whether the plan allows it, and whether the plan's fences
+//! left there what they promise.
 //!
 //! One way: instructions -> operations and waits ([`operation`], [`counter`]) -> what is outstanding where (`outstanding.rs`) -> what the plan asks
-//! (`requirement.rs`) -> [`Audit`].
+//! ([`crate::fences`]) -> [`Audit`].
 //!
-//! The audit trusts neither LLVM's wait insertion nor our fences: it knows only the machine instructions and the release fences of the plan.
+//! The audit trusts neither LLVM's wait insertion nor our fences: it knows only the machine instructions and the fences of the plan.
 
 pub mod counter;
 pub mod operation;
-mod outstanding;
-mod requirement;
+pub(crate) mod outstanding;
 mod show;
 
-pub use requirement::{Demand, Requirement, demands, requirements};
+pub use crate::fences::{Clause, Demand};
 
-use crate::asm::{Function, Instruction, Role};
+use crate::asm::Function;
+use crate::fences::{self, Finding};
 use counter::Counter;
 use operation::{Memory, Operation};
 use outstanding::Outstanding;
 use serde::{Deserialize, Serialize};
-use splitbar_plan::target::Amdgpu;
-use splitbar_plan::{Fence, FenceMemory, FenceScope};
+use splitbar_plan::target::{Amdgpu, Arch};
+use splitbar_plan::{Fence, FenceMemory, FenceScope, Placement};
 use std::collections::BTreeMap;
 
 /// The audit of one kernel.
@@ -27,8 +28,12 @@ use std::collections::BTreeMap;
 pub struct Audit {
     /// The kernel's symbol.
     pub kernel: String,
-    /// Its barriers, in order of the code.
+    /// Where the waves of a workgroup run.
+    pub placement: Placement,
+    /// Its barriers, and what else synchronises by the plan, in order of the code.
     pub barriers: Vec<Barrier>,
+    /// Fences of the plan that left no trace where they are needed, beside the operations that barriers find outstanding.
+    pub findings: Vec<Finding>,
     /// Waits that retire nothing: with or without them the same operations may be outstanding.
     pub redundant_waits: Vec<Place>,
     /// Waits in all.
@@ -55,7 +60,7 @@ pub struct Barrier {
     pub at: Place,
     /// Operations that may be outstanding when it is reached, in order of the code.
     pub outstanding: Vec<InFlight>,
-    /// What the plan asks to be finished; `None` where it asks nothing (who only waits tells nobody anything) or is not known: nothing is judged then.
+    /// What the plan asks; `None` where it asks nothing or is not known: nothing is judged then.
     pub demand: Option<Demand>,
     /// Positions of those among [`Barrier::outstanding`] that must not be. Empty: the barrier is right.
     pub violations: Vec<usize>,
@@ -75,21 +80,67 @@ pub struct InFlight {
 }
 
 impl Audit {
-    /// Whether the code waits for everything that it must.
-    pub fn is_clean(&self) -> bool {
+    /// The demands that it judged by.
+    pub fn demands(&self) -> BTreeMap<usize, Demand> {
         self.barriers
             .iter()
-            .all(|barrier| barrier.violations.is_empty())
+            .filter_map(|barrier| Some((barrier.at.position, barrier.demand.clone()?)))
+            .collect()
+    }
+
+    /// Audits other code with the same barriers at the same positions: what this was made of, changed.
+    ///
+    /// # Errors
+    /// As [`audit`].
+    pub fn of_changed(&self, function: &Function, arch: &Arch) -> Result<Audit, String> {
+        audit(function, arch, self.placement, &self.demands())
+    }
+
+    /// Whether the code does everything that the fences promise.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+            && self
+                .barriers
+                .iter()
+                .all(|barrier| barrier.violations.is_empty())
     }
 }
 
-/// Audits the code of one kernel against `demands`, which are by position (see [`demands`]).
+/// Audits the code of one kernel, whose workgroups are placed so, against `demands`, which are by position (see [`fences::demands`]).
 ///
 /// # Errors
-/// A sentence when the code has more operations outstanding at one place than are kept.
+/// A sentence when there is more to look at than is allowed.
 pub fn audit(
     function: &Function,
+    arch: &Arch,
+    placement: Placement,
+    demands: &BTreeMap<usize, Demand>,
+) -> Result<Audit, String> {
+    match arch {
+        Arch::Amdgpu(gpu) => amdgpu(function, gpu, placement, demands),
+        Arch::Nvptx(_) => Ok(Audit {
+            kernel: function.name.clone(),
+            placement,
+            barriers: synchronisations(function, demands)
+                .map(|position| Barrier {
+                    at: place(function, position),
+                    outstanding: Vec::new(),
+                    demand: demands.get(&position).cloned(),
+                    violations: Vec::new(),
+                })
+                .collect(),
+            findings: fences::nvptx(function, demands)?,
+            redundant_waits: Vec::new(),
+            waits: 0,
+            calls: calls(function, "call"),
+        }),
+    }
+}
+
+fn amdgpu(
+    function: &Function,
     gpu: &Amdgpu,
+    placement: Placement,
     demands: &BTreeMap<usize, Demand>,
 ) -> Result<Audit, String> {
     let solution = Outstanding::of(function, gpu).ok_or_else(|| {
@@ -98,14 +149,11 @@ pub fn audit(
             function.name
         )
     })?;
-    let barriers = function
-        .instructions
-        .iter()
-        .enumerate()
-        .filter(|(position, inst)| is_barrier(inst) && solution.at(*position).is_some())
-        .map(|(position, inst)| {
-            let demand = demands.get(&position).filter(|_| inst.role != Role::Wait);
-            barrier(function, gpu, &solution, position, demand)
+    let barriers = synchronisations(function, demands)
+        .filter(|position| solution.at(*position).is_some())
+        .map(|position| {
+            let demand = demands.get(&position);
+            barrier(function, gpu, placement, &solution, position, demand)
         })
         .collect();
     let useful: Vec<(usize, bool)> = (0..function.instructions.len())
@@ -113,30 +161,41 @@ pub fn audit(
         .collect();
     Ok(Audit {
         kernel: function.name.clone(),
+        placement,
         barriers,
+        findings: fences::amdgpu(function, gpu, placement, &solution, demands)?,
         redundant_waits: useful
             .iter()
             .filter(|(_, useful)| !useful)
             .map(|(position, _)| place(function, *position))
             .collect(),
         waits: u32::try_from(useful.len()).unwrap_or(u32::MAX),
-        calls: function
-            .instructions
-            .iter()
-            .any(|inst| inst.mnemonic.starts_with("s_swappc")),
+        calls: calls(function, "s_swappc"),
     })
 }
 
-fn is_barrier(inst: &Instruction) -> bool {
-    match inst.role {
-        Role::Arrive | Role::Wait | Role::ArriveAndWait => true,
-        Role::Work | Role::Housekeeping => false,
-    }
+fn calls(function: &Function, mnemonic: &str) -> bool {
+    let mut instructions = function.instructions.iter();
+    instructions.any(|inst| inst.mnemonic.starts_with(mnemonic))
+}
+
+/// Barriers, and what else something is asked of.
+fn synchronisations<'a>(
+    function: &'a Function,
+    demands: &'a BTreeMap<usize, Demand>,
+) -> impl Iterator<Item = usize> + 'a {
+    let all = function.instructions.iter().enumerate();
+    all.filter(|(position, inst)| {
+        let sides = fences::barrier_sides(inst);
+        sides.arrives || sides.waits || demands.contains_key(position)
+    })
+    .map(|(position, _)| position)
 }
 
 fn barrier(
     function: &Function,
     gpu: &Amdgpu,
+    placement: Placement,
     solution: &Outstanding,
     position: usize,
     demand: Option<&Demand>,
@@ -163,15 +222,13 @@ fn barrier(
         .collect();
     let violations = demand.map_or_else(Vec::new, |demand| {
         let is_violation = |flying: &&InFlight| {
-            !demand.exempt.contains(&flying.at.position)
-                && solution
-                    .operation(flying.at.position)
-                    .is_some_and(|operation| {
-                        demand
-                            .fences
-                            .iter()
-                            .any(|fence| covers(fence, operation, &flying.counters, gpu))
-                    })
+            let operation = solution.operation(flying.at.position);
+            operation.is_some_and(|operation| {
+                demand.release.iter().any(|clause| {
+                    !clause.exempt.contains(&flying.at.position)
+                        && covers(&clause.fence, operation, &flying.counters, gpu, placement)
+                })
+            })
         };
         outstanding
             .iter()
@@ -191,7 +248,13 @@ fn barrier(
 ///
 /// Sources: LLVM AMDGPUUsage, "Memory Model" tables (release at workgroup, agent and system scope per generation); scalar loads are loads of global memory like
 /// any other, although LLVM's own sequences for gfx12 do not wait for them.
-fn covers(fence: &Fence, operation: &Operation, counters: &[Counter], gpu: &Amdgpu) -> bool {
+fn covers(
+    fence: &Fence,
+    operation: &Operation,
+    counters: &[Counter],
+    gpu: &Amdgpu,
+    placement: Placement,
+) -> bool {
     let names_local = matches!(fence.memory, FenceMemory::Local | FenceMemory::All);
     let names_global = matches!(fence.memory, FenceMemory::Global | FenceMemory::All);
     let within_workgroup = match fence.scope {
@@ -202,7 +265,8 @@ fn covers(fence: &Fence, operation: &Operation, counters: &[Counter], gpu: &Amdg
     if operation.asynchronous {
         return false;
     }
-    let vector_in_order = within_workgroup && gpu.ordered_vmem;
+    let vector_in_order =
+        within_workgroup && gpu.ordered_vmem && placement != Placement::ThreadgroupSplit;
     match operation.memory {
         Memory::Own => false,
         Memory::Local => names_local,
@@ -218,7 +282,7 @@ fn covers(fence: &Fence, operation: &Operation, counters: &[Counter], gpu: &Amdg
     }
 }
 
-fn place(function: &Function, position: usize) -> Place {
+pub(crate) fn place(function: &Function, position: usize) -> Place {
     let inst = function.instructions.get(position);
     Place {
         position,

@@ -6,8 +6,8 @@
 //! another order changes nothing: these can only make the counter higher.
 
 use super::counter::{Counter, waits};
-use super::operation::{Operation, Order, operation};
-use crate::asm::Function;
+use super::operation::{Memory, Operation, Order, operation};
+use crate::asm::{Function, Instruction};
 use splitbar_plan::target::Amdgpu;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,10 +32,16 @@ pub struct Outstanding {
 impl Outstanding {
     /// Solves the dataflow for `function`; `None` if there is more outstanding at one place than is kept.
     pub fn of(function: &Function, gpu: &Amdgpu) -> Option<Outstanding> {
-        let operations: Vec<Option<Operation>> = function
-            .instructions
-            .iter()
-            .map(|inst| operation(gpu, &inst.mnemonic, &inst.operands))
+        let stack = has_stack_in_buffer(function);
+        let instructions = function.instructions.iter();
+        let operations: Vec<Option<Operation>> = instructions
+            .map(|inst| {
+                let mut operation = operation(gpu, &inst.mnemonic, &inst.operands)?;
+                if stack && is_of_buffer(inst) {
+                    operation.memory = Memory::Own;
+                }
+                Some(operation)
+            })
             .collect();
         let mut solution = Outstanding {
             before: vec![None; function.instructions.len()],
@@ -135,6 +141,48 @@ impl Outstanding {
     }
 }
 
+/// Where the buffer of the wave's scratch is at the beginning, where there is one. Source: LLVM AMDGPUUsage, "Private Segment Buffer".
+const STACK: &str = "s[0:3]";
+
+/// Whether [`STACK`] is the wave's scratch all over the function: nobody puts another buffer there. The address in its first two words grows by the wave's offset;
+/// the last two stay.
+fn has_stack_in_buffer(function: &Function) -> bool {
+    let mut instructions = function.instructions.iter();
+    !instructions.any(|inst| {
+        // Vector instructions may have a second result.
+        let results = match inst.mnemonic.starts_with("v_") {
+            true => 2,
+            false => 1,
+        };
+        let mut operands = inst.operands.split(',').take(results);
+        !inst.mnemonic.starts_with("buffer_")
+            && operands.any(|operand| names_2_or_3(operand.trim()))
+    })
+}
+
+/// Whether an operand is the scalar register 2 or 3, or has one of them.
+fn names_2_or_3(operand: &str) -> bool {
+    let Some(register) = operand.strip_prefix('s') else {
+        return false;
+    };
+    let range = register
+        .strip_prefix('[')
+        .and_then(|it| it.strip_suffix(']'));
+    let (first, last) = range
+        .and_then(|range| range.split_once(':'))
+        .unwrap_or((register, register));
+    match (first.parse::<u32>(), last.parse::<u32>()) {
+        (Ok(first), Ok(last)) => first <= 3 && last >= 2,
+        _ => false, // no register by number
+    }
+}
+
+/// Whether an instruction accesses the buffer in [`STACK`].
+fn is_of_buffer(inst: &Instruction) -> bool {
+    inst.mnemonic.starts_with("buffer_")
+        && inst.operands.split(", ").any(|operand| operand == STACK)
+}
+
 /// Adds `more` to the facts of a place; says whether they have changed.
 fn join(state: &mut Option<Facts>, more: &Facts) -> bool {
     let Some(facts) = state else {
@@ -192,6 +240,26 @@ mod tests {
                     .collect()
             })
             .collect()
+    }
+
+    #[test]
+    fn scratch_in_a_buffer_is_the_waves_own() {
+        let memory = |before: &str| {
+            let text = format!(
+                "\t.type\tk,@function\nk:\n{before}\nbuffer_store_dword v1, off, s[0:3], 0 offset:4\ns_endpgm\n"
+            );
+            let gpu = Target::by_name("gfx1030").unwrap().amdgpu().unwrap();
+            let function = &amdgpu::parse(&text)[0];
+            let solution = Outstanding::of(function, gpu).unwrap();
+            let mut operations = solution.operations.iter().rev().flatten();
+            operations.next().unwrap().memory
+        };
+        assert_eq!(
+            memory("s_add_u32 s0, s0, s17\ns_addc_u32 s1, s1, 0"),
+            Memory::Own
+        );
+        assert_eq!(memory("s_load_dwordx4 s[0:3], s[4:5], 0x0"), Memory::Global);
+        assert_eq!(memory("s_mov_b32 s2, -1"), Memory::Global);
     }
 
     #[test]

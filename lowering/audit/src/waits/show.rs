@@ -1,7 +1,7 @@
 //! The audit for people.
 
 use super::{Audit, Barrier, InFlight, Place};
-use splitbar_plan::Fence;
+use crate::fences::{Finding, Lack};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -28,6 +28,9 @@ impl fmt::Display for Audit {
         for barrier in &self.barriers {
             barrier.fmt(f)?;
         }
+        for finding in &self.findings {
+            writeln!(f, "  VIOLATION: {finding}")?;
+        }
         for wait in &self.redundant_waits {
             writeln!(f, "  redundant: {wait}")?;
         }
@@ -41,15 +44,48 @@ impl fmt::Display for Audit {
     }
 }
 
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let missing = self.missing.join(", ");
+        let (access, sync) = (&self.access, &self.sync);
+        match self.lack {
+            Lack::Invalidation => write!(
+                f,
+                "{access} may load what a cache held before {sync}: {missing} is missing"
+            ),
+            Lack::WriteBack => write!(
+                f,
+                "what {access} made known may still be in a cache at {sync}: {missing} is missing"
+            ),
+            Lack::Fence => write!(
+                f,
+                "nothing orders {access} with {sync}: {missing}, or a stronger fence, is missing"
+            ),
+            Lack::Wait => write!(
+                f,
+                "{access} and {sync} may overtake each other: {missing} is missing"
+            ),
+        }
+    }
+}
+
 impl fmt::Display for Barrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  {}", self.at)?;
-        match self.demand.as_ref().map(|demand| demand.fences.as_slice()) {
-            None => {}
-            Some([]) => writeln!(f, "    releases nothing")?,
-            Some(fences) => {
-                let fences: Vec<String> = fences.iter().map(Fence::to_string).collect();
-                writeln!(f, "    after {}", fences.join(", "))?;
+        if let Some(demand) = &self.demand {
+            for (clauses, side) in [(&demand.release, "after"), (&demand.acquire, "before")] {
+                let mut fences: Vec<String> = clauses
+                    .iter()
+                    .map(|clause| clause.fence.to_string())
+                    .collect();
+                fences.sort();
+                fences.dedup();
+                if !fences.is_empty() {
+                    writeln!(f, "    {side} {}", fences.join(", "))?;
+                }
+            }
+            if demand.is_empty() {
+                writeln!(f, "    orders nothing")?;
             }
         }
         // Many of one kind say no more than their number.

@@ -1,16 +1,17 @@
-//! `splitbar audit`: what may be outstanding at each barrier of final AMDGPU code.
+//! `splitbar audit`: what may be outstanding at each barrier of final code, and what is missing of the fences around it.
 
 use super::input::read;
-use super::{AuditArgs, Format, Release, write};
+use super::{AuditArgs, Format, Memory, write};
 use serde::Deserialize;
 use splitbar::asm::{Function, Role};
-use splitbar::waits::{self, Audit, Demand};
-use splitbar::{asm, exit, machine_code};
-use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope};
-use std::collections::{BTreeMap, BTreeSet};
+use splitbar::waits::{self, Audit, Clause, Demand};
+use splitbar::{Placement, asm, exit, machine_code};
+use splitbar_plan::target::Arch;
+use splitbar_plan::{Fence, FenceOrder};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Audits as `args` ask and gives the exit code: 1 if a barrier releases what may be outstanding.
+/// Audits as `args` ask and gives the exit code: 1 if something is missing.
 pub fn run(args: &AuditArgs) -> u8 {
     match audit(args) {
         Ok(audits) => {
@@ -38,36 +39,37 @@ pub fn run(args: &AuditArgs) -> u8 {
 
 fn audit(args: &AuditArgs) -> Result<Vec<Audit>, String> {
     let name = args.input.display();
-    let gpu = args.target.amdgpu().ok_or_else(|| {
-        format!(
-            "{} is no AMD GPU: PTX has no counters to wait for, ptxas waits by itself",
-            args.target.name
-        )
-    })?;
+    let arch = &args.target.arch;
     let bytes = read(&args.input)?;
-    let functions = if bytes.starts_with(b"\x7fELF") {
-        machine_code::functions(&bytes, args.target).map_err(|why| format!("{name}: {why}"))?
-    } else {
-        let text = String::from_utf8(bytes)
-            .map_err(|_| format!("{name} is neither an object nor assembly text"))?;
-        asm::amdgpu::parse(&text)
+    let functions = match arch {
+        Arch::Amdgpu(_) if bytes.starts_with(b"\x7fELF") => {
+            machine_code::functions(&bytes, args.target).map_err(|why| format!("{name}: {why}"))?
+        }
+        Arch::Amdgpu(_) | Arch::Nvptx(_) => {
+            let text = String::from_utf8(bytes)
+                .map_err(|_| format!("{name} is neither an object nor assembly text"))?;
+            asm::parse(&text, arch)
+        }
     };
     if functions.is_empty() {
+        let announced = match arch {
+            Arch::Amdgpu(_) => "`.type NAME,@function`",
+            Arch::Nvptx(_) => "`.entry` or `.func`",
+        };
         return Err(format!(
-            "{name} has no function (`.type NAME,@function` announces one)"
+            "{name} has no function ({announced} announces one)"
         ));
     }
     let plan = args.plan.as_deref().map(plan).transpose()?;
+    let placement = super::placement(args.cu_mode, args.tgsplit);
+    if !placement.exists_on(args.target) {
+        return Err(format!("{} has no {}", args.target.name, placement.name()));
+    }
     functions
         .iter()
-        .map(|function| {
-            let demands = match &plan {
-                Some(plan) => planned(function, plan)?,
-                None => args
-                    .release
-                    .map_or_else(BTreeMap::new, |release| assumed(function, release)),
-            };
-            waits::audit(function, gpu, &demands)
+        .map(|function| match &plan {
+            Some(plan) => planned(function, plan, arch),
+            None => waits::audit(function, arch, placement, &assumed(function, args)),
         })
         .collect()
 }
@@ -95,10 +97,11 @@ fn plan(path: &Path) -> Result<Vec<Audit>, String> {
         .collect()
 }
 
-/// The demands that the plan has on this code, which must be the code that it was made with.
-fn planned(function: &Function, plan: &[Audit]) -> Result<BTreeMap<usize, Demand>, String> {
+/// Audits against the plan's demands on this code, which must be the code that the plan was made with.
+fn planned(function: &Function, plan: &[Audit], arch: &Arch) -> Result<Audit, String> {
     let Some(audit) = plan.iter().find(|audit| audit.kernel == function.name) else {
-        return Ok(BTreeMap::new()); // a function that is no kernel
+        // A function that is not a kernel.
+        return waits::audit(function, arch, Placement::Default, &BTreeMap::new());
     };
     let fits = |barrier: &waits::Barrier| {
         function
@@ -112,39 +115,40 @@ fn planned(function: &Function, plan: &[Audit]) -> Result<BTreeMap<usize, Demand
             function.name
         ));
     }
-    Ok(audit
-        .barriers
-        .iter()
-        .filter_map(|barrier| Some((barrier.at.position, barrier.demand.clone()?)))
-        .collect())
+    audit.of_changed(function, arch)
 }
 
-/// The same demand on every barrier.
-fn assumed(function: &Function, release: Release) -> BTreeMap<usize, Demand> {
-    let memory = match release {
-        Release::Local => FenceMemory::Local,
-        Release::Global => FenceMemory::Global,
-        Release::All => FenceMemory::All,
+/// The same demand on every barrier: what is to be released on its arriving side, and acquired on its waiting side.
+fn assumed(function: &Function, args: &AuditArgs) -> BTreeMap<usize, Demand> {
+    let clauses = |order, memory: Option<Memory>, role: Role, sides: [Role; 2]| {
+        let memory = memory.filter(|_| sides.contains(&role));
+        let clause = memory.map(|memory| {
+            Clause::everything(Fence {
+                order,
+                scope: args.scope.into(),
+                memory: memory.into(),
+            })
+        });
+        clause.into_iter().collect()
     };
-    let fence = Fence {
-        order: FenceOrder::Release,
-        scope: FenceScope::Workgroup,
-        memory,
+    let demand = |role| Demand {
+        release: clauses(
+            FenceOrder::Release,
+            args.release,
+            role,
+            [Role::Arrive, Role::ArriveAndWait],
+        ),
+        acquire: clauses(
+            FenceOrder::Acquire,
+            args.acquire,
+            role,
+            [Role::Wait, Role::ArriveAndWait],
+        ),
     };
-    let demand = Demand {
-        fences: vec![fence],
-        exempt: BTreeSet::new(),
-    };
-    let arrives = |role| match role {
-        Role::Arrive | Role::ArriveAndWait => true,
-        Role::Wait | Role::Work | Role::Housekeeping => false,
-    };
-    function
-        .instructions
-        .iter()
-        .enumerate()
-        .filter(|(_, inst)| arrives(inst.role))
-        .map(|(position, _)| (position, demand.clone()))
+    let instructions = function.instructions.iter().enumerate();
+    instructions
+        .map(|(position, inst)| (position, demand(inst.role)))
+        .filter(|(_, demand)| !demand.is_empty())
         .collect()
 }
 

@@ -2,22 +2,20 @@
 
 use super::input::read;
 use super::{CheckArgs, report};
-use splitbar::diagnostic::{Code, Diagnostics, Kind};
-use splitbar::{Failure, Options, exit, spec};
+use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
+use splitbar::{Failure, Options, Validation, exit, spec};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{
     Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings, validate,
 };
 use std::collections::BTreeMap;
 
-/// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with; 2 when the module has not what was asked for.
+/// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with; 2 when the module lacks what was asked for, 3 when this build does not
+/// know something that it has.
 pub fn run(args: &CheckArgs) -> u8 {
     let bytes = match read(&args.input) {
         Ok(bytes) => bytes,
-        Err(text) => {
-            eprintln!("error: {text}");
-            return exit::USAGE;
-        }
+        Err(text) => return report::usage(&text, &args.input, args.diagnostics),
     };
     let failure = Failure::from(problems(args, &bytes).unwrap_or_else(|misfits| misfits));
     report::show(&failure.diagnostics, &args.input, args.diagnostics);
@@ -26,8 +24,17 @@ pub fn run(args: &CheckArgs) -> u8 {
     }
     match failure.exit_code() {
         code @ (exit::BUG | exit::USAGE) => code,
+        exit::UNSUPPORTED if failure.diagnostics.iter().any(is_unknown_here) => exit::UNSUPPORTED,
         _ => exit::INVALID, // limits of the target are errors like any other here
     }
+}
+
+/// Whether a problem is that this build does not know something, whatever the target.
+fn is_unknown_here(problem: &Diagnostic) -> bool {
+    let of_target = [Code::UnsupportedStrategy, Code::UnsupportedOnTarget];
+    problem.severity == Severity::Error
+        && problem.code.kind() == Kind::Unsupported
+        && !of_target.contains(&problem.code)
 }
 
 /// What the rules say, and the planner of the lowering when there is a target.
@@ -37,6 +44,7 @@ fn problems(args: &CheckArgs, bytes: &[u8]) -> Result<Diagnostics, Diagnostics> 
         let mut options = Options::new(target);
         options.spec = spec.clone();
         options.strategy = args.strategy.0;
+        options.validation = Validation::Waived; // checked below, with the limits of the target
         splitbar::plan(bytes, &options, &mut ())
     });
     let mut problems = check(bytes, &spec, |declarations| {
@@ -45,6 +53,7 @@ fn problems(args: &CheckArgs, bytes: &[u8]) -> Result<Diagnostics, Diagnostics> 
                 .unwrap_or_else(|| Environment::of(declarations)),
         );
         settings.strict = args.strict;
+        settings.assume_default_spec = args.assume_default_spec;
         settings.limits = limits(args);
         if let Some(Ok(planned)) = &planned {
             let reserved = planned.plans.iter().map(|plan| plan.reserved_shared_bytes);
@@ -91,7 +100,7 @@ fn limits(args: &CheckArgs) -> BTreeMap<String, u64> {
 }
 
 /// Everything that is wrong with the module in `bytes`, located and sorted.
-pub fn check(
+fn check(
     bytes: &[u8],
     spec: &SpecValues,
     settings: impl FnOnce(&Declarations<'_>) -> Settings,
@@ -105,9 +114,7 @@ pub fn check(
     let constants = Constants::evaluate(&declarations, spec, &mut problems);
     if problems.has_errors() {
         // The rules count on declarations that are whole.
-        for problem in problems.iter_mut() {
-            declarations.locate(problem);
-        }
+        declarations.locate_all(&mut problems);
     } else {
         validate(
             &declarations,

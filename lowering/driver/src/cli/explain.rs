@@ -1,5 +1,6 @@
 //! `splitbar explain CODE`.
 
+use super::explanations::{self, Explanation};
 use super::write;
 use splitbar::diagnostic::{Code, Kind};
 use splitbar::exit;
@@ -33,10 +34,12 @@ fn finding(text: &str) -> Option<String> {
     let kind = FindingKind::ALL
         .iter()
         .find(|kind| kind.number() == number)?;
-    Some(format!(
-        "# {kind}: {}\n\na finding of `splitbar sim` (exit code {})\n",
+    let class = format!("a finding of `splitbar sim` (exit code {})", exit::INVALID);
+    Some(page(
+        &kind.to_string(),
         kind.summary(),
-        exit::INVALID
+        explanations::of_finding(*kind),
+        &class,
     ))
 }
 
@@ -63,11 +66,45 @@ fn explanation(code: Code) -> String {
     };
     match splitbar_passes::validate::rules::find(code) {
         Some(rule) => format!("{}\n{kind} (exit code {exit})\n", rule.text),
-        None => format!(
-            "# {code}: {}\n\n{kind} (exit code {exit})\n",
-            code.summary()
+        None => page(
+            &code.to_string(),
+            code.summary(),
+            explanations::of_code(code),
+            &format!("{kind} (exit code {exit})"),
         ),
     }
+}
+
+/// Title, reason, what to do, and the class that the code belongs to.
+fn page(code: &str, summary: &str, text: Option<Explanation>, class: &str) -> String {
+    let mut page = format!("# {code}: {summary}\n");
+    if let Some(Explanation { because, help }) = text {
+        for paragraph in [because, help] {
+            page.push('\n');
+            page.push_str(&wrapped(paragraph));
+        }
+    }
+    format!("{page}\n{class}\n")
+}
+
+/// Lines of at most 100 characters.
+fn wrapped(text: &str) -> String {
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > 100 {
+            lines.push('\n');
+            width = 0;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += length;
+    }
+    lines.push('\n');
+    lines
 }
 
 #[cfg(test)]

@@ -1,21 +1,38 @@
 //! Reading the module that a command names.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+/// The most bytes of a file: many times the largest module, and little enough that a file without an end has an answer at once.
+pub const MOST: usize = 1 << 28;
 
 /// The bytes of the file `input`, or of the standard input for `-`.
 ///
 /// # Errors
-/// What the system says, with the name in front.
+/// What the system says, with the name in front; more than [`MOST`] bytes.
 pub fn read(input: &Path) -> Result<Vec<u8>, String> {
-    if input == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("standard input: {error}"))?;
-        Ok(bytes)
+    read_at_most(input, MOST)
+}
+
+/// As [`read`], of at most `most` bytes.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_at_most(input: &Path, most: usize) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    // One more, to notice it.
+    let limit = (most as u64).saturating_add(1);
+    let (name, result) = if input == Path::new("-") {
+        let result = std::io::stdin().lock().take(limit).read_to_end(&mut bytes);
+        ("standard input".to_owned(), result)
     } else {
-        std::fs::read(input).map_err(|error| format!("{}: {error}", input.display()))
+        let result = File::open(input).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+        (input.display().to_string(), result)
+    };
+    result.map_err(|error| format!("{name}: {error}"))?;
+    if bytes.len() > most {
+        return Err(format!("{name}: the file has more than {most} bytes"));
     }
+    Ok(bytes)
 }

@@ -1,13 +1,15 @@
 //! `splitbar lower`.
 
 use super::input::read;
-use super::{Emit, Format, LowerArgs, check, child, report, write};
+use super::{Emit, Format, LowerArgs, report, write};
 use splitbar::diagnostic::Diagnostics;
-use splitbar::{Artefact, Observer, Options, Output, Placement, Stage, exit, spec};
-use splitbar_passes::module::{Declarations, Module};
-use splitbar_passes::validate::{Environment, Settings};
+use splitbar::{Artefact, Isolation, Observer, Options, Product, Stage, Worker, exit, spec};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+/// Set by hand: the compilation runs in this process, without limits, for a debugger.
+const IN_PROCESS: &str = "SPLITBAR_IN_PROCESS";
 
 /// Why the command did not do what it was asked to.
 enum Stop {
@@ -41,10 +43,7 @@ pub fn run(args: &LowerArgs) -> u8 {
             report::print(&failure.diagnostics, args);
             failure.exit_code()
         }
-        Err(Stop::Usage(text)) => {
-            eprintln!("error: {text}");
-            exit::USAGE
-        }
+        Err(Stop::Usage(text)) => report::usage(&text, &args.input, args.diagnostics),
     }
 }
 
@@ -62,53 +61,36 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
                 .into(),
         );
     }
+    outputs(args)?;
     let bytes = modules(args)?;
     let options = options(args, &bytes)?;
-    if !args.no_validate {
-        let problems = check::check(&bytes, &options.spec, |declarations| {
-            Settings::new(
-                args.target_env
-                    .unwrap_or_else(|| Environment::for_lowering(declarations)),
-            )
-        });
-        if problems.has_errors() {
-            return Err(problems.into());
-        }
-        report::print(&problems, args);
-    }
     let mut watch = Watch::new(args)?;
-    if emit == Some(Emit::Plan) && !options.measure && !options.audit {
-        let planned = splitbar::plan(&bytes, &options, &mut watch).map_err(Stop::Problems)?;
-        watch.end();
-        report::print(&planned.warnings, args);
-        return deliver(args, planned.to_string().as_bytes());
-    }
-    let output = match splitbar::compile_observed(&bytes, &options, &mut watch) {
-        Ok(output) => output,
-        Err(failure) => {
-            watch.end();
-            return Err(Stop::Problems(failure));
-        }
+    let products: Vec<Product> = emit.into_iter().map(Product::from).collect();
+    let made = if std::env::var_os(IN_PROCESS).is_some() {
+        splitbar::perform(&bytes, &options, &products, &mut watch)
+    } else {
+        let made = worker(args).compile(&bytes, &options, &products, &mut watch);
+        made.map(|made| (made.products, made.warnings))
     };
-    report::print(output.warnings(), args);
-    watch.begin(Stage::Generate);
-    if watch.wants_artefacts() {
-        watch.produced(Artefact::Assembly, output.assembly()?.as_bytes());
-        if let Ok(object) = output.object() {
-            watch.produced(Artefact::Object, &object);
-        }
-        watch.produced(Artefact::Reflect, output.reflect().as_bytes());
-    }
-    let mut code = exit::DONE;
-    if let Some(emit) = emit {
-        if emit == Emit::Hsaco {
-            watch.begin(Stage::Link);
-        }
-        code = deliver(args, &emit.bytes(&output)?)?;
-    }
     watch.end();
+    let (products, warnings) = made.map_err(Stop::Problems)?;
+    report::print(&warnings, args);
     watch.result?;
-    Ok(code)
+    match products.first() {
+        Some(product) => deliver(args, product),
+        None => Ok(exit::DONE),
+    }
+}
+
+/// The process that compiles. This one writes the output, so that there is none without it.
+fn worker(args: &LowerArgs) -> Worker {
+    Worker::new(Isolation {
+        program: std::env::current_exe().ok(),
+        time: args.time_limit,
+        memory: args
+            .memory_limit
+            .map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+    })
 }
 
 /// The bytes of the module, or of what the modules are linked to.
@@ -133,12 +115,31 @@ fn output_file(args: &LowerArgs) -> Option<&Path> {
         .filter(|path| *path != Path::new("-"))
 }
 
+/// That the files to be written can be, and that none of them is one that is read.
+fn outputs(args: &LowerArgs) -> Result<(), String> {
+    let inputs: Vec<&Path> = std::iter::once(&args.input)
+        .chain(&args.linked)
+        .map(PathBuf::as_path)
+        .collect();
+    if let Some(file) = output_file(args) {
+        write::check(file, &inputs)?;
+    }
+    // A folder that is not there yet is made, and holds no input.
+    if let Some(folder) = args.emit_dir.as_deref().filter(|folder| folder.is_dir()) {
+        for artefact in Artefact::ALL {
+            write::check(&folder.join(artefact.file_name()), &inputs)?;
+        }
+    }
+    Ok(())
+}
+
 /// Writes the output where `args` want it.
 fn deliver(args: &LowerArgs, bytes: &[u8]) -> Result<u8, Stop> {
     match output_file(args) {
-        Some(path) => Ok(write::to_file(path, bytes).map(|()| exit::DONE)?),
-        None => Ok(write::to_stdout(bytes)),
+        Some(path) => write::to_file(path, bytes)?,
+        None => write::stdout(bytes)?,
     }
+    Ok(exit::DONE)
 }
 
 impl Emit {
@@ -148,18 +149,20 @@ impl Emit {
             Emit::LlvmIr | Emit::Asm | Emit::Plan | Emit::Reflect => false,
         }
     }
+}
 
-    fn bytes(self, output: &Output) -> Result<Vec<u8>, Diagnostics> {
-        Ok(match self {
-            Emit::LlvmIr => output.ir().into_bytes(),
-            Emit::Bitcode => output.bitcode(),
-            Emit::Asm => output.assembly()?.into_bytes(),
-            Emit::Obj => output.object()?,
-            Emit::Hsaco => output.hsaco()?,
-            Emit::Cubin => output.cubin()?,
-            Emit::Plan => output.plan().into_bytes(),
-            Emit::Reflect => output.reflect().into_bytes(),
-        })
+impl From<Emit> for Product {
+    fn from(emit: Emit) -> Product {
+        match emit {
+            Emit::LlvmIr => Product::Ir,
+            Emit::Bitcode => Product::Bitcode,
+            Emit::Asm => Product::Assembly,
+            Emit::Obj => Product::Object,
+            Emit::Hsaco => Product::CodeObject,
+            Emit::Cubin => Product::Cubin,
+            Emit::Plan => Product::Plan,
+            Emit::Reflect => Product::Reflect,
+        }
     }
 }
 
@@ -172,32 +175,26 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
     options.optimization = args.optimization;
     options.wave_size = args.wave;
     options.waits = args.waits.into();
-    options.placement = match (args.cu_mode, args.tgsplit) {
-        (true, _) => Placement::CuMode,
-        (false, true) => Placement::ThreadgroupSplit,
-        (false, false) => Placement::Default,
-    };
+    options.placement = super::placement(args.cu_mode, args.tgsplit);
     options.cluster = args.cluster_size;
     options.ptxas.clone_from(&args.ptxas);
     options.promote_async_copies = args.promote_async_copies;
     options.workgroup_size = args.workgroup_size;
     options.audit = args.audit;
+    options.validation = args.validation.validation();
     options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();
     options.spec = spec::resolve_for(bytes, &args.spec)?;
-    // The rules are checked before the compilation does the same. Whatever is wrong with the module itself, both report.
-    if let (Some(size), Ok(module)) = (args.workgroup_size, Module::parse(bytes)) {
-        Declarations::of(&module, &mut Diagnostics::new())
-            .specialize_workgroup_size(size, &mut options.spec);
-    }
     Ok(options)
 }
 
-/// Takes the time of each stage, writes the stages' files, and keeps the parent informed.
+/// Takes the time of each stage, writes the stages' files, and says when one takes long.
 struct Watch {
     folder: Option<PathBuf>,
     /// The first file that could not be written.
     result: Result<(), String>,
     verbose: bool,
+    /// Whether somebody wants to know that a stage takes long.
+    patient: bool,
     running: Option<(Stage, Instant)>,
     total: Duration,
 }
@@ -212,6 +209,8 @@ impl Watch {
             folder: args.emit_dir.clone(),
             result: Ok(()),
             verbose: args.verbose,
+            patient: args.diagnostics == Format::Text
+                && (args.verbose || std::io::stderr().is_terminal()),
             running: None,
             total: Duration::ZERO,
         })
@@ -238,8 +237,16 @@ impl Watch {
 impl Observer for Watch {
     fn begin(&mut self, stage: Stage) {
         self.lap();
-        child::begin(stage);
         self.running = Some((stage, Instant::now()));
+    }
+
+    fn waits(&mut self, stage: Stage, since: Duration) {
+        if self.patient {
+            eprintln!(
+                "note: stage `{stage}` has taken {} s so far",
+                since.as_secs()
+            );
+        }
     }
 
     fn wants_artefacts(&self) -> bool {

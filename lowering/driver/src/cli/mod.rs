@@ -1,24 +1,30 @@
-//! What the command line accepts. Each command has a file; [`child`] keeps LLVM's crashes away from the user.
+//! What the command line accepts. Each command has a file.
 
 mod audit;
 mod check;
-mod child;
 mod explain;
+mod explanations;
 mod input;
 mod lower;
+mod meter;
 mod model;
 mod report;
 mod sim;
 mod targets;
+mod validation;
+mod worker;
 mod write;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use splitbar::spec::Setting;
-use splitbar::{FuseAt, Optimization, Strategy, Target, Waits};
+use splitbar::{FuseAt, Optimization, Placement, Strategy, Target, Waits};
 use splitbar_passes::validate::Environment;
+use splitbar_plan::{FenceMemory, FenceScope};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
+use validation::ValidationArgs;
 
 /// Takes SPIR-V compute modules with split barriers to AMDGPU and NVPTX code.
 #[derive(Debug, Parser)]
@@ -50,8 +56,10 @@ Examples:
   splitbar lower kernel.spv --target gfx1201 --emit obj -o kernel.o
   splitbar audit kernel.o --target gfx1201 --plan kernel.json       against what the module's barriers ask
   splitbar audit other.s --target gfx942 --release local            another compiler's code: no LDS operation may be outstanding at a barrier
+  splitbar audit other.s --target gfx1201 --release all --acquire all --scope device
+  splitbar audit other.ptx --target sm_90 --release all --acquire all --scope device
 
-Exit codes: 0 nothing found, 1 a barrier releases what may be outstanding, 2 wrong usage or a file that cannot be read.";
+Exit codes: 0 nothing found, 1 a wait, an invalidation, a write-back or a fence is missing, 2 wrong usage or a file that cannot be read.";
 
 const MODEL_EXAMPLES: &str = "\
 Examples:
@@ -73,7 +81,7 @@ enum Command {
     Lower(Box<LowerArgs>),
     /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0 without errors, 1 with
     Check(Box<CheckArgs>),
-    /// Finds what may be outstanding at each barrier of AMDGPU code, and waits that retire nothing; exit code 1 if a barrier releases what may be outstanding
+    /// Audits final code: what may be outstanding at each barrier, waits that retire nothing, and what is missing of the fences; exit code 1 if something is
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Explores a module's barriers, lowered for one GPU, in every interleaving of a few waves
@@ -87,6 +95,13 @@ enum Command {
         /// How the list is printed
         #[arg(long, value_enum, default_value_t = Format::Text)]
         format: Format,
+    },
+    /// Compiles what another process asks for on the standard input
+    #[command(hide = true)]
+    Worker {
+        /// The memory that it may use
+        #[arg(long, value_name = "BYTES")]
+        memory: Option<u64>,
     },
     /// Says what a diagnostic code means
     Explain {
@@ -111,6 +126,9 @@ struct CheckArgs {
     /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
+    /// Takes specialization constants without --spec at their defaults, as `lower` does; else a branch on one is undecided
+    #[arg(long)]
+    assume_default_spec: bool,
     /// Makes an error of what can be neither proved nor refuted
     #[arg(long)]
     strict: bool,
@@ -124,7 +142,7 @@ struct CheckArgs {
 
 #[derive(Debug, Args)]
 struct AuditArgs {
-    /// An object (.o, .hsaco), or assembly as LLVM prints it; `-` is the standard input
+    /// An object (.o, .hsaco), assembly as LLVM prints it, or PTX; `-` is the standard input
     input: PathBuf,
     /// The GPU that it is for
     #[arg(long, value_parser = parse_target)]
@@ -132,9 +150,21 @@ struct AuditArgs {
     /// What the barriers ask: the output of `splitbar lower --audit --emit reflect` with the same options
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     plan: Option<PathBuf>,
-    /// The memory that every barrier releases at workgroup scope; without it and --plan nothing is judged
+    /// The memory that every barrier releases; without this, --acquire and --plan nothing is judged
     #[arg(long, value_enum)]
-    release: Option<Release>,
+    release: Option<Memory>,
+    /// The memory that every barrier acquires
+    #[arg(long, value_enum, conflicts_with = "plan")]
+    acquire: Option<Memory>,
+    /// The scope of --release and --acquire
+    #[arg(long, value_enum, default_value_t = MemoryScope::Workgroup, conflicts_with = "plan")]
+    scope: MemoryScope,
+    /// The code is for workgroups on one compute unit of a work-group processor (AMDGPU gfx10 to gfx12.0)
+    #[arg(long, conflicts_with = "plan")]
+    cu_mode: bool,
+    /// The code is for workgroups that are spread over compute units (AMDGPU gfx90a, gfx942, gfx950)
+    #[arg(long, conflicts_with_all = ["cu_mode", "plan"])]
+    tgsplit: bool,
     /// How the audit is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     report: Format,
@@ -180,16 +210,57 @@ struct ModelArgs {
     /// How the verdicts are printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    validation: ValidationArgs,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-enum Release {
-    /// LDS
+enum Memory {
+    /// LDS, shared memory
     Local,
-    /// Everything but LDS
+    /// Everything else
     Global,
     /// All memory
     All,
+}
+
+impl From<Memory> for FenceMemory {
+    fn from(memory: Memory) -> FenceMemory {
+        match memory {
+            Memory::Local => FenceMemory::Local,
+            Memory::Global => FenceMemory::Global,
+            Memory::All => FenceMemory::All,
+        }
+    }
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum MemoryScope {
+    /// One workgroup
+    Workgroup,
+    /// One device
+    Device,
+    /// All devices and the host
+    System,
+}
+
+impl From<MemoryScope> for FenceScope {
+    fn from(scope: MemoryScope) -> FenceScope {
+        match scope {
+            MemoryScope::Workgroup => FenceScope::Workgroup,
+            MemoryScope::Device => FenceScope::Device,
+            MemoryScope::System => FenceScope::System,
+        }
+    }
+}
+
+/// Where the waves of a workgroup run, by what was asked for.
+fn placement(cu_mode: bool, tgsplit: bool) -> Placement {
+    match (cu_mode, tgsplit) {
+        (true, _) => Placement::CuMode,
+        (false, true) => Placement::ThreadgroupSplit,
+        (false, false) => Placement::Default,
+    }
 }
 
 fn parse_environment(text: &str) -> Result<Environment, String> {
@@ -254,7 +325,7 @@ struct LowerArgs {
     /// With --emit plan: counts how much of each window is left in the assembly (--emit reflect always does)
     #[arg(long)]
     measure: bool,
-    /// Audits the waits of the final assembly (AMDGPU): fails if a barrier can be reached with operations outstanding that it releases. --emit reflect shows the audit
+    /// Audits the final assembly: fails if a wait, an invalidation, a write-back or a fence is missing that a fence of the plan promises. --emit reflect shows the audit
     #[arg(long)]
     audit: bool,
     /// Leaves out what keeps the compiler from closing windows (to see what it would do)
@@ -266,12 +337,14 @@ struct LowerArgs {
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
-    /// Leaves out the rules that `splitbar check` checks first
-    #[arg(long)]
-    no_validate: bool,
-    /// Whose rules the module must keep: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0 [default: vulkan1.3, or universal for OpenCL modules]
-    #[arg(long, value_name = "ENV", value_parser = parse_environment, conflicts_with = "no_validate")]
-    target_env: Option<Environment>,
+    #[command(flatten)]
+    validation: ValidationArgs,
+    /// Ends the compilation after this time, with exit code 3
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    time_limit: Option<Duration>,
+    /// Ends the compilation when it needs more memory, with exit code 3
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    memory_limit: Option<u64>,
     /// Prints the time that each stage took
     #[arg(short, long)]
     verbose: bool,
@@ -379,6 +452,14 @@ fn parse_target(name: &str) -> Result<&'static Target, String> {
     })
 }
 
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| format!("{text:?} is not a number of seconds above 0"))
+}
+
 fn parse_setting(text: &str) -> Result<Setting, String> {
     text.parse()
 }
@@ -395,15 +476,18 @@ fn parse_size(text: &str) -> Result<[u32; 3], String> {
 
 /// Runs the command that the arguments name.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return ExitCode::from(report::arguments(&error)),
+    };
     ExitCode::from(match &cli.command {
-        Command::Lower(args) if child::is_child() => child::finish(lower::run(args)),
-        Command::Lower(args) => child::run(args).unwrap_or_else(|| lower::run(args)),
+        Command::Lower(args) => lower::run(args),
         Command::Check(args) => check::run(args),
         Command::Audit(args) => audit::run(args),
         Command::Model(args) => model::run(args),
         Command::Sim(args) => sim::run(args),
         Command::Targets { format } => targets::run(*format),
+        Command::Worker { memory } => worker::run(*memory),
         Command::Explain { code } => explain::run(code),
     })
 }
@@ -423,6 +507,7 @@ mod tests {
             | Command::Model(_)
             | Command::Sim(_)
             | Command::Targets { .. }
+            | Command::Worker { .. }
             | Command::Explain { .. } => {
                 Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
             }

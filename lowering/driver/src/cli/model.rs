@@ -1,11 +1,10 @@
 //! `splitbar model`: the barriers of a module, lowered for a target and explored in every interleaving.
 
 use super::input::read;
-use super::{Format, ModelArgs, check, report, write};
+use super::{Format, ModelArgs, report, write};
 use serde_json::{Value, json};
 use splitbar::{Bounds, Explored, Failure, Options, exit, spec};
 use splitbar_passes::model::{Line, Verdict};
-use splitbar_passes::validate::{Environment, Settings};
 
 /// Explores as `args` ask and gives the exit code: 0 proved, 1 refuted (or an invalid module), 3 too much for the bounds.
 pub fn run(args: &ModelArgs) -> u8 {
@@ -64,17 +63,11 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
         wave_size: args.wave,
         cluster: args.cluster_size,
         workgroup_size: args.workgroup_size,
+        validation: args.validation.validation(),
         spec: spec::resolve_for(&bytes, &args.spec)
             .map_err(|problems| Stop::Problems(problems.into()))?,
         ..Options::new(args.target)
     };
-    let problems = check::check(&bytes, &options.spec, |declarations| {
-        Settings::new(Environment::for_lowering(declarations))
-    });
-    if problems.has_errors() {
-        return Err(Stop::Problems(problems.into()));
-    }
-    report::show(&problems, &args.input, Format::Text);
     let bounds = Bounds {
         waves: args.waves,
         unroll: args.unroll,

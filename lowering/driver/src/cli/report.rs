@@ -1,9 +1,11 @@
 //! Problems on the standard error.
 
-use super::{Format, LowerArgs, child};
-use splitbar::diagnostic::Diagnostics;
+use super::{Format, LowerArgs};
 use splitbar::diagnostic::text::Colour;
+use splitbar::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar::diagnostic::{json, text};
+use splitbar::exit;
+use std::io::IsTerminal;
 use std::path::Path;
 
 /// Prints problems in the form that `args` ask for.
@@ -15,9 +17,55 @@ pub fn print(problems: &Diagnostics, args: &LowerArgs) {
 pub fn show(problems: &Diagnostics, input: &Path, format: Format) {
     let rendered = match format {
         Format::Text => text::render_with(problems, &name(input), colour()),
-        Format::Json => json::render(problems),
+        Format::Json => json::render(problems, &name(input)),
     };
     eprint!("{rendered}");
+}
+
+/// Prints what is wrong with the command line or its files, and gives the exit code for it.
+pub fn usage(text: &str, input: &Path, format: Format) -> u8 {
+    match format {
+        Format::Text => eprintln!("error: {text}"),
+        Format::Json => show(
+            &Diagnostic::error(Code::WrongUsage, text).into(),
+            input,
+            format,
+        ),
+    }
+    exit::USAGE
+}
+
+/// Prints what the parser of the command line says, and gives the exit code for it. The parser has
+/// stopped, so whether JSON is wanted is read from the arguments themselves.
+pub fn arguments(error: &clap::Error) -> u8 {
+    let given: Vec<_> = std::env::args_os().collect();
+    let is_json = given.iter().any(|arg| arg == "--diagnostics=json")
+        || given
+            .windows(2)
+            .any(|pair| pair[0] == "--diagnostics" && pair[1] == "json");
+    if !error.use_stderr() || !is_json {
+        // Help and the version are no errors. Nobody is left to tell if the stream is closed.
+        let _ = error.print();
+        return u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
+    }
+    let said = error.render().to_string();
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("wrong arguments");
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    let mut problem = Diagnostic::error(Code::WrongUsage, first);
+    let mut help = Vec::new();
+    for line in lines {
+        match line.strip_prefix("tip: ") {
+            Some(tip) => help.push(tip),
+            None if line.starts_with("For more information") => {}
+            None => problem = problem.because(line),
+        }
+    }
+    if !help.is_empty() {
+        problem = problem.help(help.join("; "));
+    }
+    show(&problem.into(), Path::new("-"), Format::Json);
+    exit::USAGE
 }
 
 fn name(input: &Path) -> String {
@@ -28,8 +76,10 @@ fn name(input: &Path) -> String {
     }
 }
 
+/// In colour to a terminal, unless NO_COLOR (no-color.org) forbids it.
 fn colour() -> Colour {
-    if child::in_colour() {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if std::io::stderr().is_terminal() && !forbidden {
         Colour::On
     } else {
         Colour::Off

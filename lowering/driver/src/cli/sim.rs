@@ -1,11 +1,13 @@
 //! `splitbar sim`: a kernel on the simulated machine, under many schedules.
 
-use super::input::read;
+use super::input::{MOST, read, read_at_most};
+use super::meter::Meter;
+use super::validation::ValidationArgs;
 use super::{
     Choice, Format, levels, parse_setting, parse_size, parse_target, report, strategies,
     wave_sizes, write,
 };
-use clap::Args;
+use clap::{Args, value_parser};
 use serde::Serialize;
 use splitbar::diagnostic::Diagnostics;
 use splitbar::simulate::machine::image::Format as TexelFormat;
@@ -25,7 +27,7 @@ Examples:
 
 A schedule chooses which wave goes on and how late memory operations take effect; a finding says which one, and the seed replays it.
 What the kernel prints is shown as the last schedule left it.
-Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read, 3 unsupported by this build.";
+Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read, 3 unsupported by this build (limits included).";
 
 /// What the command line says.
 #[derive(Debug, Args)]
@@ -57,13 +59,13 @@ pub struct SimArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
     /// Room for what the kernel prints: a call takes 8 bytes, and 4 or 8 for each number
-    #[arg(long, value_name = "BYTES", default_value_t = PRINT_CAPACITY)]
+    #[arg(long, value_name = "BYTES", default_value_t = PRINT_CAPACITY, value_parser = value_parser!(u32).range(..=MOST as i64))]
     print_capacity: u32,
     /// Writes a buffer as the last schedule left it
     #[arg(long, value_name = "SET:BINDING=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
     /// How many schedules
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = value_parser!(u32).range(1..))]
     schedules: u32,
     /// Where the schedules' chances come from
     #[arg(long, default_value_t = 1)]
@@ -86,9 +88,14 @@ pub struct SimArgs {
     /// Waves of 32 or 64 invocations; without it, the target's default
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
+    #[command(flatten)]
+    validation: ValidationArgs,
     /// How the findings are printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     report: Format,
+    /// Says on the standard error how far it is, also where that is not a terminal; not with `--report json`
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// Why nothing was run.
@@ -129,11 +136,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     let inputs = Inputs {
         groups: args.groups,
         workgroup_size: args.workgroup_size,
-        buffers: args
-            .buffer
-            .iter()
-            .map(|b| Ok((b.place, b.content.bytes()?)))
-            .collect::<Result<_, String>>()?,
+        buffers: buffers(&args.buffer)?,
         push: args
             .push
             .as_deref()
@@ -146,6 +149,9 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
             ..Limits::default()
         },
     };
+    inputs
+        .check()
+        .map_err(|problem| Stop::Problems(Diagnostics::from(problem).into()))?;
     let mut job = job(args, &bytes)?.with_print_capacity(args.print_capacity);
     for image in &args.image {
         job = job.with_image(image.place, image.texels);
@@ -153,14 +159,18 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     let mut found = Vec::new();
     let mut printed = Vec::new();
     let mut last = None;
+    let mut meter = Meter::new(args.schedules, args.verbose, args.report);
     for index in 0..args.schedules {
+        let schedule = Schedule::nth(index, args.seed);
         let outcome = job
-            .run(&inputs, Schedule::nth(index, args.seed))
+            .run_watched(&inputs, schedule, &mut |progress| meter.within(progress))
             .map_err(|e| e.to_string())?;
+        meter.next(outcome.report.steps);
         found.push(outcome.report.findings.clone());
         printed.push(outcome.printed.clone());
         last = Some(outcome);
     }
+    drop(meter);
     for dump in &args.dump {
         let position = inputs
             .buffers
@@ -222,8 +232,10 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     options.workgroup_size = args.workgroup_size;
     options.cluster = args.cluster_size;
     options.wave_size = args.wave;
+    options.validation = args.validation.validation();
     options.spec = spec::resolve_for(bytes, &args.spec)?;
     let output = splitbar::compile(bytes, &options).map_err(Stop::Problems)?;
+    report::show(output.warnings(), &args.input, args.report);
     if output.entries().len() > 1 {
         let names: Vec<&str> = output
             .entries()
@@ -412,18 +424,38 @@ enum Content {
 }
 
 impl Content {
-    fn bytes(&self) -> Result<Vec<u8>, String> {
+    /// The bytes, of which there may be `most`.
+    fn bytes(&self, most: usize) -> Result<Vec<u8>, String> {
+        let size = match self {
+            Content::File(path) => return read_at_most(path, most),
+            Content::Zeros(bytes) => *bytes,
+            Content::Integers(count) | Content::Floats(count) => *count as usize * 4,
+        };
+        if size > most {
+            return Err(format!("the buffers have more than {MOST} bytes"));
+        }
         Ok(match self {
-            Content::File(path) => read(path)?,
-            Content::Zeros(bytes) => vec![0; *bytes],
+            Content::File(_) | Content::Zeros(_) => vec![0; size],
             Content::Integers(count) => (0..*count).flat_map(u32::to_le_bytes).collect(),
             Content::Floats(count) => (0..*count).flat_map(|n| (n as f32).to_le_bytes()).collect(),
         })
     }
 }
 
-/// The most bytes of a buffer that the command line makes by itself.
-const MOST: usize = 1 << 30;
+/// The bytes of all buffers, of which there are at most [`MOST`] together.
+fn buffers(arguments: &[BufferArg]) -> Result<Vec<(Place, Vec<u8>)>, String> {
+    let mut buffers: Vec<(Place, Vec<u8>)> = Vec::new();
+    let mut room = MOST;
+    for BufferArg { place, content } in arguments {
+        if buffers.iter().any(|(other, _)| other == place) {
+            return Err(format!("the buffer {place} is given twice"));
+        }
+        let bytes = content.bytes(room)?;
+        room -= bytes.len();
+        buffers.push((*place, bytes));
+    }
+    Ok(buffers)
+}
 
 /// Reads `SET:BINDING=FILE`, `...=zeros:BYTES`, `...=seq:u32:COUNT` or `...=seq:f32:COUNT`; `INDEX=...` for kernels without bindings.
 pub fn parse_buffer(text: &str) -> Result<BufferArg, String> {

@@ -15,10 +15,7 @@ pub fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     if path.exists() && !path.is_file() {
         return std::fs::write(path, bytes).map_err(named);
     }
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = folder(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".splitbar-");
     // The permissions that a plainly created file would have, less what the process masks out.
@@ -30,14 +27,65 @@ pub fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes to the standard output and gives the exit code. A reader that has gone away (`| head`) is not an error.
-pub fn to_stdout(bytes: &[u8]) -> u8 {
+/// That `path` can become an output, asked before the work: its folder is there, it is no folder
+/// itself, and it is none of `inputs`.
+///
+/// # Errors
+/// What is wrong, with the path in front.
+pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), String> {
+    let shown = path.display();
+    let folder = folder(path);
+    if !folder.is_dir() {
+        let folder = folder.display();
+        return Err(format!(
+            "{shown}: there is no folder {folder}; create it first"
+        ));
+    }
+    if path.is_dir() {
+        return Err(format!("{shown}: this is a folder; name a file in it"));
+    }
+    let Ok(file) = path.canonicalize() else {
+        return Ok(());
+    };
+    match inputs
+        .iter()
+        .find(|input| input.canonicalize().is_ok_and(|input| input == file))
+    {
+        // A device or a pipe is read and written at once; only a file would be lost.
+        Some(input) if file.is_file() => Err(format!(
+            "{shown}: the output would replace the input {}; name another file",
+            input.display()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The folder that `path` lies in.
+fn folder(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
+}
+
+/// Writes to the standard output. A reader that has gone away (`| head`) is not an error.
+///
+/// # Errors
+/// What the system says.
+pub fn stdout(bytes: &[u8]) -> Result<(), String> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(format!("standard output: {error}")),
+    }
+}
+
+/// Writes to the standard output, as [`stdout`], and gives the exit code.
+pub fn to_stdout(bytes: &[u8]) -> u8 {
+    match stdout(bytes) {
         Ok(()) => exit::DONE,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::DONE,
-        Err(error) => {
-            eprintln!("error: standard output: {error}");
+        Err(text) => {
+            eprintln!("error: {text}");
             exit::USAGE
         }
     }

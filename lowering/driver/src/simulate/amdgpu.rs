@@ -1,14 +1,15 @@
 //! AMDGPU code objects: read, disassembled once, decoded for the machine.
 
-use super::{Inputs, Refusal};
+use super::{Inputs, Refusal, Sizes};
 use crate::asm::Function;
-use splitbar_llvm::{Argument, ArgumentKind};
+use splitbar_llvm::{AccessMark, Argument, ArgumentKind};
 use splitbar_plan::Target;
 use splitbar_sim::amdgpu::{
-    CodeObject, Isa, Kernel, KernelInfo, Line, Request, prepare, synchronising_parts, unknown,
+    CodeObject, Isa, Kernel, KernelInfo, Line, Mark, Request, prepare, synchronising_parts, unknown,
 };
+use splitbar_sim::clock::Scope;
 use splitbar_sim::memory::Global;
-use splitbar_sim::{Report, Schedule, run};
+use splitbar_sim::{Progress, Report, Schedule, run_watched};
 
 /// A part of an instruction that synchronises: one counter of a wait, or a whole barrier instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +29,8 @@ pub struct Binary {
     left_out: Option<Part>,
     /// The word of the SPIR-V instruction that each came from, where that is known.
     words: Vec<Option<u32>>,
+    /// Whether each is an atomic load or store, where that is known.
+    marks: Vec<Option<Mark>>,
 }
 
 impl Binary {
@@ -72,6 +75,7 @@ impl Binary {
             lines,
             left_out: None,
             words: Vec::new(),
+            marks: Vec::new(),
         })
     }
 
@@ -114,18 +118,44 @@ impl Binary {
             })
     }
 
-    /// Says where the kernel's instructions came from: `function` is the kernel as assembly with debug lines. Text and code have the same instructions in the same
-    /// order; where they should not, the rest stays without.
-    pub(super) fn set_words(&mut self, function: &Function) {
-        let entry = self.kernel.entry_address();
+    /// Says where the instructions came from, and which loads and stores are atomic: `functions` are those of the assembly with debug lines. Text and code have the same
+    /// functions in the same order, and the same instructions in them; where they should not, the rest stays without.
+    pub(super) fn set_lines(&mut self, functions: &[Function]) {
         self.words = vec![None; self.lines.len()];
-        let code = self.lines.iter().zip(&mut self.words);
-        let kernel = code.skip_while(|(line, _)| line.address < entry);
-        for ((line, word), instruction) in kernel.zip(&function.instructions) {
-            if line.text.split_whitespace().next() != Some(instruction.mnemonic.as_str()) {
-                break;
+        self.marks = vec![None; self.lines.len()];
+        let mnemonics: Vec<&str> = self
+            .lines
+            .iter()
+            .map(|line| line.text.split_whitespace().next().unwrap_or_default())
+            .collect();
+        let mut next = 0;
+        for function in functions {
+            let rest = mnemonics.get(next..).unwrap_or_default();
+            let fits = |code: &[&str]| {
+                code.len() >= function.instructions.len()
+                    && code
+                        .iter()
+                        .zip(&function.instructions)
+                        .all(|(mnemonic, instruction)| *mnemonic == instruction.mnemonic)
+            };
+            // Between functions there is padding.
+            let Some(start) = (0..rest.len()).find(|at| rest.get(*at..).is_some_and(fits)) else {
+                continue;
+            };
+            let first = next + start;
+            next = first + function.instructions.len();
+            for (at, instruction) in (first..).zip(&function.instructions) {
+                if let Some(word) = self.words.get_mut(at) {
+                    *word = instruction.word;
+                }
+                if let Some(mark) = self.marks.get_mut(at) {
+                    *mark = AccessMark::of_column(instruction.column).map(|mark| match mark {
+                        AccessMark::Plain => Mark::Plain,
+                        AccessMark::Workgroup => Mark::Atomic(Scope::Workgroup),
+                        AccessMark::Device => Mark::Atomic(Scope::Device),
+                    });
+                }
             }
-            *word = instruction.word;
         }
     }
 
@@ -146,15 +176,15 @@ impl Binary {
         &self,
         arguments: &[u8],
         inputs: &Inputs,
-        cluster: [u32; 3],
-        workgroup_size: [u32; 3],
+        sizes: Sizes,
         global: &mut Global,
         schedule: Schedule,
+        watch: &mut dyn FnMut(Progress),
     ) -> Result<Report, Refusal> {
         let request = Request {
             groups: inputs.groups,
-            cluster,
-            workgroup_size,
+            cluster: sizes.cluster,
+            workgroup_size: sizes.workgroup,
             arguments: arguments.to_vec(),
             dynamic_shared_bytes: inputs.dynamic_shared,
             limits: inputs.limits,
@@ -163,9 +193,10 @@ impl Binary {
             .map_err(|e| Refusal(e.to_string()))?;
         let mut kernel = Kernel::new(self.isa, self.lines.clone(), start);
         kernel.set_words(self.words.clone());
+        kernel.set_marks(&self.marks);
         if let Some(Part { instruction, part }) = self.left_out {
             kernel.leave_out(instruction, part);
         }
-        Ok(run(&kernel, global, &launch, schedule))
+        Ok(run_watched(&kernel, global, &launch, schedule, watch))
     }
 }

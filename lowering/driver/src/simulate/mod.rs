@@ -9,13 +9,14 @@ pub mod nvptx;
 use crate::asm;
 use crate::output::Output;
 use splitbar_llvm::{Argument, ArgumentKind};
+use splitbar_passes::diagnostic::{Code as Problem, Diagnostic};
 use splitbar_passes::printf::{self, Printed, Table};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 pub use splitbar_sim as machine;
 use splitbar_sim::image::{Format, Image};
 use splitbar_sim::memory::{Global, RegionId};
-use splitbar_sim::{Limits, Report, Schedule};
+use splitbar_sim::{Limits, Progress, Report, Schedule};
 use std::collections::BTreeMap;
 
 /// Why a kernel cannot be run at all.
@@ -77,6 +78,59 @@ pub struct Inputs {
     pub limits: Limits,
 }
 
+impl Inputs {
+    /// Whether the launch keeps its limits. Nothing has been run then, and nothing allocated.
+    ///
+    /// # Errors
+    /// `LaunchTooLarge`, also of a launch without a workgroup.
+    pub fn check(&self) -> Result<(), Diagnostic> {
+        let limits = &self.limits;
+        let product = |sizes: [u32; 3]| sizes.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
+        let beyond = |what: String, limit: u64| {
+            Err(Diagnostic::error(
+                Problem::LaunchTooLarge,
+                format!("the launch has {what}; the limit is {limit}"),
+            )
+            .because("every workgroup is run, instruction by instruction, under every schedule")
+            .help("launch fewer workgroups on less data: those that show the problem"))
+        };
+        if product(self.groups).is_none_or(|n| n > limits.workgroups) {
+            let [x, y, z] = self.groups;
+            return beyond(
+                format!("{x} x {y} x {z} workgroups"),
+                limits.workgroups.into(),
+            );
+        }
+        if self.groups.contains(&0) {
+            return Err(Diagnostic::error(
+                Problem::LaunchTooLarge,
+                "the launch has no workgroup, so there is nothing to run",
+            ));
+        }
+        if let Some([x, y, z]) = self.workgroup_size
+            && product([x, y, z]).is_none_or(|n| n == 0 || n > limits.workgroup_invocations)
+        {
+            let what = format!("workgroups of {x} x {y} x {z} invocations");
+            return beyond(what, limits.workgroup_invocations.into());
+        }
+        let sizes = self.buffers.iter().map(|(_, bytes)| bytes.len());
+        let bytes = sizes.fold(0usize, usize::saturating_add);
+        if bytes > limits.buffer_bytes {
+            let what = format!("{bytes} bytes of buffers");
+            return beyond(what, limits.buffer_bytes as u64);
+        }
+        if self.push.len() > limits.argument_bytes {
+            let what = format!("{} bytes of push constants", self.push.len());
+            return beyond(what, limits.argument_bytes as u64);
+        }
+        if self.dynamic_shared as usize > limits.shared_bytes {
+            let what = format!("{} bytes of dynamic shared memory", self.dynamic_shared);
+            return beyond(what, limits.shared_bytes as u64);
+        }
+        Ok(())
+    }
+}
+
 /// What came of one run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -105,6 +159,13 @@ pub struct Job {
 /// Bytes for records of printf, where a job does not say another number.
 pub const PRINT_CAPACITY: u32 = 1 << 16;
 
+/// Workgroups of a cluster and invocations of a workgroup.
+#[derive(Copy, Clone, Debug)]
+struct Sizes {
+    cluster: [u32; 3],
+    workgroup: [u32; 3],
+}
+
 /// The executable, by vendor.
 enum Code {
     Amdgpu(amdgpu::Binary),
@@ -112,7 +173,8 @@ enum Code {
 }
 
 impl Job {
-    /// The kernel of entry point number `entry` of a compilation.
+    /// The kernel of entry point number `entry` of a compilation. Where that was made with [`lines`](crate::Options::lines), findings name words of the module, and the
+    /// simulator knows which loads and stores of AMDGPU code are atomic.
     ///
     /// # Errors
     /// When there is no such entry point, the code cannot be generated or linked, or the GPU is not simulated.
@@ -128,10 +190,7 @@ impl Job {
                 let mut binary = amdgpu::Binary::read(&bytes, output.target, Some(&abi.symbol))?;
                 if output.lines {
                     let text = output.assembly().map_err(|d| Refusal(d.to_string()))?;
-                    let functions = asm::parse(&text, &output.target.arch);
-                    if let Some(function) = functions.iter().find(|f| f.name == abi.symbol) {
-                        binary.set_words(function);
-                    }
+                    binary.set_lines(&asm::parse(&text, &output.target.arch));
                 }
                 Code::Amdgpu(binary)
             }
@@ -278,6 +337,22 @@ impl Job {
     /// # Errors
     /// When inputs are missing or do not fit.
     pub fn run(&self, inputs: &Inputs, schedule: Schedule) -> Result<Outcome, Refusal> {
+        self.run_watched(inputs, schedule, &mut |_| ())
+    }
+
+    /// As [`Job::run`], and says from time to time how far it is.
+    ///
+    /// # Errors
+    /// As [`Job::run`].
+    pub fn run_watched(
+        &self,
+        inputs: &Inputs,
+        schedule: Schedule,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Outcome, Refusal> {
+        inputs
+            .check()
+            .map_err(|problem| Refusal(problem.to_string()))?;
         let workgroup_size = self
             .workgroup_size
             .or(inputs.workgroup_size)
@@ -299,23 +374,15 @@ impl Job {
             .collect();
         let print_buffer = self.print_buffer(&mut global);
         let arguments = self.lay_out(inputs, &mut global, &regions, print_buffer)?;
+        let sizes = Sizes {
+            cluster: self.cluster,
+            workgroup: workgroup_size,
+        };
         let report = match &self.code {
-            Code::Amdgpu(binary) => binary.run(
-                &arguments,
-                inputs,
-                self.cluster,
-                workgroup_size,
-                &mut global,
-                schedule,
-            )?,
-            Code::Nvptx(text) => text.run(
-                &arguments,
-                inputs,
-                self.cluster,
-                workgroup_size,
-                &mut global,
-                schedule,
-            ),
+            Code::Amdgpu(binary) => {
+                binary.run(&arguments, inputs, sizes, &mut global, schedule, watch)?
+            }
+            Code::Nvptx(text) => text.run(&arguments, inputs, sizes, &mut global, schedule, watch),
         };
         let bytes = |id| global.region(id).map(|region| region.bytes());
         let buffers = regions
@@ -395,6 +462,14 @@ impl Job {
                 }
             };
             let (at, size) = (argument.offset as usize, argument.size as usize);
+            if at + size > inputs.limits.argument_bytes {
+                return Err(Refusal(format!(
+                    "argument {} ends at byte {}; the limit is {}",
+                    argument.index,
+                    at + size,
+                    inputs.limits.argument_bytes
+                )));
+            }
             if bytes.len() < at + size {
                 bytes.resize(at + size, 0);
             }

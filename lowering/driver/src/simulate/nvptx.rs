@@ -1,9 +1,9 @@
 //! PTX kernels on the machine.
 
-use super::{Inputs, Refusal};
+use super::{Inputs, Refusal, Sizes};
 use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_sim::memory::Global;
-use splitbar_sim::{Launch, Report, Schedule, ptx, run};
+use splitbar_sim::{Launch, Progress, Report, Schedule, ptx, run_watched};
 
 /// A kernel of a PTX text.
 pub struct Text {
@@ -56,21 +56,21 @@ impl Text {
         &self,
         arguments: &[u8],
         inputs: &Inputs,
-        cluster: [u32; 3],
-        workgroup_size: [u32; 3],
+        sizes: Sizes,
         global: &mut Global,
         schedule: Schedule,
+        watch: &mut dyn FnMut(Progress),
     ) -> Report {
         let mut kernel = self.kernel.clone();
         kernel.set_parameters(arguments);
         kernel.load(global);
         let launch = Launch {
             groups: inputs.groups,
-            cluster,
-            workgroup_size,
+            cluster: sizes.cluster,
+            workgroup_size: sizes.workgroup,
             shared_bytes: kernel.shared_bytes() as usize + inputs.dynamic_shared as usize,
             limits: inputs.limits,
         };
-        run(&kernel, global, &launch, schedule)
+        run_watched(&kernel, global, &launch, schedule, watch)
     }
 }

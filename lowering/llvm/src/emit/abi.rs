@@ -15,6 +15,7 @@ use super::uses::{self, Uses};
 use crate::ffi::{Func, Ty};
 use inkwell::context::Context;
 use spirv::StorageClass;
+use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_passes::printf::Table;
@@ -158,6 +159,20 @@ pub(crate) fn push_constants_place(bytes: u64) -> (u64, u32) {
     (size, align)
 }
 
+/// Whether a block of `bytes`, which is `what` and declared at word `at`, can be passed by value.
+fn fits_arguments(what: &str, bytes: u64, at: u32) -> Result<()> {
+    if bytes <= MAX_BLOCK_BYTES {
+        return Ok(());
+    }
+    let message =
+        format!("{what} has {bytes} bytes; at most {MAX_BLOCK_BYTES} are passed by value");
+    Err(Box::new(
+        Diagnostic::error(Code::BlockTooLarge, message)
+            .at_word(at)
+            .help("keep large data in a buffer; check the block's Offset and stride decorations"),
+    ))
+}
+
 /// What a kernel or function gets for the length of the buffers of `variable`: the number of bytes, or a pointer to a table of them.
 pub(crate) fn length_type<'c>(
     context: &'c Context,
@@ -179,6 +194,7 @@ struct Planner<'a, 'c, 'm> {
     context: &'c Context,
     types: &'a Types<'c>,
     declarations: &'m Declarations<'m>,
+    qualifiers: &'a MemoryQualifiers,
     target: &'static Target,
     parameters: Vec<Parameter<'c>>,
     next: u64,
@@ -189,7 +205,7 @@ impl<'c> Abi<'c> {
     pub(crate) fn plan<'m>(
         context: &'c Context,
         types: &Types<'c>,
-        declarations: &'m Declarations<'m>,
+        (declarations, qualifiers): (&'m Declarations<'m>, &MemoryQualifiers),
         target: &'static Target,
         entry: &Function<'m>,
         uses: &Uses,
@@ -199,6 +215,7 @@ impl<'c> Abi<'c> {
             context,
             types,
             declarations,
+            qualifiers,
             target,
             parameters: Vec::new(),
             next: 0,
@@ -325,15 +342,18 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
         push_constants.sort_unstable();
         push_constants.dedup();
         for id in push_constants {
-            let Some(info) = self
-                .declarations
-                .variable(id)
-                .and_then(|v| uses::pointee(self.declarations, v))
-                .and_then(|ty| self.types.get(ty))
-            else {
+            let variable = self.declarations.variable(id);
+            let Some((variable, info)) = variable.and_then(|variable| {
+                let ty = uses::pointee(self.declarations, variable)?;
+                Some((variable, self.types.get(ty)?))
+            }) else {
                 continue;
             };
-            let (size, align) = push_constants_place(info.size);
+            let what = format!("the block of push constants {id}");
+            if let Err(problem) = fits_arguments(&what, info.size, variable.inst.offset) {
+                diagnostics.push(*problem);
+            }
+            let (size, align) = push_constants_place(info.size.min(MAX_BLOCK_BYTES));
             let space = types::address_space(self.target, StorageClass::PushConstant).unwrap_or(0);
             let block = crate::ffi::int_type(self.context, 8).array(size);
             let ty = crate::ffi::pointer_type(self.context, space);
@@ -352,10 +372,12 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
         }
     }
 
-    /// Whether nobody writes the buffer while the kernel runs: no access by this variable can, and no other variable may name the same memory.
+    /// Whether nobody writes the buffer while the kernel runs: no access by this variable can, no other variable may name the same memory, and the module does not say
+    /// that others may write it.
     fn is_read_only(&self, id: Id) -> bool {
         let has = |decoration| self.declarations.decoration(id, decoration).is_some();
         if has(spirv::Decoration::Aliased)
+            || self.qualifiers.get(self.declarations, id).any()
             || self
                 .declarations
                 .has_capability(spirv::Capability::PhysicalStorageBufferAddresses)
@@ -474,12 +496,7 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
                 pointee: Some(pointee),
             } => {
                 let block = types::require(self.types, self.declarations, *pointee)?;
-                if block.size > MAX_BLOCK_BYTES {
-                    return Err(refused(&format!(
-                        "a block of {} bytes by value; at most {MAX_BLOCK_BYTES} are passed",
-                        block.size
-                    )));
-                }
+                fits_arguments(&format!("the kernel parameter {id}"), block.size, at)?;
                 let space = if amdgpu { 4 } else { 0 };
                 let bytes = crate::ffi::int_type(self.context, 8).array(block.size);
                 let pointer = crate::ffi::pointer_type(self.context, space);

@@ -35,13 +35,18 @@ impl<'c> Emission<'_, 'c, '_> {
         let ty = inst
             .result_type()
             .ok_or_else(|| self.b.internal("a constant without a type"))?;
-        let info = types::require(self.types, self.lowering.declarations, ty)?;
+        let info = types::require(self.types, self.lowering.module.declarations(), ty)?;
         let to = info
             .value
             .ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))?;
         let op = inst.operand(0).ok().and_then(Op::from_u32);
         let argument = |index: usize| self.address_operand(inst, inst.id(index + 1)?);
-        let is_null = |id: Id| matches!(self.lowering.constants.get(id), Some(Constant::Null));
+        let is_null = |id: Id| {
+            matches!(
+                self.lowering.module.constants().get(id),
+                Some(Constant::Null)
+            )
+        };
         let value = match op {
             // Whatever null is where it comes from, it is 0 among generic addresses.
             Some(Op::PtrCastToGeneric) if inst.id(1).is_ok_and(is_null) => Some(to.zero()),
@@ -83,6 +88,7 @@ impl<'c> Emission<'_, 'c, '_> {
                 class,
                 align: 1,
                 matrix: None,
+                qualifiers: Default::default(),
             }),
             _ => Slot::Value(value),
         })
@@ -95,9 +101,9 @@ impl<'c> Emission<'_, 'c, '_> {
             Some(Slot::Value(value)) => return Ok(*value),
             _ => {}
         }
-        let ty = self.lowering.declarations.type_of(id);
+        let ty = self.lowering.module.declarations().type_of(id);
         let llvm = ty.and_then(|ty| self.types.get(ty)?.value);
-        match (self.lowering.constants.get(id), llvm) {
+        match (self.lowering.module.constants().get(id), llvm) {
             // Null is another address in workgroup and private memory, and no base of anything.
             (Some(Constant::Null), Some(ty))
                 if !ty.is_pointer() || !matches!(ty.address_space(), 3 | 5) =>
@@ -117,7 +123,7 @@ impl<'c> Emission<'_, 'c, '_> {
 
     /// Bytes from the base of an access chain with constant indexes to what it points to.
     fn constant_offset(&self, inst: Inst<'_>, op: Option<Op>) -> Result<i64> {
-        let declarations = self.lowering.declarations;
+        let declarations = self.lowering.module.declarations();
         let base = inst.id(1)?;
         let bad = || {
             Box::new(
@@ -137,7 +143,7 @@ impl<'c> Emission<'_, 'c, '_> {
         else {
             return Err(bad());
         };
-        let index = |word: u32| match self.lowering.constants.get(Id(word)) {
+        let index = |word: u32| match self.lowering.module.constants().get(Id(word)) {
             Some(Constant::Int { bits, width }) => {
                 let unused = 64_u32.saturating_sub(*width).min(63);
                 Some(((*bits << unused) as i64) >> unused)
@@ -179,7 +185,7 @@ impl<'c> Emission<'_, 'c, '_> {
     /// # Errors
     /// `UnsupportedInstruction` when it is too large, or holds an address that a loader cannot fill in.
     pub(super) fn initializer_with_addresses(&self, id: Id, ty: Id) -> Result<Value<'c>> {
-        let size = types::require(self.types, self.lowering.declarations, ty)?.size;
+        let size = types::require(self.types, self.lowering.module.declarations(), ty)?.size;
         let mut places = Vec::new();
         let bytes = usize::try_from(size)
             .ok()
@@ -192,7 +198,7 @@ impl<'c> Emission<'_, 'c, '_> {
         places.sort_by_key(|place| place.offset);
         let value = laid_out.and_then(|bytes| self.pack(&bytes, &places));
         value.ok_or_else(|| {
-            let offset = self.lowering.declarations.module.def(id).map(|inst| inst.offset);
+            let offset = self.lowering.module.declarations().module.def(id).map(|inst| inst.offset);
             Box::new(
                 Diagnostic::error(
                     Code::UnsupportedInstruction,
@@ -215,9 +221,9 @@ impl<'c> Emission<'_, 'c, '_> {
         bytes: &mut [u8],
         places: &mut Vec<Place<'c>>,
     ) -> Option<()> {
-        let declarations = self.lowering.declarations;
+        let declarations = self.lowering.module.declarations();
         let info = self.types.get(ty)?;
-        if let Some(constant) = self.lowering.constants.get(id) {
+        if let Some(constant) = self.lowering.module.constants().get(id) {
             let to = bytes.get_mut(usize::try_from(at).ok()?..)?;
             return constant::lay_out(self.types, declarations, constant, ty, None, to);
         }

@@ -74,6 +74,11 @@ fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     if plan.unit == 0 || (global.ty().address_space(), local.ty().address_space()) != (1, 3) {
         return Err(b.internal("a copy of a group between other memories"));
     }
+    for operand in [1, 2] {
+        if e.pointer(inst.id(operand)?)?.qualifiers.any() {
+            return Err(e.unsupported(inst, "it copies volatile or coherent memory"));
+        }
+    }
     if plan.engine == Engine::Bulk {
         return e.bulk_copy(global, local, plan.unit);
     }

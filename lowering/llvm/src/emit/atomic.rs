@@ -15,7 +15,7 @@ use crate::ffi::{self, AtomicOrdering, IntPredicate, RmwOp, Ty, Value};
 use spirv::Op;
 use splitbar_passes::module::{Inst, Order, Scope, Semantics};
 use splitbar_plan::target::Arch;
-use splitbar_plan::{FenceScope, release_waits};
+use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, release_waits};
 
 /// Lowers the atomic instructions.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
@@ -99,47 +99,41 @@ impl Ordering {
         }
     }
 
-    /// Where the host and other devices do not take part, the memory is the device's own and coarse-grained. AMDGPUs before gfx942 and gfx12 may lack the
-    /// operation for other memory, so that LLVM makes a loop of it unless it is told (AMDGPUUsage, "Memory Metadata").
-    fn says_whose_memory<'c>(&self, e: &FunctionEmitter<'_, 'c, '_>, operation: Value<'c>) {
-        let amdgpu = matches!(e.target.arch, Arch::Amdgpu(_));
-        if !amdgpu || self.reach == FenceScope::System {
-            return;
-        }
-        let context = e.b.context();
-        for kind in ["amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory"] {
-            operation.set_metadata(context, kind, ffi::meta_node(context, &[]));
-        }
-    }
-
     /// What stands in front of the operation: the fence where fences stand apart, else the waits that LLVM may lose ([`release_waits`]).
     pub(super) fn before(&self, e: &FunctionEmitter<'_, '_, '_>) -> Result<()> {
-        use AtomicOrdering::*;
         if let Arch::Amdgpu(gpu) = &e.target.arch
             && self.semantics.order.releases()
         {
-            e.wait_zero(&release_waits(self.reach, e.target, e.plan.placement), gpu)?;
+            e.wait_zero(
+                &release_waits(self.reach, e.target, e.plan.placement, e.plan.passed_on),
+                gpu,
+            )?;
         }
         if !self.fenced {
             return Ok(());
         }
         match self.semantics.order {
-            Order::Relaxed | Order::Acquire => {}
-            Order::Release | Order::AcquireRelease => {
-                e.b.fence(LLVMAtomicOrderingRelease, self.scope);
-            }
-            Order::SequentiallyConsistent => {
-                e.b.fence(LLVMAtomicOrderingSequentiallyConsistent, self.scope);
-            }
+            Order::Relaxed | Order::Acquire => Ok(()),
+            Order::Release | Order::AcquireRelease => self.fence(e, FenceOrder::Release),
+            Order::SequentiallyConsistent => self.fence(e, FenceOrder::SequentiallyConsistent),
         }
-        Ok(())
+    }
+
+    /// A fence of all memory at the operation's scope.
+    fn fence(&self, e: &FunctionEmitter<'_, '_, '_>, order: FenceOrder) -> Result<()> {
+        e.fence(Fence {
+            order,
+            scope: self.reach,
+            memory: FenceMemory::All,
+        })
     }
 
     /// The fence behind the operation, where fences stand apart.
-    pub(super) fn after(&self, e: &FunctionEmitter<'_, '_, '_>) {
+    pub(super) fn after(&self, e: &FunctionEmitter<'_, '_, '_>) -> Result<()> {
         if self.fenced && self.semantics.order.acquires() {
-            e.b.fence(AtomicOrdering::LLVMAtomicOrderingAcquire, self.scope);
+            self.fence(e, FenceOrder::Acquire)?;
         }
+        Ok(())
     }
 
     /// Gives a load or store its order.
@@ -171,10 +165,9 @@ impl<'c> Place<'c> {
             return Err(e.unsupported_on_target(inst, "generic pointers"));
         }
         let fenced = matches!(e.target.arch, Arch::Nvptx(_));
-        Ok(Place {
-            pointer,
-            ordering: Ordering::of(e, inst, scope, semantics, fenced)?,
-        })
+        let mut ordering = Ordering::of(e, inst, scope, semantics, fenced)?;
+        ordering.semantics.volatile |= pointer.qualifiers.volatile;
+        Ok(Place { pointer, ordering })
     }
 
     fn rmw(
@@ -191,8 +184,10 @@ impl<'c> Place<'c> {
             self.ordering.order(),
             self.ordering.scope,
         )?;
-        self.ordering.says_whose_memory(e, old);
-        self.ordering.after(e);
+        if self.ordering.semantics.volatile {
+            old.set_volatile();
+        }
+        self.ordering.after(e)?;
         Ok(old)
     }
 
@@ -212,7 +207,7 @@ impl<'c> Place<'c> {
             _ => LLVMAtomicOrderingMonotonic,
         };
         self.ordering.finish(value, order);
-        self.ordering.after(e);
+        self.ordering.after(e)?;
         Ok(value)
     }
 
@@ -234,7 +229,7 @@ impl<'c> Place<'c> {
         };
         self.ordering.finish(store, order);
         if self.ordering.semantics.order == Order::SequentiallyConsistent {
-            self.ordering.after(e);
+            self.ordering.after(e)?;
         }
         Ok(())
     }
@@ -299,10 +294,13 @@ fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         failure,
         place.ordering.scope,
     )?;
+    if place.ordering.semantics.volatile {
+        pair.set_volatile();
+    }
     if place.ordering.semantics.order.acquires() || !unequal.order.acquires() {
-        place.ordering.after(e);
+        place.ordering.after(e)?;
     } else if place.ordering.fenced {
-        e.b.fence(LLVMAtomicOrderingAcquire, place.ordering.scope);
+        place.ordering.fence(e, FenceOrder::Acquire)?;
     }
     let old = e.b.member(pair, 0)?;
     e.bind(inst, old)?;

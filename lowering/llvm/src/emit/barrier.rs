@@ -101,14 +101,25 @@ pub(crate) fn ordering(order: FenceOrder) -> AtomicOrdering {
     }
 }
 
-/// Writes a fence. On AMDGPU one that speaks of workgroup memory alone, or of everything else alone, says so in `!mmra`, so that it waits for no more.
-pub(crate) fn write_fence(b: &Build<'_>, target: &Target, fence: Fence) {
+/// Writes a fence: every one that LLVM's optimiser sees comes from here.
+///
+/// On AMDGPU one that speaks of workgroup memory alone, or of everything else alone, says so in `!mmra`, so that it waits for no more. LLVM takes two neighbours for one
+/// though they speak of different memory (docs/llvm.md), so there something stands behind each that is kept until code is generated, and then is nothing. Fences of
+/// NVPTX speak of all memory, and one for two equal ones is right.
+///
+/// # Errors
+/// `Internal` when LLVM lacks what keeps them apart.
+pub(crate) fn write_fence(b: &Build<'_>, target: &Target, fence: Fence) -> Result<()> {
     let scope = sync_scope(b, target, fence.scope);
-    let instruction = b.fence(ordering(fence.order), scope);
-    let memory = match (&target.arch, fence.memory) {
-        (Arch::Amdgpu(_), FenceMemory::Local) => "local",
-        (Arch::Amdgpu(_), FenceMemory::Global) => "global",
-        (Arch::Amdgpu(_), FenceMemory::All) | (Arch::Nvptx(_), _) => return,
+    let instruction = b.raw().fence(ordering(fence.order), scope);
+    let Arch::Amdgpu(_) = &target.arch else {
+        return Ok(());
+    };
+    b.intrinsic("llvm.sideeffect", &[], &[])?;
+    let memory = match fence.memory {
+        FenceMemory::Local => "local",
+        FenceMemory::Global => "global",
+        FenceMemory::All => return Ok(()),
     };
     let context = b.context();
     let node = ffi::meta_node(
@@ -119,12 +130,13 @@ pub(crate) fn write_fence(b: &Build<'_>, target: &Target, fence: Fence) {
         ],
     );
     instruction.set_metadata(context, "mmra", node);
+    Ok(())
 }
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Writes a fence.
-    pub(crate) fn fence(&self, fence: Fence) {
-        write_fence(self.b, self.target, fence);
+    pub(crate) fn fence(&self, fence: Fence) -> Result<()> {
+        write_fence(self.b, self.target, fence)
     }
 
     /// Writes steps, in order.
@@ -152,7 +164,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn step_at(&mut self, step: &Step) -> Result<()> {
         let b = self.b;
         match (step, &self.target.arch) {
-            (Step::Fence(fence), _) => self.fence(*fence),
+            (Step::Fence(fence), _) => self.fence(*fence)?,
             (Step::WaitZero(counters), Arch::Amdgpu(gpu)) => self.wait_zero(counters, gpu)?,
             (Step::Signal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().signal()?,
             (Step::SignalFirst, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
@@ -343,9 +355,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         };
         match self.target.arch {
             Arch::Amdgpu(_) => {
-                self.fence(fence(FenceOrder::Release));
+                self.fence(fence(FenceOrder::Release))?;
                 self.b.intrinsic("llvm.amdgcn.s.barrier", &[], &[])?;
-                self.fence(fence(FenceOrder::Acquire));
+                self.fence(fence(FenceOrder::Acquire))?;
             }
             // bar.sync orders by itself.
             Arch::Nvptx(_) => self.cta_sync()?,

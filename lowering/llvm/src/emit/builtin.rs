@@ -10,6 +10,7 @@ use super::types::Kind;
 use crate::ffi::{IntPredicate, Opcode, Value};
 use spirv::BuiltIn;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::enumerants::{Outcome, built_in};
 use splitbar_passes::module::Id;
 use splitbar_plan::target::Arch;
 
@@ -311,6 +312,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 )
                 .at_word(offset),
             )
+        };
+        let listed = declared.and_then(BuiltIn::from_u32).map(built_in);
+        let Some(Outcome::Honoured(_)) = listed else {
+            return Err(unsupported());
         };
         let value = compute(self, declared.ok_or_else(unsupported)?)?.ok_or_else(unsupported)?;
         let Kind::Plain(shape) = self.kind(pointee)? else {

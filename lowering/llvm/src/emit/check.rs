@@ -1,84 +1,34 @@
-//! What is refused before any body is lowered: execution models, execution modes, capabilities.
-//!
-//! Most capabilities only allow instructions, types, storage classes and built-ins, and these are reported where they stand. Refused here are the ones
-//! whose effect cannot be seen at such a place, and numbers that nobody knows.
+//! What is refused before any body is lowered: execution models, and what the table of enumerants refuses or does not have.
 
 use crate::Lowering;
 use spirv::{Capability, ExecutionMode};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::enumerants::{self, Outcome};
 use splitbar_passes::module::{Declarations, EntryPoint, Id};
-
-/// Capabilities that change what a module means as a whole.
-const REFUSED: &[Capability] = &[
-    Capability::VectorComputeINTEL,
-    Capability::FunctionPointersINTEL,
-    Capability::VariableLengthArrayINTEL,
-];
-
-/// Capabilities that the grammar in use does not name, whose instructions are reported where they stand.
-const NAMELESS: std::ops::RangeInclusive<u32> = 6912..=6919;
-
-/// What an execution mode means for the lowering.
-enum Mode {
-    /// Honoured, or a hint.
-    Fine,
-    /// The number of the mode's first operand must be the wave size.
-    SubgroupSize,
-    /// Not lowered.
-    Refused,
-}
-
-fn mode(mode: ExecutionMode) -> Mode {
-    use ExecutionMode as M;
-    match mode {
-        M::LocalSize
-        | M::LocalSizeId
-        | M::LocalSizeHint
-        | M::LocalSizeHintId
-        | M::VecTypeHint
-        | M::MaxWorkgroupSizeINTEL => Mode::Fine,
-        // Contraction and default fast-math flags are read by the emitter.
-        M::ContractionOff | M::FPFastMathDefault => Mode::Fine,
-        // What both back ends do anyway.
-        M::DenormPreserve
-        | M::SignedZeroInfNanPreserve
-        | M::RoundingModeRTE
-        | M::FloatingPointModeIEEEINTEL => Mode::Fine,
-        // Promises about control flow, which the lowering does not use, and about quads, whose instructions are reported.
-        M::SubgroupUniformControlFlowKHR
-        | M::MaximallyReconvergesKHR
-        | M::DerivativeGroupQuadsKHR
-        | M::DerivativeGroupLinearKHR
-        | M::QuadDerivativesKHR => Mode::Fine,
-        // Hints for other devices.
-        M::NumSIMDWorkitemsINTEL
-        | M::SchedulerTargetFmaxMhzINTEL
-        | M::MaxWorkDimINTEL
-        | M::NoGlobalOffsetINTEL
-        | M::MaximumRegistersINTEL
-        | M::NamedMaximumRegistersINTEL => Mode::Fine,
-        M::SubgroupSize => Mode::SubgroupSize,
-        _ => Mode::Refused,
-    }
-}
+use std::collections::BTreeSet;
 
 /// Checks everything that is lowered.
 pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
-    let declarations = lowering.declarations;
+    let declarations = lowering.module.declarations();
     for (number, inst) in &declarations.capabilities {
-        let name = Capability::from_u32(*number);
-        if name.is_some_and(|c| !REFUSED.contains(&c)) || NAMELESS.contains(number) {
+        let Outcome::Refused(code) = enumerants::capability_number(*number) else {
             continue;
-        }
-        let name = name.map_or_else(|| number.to_string(), |c| format!("{c:?}"));
+        };
+        let name =
+            Capability::from_u32(*number).map_or_else(|| number.to_string(), |c| format!("{c:?}"));
         diagnostics.push(
-            Diagnostic::error(
-                Code::UnsupportedCapability,
-                format!("the capability {name} is not lowered"),
-            )
-            .at_word(inst.offset),
+            Diagnostic::error(code, format!("the capability {name} is not lowered"))
+                .at_word(inst.offset),
         );
     }
+    let reached: BTreeSet<Id> = lowering
+        .plans
+        .iter()
+        .filter_map(|plan| declarations.reachable_functions(plan.function).ok())
+        .flatten()
+        .collect();
+    let reached: Vec<Id> = reached.into_iter().collect();
+    enumerants::check(declarations, &reached, diagnostics);
     for plan in lowering.plans {
         if plan.workgroup_size.is_some_and(|size| size.contains(&0)) {
             let at = declarations
@@ -125,29 +75,31 @@ fn check_entry(entry: &EntryPoint<'_>, wave_size: u32, diagnostics: &mut Diagnos
             continue;
         };
         let known = ExecutionMode::from_u32(*number);
-        let verdict = known.map_or(Mode::Refused, mode);
-        let refused = match verdict {
-            Mode::Fine => false,
-            Mode::SubgroupSize => inst.operands().get(2) != Some(&wave_size),
-            Mode::Refused => true,
+        let code = match known.map(enumerants::execution_mode) {
+            None => Code::UnsupportedMode,
+            Some(Outcome::Refused(code)) => code,
+            Some(Outcome::Honoured(_) | Outcome::NoEffect(_)) => {
+                if known != Some(ExecutionMode::SubgroupSize)
+                    || inst.operands().get(2) == Some(&wave_size)
+                {
+                    continue;
+                }
+                Code::UnsupportedMode
+            }
         };
-        if refused {
-            let name = known.map_or_else(|| number.to_string(), |m| format!("{m:?}"));
-            let diagnostic = Diagnostic::error(
-                Code::UnsupportedMode,
-                format!(
-                    "the execution mode {name} of `{}` is not lowered",
-                    entry.name
-                ),
-            )
-            .at_word(inst.offset);
-            diagnostics.push(match verdict {
-                Mode::SubgroupSize => diagnostic.because(format!(
-                    "a subgroup is a wave, and waves have {wave_size} invocations here"
-                )),
-                Mode::Fine | Mode::Refused => diagnostic,
-            });
-        }
+        let name = known.map_or_else(|| number.to_string(), |m| format!("{m:?}"));
+        let message = format!(
+            "the execution mode {name} of `{}` is not lowered",
+            entry.name
+        );
+        let problem = Diagnostic::error(code, message).at_word(inst.offset);
+        diagnostics.push(if known == Some(ExecutionMode::SubgroupSize) {
+            problem.because(format!(
+                "a subgroup is a wave, and waves have {wave_size} invocations here"
+            ))
+        } else {
+            problem
+        });
     }
 }
 
@@ -161,4 +113,26 @@ pub(crate) fn contraction_off(declarations: &Declarations<'_>, function: Id) -> 
     modes
         .into_iter()
         .any(|inst| inst.operands().get(1) == Some(&(ExecutionMode::ContractionOff as u32)))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::types::address_space;
+    use splitbar_passes::enumerants::{Outcome, storage_class};
+    use splitbar_plan::Target;
+
+    /// A class has memory or values exactly where the table says that it is honoured; texels have no address.
+    #[test]
+    fn storage_classes_are_as_the_table_has_them() {
+        for target in ["gfx1100", "sm_90"] {
+            let target = Target::by_name(target).unwrap();
+            for class in (0..1 << 13).filter_map(spirv::StorageClass::from_u32) {
+                let honoured = matches!(storage_class(class), Outcome::Honoured(_));
+                let placed =
+                    address_space(target, class).is_some() || class == spirv::StorageClass::Image;
+                assert_eq!(honoured, placed, "{class:?}");
+            }
+        }
+    }
 }

@@ -140,9 +140,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// Lowers one instruction and keeps what goes wrong.
     fn instruction(&mut self, inst: Inst<'m>, block: usize, diagnostics: &mut Diagnostics) {
         self.b.at.set(inst.offset);
-        self.b
-            .raw()
-            .set_location(inst.offset.saturating_add(1), self.scope);
+        self.locate(inst.offset);
         self.b.fast_math.set(self.fast_math_of(inst));
         self.cascade.set(false);
         let result = match inst.op() {
@@ -292,11 +290,53 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     fn call(&mut self, inst: Inst<'m>) -> Result<()> {
         let id = inst.id(0).map_err(Box::new)?;
-        let value = self.call_function(inst, id, &self.operands(inst, 1)?)?;
+        let mut arguments = self.operands(inst, 1)?;
+        let function = self.declarations.function(id);
+        let params = function.map_or(&[][..], |function| &function.params);
+        for ((param, _), (argument, word)) in params
+            .iter()
+            .zip(arguments.iter_mut().zip(inst.operands().iter().skip(1)))
+        {
+            if self.is_by_value(*param) {
+                *argument = self.copy_for_callee(inst, *param, Id(*word))?;
+            }
+        }
+        let value = self.call_function(inst, id, &arguments)?;
         if !matches!(self.kind(self.result_type(inst)?)?, Kind::Void) {
             self.bind(inst, value)?;
         }
         Ok(())
+    }
+
+    /// Whether the callee gets a copy of what the argument points to (SPIR-V 3.19, ByVal).
+    fn is_by_value(&self, param: Id) -> bool {
+        const BY_VALUE: u32 = spirv::FunctionParameterAttribute::ByVal as u32;
+        let decorations = self.declarations.decorations(param).iter();
+        let attribute = spirv::Decoration::FuncParamAttr as u32;
+        let mut attributes = decorations.filter(|one| one.kind == attribute);
+        attributes.any(|one| one.operands.first() == Some(&BY_VALUE))
+    }
+
+    /// A copy of what `argument` points to, for the parameter `param`.
+    fn copy_for_callee(&mut self, inst: Inst<'_>, param: Id, argument: Id) -> Result<Value<'c>> {
+        let from = self.pointer(argument)?;
+        let ty = self.type_of(param)?;
+        let Kind::Pointer {
+            class: spirv::StorageClass::Function,
+            pointee: Some(pointee),
+        } = *self.kind(ty)?
+        else {
+            return Err(
+                self.unsupported(inst, "a parameter by value is no pointer of class Function")
+            );
+        };
+        let info = self.type_info(pointee)?;
+        let (size, align) = (info.size, info.align.max(4));
+        let slot = self.stack_slot(self.b.int_type(8).array(size), align)?;
+        self.b
+            .raw()
+            .memcpy(slot, align, from.address, from.align, self.b.i64(size));
+        Ok(slot)
     }
 
     /// Calls the function `id` of the module with `arguments`.

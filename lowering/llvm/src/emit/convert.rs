@@ -413,6 +413,7 @@ fn bitcast(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handle
                     class,
                     align,
                     matrix: None,
+                    qualifiers: Default::default(),
                 },
             )?;
         }

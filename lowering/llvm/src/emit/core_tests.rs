@@ -12,6 +12,7 @@ use spirv::{
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+use splitbar_passes::validate::{Checked, Validation};
 use splitbar_plan::{PlanOptions, Request, Target, plan};
 
 const MATMUL: &[u8] = include_bytes!("../../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
@@ -54,9 +55,10 @@ pub(super) fn lowered_at(
         })
         .collect();
     assert!(!diagnostics.has_errors(), "{diagnostics}");
+    let (checked, _) = Checked::of(&declarations, &constants, Validation::Waived)?;
     lower(&Lowering {
-        declarations: &declarations,
-        constants: &constants,
+        module: checked,
+        origin: None,
         target,
         plans: &plans,
         lines,
@@ -468,6 +470,6 @@ fn what_does_not_dominate_its_use_is_the_modules_fault() {
     let problems = lowered(&s.end(), "gfx1100", false).err().unwrap();
     assert_eq!(
         problems.iter().map(|p| p.code).collect::<Vec<_>>(),
-        [Code::UndefinedId]
+        [Code::UndominatedUse]
     );
 }

@@ -5,6 +5,7 @@ use super::convert::float_to_float;
 use super::ext_opencl::ARGS;
 use super::function::FunctionEmitter;
 use super::math::{self, Binary, Precision, Unary};
+use super::memory::Access;
 use super::{Handled, Result, library, numeric};
 use crate::ffi::{Ty, Value};
 use spirv::{FPRoundingMode, OpenclStd100Op as Cl};
@@ -76,7 +77,8 @@ fn load(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) -> Result<H
         to.element_if_vector()
     };
     let (address, align) = place(b, op, pointer.address, offset, element, to.lanes())?;
-    let value = b.load(element.vector(to.lanes()), address, align)?;
+    let (_, access) = e.with_access(&pointer, Access::default())?;
+    let value = e.leaf_load(element.vector(to.lanes()), address, align, access)?;
     let value = if half {
         b.float_resize(value, to)?
     } else {
@@ -109,7 +111,8 @@ fn store(
         float_to_float(b, data, element.vector(lanes), mode)?
     };
     let (address, align) = place(b, op, pointer.address, offset, element, lanes)?;
-    b.store(value, address, align)?;
+    let (_, access) = e.with_access(&pointer, Access::default())?;
+    e.leaf_store(value, address, align, access)?;
     Ok(Handled::Yes)
 }
 

@@ -7,10 +7,13 @@
 use super::Result;
 use super::build::Build;
 use super::types::{self, Kind, TypeInfo, Types};
+use crate::debug::line_of;
 use crate::ffi::{Block, Func, Meta, Ty, Value};
+use splitbar_passes::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constants, Declarations, Id, Inst};
 use splitbar_passes::printf::Table;
+use splitbar_passes::transform::Origin;
 use splitbar_plan::{EntryPlan, Target};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -28,6 +31,8 @@ pub(crate) struct Pointer<'c> {
     pub(crate) align: u32,
     /// How the matrix that it points to or into is laid out; `None`: naturally (column-major, packed columns).
     pub(crate) matrix: Option<MatrixLayout>,
+    /// What the decorations of the memory ask of every access; known of the pointers that have an id.
+    pub(crate) qualifiers: Qualifiers,
 }
 
 impl Pointer<'_> {
@@ -83,6 +88,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// Whether the module is of the OpenCL kind (capability Kernel).
     pub(crate) kernel: bool,
     pub(super) types: &'e Types<'c>,
+    /// Which memory is coherent, and which is volatile.
+    pub(super) qualifiers: &'e MemoryQualifiers,
     pub(super) materialized: &'e RefCell<Vec<Option<Value<'c>>>>,
     pub(super) slots: Vec<Slot<'c>>,
     pub(super) trail: Vec<Id>,
@@ -92,6 +99,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) prologue: Block<'c>,
     /// The subprogram that debug locations name, when lines are asked for.
     pub(super) scope: Option<Meta<'c>>,
+    /// Where the module came from: debug lines count the words of that one.
+    pub(super) origin: Option<&'m Origin>,
     /// Blocks by label.
     pub(super) control: super::control::Control<'c, 'm>,
     /// Functions that can be called, with the variables that each wants as hidden arguments.
@@ -119,6 +128,12 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
 }
 
 impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
+    /// What is built from now on comes from the instruction at this word offset.
+    pub(super) fn locate(&self, offset: u32) {
+        let line = line_of(self.origin, offset);
+        self.b.raw().set_location(line, self.scope);
+    }
+
     // Types.
 
     /// Everything about the type `ty`: LLVM type, size, alignment.
@@ -251,6 +266,15 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
             class,
             align: 1,
             matrix: None,
+            qualifiers: Qualifiers::default(),
+        }
+    }
+
+    /// `pointer`, which is called `id`, with what its memory asks.
+    fn qualified(&self, id: Id, pointer: Pointer<'c>) -> Pointer<'c> {
+        Pointer {
+            qualifiers: self.qualifiers.get(self.declarations, id),
+            ..pointer
         }
     }
 
@@ -262,6 +286,10 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     }
 
     pub(super) fn set(&mut self, id: Id, slot: Slot<'c>) {
+        let slot = match slot {
+            Slot::Pointer(pointer) => Slot::Pointer(self.qualified(id, pointer)),
+            other => other,
+        };
         if let Some(place) = self.slots.get_mut(id.0 as usize) {
             *place = slot;
             self.trail.push(id);
@@ -296,7 +324,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
                 let address = self.constant(id)?;
                 match self.kind(self.type_of(id)?)? {
                     Kind::Pointer { class, pointee } => {
-                        Ok(self.unknown_place(address, *class, *pointee))
+                        let place = self.unknown_place(address, *class, *pointee);
+                        Ok(self.qualified(id, place))
                     }
                     _ => Err(self.b.mismatch(format!("{id} is not a pointer"))),
                 }

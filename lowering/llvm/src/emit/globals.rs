@@ -18,7 +18,7 @@ const BLOCK_ALIGN: u32 = 16;
 impl<'c> Emission<'_, 'c, '_> {
     /// Workgroup variables and program-scope data become LLVM globals, in the order of the module: initializers name what stands before them.
     pub(super) fn make_globals(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
-        let declarations = self.lowering.declarations;
+        let declarations = self.lowering.module.declarations();
         self.globals.clear();
         // The memory that all blocks in workgroup memory share.
         let mut block = None;
@@ -59,7 +59,7 @@ impl<'c> Emission<'_, 'c, '_> {
 
     /// What `variable` points to.
     fn pointee(&self, id: Id, variable: &Variable<'_>) -> Result<(Id, &TypeInfo<'c>)> {
-        let declarations = self.lowering.declarations;
+        let declarations = self.lowering.module.declarations();
         let ty = uses::pointee(declarations, variable).ok_or_else(|| {
             Diagnostic::error(
                 Code::UnsupportedType,
@@ -77,9 +77,9 @@ impl<'c> Emission<'_, 'c, '_> {
         uses: &Uses,
         block: &mut Option<Value<'c>>,
     ) -> Result<Slot<'c>> {
-        let declarations = self.lowering.declarations;
+        let declarations = self.lowering.module.declarations();
         let (ty, info) = self.pointee(id, variable)?;
-        let align = info.align.max(16);
+        let align = layout::variable_align(declarations, id, info.align.max(16));
         let name = self.global_name(id);
         let address = if uses::is_shared_block(declarations, variable) {
             let bytes = block_bytes(declarations, self.types, uses);
@@ -93,7 +93,8 @@ impl<'c> Emission<'_, 'c, '_> {
     /// Data that lives as long as the program, with its initializer or zeros.
     fn program_variable(&self, id: Id, variable: &Variable<'_>) -> Result<Slot<'c>> {
         let (ty, info) = self.pointee(id, variable)?;
-        let align = info.align.max(16);
+        let align =
+            layout::variable_align(self.lowering.module.declarations(), id, info.align.max(16));
         let value = self.initial_value(variable, ty, info.size)?;
         let class = variable.class;
         let space = types::address_space(self.lowering.target, class).unwrap_or(1);
@@ -114,10 +115,13 @@ impl<'c> Emission<'_, 'c, '_> {
                 .ok()
                 .filter(|size| *size <= constant::MAX_BYTES)
                 .map(|size| vec![0; size]),
-            Some(id) => match self.lowering.constants.get(id) {
-                Some(constant) => {
-                    constant::bytes(self.types, self.lowering.declarations, constant, ty)
-                }
+            Some(id) => match self.lowering.module.constants().get(id) {
+                Some(constant) => constant::bytes(
+                    self.types,
+                    self.lowering.module.declarations(),
+                    constant,
+                    ty,
+                ),
                 None => return self.initializer_with_addresses(id, ty),
             },
         };
@@ -162,6 +166,7 @@ fn global_slot<'c>(
         class: variable.class,
         align,
         matrix: None,
+        qualifiers: Default::default(),
     })
 }
 
@@ -180,7 +185,8 @@ fn workgroup_sizes(
             return None;
         }
         let info = types.get(uses::pointee(declarations, variable)?)?;
-        Some((info.size, info.align.max(16)))
+        let align = layout::variable_align(declarations, *id, info.align.max(16));
+        Some((info.size, align))
     })
 }
 

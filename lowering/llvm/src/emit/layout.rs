@@ -60,6 +60,17 @@ pub(crate) fn element_stride(
     }
 }
 
+/// Largest alignment that a variable is given, in bytes.
+const MAX_ALIGN: u32 = 1 << 12;
+
+/// The alignment of the variable `id`, whose memory wants `natural` at least: more where the decoration Alignment asks for it.
+pub(crate) fn variable_align(declarations: &Declarations<'_>, id: Id, natural: u32) -> u32 {
+    let asked = declarations
+        .decoration(id, spirv::Decoration::Alignment)
+        .filter(|align| align.is_power_of_two() && *align <= MAX_ALIGN);
+    natural.max(asked.unwrap_or(1))
+}
+
 /// The layout of a matrix member, if it is decorated.
 pub(crate) fn matrix_of_member(
     declarations: &Declarations<'_>,

@@ -6,7 +6,7 @@
 
 use super::function::{FunctionEmitter, MatrixLayout, Pointer};
 use super::layout;
-use super::types::{Kind, Scalar, Shape};
+use super::types::{self, Kind, Scalar, Shape};
 use super::{Handled, Result, barrier, facts, promoted_copy};
 use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, Ty, Value};
 use spirv::MemoryAccess;
@@ -29,6 +29,43 @@ pub(crate) struct Access {
     pub(crate) coherent: Option<Scope>,
 }
 
+/// The scope of an access to coherent memory that asks for `asked` itself: the queue family's, as the environments have it for the decoration Coherent (Vulkan,
+/// "Memory Model": what GLSL450 says is translated to Vulkan's model with the scope QueueFamily).
+pub(super) fn coherent_scope(asked: Option<Scope>) -> Scope {
+    match asked {
+        Some(Scope::CrossDevice) => Scope::CrossDevice,
+        _ => Scope::QueueFamily,
+    }
+}
+
+/// The memory operands of an instruction (SPIR-V 3.26).
+#[derive(Copy, Clone, Default)]
+struct MemoryOperands {
+    volatile: bool,
+    aligned: Option<u32>,
+    available: Option<Scope>,
+    visible: Option<Scope>,
+    /// The index behind them.
+    next: usize,
+}
+
+impl MemoryOperands {
+    fn as_access(&self, coherent: Option<Scope>) -> Access {
+        Access {
+            volatile: self.volatile,
+            aligned: self.aligned,
+            coherent,
+        }
+    }
+}
+
+impl Access {
+    /// Whether it is more than a plain access.
+    pub(super) fn is_special(self) -> bool {
+        self.volatile || self.coherent.is_some()
+    }
+}
+
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Stores a value of type `ty` to `pointer`.
     pub(crate) fn store(&mut self, pointer: &Pointer<'c>, ty: Id, value: Value<'c>) -> Result<()> {
@@ -43,7 +80,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         access: Access,
     ) -> Result<Value<'c>> {
         self.check_leaves(ty)?;
-        let pointer = self.with_access(pointer, access)?;
+        let (pointer, access) = self.with_access(&self.of_type(pointer, ty), access)?;
         self.load_part(pointer, ty, access)
     }
 
@@ -63,12 +100,25 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 self.ty(ty)?.print()
             )));
         }
-        let pointer = self.with_access(pointer, access)?;
+        let (pointer, access) = self.with_access(&self.of_type(pointer, ty), access)?;
         self.store_part(pointer, ty, value, access)
     }
 
-    /// The pointer as an access takes it. A generic one is refused where the target cannot follow it: LLVM would end the process.
-    pub(super) fn with_access(&self, pointer: &Pointer<'c>, access: Access) -> Result<Pointer<'c>> {
+    /// The pointer as an access to a value of type `ty` takes it: an untyped one does not know the members' decorations.
+    fn of_type(&self, pointer: &Pointer<'c>, ty: Id) -> Pointer<'c> {
+        let inside = self.qualifiers.of_type(ty);
+        let mut pointer = *pointer;
+        pointer.qualifiers.coherent |= pointer.pointee.is_none() && inside.coherent;
+        pointer.qualifiers.volatile |= pointer.pointee.is_none() && inside.volatile;
+        pointer
+    }
+
+    /// The pointer and the access as they are together. A generic pointer is refused where the target cannot follow it: LLVM would end the process.
+    pub(super) fn with_access(
+        &self,
+        pointer: &Pointer<'c>,
+        access: Access,
+    ) -> Result<(Pointer<'c>, Access)> {
         if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(self.target) {
             return Err(Box::new(
                 Diagnostic::error(
@@ -82,10 +132,25 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 .help("use pointers of a named storage class, or a newer target"),
             ));
         }
-        Ok(Pointer {
-            align: pointer.align.max(access.aligned.unwrap_or(1)),
-            ..*pointer
-        })
+        use spirv::StorageClass::{Function, Private, Workgroup};
+        let decorated = pointer.qualifiers.coherent;
+        let volatile = access.volatile || pointer.qualifiers.volatile;
+        let coherent = match pointer.class {
+            // Nobody else sees it.
+            Function | Private => None,
+            // There is one copy: what is left to say is that others change it.
+            Workgroup => decorated.then_some(Scope::Workgroup),
+            _ if decorated => Some(coherent_scope(access.coherent)),
+            _ => access.coherent,
+        };
+        let access = Access {
+            volatile,
+            // On both vendors a volatile access passes by every cache.
+            coherent: coherent.filter(|_| !volatile),
+            ..access
+        };
+        let align = pointer.align.max(access.aligned.unwrap_or(1));
+        Ok((Pointer { align, ..*pointer }, access))
     }
 
     /// Counts the parts of an access, so that a small module cannot ask for an endless one.
@@ -151,7 +216,6 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                         layout::POINTER_BYTES as u32
                     }),
                     access,
-                    pointer.class,
                 );
             }
             Kind::Matrix { column, columns } => {
@@ -208,7 +272,6 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                         layout::POINTER_BYTES as u32
                     }),
                     access,
-                    pointer.class,
                 );
             }
             Kind::Matrix { column, columns } => {
@@ -344,7 +407,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
         let ty = self.memory_type(shape.scalar, shape.lanes);
         let align = self.leaf_align(&pointer, shape.scalar, access);
-        let value = self.leaf_load(ty, pointer.address, align, access, pointer.class)?;
+        let value = self.leaf_load(ty, pointer.address, align, access)?;
         if shape.scalar == Scalar::Bool {
             self.b.icmp(IntPredicate::LLVMIntNE, value, ty.zero())
         } else {
@@ -390,22 +453,13 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         } else {
             value
         };
-        self.leaf_store(value, pointer.address, align, access, pointer.class)
+        self.leaf_store(value, pointer.address, align, access)
     }
 
     /// The scope number of a coherent access; `None` when nothing special is needed.
-    fn coherence(&self, access: Access, class: spirv::StorageClass) -> Option<u32> {
+    fn coherence(&self, access: Access) -> Option<u32> {
         match access.coherent? {
             Scope::Invocation | Scope::Subgroup => None,
-            _ if matches!(
-                class,
-                spirv::StorageClass::Workgroup
-                    | spirv::StorageClass::Function
-                    | spirv::StorageClass::Private
-            ) =>
-            {
-                None
-            }
             scope => Some(barrier::sync_scope(
                 self.b,
                 self.target,
@@ -415,15 +469,14 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     pub(super) fn leaf_load(
-        &mut self,
+        &self,
         ty: Ty<'c>,
         address: Value<'c>,
         align: u32,
         access: Access,
-        class: spirv::StorageClass,
     ) -> Result<Value<'c>> {
-        let asked = self.coherence(access, class);
-        let coherent = asked.filter(|_| align >= ty.scalar_bits().div_ceil(8));
+        let asked = self.coherence(access);
+        let coherent = asked.filter(|_| is_atomic(ty, align));
         let integer = if coherent.is_some() && ty.is_float() {
             self.b.int_type(ty.scalar_bits())
         } else {
@@ -445,16 +498,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     pub(super) fn leaf_store(
-        &mut self,
+        &self,
         value: Value<'c>,
         address: Value<'c>,
         align: u32,
         access: Access,
-        class: spirv::StorageClass,
     ) -> Result<()> {
         let ty = value.ty();
-        let asked = self.coherence(access, class);
-        let coherent = asked.filter(|_| align >= ty.scalar_bits().div_ceil(8));
+        let asked = self.coherence(access);
+        let coherent = asked.filter(|_| is_atomic(ty, align));
         let value = if coherent.is_some() && ty.is_float() {
             self.b.bitcast(value, self.b.int_type(ty.scalar_bits()))?
         } else {
@@ -472,9 +524,33 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Decodes memory operands that start at operand `first`; gives the access and the index behind them.
     pub(crate) fn access(&self, inst: Inst<'_>, first: usize) -> Result<(Access, usize)> {
-        let mut access = Access::default();
+        let operands = self.memory_operands(inst, first)?;
+        let access = operands.as_access(operands.available.or(operands.visible));
+        Ok((access, operands.next))
+    }
+
+    /// How a copy whose memory operands start at operand `first` writes and reads: one set of operands is for both sides, of two the first is for the target.
+    fn copy_access(&self, inst: Inst<'_>, first: usize) -> Result<(Access, Access)> {
+        let target = self.memory_operands(inst, first)?;
+        let source = self.memory_operands(inst, target.next)?;
+        let source = if source.next == target.next {
+            &target
+        } else {
+            &source
+        };
+        Ok((
+            target.as_access(target.available),
+            source.as_access(source.visible),
+        ))
+    }
+
+    fn memory_operands(&self, inst: Inst<'_>, first: usize) -> Result<MemoryOperands> {
+        let mut operands = MemoryOperands {
+            next: first,
+            ..MemoryOperands::default()
+        };
         let Some(bits) = inst.operands().get(first).copied() else {
-            return Ok((access, first));
+            return Ok(operands);
         };
         let mut next = first + 1;
         let mut operand = |bit: MemoryAccess| -> Result<Option<u32>> {
@@ -484,26 +560,40 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             next += 1;
             inst.operand(next - 1).map(Some).map_err(Box::new)
         };
+        let scope = |id: Option<u32>| {
+            id.map(|id| Scope::of(Id(id), inst, self.constants).map_err(Box::new))
+                .transpose()
+        };
         let aligned = operand(MemoryAccess::ALIGNED)?;
-        let available = operand(MemoryAccess::MAKE_POINTER_AVAILABLE)?;
-        let visible = operand(MemoryAccess::MAKE_POINTER_VISIBLE)?;
+        operands.available = scope(operand(MemoryAccess::MAKE_POINTER_AVAILABLE)?)?;
+        operands.visible = scope(operand(MemoryAccess::MAKE_POINTER_VISIBLE)?)?;
         for bit in [
             MemoryAccess::ALIAS_SCOPE_INTEL_MASK,
             MemoryAccess::NO_ALIAS_INTEL_MASK,
         ] {
             operand(bit)?;
         }
-        access.volatile = bits & MemoryAccess::VOLATILE.bits() != 0;
-        access.aligned = aligned
+        operands.volatile = bits & MemoryAccess::VOLATILE.bits() != 0;
+        operands.aligned = aligned
             .filter(|a| a.is_power_of_two())
             .map(|a| a.min(1 << 16));
-        if let Some(scope) = available.or(visible) {
-            access.coherent = Some(Scope::of(Id(scope), inst, self.constants).map_err(Box::new)?);
-        }
-        Ok((access, next))
+        operands.next = next;
+        Ok(operands)
     }
 
-    // Constants in memory.
+    /// Copies bytes. What is volatile or coherent on either side is read and written by volatile accesses, which pass by every cache.
+    fn copy_memory(&self, to: &Pointer<'c>, from: &Pointer<'c>, size: Value<'c>, is_special: bool) {
+        let raw = self.b.raw();
+        let copy = raw.memcpy(to.address, to.align, from.address, from.align, size);
+        if is_special {
+            copy.set_volatile_copy();
+        }
+    }
+}
+
+/// Whether LLVM has an atomic access of one `ty`: scalars, aligned to their size.
+fn is_atomic(ty: Ty<'_>, align: u32) -> bool {
+    !ty.is_vector() && align >= ty.scalar_bits().div_ceil(8)
 }
 
 /// Lowers loads, stores and copies.
@@ -529,14 +619,13 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             let object = id(1)?;
             let (access, _) = e.access(inst, 2)?;
             let ty = e.type_of(object)?;
+            let (place, plain) = e.with_access(&e.of_type(&pointer, ty), access)?;
             if e.type_info(ty)?.leaves > INLINE_LEAVES
                 && e.constants.get(object).is_some()
-                && !access.volatile
-                && access.coherent.is_none()
+                && !plain.is_special()
                 && pointer.matrix.is_none()
             {
-                let pointer = e.with_access(&pointer, access)?;
-                e.store_constant(&pointer, ty, object)?;
+                e.store_constant(&place, ty, object)?;
             } else {
                 let value = e.value(object)?;
                 e.store_with(&pointer, ty, value, access)?;
@@ -544,29 +633,23 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         }
         Some(Op::CopyMemory) => {
             let (target, source) = (e.pointer(id(0)?)?, e.pointer(id(1)?)?);
-            let (write, next) = e.access(inst, 2)?;
-            let (read, end) = e.access(inst, next)?;
-            let read = if end == next { write } else { read };
+            let (write, read) = e.copy_access(inst, 2)?;
             let Some(ty) = source.pointee else {
                 return Err(e.unsupported(inst, "the pointers are untyped"));
             };
             let info = e.type_info(ty)?;
-            if info.leaves > INLINE_LEAVES
-                && !read.volatile
-                && !write.volatile
-                && target.matrix == source.matrix
-            {
-                let (to, from) = (
-                    e.with_access(&target, write)?,
-                    e.with_access(&source, read)?,
-                );
-                e.b.raw().memcpy(
-                    to.address,
-                    to.align,
-                    from.address,
-                    from.align,
-                    e.b.i64(info.size),
-                );
+            let ((to, write_as), (from, read_as)) = (
+                e.with_access(&target, write)?,
+                e.with_access(&source, read)?,
+            );
+            let is_special = write_as.is_special() || read_as.is_special();
+            let whole = if is_special {
+                types::MAX_PARTS
+            } else {
+                INLINE_LEAVES
+            };
+            if info.leaves > whole && target.matrix == source.matrix {
+                e.copy_memory(&to, &from, e.b.i64(info.size), is_special);
             } else {
                 let value = e.load_with(&source, ty, read)?;
                 e.store_with(&target, ty, value, write)?;
@@ -576,15 +659,12 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
             let (target, source) = (e.pointer(id(0)?)?, e.pointer(id(1)?)?);
             let size =
                 e.b.int_resize(e.operand(inst, 2)?, e.b.int_type(64), false)?;
-            let (write, next) = e.access(inst, 3)?;
-            let (read, end) = e.access(inst, next)?;
-            let read = if end == next { write } else { read };
-            let (to, from) = (
+            let (write, read) = e.copy_access(inst, 3)?;
+            let ((to, write), (from, read)) = (
                 e.with_access(&target, write)?,
                 e.with_access(&source, read)?,
             );
-            e.b.raw()
-                .memcpy(to.address, to.align, from.address, from.align, size);
+            e.copy_memory(&to, &from, size, write.is_special() || read.is_special());
         }
         _ => return Ok(Handled::No),
     }

@@ -10,9 +10,11 @@ use super::uses::{self, Hidden, Uses};
 use super::{Result, check};
 use crate::Lowering;
 use crate::debug::Lines;
+use crate::debug::line_of;
 use crate::ffi::{self, Func, Ty, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
+use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_passes::printf::Table;
@@ -48,6 +50,7 @@ pub(super) struct Emission<'e, 'c, 'm> {
     pub(super) lowering: &'e Lowering<'m>,
     pub(super) b: &'e Build<'c>,
     pub(super) types: &'e Types<'c>,
+    qualifiers: &'e MemoryQualifiers,
     materialized: &'e RefCell<Vec<Option<Value<'c>>>>,
     /// The calls of printf and the strings of the kernel at hand.
     prints: &'e RefCell<Table>,
@@ -88,7 +91,7 @@ pub(crate) fn emit<'c>(
     lowering: &Lowering<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<KernelAbi> {
-    let declarations = lowering.declarations;
+    let declarations = lowering.module.declarations();
     check::check(lowering, diagnostics);
     let b = Build::new(context, ffi::module_ref(module));
     let ids = id_count(declarations);
@@ -100,12 +103,13 @@ pub(crate) fn emit<'c>(
     let subgroups = subgroups(lowering.plans, wave);
     let types = Types::of(
         declarations,
-        lowering.constants,
+        lowering.module.constants(),
         lowering.target,
         &b,
         ids,
         (wave, subgroups),
     );
+    let qualifiers = MemoryQualifiers::of(declarations);
     let materialized = RefCell::new(vec![None; ids]);
     let prints = RefCell::default();
     let barriers = Shared::default();
@@ -114,6 +118,7 @@ pub(crate) fn emit<'c>(
         lowering,
         b: &b,
         types: &types,
+        qualifiers: &qualifiers,
         materialized: &materialized,
         prints: &prints,
         barriers: &barriers,
@@ -137,7 +142,7 @@ pub(crate) fn emit<'c>(
 
 impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     fn kernel(&mut self, plan: &'e EntryPlan, diagnostics: &mut Diagnostics) -> Option<KernelAbi> {
-        let declarations = self.lowering.declarations;
+        let declarations = self.lowering.module.declarations();
         let order = match declarations.reachable_functions(plan.function) {
             Ok(order) => order,
             Err(problem) => {
@@ -150,7 +155,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             .iter()
             .find(|entry| entry.function == plan.function && entry.name == plan.entry)
             .map_or(&[][..], |entry| &entry.interface);
-        let constants = self.lowering.constants;
+        let constants = self.lowering.module.constants();
         let uses = uses::uses(declarations, constants, plan.function, interface, &order);
         let own = uses.get(&plan.function)?;
         let symbol = abi::symbol(&plan.entry, &self.symbols);
@@ -174,7 +179,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let abi = Abi::plan(
             self.b.context(),
             self.types,
-            declarations,
+            (declarations, self.qualifiers),
             self.lowering.target,
             entry,
             own,
@@ -188,7 +193,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             shared_memory_bytes: super::group::with_scratch(
                 super::globals::shared_bytes(declarations, self.types, own),
                 declarations,
-                self.lowering.constants,
+                self.lowering.module.constants(),
                 self.lowering.target,
                 &order,
             ),
@@ -208,40 +213,47 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         function: Func<'c>,
         callees: &'f Callees<'c>,
         name: &str,
-        line: u32,
+        offset: u32,
     ) -> FunctionEmitter<'f, 'c, 'm>
     where
         'e: 'f,
     {
         let prologue = function.append(self.b.context());
         let start = function.append(self.b.context());
+        let line = line_of(self.lowering.origin, offset);
         let scope = self
             .lines
             .map(|lines| lines.subprogram(function, name, line));
-        self.b.at.set(line.saturating_sub(1));
+        self.b.at.set(offset);
         self.b.position(prologue);
         self.b.raw().set_location(line, scope);
         self.b.raw().br(start);
         self.b.position(start);
         let float_controls = spirv::Capability::FloatControls2;
-        let strict = self.lowering.declarations.has_capability(float_controls)
-            || check::contraction_off(self.lowering.declarations, plan.function);
+        let strict = self
+            .lowering
+            .module
+            .declarations()
+            .has_capability(float_controls)
+            || check::contraction_off(self.lowering.module.declarations(), plan.function);
         let mut emitter = FunctionEmitter {
             b: self.b,
-            declarations: self.lowering.declarations,
-            constants: self.lowering.constants,
+            declarations: self.lowering.module.declarations(),
+            constants: self.lowering.module.constants(),
             target: self.lowering.target,
             wave_size: plan.wave_size,
             function,
             plan,
             kernel: self.kernel,
             types: self.types,
+            qualifiers: self.qualifiers,
             materialized: self.materialized,
             slots: std::mem::take(&mut self.slots),
             trail: Vec::new(),
             cascade: Cell::new(false),
             prologue,
             scope,
+            origin: self.lowering.origin,
             control: Control::default(),
             callees,
             lengths: Vec::new(),
@@ -284,7 +296,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         inline: bool,
         diagnostics: &mut Diagnostics,
     ) -> Option<Callee<'c>> {
-        let declarations = self.lowering.declarations;
+        let declarations = self.lowering.module.declarations();
         let context = self.b.context();
         let hidden = uses.hidden(declarations);
         let signature = self.signature(function, &hidden);
@@ -306,13 +318,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             llvm.attribute(context, "alwaysinline");
         }
         target_attributes(self.b, self.lowering.target, plan, llvm);
-        let mut emitter = self.emitter(
-            plan,
-            llvm,
-            callees,
-            &name,
-            function.offset.saturating_add(1),
-        );
+        let mut emitter = self.emitter(plan, llvm, callees, &name, function.offset);
         for (index, hidden) in hidden.iter().enumerate() {
             let Some(value) = llvm.param(index as u32) else {
                 continue;
@@ -342,7 +348,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     }
 
     fn signature(&self, function: &Function<'_>, hidden: &[Hidden]) -> Result<Ty<'c>> {
-        let declarations = self.lowering.declarations;
+        let declarations = self.lowering.module.declarations();
         let value_type = |id: Id| -> Result<Ty<'c>> {
             let info = types::require(self.types, declarations, id)?;
             info.value.ok_or_else(|| {
@@ -428,13 +434,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             };
             llvm.string_attribute(context, name, &format!("{x},{y},{z}"));
         }
-        let mut emitter = self.emitter(
-            plan,
-            llvm,
-            callees,
-            &plan.entry,
-            function.offset.saturating_add(1),
-        );
+        let mut emitter = self.emitter(plan, llvm, callees, &plan.entry, function.offset);
         if let Err(problem) = emitter.kernel_prologue(function, uses, abi, diagnostics) {
             diagnostics.push(*problem);
         }

@@ -18,6 +18,21 @@ use splitbar_plan::target::Arch;
 /// Stack bytes of one invocation that a function's variables may take.
 const MAX_STACK_BYTES: u64 = 1 << 20;
 
+/// Whether a variable of `bytes`, which `inst` declares, can be one of an invocation.
+pub(super) fn fits_stack(bytes: u64, inst: Inst<'_>) -> Result<()> {
+    if bytes <= MAX_STACK_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "a variable of {bytes} bytes; at most {MAX_STACK_BYTES} are kept on an invocation's stack"
+    );
+    Err(Box::new(
+        Diagnostic::error(Code::StackTooLarge, message)
+            .at_word(inst.offset)
+            .help("keep large data in a buffer or in workgroup memory"),
+    ))
+}
+
 /// A byte offset that grows along an access chain.
 struct Offset<'c> {
     fixed: i64,
@@ -357,14 +372,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             return Err(self.unsupported(inst, "its type is not known"));
         };
         let info = self.type_info(pointee)?;
-        if info.size > MAX_STACK_BYTES {
-            return Err(Box::new(
-                Diagnostic::error(Code::UnsupportedType, format!("a variable of {} bytes; at most {MAX_STACK_BYTES} are kept on an invocation's stack", info.size))
-                    .at_word(inst.offset)
-                    .help("keep large data in a buffer or in workgroup memory"),
-            ));
-        }
+        fits_stack(info.size, inst)?;
         let align = info.align.max(4);
+        let align = match inst.result() {
+            Some(id) => layout::variable_align(self.declarations, id, align),
+            None => align,
+        };
         let slot = self.stack_slot(self.b.int_type(8).array(info.size), align)?;
         let pointer = Pointer {
             address: slot,
@@ -372,6 +385,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             class,
             align,
             matrix: None,
+            qualifiers: Default::default(),
         };
         if let Some(initializer) = inst.operands().get(1) {
             self.store_constant(&pointer, pointee, Id(*initializer))?;

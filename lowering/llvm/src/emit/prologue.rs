@@ -6,6 +6,8 @@ use super::abi::{self, Abi, Role};
 use super::barrier::StateSlots;
 use super::bulk_copy::Bulk;
 use super::function::{FunctionEmitter, Pointer, Slot};
+use super::layout;
+use super::place;
 use super::types::Kind;
 use super::uses::{self, Hidden, Uses};
 use crate::ffi::{IntPredicate, Value};
@@ -34,6 +36,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             class: variable.class,
             align,
             matrix: None,
+            qualifiers: Default::default(),
         })
     }
 
@@ -119,6 +122,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                             class: StorageClass::Function,
                             align,
                             matrix: None,
+                            qualifiers: Default::default(),
                         }),
                     );
                 }
@@ -191,7 +195,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let pointee = uses::pointee(self.declarations, variable)
             .ok_or_else(|| self.b.mismatch(format!("the variable {id} has no type")))?;
         let info = self.type_info(pointee)?;
-        let align = info.align.max(4);
+        place::fits_stack(info.size, variable.inst)?;
+        let align = layout::variable_align(self.declarations, id, info.align.max(4));
         let address = self.stack_slot(self.b.int_type(8).array(info.size), align)?;
         let pointer = Pointer {
             address,
@@ -199,6 +204,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             class: variable.class,
             align,
             matrix: None,
+            qualifiers: Default::default(),
         };
         if variable.class == StorageClass::Input {
             let value = self.built_in(id, pointee)?;

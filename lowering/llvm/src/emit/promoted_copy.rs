@@ -42,7 +42,7 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         return Err(e.b.internal("a store became a copy of nothing"));
     };
     let (writes, _) = e.access(inst, 2)?;
-    let to = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
+    let (to, writes) = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
     let ty = e.result_type(load)?;
     let fits = is_aligned(e, ty, plan.unit, (&to, writes))? && to.address.ty().address_space() == 3;
     let from = if fits { chosen(e, load, plan)? } else { None };
@@ -129,8 +129,7 @@ fn chosen<'c>(
 /// The place that `load` reads.
 fn source<'c>(e: &FunctionEmitter<'_, 'c, '_>, load: Inst<'_>) -> Result<(Pointer<'c>, Access)> {
     let (reads, _) = e.access(load, 1)?;
-    let from = e.with_access(&e.pointer(load.id(0)?)?, reads)?;
-    Ok((from, reads))
+    e.with_access(&e.pointer(load.id(0)?)?, reads)
 }
 
 /// The place in global memory that `load` reads, if it is known to be aligned to `unit` bytes.

@@ -8,6 +8,7 @@ use super::build::Build;
 use super::collective::collective;
 use super::function::FunctionEmitter;
 use super::lanes::{self, Lanes};
+use super::memory::Access;
 use super::{Handled, Result};
 use crate::ffi::{IntPredicate, RealPredicate, Ty, Value};
 use spirv::{GroupOperation, Op};
@@ -339,8 +340,8 @@ fn block_places<'c>(
     inst: Inst<'_>,
     element: Ty<'c>,
     components: u32,
-) -> Result<Vec<Value<'c>>> {
-    let pointer = e.pointer(inst.id(0)?)?;
+) -> Result<(Vec<Value<'c>>, Access)> {
+    let (pointer, access) = e.with_access(&e.pointer(inst.id(0)?)?, Access::default())?;
     let bytes = element.scalar_bits().div_ceil(8);
     let word = e.b.int_type(if pointer.address.ty().address_space() == 3 {
         32
@@ -353,20 +354,21 @@ fn block_places<'c>(
         e.b.mul(lane, word.int(u64::from(bytes)))?,
         true,
     )?;
-    (0..components)
-        .map(|i| {
-            let step = u64::from(i) * u64::from(e.wave_size) * u64::from(bytes);
-            e.b.offset(first, word.int(step), true)
-        })
-        .collect()
+    let places = (0..components).map(|i| {
+        let step = u64::from(i) * u64::from(e.wave_size) * u64::from(bytes);
+        e.b.offset(first, word.int(step), true)
+    });
+    Ok((places.collect::<Result<_>>()?, access))
 }
 
 fn block_read<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let ty = e.result_ty(inst)?;
     let element = ty.element_if_vector();
-    let parts = block_places(e, inst, element, ty.lanes())?
+    let (places, access) = block_places(e, inst, element, ty.lanes())?;
+    let align = element.scalar_bits().div_ceil(8);
+    let parts = places
         .into_iter()
-        .map(|place| e.b.load(element, place, element.scalar_bits().div_ceil(8)))
+        .map(|place| e.leaf_load(element, place, align, access))
         .collect::<Result<Vec<_>>>()?;
     e.b.vector(&parts)
 }
@@ -374,10 +376,10 @@ fn block_read<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Val
 fn block_write(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let data = e.operand(inst, 1)?;
     let element = data.ty().element_if_vector();
-    let places = block_places(e, inst, element, data.ty().lanes())?;
+    let (places, access) = block_places(e, inst, element, data.ty().lanes())?;
     for (lane, place) in (0..).zip(places) {
         let part = e.b.lane(data, lane)?;
-        e.b.store(part, place, element.scalar_bits().div_ceil(8))?;
+        e.leaf_store(part, place, element.scalar_bits().div_ceil(8), access)?;
     }
     Ok(())
 }

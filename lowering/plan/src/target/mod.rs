@@ -5,6 +5,9 @@
 
 mod table;
 
+use crate::step::FenceScope;
+use crate::strategy::Placement;
+
 /// One GPU that code can be generated for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
@@ -22,6 +25,10 @@ pub struct Target {
 
 /// The vendor of a target, with the facts that only this vendor has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "rows of a static table, which are not moved"
+)]
 pub enum Arch {
     /// AMD, through LLVM's AMDGPU back end.
     Amdgpu(Amdgpu),
@@ -74,6 +81,35 @@ pub struct Amdgpu {
     pub async_marks: bool,
     /// Asynchronous copies have a counter of their own (ASYNCcnt).
     pub async_counter: bool,
+    /// What an acquire of global memory invalidates. That of workgroup scope is for placements in which the waves of a workgroup load through several caches.
+    pub acquire: CacheOps,
+    /// What a release of global memory writes back.
+    pub release: CacheOps,
+    /// An invalidation has taken effect only behind a wait for the counter of loads.
+    pub invalidation_waits: bool,
+}
+
+/// Instructions that look after caches, by the scope that they are for, as assembly has them. Those of one scope are all needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheOps {
+    /// At workgroup scope.
+    pub workgroup: &'static [&'static str],
+    /// At device scope.
+    pub device: &'static [&'static str],
+    /// At system scope.
+    pub system: &'static [&'static str],
+}
+
+impl CacheOps {
+    /// Those of a scope; none for a subgroup, whose lanes load through one cache.
+    pub fn at(&self, scope: FenceScope) -> &'static [&'static str] {
+        match scope {
+            FenceScope::Subgroup => &[],
+            FenceScope::Workgroup => self.workgroup,
+            FenceScope::Device => self.device,
+            FenceScope::System => self.system,
+        }
+    }
 }
 
 /// A field of an immediate.
@@ -93,6 +129,20 @@ impl Field {
 }
 
 impl Amdgpu {
+    /// What an acquire of global memory at `scope` invalidates, of a workgroup that is placed so.
+    pub fn invalidates(&self, scope: FenceScope, placement: Placement) -> &'static [&'static str] {
+        let one_cache = match placement {
+            Placement::Default => self.tg_split,
+            Placement::CuMode => true,
+            Placement::ThreadgroupSplit => false,
+        };
+        if scope == FenceScope::Workgroup && one_cache {
+            &[]
+        } else {
+            self.acquire.at(scope)
+        }
+    }
+
     /// The largest count that `counter` holds; `None` where there is no such counter.
     pub fn most_outstanding(&self, counter: Counter) -> Option<u32> {
         self.counters

@@ -7,7 +7,8 @@ use super::sync::class;
 use super::table::memory::Extend;
 use super::wave::Wave;
 use crate::cache::Levels;
-use crate::context::Context;
+use crate::clock::Time;
+use crate::context::{Access, Context};
 use crate::finding::{FindingKind, Site};
 use crate::image::Format;
 use crate::memory::Pending;
@@ -29,11 +30,12 @@ pub(super) struct Operation {
     pub lanes: u64,
     /// Lanes beyond the bounds of a buffer: they load zeros and store nothing.
     pub beyond: u64,
-    pub device: bool,
-    /// Caches on its way.
-    pub caches: Levels,
+    /// How it relates to the accesses of others, its caches among it.
+    pub access: Access,
     /// The waves of the workgroup see it in the order of issue, whatever is waited for.
     pub in_order: bool,
+    /// The wave's time when it took effect, of what takes effect in order.
+    pub time: Time,
     /// Where each lane's bytes are, for each place.
     pub addresses: [[u64; 64]; 2],
     /// Shared addresses of a copy, and how many bytes of a lane it touches there.
@@ -56,9 +58,9 @@ impl Default for Operation {
             texels: None,
             lanes: 0,
             beyond: 0,
-            device: false,
-            caches: 0,
+            access: Access::PLAIN,
             in_order: false,
+            time: 0,
             addresses: [[0; 64]; 2],
             shared: [0; 64],
             shared_bytes: 0,
@@ -114,8 +116,11 @@ impl Operation {
 impl Work for Box<Operation> {
     /// What tells others of the wave's work is kept behind that work by waits alone; bytes that both touch are touched in order all the same.
     fn follows(&self, older: &Box<Operation>) -> bool {
-        let tells = self.memories != Memories::Shared && self.action.publishes(self.device);
-        !tells || self.may_overlap(older)
+        !self.tells() || self.may_overlap(older)
+    }
+
+    fn tells(&self) -> bool {
+        self.memories != Memories::Shared && self.action.publishes(self.access)
     }
 }
 
@@ -182,11 +187,10 @@ impl Wave {
         operation.extend = memory.extend;
         operation.places = memory.places;
         operation.texels = None;
-        operation.device = memory.device;
-        operation.caches = match memory.memories {
+        operation.access = memory.access.through(match memory.memories {
             Memories::Scalar | Memories::ScalarBuffer => 0,
             _ => caches & !memory.passes_by,
-        };
+        });
         operation.lanes = match memory.memories {
             Memories::Scalar | Memories::ScalarBuffer => 1,
             _ => self.exec(),
@@ -263,6 +267,12 @@ impl Wave {
         };
         operation.in_order = ordered_vmem && rules.path == Some(path::VECTOR);
         let at_once = cx.completion == Completion::Early || operation.in_order;
+        if operation.in_order {
+            // The workgroup sees it now. To others it is done when it is waited for: it has a time of its own, up to which nothing is published until then.
+            operation.time = cx.begin_time();
+            let unproved = self.queue.iter().filter(|older| older.what.in_order);
+            cx.unproved = unproved.map(|older| older.what.time).min();
+        }
         self.queue.issue(rules, operation);
         if at_once {
             let (queue, mut effects) = self.effects();
@@ -271,6 +281,7 @@ impl Wave {
                 |operation| effects.perform(operation, cx),
             );
         }
+        cx.unproved = None;
     }
 
     /// Reports an outstanding operation on the bytes of shared memory that `younger` is about to touch on another way. After that, the older one takes

@@ -5,10 +5,10 @@ use super::inst::{Action, Memories};
 use super::operand::Half;
 use super::table::memory::{Extend, Update};
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE};
-use crate::clock::{Order, Scope};
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::memory::{Pending, Space};
+use crate::race::Sharing;
 
 /// What operations may change besides shared things.
 pub(super) struct Effects<'w> {
@@ -38,7 +38,7 @@ impl Effects<'_> {
         operation
             .data
             .resize(per_place * usize::from(operation.places), [0; 64]);
-        let access = Access::UNKNOWN.through(operation.caches);
+        let access = operation.access;
         for place in 0..usize::from(operation.places).min(2) {
             for lane in each(operation.lanes & !operation.beyond) {
                 let at = At {
@@ -72,13 +72,8 @@ impl Effects<'_> {
 
     fn store(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
         let bytes = usize::from(operation.bytes);
-        let access = if operation.device {
-            Access::atomic(Order::Release, Scope::Device)
-        } else {
-            Access::PLAIN
-        };
-        let access = access.through(operation.caches);
-        if !operation.device {
+        let access = operation.access;
+        if access.sharing == Sharing::Plain {
             same_place(operation, cx);
         }
         for place in 0..usize::from(operation.places).min(2) {
@@ -124,13 +119,7 @@ impl Effects<'_> {
             }
         };
         let mut results = vec![[0; 64]; registers];
-        let scope = if operation.memories == Memories::Shared {
-            Scope::Workgroup
-        } else {
-            Scope::Device
-        };
-        // Machine code orders an atomic by the waits and cache operations around it; it is taken as both.
-        let access = Access::atomic(Order::AcquireRelease, scope).through(operation.caches);
+        let access = operation.access;
         for lane in each(operation.lanes & !operation.beyond) {
             let at = At {
                 pc: operation.pc,
@@ -178,7 +167,7 @@ impl Effects<'_> {
                 if let Some(part) = buffer.get_mut(..bytes)
                     && !beyond
                 {
-                    let access = Access::UNKNOWN.through(operation.caches);
+                    let access = operation.access;
                     cx.read(Space::Global, global, part, at, access);
                 }
                 if let ([first, ..], true) = (buffer.as_chunks_mut::<4>().0, bytes < 4) {
@@ -194,7 +183,7 @@ impl Effects<'_> {
                 cx.group.shared.mark(shared as usize, shared_bytes, by);
             } else if let Some(part) = buffer.get_mut(..bytes) {
                 cx.read(Space::Shared, shared, part, at, Access::PLAIN);
-                let access = Access::PLAIN.through(operation.caches);
+                let access = operation.access;
                 cx.write(Space::Global, global, part, at, access);
             }
         }

@@ -7,7 +7,10 @@ use super::table::memory::{Extend, Update};
 use super::table::rounding::Rule;
 use super::table::scalar::OfExec;
 use crate::cache::Levels;
+use crate::clock::{Order, Scope};
+use crate::context::Access;
 use crate::queue::Counters;
+use crate::race::Sharing;
 
 /// A decoded instruction: what it does, and which registers it touches.
 #[derive(Clone, Debug)]
@@ -351,18 +354,40 @@ pub(super) struct Memory {
     pub halves: bool,
     /// Caches that its cache bits let it pass by.
     pub passes_by: Levels,
-    /// The instruction's cache bits say that other workgroups are meant.
-    pub device: bool,
+    /// How it relates to the accesses of others.
+    pub access: Access,
     pub counters: Counters,
     pub class: u8,
 }
 
+/// Whether a load or a store is atomic, which machine code does not say and a compiler knows.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It is not.
+    Plain,
+    /// It is, for those whom the scope means.
+    Atomic(Scope),
+}
+
+impl Memory {
+    /// Takes a load or a store for what the mark says; read-modify-writes and copies are what they are.
+    pub(super) fn mark(&mut self, mark: Mark) {
+        self.access = match (self.action, mark) {
+            (Action::Load | Action::Store, Mark::Plain) => Access::PLAIN,
+            // Its order is that of the waits and cache operations around it.
+            (Action::Load, Mark::Atomic(scope)) => Access::atomic(Order::Acquire, scope),
+            (Action::Store, Mark::Atomic(scope)) => Access::atomic(Order::Release, scope),
+            _ => return,
+        };
+    }
+}
+
 impl Action {
-    /// Whether others may learn from it what the wave did before: atomics, and stores that mean the `device` by their cache bits.
-    pub(super) fn publishes(self, device: bool) -> bool {
+    /// Whether others may learn from it what the wave did before: read-modify-writes, and stores whose `access` is atomic.
+    pub(super) fn publishes(self, access: Access) -> bool {
         match self {
             Action::Atomic { .. } => true,
-            Action::Store => device,
+            Action::Store => access.sharing == Sharing::Atomic,
             Action::Load
             | Action::ToShared
             | Action::FromShared

@@ -35,6 +35,7 @@ pub use self::object::{
 };
 pub use abi::Start;
 pub use decode::synchronising_parts;
+pub use inst::Mark;
 pub use isa::Isa;
 pub use program::{Kernel, unknown};
 pub use text::Line;

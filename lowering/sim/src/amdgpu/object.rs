@@ -330,6 +330,12 @@ pub fn prepare(
             "{private_bytes} bytes of private memory of an invocation"
         )));
     }
+    if kernel.argument_bytes as usize > request.limits.argument_bytes {
+        return Err(ObjectError::Limit(format!(
+            "{} bytes of arguments",
+            kernel.argument_bytes
+        )));
+    }
     let shared_bytes = descriptor
         .shared_bytes
         .saturating_add(request.dynamic_shared_bytes);
@@ -371,10 +377,14 @@ pub fn prepare(
     Ok((start, launch))
 }
 
+/// Alignment of the kernel's arguments, at least (AMDGPUUsage, "Kernel Dispatch": the kernarg segment). All bytes of the last 16 are there, and LLVM loads them together.
+const ARGUMENT_ALIGNMENT: usize = 16;
+
 /// The bytes of the arguments with the hidden ones, which have the meanings that AMDGPUUsage gives them ("Code Object V5 Metadata").
 fn arguments(kernel: &KernelInfo, request: &Request) -> Vec<u8> {
     let mut bytes = request.arguments.clone();
-    bytes.resize(bytes.len().max(kernel.argument_bytes as usize), 0);
+    let count = bytes.len().max(kernel.argument_bytes as usize);
+    bytes.resize(count.next_multiple_of(ARGUMENT_ALIGNMENT), 0);
     for argument in &kernel.arguments {
         let axis = match argument.kind.chars().last() {
             Some('x') => 0,
@@ -406,7 +416,7 @@ fn arguments(kernel: &KernelInfo, request: &Request) -> Vec<u8> {
 }
 
 fn dimensions(request: &Request) -> u16 {
-    let used = |axis: usize| request.groups[axis] * request.workgroup_size[axis] > 1;
+    let used = |axis: usize| request.groups[axis] > 1 || request.workgroup_size[axis] > 1;
     if used(2) {
         3
     } else if used(1) {

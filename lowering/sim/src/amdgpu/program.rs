@@ -4,7 +4,7 @@ use super::abi::Start;
 use super::bits::Ty;
 use super::decode::Decoder;
 use super::indirect;
-use super::inst::{Condition, Inst, Op, Target};
+use super::inst::{Condition, Inst, Mark, Op, Target};
 use super::isa::Isa;
 use super::operand::{Kind, Operand, sgpr};
 use super::sync::counter;
@@ -96,6 +96,19 @@ impl Kernel {
     /// Says from which word of a SPIR-V module each line came, for findings.
     pub fn set_words(&mut self, words: Vec<Option<u32>>) {
         self.words = words;
+    }
+
+    /// Says of each line whether it is an atomic load or store, where that is known. What has two places was merged of two accesses, which no compiler does with atomics.
+    pub fn set_marks(&mut self, marks: &[Option<Mark>]) {
+        for (inst, mark) in self.insts.iter_mut().zip(marks) {
+            let Op::Memory(memory) = &mut inst.op else {
+                continue;
+            };
+            let merged = (memory.places > 1).then_some(Mark::Plain);
+            if let Some(mark) = mark.or(merged) {
+                memory.mark(mark);
+            }
+        }
     }
 
     /// Makes an instruction do nothing, or a wait for several counters wait for all but number `part` of them: for tests that ask whether its absence
@@ -351,7 +364,7 @@ impl Program for Kernel {
                 return self.jump(wave, address, pc, cx);
             }
             Op::Memory(memory) => {
-                if memory.action.publishes(memory.device) {
+                if memory.action.publishes(memory.access) {
                     self.release(wave, cx);
                 }
                 wave.issue(memory, pc, self.isa.ordered_vmem, self.caches, cx);

@@ -4,8 +4,7 @@ use super::access::{Operation, each};
 use super::inst::{Action, Components, Memory};
 use super::operand::Kind;
 use super::wave::Wave;
-use crate::clock::{Order, Scope};
-use crate::context::{Access, At, Context};
+use crate::context::{At, Context};
 use crate::finding::FindingKind;
 use crate::image::{Format, Image, MOST_TEXEL, Texel};
 use crate::memory::Space;
@@ -86,7 +85,7 @@ impl Operation {
         let Some((components, format)) = self.texels else {
             return;
         };
-        let access = Access::UNKNOWN.through(self.caches);
+        let access = self.access;
         self.data = components.chosen().map(|_| [0; 64]).collect();
         for lane in each(self.lanes & !self.beyond) {
             let at = At {
@@ -109,11 +108,7 @@ impl Operation {
         let Some((components, format)) = self.texels else {
             return;
         };
-        let access = match self.device {
-            true => Access::atomic(Order::Release, Scope::Device),
-            false => Access::PLAIN,
-        };
-        let access = access.through(self.caches);
+        let access = self.access;
         for lane in each(self.lanes & !self.beyond) {
             let at = At {
                 pc: self.pc,

@@ -166,8 +166,11 @@ pub enum TexelAction {
     Bytes(u32),
     /// `tex` by integers: components as the format means them.
     Fetch,
-    /// `sust.p`: components to what the format makes of them; outside of the image the program traps.
-    Store,
+    /// `sust.p`: components to what the format makes of them. Outside of the image the program traps (`.trap`), or nothing is stored (`.zero`).
+    Store {
+        /// `.trap`.
+        traps: bool,
+    },
     /// `suq`, `txq`: the extent in one direction.
     Extent(u8),
     /// `suq`, `txq`: what the channels are, in OpenCL's numbers.

@@ -77,8 +77,8 @@ impl<'m> Judge<'_, 'm> {
         let bytes = self.bytes(value)?;
         if is_qualified(load, 1)
             || is_qualified(inst, 2)
-            || self.is_volatile(source)
-            || self.is_volatile(pointer)
+            || self.memory.qualifiers(self.declarations, source).any()
+            || self.memory.qualifiers(self.declarations, pointer).any()
         {
             return Err(Reason::Qualified);
         }
@@ -200,28 +200,6 @@ impl<'m> Judge<'_, 'm> {
     fn crosses_matrix(&self, pointer: Id) -> bool {
         let is_matrix = |ty: Id| matches!(self.declarations.ty(ty), Some(Type::Matrix { .. }));
         self.indexed(pointer).iter().any(|(ty, _)| is_matrix(*ty))
-    }
-
-    /// Whether what is addressed is decorated Volatile or Coherent.
-    fn is_volatile(&self, pointer: Id) -> bool {
-        const KINDS: [Decoration; 2] = [Decoration::Volatile, Decoration::Coherent];
-        let variable = memory::root(self.declarations.module, pointer);
-        let by_variable = |kind| {
-            variable.is_some_and(|variable| self.declarations.decoration(variable, kind).is_some())
-        };
-        let members = self.indexed(pointer);
-        let by_member = |kind| {
-            members.iter().any(|(ty, index)| {
-                index.is_some_and(|index| {
-                    self.declarations
-                        .member_decoration(*ty, index, kind)
-                        .is_some()
-                })
-            })
-        };
-        KINDS
-            .into_iter()
-            .any(|kind| by_variable(kind) || by_member(kind))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arrives and waits of one execution scope over a control-flow graph: what reaches what.
 
-use super::lattice::State;
+use super::lattice::{State, Union};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
 use crate::analysis::dataflow::{Direction, solve_any};
@@ -34,15 +34,16 @@ pub(super) struct Flow {
     pub(super) wait_ahead: Vec<bool>,
 }
 
-/// Solves for `events`, which gives each block its events in order.
-pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>]) -> Flow {
-    Flow {
-        at_start: outstanding(cfg, events),
+/// Solves for `events`, which gives each block its events in order. `None` when the sets of arrives that have to be made are larger than
+/// `most` together.
+pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Flow> {
+    Some(Flow {
+        at_start: outstanding(cfg, events, most)?,
         wait_ahead: solve_any(cfg, Direction::Backward, |block, ahead| {
             let first = events.get(block).and_then(|events| events.first());
             first.map_or(ahead, |first| *first == Event::Wait)
         }),
-    }
+    })
 }
 
 /// State at the start of each block.
@@ -50,7 +51,8 @@ pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>]) -> Flow {
 /// A block with an event has the same state after it whatever comes before, so only blocks without events pass states on. Blocks that
 /// pass states to each other in a circle have the same state: their strongly connected components, in the direction of flow, give the
 /// least solution in one walk. The general solver would look at a block once for every arrive that comes to it on its own.
-fn outstanding(cfg: &Cfg, events: &[Vec<Event>]) -> Vec<State> {
+fn outstanding(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Vec<State>> {
+    let mut left = most;
     let last = |block: usize| events.get(block).and_then(|events| events.last());
     let passed_on = |block: usize| {
         if last(block).is_none() {
@@ -64,10 +66,10 @@ fn outstanding(cfg: &Cfg, events: &[Vec<Event>]) -> Vec<State> {
     order.sort_by_key(|block| Reverse(component[*block]));
     let mut states = vec![State::default(); cfg.len()];
     for members in order.chunk_by(|a, b| component[*a] == component[*b]) {
-        let mut state = State::default();
+        let mut union = Union::default();
         for block in members {
             if *block == 0 {
-                state.join(&State::closed());
+                union.add(&State::closed());
             }
             for pred in cfg
                 .preds(*block)
@@ -75,20 +77,22 @@ fn outstanding(cfg: &Cfg, events: &[Vec<Event>]) -> Vec<State> {
                 .filter(|pred| cfg.is_reachable(**pred))
             {
                 match last(*pred) {
-                    Some(event) => state.join(&event.after()),
-                    None if component[*pred] == component[*block] => continue, // the same state
-                    None => state.join(&states[*pred]),
-                };
+                    Some(event) => union.add(&event.after()),
+                    None if component[*pred] == component[*block] => {} // the same state
+                    None => union.add(&states[*pred]),
+                }
             }
         }
+        let state = union.state(&mut left)?;
         for block in members {
             states[*block].clone_from(&state);
         }
     }
-    states
+    Some(states)
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::lattice::Open;
     use super::*;
@@ -184,7 +188,7 @@ mod tests {
         fn equal_to_all_paths((succs, events) in problem()) {
             let edges: Vec<_> = succs.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |to| (from, *to))).collect();
             let cfg = Cfg::from_edges(BLOCKS, &edges);
-            let flow = flow(&cfg, &events);
+            let flow = flow(&cfg, &events, usize::MAX).unwrap();
             prop_assert_eq!(&flow.at_start, &solve(&cfg, &Outstanding { events: &events }));
             let mut seen = vec![BTreeSet::new(); BLOCKS];
             walk(&succs, &events, 0, None, 2 * BLOCKS, &mut seen);
@@ -221,7 +225,7 @@ mod tests {
             vec![Event::Wait, Event::Arrive(1)],
             vec![Event::Wait],
         ];
-        let flow = flow(&cfg, &events);
+        let flow = flow(&cfg, &events, usize::MAX).unwrap();
         assert_eq!(flow.at_start[1].arrives().collect::<Vec<_>>(), [0, 1]);
         assert_eq!(flow.at_start[1].verdict(), Open::Always);
         assert_eq!(flow.at_start[2].arrives().collect::<Vec<_>>(), [1]);
@@ -251,7 +255,7 @@ mod tests {
         for level in 0..depth {
             events[latch(level)].push(Event::Arrive(level));
         }
-        let flow = flow(&cfg, &events);
+        let flow = flow(&cfg, &events, usize::MAX).unwrap();
         assert_eq!(flow.at_start[depth - 1].arrives().count(), depth);
         assert_eq!(flow.at_start[0].arrives().collect::<Vec<_>>(), [0]);
         assert_eq!(flow.at_start[0].verdict(), Open::Sometimes);

@@ -3,6 +3,9 @@
 //! The order of the lattice is that of sets: more arrives or "may be closed" is higher. The bottom, no arrive and not closed,
 //! is a place that no path reaches. An arrive replaces the state by itself alone; a wait replaces it by "closed".
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
 /// Whether an arrive is outstanding at a place: executed, and no wait of its scope executed since.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Open {
@@ -16,11 +19,11 @@ pub enum Open {
 
 /// The arrives that can be outstanding, and whether there can be none.
 ///
-/// Arrives go by their number among the arrives of the scope.
+/// Arrives go by their number among the arrives of the scope. Most places have the set of a place before: those share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    /// A bit per arrive; as long as the highest set bit asks for.
-    bits: Vec<u64>,
+    /// Ascending.
+    arrives: Rc<[u32]>,
     closed: bool,
 }
 
@@ -28,55 +31,91 @@ impl State {
     /// No arrive is outstanding.
     pub(super) fn closed() -> State {
         State {
-            bits: Vec::new(),
             closed: true,
+            ..State::default()
         }
     }
 
     /// `arrive` is outstanding.
     pub(super) fn open(arrive: usize) -> State {
-        let mut bits = vec![0; arrive / 64 + 1];
-        if let Some(last) = bits.last_mut() {
-            *last = 1 << (arrive % 64);
-        }
         State {
-            bits,
+            arrives: Rc::from([u32::try_from(arrive).unwrap_or(u32::MAX)]),
             closed: false,
         }
     }
 
     /// Adds what `other` knows; says whether that was new.
+    #[cfg(test)]
     pub(super) fn join(&mut self, other: &State) -> bool {
-        let mut changed = other.closed && !self.closed;
-        self.closed |= other.closed;
-        if self.bits.len() < other.bits.len() {
-            self.bits.resize(other.bits.len(), 0);
-        }
-        for (mine, theirs) in self.bits.iter_mut().zip(&other.bits) {
-            changed |= *theirs & !*mine != 0;
-            *mine |= *theirs;
-        }
-        changed
+        let mut union = Union::default();
+        union.add(self);
+        union.add(other);
+        let joined = union.state(&mut usize::MAX.clone());
+        joined.is_some_and(|joined| std::mem::replace(self, joined.clone()) != joined)
     }
 
     /// The arrives that can be outstanding, ascending.
     pub(super) fn arrives(&self) -> impl Iterator<Item = usize> {
-        self.bits.iter().enumerate().flat_map(|(word, bits)| {
-            let bits = *bits;
-            (0..64)
-                .filter(move |bit| bits >> bit & 1 != 0)
-                .map(move |bit| word * 64 + bit)
-        })
+        self.arrives.iter().map(|arrive| *arrive as usize)
+    }
+
+    /// Equal for states that share their set; the address is looked up and never ordered by.
+    pub(super) fn set(&self) -> *const u32 {
+        self.arrives.as_ptr()
     }
 
     /// The verdict.
     pub(super) fn verdict(&self) -> Open {
-        let open = self.bits.iter().any(|bits| *bits != 0);
-        match (open, self.closed) {
-            (true, true) => Open::Sometimes,
-            (true, false) => Open::Always,
-            (false, _) => Open::Never,
+        match (self.arrives.is_empty(), self.closed) {
+            (false, true) => Open::Sometimes,
+            (false, false) => Open::Always,
+            (true, _) => Open::Never,
         }
+    }
+}
+
+/// The least upper bound of states. One large set comes out as itself, so that what is only passed on costs nothing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Union {
+    closed: bool,
+    /// Arrives on their own.
+    single: Vec<u32>,
+    /// Sets of several, none of them twice.
+    sets: Vec<Rc<[u32]>>,
+    known: HashSet<*const u32>, // looked up, never iterated
+}
+
+impl Union {
+    /// Adds a state.
+    pub(super) fn add(&mut self, state: &State) {
+        self.closed |= state.closed;
+        match state.arrives.as_ref() {
+            [] => {}
+            [arrive] => self.single.push(*arrive),
+            _ if self.known.insert(state.set()) => self.sets.push(state.arrives.clone()),
+            _ => {} // it is there
+        }
+    }
+
+    /// The state; `None` when it takes more than what is `left` of a bound on all of them.
+    pub(super) fn state(self, left: &mut usize) -> Option<State> {
+        let closed = self.closed;
+        if let ([], [set]) = (self.single.as_slice(), self.sets.as_slice()) {
+            return Some(State {
+                arrives: set.clone(),
+                closed,
+            });
+        }
+        let count = self.single.len() + self.sets.iter().map(|set| set.len()).sum::<usize>();
+        *left = left.checked_sub(count)?;
+        let mut arrives = self.single;
+        arrives.extend(self.sets.iter().flat_map(|set| set.iter()));
+        arrives.sort_unstable();
+        arrives.dedup();
+        Some(State {
+            arrives: arrives.into(),
+            closed,
+        })
     }
 }
 

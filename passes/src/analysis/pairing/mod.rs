@@ -20,15 +20,17 @@ pub use lattice::Open;
 pub use sites::{Site, SiteId, SiteKind};
 
 use crate::analysis::cfg::{self, Cfg};
+use crate::analysis::uniformity::memory::is_atomic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Constants, Declarations, EntryPoint, Function, Scope};
+use crate::module::{Constants, Declarations, EntryPoint, Function, Scope, Semantics};
 use flow::Event;
-use std::collections::BTreeMap;
+use spirv::Op;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use window::Groups;
 
-/// Bound on (blocks + leading sites) x arrives of one execution scope, where a leading site has no arrive and no wait of the scope before
-/// it in its block. It bounds memory (128 MiB of ids) and time.
-const MAX_FACTS: usize = 1 << 25;
+/// Bound on the sets of arrives that reach the blocks of one execution scope, all of them together; equal sets of blocks in a row count
+/// once. It bounds memory (128 MiB of numbers) and time.
+const MAX_FACTS: usize = if cfg!(test) { 1 << 20 } else { 1 << 25 };
 
 /// The scopes that pairs can have.
 const SCOPES: [Scope; 2] = [Scope::Workgroup, Scope::Subgroup];
@@ -63,6 +65,9 @@ pub struct Pairing {
     pub pairs: Vec<Pair>,
     /// Word offsets of the instructions that end the entry function (returns and kills, not OpUnreachable), in module order.
     pub returns: Vec<u32>,
+    /// Whether an instruction that the entry point reaches may release memory to more than the workgroup. What others of the workgroup have released to its
+    /// invocation before is then released with it.
+    pub releases_beyond_workgroup: bool,
     /// Per scope of [`SCOPES`].
     scopes: [ScopeFacts; 2],
     /// First and last word offset of each block of the entry function and its index, by first.
@@ -112,6 +117,7 @@ impl Pairing {
             let Some(function) = declarations.function(id) else {
                 continue;
             };
+            pairing.releases_beyond_workgroup |= releases_beyond_workgroup(function, constants);
             let is_entry = id == entry.function;
             if !is_entry && !has_barrier(function) {
                 continue;
@@ -119,6 +125,7 @@ impl Pairing {
             let cfg = Cfg::of(declarations.module, function);
             let first = pairing.sites.len();
             sites::collect(
+                declarations.module,
                 function,
                 &cfg,
                 is_entry,
@@ -175,6 +182,22 @@ impl Pairing {
             .map_or(&[], Vec::as_slice)
     }
 
+    /// The arrives that some OpControlBarrier of the same execution scope stands behind, with no other arrive or wait of the scope between.
+    pub fn arrives_before_barriers(&self) -> BTreeSet<SiteId> {
+        let barriers = self
+            .sites
+            .iter()
+            .filter(|site| site.kind == SiteKind::ControlBarrier);
+        let sets: BTreeSet<usize> = barriers
+            .filter_map(|site| self.reaching.get(&site.id).copied())
+            .collect();
+        sets.into_iter()
+            .filter_map(|set| self.sets.get(set))
+            .flatten()
+            .copied()
+            .collect()
+    }
+
     /// Finds pairs, verdicts and reaching arrives in the entry function, whose sites start at index `first`.
     fn connect(
         &mut self,
@@ -211,11 +234,10 @@ impl Pairing {
                 sites,
                 arrives,
             };
-            if problem.facts() > MAX_FACTS {
-                diagnostics.push(problem.too_many());
-                continue;
+            match problem.solve(self, slot, &mut sets, diagnostics) {
+                Ok(solved) => pairs.extend(solved),
+                Err(limit) => diagnostics.push(limit),
             }
-            pairs.extend(problem.solve(self, slot, &mut sets, diagnostics));
         }
         let mut by_index = vec![Vec::new(); sets.len()];
         for (set, index) in sets {
@@ -267,19 +289,6 @@ struct ScopeProblem<'p, 'm> {
 }
 
 impl ScopeProblem<'_, '_> {
-    /// What [`MAX_FACTS`] bounds.
-    fn facts(&self) -> usize {
-        let mut leading = 0;
-        let mut settled = None; // the last block that has had an arrive or a wait
-        for site in &self.sites {
-            leading += usize::from(settled != Some(site.block));
-            if matches!(site.kind, SiteKind::Arrive | SiteKind::Wait) {
-                settled = Some(site.block);
-            }
-        }
-        (self.cfg.len() + leading).saturating_mul(self.arrives.len())
-    }
-
     fn too_many(&self) -> Diagnostic {
         let (arrives, blocks) = (self.arrives.len(), self.cfg.len());
         let message = format!(
@@ -289,28 +298,31 @@ impl ScopeProblem<'_, '_> {
         Diagnostic::error(Code::ModuleTooLarge, message)
             .at_word(self.function.offset)
             .because(format!(
-                "blocks and barriers times arrives may be {MAX_FACTS} at the most"
+                "the sets of arrives that reach a block may have {MAX_FACTS} members together"
             ))
             .help("split the kernel, or unroll less")
     }
 
     /// Stores verdicts and reaching arrives in `pairing`, reports waits without arrive, returns the pairs (not yet numbered).
+    ///
+    /// # Errors
+    /// When there is more to store than [`MAX_FACTS`] allows.
     fn solve(
         self,
         pairing: &mut Pairing,
         slot: usize,
         sets: &mut BTreeMap<Vec<SiteId>, usize>,
         diagnostics: &mut Diagnostics,
-    ) -> Vec<Pair> {
+    ) -> Result<Vec<Pair>, Diagnostic> {
         if self.arrives.is_empty() && !self.sites.iter().any(|site| site.kind == SiteKind::Wait) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let events = self.events();
         let bare: Vec<Vec<Event>> = events
             .iter()
             .map(|events| events.iter().map(|(_, event)| *event).collect())
             .collect();
-        let flow = flow::flow(self.cfg, &bare);
+        let flow = flow::flow(self.cfg, &bare, MAX_FACTS).ok_or_else(|| self.too_many())?;
         let facts = &mut pairing.scopes[slot];
         facts.phases_touch = !separation::separated(self.cfg, &self.sites);
         facts.at_start = flow.at_start.iter().map(lattice::State::verdict).collect();
@@ -326,33 +338,43 @@ impl ScopeProblem<'_, '_> {
         }
         let mut groups = Groups::new(self.arrives.len());
         let mut first_arrive: BTreeMap<SiteId, usize> = BTreeMap::new(); // by wait: an arrive that reaches it
+        let mut known = HashMap::new(); // sets of blocks that have a number; looked up, never iterated
+        let mut joined = HashSet::new(); // those whose arrives are in one group
         for site in self.sites.iter().filter(|site| site.reachable) {
             let Some(block) = self.cfg.index_of(site.block) else {
                 continue;
             };
-            let before = events[block]
-                .iter()
-                .rev()
-                .find(|(offset, _)| *offset < site.offset);
-            let numbers: Vec<usize> = match before {
-                Some((_, Event::Arrive(arrive))) => vec![*arrive],
-                Some((_, Event::Wait)) => Vec::new(),
-                None => flow.at_start[block].arrives().collect(),
+            let behind = events[block].partition_point(|(offset, _)| *offset < site.offset);
+            let before = behind
+                .checked_sub(1)
+                .and_then(|last| events[block].get(last));
+            let state = match before {
+                Some((_, event)) => &event.after(),
+                None => &flow.at_start[block],
             };
-            if let (SiteKind::Wait, Some(first)) = (site.kind, numbers.first()) {
-                numbers
-                    .iter()
-                    .for_each(|arrive| groups.union(*first, *arrive));
-                first_arrive.insert(site.id, *first);
+            let first = state.arrives().next();
+            if let (SiteKind::Wait, Some(first)) = (site.kind, first) {
+                first_arrive.insert(site.id, first);
             } else if site.kind == SiteKind::Wait {
                 diagnostics.push(without_arrive(site, self.scope));
             }
-            if !numbers.is_empty() {
-                let next = sets.len();
-                let set = numbers.iter().map(|arrive| self.arrives[*arrive]).collect();
-                pairing
-                    .reaching
-                    .insert(site.id, *sets.entry(set).or_insert(next));
+            let Some(first) = first else { continue };
+            // A set that many blocks share is looked at once, and once for waits.
+            let shared = before.is_none().then(|| state.set());
+            let index = match shared.and_then(|set| known.get(&set)) {
+                Some(index) => *index,
+                None => {
+                    let set = state.arrives().map(|arrive| self.arrives[arrive]).collect();
+                    let next = sets.len();
+                    *sets.entry(set).or_insert(next)
+                }
+            };
+            known.extend(shared.map(|set| (set, index)));
+            pairing.reaching.insert(site.id, index);
+            if site.kind == SiteKind::Wait && shared.is_none_or(|set| joined.insert(set)) {
+                state
+                    .arrives()
+                    .for_each(|arrive| groups.union(first, arrive));
             }
         }
         let mut windows = window::windows(self.function, self.cfg, &events, &flow, &mut groups);
@@ -373,7 +395,7 @@ impl ScopeProblem<'_, '_> {
                 pair.waits.push(wait);
             }
         }
-        pairs.into_values().collect()
+        Ok(pairs.into_values().collect())
     }
 
     /// Arrives and waits of each block with their word offsets.
@@ -395,6 +417,35 @@ impl ScopeProblem<'_, '_> {
         }
         events
     }
+}
+
+/// Whether a barrier or an atomic operation may release to more than the workgroup. What cannot be told may.
+fn releases_beyond_workgroup(function: &Function<'_>, constants: &Constants) -> bool {
+    let insts = function.blocks.iter().flat_map(|block| &block.insts);
+    insts.copied().any(|inst| {
+        let operands = match SiteKind::of(inst) {
+            Some(SiteKind::MemoryBarrier) => Some((0, 1)),
+            Some(SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier) => Some((1, 2)),
+            // Behind the pointer. A load releases nothing.
+            None => {
+                let atomic =
+                    |op| is_atomic(op) || matches!(op, Op::AtomicStore | Op::AtomicFlagClear);
+                inst.op().is_some_and(atomic).then_some((1, 2))
+            }
+        };
+        operands.is_some_and(|(scope, semantics)| {
+            let scope = inst.id(scope).and_then(|id| Scope::of(id, inst, constants));
+            let semantics = inst.id(semantics);
+            let semantics = semantics.and_then(|id| Semantics::of(id, inst, constants));
+            let within = scope.is_ok_and(|scope| {
+                matches!(
+                    scope,
+                    Scope::Workgroup | Scope::Subgroup | Scope::Invocation
+                )
+            });
+            !within && semantics.map_or(true, |semantics| semantics.order.releases())
+        })
+    })
 }
 
 fn has_barrier(function: &Function<'_>) -> bool {

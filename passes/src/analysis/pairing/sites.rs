@@ -3,8 +3,11 @@
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
 use crate::analysis::dominance::PostDominators;
+use crate::analysis::uniformity::memory::is_arithmetic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Constants, Function, Id, Inst, Scope, Semantics};
+use crate::module::locate::is_shader_debug_info;
+use crate::module::{Constants, Function, Id, Inst, Module, Scope, Semantics};
+use spirv::Op;
 
 /// Names a [`Site`]: its index in [`super::Pairing::sites`].
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,11 +64,14 @@ pub struct Site {
     pub reachable: bool,
     /// Whether control can come to it more than once in one run of the entry point: it stands in a loop, or in a function that the entry point calls.
     pub repeats: bool,
+    /// Whether a site stands before it in its block, and nothing between the two touches memory.
+    pub adjoins: bool,
 }
 
 /// Adds the sites of `function` to `sites`, in module order. A site with an operand that cannot be decoded, or a scope that it
 /// cannot have, goes to `diagnostics`.
 pub(super) fn collect(
+    module: &Module<'_>,
     function: &Function<'_>,
     cfg: &Cfg,
     is_entry: bool,
@@ -76,14 +82,17 @@ pub(super) fn collect(
     let mut post_dominators = None;
     let mut cycles = None;
     for (block, index) in function.blocks.iter().zip(0..) {
+        let mut adjoins = false;
         for inst in &block.insts {
             let Some(kind) = SiteKind::of(*inst) else {
+                adjoins = adjoins && touches_no_memory(module, *inst);
                 continue;
             };
             let (execution, memory, semantics) = match operands(kind, *inst, constants) {
                 Ok(operands) => operands,
                 Err(problems) => {
                     diagnostics.extend(problems);
+                    adjoins = false;
                     continue;
                 }
             };
@@ -103,8 +112,31 @@ pub(super) fn collect(
                     || cycles
                         .get_or_insert_with(|| Cycles::of(cfg))
                         .contain(cfg, index),
+                adjoins: std::mem::replace(&mut adjoins, true),
             });
         }
+    }
+}
+
+/// Whether an instruction surely neither reads nor writes memory, so that a fence may stand on either side of it.
+fn touches_no_memory(module: &Module<'_>, inst: Inst<'_>) -> bool {
+    match inst.op() {
+        Some(
+            Op::Line
+            | Op::NoLine
+            | Op::Nop
+            | Op::Undef
+            | Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain,
+        ) => true,
+        // Debug information: code is the same with it and without.
+        Some(Op::ExtInst) => inst
+            .id(0)
+            .is_ok_and(|set| is_shader_debug_info(set, module)),
+        Some(op) => is_arithmetic(op),
+        None => false,
     }
 }
 

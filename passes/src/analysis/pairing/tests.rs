@@ -303,15 +303,50 @@ fn fences_in_callees_are_sites_and_control_barriers_there_are_not_overlooked() {
 
 #[test]
 fn too_many_facts_are_a_limit() {
-    let blocks: String = (0..4500)
-        .map(|n| format!("arrive\nOpBranch %b{n}\n%b{n} = OpLabel\n"))
+    // if (c) arrive, time and again: each join has one arrive more.
+    let ifs: String = (0..1500)
+        .map(|n| format!("OpSelectionMerge %e{n} 0\nOpBranchConditional %true %t{n} %e{n}\n%t{n} = OpLabel\narrive\nOpBranch %e{n}\n%e{n} = OpLabel\n"))
         .collect();
-    let (pairing, diagnostics) = analyse(&main(&format!("{blocks}OpReturn")));
+    let (pairing, diagnostics) = analyse(&main(&format!("{ifs}OpReturn")));
     assert_eq!(
         diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(),
         [Code::ModuleTooLarge]
     );
     assert!(pairing.pairs.is_empty());
+}
+
+#[test]
+fn many_arrives_in_many_blocks_are_none() {
+    let blocks: String = (0..20_000)
+        .map(|n| {
+            format!(
+                "arrive\nOpBranch %a{n}\n%a{n} = OpLabel\nwait\nOpBranch %b{n}\n%b{n} = OpLabel\n"
+            )
+        })
+        .collect();
+    let (pairing, diagnostics) = analyse(&main(&format!("{blocks}OpReturn")));
+    assert!(diagnostics.is_empty(), "{diagnostics}");
+    assert_eq!(pairing.pairs.len(), 20_000);
+}
+
+#[test]
+fn many_waits_share_the_arrives_before_them() {
+    let cases = |label: &str, what: &str| {
+        let n = 6000;
+        let table: String = (0..n).map(|at| format!(" {at} %{label}{at}")).collect();
+        let blocks: String = (0..n)
+            .map(|at| format!("%{label}{at} = OpLabel\n{what}\nOpBranch %{label}\n"))
+            .collect();
+        format!(
+            "OpSelectionMerge %{label} 0\nOpSwitch %u1 %{label}{table}\n{blocks}%{label} = OpLabel\n"
+        )
+    };
+    let text = format!("{}{}OpReturn", cases("a", "arrive"), cases("w", "wait"));
+    let (pairing, diagnostics) = analyse(&main(&text));
+    assert!(diagnostics.is_empty(), "{diagnostics}");
+    assert_eq!(pairing.pairs.len(), 1);
+    assert_eq!(pairing.pairs[0].waits.len(), 6000);
+    assert_eq!(pairing.sets.len(), 1, "36,000,000 arrives otherwise");
 }
 
 #[test]
@@ -574,4 +609,27 @@ fn what_stands_in_a_loop_or_in_a_callee_repeats() {
             (SiteKind::Wait, false),
         ]
     );
+}
+
+#[test]
+fn a_release_beyond_the_workgroup_is_seen() {
+    let releases = |body: &str| {
+        let module = main(&format!("{body}\nOpReturn"));
+        analyse(&module).0.releases_beyond_workgroup
+    };
+    assert!(!releases("barrier\nOpMemoryBarrier %group %acquire"));
+    // Scope Device is 1.
+    assert!(!releases("OpMemoryBarrier %u1 %acquire"));
+    assert!(releases("OpMemoryBarrier %u1 %release"));
+}
+
+#[test]
+fn sites_adjoin_where_nothing_between_them_touches_memory() {
+    let module = main(
+        "barrier\n%x = OpIAdd %uint %u0 %u1\nOpNop\nOpMemoryBarrier %group %acquire\narrive\n%y = OpLoad %uint %cond\nwait\nOpBranch %next\n%next = OpLabel\nOpMemoryBarrier %group %acquire\nOpReturn",
+    );
+    let (pairing, diagnostics) = analyse(&module);
+    assert!(diagnostics.is_empty(), "{diagnostics}");
+    let adjoins: Vec<bool> = pairing.sites.iter().map(|site| site.adjoins).collect();
+    assert_eq!(adjoins, [false, true, true, false, false]);
 }

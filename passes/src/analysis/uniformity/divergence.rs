@@ -2,6 +2,7 @@
 
 use super::graph::{NodeId, Op, Source};
 use super::regions::Regions;
+use super::strides::{self, Ids};
 use super::{Model, lanes};
 use crate::module::Scope;
 
@@ -34,6 +35,9 @@ pub struct Uniformity {
     blocks: Vec<Option<Cause>>,
 }
 
+/// How often the function is solved again because values turned out to be the same by their strides.
+const MOST_ROUNDS: usize = 4;
+
 /// Bound on the blocks of all regions together, times the blocks of the function, with a least one.
 const REGIONS_PER_BLOCK: usize = 64;
 const LEAST_REGIONS: usize = 1 << 16;
@@ -41,10 +45,42 @@ const LEAST_REGIONS: usize = 1 << 16;
 impl Uniformity {
     /// The uniformity of a function that all invocations enter together.
     pub fn of(model: &Model, level: Level, size: Option<[u32; 3]>) -> Uniformity {
+        if size.and_then(lanes::count) == Some(1) {
+            return Uniformity {
+                values: vec![None; model.graph.nodes().len()],
+                blocks: vec![None; model.cfg.len()],
+            };
+        }
+        let mut same = vec![false; model.graph.nodes().len()];
+        let mut solution = Uniformity::with(model, level, &same);
+        let Some(size) = size else {
+            return solution;
+        };
+        let ids = Ids {
+            size,
+            without_offset: model.without_offset,
+        };
+        // What one round proves holds in the next one, which can prove more.
+        for _ in 0..MOST_ROUNDS {
+            let found = strides::same_for_all(&model.graph, &solution, ids);
+            if !found.contains(&true) {
+                break;
+            }
+            for (same, found) in same.iter_mut().zip(found) {
+                *same |= found;
+            }
+            solution = Uniformity::with(model, level, &same);
+        }
+        solution
+    }
+
+    /// The solution in which the nodes of `same` are uniform whatever they are computed from.
+    fn with(model: &Model, level: Level, same: &[bool]) -> Uniformity {
         let blocks = model.cfg.len();
         let mut solver = Solver {
             model,
             level,
+            same,
             solution: Uniformity {
                 values: vec![None; model.graph.nodes().len()],
                 blocks: vec![None; blocks],
@@ -60,9 +96,7 @@ impl Uniformity {
             ends: vec![None; blocks],
             work: Vec::new(),
         };
-        if size.and_then(lanes::count) != Some(1) {
-            solver.run();
-        }
+        solver.run();
         solver.solution
     }
 
@@ -91,6 +125,7 @@ fn users(model: &Model) -> Vec<Vec<NodeId>> {
 struct Solver<'s> {
     model: &'s Model,
     level: Level,
+    same: &'s [bool],
     solution: Uniformity,
     users: Vec<Vec<NodeId>>,
     /// By node: blocks whose branch it decides.
@@ -124,7 +159,7 @@ impl Solver<'_> {
         }
         while let Some(value) = self.work.pop() {
             for user in std::mem::take(&mut self.users[value.index()]) {
-                if !hides_arguments(&self.model.graph.node(user).op) {
+                if !hides_arguments(&self.model.graph.node(user).op) && !self.same[user.index()] {
                     self.mark(user, Cause::Value(value));
                 }
             }
@@ -235,7 +270,7 @@ fn is_uniform_source(op: &Op, level: Level) -> bool {
 }
 
 /// Built-ins that have one value in a workgroup or a subgroup (SPIR-V 3.21).
-fn is_uniform_input(built_in: u32, level: Level) -> bool {
+pub(super) fn is_uniform_input(built_in: u32, level: Level) -> bool {
     use spirv::BuiltIn;
     const OF_WORKGROUP: &[BuiltIn] = &[
         BuiltIn::NumWorkgroups,

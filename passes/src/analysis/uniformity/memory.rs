@@ -3,7 +3,9 @@
 //! Assumptions, each granted by the specification: the module has no data race (one is undefined behaviour: SPIR-V 2.18.1, Vulkan memory
 //! model), and memory objects without the decoration Aliased do not overlap (SPIR-V 3.20, Restrict is the default).
 
+use super::divergence::{Level, is_uniform_input};
 use crate::analysis::callgraph::{CallGraph, callee};
+use crate::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
 use crate::module::{Declarations, Function, Id, Inst, Module, Type};
 use spirv::{Decoration, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +26,8 @@ pub struct Memory {
     private: BTreeSet<(Id, Id)>,
     /// Workgroup variables, numbered in module order.
     workgroup: BTreeMap<Id, u32>,
+    /// Memory that others may change, by the decorations Coherent and Volatile.
+    qualifiers: MemoryQualifiers,
 }
 
 /// The variable that `pointer` points into, if a short chain of accesses leads there.
@@ -74,10 +78,18 @@ impl Memory {
         let private: BTreeSet<u32> = of_class(StorageClass::Private).map(|id| id.0).collect();
         let mut memory = Memory {
             workgroup: of_class(StorageClass::Workgroup).zip(0..).collect(),
+            qualifiers: MemoryQualifiers::of(declarations),
             ..Memory::default()
         };
+        let mut loads = Vec::new();
         for function in &declarations.functions {
-            memory.read(declarations, module, function, &private);
+            memory.read(declarations, module, function, &private, &mut loads);
+        }
+        // Which memory is written is known now.
+        for (function, pointer) in loads {
+            if !memory.is_constant(declarations, pointer, root(module, pointer)) {
+                memory.impure.insert(function);
+            }
         }
         let calls = CallGraph::of(declarations);
         memory.impure = calls.callers(memory.impure.iter().copied().collect::<Vec<_>>());
@@ -90,6 +102,7 @@ impl Memory {
         module: &Module<'_>,
         function: &Function<'_>,
         private: &BTreeSet<u32>,
+        loads: &mut Vec<(Id, Id)>,
     ) {
         let mut impure = function.blocks.is_empty();
         for inst in function.insts() {
@@ -107,7 +120,12 @@ impl Memory {
                 }
                 impure |= class != Some(StorageClass::Function);
             }
-            impure |= !is_deterministic(declarations, inst) && pointer.is_none();
+            if !is_deterministic(declarations, inst) && pointer.is_none() {
+                match buffer_load(declarations, inst) {
+                    Some(pointer) => loads.push((function.id, pointer)),
+                    None => impure = true,
+                }
+            }
             // Literals are looked at too: at worst a function is taken to name a variable that it does not.
             if private.is_empty() {
                 continue;
@@ -124,7 +142,7 @@ impl Memory {
         }
     }
 
-    /// Whether the results of `function` depend on its arguments alone (and on memory that is never written), and it writes only through
+    /// Whether the results of `function` depend on its arguments alone (and on memory that is never written, and built-ins of the workgroup), and it writes only through
     /// pointers of class Function.
     pub fn is_pure(&self, function: Id) -> bool {
         !self.impure.contains(&function)
@@ -149,6 +167,7 @@ impl Memory {
         };
         match class {
             StorageClass::PushConstant | StorageClass::UniformConstant => true,
+            _ if self.qualifiers(declarations, pointer).any() => false,
             StorageClass::Uniform | StorageClass::StorageBuffer => {
                 variable.is_some_and(|variable| {
                     let ty = pointee_struct(declarations, variable);
@@ -159,13 +178,21 @@ impl Memory {
                     let read_only = decorated(Decoration::NonWritable)
                         || ty.is_some_and(|ty| all_members_read_only(declarations, ty))
                         || (class == StorageClass::Uniform && !decorated(Decoration::BufferBlock));
-                    let volatile =
-                        decorated(Decoration::Volatile) || decorated(Decoration::Aliased);
-                    read_only || (!volatile && !self.is_written(variable, class))
+                    let aliased = decorated(Decoration::Aliased);
+                    read_only || (!aliased && !self.is_written(variable, class))
                 })
             }
             _ => false, // invocations write it
         }
+    }
+
+    /// What the decorations of the memory ask of accesses through `pointer`.
+    pub(in crate::analysis) fn qualifiers(
+        &self,
+        declarations: &Declarations<'_>,
+        pointer: Id,
+    ) -> Qualifiers {
+        self.qualifiers.get(declarations, pointer)
     }
 
     fn is_written(&self, variable: Id, class: StorageClass) -> bool {
@@ -236,24 +263,44 @@ fn all_members_read_only(declarations: &Declarations<'_>, ty: Id) -> bool {
         })
 }
 
-/// Whether equal operands give equal results, for instructions that write no memory.
+/// The pointer that `inst` loads through, when it is one of a buffer and the load is not volatile.
+fn buffer_load(declarations: &Declarations<'_>, inst: Inst<'_>) -> Option<Id> {
+    let is_volatile = inst.operands().get(1).is_some_and(|access| access & 1 != 0);
+    let pointer = inst.id(0).ok()?;
+    let class = class_of(declarations, pointer);
+    let is_buffer = matches!(
+        class,
+        Some(StorageClass::Uniform | StorageClass::StorageBuffer)
+    );
+    (inst.op() == Some(Op::Load) && is_buffer && !is_volatile).then_some(pointer)
+}
+
+/// Whether `pointer` leads to a built-in that has one value in a workgroup.
+fn is_of_workgroup(declarations: &Declarations<'_>, pointer: Id) -> bool {
+    let built_in = root(declarations.module, pointer)
+        .and_then(|variable| declarations.decoration(variable, Decoration::BuiltIn));
+    class_of(declarations, pointer) == Some(StorageClass::Input)
+        && built_in.is_some_and(|built_in| is_uniform_input(built_in, Level::Workgroup))
+}
+
+/// Whether equal operands give equal results in a workgroup, for instructions that write no memory.
 fn is_deterministic(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     let Some(op) = inst.op() else {
         return false;
     };
     match op {
-        Op::Load => inst
-            .id(0)
-            .ok()
-            .and_then(|pointer| class_of(declarations, pointer))
-            .is_some_and(|class| {
+        Op::Load => inst.id(0).is_ok_and(|pointer| {
+            let class = class_of(declarations, pointer);
+            let is_fixed = class.is_some_and(|class| {
                 matches!(
                     class,
                     StorageClass::Function
                         | StorageClass::PushConstant
                         | StorageClass::UniformConstant
                 )
-            }),
+            });
+            is_fixed || is_of_workgroup(declarations, pointer)
+        }),
         Op::FunctionCall => callee(inst).is_some(), // the callee answers for itself
         Op::Variable
         | Op::AccessChain
@@ -278,12 +325,21 @@ fn is_deterministic(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
 
 /// Instructions without effects, whose results depend on nothing but their operands.
 pub(super) fn is_pure_op(op: Op) -> bool {
+    is_arithmetic(op)
+        || matches!(op as u32,
+            68 // OpArrayLength
+            | 86..=97 | 100 | 103..=107 // sampled images are read-only, queries
+            | 305 | 401..=403 | 4450..=4455
+        )
+}
+
+/// Instructions that compute their results from values alone: no memory, no descriptor, no other invocation.
+pub(crate) fn is_arithmetic(op: Op) -> bool {
     matches!(op as u32,
-        68 | 77..=84 // OpArrayLength, vectors and composites
-        | 86..=97 | 100 | 103..=107 // sampled images are read-only, queries
+        77..=84 // vectors and composites
         | 109..=152 // conversions and arithmetic
         | 154..=191 // comparisons
         | 194..=205 // bits
-        | 305 | 400..=403 | 4450..=4455
+        | 400 // OpCopyLogical
     )
 }

@@ -18,6 +18,7 @@ mod promote;
 mod quiet;
 pub mod regions;
 mod slice;
+mod strides;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -110,6 +111,8 @@ pub struct Model {
     pub phis: Vec<Vec<NodeId>>,
     /// How each block ends.
     pub branches: Vec<Branch>,
+    /// Whether GlobalInvocationId is counted from 0: kernels may be enqueued with an offset.
+    pub without_offset: bool,
     /// Values that each block computes, in order.
     pub computed: Vec<Vec<NodeId>>,
     /// The nodes of the values that it was built for, and of those that they are computed from; looked up, never iterated.
@@ -164,6 +167,7 @@ impl Model {
         if slice.is_empty() && values.is_empty() {
             return Model::without_branches(cfg, post);
         }
+        let without_offset = !declarations.has_capability(spirv::Capability::Kernel);
         let input = build::Input {
             declarations,
             constants,
@@ -185,7 +189,10 @@ impl Model {
             let post = PostDominators::of(&cfg);
             model = build::build(input, cfg, post);
         }
-        model
+        Model {
+            without_offset,
+            ..model
+        }
     }
 
     fn without_branches(cfg: Cfg, post: PostDominators) -> Model {
@@ -196,6 +203,7 @@ impl Model {
             graph: Graph::default(),
             phis: vec![Vec::new(); len],
             branches: vec![Branch::None; len],
+            without_offset: false,
             computed: vec![Vec::new(); len],
             values: HashMap::new(),
         }

@@ -161,9 +161,7 @@ fn fail(problems: Diagnostics, arguments: &Arguments, module: Option<&Module<'_>
 fn show(mut problems: Diagnostics, arguments: &Arguments, module: Option<&Module<'_>>) {
     if let Some(module) = module {
         let declarations = Declarations::of(module, &mut Diagnostics::new());
-        problems
-            .iter_mut()
-            .for_each(|problem| declarations.locate(problem));
+        declarations.locate_all(&mut problems);
     }
     let name = if arguments.input == "-" {
         "<standard input>".into()

@@ -34,15 +34,15 @@ fn the_table() {
         fused at the wait: proved, proved, proved, proved, proved, deadlock, proved
         fused at the arrive: proved, proved, proved, proved, proved, proved, deadlock
         `bar.arrive` and `bar.sync` on one barrier, count N: early, early, proved, early, early, early, early
-        `bar.arrive` and `bar.sync` on one barrier, count 2N: proved, proved, proved, deadlock, proved, deadlock, proved
+        `bar.arrive` and `bar.sync` on one barrier, count 2N: proved, proved, proved, deadlock, CompleteAtEnd, deadlock, proved
         named barrier per warp, one set: deadlock, proved, deadlock, deadlock, deadlock, proved, proved
-        named barrier per warp, two sets: proved, proved, proved, deadlock, proved, proved, proved
+        named barrier per warp, two sets: proved, proved, proved, deadlock, CompleteAtEnd, proved, proved
         named barrier per group, one set: deadlock, proved, deadlock, deadlock, deadlock, deadlock, proved
-        named barrier per group, two sets: proved, proved, proved, deadlock, proved, deadlock, proved
+        named barrier per group, two sets: proved, proved, proved, deadlock, CompleteAtEnd, deadlock, proved
         counter, target raised at the arrive: proved, proved, proved, proved, proved, proved, proved
         counter, target raised at the wait: proved, proved, proved, early, proved, proved, proved
         counter, reset after use: deadlock, deadlock, deadlock, early, deadlock, deadlock, deadlock
-        counter with named wake-ups: proved, proved, proved, deadlock, proved, proved, proved
+        counter with named wake-ups: proved, proved, proved, deadlock, CompleteAtEnd, proved, proved
         mbarrier, parity tracked: proved, proved, proved, early, proved, proved, proved
         mbarrier, parity not flipped: early, early, deadlock, early, early, proved, proved
         signal and wait on the workgroup barrier: proved, proved, early, early, CompleteBeforeDrop, proved, proved

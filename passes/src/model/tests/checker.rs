@@ -105,6 +105,10 @@ fn every_rule_can_be_broken() {
             Axiom::PhasesSeparate,
             execution(&two, 2, "0.A:0 1.A:0 0.A:0 1.A:0 0.W:0 0.W:0 1.W:0 1.W:0"),
         ),
+        (
+            Axiom::CompleteAtEnd,
+            execution(&[Object::cta(1, 2)], 2, "0.A:0 1.A:0 0.A:0"),
+        ),
     ];
     for (axiom, execution) in &cases {
         let broken = broken(execution);

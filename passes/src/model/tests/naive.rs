@@ -74,7 +74,13 @@ pub fn verdicts(system: &System) -> BTreeSet<&'static str> {
         }
         if !moved {
             let ended = (0..system.threads.len()).all(|thread| has_ended(system, &state, thread));
-            found.insert(if ended { "proved" } else { "deadlock" });
+            let mut objects = system.objects.iter().zip(&state.arrived);
+            let left_over = objects.any(|(object, arrived)| object.complete_at_end && *arrived > 0);
+            found.insert(match (ended, left_over) {
+                (false, _) => "deadlock",
+                (true, true) => Axiom::CompleteAtEnd.name(),
+                (true, false) => "proved",
+            });
         }
     }
     found

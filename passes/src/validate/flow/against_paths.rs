@@ -18,6 +18,8 @@ enum Cond {
     Buffer,
     /// The variable has this value.
     Flag(u32),
+    /// What [`QUOTIENTS`] makes of GlobalInvocationId.x is below push constant `.1`.
+    Quotient(usize, u32),
     /// The counter of the innermost loop is not 0.
     NotFirst,
     Not(Box<Cond>),
@@ -57,6 +59,29 @@ enum Stmt {
     ReturnIf(Cond),
 }
 
+/// Values of GlobalInvocationId.x, some of them the same for a workgroup: instructions and their second operands, one after the other.
+const QUOTIENTS: &[&[(&str, u32)]] = &[
+    &[("OpUDiv", 64)],
+    &[("OpUDiv", 16)],
+    &[("OpShiftRightLogical", 7)],
+    &[("OpBitwiseAnd", 64)],
+    &[("OpIAdd", 1), ("OpUDiv", 64)],
+    &[("OpUMod", 64), ("OpUDiv", 48)],
+    &[("OpUMod", 16), ("OpShiftRightLogical", 4)],
+    &[("OpISub", 63), ("OpShiftRightLogical", 7)],
+];
+
+fn quotient(steps: &[(&str, u32)], global: u32) -> u32 {
+    steps.iter().fold(global, |value, (op, by)| match *op {
+        "OpUDiv" => value / by,
+        "OpUMod" => value % by,
+        "OpShiftRightLogical" => value >> by,
+        "OpBitwiseAnd" => value & by,
+        "OpIAdd" => value.wrapping_add(*by),
+        _ => value.wrapping_sub(*by),
+    })
+}
+
 /// Numbers that look random and are the same every time (xorshift, Marsaglia 2003).
 struct Numbers {
     state: u64,
@@ -73,12 +98,13 @@ impl Numbers {
     }
 
     fn cond(&mut self, loops: u32) -> Cond {
-        match self.below(12) {
+        match self.below(14) {
             0..=3 => Cond::Constant(self.below(2), self.below(2)),
             4 | 5 => Cond::Lane([0, 16, 48, 64][self.below(4) as usize]),
             6 => Cond::Buffer,
             7 | 8 if !self.in_function => Cond::Flag(self.below(2)),
             9 if loops > 0 => Cond::NotFirst,
+            12 | 13 => Cond::Quotient(self.below(QUOTIENTS.len() as u32) as usize, self.below(2)),
             10 => Cond::And(Box::new(self.cond(loops)), Box::new(self.cond(loops))),
             _ => Cond::Not(Box::new(self.cond(loops))),
         }
@@ -216,6 +242,18 @@ impl Emitter {
                 let v = self.fresh();
                 self.line(format_args!("%n{v} = OpLoad %uint %flag"));
                 self.line(format_args!("%n{c} = OpIEqual %bool %n{v} %u{value}"));
+            }
+            Cond::Quotient(which, member) => {
+                let (ids, mut x) = (self.fresh(), self.fresh());
+                self.line(format_args!("%n{ids} = OpLoad %v3 %global"));
+                self.line(format_args!("%n{x} = OpCompositeExtract %uint %n{ids} 0"));
+                for (op, by) in QUOTIENTS[*which] {
+                    let next = self.fresh();
+                    self.line(format_args!("%n{next} = {op} %uint %n{x} %u{by}"));
+                    x = next;
+                }
+                let v = self.constant(*member);
+                self.line(format_args!("%n{c} = OpULessThan %bool %n{x} %n{v}"));
             }
             Cond::NotFirst => {
                 let v = self.fresh();
@@ -391,6 +429,7 @@ impl Emitter {
 struct Machine {
     constants: [u32; 2],
     buffer: bool,
+    group: u32,
     lane: u32,
     flag: u32,
     counters: Vec<u32>,
@@ -416,6 +455,10 @@ impl Machine {
             Cond::Lane(end) => self.lane < *end,
             Cond::Buffer => self.buffer,
             Cond::Flag(value) => self.flag == *value,
+            Cond::Quotient(which, member) => {
+                let global = self.group * 64 + self.lane;
+                quotient(QUOTIENTS[*which], global) < self.constants[*member as usize]
+            }
             Cond::NotFirst => *self.counters.last().unwrap() != 0,
             Cond::Not(inner) => !self.cond(inner),
             Cond::And(a, b) => self.cond(a) && self.cond(b),
@@ -519,7 +562,8 @@ fn executions(program: &[Stmt], sites: usize) -> (Vec<[usize; 2]>, usize) {
         [1, 2],
         [3, 3],
     ] {
-        for buffer in [|_| false, |_| true, |lane: u32| lane % 2 == 1] {
+        let buffers = [|_| false, |_| true, |lane: u32| lane % 2 == 1];
+        for (group, buffer) in buffers.iter().flat_map(|buffer| [(0, buffer), (2, buffer)]) {
             count += 1;
             let mut first: Option<BTreeMap<usize, Vec<Vec<u32>>>> = None;
             let mut uneven = BTreeSet::new();
@@ -529,6 +573,7 @@ fn executions(program: &[Stmt], sites: usize) -> (Vec<[usize; 2]>, usize) {
                 let mut machine = Machine {
                     constants,
                     buffer: buffer(lane),
+                    group,
                     lane,
                     flag: 0,
                     counters: Vec::new(),

@@ -6,9 +6,12 @@ use crate::analysis::uniformity::graph::{NodeId, Op, Source};
 use crate::analysis::uniformity::{Branch, Cause};
 use crate::diagnostic::Place;
 use crate::module::{Block, Id};
+use std::collections::BTreeSet;
 
 /// Most reasons of one chain.
 const MOST_REASONS: usize = 8;
+/// Nodes of one condition that are looked at.
+const MOST_NODES: usize = 128;
 /// Most places of one witness; the last ones are kept.
 const MOST_PLACES: usize = 24;
 
@@ -59,6 +62,33 @@ impl Entry<'_, '_> {
             || "a branch".to_owned(),
             |condition| self.value_name(condition),
         )
+    }
+
+    /// The specialization constants without a value that decide, with others, at the end of `block`.
+    pub(in crate::validate) fn open_constants(&self, block: usize) -> Option<String> {
+        let condition = self.model.branches.get(block).and_then(Branch::condition)?;
+        let graph = &self.model.graph;
+        let mut seen = BTreeSet::new();
+        let mut work = vec![condition];
+        let mut open = BTreeSet::new();
+        while let Some(node) = work.pop() {
+            if seen.len() >= MOST_NODES || !seen.insert(node) {
+                continue;
+            }
+            let node = graph.node(node);
+            work.extend(&node.args);
+            match node.op {
+                Op::Constant(id) if self.constants.is_default(id) => open.insert(id),
+                _ => false, // another value
+            };
+        }
+        let names: Vec<String> = open.into_iter().map(|id| self.named(id)).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "nothing says which values the specialization constants {} have: those of this run may differ from the defaults",
+                names.join(", ")
+            )
+        })
     }
 
     /// Why `block` is not executed by all invocations of the workgroup alike, down to the source.
@@ -195,12 +225,12 @@ impl Entry<'_, '_> {
         )
     }
 
-    /// The places of a run.
-    pub(in crate::validate) fn places(&self, steps: &[Step]) -> Vec<Place> {
+    /// The places of a run, `before` more steps of which are not among `steps`.
+    pub(in crate::validate) fn places(&self, steps: &[Step], before: usize) -> Vec<Place> {
         let cut = steps.len().saturating_sub(MOST_PLACES);
         let mut places = Vec::new();
-        if cut > 0 {
-            places.push(format!("{cut} steps before").into());
+        if cut + before > 0 {
+            places.push(format!("{} steps before", cut + before).into());
         }
         places.extend(steps.iter().skip(cut).map(|step| self.place(step)));
         places
@@ -229,32 +259,44 @@ impl Entry<'_, '_> {
         }
     }
 
-    /// The places of a path: its branches and the sites of the execution scope of `site`, up to that site.
-    pub(in crate::validate) fn path_steps(&self, blocks: &[usize], site: usize) -> Vec<Step> {
-        let mut steps = Vec::new();
-        let scope = self.events.get(site).map(|event| event.scope);
-        for (place, block) in blocks.iter().enumerate() {
-            let last = place + 1 == blocks.len();
-            for index in self.by_block.get(*block).into_iter().flatten() {
-                if self.events.get(*index).map(|event| event.scope) == scope {
-                    steps.push(Step::Site(*index));
+    /// The places of a path: its branches and the sites of the execution scope of `site`, up to that site; and how many steps are left out before them. A
+    /// path may pass every site of the function, and there may be as many paths as sites: of the sites, those that can be shown are kept.
+    pub(in crate::validate) fn path_steps(
+        &self,
+        blocks: &[usize],
+        site: usize,
+    ) -> (Vec<Step>, usize) {
+        let mut steps = Vec::new(); // the last one first
+        let mut before = 0;
+        let mut left = MOST_PLACES;
+        let Some(scope) = self.events.get(site).map(|event| event.scope) else {
+            return (steps, before);
+        };
+        for (place, block) in blocks.iter().enumerate().rev() {
+            let mut sites = self.by_block.get(*block).map_or(&[][..], Vec::as_slice);
+            if let Some(next) = blocks.get(place + 1) {
+                let branch = self.model.branches.get(*block).and_then(Branch::condition);
+                if self.model.cfg.succs(*block).len() > 1 && branch.is_some() {
+                    steps.push(Step::Branch(*block, *next));
                 }
-                if last && *index == site {
+            } else {
+                let behind = sites.partition_point(|index| *index <= site);
+                sites = sites.get(..behind).unwrap_or(&[]);
+            }
+            let of_scope = sites.iter().rev().filter_map(|index| {
+                let event = self.events.get(*index)?;
+                (event.scope == scope).then_some((*index, event.rank))
+            });
+            for (index, rank) in of_scope {
+                if left == 0 {
+                    before += rank + 1;
                     break;
                 }
-            }
-            if let Some(next) = blocks.get(place + 1)
-                && self.model.cfg.succs(*block).len() > 1
-                && self
-                    .model
-                    .branches
-                    .get(*block)
-                    .and_then(Branch::condition)
-                    .is_some()
-            {
-                steps.push(Step::Branch(*block, *next));
+                left -= 1;
+                steps.push(Step::Site(index));
             }
         }
-        steps
+        steps.reverse();
+        (steps, before)
     }
 }

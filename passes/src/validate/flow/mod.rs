@@ -14,12 +14,13 @@ pub mod rules;
 pub(super) mod testing;
 pub(super) mod trace;
 
+use super::Settings;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::pairing::{Pairing, SiteKind};
+use crate::analysis::pairing::{Pairing, Site, SiteKind};
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::module::{Block, Constants, Declarations, EntryPoint, Function, Scope};
+use crate::module::{Block, Constants, Declarations, EntryPoint, Function, Inst, Scope};
 use crate::transform::Origin;
 use crate::transform::inline::inline_barrier_functions;
 use std::collections::BTreeSet;
@@ -35,6 +36,8 @@ pub(super) struct Event {
     pub(super) arrives: bool,
     /// Execution scope: Workgroup or Subgroup.
     pub(super) scope: Scope,
+    /// How many arrives and waits of the scope stand before it in its block.
+    pub(super) rank: usize,
 }
 
 /// The scopes that split barriers can have.
@@ -59,8 +62,12 @@ pub(super) struct Entry<'e, 'm> {
     pub(super) pairing: Pairing,
     /// Whether every arrive and wait has a scope that it can have; else none can be said to lack its other side.
     pub(super) has_all_events: bool,
+    /// Word offsets of arrives and waits whose scope is known at run time only.
+    open_scopes: Vec<u32>,
     /// Whether the operands of all barriers are right, so that [`Entry::pairing`] has all of them.
     pub(super) has_all_sites: bool,
+    /// Values of constants in this run, with which [`Entry::model`] need not have been built.
+    constants: &'e Constants,
     /// Arrives and waits that control can reach, in module order.
     pub(super) events: Vec<Event>,
     /// Indices into `events` by block.
@@ -73,9 +80,32 @@ impl<'e, 'm> Entry<'e, 'm> {
         origin_of(self.origin, offset)
     }
 
+    fn open_scope(&self, offset: u32) -> Diagnostic {
+        let word = self.word(offset);
+        let inst = self.original.module.at(word);
+        let name = inst.map_or_else(String::new, |inst| self.original.op_name(inst));
+        let message = format!("the execution scope of {name} is not a constant");
+        Diagnostic::error(Code::UndecidedScope, message)
+            .at_word(word)
+            .because("which arrives and waits belong together depends on it, so that pairing is undecided for this entry point")
+            .help("use the constant Workgroup (2) or Subgroup (3)")
+    }
+
+    /// The instructions before and after a site of the function, in its block.
+    pub(super) fn around(&self, site: &Site) -> Option<(&'e [Inst<'m>], &'e [Inst<'m>])> {
+        let block = self.model.cfg.index_of(site.block)?;
+        let insts = &self.function.blocks.get(block)?.insts;
+        let place = insts.partition_point(|inst| inst.offset < site.offset);
+        let (before, from) = insts.split_at_checked(place)?;
+        let (_, after) = from
+            .split_first()
+            .filter(|(inst, _)| inst.offset == site.offset)?;
+        Some((before, after))
+    }
+
     fn of(
         declarations: &'e Declarations<'m>,
-        constants: &'e Constants,
+        (constants, fixed): (&'e Constants, &'e Constants),
         original: &'e Declarations<'e>,
         origin: Option<&'e Origin>,
         memory: &Memory,
@@ -95,17 +125,9 @@ impl<'e, 'm> Entry<'e, 'm> {
         if places.is_empty() {
             return None;
         }
-        let size = declarations.workgroup_size(entry, constants);
+        let size = declarations.workgroup_size(entry, fixed);
         let cfg = Cfg::of(declarations.module, function);
-        let model = Model::of(
-            declarations,
-            constants,
-            memory,
-            function,
-            size,
-            cfg,
-            &places,
-        );
+        let model = Model::of(declarations, fixed, memory, function, size, cfg, &places);
         let uniformity = Uniformity::of(&model, Level::Workgroup, size);
         // Operands that cannot be decoded are for the static rules to report, a wait without an arrive is for SB2001.
         let mut undecoded = Diagnostics::new();
@@ -125,9 +147,11 @@ impl<'e, 'm> Entry<'e, 'm> {
             });
         }
         let mut has_all_events = true;
+        let mut open_scopes = Vec::new();
         let mut events = Vec::new();
         let mut by_block = vec![Vec::new(); model.cfg.len()];
         for (block, code) in function.blocks.iter().enumerate() {
+            let mut ranks = [0; 2];
             for inst in &code.insts {
                 let Some(kind @ (SiteKind::Arrive | SiteKind::Wait)) = SiteKind::of(*inst) else {
                     continue;
@@ -139,15 +163,21 @@ impl<'e, 'm> Entry<'e, 'm> {
                     .and_then(Scope::from_u32);
                 let Some(scope) = scope.filter(|scope| SCOPES.contains(scope)) else {
                     has_all_events = false;
+                    if scope_is_open(declarations, constants, *inst) {
+                        open_scopes.push(inst.offset);
+                    }
                     continue;
                 };
                 if model.cfg.is_reachable(block) {
                     by_block[block].push(events.len());
+                    let count = &mut ranks[usize::from(scope != Scope::Workgroup)];
+                    let rank = std::mem::replace(count, *count + 1);
                     events.push(Event {
                         offset: inst.offset,
                         block,
                         arrives: kind == SiteKind::Arrive,
                         scope,
+                        rank,
                     });
                 }
             }
@@ -162,11 +192,23 @@ impl<'e, 'm> Entry<'e, 'm> {
             uniformity,
             pairing,
             has_all_events,
+            open_scopes,
             has_all_sites,
+            constants,
             events,
             by_block,
         })
     }
+}
+
+/// Whether the execution scope of a split barrier is known at run time only. Shaders have constant scopes, and a static rule for it.
+fn scope_is_open(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>) -> bool {
+    let is_computed = |id| {
+        let def = declarations.module.def(id);
+        constants.get(id).is_none()
+            && def.is_some_and(|def| declarations.function_at(def.offset).is_some())
+    };
+    declarations.has_capability(spirv::Capability::Kernel) && inst.id(0).is_ok_and(is_computed)
 }
 
 /// The place in the module that was given of one in the module with inlined functions.
@@ -187,7 +229,8 @@ pub(super) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> D
 }
 
 /// Checks the run-time rules of every entry point: uniform control flow (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558), pairing
-/// (13559 to 13561), and what the lints know. `strict` makes an error of what can be neither proved nor refuted.
+/// (13559 to 13561), and what the lints know. Of `settings` it takes whether what can be neither proved nor refuted is an error, and whether specialization
+/// constants that were given no value have their defaults.
 ///
 /// An error says that every execution breaks the rule, a warning that some may. Modules without split barriers cost one walk over their
 /// instructions. When barrier functions cannot be inlined (recursion), nothing is said here.
@@ -197,7 +240,7 @@ pub(super) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> D
 pub fn check(
     declarations: &Declarations<'_>,
     constants: &Constants,
-    strict: bool,
+    settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
     let split = |kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait);
@@ -213,6 +256,13 @@ pub fn check(
     let Ok(edited) = inline_barrier_functions(declarations.module, declarations) else {
         return;
     };
+    let fixed = if settings.assume_default_spec {
+        constants.clone()
+    } else {
+        constants.without_defaults()
+    };
+    let constants = (constants, &fixed);
+    let strict = settings.strict;
     match &edited {
         None => all(
             declarations,
@@ -239,7 +289,7 @@ pub fn check(
 
 fn all(
     declarations: &Declarations<'_>,
-    constants: &Constants,
+    constants: (&Constants, &Constants),
     original: &Declarations<'_>,
     origin: Option<&Origin>,
     strict: bool,
@@ -275,6 +325,9 @@ fn all(
         } else {
             Some(trace::Trace::of(&entry))
         };
+        for offset in &entry.open_scopes {
+            diagnostics.push(severity(entry.open_scope(*offset), false, strict));
+        }
         super::uniform::check(&entry, trace.as_ref(), strict, diagnostics);
         if entry.has_all_events {
             super::pairs::check(&entry, &paths, trace.as_ref(), strict, diagnostics);

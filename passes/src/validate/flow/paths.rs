@@ -482,7 +482,8 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
             }
             Branch::None => edges.extend(succs.iter().map(|to| (*to, facts))),
         }
-        edges.retain(|(to, _)| succs.contains(to));
+        let remaining: BTreeSet<usize> = succs.iter().copied().collect(); // a switch has thousands
+        edges.retain(|(to, _)| remaining.contains(to));
         for (to, facts) in &mut edges {
             *facts = self.conditions.cross(*facts, block, *to);
         }

@@ -6,6 +6,14 @@ use crate::validate::{Check, Rule};
 /// Checked by [`super::check`], for all of them together.
 const CHECK: Check = Check::Module(|_, _| {});
 
+/// An execution scope that is known at run time only.
+pub const OPEN_SCOPE: Rule = Rule {
+    code: Code::UndecidedScope,
+    vuid: None,
+    text: include_str!("../rules/explain/SB0195.md"),
+    check: CHECK,
+};
+
 /// Uniform control flow.
 pub const UNIFORM: Rule = Rule {
     code: Code::NonUniformSplitBarrier,
@@ -88,6 +96,7 @@ pub const RACE: Rule = Rule {
 
 /// All of them, in the order of their codes.
 pub const RULES: &[&Rule] = &[
+    &OPEN_SCOPE,
     &FENCE,
     &UNIFORM,
     &UNARRIVED,

@@ -3,9 +3,11 @@
 use super::check;
 use crate::analysis::testing::{Assembled, assemble, declared};
 use crate::diagnostic::Diagnostics;
+use crate::validate::{Environment, Settings};
 
 const ANNOTATIONS: &str = "
     OpDecorate %index 11 29
+    OpDecorate %spec 1 5
     OpDecorate %local 11 27
     OpDecorate %global 11 28
     OpDecorate %group_id 11 26
@@ -19,6 +21,7 @@ const GLOBALS: &str = "
     %u4 = OpConstant %uint 4
     %uniform_release = OpConstant %uint 68
     %u16 = OpConstant %uint 16
+    %spec = OpSpecConstantTrue %bool
     %u48 = OpConstant %uint 48
     %u63 = OpConstant %uint 63
     %u64 = OpConstant %uint 64
@@ -58,9 +61,18 @@ pub(in crate::validate) fn module_with(body: &str, functions: &str) -> Assembled
 
 /// What the run-time rules say, sorted.
 pub(in crate::validate) fn problems(module: &Assembled) -> Diagnostics {
+    problems_with(module, true)
+}
+
+/// As [`problems`]; `defaults` says whether specialization constants have them.
+pub(in crate::validate) fn problems_with(module: &Assembled, defaults: bool) -> Diagnostics {
     let (declarations, constants) = declared(&module.module);
     let mut diagnostics = Diagnostics::new();
-    check(&declarations, &constants, false, &mut diagnostics);
+    let settings = Settings {
+        assume_default_spec: defaults,
+        ..Settings::new(Environment::of(&declarations))
+    };
+    check(&declarations, &constants, &settings, &mut diagnostics);
     diagnostics.sorted()
 }
 

@@ -39,6 +39,8 @@ pub(in crate::validate) struct Violation {
     pub(in crate::validate) lane: Option<u32>,
     /// The blocks whose branches it took, with where to, and the sites that it passed: see [`Step`].
     pub(in crate::validate) steps: Vec<Step>,
+    /// Steps before these.
+    pub(in crate::validate) before: usize,
     /// Whether it has executed a wait of the scope before.
     pub(in crate::validate) waited: bool,
 }
@@ -94,6 +96,12 @@ impl Trace {
         let mut runner = Runner::new(entry, lanes.is_some());
         let mut first: Option<Vec<Step>> = None;
         for lane in runs {
+            let Some(left) = runner.left.checked_sub(sites) else {
+                trace.alike = false;
+                trace.kept.fill(false);
+                break;
+            };
+            runner.left = left;
             let run = runner.run(lane);
             trace.alike &= run.complete && run.uniform_gaps;
             match &first {
@@ -270,7 +278,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             return run;
         }
         loop {
-            let cost = 1 + self.code[block].len() + entry.model.phis[block].len();
+            let cost = self.cost(block);
             let (Some(of_one), Some(of_all)) =
                 (left.checked_sub(cost), self.left.checked_sub(cost))
             else {
@@ -308,7 +316,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             let Some((region, sites)) = self.region(block) else {
                 break;
             };
-            let cost = region.blocks.len();
+            let cost = region.blocks.iter().map(|block| self.cost(*block)).sum();
             let (Some(of_one), Some(of_all)) =
                 (left.checked_sub(cost), self.left.checked_sub(cost))
             else {
@@ -336,6 +344,16 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             }
         }
         run
+    }
+
+    /// What it costs to execute or to forget a block.
+    fn cost(&self, block: usize) -> usize {
+        let model = &self.entry.model;
+        model.cfg.succs(block).len()
+            + 1
+            + self.code[block].len()
+            + model.phis[block].len()
+            + self.entry.by_block[block].len()
     }
 
     fn execute(&mut self, block: usize, from: Option<usize>, lane: u32) {
@@ -383,14 +401,11 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             (OPEN, CLOSED)
         };
         if states[slot] & good == 0 && !run.broken.contains_key(&site) {
+            let before = run.decisions.len().saturating_sub(MOST_WITNESS);
             let violation = Violation {
                 lane: self.sized.then_some(lane),
-                steps: run
-                    .decisions
-                    .iter()
-                    .skip(run.decisions.len().saturating_sub(MOST_WITNESS))
-                    .copied()
-                    .collect(),
+                steps: run.decisions.get(before..).unwrap_or(&[]).to_vec(),
+                before,
                 waited: waited[slot],
             };
             run.broken.insert(site, violation);

@@ -10,12 +10,27 @@ use super::flow::Entry;
 use super::flow::paths::Paths;
 use crate::analysis::pairing::{Pair, Site, SiteId, SiteKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+use crate::module::Scope;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(entry: &Entry<'_, '_>, paths: &Paths, diagnostics: &mut Diagnostics) {
-    for pair in &entry.pairing.pairs {
-        dangling(entry, paths, pair, diagnostics);
-        empty(entry, pair, diagnostics);
-        order::disjoint(entry, pair, diagnostics);
+    let pairs = &entry.pairing.pairs;
+    let mut of_scope: BTreeMap<Scope, usize> = BTreeMap::new();
+    for pair in pairs {
+        *of_scope.entry(pair.scope).or_default() += 1;
+    }
+    let before_barriers = entry.pairing.arrives_before_barriers();
+    let mut order = order::Disjoint::new(entry);
+    for pair in pairs {
+        dangling(
+            entry,
+            paths,
+            pair,
+            of_scope.get(&pair.scope) == Some(&1),
+            diagnostics,
+        );
+        empty(entry, pair, &before_barriers, diagnostics);
+        order.check(pair, diagnostics);
         race::check(entry, pair, diagnostics);
     }
     inside(entry, diagnostics);
@@ -42,8 +57,15 @@ fn name(entry: &Entry<'_, '_>, offset: u32) -> String {
         .map_or_else(String::new, |inst| entry.original.op_name(inst))
 }
 
-/// An arrive that nothing waits for: legal, and the barrier that the lowering completes at the end of the shader orders nothing.
-fn dangling(entry: &Entry<'_, '_>, paths: &Paths, pair: &Pair, diagnostics: &mut Diagnostics) {
+/// An arrive that nothing waits for: legal, and the barrier that the lowering completes at the end of the shader orders nothing. `is_alone` says that the pair is
+/// the only one of its scope.
+fn dangling(
+    entry: &Entry<'_, '_>,
+    paths: &Paths,
+    pair: &Pair,
+    is_alone: bool,
+    diagnostics: &mut Diagnostics,
+) {
     let first = pair
         .arrives
         .iter()
@@ -55,15 +77,7 @@ fn dangling(entry: &Entry<'_, '_>, paths: &Paths, pair: &Pair, diagnostics: &mut
     let problem = if pair.waits.is_empty() {
         Diagnostic::warning(Code::DanglingArrive, format!("nothing waits for this {name}"))
             .because("Vulkan allows it; nothing that other invocations did before they arrived becomes visible")
-    } else if paths.may_dangle(pair.scope)
-        && entry
-            .pairing
-            .pairs
-            .iter()
-            .filter(|other| other.scope == pair.scope)
-            .count()
-            == 1
-    {
+    } else if is_alone && paths.may_dangle(pair.scope) {
         note(
             Code::DanglingArrive,
             format!("on some paths nothing waits for this {name}"),
@@ -79,8 +93,13 @@ fn dangling(entry: &Entry<'_, '_>, paths: &Paths, pair: &Pair, diagnostics: &mut
     );
 }
 
-/// A window without work: the split costs and gains nothing.
-fn empty(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagnostics) {
+/// A window without work: the split costs and gains nothing. `before_barriers` are the arrives that control barriers stand behind.
+fn empty(
+    entry: &Entry<'_, '_>,
+    pair: &Pair,
+    before_barriers: &BTreeSet<SiteId>,
+    diagnostics: &mut Diagnostics,
+) {
     let works = |offset: &u32| {
         entry.declarations.module.at(*offset).is_some_and(|inst| {
             !matches!(
@@ -104,10 +123,11 @@ fn empty(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagnostics) {
     if pair.window.iter().any(works) || !arrive.reachable {
         return;
     }
-    let between = |site: &&Site| {
-        site.kind == SiteKind::ControlBarrier && !entry.pairing.reaching_arrives(site.id).is_empty()
-    };
-    if entry.pairing.sites.iter().any(|site| between(&site)) {
+    if pair
+        .arrives
+        .iter()
+        .any(|arrive| before_barriers.contains(arrive))
+    {
         return;
     }
     diagnostics.push(

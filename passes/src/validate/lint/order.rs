@@ -5,10 +5,11 @@
 //! the two sides order is what both name.
 
 use super::{Entry, name, site};
-use crate::analysis::pairing::{Pair, Site, SiteKind};
+use crate::analysis::pairing::{Pair, Site, SiteId, SiteKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Classes, Function, Inst, Order, Scope};
+use crate::module::{Classes, Inst, Order, Scope};
 use spirv::Op;
+use std::collections::HashMap;
 
 fn bits(classes: Classes) -> u8 {
     let flags = [
@@ -22,50 +23,87 @@ fn bits(classes: Classes) -> u8 {
 }
 
 /// Sides that name storage classes, and none that both name.
-pub(super) fn disjoint(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagnostics) {
-    for wait in pair.waits.iter().filter_map(|id| site(entry, *id)) {
-        let arrives = entry
-            .pairing
-            .reaching_arrives(wait.id)
-            .iter()
-            .filter_map(|id| site(entry, *id));
-        let Some(arrive) = arrives.into_iter().find(|arrive| apart(arrive, wait)) else {
-            continue;
+pub(super) struct Disjoint<'d, 'e, 'm> {
+    entry: &'d Entry<'e, 'm>,
+    /// By what a wait looks like from its arrives (their set and the wait's classes): the first arrive that shares none. Many waits may have one
+    /// set of many arrives. Looked up, never iterated.
+    known: HashMap<(*const SiteId, u8), Option<&'d Site>>,
+}
+
+impl<'d, 'e, 'm> Disjoint<'d, 'e, 'm> {
+    pub(super) fn new(entry: &'d Entry<'e, 'm>) -> Self {
+        let known = HashMap::new();
+        Disjoint { entry, known }
+    }
+
+    fn arrive(&mut self, wait: &Site) -> Option<&'d Site> {
+        let entry = self.entry;
+        let classes = bits(wait.semantics.classes);
+        if wait.semantics.order == Order::Relaxed || classes == 0 {
+            return None;
+        }
+        let arrives = entry.pairing.reaching_arrives(wait.id);
+        let first = || {
+            let mut sites = arrives.iter().filter_map(|id| site(entry, *id));
+            sites.find(|arrive| apart(arrive, classes))
         };
-        diagnostics.push(
-            Diagnostic::warning(
-                Code::DisjointClasses,
-                format!(
-                    "{} acquires other storage classes than its arrive releases",
-                    name(entry, wait.offset)
-                ),
-            )
-            .at_word(entry.word(wait.offset))
-            .because(format!(
-                "the arrive at word {} has {}, the wait has {}",
-                entry.word(arrive.offset),
-                arrive.semantics,
-                wait.semantics
-            ))
-            .because(
-                "memory is ordered for the storage classes that both sides name: for none here",
-            )
-            .help("name the same storage classes on both sides"),
-        );
+        *self
+            .known
+            .entry((arrives.as_ptr(), classes))
+            .or_insert_with(first)
+    }
+
+    pub(super) fn check(&mut self, pair: &Pair, diagnostics: &mut Diagnostics) {
+        let entry = self.entry;
+        for wait in pair.waits.iter().filter_map(|id| site(entry, *id)) {
+            let Some(arrive) = self.arrive(wait) else {
+                continue;
+            };
+            diagnostics.push(
+                Diagnostic::warning(
+                    Code::DisjointClasses,
+                    format!(
+                        "{} acquires other storage classes than its arrive releases",
+                        name(entry, wait.offset)
+                    ),
+                )
+                .at_word(entry.word(wait.offset))
+                .because(format!(
+                    "the arrive at word {} has {}, the wait has {}",
+                    entry.word(arrive.offset),
+                    arrive.semantics,
+                    wait.semantics
+                ))
+                .because(
+                    "memory is ordered for the storage classes that both sides name: for none here",
+                )
+                .help("name the same storage classes on both sides"),
+            );
+        }
     }
 }
 
-fn apart(arrive: &Site, wait: &Site) -> bool {
-    let (a, b) = (bits(arrive.semantics.classes), bits(wait.semantics.classes));
-    arrive.semantics.order != Order::Relaxed
-        && wait.semantics.order != Order::Relaxed
-        && a != 0
-        && b != 0
-        && a & b == 0
+/// Whether the arrive orders memory, and none of the storage classes `of_wait`.
+fn apart(arrive: &Site, of_wait: u8) -> bool {
+    let classes = bits(arrive.semantics.classes);
+    arrive.semantics.order != Order::Relaxed && classes != 0 && classes & of_wait == 0
 }
 
 /// OpMemoryBarriers on the wrong side of a relaxed arrive or wait.
 pub(super) fn fences(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
+    let by_offset: HashMap<u32, &Site> = entry
+        .pairing
+        .sites
+        .iter()
+        .map(|site| (site.offset, site))
+        .collect(); // looked up, never iterated
+    let relaxed = |offset: u32, kind| {
+        let site = by_offset.get(&offset)?;
+        let split = site.kind == kind
+            && site.execution == Some(Scope::Workgroup)
+            && site.semantics.order == Order::Relaxed;
+        split.then_some(offset)
+    };
     for fence in &entry.pairing.sites {
         if fence.kind != SiteKind::MemoryBarrier
             || !fence.reachable
@@ -74,10 +112,10 @@ pub(super) fn fences(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
             continue;
         }
         let order = fence.semantics.order;
-        let after = neighbour(entry.function, fence.offset, false)
-            .and_then(|offset| relaxed(entry, offset, SiteKind::Arrive));
-        let before = neighbour(entry.function, fence.offset, true)
-            .and_then(|offset| relaxed(entry, offset, SiteKind::Wait));
+        let after =
+            neighbour(entry, fence, false).and_then(|offset| relaxed(offset, SiteKind::Arrive));
+        let before =
+            neighbour(entry, fence, true).and_then(|offset| relaxed(offset, SiteKind::Wait));
         let (what, side) = match (after, before) {
             (Some(arrive), _) if order.releases() && !order.acquires() => {
                 ("release fence stands after the arrive", arrive)
@@ -96,8 +134,8 @@ pub(super) fn fences(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The next instruction after (or before) the one at `offset`, in its block, that is a barrier or accesses memory.
-fn neighbour(function: &Function<'_>, offset: u32, after: bool) -> Option<u32> {
+/// The next instruction after (or before) the one of `site`, in its block, that is a barrier or accesses memory.
+fn neighbour(entry: &Entry<'_, '_>, site: &Site, after: bool) -> Option<u32> {
     let counts = |inst: &&Inst<'_>| {
         SiteKind::of(**inst).is_some()
             || inst.op().is_some_and(|op| {
@@ -112,29 +150,11 @@ fn neighbour(function: &Function<'_>, offset: u32, after: bool) -> Option<u32> {
                 ) || matches!(op as u32, 227..=242)
             })
     };
-    for block in &function.blocks {
-        let Some(place) = block.insts.iter().position(|inst| inst.offset == offset) else {
-            continue;
-        };
-        let (before, from) = block.insts.split_at_checked(place)?;
-        let found = if after {
-            from.iter().skip(1).find(counts)
-        } else {
-            before.iter().rev().find(counts)
-        };
-        return found.map(|inst| inst.offset);
-    }
-    None
-}
-
-fn relaxed(entry: &Entry<'_, '_>, offset: u32, kind: SiteKind) -> Option<u32> {
-    let site = entry
-        .pairing
-        .sites
-        .iter()
-        .find(|site| site.offset == offset)?;
-    let split = site.kind == kind
-        && site.execution == Some(Scope::Workgroup)
-        && site.semantics.order == Order::Relaxed;
-    split.then_some(offset)
+    let (before, from) = entry.around(site)?;
+    let found = if after {
+        from.iter().find(counts)
+    } else {
+        before.iter().rev().find(counts)
+    };
+    found.map(|inst| inst.offset)
 }

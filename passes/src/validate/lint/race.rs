@@ -6,8 +6,9 @@
 use super::{Entry, site};
 use crate::analysis::pairing::Pair;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Block, Id, Inst, Scope};
+use crate::module::{Id, Inst, Scope};
 use spirv::{Op, StorageClass};
+use std::collections::BTreeMap;
 
 /// The workgroup variable that an address is in, and the address.
 fn target(entry: &Entry<'_, '_>, inst: Inst<'_>) -> Option<(Id, Id)> {
@@ -49,20 +50,11 @@ pub(super) fn check(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagno
         .filter_map(|id| site(entry, *id))
         .filter(|site| site.reachable)
     {
-        let Some(block) = entry
-            .function
-            .blocks
-            .iter()
-            .find(|block| block.label == arrive.block)
-        else {
+        let Some((before, after)) = entry.around(arrive) else {
             continue;
         };
-        let stores = stores_before(entry, block, arrive.offset);
-        let window = block
-            .insts
-            .iter()
-            .skip_while(|inst| inst.offset <= arrive.offset)
-            .take_while(|inst| !is_barrier(**inst));
+        let stores = Stores::of(entry, before);
+        let window = after.iter().take_while(|inst| !is_barrier(**inst));
         for inst in window {
             let Some((variable, pointer)) =
                 target(entry, *inst).filter(|_| inst.op() == Some(Op::Load))
@@ -70,13 +62,11 @@ pub(super) fn check(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagno
                 continue;
             };
             let loaded = indices(entry, pointer);
-            let Some((_, stored)) = stores.iter().find(|(written, address)| {
-                *written == variable && indices(entry, *address) != loaded
-            }) else {
+            let Some(stored) = stores.elsewhere(variable, &loaded) else {
                 continue;
             };
             // An element that the invocation has written itself is read safely, whatever its index is called.
-            if same_value(entry, *stored, pointer) {
+            if same_value(entry, stored, pointer) {
                 continue;
             }
             let name = entry.original.name(variable).map_or_else(
@@ -97,20 +87,41 @@ fn is_barrier(inst: Inst<'_>) -> bool {
     crate::analysis::pairing::SiteKind::of(inst).is_some()
 }
 
-fn stores_before(entry: &Entry<'_, '_>, block: &Block<'_>, arrive: u32) -> Vec<(Id, Id)> {
-    let before: Vec<Inst<'_>> = block
-        .insts
-        .iter()
-        .take_while(|inst| inst.offset < arrive)
-        .copied()
-        .collect();
-    before
-        .into_iter()
-        .rev()
-        .take_while(|inst| !is_barrier(*inst))
-        .filter(|inst| inst.op() == Some(Op::Store))
-        .filter_map(|inst| target(entry, inst))
-        .collect()
+/// Stores to workgroup variables since the last barrier: of each variable, the last one, and the last one to another element than that.
+struct Stores {
+    by_variable: ByVariable,
+}
+
+/// Of each variable two stores: the pointer, and the constant indexes of the element.
+type ByVariable = BTreeMap<Id, [Option<(Id, Vec<u32>)>; 2]>;
+
+impl Stores {
+    /// Of the instructions `before` an arrive, in its block.
+    fn of(entry: &Entry<'_, '_>, before: &[Inst<'_>]) -> Stores {
+        let mut by_variable = ByVariable::new();
+        let since = before.iter().rev().take_while(|inst| !is_barrier(**inst));
+        for inst in since.filter(|inst| inst.op() == Some(Op::Store)) {
+            let Some((variable, pointer)) = target(entry, *inst) else {
+                continue;
+            };
+            let element = indices(entry, pointer);
+            match by_variable.entry(variable).or_default() {
+                [last @ None, _] => *last = Some((pointer, element)),
+                [Some((_, last)), other @ None] if *last != element => {
+                    *other = Some((pointer, element));
+                }
+                _ => {} // an element is told from these two
+            }
+        }
+        Stores { by_variable }
+    }
+
+    /// The address of the last store to an element of `variable` whose indices are not `loaded`.
+    fn elsewhere(&self, variable: Id, loaded: &[u32]) -> Option<Id> {
+        let stores = self.by_variable.get(&variable)?.iter().flatten();
+        let mut elsewhere = stores.filter(|(_, element)| element != loaded);
+        elsewhere.next().map(|(pointer, _)| *pointer)
+    }
 }
 
 /// Whether two addresses have indices that are loads of the same variable, or the same ids.

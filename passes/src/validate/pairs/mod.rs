@@ -81,7 +81,7 @@ pub(super) fn check(
                 .because(format!("every execution goes this way; barriers pair by time, for each invocation and execution scope ({})", event.scope))
                 .help(rule.help);
             problem.vuid = Some(rule.vuid);
-            problem.witness = entry.places(&violation.steps);
+            problem.witness = entry.places(&violation.steps, violation.before);
             if let Some(lane) = violation.lane {
                 problem.witness.insert(
                     0,
@@ -91,7 +91,7 @@ pub(super) fn check(
             diagnostics.push(problem);
             continue;
         }
-        let steps = entry.path_steps(&witness, site);
+        let (steps, before) = entry.path_steps(&witness, site);
         let waited = steps.iter().any(|step| matches!(step, Step::Site(other) if *other != site && entry.events.get(*other).is_some_and(|event| !event.arrives)));
         let rule = rule(event, waited || repeats(&steps, site));
         let mut problem = severity(
@@ -109,8 +109,20 @@ pub(super) fn check(
             )),
             None => problem.because("the paths that lead there could not all be told apart"),
         };
+        let branches = steps.iter().filter_map(|step| match step {
+            Step::Branch(block, _) => Some(*block),
+            Step::Site(_) | Step::Gap(_) => None,
+        });
+        for open in branches
+            .filter_map(|block| entry.open_constants(block))
+            .take(1)
+        {
+            problem = problem
+                .because(open)
+                .help("give the constants values, or check with their defaults");
+        }
         problem.vuid = Some(rule.vuid);
-        problem.witness = entry.places(&steps);
+        problem.witness = entry.places(&steps, before);
         diagnostics.push(problem);
     }
 }

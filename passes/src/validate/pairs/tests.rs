@@ -1,6 +1,7 @@
 //! Pairing, construct by construct.
 
-use super::super::flow::testing::{LOADS, module, of, problems};
+use super::super::flow::testing::{LOADS, module, of, problems, problems_with};
+use crate::diagnostic::Diagnostic;
 
 #[test]
 fn straight_code() {
@@ -283,5 +284,42 @@ fn nested_loops_stay_within_bounds() {
     assert!(
         four < one * 12 + std::time::Duration::from_millis(500),
         "{one:?} and {four:?}"
+    );
+}
+
+#[test]
+fn a_branch_on_a_specialization_constant_is_open_without_a_value() {
+    // %spec is true by default.
+    let text = |to: &str, past: &str| {
+        format!(
+            "OpSelectionMerge %end 0
+            OpBranchConditional %spec %{to} %{past}
+            %then = OpLabel
+            wait
+            OpBranch %end
+            %end = OpLabel
+            OpReturn"
+        )
+    };
+    let verdicts = |text: &str, defaults| {
+        let problems = problems_with(&module(text), defaults);
+        let of = |problem: &Diagnostic| format!("{} {}", problem.severity, problem.code);
+        problems.iter().map(of).collect::<Vec<_>>()
+    };
+    let (taken, left) = (text("then", "end"), text("end", "then"));
+    assert_eq!(verdicts(&taken, true), ["error SB2001"]);
+    assert_eq!(verdicts(&left, true), [""; 0]);
+    assert_eq!(verdicts(&taken, false), ["warning SB2001"]);
+    assert_eq!(verdicts(&left, false), ["warning SB2001"]);
+    let module = module(&taken);
+    let problems = problems_with(&module, false);
+    let problem = problems.iter().next().unwrap();
+    let name = module.id("spec").to_string();
+    assert!(
+        problem
+            .reasons
+            .iter()
+            .any(|reason| reason.contains("specialization") && reason.contains(&name)),
+        "{problem:?}"
     );
 }

@@ -3,6 +3,7 @@
 mod atomics;
 mod constants;
 mod declarations;
+mod definitions;
 mod opencl;
 mod scopes;
 mod semantics;
@@ -18,6 +19,9 @@ use crate::diagnostic::Code;
 
 /// Every static rule, in order of code within each family.
 pub const RULES: &[&Rule] = &[
+    &definitions::DOMINANCE,
+    &definitions::PHI_PARENTS,
+    &definitions::PHI_PLACE,
     &declarations::CAPABILITY,
     &declarations::EXTENSION,
     &declarations::BOTH_SPELLINGS,
@@ -76,6 +80,13 @@ pub const RULES: &[&Rule] = &[
     &atomics::INTEGER,
     &atomics::FLOAT,
     &atomics::NAMED,
+];
+
+/// The rules that code cannot be made without. No waiver covers them; all of them look at the module as a whole.
+pub const REQUIRED: &[&Rule] = &[
+    &definitions::DOMINANCE,
+    &definitions::PHI_PARENTS,
+    &definitions::PHI_PLACE,
 ];
 
 /// The rule with this code.

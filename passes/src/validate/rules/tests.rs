@@ -1,7 +1,7 @@
 //! Every rule has a code of its own, and a text that begins with it.
 
-use super::{RULES, find};
-use crate::validate::flow;
+use super::{REQUIRED, RULES, find};
+use crate::validate::{Check, flow};
 use std::collections::BTreeSet;
 
 #[test]
@@ -19,5 +19,13 @@ fn every_rule_has_its_own_code_and_is_explained() {
             rule.code
         );
         assert_eq!(find(rule.code).unwrap().code, rule.code);
+    }
+}
+
+#[test]
+fn required_rules_look_at_modules() {
+    for rule in REQUIRED {
+        assert!(matches!(rule.check, Check::Module(_)), "{}", rule.code);
+        assert!(RULES.iter().any(|other| other.code == rule.code));
     }
 }

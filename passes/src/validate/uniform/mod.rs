@@ -12,6 +12,7 @@ mod tests;
 
 use super::flow::trace::Trace;
 use super::flow::{Entry, severity};
+use crate::analysis::uniformity::Cause;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::Scope;
 
@@ -49,6 +50,9 @@ pub(super) fn check(
             .help("move it out of the branch, or branch on a value that is the same for the whole workgroup");
         problem.vuid = Some(VUID);
         problem.reasons = entry.reasons_of_block(event.block);
+        if let Some(Cause::Branch(block)) = entry.uniformity.block(event.block) {
+            problem.reasons.extend(entry.open_constants(block));
+        }
         if let Some((more, fewer)) = differs {
             problem.witness = vec![
                 format!("the invocation with LocalInvocationIndex {more} executes it").into(),

@@ -63,6 +63,30 @@ fn what_is_known_at_run_time_only_is_a_warning_with_its_reasons() {
 }
 
 #[test]
+fn a_quotient_by_the_size_of_the_workgroup_is_alike() {
+    let global = |code: &str| {
+        of(&branch(&format!(
+            "%g = OpLoad %v3 %global\n%x = OpCompositeExtract %uint %g 0\n{code}"
+        )))
+    };
+    let below = |op: &str, by: &str| {
+        global(&format!(
+            "%y = {op} %uint %x %{by}\n%q = OpULessThan %bool %y %pc"
+        ))
+    };
+    assert_eq!(below("OpUDiv", "u64"), [""; 0]);
+    assert_eq!(below("OpShiftRightLogical", "u7"), [""; 0]);
+    assert_eq!(below("OpBitwiseAnd", "u64"), [""; 0]);
+    assert_eq!(below("OpUDiv", "u16").len(), 2);
+    assert_eq!(below("OpIAdd", "u64").len(), 2);
+    assert_eq!(
+        global("%n = OpIMul %uint %pc %u64\n%q = OpULessThan %bool %x %n"),
+        [""; 0],
+        "a bound that is a multiple of the size"
+    );
+}
+
+#[test]
 fn each_component_of_an_id_has_its_own_verdict() {
     // The workgroup is 64 x 1 x 1: y is the same for all.
     for id in ["global", "local"] {
@@ -296,6 +320,27 @@ fn functions_that_only_compute_are_looked_through() {
     assert_eq!(summary(&module_with(&call("pc"), &pure)), [""; 0]);
     assert_eq!(
         summary(&module_with(&call("lane"), &pure)),
+        [WARNING, "warning SB2000 1"]
+    );
+    let of_the_group = function(
+        "%g = OpLoad %v3 %group_id\n%x = OpCompositeExtract %uint %g 0\n%r = OpIAdd %uint %p %x\nOpReturnValue %r",
+    )
+    .replace("%x =", "%component =")
+    .replace("%p %x", "%p %component");
+    assert_eq!(summary(&module_with(&call("pc"), &of_the_group)), [""; 0]);
+    assert_eq!(
+        summary(&module_with(&call("lane"), &of_the_group)),
+        [WARNING, "warning SB2000 1"]
+    );
+    let of_memory = |store: &str| {
+        function(&format!(
+            "{store}%a = OpAccessChain %element_ptr %buffer %u0 %p\n%r = OpLoad %uint %a\nOpReturnValue %r"
+        ))
+    };
+    assert_eq!(summary(&module_with(&call("pc"), &of_memory(""))), [""; 0]);
+    let written = "%b = OpAccessChain %element_ptr %buffer %u0 %u1\nOpStore %b %p\n";
+    assert_eq!(
+        summary(&module_with(&call("pc"), &of_memory(written))),
         [WARNING, "warning SB2000 1"]
     );
     let impure = function("%r = OpLoad %uint %index\nOpReturnValue %r");

@@ -7,7 +7,7 @@ use crate::strategies::ENDS_EARLY;
 use crate::support::{assembled, compile_bytes, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Optimization, Options, Placement, Strategy, Target, Waits};
+use splitbar::{Optimization, Options, Placement, Strategy, Target, Validation, Waits};
 
 /// LLVM waits for all that is outstanding before `s_barrier`.
 const WITHOUT_BACK_OFF: &str = "gfx[678].*|gfx90[024689c]|gfx9-generic";
@@ -40,6 +40,12 @@ const NO_DMA: &str = r"not: load_lds|\blds$|async|\boffset:.*\blds\b";
 
 fn all_memory() -> Result<Vec<u8>> {
     exchange(256, ARRIVE_ALL, LOAD, WAIT_ALL)
+}
+
+/// A store to global memory that the pair releases to the workgroup, and what stands behind the wait.
+fn stored_before(after: &str) -> Result<Vec<u8>> {
+    let arrive = format!("OpStore %at %i\n{ARRIVE_ALL}");
+    exchange(256, &arrive, MULTIPLY, &format!("{WAIT_ALL}\n{after}"))
 }
 
 fn one_wave() -> Result<Vec<u8>> {
@@ -76,6 +82,18 @@ pub const ROWS: &[Row] = &[
         (&[GFX12_0, GFX13], Lines(&["s_wait_kmcnt 0x0", "s_barrier_signal -1", "global_load_b32", "not: s_wait", "s_barrier_wait -1", "s_wait_loadcnt 0x0", "next: global_inv scope:SCOPE_SE", r"\bds_load"])),
         (&[GFX12_5], Lines(&["s_wait_kmcnt 0x0", "s_barrier_signal -1", "global_load_b32", "not: s_wait", "s_barrier_wait -1", "s_wait_loadcnt 0x0", "not: _inv", r"\bds_load"])),
     ]),
+    // What is stored for the workgroup is in memory before another wave may release it to the device; where no wave does, the store stays on its way.
+    asm("passed_on", || stored_before("OpMemoryBarrier %one %release_all"), nothing, &[
+        (&[GFX6_TO_8, GFX9], Lines(&[r"_store_dword\b", r"s_waitcnt .*\bvmcnt\(0\)", BARRIER])),
+        (&[GFX10, GFX11], Lines(&[r"global_store_(dword|b32)\b", r"s_waitcnt_vscnt null, 0x0", BARRIER])),
+        (SPLIT, Lines(&["global_store_b32", "s_wait_storecnt", "s_barrier_signal -1"])),
+    ]),
+    asm("not_passed_on", || stored_before(""), nothing, &[
+        (&[WITHOUT_BACK_OFF], Lines(&[r"_store_dword\b", r"s_waitcnt .*\bvmcnt\(0\)", BARRIER])),
+        (&[CDNA], Lines(&[r"_store_dword\b", "not: vmcnt", BARRIER])),
+        (&[GFX10, GFX11], Lines(&[r"global_store_(dword|b32)\b", r"s_waitcnt_vscnt null, 0x0", BARRIER])),
+        (SPLIT, Lines(&["global_store_b32", "s_wait_storecnt", "s_barrier_signal -1"])),
+    ]),
     // In CU mode it neither waits nor invalidates.
     asm("split_barrier/all_memory/cu_mode", all_memory, |options| options.placement = Placement::CuMode, &[
         (&[GFX10, GFX11], Lines(&[r"global_load_(dword|b32)\b", BARRIER, "not: vmcnt|buffer_", r"\bds_(read|load)", r"vmcnt\(0\)"])),
@@ -85,8 +103,8 @@ pub const ROWS: &[Row] = &[
     // One wave waits for nobody, whatever the level of optimisation; its fences stay.
     asm("one_wave", one_wave, nothing, ONE_WAVE),
     asm("one_wave/unoptimised", one_wave, |options| options.optimization = Optimization::O0, ONE_WAVE),
-    // A barrier object of the workgroup's own: set up, joined, and left by the wave that ends before the others are done.
-    asm("named", || assembled(ENDS_EARLY), |options| options.strategy = Some(Strategy::Named), &[
+    // A barrier object of the workgroup's own: set up, joined, and left by the wave that ends before the others are done, which rule SB2000 does not allow.
+    asm("named", || assembled(ENDS_EARLY), |options| (options.strategy, options.validation) = (Some(Strategy::Named), Validation::Waived), &[
         (&[GFX12_5], Lines(&[
             "s_barrier_init m0", "s_barrier_signal -1", "s_barrier_wait -1", "s_barrier_join m0", r"\bds_store", "s_wait_dscnt 0x0", "s_barrier_signal 1",
             "s_barrier_wait 1", r"\bds_load", "s_barrier_leave", r"\.amdhsa_named_barrier_count 1",

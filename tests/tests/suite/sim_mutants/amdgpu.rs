@@ -1,14 +1,14 @@
 //! Mutants of AMDGPU machine code: a counter of a wait, a barrier instruction or an instruction that looks after caches is left out.
 
 use super::{Fate, Mutant, Run, Subject};
-use crate::support::{compile_bytes, has_linker, told};
+use crate::support::{compile_bytes, linkable, told};
 use anyhow::{Context, Result};
 use splitbar::asm::{self, Function, Instruction};
 use splitbar::simulate::amdgpu::Part;
 use splitbar::simulate::machine::amdgpu::Line;
-use splitbar::waits::{Audit, Demand, audit};
+use splitbar::waits::Audit;
 use splitbar::{Output, Target};
-use splitbar_plan::target::Amdgpu;
+use splitbar_plan::target::Arch;
 use splitbar_tests::fixture::Fixture;
 use std::collections::BTreeMap;
 
@@ -17,9 +17,7 @@ pub const TARGETS: [&str; 7] = [
 ];
 
 pub fn mutants(fixture: &Fixture, target: &'static str) -> Result<Vec<Mutant>> {
-    if !has_linker() {
-        return Ok(Vec::new());
-    }
+    linkable(target)?;
     let output = compile_bytes(&fixture.module()?, target, |options| options.audit = true)?;
     let mut subject = Subject::new(fixture, &output)?;
     let binary = subject.job.amdgpu().context("no machine code")?;
@@ -84,7 +82,7 @@ fn fate(subject: &mut Subject, audited: &Audited, part: Part) -> Result<Fate> {
 struct Audited {
     function: Function,
     audit: Audit,
-    gpu: &'static Amdgpu,
+    arch: &'static Arch,
     /// Positions in the function by those in the code object.
     positions: BTreeMap<usize, usize>,
 }
@@ -104,9 +102,7 @@ impl Audited {
         Ok(Audited {
             function,
             audit,
-            gpu: Target::by_name(target)
-                .and_then(Target::amdgpu)
-                .context("no AMD GPU")?,
+            arch: &Target::by_name(target).context("no such target")?.arch,
             positions,
         })
     }
@@ -122,13 +118,8 @@ impl Audited {
             return Ok(true);
         };
         weaken(inst, part.part);
-        let demands: BTreeMap<usize, Demand> = self
-            .audit
-            .barriers
-            .iter()
-            .filter_map(|barrier| Some((barrier.at.position, barrier.demand.clone()?)))
-            .collect();
-        let audit = audit(&function, self.gpu, &demands).map_err(anyhow::Error::msg)?;
+        let audit = self.audit.of_changed(&function, self.arch);
+        let audit = audit.map_err(anyhow::Error::msg)?;
         Ok(audit.is_clean())
     }
 }

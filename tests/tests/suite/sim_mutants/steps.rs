@@ -1,13 +1,12 @@
 //! Mutants of plans: a step is left out before the plan is lowered. The explorer looks at the barriers, the audit and the simulator at the code.
 
 use super::{Fate, Mutant, Run, Subject};
-use crate::support::{has_linker, target, told};
+use crate::support::{linkable, target, told};
 use anyhow::Result;
 use splitbar::simulate::Job;
 use splitbar::{Bounds, EntryPlan, Failure, Options, Output};
 use splitbar_passes::model::Verdict;
 use splitbar_plan::Step;
-use splitbar_plan::target::Arch;
 use splitbar_tests::fixture::Fixture;
 
 /// One of each way to wait.
@@ -16,9 +15,7 @@ pub const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "gfx1201", "gfx1250", "sm_7
 pub fn mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mutant>> {
     let mut options = Options::new(target(name)?);
     options.audit = true;
-    if matches!(options.target.arch, Arch::Amdgpu(_)) && !has_linker() {
-        return Ok(Vec::new());
-    }
+    linkable(name)?;
     let module = fixture.module()?;
     let whole = splitbar::compile(&module, &options)?;
     let subject = Subject::new(fixture, &whole)?;

@@ -54,11 +54,6 @@ impl<'c> Build<'c> {
         }
     }
 
-    /// `fence ordering` in the synchronisation scope with number `scope`; gives the fence (to hang metadata on).
-    pub(crate) fn fence(&self, ordering: AtomicOrdering, scope: u32) -> Value<'c> {
-        self.raw.fence(ordering, scope)
-    }
-
     /// Atomic read-modify-write; the old value.
     pub(crate) fn rmw(
         &self,

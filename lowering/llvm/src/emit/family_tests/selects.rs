@@ -339,3 +339,97 @@ fn halves_of_memory_select_everywhere() {
         }
     }
 }
+
+/// LLVM merges the move of lanes into the test of one bit, and must still store what was moved, with its neighbour by one store.
+#[test]
+fn what_was_moved_is_stored_beside_its_neighbour() {
+    for target in ["gfx1100", "gfx1201", "gfx1250"] {
+        let words = assemble(
+            "OpCapability Shader
+            OpCapability GroupNonUniform
+            OpCapability GroupNonUniformBallot
+            OpCapability GroupNonUniformShuffle
+            OpMemoryModel Logical GLSL450
+            OpEntryPoint GLCompute %main \"main\" %buffer %local
+            OpExecutionMode %main LocalSize 64 1 1
+            OpDecorate %buffer DescriptorSet 0
+            OpDecorate %buffer Binding 0
+            OpDecorate %local BuiltIn LocalInvocationIndex
+            OpDecorate %array ArrayStride 16
+            OpDecorate %block Block
+            OpMemberDecorate %block 0 Offset 0
+            %void = OpTypeVoid
+            %function = OpTypeFunction %void
+            %bool = OpTypeBool
+            %uint = OpTypeInt 32 0
+            %uvec4 = OpTypeVector %uint 4
+            %array = OpTypeRuntimeArray %uvec4
+            %block = OpTypeStruct %array
+            %block_pointer = OpTypePointer StorageBuffer %block
+            %vector_pointer = OpTypePointer StorageBuffer %uvec4
+            %uint_pointer = OpTypePointer Input %uint
+            %buffer = OpVariable %block_pointer StorageBuffer
+            %local = OpVariable %uint_pointer Input
+            %zero = OpConstant %uint 0
+            %subgroup = OpConstant %uint 3
+            %four = OpConstant %uint 4
+            %bit = OpConstant %uint 2097152
+            %main = OpFunction %void None %function
+            %entry = OpLabel
+            %number = OpLoad %uint %local
+            %place = OpAccessChain %vector_pointer %buffer %zero %number
+            %loaded = OpLoad %uvec4 %place
+            %a = OpCompositeExtract %uint %loaded 0
+            %b = OpCompositeExtract %uint %loaded 1
+            %moved = OpGroupNonUniformShuffleXor %uint %subgroup %a %four
+            %of_bit = OpBitwiseAnd %uint %moved %bit
+            %is_set = OpINotEqual %bool %of_bit %zero
+            %ballot = OpGroupNonUniformBallot %uvec4 %subgroup %is_set
+            %count = OpGroupNonUniformBallotBitCount %uint %subgroup Reduce %ballot
+            %result = OpCompositeConstruct %uvec4 %count %b %moved %b
+            OpStore %place %result
+            OpReturn
+            OpFunctionEnd",
+        )
+        .unwrap()
+        .words;
+        let assembly = lowered(words, target, Optimization::O3)
+            .unwrap()
+            .assembly()
+            .unwrap();
+        assert!(assembly.contains("row_xmask:4"), "{target}\n{assembly}");
+        let moves = assembly.contains("v_mov_b32_dpp");
+        assert!(moves, "{target}\n{assembly}");
+    }
+}
+
+/// The optimiser makes one operation of those in both branches.
+#[test]
+fn updates_of_both_branches_are_no_loop() {
+    let mut s = Shader::new();
+    let (device, relaxed, zero) = (s.u(1), s.u(0), s.u(0));
+    let word = s.load();
+    let place = s.place(2000);
+    let condition = s.b.i_not_equal(s.boolean, None, word, zero).unwrap();
+    let labels = [s.b.id(), s.b.id(), s.b.id()];
+    s.b.selection_merge(labels[2], spirv::SelectionControl::NONE)
+        .unwrap();
+    s.b.branch_conditional(condition, labels[0], labels[1], [])
+        .unwrap();
+    for label in [labels[0], labels[1]] {
+        s.b.begin_block(Some(label)).unwrap();
+        s.b.atomic_or(s.u32, None, place, device, relaxed, word)
+            .unwrap();
+        s.b.branch(labels[2]).unwrap();
+    }
+    s.b.begin_block(Some(labels[2])).unwrap();
+    let words = s.words();
+    for target in ["gfx1030", "gfx1100"] {
+        let assembly = lowered(words.clone(), target, Optimization::O2)
+            .unwrap()
+            .assembly()
+            .unwrap();
+        assert!(assembly.contains("global_atomic_or"), "{assembly}");
+        assert!(!assembly.contains("cmpswap"), "{assembly}");
+    }
+}

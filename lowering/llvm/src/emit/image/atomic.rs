@@ -218,7 +218,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         }
         (None, _) => return Ok(Handled::No),
     };
-    ordering.after(e);
+    ordering.after(e)?;
     if op != Op::AtomicStore {
         let old = b.bitcast(old, e.result_ty(inst)?)?;
         e.bind(inst, old)?;

@@ -8,7 +8,8 @@
 //! | AMDGPU | image resource, 32 bytes | image resource, sampler, 48 bytes | buffer resource, 16 bytes, its size in elements |
 //! | NVPTX | surface object (storage) or texture object, 8 bytes | texture object, 8 bytes | surface object of one dimension (storage) or texture object, 8 bytes |
 //!
-//! What is visible to whom: a texel that is made available is followed by a release fence, one that is made visible follows an acquire fence.
+//! What is visible to whom: a texel that is made available is followed by a release fence, one that is made visible follows an acquire fence. Images that are decorated
+//! Coherent or Volatile make all their texels available and visible.
 
 mod amdgpu;
 pub(crate) mod atomic;
@@ -17,12 +18,12 @@ mod nvptx;
 
 use super::function::FunctionEmitter;
 use super::types::{Kind, Scalar, Types};
-use super::{Handled, Result, barrier};
-use crate::ffi::{AtomicOrdering, Value};
+use super::{Handled, Result, barrier, memory};
+use crate::ffi::{self, Value};
 use spirv::{Dim, ImageOperands, Op};
 use splitbar_passes::module::{FloatFormat, Id, Inst, Scope};
-use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
+use splitbar_plan::{Fence, FenceMemory, FenceOrder, Target};
 
 /// How an image is addressed.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -187,6 +188,8 @@ struct Extra<'c> {
     sample: Option<Value<'c>>,
     available: Option<Scope>,
     visible: Option<Scope>,
+    /// No access is left out, doubled, or made one with another.
+    volatile: bool,
 }
 
 impl<'c> Extra<'c> {
@@ -237,6 +240,7 @@ impl<'c> Extra<'c> {
         };
         extra.available = scope(id(ImageOperands::MAKE_TEXEL_AVAILABLE)?)?;
         extra.visible = scope(id(ImageOperands::MAKE_TEXEL_VISIBLE)?)?;
+        extra.volatile = mask.contains(ImageOperands::VOLATILE_TEXEL);
         Ok(extra)
     }
 }
@@ -268,7 +272,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// Decodes image, coordinate, and the image operands from operand `extra` on.
     fn image_access(&self, inst: Inst<'_>, extra: usize) -> Result<(Access<'c>, Extra<'c>)> {
         let image = self.image_type(inst, 0)?;
-        let extra = Extra::of(self, inst, extra)?;
+        let mut extra = Extra::of(self, inst, extra)?;
+        let id = inst.id(0).map_err(Box::new)?;
+        let qualifiers = self.qualifiers.get(self.declarations, id);
+        extra.volatile |= qualifiers.volatile;
+        // The fences that coherence takes keep accesses apart, too.
+        if qualifiers.coherent || extra.volatile {
+            extra.available = Some(memory::coherent_scope(extra.available));
+            extra.visible = Some(memory::coherent_scope(extra.visible));
+        }
         let access = Access {
             image,
             descriptor: self.operand(inst, 0)?,
@@ -303,11 +315,29 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Ok(coordinates)
     }
 
-    fn texel_fence(&self, scope: Option<Scope>, ordering: AtomicOrdering) {
-        if let Some(scope) = scope {
-            let scope = barrier::sync_scope(self.b, self.target, barrier::fence_scope(scope));
-            self.b.fence(ordering, scope);
+    fn texel_fence(&self, scope: Option<Scope>, order: FenceOrder) -> Result<()> {
+        match scope {
+            Some(scope) => self.fence(Fence {
+                order,
+                scope: barrier::fence_scope(scope),
+                memory: FenceMemory::All,
+            }),
+            None => Ok(()),
         }
+    }
+
+    /// Lets an empty line of assembly read `texel`, so that nobody leaves out the access that it comes from.
+    fn keep_texel(&self, texel: Value<'c>) -> Result<()> {
+        let word = self.b.int_type(32);
+        let first = self.b.bitcast(self.b.lane(texel, 0)?, word)?;
+        let register = match self.target.arch {
+            Arch::Amdgpu(_) => "v",
+            Arch::Nvptx(_) => "r",
+        };
+        let ty = ffi::void_type(self.b.context()).function(&[word]);
+        let assembly = ffi::inline_assembly(ty, "", register, true);
+        self.b.raw().call(ty, assembly, &[first]);
+        Ok(())
     }
 
     /// `count` of the components in `texel`, of the type that the instruction gives.
@@ -333,11 +363,14 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
                 Some(component) => component,
                 None => e.texel_component(inst, e.result_type(inst)?)?,
             };
-            e.texel_fence(extra.visible, AtomicOrdering::LLVMAtomicOrderingAcquire);
+            e.texel_fence(extra.visible, FenceOrder::Acquire)?;
             let texel = match &e.target.arch {
                 Arch::Amdgpu(_) => amdgpu::read(e, inst, &access, component)?,
                 Arch::Nvptx(_) => nvptx::read(e, inst, &access, component)?,
             };
+            if extra.volatile {
+                e.keep_texel(texel)?;
+            }
             let ty = e.result_ty(inst)?;
             let value = e.components(texel, ty.lanes())?;
             let value = e.b.float_resize(value, ty)?;
@@ -364,7 +397,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
                 Arch::Amdgpu(_) => amdgpu::write(e, inst, &access, texel)?,
                 Arch::Nvptx(_) => nvptx::write(e, inst, &access, texel)?,
             }
-            e.texel_fence(extra.available, AtomicOrdering::LLVMAtomicOrderingRelease);
+            e.texel_fence(extra.available, FenceOrder::Release)?;
         }
         Op::ImageQuerySize | Op::ImageQuerySizeLod => {
             let image = e.image_type(inst, 0)?;

@@ -1,13 +1,17 @@
 //! Images on NVPTX: fetches are `tex` with integer coordinates; storage images are surfaces, read as bytes (`suld.b`, so the module must name the
 //! format) and written with the surface's own format (`sust.p`). Source: PTX ISA, "Texture Instructions" and "Surface Instructions".
+//!
+//! Outside of a surface loads give zeros and stores do nothing (`.zero`), as Vulkan asks of every implementation for images ("Texel Replacement", "Texel Output
+//! Coordinate Validation"); OpenCL leaves it open. LLVM's `sust.p` can only trap, so that stores are assembly.
 
 use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::super::types::Scalar;
 use super::format::{self, Format, Meaning};
 use super::{Access, Image, Shape};
-use crate::ffi::{self, Opcode, Ty, Value};
+use crate::ffi::{self, IntPredicate, Opcode, Ty, Value};
 use spirv::Op;
+use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::Inst;
 
 /// The intrinsics for images of one shape.
@@ -17,7 +21,6 @@ struct Names {
     fetch_unsigned: &'static str,
     /// By components (1, 2, 4) and bits (8, 16, 32).
     load: [[&'static str; 3]; 3],
-    store: &'static str,
 }
 
 macro_rules! load {
@@ -49,7 +52,6 @@ macro_rules! names {
                     load!($shape, "v4i32"),
                 ],
             ],
-            store: concat!("llvm.nvvm.sust.p.", $shape, ".v4i32.trap"),
         }
     };
 }
@@ -65,15 +67,19 @@ fn names(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, image: Image) -> Resul
         // The faces of a surface are its layers.
         Shape::Cube | Shape::CubeArray if storage => names!("2d.array"),
         Shape::Cube | Shape::CubeArray | Shape::D2Samples | Shape::D2ArraySamples => {
-            return Err(e.unsupported_on_target(
-                inst,
-                format!(
-                    "{}: an access to cubes and samples by integers",
-                    inst.name()
-                ),
-            ));
+            return Err(no_integers(e, inst));
         }
     })
+}
+
+fn no_integers(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnostic> {
+    e.unsupported_on_target(
+        inst,
+        format!(
+            "{}: an access to cubes and samples by integers",
+            inst.name()
+        ),
+    )
 }
 
 /// The texture or surface object, by a load of its own. LLVM knows no others: an undefined one must not come into being either (docs/llvm.md).
@@ -137,7 +143,11 @@ pub(super) fn read<'c>(
     // Behind the handle, and the layer.
     let x = 1 + usize::from(is_layered(access.image.shape));
     if let Some(x) = arguments.get_mut(x) {
-        *x = e.b.mul(*x, e.b.i32(bytes))?;
+        // A product that wraps would come back inside.
+        let most = e.b.i32(i32::MAX as u32 / bytes);
+        let is_far = e.b.icmp(IntPredicate::LLVMIntUGT, *x, most)?;
+        let scaled = e.b.mul(*x, e.b.i32(bytes))?;
+        *x = e.b.select(is_far, e.b.i32(1 << 31), scaled)?;
     }
     let row = format.components.trailing_zeros() as usize;
     let column = (format.bits / 8).trailing_zeros() as usize;
@@ -161,15 +171,8 @@ fn fetch_level<'c>(
     mut arguments: Vec<Value<'c>>,
     level: Value<'c>,
 ) -> Result<Value<'c>> {
-    let geometry = match shape {
-        Shape::D1 | Shape::Buffer => "1d",
-        Shape::D2 => "2d",
-        Shape::D3 => "3d",
-        Shape::D1Array => "a1d",
-        Shape::D2Array => "a2d",
-        Shape::Cube | Shape::CubeArray | Shape::D2Samples | Shape::D2ArraySamples => {
-            return Err(e.b.internal("a texture without levels"));
-        }
+    let Some(geometry) = geometry(shape) else {
+        return Err(e.b.internal("a texture without levels"));
     };
     let (ty, output) = match component {
         Scalar::Int { signed: true, .. } => ("s32", "=r"),
@@ -178,15 +181,10 @@ fn fetch_level<'c>(
     };
     // Behind the four components and the object.
     let count = arguments.len() - 1;
-    let mut coordinates: Vec<String> = (0..count).map(|index| format!("${}", 5 + index)).collect();
-    if count == 3 {
-        // A vector of three has four elements, the last of which is ignored.
-        coordinates.extend(coordinates.last().cloned());
-    }
     arguments.push(e.b.int_resize(level, e.b.int_type(32), true)?);
     let text = format!(
         "tex.level.{geometry}.v4.{ty}.s32 {{$0, $1, $2, $3}}, [$4, {{{}}}], ${};",
-        coordinates.join(", "),
+        listed(5, count),
         5 + count
     );
     let constraints = [vec![output; 4], vec!["l"], vec!["r"; count + 1]].concat();
@@ -252,24 +250,59 @@ fn decoded<'c>(
     b.vector(&components)
 }
 
-/// Writes a texel of four components.
+/// What PTX calls the shape of a surface.
+fn geometry(shape: Shape) -> Option<&'static str> {
+    Some(match shape {
+        Shape::D1 | Shape::Buffer => "1d",
+        Shape::D2 => "2d",
+        Shape::D3 => "3d",
+        Shape::D1Array => "a1d",
+        // The faces of a surface are its layers.
+        Shape::D2Array | Shape::Cube | Shape::CubeArray => "a2d",
+        Shape::D2Samples | Shape::D2ArraySamples => return None,
+    })
+}
+
+/// The coordinates in a list of operands, from number `first` on: a vector of three has four elements, the last of which is ignored.
+fn listed(first: usize, count: usize) -> String {
+    let mut names: Vec<String> = (first..first + count).map(|n| format!("${n}")).collect();
+    if count == 3 {
+        names.extend(names.last().cloned());
+    }
+    names.join(", ")
+}
+
+/// Writes a texel of four components, or nothing where the coordinates lie outside.
 pub(super) fn write<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
     access: &Access<'c>,
     texel: Value<'c>,
 ) -> Result<()> {
-    let names = names(e, inst, access.image)?;
+    let Some(geometry) = geometry(access.image.shape).filter(|_| access.image.storage) else {
+        return Err(no_integers(e, inst));
+    };
     if access.level.is_some() {
         return Err(e.unsupported(inst, "a write to a mip level other than 0"));
     }
     let mut arguments = vec![handle(e, access.descriptor)?];
     arguments.extend(coordinates(access));
+    let count = arguments.len() - 1;
     let texel = e.b.bitcast(texel, e.b.int_type(32).vector(4))?;
     for index in 0..4 {
         arguments.push(e.b.lane(texel, index)?);
     }
-    e.b.intrinsic(names.store, &[], &arguments)?;
+    let data: Vec<String> = (1 + count..5 + count).map(|n| format!("${n}")).collect();
+    let text = format!(
+        "sust.p.{geometry}.v4.b32.zero [$0, {{{}}}], {{{}}};",
+        listed(1, count),
+        data.join(", ")
+    );
+    let constraints = [vec!["l"], vec!["r"; count + 4], vec!["~{memory}"]].concat();
+    let types: Vec<Ty<'c>> = arguments.iter().map(|argument| argument.ty()).collect();
+    let callee = ffi::void_type(e.b.context()).function(&types);
+    let assembly = ffi::inline_assembly(callee, &text, &constraints.join(","), true);
+    e.b.raw().call(callee, assembly, &arguments);
     Ok(())
 }
 

@@ -198,7 +198,7 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
             let value = body(function, &params)?;
             self.b.raw().ret(value);
             self.b.position(here);
-            self.b.raw().set_location(at.saturating_add(1), self.scope);
+            self.locate(at);
             Ok(())
         })
     }

@@ -86,8 +86,9 @@ impl<'c> Window<'c> {
         let stride =
             e.b.mul(e.b.int_resize(stride, wide, false)?, wide.int(unit))?;
         let (access, _) = e.access(inst, layout_index + 2)?;
+        let (pointer, access) = e.with_access(&pointer, access)?;
         Ok(Window {
-            pointer: e.with_access(&pointer, access)?,
+            pointer,
             access,
             row_major,
             stride,
@@ -149,15 +150,15 @@ pub(super) fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
             continue;
         }
         let address = window.address(e, matrix, at)?;
-        let (align, class) = (matrix.component.bytes(), window.pointer.class);
+        let align = matrix.component.bytes();
         let Inside::Some = within else {
-            elements.push(e.leaf_load(ty, address, align, window.access, class)?);
+            elements.push(e.leaf_load(ty, address, align, window.access)?);
             continue;
         };
         let (before, body, after) = (e.b.block()?, e.new_block(), e.new_block());
         e.b.cond_br(is_inside(e, matrix, at)?, body, after)?;
         e.b.position(body);
-        let value = e.leaf_load(ty, address, align, window.access, class)?;
+        let value = e.leaf_load(ty, address, align, window.access)?;
         e.b.br(after);
         e.b.position(after);
         elements.push(e.b.phi(&[(ty.zero(), before), (value, body)])?);
@@ -188,14 +189,14 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         }
         let element = e.b.lane(value, slot)?;
         let address = window.address(e, matrix, at)?;
-        let (align, class) = (matrix.component.bytes(), window.pointer.class);
+        let align = matrix.component.bytes();
         let Inside::Some = within else {
-            e.leaf_store(element, address, align, window.access, class)?;
+            e.leaf_store(element, address, align, window.access)?;
             continue;
         };
         let is_inside = is_inside(e, matrix, at)?;
         e.when(is_inside, |e| {
-            e.leaf_store(element, address, align, window.access, class)
+            e.leaf_store(element, address, align, window.access)
         })?;
     }
     if let Some(after) = after {

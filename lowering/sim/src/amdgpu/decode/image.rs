@@ -7,7 +7,7 @@ use super::super::isa::Isa;
 use super::super::operand::{Kind, Operand, parse_operand};
 use super::super::table::memory::Extend;
 use super::super::text::{Parts, pieces};
-use super::memory::{atomic, counted, device, pair, passes_by};
+use super::memory::{access, atomic, counted, pair, passes_by};
 
 /// The shapes whose texels the machine finds, and how many coordinates they have. Code for gfx9 does not say its shape, which is in the descriptor: it is not simulated.
 const SHAPES: &[(&str, usize)] = &[
@@ -80,7 +80,7 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
         scaled: false,
         halves: false,
         passes_by: passes_by(parts),
-        device: device(parts),
+        access: access(parts, action, Memories::Image),
         counters: 0,
         class: 0,
     };

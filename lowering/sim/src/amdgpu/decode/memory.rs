@@ -7,6 +7,8 @@ use super::super::sync::{class, counter};
 use super::super::table::memory::{ATOMICS, Extend, FORMATS, Update};
 use super::super::text::{Parts, number};
 use crate::cache::{FAR, Levels, NEAR, OWN};
+use crate::clock::{Order, Scope};
+use crate::context::Access;
 use crate::queue::Counters;
 
 /// What the name says.
@@ -75,7 +77,7 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
         scaled: parts.modifiers.has("scale_offset"),
         halves: isa.permutes_halves && matches!(named.action, Action::Pull | Action::Push),
         passes_by: passes_by(parts),
-        device: device(parts),
+        access: access(parts, named.action, memories),
         counters: 0,
         class: 0,
     };
@@ -251,13 +253,27 @@ pub(super) fn passes_by(parts: &Parts<'_>) -> Levels {
 }
 
 /// Whether the cache bits ask for more than the workgroup.
-pub(super) fn device(parts: &Parts<'_>) -> bool {
+fn device(parts: &Parts<'_>) -> bool {
     let modifiers = &parts.modifiers;
     modifiers.has("sc1")
         || modifiers
             .get("scope")
             .is_some_and(|s| s == "SCOPE_DEV" || s == "SCOPE_SYS")
         || modifiers.has("glc") && !modifiers.has("sc0")
+}
+
+/// How the instruction relates to the accesses of others, as far as its name and its cache bits tell.
+pub(super) fn access(parts: &Parts<'_>, action: Action, memories: Memories) -> Access {
+    match (action, memories) {
+        // Machine code orders an atomic by the waits and cache operations around it; it is taken as both.
+        (Action::Atomic { .. }, Memories::Shared) => {
+            Access::atomic(Order::AcquireRelease, Scope::Workgroup)
+        }
+        (Action::Atomic { .. }, _) => Access::atomic(Order::AcquireRelease, Scope::Device),
+        (Action::Load | Action::ToShared, _) => Access::UNKNOWN,
+        (Action::Store, _) if device(parts) => Access::atomic(Order::Release, Scope::Device),
+        _ => Access::PLAIN,
+    }
 }
 
 /// Puts the operands where they belong; `None` when there are too few.

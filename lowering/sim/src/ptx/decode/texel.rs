@@ -38,12 +38,14 @@ impl<'t> Decoder<'_, 't> {
         let is_word = kind.bits() == 32;
         let action = match op.root {
             "suld" => TexelAction::Bytes(kind.bits() / 8),
-            "sust" => TexelAction::Store,
+            "sust" => TexelAction::Store {
+                traps: op.flag("trap"),
+            },
             _ => TexelAction::Fetch,
         };
         let is_known = match action {
             TexelAction::Bytes(_) => op.flag("b") && op.flag("zero"),
-            TexelAction::Store => op.flag("p") && op.flag("trap") && is_word,
+            TexelAction::Store { traps } => op.flag("p") && traps != op.flag("zero") && is_word,
             TexelAction::Fetch
             | TexelAction::Extent(_)
             | TexelAction::ChannelType
@@ -53,7 +55,7 @@ impl<'t> Decoder<'_, 't> {
             return Err(Unknown);
         }
         let (place, data) = match (action, operands) {
-            (TexelAction::Store, [place, data]) | (_, [data, place]) => (place, data),
+            (TexelAction::Store { .. }, [place, data]) | (_, [data, place]) => (place, data),
             _ => return Err(Unknown),
         };
         let parts = match data {
@@ -64,7 +66,7 @@ impl<'t> Decoder<'_, 't> {
         let mut registers = Vec::new();
         for part in parts {
             registers.push(match action {
-                TexelAction::Store => self.source(part, kind)?,
+                TexelAction::Store { .. } => self.source(part, kind)?,
                 _ => Source::Register(self.destination(part)?.0),
             });
         }

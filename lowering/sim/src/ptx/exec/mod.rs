@@ -426,6 +426,7 @@ impl Kernel {
 
     /// Lanes end, and leave the barriers that all threads take part in.
     fn stop(&self, warp: &mut Warp, context: &mut Context<'_>, lanes: Lanes) -> Step {
+        let pc = warp.fragments.get(warp.running).map_or(0, |f| f.pc);
         warp.end_copies(context, lanes);
         warp.end(lanes);
         let mut leaving = lanes.count_ones();
@@ -433,12 +434,32 @@ impl Kernel {
             leaving += warp.absent;
         }
         context.group.barriers.end(leaving);
+        left_open(context, pc);
         context.changed();
         if warp.fragments.is_empty() {
             Step::Done
         } else {
             Step::Ran(lanes.count_ones())
         }
+    }
+}
+
+/// Where the last thread of a workgroup has ended, no numbered barrier may be left with some of its arrivals: PTX gives no meaning to that (`barrier.cta`: arrivals are
+/// counted until the barrier completes, and only then may it be used again).
+fn left_open(context: &mut Context<'_>, pc: u32) {
+    let threads = context.group.barriers.get(Name::Workgroup);
+    if threads.is_some_and(|all| all.expected() > 0) {
+        return;
+    }
+    let open = context.group.barriers.iter().find_map(|(name, barrier)| {
+        let numbered = matches!(name, Name::Named(_));
+        (numbered && barrier.arrived() > 0).then(|| {
+            let (arrived, expected) = (barrier.arrived(), barrier.expected());
+            format!("all threads have ended, and {name} has {arrived} of {expected} arrivals")
+        })
+    });
+    if let Some(what) = open {
+        context.report(FindingKind::BarrierMisuse, pc, None, || what);
     }
 }
 

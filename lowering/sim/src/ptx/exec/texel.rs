@@ -56,13 +56,16 @@ impl Kernel {
                 TexelAction::ChannelOrder => {
                     self.give(warp, lane, data, [image.format.channel_order().into()]);
                 }
-                TexelAction::Store => {
+                TexelAction::Store { traps } => {
                     let mut texel: Texel = [0; 4];
                     for (component, source) in texel.iter_mut().zip(self.list(data)) {
                         *component = warp.value(self, *source, lane) as u32;
                     }
                     let bytes = image.format.encode(texel);
                     let Some(address) = image.texel(at) else {
+                        if !traps {
+                            continue;
+                        }
                         context.report(FindingKind::OutOfBounds, pc, place.lane.into(), || {
                             format!("a store to texel {at:?} of {:?}", image.extent)
                         });

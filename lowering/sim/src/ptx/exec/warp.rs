@@ -9,8 +9,9 @@ use crate::barrier::{Name, Phase};
 use crate::ptx::decode::NOWHERE;
 use crate::ptx::program::{Kernel, Source};
 
-/// Steps of the warp for which a fragment waits at a post-dominator.
-const PATIENCE: u32 = 1 << 12;
+/// Steps of the warp for which a fragment waits at a post-dominator: more than its siblings take for
+/// work without optimisation, fewer than a launch may have.
+const PATIENCE: u32 = 1 << 16;
 
 /// Lanes, a bit each.
 pub type Lanes = u32;

@@ -230,6 +230,7 @@ impl<'m> Builder<'_, 'm> {
             graph: self.graph,
             phis: self.phis,
             branches: self.branches,
+            without_offset: false,
             computed: self.computed,
             values: self.values,
         }

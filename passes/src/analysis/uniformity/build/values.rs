@@ -37,7 +37,8 @@ impl<'m> Builder<'_, 'm> {
                     .function_at(def.map_or(0, |inst| inst.offset))
                     .is_none() =>
             {
-                self.graph.make(Op::Constant(id), Vec::new(), 0)
+                let width = self.width_of_value(id);
+                self.graph.make(Op::Constant(id), Vec::new(), width)
             }
             _ => self.graph.leaf(Source::Undefined, Vec::new(), 0, at), // it does not dominate its use
         }

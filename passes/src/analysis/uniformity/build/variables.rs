@@ -5,7 +5,7 @@ use crate::analysis::callgraph::callee;
 use crate::analysis::uniformity::graph::{Graph, NodeId, Op, Source};
 use crate::analysis::uniformity::{memory, scalar_width};
 use crate::module::{Id, Inst};
-use spirv::{Decoration, StorageClass};
+use spirv::StorageClass;
 
 impl<'m> Builder<'_, 'm> {
     /// The variable that the address `pointer` starts at, and the indices after it.
@@ -69,10 +69,8 @@ impl<'m> Builder<'_, 'm> {
             let source = match (class, variable) {
                 (Some(StorageClass::Workgroup), Some(variable)) => {
                     let bit = self.input.memory.workgroup_bit(Some(variable));
-                    let coherent = declarations
-                        .decoration(variable, Decoration::Volatile)
-                        .is_some();
-                    if self.quiet.is_quiet(inst.offset, bit) && !volatile && !coherent {
+                    let qualified = self.input.memory.qualifiers(declarations, pointer_id);
+                    if self.quiet.is_quiet(inst.offset, bit) && !volatile && !qualified.any() {
                         Source::QuietWorkgroup(variable)
                     } else {
                         Source::Workgroup(variable)

@@ -7,6 +7,7 @@ mod limits;
 use super::interpret::{Deed, Machine};
 use super::*;
 use crate::analysis::testing::{Assembled, assemble, declared};
+use crate::module::Constants;
 use crate::transform::rewrite::Edited;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -64,6 +65,9 @@ fn check(module: &Assembled, structured: Structured) -> Edited {
     for (new, old) in edited.origin.iter() {
         assert!(edited.module.at(new).is_some() && module.module.at(old).is_some());
     }
+    let mut problems = Diagnostics::new();
+    crate::validate::check_required(&new, &Constants::default(), &mut problems);
+    assert!(problems.is_empty(), "{problems}");
     if structured == Structured::Yes {
         validate(&module.module, "before the pass");
         validate(&edited.module, "after the pass");

@@ -1,20 +1,21 @@
 //! The door to LLVM's C interface: types, values, blocks, functions and a builder as small `Copy` handles, and what inkwell's typed interface
 //! lacks (fences and atomics with a synchronisation scope, MMRA metadata, attributes by name, intrinsics by name).
 //!
-//! This is the only file of the compiler with unsafe code. The rules that make it sound:
+//! This folder is the only place of the compiler with unsafe code. The rules that make it sound:
 //! - a handle is only made from what LLVM returned, non-null, and carries the lifetime of the LLVM context that owns it;
 //! - LLVM keeps values, types and blocks alive until their module or context is dropped; nothing here deletes one;
 //! - handles are neither `Send` nor `Sync`, so a context is used by one thread.
 //! - operand types are not checked here: LLVM asks its callers for it, and [`crate::emit::build`] is the one caller that does.
 #![allow(unsafe_code)]
 
+mod disassembler;
+mod errors;
+
+pub(crate) use disassembler::{Disassembler, LLVMInitializeAMDGPUDisassembler};
+pub(crate) use errors::Errors;
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::*;
-use inkwell::llvm_sys::disassembler::{
-    LLVMCreateDisasmCPUFeatures, LLVMDisasmContextRef, LLVMDisasmDispose, LLVMDisasmInstruction,
-};
 use inkwell::llvm_sys::prelude::*;
-use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 pub(crate) use inkwell::llvm_sys::{
     LLVMAtomicOrdering as AtomicOrdering, LLVMAtomicRMWBinOp as RmwOp,
     LLVMIntPredicate as IntPredicate, LLVMLinkage as Linkage, LLVMOpcode as Opcode,
@@ -359,9 +360,12 @@ impl<'c> Value<'c> {
         /// Sets the alignment in bytes of a load, store, alloca or global.
         // SAFETY: called on those four only; `bytes` is a power of two.
         set_alignment(bytes: u32) = LLVMSetAlignment(self.0, bytes);
-        /// Marks a load or store volatile.
-        // SAFETY: called on loads and stores only.
+        /// Marks a load, a store or an atomic operation volatile.
+        // SAFETY: called on these only.
         set_volatile() = LLVMSetVolatile(self.0, 1);
+        /// Marks a copy of memory volatile.
+        // SAFETY: called on calls of llvm.memcpy only, whose fourth argument is a constant Boolean.
+        set_volatile_copy() = LLVMSetOperand(self.0, 3, LLVMConstInt(LLVMTypeOf(LLVMGetOperand(self.0, 3)), 1, 0));
     }
 
     /// Makes a load or store atomic.
@@ -733,48 +737,6 @@ pub(crate) fn sync_scope(context: &Context, name: &str) -> u32 {
     unsafe { LLVMGetSyncScopeID(context.as_ctx_ref(), name, length) }
 }
 
-/// What LLVM reports as an error while it works in a context: collected instead of ending the process, which is LLVM's default.
-pub(crate) struct Errors {
-    // Boxed: LLVM holds its address.
-    texts: Box<std::cell::RefCell<Vec<String>>>,
-}
-
-impl Errors {
-    /// Collects the errors of `context` from now on. Keep the result for as long as LLVM works in the context.
-    pub(crate) fn collect(context: &Context) -> Errors {
-        let texts = Box::<std::cell::RefCell<Vec<String>>>::default();
-        let place: *const std::cell::RefCell<Vec<String>> = &*texts;
-        // SAFETY: the box outlives LLVM's work in the context, as asked for above; one thread uses both.
-        unsafe {
-            LLVMContextSetDiagnosticHandler(
-                context.as_ctx_ref(),
-                Some(record),
-                place.cast_mut().cast(),
-            )
-        };
-        Errors { texts }
-    }
-
-    /// The errors so far, which are forgotten.
-    pub(crate) fn take(&self) -> Vec<String> {
-        self.texts.take()
-    }
-}
-
-/// Called by LLVM for each diagnostic; remarks and warnings are dropped.
-extern "C" fn record(info: LLVMDiagnosticInfoRef, place: *mut std::ffi::c_void) {
-    // SAFETY: `place` is the cell that `Errors::collect` gave LLVM; the description is ours to free.
-    unsafe {
-        if LLVMGetDiagInfoSeverity(info) == inkwell::llvm_sys::LLVMDiagnosticSeverity::LLVMDSError
-            && let Some(texts) = place.cast::<std::cell::RefCell<Vec<String>>>().as_ref()
-        {
-            texts
-                .borrow_mut()
-                .push(owned_text(LLVMGetDiagInfoDescription(info)));
-        }
-    }
-}
-
 /// A constant array of bytes.
 pub(crate) fn const_bytes<'c>(context: &'c Context, bytes: &[u8]) -> Value<'c> {
     // SAFETY: a live context and a valid slice, which LLVM copies.
@@ -1091,6 +1053,75 @@ pub(crate) fn block_ref<'c>(block: inkwell::basic_block::BasicBlock<'c>) -> Bloc
     Block::wrap(block.as_mut_ptr())
 }
 
+/// What a load or a store promises to others.
+pub(crate) struct AccessFacts {
+    pub is_volatile: bool,
+    pub ordering: AtomicOrdering,
+    /// Meaningful for atomic ones only.
+    pub scope: u32,
+}
+
+/// What `instruction` promises to others, if it is a load or a store.
+pub(crate) fn access_facts(
+    instruction: inkwell::values::InstructionValue<'_>,
+) -> Option<AccessFacts> {
+    let raw = inkwell::values::AsValueRef::as_value_ref(&instruction);
+    // SAFETY: a live instruction; the facts are asked of loads and stores alone, the scope of atomic ones alone.
+    unsafe {
+        if LLVMIsALoadInst(raw).is_null() && LLVMIsAStoreInst(raw).is_null() {
+            return None;
+        }
+        Some(AccessFacts {
+            is_volatile: LLVMGetVolatile(raw) != 0,
+            ordering: LLVMGetOrdering(raw),
+            scope: match LLVMIsAtomic(raw) {
+                0 => 0,
+                _ => LLVMGetAtomicSyncScopeID(raw),
+            },
+        })
+    }
+}
+
+/// The scope of a read-modify-write.
+pub(crate) fn scope_of_update(instruction: inkwell::values::InstructionValue<'_>) -> u32 {
+    let raw = inkwell::values::AsValueRef::as_value_ref(&instruction);
+    // SAFETY: a live instruction; LLVM gives 0 for none.
+    unsafe {
+        match LLVMIsAtomic(raw) {
+            0 => 0,
+            _ => LLVMGetAtomicSyncScopeID(raw),
+        }
+    }
+}
+
+/// Gives the debug location of `instruction` another column; no effect where it has none.
+pub(crate) fn set_column(
+    context: &Context,
+    instruction: inkwell::values::InstructionValue<'_>,
+    column: u32,
+) {
+    use inkwell::llvm_sys::debuginfo::{
+        LLVMDIBuilderCreateDebugLocation, LLVMDILocationGetInlinedAt, LLVMDILocationGetLine,
+        LLVMDILocationGetScope, LLVMInstructionGetDebugLoc, LLVMInstructionSetDebugLoc,
+    };
+    let raw = inkwell::values::AsValueRef::as_value_ref(&instruction);
+    // SAFETY: a live instruction of `context`; what a location says is asked of one that is there.
+    unsafe {
+        let location = LLVMInstructionGetDebugLoc(raw);
+        if location.is_null() {
+            return;
+        }
+        let changed = LLVMDIBuilderCreateDebugLocation(
+            context.as_ctx_ref(),
+            LLVMDILocationGetLine(location),
+            column,
+            LLVMDILocationGetScope(location),
+            LLVMDILocationGetInlinedAt(location),
+        );
+        LLVMInstructionSetDebugLoc(raw, changed);
+    }
+}
+
 /// The handle of an inkwell integer.
 pub(crate) fn int_value_ref<'c>(value: inkwell::values::IntValue<'c>) -> Value<'c> {
     Value::wrap(inkwell::values::AsValueRef::as_value_ref(&value))
@@ -1136,65 +1167,4 @@ pub(crate) fn globals_of_type(module: ModuleRef<'_>, ty: Ty<'_>) -> usize {
 pub(crate) fn module_text(module: &Module<'_>) -> String {
     // SAFETY: LLVM returns a string that we own and give back.
     unsafe { owned_text(LLVMPrintModuleToString(module.as_mut_ptr())) }
-}
-
-unsafe extern "C" {
-    /// Makes the AMDGPU disassembler known to LLVM; called once, after the target itself is initialised. llvm-c/Target.h makes its name of the target's; llvm-sys leaves it out.
-    pub(crate) safe fn LLVMInitializeAMDGPUDisassembler();
-}
-
-/// Sets an option of LLVM, as on the command line of one of its tools, for the whole process. Called once.
-pub(crate) fn set_option(option: &CStr) {
-    let arguments = [c"splitbar".as_ptr(), option.as_ptr()];
-    // SAFETY: two strings that end with zero, of which LLVM copies what it keeps.
-    unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), NO_NAME) }
-}
-
-/// A disassembler for one processor.
-pub(crate) struct Disassembler(LLVMDisasmContextRef);
-
-impl Disassembler {
-    /// The disassembler of a target that was initialised with one; `None` when LLVM has none for it.
-    pub(crate) fn new(triple: &str, cpu: &str, features: &str) -> Option<Disassembler> {
-        let (triple, cpu, features) = (c_name(triple), c_name(cpu), c_name(features));
-        // SAFETY: strings that end with zero, which LLVM copies; no symbol look-up, so no context for one either.
-        let raw = unsafe {
-            LLVMCreateDisasmCPUFeatures(
-                triple.as_ptr(),
-                cpu.as_ptr(),
-                features.as_ptr(),
-                std::ptr::null_mut(),
-                0,
-                None,
-                None,
-            )
-        };
-        (!raw.is_null()).then_some(Disassembler(raw))
-    }
-
-    /// The instruction at the beginning of `bytes`, which lie at `address`: its length and its text. `None` when there is none.
-    pub(crate) fn instruction(&self, bytes: &mut [u8], address: u64) -> Option<(usize, String)> {
-        let mut text = [0u8; 512];
-        // SAFETY: a live context; LLVM reads `bytes` within their length and writes at most the given number of characters, a zero included.
-        let length = unsafe {
-            LLVMDisasmInstruction(
-                self.0,
-                bytes.as_mut_ptr(),
-                bytes.len() as u64,
-                address,
-                text.as_mut_ptr().cast(),
-                text.len(),
-            )
-        };
-        let end = text.iter().position(|c| *c == 0)?;
-        let text = String::from_utf8_lossy(text.get(..end)?);
-        (length > 0).then(|| (length, text.trim().to_owned()))
-    }
-}
-
-impl Drop for Disassembler {
-    fn drop(&mut self) {
-        // SAFETY: the context is live, and nobody uses it again.
-        unsafe { LLVMDisasmDispose(self.0) }
-    }
 }

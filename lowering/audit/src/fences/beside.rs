@@ -1,0 +1,224 @@
+//! Which synchronisation a fence stands beside, where it is not part of one: an OpMemoryBarrier, or an arrive or wait that has no instruction of its own.
+//!
+//! A release before a fence counts for the next synchronisation behind it, an acquire for the one before it. What stands between the two is not ordered by the fence,
+//! and of what can go around the fence nothing is known: both are exempt.
+
+use super::shape::{Shape, Words};
+use std::collections::BTreeSet;
+
+/// Most blocks that are visited for all fences of a kernel together.
+const MOST_VISITS: usize = 1 << 22;
+
+/// A synchronisation that a fence counts for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Beside {
+    /// Its word.
+    pub word: u32,
+    /// Words of what the fence does not order with it.
+    pub exempt: Words,
+}
+
+/// What may be a fence's synchronisation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Syncs<'s> {
+    /// Their words.
+    pub all: &'s BTreeSet<u32>,
+    /// Those that are always executed where they stand; a search ends at them.
+    pub sure: &'s BTreeSet<u32>,
+}
+
+/// Searches a shape, up to a limit.
+pub(super) struct Searcher<'s> {
+    pub shape: &'s Shape,
+    pub visits: usize,
+}
+
+impl Searcher<'_> {
+    /// Whether the limit was passed, so that something may not have been found.
+    pub fn gave_up(&self) -> bool {
+        self.visits > MOST_VISITS
+    }
+
+    /// The synchronisations behind the fence at word `fence` (`forward`), or those before it.
+    pub fn beside(&mut self, fence: u32, syncs: Syncs<'_>, forward: bool) -> Vec<Beside> {
+        let shape = self.shape;
+        let Some(home) = shape.block_of(fence) else {
+            return Vec::new();
+        };
+        let words = shape.words(home);
+        let near = if forward {
+            fence + 1..words.end
+        } else {
+            words.start..fence
+        };
+        let (mut found, open) = hits(syncs, near, forward);
+        let mut exempt: Vec<Beside> = found
+            .drain(..)
+            .map(|word| Beside {
+                word,
+                exempt: std::iter::once(word.min(fence)..word.max(fence)).collect(),
+            })
+            .collect();
+        if !open {
+            return exempt;
+        }
+        let mut seen = BTreeSet::new();
+        let mut todo = shape.next(home, forward).to_vec();
+        while let Some(block) = todo.pop() {
+            if block == home || !seen.insert(block) {
+                continue;
+            }
+            self.visits = self.visits.saturating_add(1);
+            if self.gave_up() {
+                break;
+            }
+            let (words, open) = hits(syncs, shape.words(block), forward);
+            for word in words {
+                exempt.extend(self.apart(fence, home, word, block, forward));
+            }
+            if open {
+                todo.extend(shape.next(block, forward));
+            }
+        }
+        exempt.retain(|beside| shape.block_of(beside.word).is_some());
+        exempt
+    }
+
+    /// A synchronisation in another block than the fence's.
+    fn apart(
+        &mut self,
+        fence: u32,
+        home: usize,
+        sync: u32,
+        block: usize,
+        forward: bool,
+    ) -> Option<Beside> {
+        let shape = self.shape;
+        self.visits = self.visits.saturating_add(4 * shape.len());
+        if self.gave_up() || (forward && !shape.leads_through(home, block)) {
+            return None;
+        }
+        // What comes to the synchronisation (or from it) without passing the fence.
+        let around = shape.reach(block, Some(home), !forward);
+        let in_line = shape.in_line(block);
+        let mut exempt = Words::new();
+        for other in 0..shape.len() {
+            let words = shape.words(other);
+            let ordered = in_line.contains(&other)
+                && (forward || other == home || shape.leads_through(home, other));
+            if other == home {
+                // Between the fence and the end of its block, or between the block's beginning and the fence.
+                exempt.push(if forward {
+                    fence..words.end
+                } else {
+                    words.start..fence
+                });
+            } else if around.contains(&other) || !ordered {
+                exempt.push(words);
+            } else if other == block {
+                exempt.push(if forward {
+                    words.start..sync
+                } else {
+                    sync..words.end
+                });
+            }
+        }
+        Some(Beside { word: sync, exempt })
+    }
+}
+
+/// The synchronisations in `words`, nearest first, up to a sure one; and whether there is none of these.
+fn hits(syncs: Syncs<'_>, words: std::ops::Range<u32>, forward: bool) -> (Vec<u32>, bool) {
+    if words.start >= words.end {
+        return (Vec::new(), true);
+    }
+    let mut found = Vec::new();
+    let mut range = syncs.all.range(words);
+    loop {
+        let next = if forward {
+            range.next()
+        } else {
+            range.next_back()
+        };
+        let Some(word) = next else {
+            return (found, true);
+        };
+        found.push(*word);
+        if syncs.sure.contains(word) {
+            return (found, false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use splitbar_passes::analysis::cfg::Cfg;
+    use std::collections::BTreeMap;
+
+    /// Blocks of ten words each.
+    fn shape(blocks: u32, edges: &[(usize, usize)]) -> Shape {
+        Shape::new(
+            Cfg::from_edges(blocks as usize, edges),
+            (0..blocks)
+                .map(|block| 10 * block..10 * (block + 1))
+                .collect(),
+            BTreeMap::new(),
+            BTreeSet::new(),
+        )
+    }
+
+    fn beside(shape: &Shape, fence: u32, syncs: &[u32], forward: bool) -> Vec<Beside> {
+        let syncs: BTreeSet<u32> = syncs.iter().copied().collect();
+        let both = Syncs {
+            all: &syncs,
+            sure: &syncs,
+        };
+        Searcher { shape, visits: 0 }.beside(fence, both, forward)
+    }
+
+    #[test]
+    fn in_one_block_what_stands_between_is_exempt() {
+        let one = shape(1, &[]);
+        let expected = |word, exempt| {
+            vec![Beside {
+                word,
+                exempt: vec![exempt],
+            }]
+        };
+        assert_eq!(beside(&one, 3, &[1, 6, 8], true), expected(6, 3..6));
+        assert_eq!(beside(&one, 7, &[1, 6, 8], false), expected(6, 6..7));
+    }
+
+    #[test]
+    fn a_leader_publishes_behind_the_fence() {
+        // 0: fence. 1: the leader's flag. 2: behind the branch.
+        let branch = shape(3, &[(0, 1), (0, 2), (1, 2)]);
+        let found = beside(&branch, 5, &[15], true);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].word, 15);
+        // What is before the fence is not exempt, what is behind it is.
+        let exempt = |word: u32| found[0].exempt.iter().any(|words| words.contains(&word));
+        assert!(!exempt(4) && exempt(6) && exempt(14) && !exempt(16));
+    }
+
+    #[test]
+    fn nothing_is_known_where_control_can_go_around() {
+        // The fence stands on one side of a branch, the barrier behind it.
+        let around = shape(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]);
+        assert_eq!(beside(&around, 15, &[35], true), []);
+        // A loop with the fence in it ends before the barrier.
+        let inside = shape(3, &[(0, 1), (1, 1), (1, 2)]);
+        assert_eq!(beside(&inside, 15, &[25], true), []);
+    }
+
+    #[test]
+    fn the_other_side_of_a_branch_is_exempt() {
+        // A loop: 1 has the fence, 2 accesses, 3 has the flag, 4 goes back. Machine code lays 2 before 3.
+        let sides = shape(6, &[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 1), (4, 5)]);
+        let found = beside(&sides, 15, &[35], true);
+        let exempt = |word: u32| found[0].exempt.iter().any(|words| words.contains(&word));
+        assert!(exempt(25) && !exempt(45) && !exempt(5));
+    }
+}

@@ -1,0 +1,115 @@
+//! The audit of fences: what the plan's fences promise is in the final code.
+//!
+//! One way: the plan and the program's control flow ([`Shape`]) -> what is promised, by the word of each synchronisation (`promise.rs`, `beside.rs`) -> what that asks of
+//! machine instructions ([`Demand`]) -> walks over the code, which find an access with nothing between it and the synchronisation (`cache.rs` for AMD GPUs,
+//! `ptx.rs`). The waits of a release are looked for by [`crate::waits`].
+//!
+//! Nothing here knows what LLVM makes of a fence: what has to be there is a fact of the target, or of PTX.
+
+mod beside;
+mod cache;
+mod demand;
+mod promise;
+mod ptx;
+mod shape;
+mod walk;
+
+pub use demand::{Clause, Demand, demands};
+pub use promise::{Ask, Means, Promise, Promises, promises};
+pub use shape::{Atomic, Shape, Words};
+
+pub(crate) use demand::barrier_sides;
+
+use crate::asm::Function;
+use crate::waits::Place;
+use crate::waits::outstanding::Outstanding;
+use cache::Caches;
+use serde::{Deserialize, Serialize};
+use splitbar_plan::target::Amdgpu;
+use splitbar_plan::{Fence, Placement};
+use std::collections::BTreeMap;
+use walk::Walker;
+
+/// What the code lacks.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lack {
+    /// A cache is not invalidated between the synchronisation and a load.
+    Invalidation,
+    /// A cache is not written back between a store and the synchronisation.
+    WriteBack,
+    /// A fence of PTX is not there, or too weak.
+    Fence,
+    /// Something is not waited for.
+    Wait,
+}
+
+/// A fence of the plan that left no trace where it is needed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What is lacking.
+    pub lack: Lack,
+    /// The fence.
+    pub fence: Fence,
+    /// The word of the instruction that the plan has it for, where that is known.
+    pub word: Option<u32>,
+    /// The synchronisation that it counts for.
+    pub sync: Place,
+    /// The access that it orders with that.
+    pub access: Place,
+    /// The instructions that would do.
+    pub missing: Vec<String>,
+}
+
+/// Too much to look at.
+const TOO_LARGE: &str = "its demands are too many to be audited";
+
+/// What is missing in AMDGPU code.
+pub(crate) fn amdgpu(
+    function: &Function,
+    gpu: &Amdgpu,
+    placement: Placement,
+    outstanding: &Outstanding,
+    demands: &BTreeMap<usize, Demand>,
+) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    let mut caches = Caches {
+        gpu,
+        placement,
+        outstanding,
+        walker: Walker::new(function),
+    };
+    let mut written_back = Vec::new();
+    for (position, demand) in demands {
+        if outstanding.at(*position).is_none() {
+            continue;
+        }
+        caches.check(*position, demand, &mut findings);
+        let wide = demand
+            .release
+            .iter()
+            .filter(|clause| !gpu.release.at(clause.fence.scope).is_empty());
+        written_back.extend(wide.map(|clause| (*position, clause.clone())));
+    }
+    caches.early_write_backs(&mut findings, &written_back);
+    if caches.walker.gave_up() {
+        return Err(format!("{}: {TOO_LARGE}", function.name));
+    }
+    Ok(findings)
+}
+
+/// What is missing in PTX.
+pub(crate) fn nvptx(
+    function: &Function,
+    demands: &BTreeMap<usize, Demand>,
+) -> Result<Vec<Finding>, String> {
+    let mut findings = Vec::new();
+    let mut walker = Walker::new(function);
+    for (position, demand) in demands {
+        ptx::check(&mut walker, *position, demand, &mut findings);
+    }
+    if walker.gave_up() {
+        return Err(format!("{}: {TOO_LARGE}", function.name));
+    }
+    Ok(findings)
+}

@@ -1,0 +1,301 @@
+//! What the fences of a plan promise, by the synchronisation that they count for.
+
+use super::beside::{Beside, Searcher, Syncs};
+use super::shape::{Shape, Words};
+use serde::{Deserialize, Serialize};
+use splitbar_passes::analysis::pairing::SiteKind;
+use splitbar_plan::{EntryPlan, Fence, FenceOrder, FenceScope, Step, Target};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a fence asks of a synchronisation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The fence.
+    pub fence: Fence,
+    /// The word of the instruction that the plan has it for.
+    pub word: u32,
+    /// Words of accesses that it does not order with the synchronisation.
+    pub exempt: Words,
+    /// Whether some of these access memory, so that an access that has lost its word may be one of them.
+    pub unknown: bool,
+}
+
+/// How a synchronisation is found in the code.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Means {
+    /// Barrier instructions.
+    Barrier,
+    /// Accesses of a counter in workgroup memory.
+    Counter,
+    /// An atomic operation of the program.
+    Atomic,
+}
+
+/// What one synchronisation promises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// How it is found.
+    pub means: Means,
+    /// What is finished, and seen by others, before it.
+    pub release: Vec<Ask>,
+    /// What is seen after it.
+    pub acquire: Vec<Ask>,
+}
+
+/// The promises of an entry point, by the word of the synchronisation; and whether some fence has none because there was too much to look at.
+#[derive(Clone, Debug, Default)]
+pub struct Promises {
+    /// By word.
+    pub by_word: BTreeMap<u32, Promise>,
+    /// Some fences were not looked at.
+    pub cut: bool,
+}
+
+/// A place of the plan: its fences and how it synchronises.
+struct Place<'p> {
+    word: u32,
+    /// Those before its last synchronising step, and those behind its first.
+    before: Vec<&'p Fence>,
+    after: Vec<&'p Fence>,
+    means: Option<Means>,
+    /// It always synchronises.
+    sure: bool,
+    /// It is an OpMemoryBarrier or something like it.
+    alone: bool,
+}
+
+/// What the fences of `plan` promise.
+pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
+    let places: Vec<Place<'_>> = plan
+        .at_instruction
+        .iter()
+        .filter(|(word, _)| shape.block_of(**word).is_some())
+        .map(|(word, steps)| place(plan, *word, steps))
+        .collect();
+    let mut promises = Promises::default();
+    let words = |accept: &dyn Fn(&Place<'_>) -> bool| -> BTreeSet<u32> {
+        let chosen = places.iter().filter(|place| accept(place));
+        chosen.map(|place| place.word).collect()
+    };
+    let barriers = words(&|place| place.means.is_some());
+    let sure = words(&|place| place.means.is_some() && place.sure);
+    let with_atomics = |words: &BTreeSet<u32>| -> BTreeSet<u32> {
+        words.iter().chain(shape.atomics.keys()).copied().collect()
+    };
+    let (atomics, sure_atomics) = (with_atomics(&barriers), with_atomics(&sure));
+    for (word, atomic) in &shape.atomics {
+        let own = |fence: &Fence| Ask {
+            fence: *fence,
+            word: *word,
+            exempt: Words::new(),
+            unknown: false,
+        };
+        let (before, after) = (atomic.before.iter(), atomic.after.iter());
+        let release: Vec<Ask> = before.filter(|fence| releases(fence)).map(own).collect();
+        let acquire: Vec<Ask> = after.filter(|fence| acquires(fence)).map(own).collect();
+        if !(release.is_empty() && acquire.is_empty()) {
+            let promise = promises.of(*word, Means::Atomic);
+            promise.release.extend(release);
+            promise.acquire.extend(acquire);
+        }
+    }
+    for place in &places {
+        if let Some(means) = place.means {
+            let promise = promises.of(place.word, means);
+            let own = |fence: &Fence| Ask {
+                fence: *fence,
+                word: place.word,
+                exempt: Words::new(),
+                unknown: false,
+            };
+            let release = place.before.iter().filter(|fence| releases(fence));
+            promise.release.extend(release.map(|fence| own(fence)));
+            let acquire = place.after.iter().filter(|fence| acquires(fence));
+            promise.acquire.extend(acquire.map(|fence| own(fence)));
+        }
+    }
+    let mut searcher = Searcher { shape, visits: 0 };
+    for place in &places {
+        if place.means.is_some() && place.sure {
+            continue;
+        }
+        // Barriers are passed by atomics and the other way round: each is looked for by itself.
+        let mut kinds = vec![Syncs {
+            all: &barriers,
+            sure: &sure,
+        }];
+        if place.alone {
+            kinds.push(Syncs {
+                all: &atomics,
+                sure: &sure_atomics,
+            });
+        }
+        for syncs in kinds {
+            for (fences, forward) in [(&place.before, true), (&place.after, false)] {
+                let asked = |fence: &&&Fence| {
+                    let side = if forward {
+                        releases(fence)
+                    } else {
+                        acquires(fence)
+                    };
+                    side && !within_one_wave(plan, fence)
+                };
+                let fences: Vec<&Fence> = fences.iter().filter(asked).copied().collect();
+                if fences.is_empty() {
+                    continue;
+                }
+                for beside in searcher.beside(place.word, syncs, forward) {
+                    let means = places
+                        .binary_search_by_key(&beside.word, |place| place.word)
+                        .ok()
+                        .and_then(|at| places.get(at)?.means)
+                        .unwrap_or(Means::Atomic);
+                    let promise = promises.of(beside.word, means);
+                    let asks = fences
+                        .iter()
+                        .map(|fence| standing_apart(fence, place.word, &beside, shape));
+                    if forward {
+                        promise.release.extend(asks);
+                    } else {
+                        promise.acquire.extend(asks);
+                    }
+                }
+            }
+        }
+    }
+    promises.cut = searcher.gave_up();
+    for promise in promises.by_word.values_mut() {
+        for asks in [&mut promise.release, &mut promise.acquire] {
+            let mut seen = Vec::new();
+            asks.retain(|ask| {
+                let key = (ask.fence, ask.word);
+                let new = !seen.contains(&key);
+                seen.push(key);
+                new
+            });
+        }
+    }
+    promises
+}
+
+impl Promises {
+    fn of(&mut self, word: u32, means: Means) -> &mut Promise {
+        self.by_word.entry(word).or_insert_with(|| Promise {
+            means,
+            release: Vec::new(),
+            acquire: Vec::new(),
+        })
+    }
+}
+
+fn standing_apart(fence: &Fence, word: u32, beside: &Beside, shape: &Shape) -> Ask {
+    Ask {
+        fence: *fence,
+        word,
+        unknown: shape.accesses_in(&beside.exempt),
+        exempt: beside.exempt.clone(),
+    }
+}
+
+fn place<'p>(plan: &EntryPlan, word: u32, steps: &'p [Step]) -> Place<'p> {
+    let mut flat = Vec::new();
+    flatten(steps, true, &mut flat);
+    let means = flat.iter().find_map(|(step, _)| means(step));
+    let syncs = |(step, _): &(&Step, bool)| self::means(step).is_some();
+    let first = flat.iter().position(syncs);
+    let last = flat.iter().rposition(syncs);
+    let fence = |(step, _): &(&'p Step, bool)| match step {
+        Step::Fence(fence) => Some(fence),
+        _ => None, // no other step is a fence
+    };
+    // Where nothing synchronises, every fence is on both sides.
+    let before = last.unwrap_or(flat.len());
+    let after = first.unwrap_or(0);
+    Place {
+        word,
+        before: flat.iter().take(before).filter_map(fence).collect(),
+        after: flat.iter().skip(after).filter_map(fence).collect(),
+        sure: flat
+            .iter()
+            .any(|(step, sure)| *sure && self::means(step).is_some()),
+        means,
+        alone: plan
+            .sites
+            .iter()
+            .any(|site| site.offset == word && site.kind == SiteKind::MemoryBarrier),
+    }
+}
+
+fn flatten<'p>(steps: &'p [Step], sure: bool, into: &mut Vec<(&'p Step, bool)>) {
+    for step in steps {
+        match step {
+            // The first wave's part is the workgroup's.
+            Step::IfFirst(inner) => flatten(inner, sure, into),
+            Step::IfOutstanding(inner) => flatten(inner, false, into),
+            step => into.push((step, sure)),
+        }
+    }
+}
+
+/// How a step synchronises with other invocations; `None` if it does not, by an instruction of its own.
+fn means(step: &Step) -> Option<Means> {
+    match step {
+        Step::Signal
+        | Step::SignalFirst
+        | Step::WaitSignal
+        | Step::NamedArrive
+        | Step::NamedWait
+        | Step::WorkgroupBarrier
+        | Step::BareBarrier
+        | Step::CtaSync
+        | Step::WarpSync(_)
+        | Step::MbarrierArrive
+        | Step::MbarrierWait { .. }
+        | Step::GroupArrive(_)
+        | Step::GroupSync(_)
+        | Step::ClusterArrive
+        | Step::ClusterWait => Some(Means::Barrier),
+        Step::CounterArrive | Step::CounterWait => Some(Means::Counter),
+        Step::Fence(_)
+        | Step::WaitZero(_)
+        | Step::IfFirst(_)
+        | Step::NamedInit
+        | Step::NamedJoin
+        | Step::NamedLeave
+        | Step::WaveBarrier
+        | Step::MbarrierInit { .. }
+        | Step::CopiesArrive { .. }
+        | Step::CounterInit
+        | Step::OpenWindow
+        | Step::CloseWindow
+        | Step::LeaveWindow
+        | Step::AsyncMark
+        | Step::AsyncWait(_)
+        | Step::BulkInit(_)
+        | Step::BulkWait(_)
+        | Step::StoreHeld(_)
+        | Step::SetOutstanding(_)
+        | Step::IfOutstanding(_) => None,
+    }
+}
+
+fn releases(fence: &Fence) -> bool {
+    fence.order != FenceOrder::Acquire
+}
+
+fn acquires(fence: &Fence) -> bool {
+    fence.order != FenceOrder::Release
+}
+
+/// Whether a fence orders no more than one wave of an AMD GPU does by itself: its lanes share every cache and issue in one order.
+fn within_one_wave(plan: &EntryPlan, fence: &Fence) -> bool {
+    let is_amdgpu = Target::by_name(plan.target).is_some_and(|target| target.amdgpu().is_some());
+    let one_wave = plan.workgroup_size.is_some_and(|size| {
+        let invocations = size
+            .iter()
+            .fold(1_u64, |n, of| n.saturating_mul((*of).into()));
+        invocations <= u64::from(plan.wave_size)
+    });
+    let scope = fence.scope;
+    is_amdgpu && (scope == FenceScope::Subgroup || scope == FenceScope::Workgroup && one_wave)
+}

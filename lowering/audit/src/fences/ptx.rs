@@ -1,0 +1,315 @@
+//! What PTX does about order: fences, and what barriers and atomic operations order by themselves.
+//!
+//! Sources: PTX ISA, "Memory Consistency Model", "membar/fence", "bar", "mbarrier.arrive", "mbarrier.test_wait", "barrier.cluster". Barriers of a CTA order memory among
+//! its threads; an mbarrier releases and acquires at `.cta` unless it says otherwise, a cluster's barrier at `.cluster` unless it is `.relaxed`.
+
+use super::demand::{Clause, Demand, tells_of_others};
+use super::walk::Walker;
+use super::{Finding, Lack};
+use crate::asm::Role;
+use crate::waits::place;
+use splitbar_plan::{FenceMemory, FenceOrder, FenceScope};
+
+/// How far a fence reaches.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    Warp,
+    Cta,
+    Cluster,
+    Gpu,
+    Sys,
+}
+
+/// What is ordered, and among whom.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct Orders {
+    acquire: bool,
+    release: bool,
+    total: bool,
+    reach: Reach,
+}
+
+/// An access of memory that other threads can see.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Access {
+    local: bool,
+    global: bool,
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+}
+
+/// What begins so accesses memory; the first row that fits counts. Asynchronous copies are not among them: their marks order them.
+const ACCESSES: &[(&str, bool, bool)] = &[
+    ("ldmatrix", true, false),
+    ("ld.", true, false),
+    ("ldu.", true, false),
+    ("stmatrix", false, true),
+    ("st.async", false, false),
+    ("st.", false, true),
+    ("atom.", true, true),
+    ("red.async", false, false),
+    ("red.", false, true),
+    ("wmma.load", true, false),
+    ("wmma.store", false, true),
+    ("suld.", true, false),
+    ("sust.", false, true),
+    ("sured.", false, true),
+];
+
+/// The access of an instruction; `None` if it has none, or of memory that is the thread's own or never written. LLVM's `%SP` and `%SPL` point to the thread's stack.
+pub(super) fn access(mnemonic: &str, operands: &str) -> Option<Access> {
+    let (_, reads, writes) = ACCESSES
+        .iter()
+        .find(|(start, _, _)| mnemonic.starts_with(start))?;
+    let is = |part: &str| mnemonic.split('.').any(|word| word == part);
+    let own = ["local", "param", "const", "nc"]
+        .iter()
+        .any(|part| is(part));
+    let stack = operands.contains("[%SP");
+    if own || stack || is("param::entry") || is("param::func") || !(*reads || *writes) {
+        return None;
+    }
+    let shared = mnemonic.contains(".shared");
+    let global = is("global") || mnemonic.starts_with("su");
+    Some(Access {
+        local: shared || !global,
+        global: global || !shared,
+        reads: *reads,
+        writes: *writes,
+    })
+}
+
+/// What an instruction orders. A fence that speaks of proxies, or of some accesses alone, orders nothing here.
+fn fence(mnemonic: &str) -> Option<Orders> {
+    let mut parts = mnemonic.split('.');
+    let kind = parts.next()?;
+    let (mut sem, mut reach) = ("acq_rel", None);
+    for part in parts {
+        match part {
+            "sc" | "acq_rel" | "acquire" | "release" => sem = part,
+            "cta" => reach = Some(Reach::Cta),
+            "cluster" => reach = Some(Reach::Cluster),
+            "gpu" | "gl" => reach = Some(Reach::Gpu),
+            "sys" => reach = Some(Reach::Sys),
+            _ => return None,
+        }
+    }
+    if kind == "membar" {
+        sem = "sc";
+    } else if kind != "fence" {
+        return None;
+    }
+    Some(Orders {
+        acquire: sem != "release",
+        release: sem != "acquire",
+        total: sem == "sc",
+        reach: reach?,
+    })
+}
+
+/// What a synchronising instruction orders by itself.
+fn built_in(mnemonic: &str, role: Role) -> Option<Orders> {
+    let has = |part: &str| mnemonic.split('.').any(|word| word == part);
+    let both = |reach| Orders {
+        acquire: true,
+        release: true,
+        total: false,
+        reach,
+    };
+    if mnemonic.starts_with("bar.warp.sync") {
+        return Some(both(Reach::Warp));
+    }
+    if access(mnemonic, "").is_some() {
+        let reach = if has("sys") {
+            Reach::Sys
+        } else if has("gpu") {
+            Reach::Gpu
+        } else if has("cluster") {
+            Reach::Cluster
+        } else {
+            Reach::Cta
+        };
+        return Some(Orders {
+            acquire: has("acquire") || has("acq_rel"),
+            release: has("release") || has("acq_rel"),
+            total: false,
+            reach,
+        });
+    }
+    if has("relaxed") || role == Role::Work {
+        return None;
+    }
+    let cluster = mnemonic.starts_with("barrier.cluster")
+        || mnemonic.starts_with("mbarrier") && has("cluster");
+    Some(both(if cluster { Reach::Cluster } else { Reach::Cta }))
+}
+
+/// What a fence of the plan asks for on one side.
+fn needed(clause: &Clause, acquire: bool) -> Orders {
+    Orders {
+        acquire,
+        release: !acquire,
+        total: clause.fence.order == FenceOrder::SequentiallyConsistent,
+        reach: match clause.fence.scope {
+            FenceScope::Subgroup => Reach::Warp,
+            FenceScope::Workgroup => Reach::Cta,
+            FenceScope::Device => Reach::Gpu,
+            FenceScope::System => Reach::Sys,
+        },
+    }
+}
+
+impl Orders {
+    fn covers(&self, needed: &Orders) -> bool {
+        (self.acquire || !needed.acquire)
+            && (self.release || !needed.release)
+            && (self.total || !needed.total)
+            && self.reach >= needed.reach
+    }
+
+    /// The weakest fence that does, as PTX spells it.
+    fn spelled(&self) -> String {
+        let sem = match (self.total, self.acquire) {
+            (true, _) => "sc",
+            (false, true) => "acquire",
+            (false, false) => "release",
+        };
+        let scope = match self.reach {
+            Reach::Warp | Reach::Cta => "cta",
+            Reach::Cluster => "cluster",
+            Reach::Gpu => "gpu",
+            Reach::Sys => "sys",
+        };
+        format!("fence.{sem}.{scope}")
+    }
+}
+
+/// What is missing of what `demand` asks of the instruction at `position`.
+pub(super) fn check(
+    walker: &mut Walker<'_>,
+    position: usize,
+    demand: &Demand,
+    findings: &mut Vec<Finding>,
+) {
+    for (clauses, acquire) in [(&demand.acquire, true), (&demand.release, false)] {
+        for clause in clauses {
+            findings.extend(one(walker, position, clause, acquire));
+        }
+    }
+}
+
+fn one(walker: &mut Walker<'_>, sync: usize, clause: &Clause, acquire: bool) -> Option<Finding> {
+    let function = walker.function;
+    let needed = needed(clause, acquire);
+    let inst = function.instructions.get(sync)?;
+    if built_in(&inst.mnemonic, inst.role).is_some_and(|orders| orders.covers(&needed)) {
+        return None;
+    }
+    let mut found: Option<usize> = None;
+    walker.walk(sync, acquire, 1, |position, state| {
+        let inst = function.instructions.get(position)?;
+        if fence(&inst.mnemonic).is_some_and(|orders| orders.covers(&needed)) {
+            return None;
+        }
+        let touches = access(&inst.mnemonic, &inst.operands).is_some_and(|access| {
+            let memory = match clause.fence.memory {
+                FenceMemory::Local => access.local,
+                FenceMemory::Global => access.global,
+                FenceMemory::All => true,
+            };
+            memory && (access.reads || !acquire)
+        });
+        // What a barrier made known is released too.
+        let known = !acquire && tells_of_others(function, position, sync);
+        if (touches || known) && !clause.exempt.contains(&position) && position != sync {
+            let nearer = |other: usize| {
+                if acquire {
+                    position < other
+                } else {
+                    position > other
+                }
+            };
+            if found.is_none_or(nearer) {
+                found = Some(position);
+            }
+            return None;
+        }
+        (position != sync).then_some(state)
+    });
+    Some(Finding {
+        lack: Lack::Fence,
+        fence: clause.fence,
+        word: clause.word,
+        sync: place(function, sync),
+        access: place(function, found?),
+        missing: vec![needed.spelled()],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fences_by_name() {
+        let show = |text: &str| fence(text).map(|orders| (orders.spelled(), orders.release));
+        for (text, expected) in [
+            ("fence.acq_rel.gpu", Some(("fence.acquire.gpu", true))),
+            ("fence.release.cta", Some(("fence.release.cta", true))),
+            ("fence.acquire.sys", Some(("fence.acquire.sys", false))),
+            ("fence.sc.cluster", Some(("fence.sc.cluster", true))),
+            ("membar.gl", Some(("fence.sc.gpu", true))),
+            ("fence.proxy.async", None),
+            ("fence.mbarrier_init.release.cluster", None),
+            ("fence.acquire.sync_restrict::shared::cluster.cluster", None),
+        ] {
+            let expected = expected.map(|(text, release)| (text.to_owned(), release));
+            assert_eq!(show(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_synchronisation_orders_by_itself() {
+        let reach = |text: &str, role| built_in(text, role).map(|orders| orders.reach);
+        for (text, role, expected) in [
+            ("bar.sync", Role::ArriveAndWait, Some(Reach::Cta)),
+            ("bar.warp.sync", Role::Housekeeping, Some(Reach::Warp)),
+            ("mbarrier.arrive.shared.b64", Role::Arrive, Some(Reach::Cta)),
+            ("mbarrier.arrive.relaxed.cta.shared.b64", Role::Arrive, None),
+            ("barrier.cluster.arrive.relaxed.aligned", Role::Arrive, None),
+            (
+                "barrier.cluster.wait.aligned",
+                Role::Wait,
+                Some(Reach::Cluster),
+            ),
+        ] {
+            assert_eq!(reach(text, role), expected, "{text}");
+        }
+        let store = built_in("st.release.gpu.global.b32", Role::Work);
+        assert!(store.is_some_and(|orders| orders.release && !orders.acquire));
+    }
+
+    #[test]
+    fn accesses_by_memory() {
+        let show = |text: &str| {
+            let (mnemonic, operands) = text.split_once(' ').unwrap_or((text, ""));
+            access(mnemonic, operands).map(|access| (access.local, access.global))
+        };
+        for (text, expected) in [
+            ("ld.shared.b32", Some((true, false))),
+            ("ld.shared::cta.b32", Some((true, false))),
+            ("st.global.v4.b32", Some((false, true))),
+            ("atom.add.u32", Some((true, true))),
+            ("ld.b32", Some((true, true))),
+            ("ld.b32 %r1, [%rd1]", Some((true, true))),
+            ("ld.b32 %r1, [%SP+12]", None),
+            ("st.local.b32 [%SPL], %r1", None),
+            ("ld.param.b64", None),
+            ("ld.global.nc.b32", None),
+            ("st.local.b32", None),
+            ("add.s32", None),
+        ] {
+            assert_eq!(show(text), expected, "{text}");
+        }
+    }
+}

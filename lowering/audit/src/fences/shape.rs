@@ -1,0 +1,146 @@
+//! The control flow of the program that was compiled, as far as fences ask: blocks of words, and what can come before what.
+
+use splitbar_passes::analysis::cfg::Cfg;
+use splitbar_passes::analysis::dominance::Dominators;
+use splitbar_passes::analysis::loops::{Loop, natural};
+use splitbar_plan::Fence;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Most loops that are looked at; in a function with more, only fences beside their synchronisation count.
+const MOST_LOOPS: usize = 1 << 10;
+
+/// Words of the module, as half-open ranges.
+pub type Words = Vec<Range<u32>>;
+
+/// The fences that an atomic operation of the program stands for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Atomic {
+    /// Those in front of it.
+    pub before: Vec<Fence>,
+    /// Those behind it.
+    pub after: Vec<Fence>,
+}
+
+/// The entry function: blocks are indices, instructions are word offsets.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    cfg: Cfg,
+    dominators: Dominators,
+    /// `None`: too many.
+    loops: Option<Vec<Loop>>,
+    /// The words of each block.
+    blocks: Words,
+    /// Atomic operations: what invocations can synchronise by, beside barriers.
+    pub(super) atomics: BTreeMap<u32, Atomic>,
+    /// Whatever touches memory.
+    accesses: BTreeSet<u32>,
+}
+
+impl Shape {
+    /// A function with the control flow `cfg`. `blocks` has the words of each of its blocks, in order; `atomics` has its atomic operations by word, `accesses` the words
+    /// of everything that accesses memory.
+    pub fn new(
+        cfg: Cfg,
+        blocks: Words,
+        atomics: BTreeMap<u32, Atomic>,
+        accesses: BTreeSet<u32>,
+    ) -> Shape {
+        let dominators = Dominators::of(&cfg);
+        Shape {
+            loops: natural(&cfg, &dominators, MOST_LOOPS),
+            dominators,
+            cfg,
+            blocks,
+            atomics,
+            accesses,
+        }
+    }
+
+    /// The number of blocks.
+    pub(super) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The block of a word; `None` where it is not the function's, or control cannot come.
+    pub(super) fn block_of(&self, word: u32) -> Option<usize> {
+        let block = self
+            .blocks
+            .partition_point(|block| block.start <= word)
+            .checked_sub(1)?;
+        let inside = self.blocks.get(block)?.contains(&word);
+        (inside && self.cfg.is_reachable(block)).then_some(block)
+    }
+
+    /// The words of a block.
+    pub(super) fn words(&self, block: usize) -> Range<u32> {
+        self.blocks.get(block).cloned().unwrap_or(0..0)
+    }
+
+    /// Whether anything in `words` accesses memory.
+    pub(super) fn accesses_in(&self, words: &[Range<u32>]) -> bool {
+        words
+            .iter()
+            .filter(|range| range.start < range.end)
+            .any(|range| self.accesses.range(range.clone()).next().is_some())
+    }
+
+    /// The blocks that control goes to from `block`, or comes from.
+    pub(super) fn next(&self, block: usize, forward: bool) -> &[usize] {
+        if forward {
+            self.cfg.succs(block)
+        } else {
+            self.cfg.preds(block)
+        }
+    }
+
+    /// Whether every way to `block` leads through `over`, and `block` is in every loop that `over` is in: then machine code, in which divergent branches are laid one after
+    /// the other, has no way around either.
+    pub(super) fn leads_through(&self, over: usize, block: usize) -> bool {
+        let Some(loops) = &self.loops else {
+            return false;
+        };
+        self.dominators.dominates(over, block)
+            && loops
+                .iter()
+                .all(|one| !one.body.contains(&over) || one.body.contains(&block))
+    }
+
+    /// The blocks that can be reached from `from` without passing through `not`, `from` itself only where control comes back to it.
+    pub(super) fn reach(&self, from: usize, not: Option<usize>, forward: bool) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let mut todo = vec![from];
+        while let Some(block) = todo.pop() {
+            for next in self.next(block, forward) {
+                let through = Some(*next) != not && self.cfg.is_reachable(*next);
+                if through && found.insert(*next) {
+                    todo.push(*next);
+                }
+            }
+        }
+        found
+    }
+
+    /// The blocks that are reached without going back in a loop, and those that reach `block` so. What is in neither set stands on the other side of a branch.
+    pub(super) fn in_line(&self, block: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::from([block]);
+        for forward in [true, false] {
+            let mut todo = vec![block];
+            while let Some(block) = todo.pop() {
+                for next in self.next(block, forward) {
+                    let (from, to) = if forward {
+                        (block, *next)
+                    } else {
+                        (*next, block)
+                    };
+                    let onwards =
+                        self.cfg.order(from) < self.cfg.order(to) && self.cfg.is_reachable(*next);
+                    if onwards && found.insert(*next) {
+                        todo.push(*next);
+                    }
+                }
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,149 @@
+//! What a worker and its owner say to each other: frames of a length and a message in MessagePack.
+//!
+//! The owner sends requests. For each the worker sends events as the work goes on, and one reply.
+
+use crate::{Artefact, Options, Product, Stage};
+use serde::de::{DeserializeOwned, Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use splitbar_passes::diagnostic::Diagnostics;
+use std::fmt;
+use std::io::{self, Read, Write};
+
+/// A module to compile, and what is wanted of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub(crate) module: Bytes,
+    pub(crate) options: Options,
+    pub(crate) products: Vec<Product>,
+    /// Whether the stages' artefacts are wanted as they come.
+    pub(crate) artefacts: bool,
+}
+
+/// What the worker says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Event {
+    /// A stage begins.
+    Begin(Stage),
+    /// A stage has produced something.
+    Produced(Artefact, Bytes),
+    /// The products, in the order of the request, and warnings. The last event of a request.
+    Done(Vec<Bytes>, Diagnostics),
+    /// Why there are none. The last event of a request.
+    Failed(Diagnostics),
+}
+
+/// Bytes, which serde would else take for a list of numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Bytes;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("bytes")
+            }
+            fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Bytes, E> {
+                Ok(Bytes(bytes.to_vec()))
+            }
+            fn visit_byte_buf<E: serde::de::Error>(self, bytes: Vec<u8>) -> Result<Bytes, E> {
+                Ok(Bytes(bytes))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Bytes, A::Error> {
+                Err(A::Error::custom("a list where bytes are expected"))
+            }
+        }
+        deserializer.deserialize_byte_buf(Read)
+    }
+}
+
+/// Writes one message.
+///
+/// # Errors
+/// That the other end is closed.
+pub(crate) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let text = rmp_serde::to_vec(message).map_err(io::Error::other)?;
+    to.write_all(&(text.len() as u64).to_le_bytes())?;
+    to.write_all(&text)?;
+    to.flush()
+}
+
+/// Reads one message; `None` at the end of the stream.
+///
+/// # Errors
+/// A stream that ends inside a message, or that holds something else.
+pub(crate) fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<M>> {
+    let mut length = [0; 8];
+    match from.read_exact(&mut length) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let length = u64::from_le_bytes(length);
+    let mut text = Vec::new();
+    // Grows with what comes, whatever the length promises.
+    if from.take(length).read_to_end(&mut text)? as u64 != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    rmp_serde::from_slice(&text)
+        .map(Some)
+        .map_err(io::Error::other)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::{Optimization, Strategy, Target};
+    use pretty_assertions::assert_eq;
+    use splitbar_passes::diagnostic::{Code, Diagnostic, Place, SourcePosition, Span};
+
+    #[test]
+    fn messages_arrive_as_they_were_sent() {
+        let mut problem = Diagnostic::error(Code::WaitWithoutArrive, "message")
+            .at_word(7)
+            .at_operand(2)
+            .because("why")
+            .vuid("VUID-x")
+            .help("do this")
+            .passing(Place::at(9, "here"));
+        problem.location.marked = Some(Span { start: 1, end: 2 });
+        problem.location.source = Some(SourcePosition {
+            file: "a.comp".to_owned(),
+            line: 3,
+            column: 5,
+            text: None,
+        });
+        let mut options = Options::new(Target::by_name("gfx1100").unwrap());
+        options.strategy = Some(Strategy::Counter);
+        options.optimization = Optimization::O3;
+        options.spec.0.insert(3, u64::MAX);
+        let request = Request {
+            module: Bytes(vec![0, 255]),
+            options,
+            products: vec![Product::Assembly, Product::Reflect],
+            artefacts: true,
+        };
+        let mut stream = Vec::new();
+        send(&mut stream, &request).unwrap();
+        send(&mut stream, &Event::Failed(problem.clone().into())).unwrap();
+        let mut from = stream.as_slice();
+        let arrived: Request = receive(&mut from).unwrap().unwrap();
+        assert_eq!(format!("{arrived:?}"), format!("{request:?}"));
+        match receive(&mut from).unwrap().unwrap() {
+            Event::Failed(problems) => assert_eq!(problems, problem.into()),
+            other => panic!("{other:?}"),
+        }
+        assert!(receive::<Event>(&mut from).unwrap().is_none());
+        for wrong in [&stream[..20], &[9, 0, 0, 0, 0, 0, 0, 0, 1], &[u8::MAX; 16]] {
+            assert!(receive::<Request>(&mut &*wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

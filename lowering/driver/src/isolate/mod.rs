@@ -1,0 +1,392 @@
+//! Compilation in a process of its own, since LLVM ends its process on some inputs: with an abort, a segmentation fault, or an exit code.
+//!
+//! A [`Worker`] owns the process: the program `splitbar` with the hidden command `worker`. Requests go to its standard input, events and
+//! replies come from its standard output (`message.rs`). It compiles one module after the other. When it dies the request that
+//! killed it becomes a diagnostic, and the next one starts another process. It ends with its owner: its
+//! standard input is closed then.
+
+mod message;
+mod serve;
+
+pub use serve::{perform, serve_isolated};
+
+use crate::{Failure, Observer, Options, Stage};
+use message::{Bytes, Event, Request};
+use serde::{Deserialize, Serialize};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How many lines of what a dying worker said go into the report.
+const LAST_WORDS: usize = 8;
+
+/// How much of what a worker says is kept.
+const MOST_WORDS: usize = 1 << 16;
+
+/// How often an observer is told that the work goes on.
+const TICK: Duration = Duration::from_secs(10);
+
+/// The longest time that a limit means.
+const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// What can be asked of a compilation.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Product {
+    /// LLVM IR as text, optimised.
+    Ir,
+    /// LLVM IR as bitcode, optimised.
+    Bitcode,
+    /// Assembly: GCN or PTX.
+    Assembly,
+    /// A relocatable ELF object (AMDGPU).
+    Object,
+    /// A code object that the ROCm loader takes (AMDGPU).
+    CodeObject,
+    /// Machine code in NVIDIA's container (NVPTX).
+    Cubin,
+    /// The plan of every entry point, with the windows where they were measured.
+    Plan,
+    /// The reflection, as JSON.
+    Reflect,
+}
+
+/// The worker process and its limits.
+#[derive(Clone, Debug, Default)]
+pub struct Isolation {
+    /// The program `splitbar`; `None` takes this program if it is called so, else the one beside it, else the one on PATH.
+    pub program: Option<PathBuf>,
+    /// The time that one compilation may take, the start of a process included.
+    pub time: Option<Duration>,
+    /// The memory in bytes that the process may use (Linux and other Unix systems).
+    pub memory: Option<u64>,
+}
+
+/// What a compilation made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Isolated {
+    /// The products, in the order in which they were asked for.
+    pub products: Vec<Vec<u8>>,
+    /// What did not stop the compilation but should be looked at.
+    pub warnings: Diagnostics,
+}
+
+/// Compiles `module` in a process of its own, which ends with the call.
+///
+/// # Errors
+/// As [`crate::compile`]. `WorkerLimit` when a limit ended the process, `WorkerMissing` when it cannot be started, and
+/// `LlvmFailed` or `Internal` when it died of itself.
+pub fn compile_isolated(
+    module: &[u8],
+    options: &Options,
+    products: &[Product],
+    isolation: &Isolation,
+) -> Result<Isolated, Failure> {
+    Worker::new(isolation.clone()).compile(module, options, products, &mut ())
+}
+
+/// A process that compiles one module after the other. Dropping it ends the process.
+#[derive(Debug)]
+pub struct Worker {
+    isolation: Isolation,
+    running: Option<Running>,
+}
+
+impl Worker {
+    /// A worker whose process starts with the first compilation.
+    pub fn new(isolation: Isolation) -> Worker {
+        Worker {
+            isolation,
+            running: None,
+        }
+    }
+
+    /// The id of the process, if one is running.
+    pub fn process(&self) -> Option<u32> {
+        self.running.as_ref().map(|running| running.child.id())
+    }
+
+    /// Compiles `module`; `observer` is told what happens in the worker while it happens.
+    ///
+    /// # Errors
+    /// As [`compile_isolated`].
+    pub fn compile(
+        &mut self,
+        module: &[u8],
+        options: &Options,
+        products: &[Product],
+        observer: &mut dyn Observer,
+    ) -> Result<Isolated, Failure> {
+        let deadline = Instant::now() + self.isolation.time.unwrap_or(FOREVER).min(FOREVER);
+        let mut running = match self.running.take() {
+            Some(running) => running,
+            None => Running::start(&self.isolation).map_err(|error| missing(&error))?,
+        };
+        let request = Request {
+            module: Bytes(module.to_vec()),
+            options: options.clone(),
+            products: products.to_vec(),
+            artefacts: observer.wants_artefacts(),
+        };
+        // A worker that died takes no request; how it died is found out below.
+        let _ = message::send(&mut running.requests, &request);
+        let (mut stage, mut since) = (None, Instant::now());
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match running.events.recv_timeout(left.min(TICK)) {
+                Ok(Event::Begin(next)) => {
+                    (stage, since) = (Some(next), Instant::now());
+                    observer.begin(next);
+                }
+                Ok(Event::Produced(artefact, bytes)) => observer.produced(artefact, &bytes.0),
+                Ok(Event::Done(products, warnings)) => {
+                    self.running = Some(running);
+                    return Ok(Isolated {
+                        products: products.into_iter().map(|bytes| bytes.0).collect(),
+                        warnings,
+                    });
+                }
+                Ok(Event::Failed(diagnostics)) => {
+                    self.running = Some(running);
+                    return Err(diagnostics.into());
+                }
+                Err(RecvTimeoutError::Timeout) if left > TICK => {
+                    observer.waits(stage.unwrap_or(Stage::Read), since.elapsed());
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(late(stage, self.isolation.time).into());
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(running.death(stage, self.isolation.memory).into());
+                }
+            }
+        }
+    }
+}
+
+/// The process.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    requests: ChildStdin,
+    events: Receiver<Event>,
+    /// Ends with what the process said on its standard error.
+    said: Option<JoinHandle<String>>,
+}
+
+impl Running {
+    fn start(isolation: &Isolation) -> io::Result<Running> {
+        let mut command = Command::new(program(isolation)?);
+        command.arg("worker");
+        if let Some(bytes) = isolation.memory {
+            command.arg(format!("--memory={bytes}"));
+        }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let requests = child.stdin.take().ok_or_else(closed)?;
+        let mut replies = child.stdout.take().ok_or_else(closed)?;
+        let mut errors = child.stderr.take().ok_or_else(closed)?;
+        let (sender, events) = channel();
+        std::thread::spawn(move || {
+            while let Ok(Some(event)) = message::receive(&mut replies) {
+                if sender.send(event).is_err() {
+                    break;
+                }
+            }
+        });
+        let said = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            let mut part = [0; 4096];
+            // All of it is read, so that the worker never waits for us; the end counts.
+            while let Ok(count @ 1..) = errors.read(&mut part) {
+                said.extend(part.iter().take(count));
+                said.drain(..said.len().saturating_sub(MOST_WORDS));
+            }
+            String::from_utf8_lossy(&said).into_owned()
+        });
+        Ok(Running {
+            child,
+            requests,
+            events,
+            said: Some(said),
+        })
+    }
+
+    /// The diagnostic for a process that died in `stage`.
+    fn death(mut self, stage: Option<Stage>, memory: Option<u64>) -> Diagnostic {
+        // It has closed its standard output, so it has ended or is about to.
+        let status = self.child.wait();
+        let said = self.said.take().and_then(|said| said.join().ok());
+        match status {
+            Ok(status) => death(stage, status, &said.unwrap_or_default(), memory),
+            Err(error) => Diagnostic::error(
+                Code::Internal,
+                format!("the compiling process is lost: {error}"),
+            ),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already; its status is not needed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The program that is the worker.
+fn program(isolation: &Isolation) -> io::Result<PathBuf> {
+    if let Some(program) = &isolation.program {
+        return Ok(program.clone());
+    }
+    let name: OsString = format!("splitbar{}", std::env::consts::EXE_SUFFIX).into();
+    let this = std::env::current_exe()?;
+    let beside = this.with_file_name(&name);
+    Ok(if beside.is_file() {
+        beside
+    } else {
+        name.into()
+    })
+}
+
+fn missing(error: &io::Error) -> Diagnostic {
+    Diagnostic::error(
+        Code::WorkerMissing,
+        format!("the compiling process cannot be started: {error}"),
+    )
+    .help("name the program `splitbar` in Isolation::program, or put it on PATH")
+}
+
+/// The diagnostic for a compilation that took too long.
+fn late(stage: Option<Stage>, limit: Option<Duration>) -> Diagnostic {
+    let seconds = limit.unwrap_or_default().as_secs_f64();
+    Diagnostic::error(
+        Code::WorkerLimit,
+        format!(
+            "the compilation did not end within {seconds} s; it was in stage `{}`",
+            name(stage)
+        ),
+    )
+    .because(match stage {
+        Some(Stage::Lower | Stage::Measure | Stage::Generate) => {
+            "most of this stage is LLVM's, which takes long for functions with very many blocks or deeply nested loops"
+        }
+        _ => "the module is large or damaged",
+    })
+    .help("raise the limit, split the kernel, or optimise less")
+}
+
+/// The diagnostic for a worker that died.
+fn death(stage: Option<Stage>, status: ExitStatus, said: &str, memory: Option<u64>) -> Diagnostic {
+    let what = format!("in stage `{}` ({status})", name(stage));
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let because = |diagnostic| {
+        lines
+            .clone()
+            .take(LAST_WORDS)
+            .fold(diagnostic, |diagnostic: Diagnostic, line| {
+                diagnostic.because(line)
+            })
+    };
+    // Who has no memory left cannot always say so: under a limit a silent death is one for want of it.
+    let silent = memory.is_some() && said.trim().is_empty();
+    if silent || is_out_of_memory(status, said) {
+        let limit = Diagnostic::error(
+            Code::WorkerLimit,
+            format!("the compiling process ran out of memory {what}"),
+        );
+        return because(limit).help(match memory {
+            Some(bytes) => format!(
+                "allow more than {} MiB, split the kernel, or optimise less",
+                bytes >> 20
+            ),
+            None => "free memory, split the kernel, or optimise less".to_owned(),
+        });
+    }
+    let in_llvm = matches!(stage, Some(Stage::Lower | Stage::Measure | Stage::Generate));
+    let code = if in_llvm {
+        Code::LlvmFailed
+    } else {
+        Code::Internal
+    };
+    because(Diagnostic::error(code, format!("the compiling process died {what}"))).help(format!(
+        "this is a bug in splitbar {}: please report it with the module and the options; the artefacts of the stages before this one help",
+        env!("CARGO_PKG_VERSION")
+    ))
+}
+
+fn name(stage: Option<Stage>) -> &'static str {
+    stage.map_or("start", Stage::name)
+}
+
+/// Whether the system ended the process for want of memory, or an allocation failed in it.
+fn is_out_of_memory(status: ExitStatus, said: &str) -> bool {
+    /// What Rust, LLVM and the C++ library say when an allocation fails. The last is what Rust says of
+    /// `bad_alloc`: LLVM throws nothing of its own.
+    const WORDS: [&str; 5] = [
+        "memory allocation of ",
+        "out of memory",
+        "bad_alloc",
+        "Cannot allocate memory",
+        "Rust cannot catch foreign exceptions",
+    ];
+    #[cfg(unix)]
+    if std::os::unix::process::ExitStatusExt::signal(&status) == Some(9) {
+        return true;
+    }
+    !status.success() && WORDS.iter().any(|words| said.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn deaths_are_told_apart() {
+        use std::os::unix::process::ExitStatusExt;
+        for (stage, signal, said, code) in [
+            (Stage::Generate, 11, "", Code::LlvmFailed),
+            (
+                Stage::Generate,
+                6,
+                "LLVM ERROR: Cannot select",
+                Code::LlvmFailed,
+            ),
+            (
+                Stage::Generate,
+                6,
+                "LLVM ERROR: out of memory",
+                Code::WorkerLimit,
+            ),
+            (
+                Stage::Lower,
+                6,
+                "memory allocation of 64 bytes failed",
+                Code::WorkerLimit,
+            ),
+            (
+                Stage::Lower,
+                6,
+                "terminate called: std::bad_alloc",
+                Code::WorkerLimit,
+            ),
+            (Stage::Lower, 9, "", Code::WorkerLimit),
+            (Stage::Plan, 11, "", Code::Internal),
+        ] {
+            let died = death(Some(stage), ExitStatus::from_raw(signal), said, None);
+            assert_eq!(died.code, code, "{died}");
+            assert!(died.message.contains(stage.name()), "{died}");
+            assert!(died.help.is_some() && died.reasons.len() == usize::from(!said.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The worker: takes requests from one stream, and gives events and replies to another.
+
+use super::message::{self, Bytes, Event, Request};
+use crate::output::Output;
+use crate::{Artefact, Failure, Observer, Options, Product, Stage, compile_observed, plan};
+use splitbar_passes::diagnostic::Diagnostics;
+use std::io::{self, Read, Write};
+use std::sync::mpsc;
+
+/// Memory that a worker reserves and hardly uses: the stacks of its threads, of which LLVM's has 256 MiB.
+const RESERVED: u64 = 264 << 20;
+
+/// Serves requests until `from` ends, which ends the process, in the middle of a compilation too: the
+/// owner is gone then. `memory` is the limit in bytes on what the process may use.
+///
+/// # Errors
+/// What the system says when the limit cannot be set or a stream breaks.
+pub fn serve_isolated(
+    mut from: impl Read + Send + 'static,
+    mut to: impl Write,
+    memory: Option<u64>,
+) -> io::Result<()> {
+    if let Some(bytes) = memory {
+        limit_memory(bytes)?;
+    }
+    let (requests, next) = mpsc::channel();
+    std::thread::spawn(move || {
+        while let Ok(Some(request)) = message::receive::<Request>(&mut from) {
+            if requests.send(request).is_err() {
+                break;
+            }
+        }
+        end();
+    });
+    for request in next {
+        let mut reporter = Reporter {
+            to: &mut to,
+            artefacts: request.artefacts,
+            result: Ok(()),
+        };
+        let made = perform(
+            &request.module.0,
+            &request.options,
+            &request.products,
+            &mut reporter,
+        );
+        reporter.result?;
+        let last = match made {
+            Ok((products, warnings)) => {
+                Event::Done(products.into_iter().map(Bytes).collect(), warnings)
+            }
+            Err(failure) => Event::Failed(failure.diagnostics),
+        };
+        message::send(&mut to, &last)?;
+    }
+    Ok(())
+}
+
+/// Ends the process at once. A compilation may be going on, under which nothing may be taken down.
+fn end() -> ! {
+    #[cfg(unix)]
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    std::process::exit(0)
+}
+
+#[cfg(unix)]
+fn limit_memory(bytes: u64) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = Some(bytes.saturating_add(RESERVED));
+    let limit = Rlimit {
+        current: limit,
+        maximum: limit,
+    };
+    Ok(setrlimit(Resource::Data, limit)?)
+}
+
+#[cfg(not(unix))]
+fn limit_memory(_: u64) -> io::Result<()> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}
+
+/// Compiles and generates what is wanted, in this process.
+///
+/// # Errors
+/// As [`crate::compile`], and what the products' own generation says.
+pub fn perform(
+    module: &[u8],
+    options: &Options,
+    products: &[Product],
+    observer: &mut dyn Observer,
+) -> Result<(Vec<Vec<u8>>, Diagnostics), Failure> {
+    if products == [Product::Plan] && !options.measure && !options.audit {
+        let planned = plan(module, options, observer)?;
+        return Ok((vec![planned.to_string().into_bytes()], planned.warnings));
+    }
+    let output = compile_observed(module, options, observer)?;
+    // What fails from here on is reported together with the warnings so far.
+    generate(&output, products, observer)
+        .map(|made| (made, output.warnings().clone()))
+        .map_err(|refused| {
+            let mut all = output.warnings().clone();
+            all.extend(refused);
+            all.into()
+        })
+}
+
+/// The products, in order.
+fn generate(
+    output: &Output,
+    products: &[Product],
+    observer: &mut dyn Observer,
+) -> Result<Vec<Vec<u8>>, Diagnostics> {
+    observer.begin(Stage::Generate);
+    if observer.wants_artefacts() {
+        observer.produced(Artefact::Assembly, output.assembly()?.as_bytes());
+        if let Ok(object) = output.object() {
+            observer.produced(Artefact::Object, &object);
+        }
+        observer.produced(Artefact::Reflect, output.reflect().as_bytes());
+    }
+    let mut made = Vec::new();
+    for product in products {
+        if *product == Product::CodeObject {
+            observer.begin(Stage::Link);
+        }
+        made.push(product.of(output)?);
+    }
+    Ok(made)
+}
+
+impl Product {
+    /// Generates it.
+    fn of(self, output: &Output) -> Result<Vec<u8>, Diagnostics> {
+        Ok(match self {
+            Product::Ir => output.ir().into_bytes(),
+            Product::Bitcode => output.bitcode(),
+            Product::Assembly => output.assembly()?.into_bytes(),
+            Product::Object => output.object()?,
+            Product::CodeObject => output.hsaco()?,
+            Product::Cubin => output.cubin()?,
+            Product::Plan => output.plan().into_bytes(),
+            Product::Reflect => output.reflect().into_bytes(),
+        })
+    }
+}
+
+/// Passes on what happens.
+struct Reporter<'w, W> {
+    to: &'w mut W,
+    artefacts: bool,
+    /// The first message that did not get through.
+    result: io::Result<()>,
+}
+
+impl<W: Write> Reporter<'_, W> {
+    fn send(&mut self, event: &Event) {
+        if self.result.is_ok() {
+            self.result = message::send(self.to, event);
+        }
+    }
+}
+
+impl<W: Write> Observer for Reporter<'_, W> {
+    fn begin(&mut self, stage: Stage) {
+        self.send(&Event::Begin(stage));
+    }
+
+    fn wants_artefacts(&self) -> bool {
+        self.artefacts
+    }
+
+    fn produced(&mut self, artefact: Artefact, bytes: &[u8]) {
+        self.send(&Event::Produced(artefact, Bytes(bytes.to_vec())));
+    }
+}

@@ -1,0 +1,121 @@
+//! Lowering changes nothing outside itself: a host that uses LLVM for code of its own gets the same code after a lowering as before. LLVM's options
+//! hold for a process, so this test is the only one of its process.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use inkwell::OptimizationLevel;
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::targets::{
+    CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetTriple,
+};
+use splitbar_llvm::{Lowering, Optimization, lower};
+use splitbar_passes::analysis::pairing::Pairing;
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+use splitbar_passes::validate::{Checked, Validation};
+use splitbar_plan::{PlanOptions, Request, Target, plan};
+
+/// A kernel of the host's: an array that registers cannot hold, which LLVM moves to LDS on AMD GPUs.
+const HOSTS: &str = "
+define KIND void @host(ptr addrspace(1) %to, i32 %at, i32 %from) #0 {
+  %array = alloca [64 x i32], align 4, addrspace(PRIVATE)
+  %written = getelementptr inbounds [64 x i32], ptr addrspace(PRIVATE) %array, i32 0, i32 %at
+  store i32 7, ptr addrspace(PRIVATE) %written
+  %read = getelementptr inbounds [64 x i32], ptr addrspace(PRIVATE) %array, i32 0, i32 %from
+  %value = load i32, ptr addrspace(PRIVATE) %read
+  store i32 %value, ptr addrspace(1) %to
+  ret void
+}
+attributes #0 = { \"amdgpu-flat-work-group-size\"=\"2,2\" }
+";
+
+/// The host's assembly for a GPU.
+fn host(target: &Target) -> String {
+    let amd = target.amdgpu().is_some();
+    let (kind, private) = if amd {
+        ("amdgpu_kernel", "5")
+    } else {
+        ("ptx_kernel", "0")
+    };
+    let text = HOSTS
+        .replace("KIND", kind)
+        .replace("addrspace(PRIVATE)", &format!("addrspace({private})"));
+    let context = Context::create();
+    let triple = TargetTriple::create(target.triple());
+    let machine = LlvmTarget::from_triple(&triple)
+        .unwrap()
+        .create_target_machine(
+            &triple,
+            target.cpu(),
+            &target.features(),
+            OptimizationLevel::Default,
+            RelocMode::PIC,
+            CodeModel::Default,
+        )
+        .unwrap();
+    let layout = machine.get_target_data().get_data_layout();
+    let layout = layout.as_str().to_string_lossy();
+    let text = format!("target datalayout = \"{layout}\"\n{text}\0");
+    let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "host");
+    let module = context.create_module_from_ir(buffer).unwrap();
+    module.set_triple(&triple);
+    let code = machine
+        .write_to_memory_buffer(&module, FileType::Assembly)
+        .unwrap();
+    String::from_utf8_lossy(code.as_slice()).into_owned()
+}
+
+/// Lowers a kernel and generates its code.
+fn lowered(target: &'static Target) -> String {
+    let bytes = include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
+    let module = Module::parse(bytes).unwrap();
+    let mut diagnostics = Diagnostics::new();
+    let declarations = Declarations::of(&module, &mut diagnostics);
+    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
+    let entry = &declarations.entry_points[0];
+    let pairing = Pairing::analyse(&declarations, &constants, entry, &mut diagnostics);
+    let request = Request {
+        entry,
+        pairing: &pairing,
+        copies: None,
+        workgroup_size: declarations.workgroup_size(entry, &constants),
+        shared_bytes: splitbar_llvm::shared_memory_bytes(&declarations, &constants, target, entry),
+        target,
+        options: PlanOptions::default(),
+    };
+    let plans = [plan(request, &mut diagnostics)];
+    let (module, _) = Checked::of(&declarations, &constants, Validation::Waived).unwrap();
+    let lowering = Lowering {
+        module,
+        origin: None,
+        target,
+        plans: &plans,
+        lines: false,
+        optimization: Optimization::O2,
+    };
+    lower(&lowering).unwrap().assembly().unwrap()
+}
+
+#[test]
+fn the_host_s_code_is_the_same_before_and_after() {
+    let config = InitializationConfig::default();
+    LlvmTarget::initialize_amd_gpu(&config);
+    LlvmTarget::initialize_nvptx(&config);
+    let targets = ["gfx906", "gfx1100", "gfx1201", "gfx1250", "sm_80"];
+    let targets = targets.map(|name| Target::by_name(name).unwrap());
+    let before = targets.map(host);
+    for (target, code) in targets.iter().zip(&before) {
+        let in_lds = !code.contains(".amdhsa_group_segment_fixed_size 0");
+        assert!(
+            target.amdgpu().is_none() || in_lds,
+            "{}:\n{code}",
+            target.name
+        );
+    }
+    for target in targets {
+        assert!(lowered(target).contains("main"), "{}", target.name);
+    }
+    for ((target, before), after) in targets.iter().zip(before).zip(targets.map(host)) {
+        assert_eq!(before, after, "{}", target.name);
+    }
+}

@@ -1,0 +1,46 @@
+//! What becomes of every decoration, execution mode, memory operand, image operand, control, floating-point mode, built-in, storage class and capability of the grammar that
+//! a kernel can have: one table, `docs/enumerants.md` as text. Nothing of it is dropped: what is not honoured is without effect on code for a reason, or refused with a code.
+//!
+//! Enumerations are matched without a default, so that a grammar with one more row does not compile; a test holds the rows of masks against their types.
+
+mod capability;
+mod check;
+mod decoration;
+mod mode;
+mod operand;
+#[cfg(test)]
+mod page;
+mod variable;
+
+use crate::diagnostic::Code;
+
+pub use capability::capability;
+pub use check::check;
+pub use decoration::decoration;
+pub use mode::{denorm_mode, execution_mode, operation_mode, rounding_mode};
+pub use variable::{built_in, storage_class};
+
+/// What becomes of an enumerant.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The code is what it asks for; where that is seen to.
+    Honoured(&'static str),
+    /// The code is right with and without it; why.
+    NoEffect(&'static str),
+    /// A module that has it where it matters is refused.
+    Refused(Code),
+}
+
+/// Capabilities that the grammar in use does not name, whose instructions are reported where they stand.
+const NAMELESS: std::ops::RangeInclusive<u32> = 6912..=6919;
+
+/// What the capability with this number does; one that the grammar does not have is refused.
+pub fn capability_number(number: u32) -> Outcome {
+    match spirv::Capability::from_u32(number) {
+        Some(one) => capability(one),
+        None if NAMELESS.contains(&number) => {
+            Outcome::NoEffect("it allows what is looked at where it stands")
+        }
+        None => Outcome::Refused(Code::UnsupportedCapability),
+    }
+}

@@ -1,0 +1,138 @@
+//! Execution modes (SPIR-V 3.6), and the modes of floating-point operations (3.16 to 3.18).
+
+use super::Outcome::{self, Honoured, NoEffect, Refused};
+use crate::diagnostic::Code;
+
+/// What an execution mode does.
+pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
+    use spirv::ExecutionMode as E;
+    match one {
+        E::LocalSize | E::LocalSizeId => Honoured("the size of the workgroup"),
+        E::LocalSizeHint
+        | E::VecTypeHint
+        | E::LocalSizeHintId
+        | E::MaxWorkgroupSizeINTEL
+        | E::MaxWorkDimINTEL
+        | E::NoGlobalOffsetINTEL => NoEffect("a hint or a promise about the launch"),
+        E::ContractionOff => Honoured("the flags of floating-point operations"),
+        E::FPFastMathDefault => NoEffect(
+            "a permission: with FloatControls2 an operation has the flags that itself names, and no others",
+        ),
+        E::DenormPreserve
+        | E::SignedZeroInfNanPreserve
+        | E::RoundingModeRTE
+        | E::FloatingPointModeIEEEINTEL => Honoured("what both back ends do always"),
+        E::SubgroupUniformControlFlowKHR => NoEffect("a promise that is not used"),
+        E::MaximallyReconvergesKHR => Honoured(
+            "no pass takes a group operation out of its control flow; that lanes meet again is LLVM's business",
+        ),
+        E::QuadDerivativesKHR | E::DerivativeGroupQuadsKHR | E::DerivativeGroupLinearKHR => {
+            Honoured("derivatives: derivative.rs")
+        }
+        E::NumSIMDWorkitemsINTEL
+        | E::SchedulerTargetFmaxMhzINTEL
+        | E::MaximumRegistersINTEL
+        | E::NamedMaximumRegistersINTEL => {
+            NoEffect("a hint of how code is generated for another device, which changes no result")
+        }
+        E::SubgroupSize => {
+            Honoured("the wave size; one that the target does not have here is SB0310")
+        }
+        E::Invocations
+        | E::SpacingEqual
+        | E::SpacingFractionalEven
+        | E::SpacingFractionalOdd
+        | E::VertexOrderCw
+        | E::VertexOrderCcw
+        | E::PixelCenterInteger
+        | E::OriginUpperLeft
+        | E::OriginLowerLeft
+        | E::EarlyFragmentTests
+        | E::PointMode
+        | E::Xfb
+        | E::DepthReplacing
+        | E::DepthGreater
+        | E::DepthLess
+        | E::DepthUnchanged
+        | E::InputPoints
+        | E::InputLines
+        | E::InputLinesAdjacency
+        | E::Triangles
+        | E::InputTrianglesAdjacency
+        | E::Quads
+        | E::Isolines
+        | E::OutputVertices
+        | E::OutputPoints
+        | E::OutputLineStrip
+        | E::OutputTriangleStrip
+        | E::Initializer
+        | E::Finalizer
+        | E::SubgroupsPerWorkgroup
+        | E::SubgroupsPerWorkgroupId
+        | E::NonCoherentColorAttachmentReadEXT
+        | E::NonCoherentDepthAttachmentReadEXT
+        | E::NonCoherentStencilAttachmentReadEXT
+        | E::PostDepthCoverage
+        | E::DenormFlushToZero
+        | E::RoundingModeRTZ
+        | E::NonCoherentTileAttachmentReadQCOM
+        | E::TileShadingRateQCOM
+        | E::EarlyAndLateFragmentTestsAMD
+        | E::StencilRefReplacingEXT
+        | E::CoalescingAMDX
+        | E::IsApiEntryAMDX
+        | E::MaxNodeRecursionAMDX
+        | E::StaticNumWorkgroupsAMDX
+        | E::ShaderIndexAMDX
+        | E::MaxNumWorkgroupsAMDX
+        | E::StencilRefUnchangedFrontAMD
+        | E::StencilRefGreaterFrontAMD
+        | E::StencilRefLessFrontAMD
+        | E::StencilRefUnchangedBackAMD
+        | E::StencilRefGreaterBackAMD
+        | E::StencilRefLessBackAMD
+        | E::RequireFullQuadsKHR
+        | E::SharesInputWithAMDX
+        | E::OutputLinesEXT
+        | E::OutputPrimitivesEXT
+        | E::OutputTrianglesEXT
+        | E::PixelInterlockOrderedEXT
+        | E::PixelInterlockUnorderedEXT
+        | E::SampleInterlockOrderedEXT
+        | E::SampleInterlockUnorderedEXT
+        | E::ShadingRateInterlockOrderedEXT
+        | E::ShadingRateInterlockUnorderedEXT
+        | E::Shader64BitIndexingEXT
+        | E::SharedLocalMemorySizeINTEL
+        | E::RoundingModeRTPINTEL
+        | E::RoundingModeRTNINTEL
+        | E::FloatingPointModeALTINTEL
+        | E::StreamingInterfaceINTEL
+        | E::RegisterMapInterfaceINTEL
+        | E::NamedBarrierCountINTEL
+        | E::MaximumRegistersIdINTEL => Refused(Code::UnsupportedMode),
+    }
+}
+/// What a rounding mode does.
+pub fn rounding_mode(one: spirv::FPRoundingMode) -> Outcome {
+    use spirv::FPRoundingMode as E;
+    match one {
+        E::RTE | E::RTZ | E::RTP | E::RTN => Honoured(
+            "conversions: convert.rs; one to floats of 8 bits that is not to the nearest is SB0300",
+        ),
+    }
+}
+/// What a mode for denormalized numbers does, which only FunctionDenormModeINTEL names.
+pub fn denorm_mode(one: spirv::FPDenormMode) -> Outcome {
+    use spirv::FPDenormMode as E;
+    match one {
+        E::Preserve | E::FlushToZero => Refused(Code::UnsupportedDecoration),
+    }
+}
+/// What a mode of operation does, which only FunctionFloatingPointModeINTEL names.
+pub fn operation_mode(one: spirv::FPOperationMode) -> Outcome {
+    use spirv::FPOperationMode as E;
+    match one {
+        E::IEEE | E::ALT => Refused(Code::UnsupportedDecoration),
+    }
+}

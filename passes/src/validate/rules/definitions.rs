@@ -1,0 +1,265 @@
+//! Where the ids of a function may be used: behind their definitions on every path, and in OpPhi along the edges that exist.
+
+use super::super::{Check, Context, Rule};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dominance::Dominators;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::module::report::Report;
+use crate::module::{Function, Id, Inst};
+use spirv::Op;
+use std::collections::BTreeSet;
+
+/// Definitions dominate their uses.
+pub const DOMINANCE: Rule = Rule {
+    code: Code::UndominatedUse,
+    vuid: None,
+    text: include_str!("explain/SB0190.md"),
+    check: Check::Module(|context, to| {
+        let mut report = Report::new(to);
+        for function in &context.declarations.functions {
+            Uses::of(context, function).check(&mut report);
+        }
+    }),
+};
+
+/// An OpPhi has one parent for each edge into its block.
+pub const PHI_PARENTS: Rule = Rule {
+    code: Code::PhiParents,
+    vuid: None,
+    text: include_str!("explain/SB0191.md"),
+    check: Check::Module(|context, to| {
+        let mut report = Report::new(to);
+        for function in &context.declarations.functions {
+            if !function.insts().any(is_phi) {
+                continue;
+            }
+            let cfg = Cfg::of(context.declarations.module, function);
+            for (index, block) in function.blocks.iter().enumerate() {
+                if !cfg.is_reachable(index) || !block.insts.iter().any(|inst| is_phi(*inst)) {
+                    continue;
+                }
+                let label = cfg.label(index);
+                let from = cfg.preds(index).iter().map(|from| cfg.label(*from));
+                let from = from.collect();
+                for phi in block.insts.iter().filter(|inst| is_phi(**inst)) {
+                    check_parents(context, *phi, label, &from, &mut report);
+                    if report.is_full() {
+                        return;
+                    }
+                }
+            }
+        }
+    }),
+};
+
+/// An OpPhi stands ahead of everything else in its block.
+pub const PHI_PLACE: Rule = Rule {
+    code: Code::MisplacedPhi,
+    vuid: None,
+    text: include_str!("explain/SB0192.md"),
+    check: Check::Module(|context, to| {
+        let mut report = Report::new(to);
+        for function in &context.declarations.functions {
+            for (index, block) in function.blocks.iter().enumerate() {
+                let leading = block.insts.iter().take_while(|inst| is_phi(**inst)).count();
+                let fit = if index == 0 { 0 } else { leading };
+                for phi in block.insts.iter().skip(fit).filter(|inst| is_phi(**inst)) {
+                    let message = if index == 0 {
+                        "OpPhi stands in the first block of its function"
+                    } else {
+                        "OpPhi stands behind another instruction of its block"
+                    };
+                    report.push(PHI_PLACE.error(context, *phi, message));
+                }
+            }
+        }
+    }),
+};
+
+fn is_phi(inst: Inst<'_>) -> bool {
+    inst.op() == Some(Op::Phi)
+}
+
+/// The parents of `phi`, in block `label`, are the predecessors `from`, each once.
+fn check_parents(
+    context: &Context<'_, '_>,
+    phi: Inst<'_>,
+    label: Id,
+    from: &BTreeSet<Id>,
+    report: &mut Report<'_>,
+) {
+    let (pairs, rest) = phi.operands().as_chunks::<2>();
+    let wrong = |message: String| {
+        PHI_PARENTS
+            .error(context, phi, message)
+            .help("give OpPhi one value and one parent for each predecessor of its block")
+    };
+    if !rest.is_empty() {
+        report.push(wrong("the last value of OpPhi has no parent".to_owned()));
+    }
+    let mut parents = BTreeSet::new();
+    for (operand, [_, parent]) in (1..).step_by(2).zip(pairs) {
+        let parent = Id(*parent);
+        if !from.contains(&parent) {
+            let [parent, label] = [parent, label].map(|id| context.show(id));
+            let message =
+                format!("OpPhi has the parent {parent}, which does not branch to {label}");
+            report.push(wrong(message).at_operand(operand));
+        } else if !parents.insert(parent) {
+            let message = format!("OpPhi has the parent {} twice", context.show(parent));
+            report.push(wrong(message).at_operand(operand));
+        }
+        if report.is_full() {
+            return;
+        }
+    }
+    if let Some(missing) = from.difference(&parents).next() {
+        let shown = context.show(*missing);
+        report.push(wrong(format!("OpPhi has no value for the parent {shown}")));
+    }
+}
+
+/// The uses of a function's ids. Blocks that control cannot reach are left out: nothing is executed there.
+struct Uses<'u, 'm> {
+    context: &'u Context<'u, 'm>,
+    function: &'u Function<'m>,
+    cfg: Cfg,
+    dominators: Dominators,
+}
+
+/// Where an id is used: the block, and the word of the instruction.
+#[derive(Copy, Clone)]
+struct Place {
+    block: usize,
+    word: u32,
+}
+
+impl<'u, 'm> Uses<'u, 'm> {
+    fn of(context: &'u Context<'u, 'm>, function: &'u Function<'m>) -> Self {
+        let cfg = Cfg::of(context.declarations.module, function);
+        let dominators = Dominators::of(&cfg);
+        Uses {
+            context,
+            function,
+            cfg,
+            dominators,
+        }
+    }
+
+    fn check(&self, report: &mut Report<'_>) {
+        for (block, code) in self.function.blocks.iter().enumerate() {
+            if !self.cfg.is_reachable(block) {
+                continue;
+            }
+            for inst in &code.insts {
+                if is_phi(*inst) {
+                    self.check_phi(*inst, report);
+                } else {
+                    self.check_inst(*inst, block, report);
+                }
+                if report.is_full() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn check_inst(&self, inst: Inst<'_>, block: usize, report: &mut Report<'_>) {
+        let module = self.context.declarations.module;
+        for (word, id) in module.ids(inst) {
+            let here = Place {
+                block,
+                word: inst.offset,
+            };
+            if let Some(why) = self.missed(id, here).filter(|_| !is_head(inst, word)) {
+                let operand = module
+                    .operands(inst)
+                    .filter(|operand| !is_head(inst, operand.index))
+                    .position(|operand| operand.index == word);
+                let message = format!(
+                    "{} uses {}, which is not defined on every way there",
+                    inst.name(),
+                    self.context.show(id)
+                );
+                report.push(self.error(inst, operand, message, why));
+            }
+        }
+    }
+
+    /// A value of an OpPhi is used at the end of its parent; parents that control cannot reach bring none.
+    fn check_phi(&self, phi: Inst<'_>, report: &mut Report<'_>) {
+        let (pairs, _) = phi.operands().as_chunks::<2>();
+        for (operand, [value, parent]) in (0..).step_by(2).zip(pairs) {
+            let end = self
+                .cfg
+                .index_of(Id(*parent))
+                .filter(|block| self.cfg.is_reachable(*block))
+                .map(|block| Place {
+                    block,
+                    word: u32::MAX,
+                });
+            if let Some(why) = end.and_then(|end| self.missed(Id(*value), end)) {
+                let message = format!(
+                    "OpPhi uses {}, which is not defined on every way to the end of its parent {}",
+                    self.context.show(Id(*value)),
+                    self.context.show(Id(*parent))
+                );
+                report.push(self.error(phi, Some(operand), message, why));
+            }
+        }
+    }
+
+    /// Why control can be at `place` without having passed the definition of `id`; `None` where it cannot, and for what no block defines.
+    fn missed(&self, id: Id, place: Place) -> Option<String> {
+        let module = self.context.declarations.module;
+        let def = module.definition(id)?;
+        let blocks = &self.function.blocks;
+        let own = blocks.first().map_or(u32::MAX, |first| first.offset)..self.function.end;
+        if !own.contains(&def) {
+            return None; // a declaration, a parameter, another function
+        }
+        let at = blocks
+            .partition_point(|block| block.offset <= def)
+            .checked_sub(1)?;
+        if blocks.get(at).is_some_and(|block| block.offset == def) {
+            return None; // a label
+        }
+        let dominates = self.dominators.dominates(at, place.block);
+        if dominates && def < place.word {
+            return None;
+        }
+        let [defined, used] =
+            [at, place.block].map(|block| self.context.show(self.cfg.label(block)));
+        Some(if !dominates {
+            format!("block {defined}, which defines it, does not dominate block {used}")
+        } else if at == place.block {
+            format!("block {defined} defines it later")
+        } else {
+            format!(
+                "block {defined}, which defines it, dominates block {used} and stands behind it"
+            )
+        })
+    }
+
+    fn error(
+        &self,
+        inst: Inst<'_>,
+        operand: Option<usize>,
+        message: String,
+        why: String,
+    ) -> Diagnostic {
+        let error = DOMINANCE
+            .error(self.context, inst, message)
+            .because(why)
+            .help("define it in a block that every way passes, or join its values with OpPhi");
+        match operand {
+            Some(operand) => error.at_operand(operand),
+            None => error,
+        }
+    }
+}
+
+/// Whether word `index` of `inst` is its result type or its result.
+fn is_head(inst: Inst<'_>, index: usize) -> bool {
+    index <= usize::from(inst.result_type().is_some()) + usize::from(inst.result().is_some())
+}

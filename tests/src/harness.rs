@@ -1,0 +1,69 @@
+//! Tests of a harness of our own: what needs a program that is not installed is ignored, and counted so, with the reason.
+//!
+//! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and ends the test; there is no way to ask whether a program is there
+//! and pass without it.
+
+use anyhow::Result;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::fmt;
+use std::process::ExitCode;
+
+/// A program that is not installed, or not the one that is needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing(String);
+
+impl Missing {
+    /// Says what is missing, and how one is named: `no ptxas for sm_60 (name one in SPLITBAR_PTXAS)`.
+    pub fn new(what: impl Into<String>) -> Missing {
+        Missing(what.into())
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// A test with a name. [`Missing`], with whatever context, ignores it; any other error fails it.
+pub fn trial<E: Into<anyhow::Error>>(
+    name: String,
+    run: impl FnOnce() -> Result<(), E> + Send + 'static,
+) -> Trial {
+    Trial::ignorable_test(name, move || outcome(run().map_err(Into::into)))
+}
+
+/// Runs the tests as the arguments of the process say.
+pub fn main(trials: Vec<Trial>) -> ExitCode {
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn outcome(result: Result<()>) -> Result<Completion, Failed> {
+    match result {
+        Ok(()) => Ok(Completion::Completed),
+        Err(error) => match error.downcast_ref::<Missing>() {
+            Some(missing) => Ok(Completion::ignored_with(missing)),
+            None => Err(Failed::from(format!("{error:#}"))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn what_is_missing_ignores_and_the_rest_fails() {
+        let missing = || Missing::new("no lld");
+        let inside = Err::<(), _>(missing()).context("gfx1201");
+        assert!(matches!(
+            outcome(inside),
+            Ok(Completion::Ignored { reason: Some(why) }) if why == "no lld"
+        ));
+        assert!(outcome(Err(anyhow::anyhow!("{}", missing()))).is_err());
+        assert!(matches!(outcome(Ok(())), Ok(Completion::Completed)));
+    }
+}
