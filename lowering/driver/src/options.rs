@@ -39,14 +39,14 @@ pub struct Options {
     pub workgroup_size: Option<[u32; 3]>,
     /// Which rules the module has to keep: those of the environment that it is meant for, of another one, or none.
     pub validation: Validation,
-    /// Measures how much of every window is left in the final assembly. It takes a second code generation.
+    /// Measures how much of every window is left in the final assembly. This generates assembly.
     pub measure: bool,
     /// Debug lines in assembly and objects: each number is the word offset, in the module, of the SPIR-V instruction that code came from, plus 1. The
     /// columns say which loads and stores are atomic ([`splitbar_llvm::AccessMark`]).
     pub lines: bool,
     /// The ptxas for cubins and for windows in machine code (NVIDIA); `None` searches one: `SPLITBAR_PTXAS`, then PATH.
     pub ptxas: Option<PathBuf>,
-    /// Audits the final assembly; it takes the same second code generation. A barrier that can be reached with operations outstanding that it releases is an error then,
+    /// Audits the final assembly, the same that is measured. A barrier that can be reached with operations outstanding that it releases is an error then,
     /// and so is a fence of the plan that left no invalidation, write-back or fence of PTX where it is needed.
     pub audit: bool,
 }

@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::output::{Entry, Output, plan_text};
 use crate::shape;
 use crate::stage::{Artefact, Observer, Stage};
-use splitbar_llvm::{Lowered, Lowering, Optimization};
+use splitbar_llvm::{Lines, Lowered, Lowering, Optimization};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module};
@@ -83,7 +83,7 @@ pub fn translate(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
             options,
             &mut (),
             |work, mut problems, _, plans, _| {
-                splitbar_llvm::translate(&work.lowering(&plans, Lines::None, options.optimization))
+                splitbar_llvm::translate(&work.lowering(&plans, Lines::None, Words::Planned))
                     .map_err(|refused| problems.and(refused))
             },
         )
@@ -236,29 +236,38 @@ fn lower(
     let options = work.options;
     if observer.wants_artefacts() {
         // The IR as it was written, from a run that optimises nothing: it must be there before the optimiser begins, which may not come back.
-        let written = work
-            .lower(changed, Lines::None, Optimization::O0)
-            .map_err(|refused| problems.and(refused))?;
+        let written = Lowering {
+            optimization: Optimization::O0,
+            ..work.lowering(changed, Lines::None, Words::Planned)
+        };
+        let written = splitbar_llvm::lower(&written).map_err(|refused| problems.and(refused))?;
         observer.produced(Artefact::UnoptimizedIr, written.unoptimized().as_bytes());
     }
-    let lines = match options.lines {
-        true => Lines::Original,
-        false => Lines::None,
+    let measures = options.measure || options.audit;
+    let lines = match (options.lines, measures) {
+        (true, _) => Lines::All,
+        (false, true) => Lines::Beside,
+        (false, false) => Lines::None,
     };
-    let lowered = work
-        .lower(changed, lines, options.optimization)
+    // People want the words of their own module, measurements those of the one that is planned.
+    let words = if options.lines {
+        Words::Original
+    } else {
+        Words::Planned
+    };
+    let lowered = splitbar_llvm::lower(&work.lowering(changed, lines, words))
         .map_err(|refused| problems.and(refused))?;
     show(observer, Artefact::Ir, || lowered.ir().into_bytes());
     span.exit();
 
-    // Measure: the same code once more with debug lines, which tell where each machine instruction came from.
+    // Measure: debug lines tell where each machine instruction came from.
     let mut measured: Vec<Measured> = plans.iter().map(|_| Measured::default()).collect();
-    if options.measure || options.audit {
+    if measures {
         let _span = info_span!("measure").entered();
         observer.begin(Stage::Measure);
         let mut found = Diagnostics::new();
         measured = work
-            .measure(pairings, &plans, changed, observer, &mut found)
+            .measure(&lowered, pairings, (&plans, changed), observer, &mut found)
             .map_err(|refused| problems.and(refused))?;
         problems.take(found)?;
     }
@@ -357,10 +366,8 @@ pub(crate) struct Work<'w> {
 }
 
 /// Which words debug lines count.
-#[derive(Copy, Clone)]
-enum Lines {
-    /// There are none.
-    None,
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Words {
     /// Those of the user's module.
     Original,
     /// Those of the module that is planned and lowered.
@@ -489,43 +496,38 @@ impl<'w> Work<'w> {
         }
     }
 
-    fn lower(
-        &self,
-        plans: &[EntryPlan],
-        lines: Lines,
-        optimization: Optimization,
-    ) -> Result<Lowered, Diagnostics> {
-        splitbar_llvm::lower(&self.lowering(plans, lines, optimization))
-    }
-
     /// What LLVM is asked for.
-    fn lowering<'a>(
-        &'a self,
-        plans: &'a [EntryPlan],
-        lines: Lines,
-        optimization: Optimization,
-    ) -> Lowering<'a> {
+    fn lowering<'a>(&'a self, plans: &'a [EntryPlan], lines: Lines, words: Words) -> Lowering<'a> {
         Lowering {
             module: self.checked,
             target: self.options.target,
             plans,
-            lines: !matches!(lines, Lines::None),
-            origin: self.origin.filter(|_| matches!(lines, Lines::Original)),
-            optimization,
+            lines,
+            origin: self.origin.filter(|_| words == Words::Original),
+            optimization: self.options.optimization,
         }
     }
 
-    /// What the final assembly of every entry point says of windows and waits.
+    /// What the final assembly of every entry point says of windows and waits. `lowered` is the
+    /// code of the plans `changed`, which is judged by the plans as they were.
     fn measure(
         &self,
+        lowered: &Lowered,
         pairings: &[Pairing],
-        plans: &[EntryPlan],
-        changed: &[EntryPlan],
+        (plans, changed): (&[EntryPlan], &[EntryPlan]),
         observer: &mut dyn Observer,
         diagnostics: &mut Diagnostics,
     ) -> Result<Vec<Measured>, Diagnostics> {
-        let lowered = self.lower(changed, Lines::Planned, self.options.optimization)?;
-        let assembly = lowered.assembly()?;
+        let again;
+        let lowered = if self.options.lines && self.origin.is_some() {
+            // Its lines count the words of the user's module, which several copies of an
+            // inlined instruction share.
+            again = splitbar_llvm::lower(&self.lowering(changed, Lines::All, Words::Planned))?;
+            &again
+        } else {
+            lowered
+        };
+        let assembly = lowered.lined_assembly()?;
         show(observer, Artefact::MeasuredAssembly, || {
             assembly.clone().into_bytes()
         });

@@ -21,18 +21,6 @@ pub(crate) struct Lines<'c> {
 impl<'c> Lines<'c> {
     /// A compile unit in `module` that holds line tables only.
     pub(crate) fn new(module: &Module<'c>) -> Self {
-        let context: ContextRef<'c> = module.get_context();
-        let word = context.i32_type();
-        module.add_basic_value_flag(
-            "Debug Info Version",
-            FlagBehavior::Warning,
-            word.const_int(3, false),
-        );
-        module.add_basic_value_flag(
-            "Dwarf Version",
-            FlagBehavior::Warning,
-            word.const_int(4, false),
-        );
         let (builder, unit) = module.create_debug_info_builder(
             true,
             DWARFSourceLanguage::C,
@@ -85,6 +73,24 @@ impl<'c> Lines<'c> {
     pub(crate) fn finish(&self) {
         self.builder.finalize();
     }
+}
+
+/// Declares the debug information of `module`, without which readers of bitcode drop it. To be called
+/// last: LLVM has no way to take the declaration back, and what has no lines must not have it.
+pub(crate) fn declare_lines(module: &Module<'_>) {
+    let context: ContextRef<'_> = module.get_context();
+    let word = context.i32_type();
+    for (name, version) in [("Debug Info Version", 3), ("Dwarf Version", 4)] {
+        let version = word.const_int(version, false);
+        module.add_basic_value_flag(name, FlagBehavior::Warning, version);
+    }
+}
+
+/// A copy of `module` without debug lines.
+pub(crate) fn without_lines<'c>(module: &Module<'c>) -> Module<'c> {
+    let copy = module.clone();
+    copy.strip_debug_info();
+    copy
 }
 
 /// The debug line of what comes from the instruction at word `offset` of a module that `origin` leads to. 0, "no place", where it came from nowhere.

@@ -51,6 +51,18 @@ pub enum Optimization {
     O3,
 }
 
+/// Which code of a compilation carries debug lines.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Lines {
+    /// None does.
+    #[default]
+    None,
+    /// That of [`Lowered::lined_assembly`] alone.
+    Beside,
+    /// All of it.
+    All,
+}
+
 /// What is lowered.
 #[derive(Copy, Clone, Debug)]
 pub struct Lowering<'m> {
@@ -60,8 +72,8 @@ pub struct Lowering<'m> {
     pub target: &'static Target,
     /// The barrier plan of each entry point that becomes a kernel.
     pub plans: &'m [EntryPlan],
-    /// Whether instructions carry debug locations: the line is the word offset of the SPIR-V instruction plus one.
-    pub lines: bool,
+    /// Which code carries debug lines. A line is the word offset of the SPIR-V instruction plus one.
+    pub lines: Lines,
     /// Where the declarations' module came from, if a pass has made it: lines then count the words of the module before the pass.
     pub origin: Option<&'m Origin>,
     /// How much LLVM optimises.
@@ -73,6 +85,8 @@ pub struct Lowering<'m> {
 pub struct Lowered {
     unoptimized: Vec<u8>,
     bitcode: Vec<u8>,
+    /// The same code with debug lines, where `bitcode` has none.
+    lined: Option<Vec<u8>>,
     kernels: Vec<KernelAbi>,
     target: &'static Target,
     optimization: Optimization,
@@ -120,13 +134,21 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         }
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;
-        if lowering.lines {
+        let written = |module: &Module<'_>| module.write_bitcode_to_memory().as_slice().to_vec();
+        let with_lines = || {
             debug::mark_accesses(&context, &module);
-        }
-        let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
+            debug::declare_lines(&module);
+            written(&module)
+        };
+        let (bitcode, lined) = match lowering.lines {
+            Lines::None => (written(&module), None),
+            Lines::Beside => (written(&debug::without_lines(&module)), Some(with_lines())),
+            Lines::All => (with_lines(), None),
+        };
         Ok(Lowered {
             unoptimized,
             bitcode,
+            lined,
             kernels,
             target: lowering.target,
             optimization: lowering.optimization,
@@ -232,12 +254,20 @@ impl Lowered {
     /// # Errors
     /// `LlvmFailed` with LLVM's reason.
     pub fn assembly(&self) -> Result<String, Diagnostics> {
-        let bytes = codegen::generate(
-            &self.bitcode,
-            self.target,
-            self.optimization,
-            FileType::Assembly,
-        )?;
+        self.assembly_of(&self.bitcode)
+    }
+
+    /// The assembly with debug lines, if [`Lowering::lines`] asked for them; otherwise as
+    /// [`Lowered::assembly`].
+    ///
+    /// # Errors
+    /// `LlvmFailed` with LLVM's reason.
+    pub fn lined_assembly(&self) -> Result<String, Diagnostics> {
+        self.assembly_of(self.lined.as_ref().unwrap_or(&self.bitcode))
+    }
+
+    fn assembly_of(&self, bitcode: &[u8]) -> Result<String, Diagnostics> {
+        let bytes = codegen::generate(bitcode, self.target, self.optimization, FileType::Assembly)?;
         Ok(String::from_utf8_lossy(&bytes)
             .trim_end_matches('\0')
             .to_owned())
@@ -269,6 +299,8 @@ impl Lowered {
 fn text(bitcode: &[u8]) -> String {
     let printed = codegen::on_large_stack(|| {
         let context = Context::create();
+        // Debug lines that are not declared yet are dropped, with a warning that nobody needs.
+        let _errors = ffi::Errors::collect(&context);
         Ok(ffi::module_text(&codegen::parse(&context, bitcode)?))
     });
     printed.unwrap_or_else(|problems| format!("; {problems}"))

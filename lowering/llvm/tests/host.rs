@@ -8,7 +8,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetTriple,
 };
-use splitbar_llvm::{Lowering, Optimization, lower};
+use splitbar_llvm::{Lines, Lowering, Optimization, lower};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
@@ -90,7 +90,7 @@ fn lowered(target: &'static Target) -> String {
         origin: None,
         target,
         plans: &plans,
-        lines: false,
+        lines: Lines::None,
         optimization: Optimization::O2,
     };
     lower(&lowering).unwrap().assembly().unwrap()

@@ -4,7 +4,7 @@ use crate::support::{compile, compile_bytes, is_nvptx, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
-use splitbar::Optimization;
+use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::Fixture;
 
 pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
@@ -29,22 +29,39 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 fn deterministic(fixture: &Fixture, target: &str) -> Result<()> {
     let all = || -> Result<_> {
         let output = compile(fixture, target, Optimization::O2)?;
-        Ok((
-            output.plan(),
-            output.reflect(),
-            output.ir(),
-            output.bitcode(),
-            told(output.assembly())?,
-            output.object().ok(),
-        ))
+        let (plan, reflection, bitcode) = (output.plan(), output.reflect(), output.bitcode());
+        Ok((plan, reflection, bitcode, code(&output)?))
     };
     let first = all()?;
     ensure!(
-        first.5.is_some() != is_nvptx(target),
+        first.3.object.is_some() != is_nvptx(target),
         "objects are for AMDGPU alone"
     );
     ensure!(first == all()?, "two runs differ");
+    let measured = compile_bytes(&fixture.module()?, target, |options| {
+        options.measure = true;
+    })?;
+    ensure!(
+        first.3 == code(&measured)?,
+        "the code is another one when its windows are measured"
+    );
     Ok(())
+}
+
+/// What must not depend on a measurement. (Bitcode numbers its types in another order then.)
+#[derive(PartialEq)]
+struct Code {
+    ir: String,
+    assembly: String,
+    object: Option<Vec<u8>>,
+}
+
+fn code(output: &Output) -> Result<Code> {
+    Ok(Code {
+        ir: output.ir(),
+        assembly: told(output.assembly())?,
+        object: output.object().ok(),
+    })
 }
 
 const ENTRY_KEYS: [&str; 12] = [

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::abi::ArgumentKind;
+use crate::Lines;
 use crate::{Lowered, Lowering, Optimization, lower};
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
@@ -61,7 +62,7 @@ pub(super) fn lowered_at(
         origin: None,
         target,
         plans: &plans,
-        lines,
+        lines: if lines { Lines::All } else { Lines::None },
         optimization,
     })
 }

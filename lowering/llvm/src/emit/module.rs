@@ -113,7 +113,7 @@ pub(crate) fn emit<'c>(
     let materialized = RefCell::new(vec![None; ids]);
     let prints = RefCell::default();
     let barriers = Shared::default();
-    let lines = lowering.lines.then(|| Lines::new(module));
+    let lines = (lowering.lines != crate::Lines::None).then(|| Lines::new(module));
     let mut emission = Emission {
         lowering,
         b: &b,
