@@ -3,6 +3,7 @@
 //! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and ends the test; there is no way to ask whether a program is there
 //! and pass without it.
 
+use crate::sample::sample;
 use anyhow::Result;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::fmt;
@@ -35,9 +36,20 @@ pub fn trial<E: Into<anyhow::Error>>(
     Trial::ignorable_test(name, move || outcome(run().map_err(Into::into)))
 }
 
-/// Runs the tests as the arguments of the process say.
-pub fn main(trials: Vec<Trial>) -> ExitCode {
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+/// Runs the tests as the arguments of the process say: those that match its filter, or all. Where
+/// `SPLITBAR_SAMPLE` has a seed and no filter is given, a [`sample`] of them.
+pub fn main(mut trials: Vec<Trial>) -> ExitCode {
+    let arguments = Arguments::from_args();
+    if let (Some(seed), None) = (std::env::var_os("SPLITBAR_SAMPLE"), &arguments.filter) {
+        let Some(seed) = seed.to_str().and_then(|seed| seed.parse().ok()) else {
+            eprintln!("error: SPLITBAR_SAMPLE is not a number: {}", seed.display());
+            return ExitCode::FAILURE;
+        };
+        let all = trials.len();
+        trials = sample(trials, seed);
+        println!("sample {seed}: {} of {all} trials", trials.len());
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 fn outcome(result: Result<()>) -> Result<Completion, Failed> {

@@ -11,4 +11,5 @@ pub mod matrices;
 pub mod opencl;
 pub mod random;
 pub mod reference;
+pub mod sample;
 pub mod tools;

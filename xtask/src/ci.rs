@@ -35,7 +35,7 @@ pub fn run() -> Result<()> {
     let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     step("documentation", shell::run(doc));
-    let (counts, result) = test::run_counting(&[]);
+    let (counts, result) = test::run_counting(&test::Options::all());
     step("test", result);
     if counts.passed + counts.failed == 0 {
         step("test", Err(anyhow::anyhow!("no test ran")));

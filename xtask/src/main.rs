@@ -38,20 +38,20 @@ enum Command {
     Llvm,
     /// Lower the tiled matrix multiply for three GPUs and show the barrier lines of each assembly side by side
     Demo,
-    /// Run all tests of the workspace
-    Test {
-        /// Passed on to the test runner, for example a part of a test's name
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        filter: Vec<String>,
-    },
+    /// Run the tests of the workspace: of the suite over the fixtures, a sample of each family
+    Test(test::Options),
     /// Run the benchmarks
     Bench {
         /// Passed on to the benchmarks
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         filter: Vec<String>,
     },
-    /// Run the filetests and rewrite their snapshots
-    Bless,
+    /// Run tests and rewrite what they compare with: snapshots, generated pages, expectations
+    Bless {
+        /// A part of the tests' names, for example `filetest/scan`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        filter: Vec<String>,
+    },
     /// Compile the sources of fixtures/kernels again with the commands that they record
     Fixtures {
         /// Only these kernels
@@ -99,9 +99,9 @@ fn run(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Demo => demo::run(),
-        Command::Test { filter } => test::run(&filter),
+        Command::Test(options) => test::run(&options),
         Command::Bench { filter } => bench::run(&filter),
-        Command::Bless => test::bless(),
+        Command::Bless { filter } => test::bless(&filter),
         Command::Fixtures { names } => fixtures::run(&names),
         Command::Corpus(options) => corpus::run(&options),
         Command::Amdgpu(options) => tables::amdgpu::run(&options),

@@ -37,31 +37,87 @@ impl Counts {
     }
 }
 
-/// Runs everything; an error if a test failed.
-pub fn run(filter: &[String]) -> Result<()> {
-    let (counts, result) = run_counting(filter);
+/// Which tests run.
+#[derive(Debug, Default, clap::Args)]
+pub struct Options {
+    /// Run all trials of the suite, as `cargo xtask ci` does; about three times as long
+    #[arg(long, conflicts_with_all = ["seed", "fast"])]
+    all: bool,
+    /// Run another sample of the suite
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Run only the tests of the crates that need no LLVM
+    #[arg(long, conflicts_with = "seed")]
+    fast: bool,
+    /// Passed on to `cargo test`, for example a part of a test's name; takes no sample
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    filter: Vec<String>,
+}
+
+impl Options {
+    /// Everything.
+    pub fn all() -> Options {
+        Options {
+            all: true,
+            ..Options::default()
+        }
+    }
+
+    /// The packages to test.
+    fn packages(&self) -> Vec<&'static str> {
+        if !self.fast {
+            return vec!["--workspace"];
+        }
+        let packages = WITHOUT_LLVM.iter();
+        packages.flat_map(|name| ["--package", name]).collect()
+    }
+}
+
+/// The crates that are built without LLVM.
+const WITHOUT_LLVM: [&str; 4] = [
+    "splitbar-passes",
+    "splitbar-plan",
+    "splitbar-audit",
+    "splitbar-sim",
+];
+
+/// Runs the tests; an error if one failed.
+pub fn run(options: &Options) -> Result<()> {
+    let (counts, result) = run_counting(options);
     if counts.passed + counts.failed == 0 && result.is_ok() {
         bail!("no test ran");
     }
     println!("{}", counts.summary());
+    if !options.all && !options.fast && options.filter.is_empty() {
+        println!("this was a sample; `cargo xtask test --all` runs every trial");
+    }
     result
 }
 
-/// Runs everything and says how many tests ran, also when some of them, or a build, failed.
-pub fn run_counting(filter: &[String]) -> (Counts, Result<()>) {
-    if let Err(e) = llvm::ensure() {
+/// Runs the tests and says how many ran, also when some of them, or a build, failed.
+pub fn run_counting(options: &Options) -> (Counts, Result<()>) {
+    if !options.fast
+        && let Err(e) = llvm::ensure()
+    {
         return (Counts::default(), Err(e));
     }
-    let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
-    // One process for each test binary, so not nextest: the trials of the suite share what they compile and a list of
-    // some 14,000 names, and a process for each trial would pay for both each time (a second or more).
-    let command = shell::cargo(
+    let filter: Vec<&str> = options.filter.iter().map(String::as_str).collect();
+    // One process for each test binary, so not nextest: the trials of the suite share what they
+    // compile and a list of some 16,000 names, and a process for each trial would pay for both each
+    // time (a second or more).
+    let packages = options.packages();
+    let mut command = shell::cargo(
         &[
-            &["test", "--workspace", "--no-fail-fast"],
+            &["test"],
+            packages.as_slice(),
+            &["--no-fail-fast"],
             filter.as_slice(),
         ]
         .concat(),
     );
+    if !options.all {
+        command.env("SPLITBAR_SAMPLE", options.seed.to_string());
+    }
     let shown = shell::show(&command);
     match tee(command) {
         Ok((counts, true)) => (counts, Ok(())),
@@ -70,11 +126,14 @@ pub fn run_counting(filter: &[String]) -> (Counts, Result<()>) {
     }
 }
 
-/// Runs the filetests and lets them rewrite their snapshots.
-pub fn bless() -> Result<()> {
+/// Runs the tests whose names contain `filter` and lets them rewrite what they compare with:
+/// snapshots of fixtures, generated pages, expectations in the sources.
+pub fn bless(filter: &[String]) -> Result<()> {
     llvm::ensure()?;
-    let mut command = shell::cargo(&["test", "--package", "splitbar-tests"]);
-    command.env("SPLITBAR_BLESS", "1");
+    let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
+    let mut command = shell::cargo(&[&["test", "--workspace"], filter.as_slice()].concat());
+    // The second one is read by expect-test.
+    command.env("SPLITBAR_BLESS", "1").env("UPDATE_EXPECT", "1");
     shell::run(command)
 }
 

@@ -68,7 +68,7 @@ fn the_list_of_enumerants_is_fresh() {
          What becomes of the decorations, execution modes, operands, modes, variables and capabilities of a kernel, by the grammar of the `spirv` crate. *Honoured*: the code\n\
          is what it asks for. *Without effect*: the code is right with and without it. *Refused*: a kernel that uses it is refused with this code. Other numbers are refused, too:\n\
          SB0370 for decorations, SB0371 for bits of operands. The table is `passes/src/enumerants/`, and `compile` goes by it. Written by\n\
-         `UPDATE_EXPECT=1 cargo test -p splitbar-passes enumerants`.\n",
+         `cargo xtask bless enumerants`.\n",
     );
     use spirv as s;
     text += &numbers("Decorations", s::Decoration::from_u32, decoration);

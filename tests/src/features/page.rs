@@ -59,7 +59,7 @@ pub fn page(targets: &[&str], rows: &[Row<'_>]) -> String {
          Most results are compared bit by bit. These have a bound instead. Shown is the worst error among {INVOCATIONS} sampled operands, in units of the last place (ULP) of the exact\n\
          result, or absolute where the bound is (`abs`). The simulator gives the correctly rounded result where hardware approximates (reciprocal, roots, exponentials, logarithms,\n\
          sines): the error of such an instruction, about one ULP, comes on top. The reference for doubles is the host's library, itself rounded: shown is a whole number of ULP, 1 at least.\n\n\
-         Written by `SPLITBAR_BLESS=1 cargo test -p splitbar-tests --test suite -- features/page`.\n",
+         Written by `cargo xtask bless features/page`.\n",
         targets.join(", ")
     );
     for (title, about, belongs) in SECTIONS {

@@ -1,7 +1,7 @@
 //! What every atomic operation becomes on every generation: `fixtures/atomics/TARGET.txt`, a line for each operation, order, scope and kind of memory, and the instructions
 //! between the accesses of the source around it: its own, and those that order memory.
 //!
-//! As with the fences, people read the tables beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `SPLITBAR_BLESS=1` writes them. Checked apart is that an
+//! As with the fences, people read the tables beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `cargo xtask bless` writes them. Checked apart is that an
 //! operation orders as much as the fence of its order and scope does (`fixtures/fences`), and a relaxed one nothing.
 
 use crate::fences::{orders, table_of, waited};

@@ -1,7 +1,7 @@
 //! What every fence becomes on every generation: `fixtures/fences/TARGET.txt`, a line for each order, scope and kind of memory, and the instructions that the
 //! assembly has between the last access before the fence and the first one behind it, with everything outstanding that can be.
 //!
-//! The tables are read by people, beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `SPLITBAR_BLESS=1` writes them. What a table may never say is checked
+//! The tables are read by people, beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `cargo xtask bless` writes them. What a table may never say is checked
 //! apart: that a wait which the plan of `--waits explicit` knows to be needed is not there, and that caches are looked after in another way than the target's row says,
 //! by which the audit goes.
 

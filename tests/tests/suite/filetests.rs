@@ -1,6 +1,6 @@
 //! The checks of every `NAME.toml`, and the plan snapshots beside it.
 //!
-//! `SPLITBAR_BLESS=1` writes the snapshots; without it nothing is ever written.
+//! `cargo xtask bless` writes the snapshots; without it nothing is ever written.
 
 use crate::support::{compile, compile_bytes, confirm, told, trial};
 use anyhow::{Result, ensure};

@@ -5,7 +5,7 @@
 //! be proved ([`Fate`]); whatever else survives stands in `survivors.toml` with its reason, and nothing else does.
 //!
 //! A plain run takes a third of the kernels on each target, another third on the next one. `SPLITBAR_MUTANTS=all` takes all, asks that 95 of 100 be
-//! noticed, and compares with the tables of docs/simulation.md (`SPLITBAR_BLESS=1` writes them).
+//! noticed, and compares with the tables of docs/simulation.md (`cargo xtask bless` writes them).
 
 mod amdgpu;
 mod ptx;

@@ -39,16 +39,16 @@ pub fn compile_bytes(
         .map_err(|failure| anyhow::anyhow!("{target_name}: {failure}"))
 }
 
-/// That a generated file of the repository is up to date; `SPLITBAR_BLESS=1` writes it. Nothing else ever writes there.
+/// That a generated file of the repository is up to date; `cargo xtask bless` writes it. Nothing else ever writes there.
 pub fn confirm(path: &Path, text: &str) -> anyhow::Result<()> {
     if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
         std::fs::write(path, text).with_context(|| path.display().to_string())?;
     }
     let blessed = std::fs::read_to_string(path)
-        .with_context(|| format!("{}; SPLITBAR_BLESS=1 writes it", path.display()))?;
+        .with_context(|| format!("{}; `cargo xtask bless` writes it", path.display()))?;
     ensure!(
         text == blessed,
-        "{} is not what the tests say (SPLITBAR_BLESS=1 accepts it)\n{}",
+        "{} is not what the tests say (`cargo xtask bless` accepts it)\n{}",
         path.display(),
         pretty_assertions::StrComparison::new(&blessed, text)
     );

@@ -128,7 +128,7 @@ Figures with slashes between three are for the split barrier (native from gfx12 
 
 The windows below 90 % lose address arithmetic and formulas, not the work of a loop. A full barrier inside a pair ends the window (arrive_barrier_wait). The
 optimiser makes one formula of the seven steps of scan's recurrence, behind all windows; the comparison of message_passing becomes part of the branch behind
-the wait; what counts the turns and the addresses of opencl_async_pipeline and opencl_async_bulk stands at the end of the loop, behind its last wait; the address of
+the wait; what counts the iterations and the addresses of opencl_async_pipeline and opencl_async_bulk stands at the end of the loop, behind its last wait; the address of
 the result, written in the first window of async_double_buffer and async_overlap, is computed where it is used.
 
 ## Windows of which less than 90 % is left

@@ -14,7 +14,7 @@ types, saturating accumulation, targets that are not listed) is subgroup shuffle
 
 Sums of 16-bit floats are kept in 32 bits and rounded. Bytes may be signed or not, and 8-bit floats of either format, each factor by itself; MFMA, which has signed ones only, gets
 unsigned ones less 128, and a product with ones makes up for it. `cargo test -p splitbar-tests --test suite -- matrices/` runs each on the simulator.
-Written by `UPDATE_EXPECT=1 cargo test -p splitbar-llvm matrix`.
+Written by `cargo xtask bless matrix`.
 
 | GPUs | lanes | A and B | sum | rows x columns x depth | instruction |
 |---|--:|---|---|--:|---|
