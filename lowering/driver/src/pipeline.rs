@@ -451,7 +451,7 @@ impl<'w> Work<'w> {
                         Diagnostic::note(
                             Code::UnsupportedExecutionModel,
                             format!(
-                                "the entry point `{}` is no kernel; it is left out",
+                                "the entry point `{}` is not a kernel; it is left out",
                                 entry.name
                             ),
                         )

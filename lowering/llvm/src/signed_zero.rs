@@ -1,5 +1,5 @@
 //! Keeps the sign of a zero that is a product and becomes a half. LLVM 23.1 rounds `fptrunc (fmul a, b)` by `v_fma_mixlo_f16 a, b, 0` on AMDGPU, and -0 + 0 is 0
-//! (mended later by llvm-project pull request 214544). What stands between the two in the end is an empty assembly statement, which LLVM does not look through.
+//! (fixed later by llvm-project pull request 214544). What stands between the two in the end is an empty assembly statement, which LLVM does not look through.
 //! (`llvm.arithmetic.fence` would do the same, but the back end cannot copy what it holds where the value is the same for the whole wave.)
 
 use crate::codegen::llvm_failed;

@@ -4,9 +4,9 @@
 //! proved it), so the store may stand at any place between the two. It stands at the last of them at which nothing is lost:
 //!
 //! - at a wait that completes the copy, before the wait's fence;
-//! - at the next copy into the same registers. In a loop that is the turn after: the loads are in flight for a turn, over all of its barriers. A ring of more
-//!   stages could have more turns in flight, but to keep two sets of registers in turn the set has to be moved, and a move waits for the load;
-//! - where control enters a loop that would have to store it in its first turn alone;
+//! - at the next copy into the same registers. In a loop that is the iteration after: the loads are in flight for one iteration, over all of its barriers. A ring of more
+//!   stages could have more iterations in flight, but to alternate between two sets of registers the set has to be moved, and a move waits for the load;
+//! - where control enters a loop that would have to store it in its first iteration alone;
 //! - nowhere before a return: workgroup memory ends with the workgroup.
 //!
 //! Each set of registers has a note that it holds something, per invocation: one that did not copy does not store. The optimiser folds the note wherever all
@@ -118,7 +118,7 @@ pub(crate) fn hold(mut timeline: Timeline<'_>, free: u32) -> Held {
     held
 }
 
-/// For each copy the one whose registers it takes: itself, or, for one that a copy in a loop finds still held when it also finds its own of the turn before, that copy. Each
+/// For each copy the one whose registers it takes: itself, or, for one that a copy in a loop finds still held when it also finds its own of the iteration before, that copy. Each
 /// shares with one at most, the newest. So the loop's registers are filled on every way into it.
 fn share(timeline: &Timeline<'_>, alone: &[Option<usize>]) -> Vec<Option<usize>> {
     let copies = alone.len();

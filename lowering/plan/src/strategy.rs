@@ -20,7 +20,7 @@ pub enum Strategy {
     Fused,
     /// An mbarrier in shared memory, one arrival per warp (NVPTX sm_80 and later).
     Mbarrier,
-    /// The barrier of the cluster that the workgroup belongs to (NVPTX sm_90 and later, AMDGPU gfx12.5): no workgroup memory, dearer than what a workgroup has for itself.
+    /// The barrier of the cluster that the workgroup belongs to (NVPTX sm_90 and later, AMDGPU gfx12.5): no workgroup memory, more expensive than what a workgroup has for itself.
     ///
     /// SPIR-V has no scope between Workgroup and Device. With [`PlanOptions::cluster`] of several workgroups, all of them meet at every pair of scope Workgroup: the
     /// caller knows that they execute the same pairs. On NVPTX the workgroup is alone in its cluster unless the options say otherwise.

@@ -5,11 +5,11 @@
 //! - A release leaves scalar loads in flight where they have a counter that it does not wait for. A scalar load that is overtaken by another wave's store behind the
 //!   barrier would read the new value in a program without a race.
 //! - In a loop LLVM 23.1 drops the waits of a fence if its first look at the block finds nothing outstanding on the way in, and does not come back for what the turn
-//!   before left (mended later: llvm-project pull request 220357). Waits that are spelled out are never dropped, so a release that control can come to again has its own.
+//!   before left (fixed later: llvm-project pull request 220357). Waits that are spelled out are never dropped, so a release that control can come to again has its own.
 //!
 //! - Where the waves of a workgroup share one cache, a release to the workgroup leaves stores on their way to memory: those who acquire read the cache. Who of them
 //!   releases to other workgroups waits for stores of his own alone, and each channel of the memory has a queue of its own, so the others' stores may come after his
-//!   ("Memory Model gfx6-gfx9", "gfx90a" and "gfx942": vmcnt(0) is what orders operations of different waves; llvm-project pull request 161638 mended the same
+//!   ("Memory Model gfx6-gfx9", "gfx90a" and "gfx942": vmcnt(0) is what orders operations of different waves; llvm-project pull request 161638 fixed the same
 //!   for CU mode of gfx10 and later). An entry point that releases beyond the workgroup waits for them.
 //!
 //! [`Waits::Explicit`] spells out every wait, [`Waits::Conservative`] waits for everything.

@@ -46,14 +46,14 @@ impl Caches {
         }
     }
 
-    /// Whether a load of `agent`, which knows `now`, is of workgroup `group` in cluster `team`, and may be answered by `levels`, sees a write of another agent that
+    /// Whether a load of `agent`, which knows `now`, is of workgroup `group` in cluster `cluster`, and may be answered by `levels`, sees a write of another agent that
     /// happened before it: by which invalidations, or `None` if it can miss the write.
     ///
     /// The far cache is one for all waves of the workgroup, and so is the nearest one where no wave has one of its own. What one wave invalidates there is fresh for those
     /// who know of it.
     pub fn see(
         &self,
-        (group, team): (u32, u32),
+        (group, cluster): (u32, u32),
         (agent, now): (u16, &Clock),
         levels: Levels,
         write: &Stamp,
@@ -73,10 +73,10 @@ impl Caches {
                 counts.then_some(view)
             });
             let view = views.find(|view| {
-                if write.team == team {
+                if write.cluster == cluster {
                     view.fresh.of(write.agent) >= write.time
                 } else {
-                    view.fresh.abroad(write.team, write.agent) >= write.time
+                    view.fresh.of_cluster(write.cluster, write.agent) >= write.time
                 }
             })?;
             *by.get_mut(at)? = view.by;
@@ -92,10 +92,10 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// An agent of cluster `team` that knows `now` writes back.
-    pub fn write_back(&mut self, team: u32, now: &Clock) {
+    /// An agent of cluster `cluster` that knows `now` writes back.
+    pub fn write_back(&mut self, cluster: u32, now: &Clock) {
         for (agent, time) in now.times() {
-            let until = self.until.entry((team, agent)).or_default();
+            let until = self.until.entry((cluster, agent)).or_default();
             *until = (*until).max(time);
         }
     }
@@ -103,7 +103,7 @@ impl Written {
     /// Whether a store was written back.
     pub fn has(&self, write: &Stamp) -> bool {
         self.until
-            .get(&(write.team, write.agent))
+            .get(&(write.cluster, write.agent))
             .is_some_and(|until| *until >= write.time)
     }
 }
@@ -126,7 +126,7 @@ mod tests {
                 wave: 0,
                 lane: None,
             },
-            team: 1,
+            cluster: 1,
             agent: 0,
             time: first.now.of(0),
             sharing: Sharing::Plain,

@@ -61,14 +61,14 @@ impl Clock {
     }
 
     /// The time up to which a wave of another cluster is known.
-    pub fn abroad(&self, team: u32, wave: u16) -> Time {
-        self.foreign.of(team, wave)
+    pub fn of_cluster(&self, cluster: u32, wave: u16) -> Time {
+        self.foreign.of(cluster, wave)
     }
 
-    /// What other clusters may learn of this one, which is `team`: the times of its waves, and what they know of others.
-    pub fn outside(&self, team: u32) -> Clock {
+    /// What other clusters may learn of this one, which is `cluster`: the times of its waves, and what they know of others.
+    pub fn outside(&self, cluster: u32) -> Clock {
         let mut foreign = self.foreign.clone();
-        foreign.learn(team, &self.waves);
+        foreign.learn(cluster, &self.waves);
         Clock {
             waves: Vec::new(),
             foreign,
@@ -252,7 +252,10 @@ mod tests {
         let mut b = WaveClock::start(1, 2);
         b.learn(&published, Order::Relaxed, NEAR);
         assert!(b.now.of(0) < wrote, "not before the fence");
-        assert!(b.fence(1, Order::Acquire, NEAR, 8), "it brings the news");
+        assert!(
+            b.fence(1, Order::Acquire, NEAR, 8),
+            "it brings what was published"
+        );
         assert!(b.now.of(0) >= wrote);
         assert!(!b.fence(1, Order::Acquire, NEAR, 9), "nothing new");
     }
@@ -262,17 +265,17 @@ mod tests {
         let mut other = WaveClock::start(1, 4);
         let published = other.publish(1, Order::Release).outside(70);
         let mut clock = Clock::new(1);
-        assert_eq!(clock.abroad(70, 1), 0);
+        assert_eq!(clock.of_cluster(70, 1), 0);
         clock.join(&published);
-        assert_eq!((clock.abroad(70, 1), clock.abroad(6, 1)), (1, 0));
+        assert_eq!((clock.of_cluster(70, 1), clock.of_cluster(6, 1)), (1, 0));
         assert_eq!(other.now.of(1), 2, "what follows is not known");
         assert!(clock.covers(&published));
         clock.join(&other.publish(1, Order::Release).outside(70));
-        assert!(!published.covers(&clock) && clock.abroad(70, 1) == 2);
+        assert!(!published.covers(&clock) && clock.of_cluster(70, 1) == 2);
     }
 
     #[test]
-    fn fences_of_a_workgroup_order_nothing_abroad() {
+    fn fences_of_a_workgroup_publish_nothing_to_other_clusters() {
         let mut a = WaveClock::start(0, 1);
         a.fence(0, Order::Release, NEAR, 3);
         let (told, by) = a.tell(Order::Relaxed, Scope::Device);
@@ -283,11 +286,11 @@ mod tests {
         assert_eq!((told.of(0), by), (2, Some(4)));
         let (told, by) = a.tell(Order::Relaxed, NEAR);
         assert_eq!((told.of(0), by), (3, Some(5)));
-        let news = told.outside(0);
+        let told = told.outside(0);
         let mut b = WaveClock::start(0, 1);
-        b.learn(&news, Order::Relaxed, Scope::Device);
+        b.learn(&told, Order::Relaxed, Scope::Device);
         assert!(!b.fence(0, Order::Acquire, NEAR, 6));
         assert!(b.fence(0, Order::Acquire, Scope::Device, 7));
-        assert_eq!(b.now.abroad(0, 0), 3);
+        assert_eq!(b.now.of_cluster(0, 0), 3);
     }
 }

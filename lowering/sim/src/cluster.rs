@@ -4,31 +4,31 @@ use crate::barrier::{Barrier, Name};
 use crate::context::Group;
 
 /// The workgroups of one cluster.
-pub(crate) struct Team {
+pub(crate) struct Cluster {
     groups: Vec<Group>,
     /// Waves of each.
     waves: usize,
     /// The cluster's barrier object, while no step is done; a workgroup that is alone keeps its own.
-    cluster: Option<Barrier>,
+    barrier: Option<Barrier>,
 }
 
-impl Team {
+impl Cluster {
     /// The workgroups as one cluster. What the program made in each for the cluster's barrier is that workgroup's share of it.
-    pub fn of(groups: Vec<Group>, waves: u16) -> Team {
-        let mut team = Team {
+    pub fn of(groups: Vec<Group>, waves: u16) -> Cluster {
+        let mut cluster = Cluster {
             groups,
             waves: waves.into(),
-            cluster: None,
+            barrier: None,
         };
-        if team.groups.len() > 1 {
-            let groups = team.groups.iter_mut();
+        if cluster.groups.len() > 1 {
+            let groups = cluster.groups.iter_mut();
             let shares = groups.filter_map(|group| group.barriers.remove(Name::Cluster));
-            team.cluster = shares.reduce(|mut cluster, share| {
+            cluster.barrier = shares.reduce(|mut cluster, share| {
                 cluster.expect(cluster.expected() + share.expected());
                 cluster
             });
         }
-        team
+        cluster
     }
 
     /// How many workgroups there are.
@@ -61,7 +61,7 @@ impl Team {
     pub fn barrier(&self, wave: usize, name: Name) -> Option<&Barrier> {
         let group = self.groups.get(self.place_of(wave).0)?;
         match name {
-            Name::Cluster => self.cluster.as_ref(),
+            Name::Cluster => self.barrier.as_ref(),
             _ => None,
         }
         .or_else(|| group.barriers.get(name))
@@ -76,12 +76,12 @@ impl Team {
     pub fn with<T>(&mut self, wave: usize, act: impl FnOnce(&mut Group, u16) -> T) -> Option<T> {
         let (group, in_group) = self.place_of(wave);
         let group = self.groups.get_mut(group)?;
-        let Some(cluster) = self.cluster.take() else {
+        let Some(barrier) = self.barrier.take() else {
             return Some(act(group, in_group));
         };
-        group.barriers.put(Name::Cluster, cluster);
+        group.barriers.put(Name::Cluster, barrier);
         let result = act(group, in_group);
-        self.cluster = group.barriers.remove(Name::Cluster);
+        self.barrier = group.barriers.remove(Name::Cluster);
         Some(result)
     }
 }

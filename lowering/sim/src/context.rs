@@ -21,7 +21,7 @@ pub struct Group {
     /// Its place in x, y and z.
     pub id: [u32; 3],
     /// Which cluster it belongs to, counted in the order in which they run.
-    pub team: u32,
+    pub cluster: u32,
     /// The number of its first agent among those of its cluster.
     pub first_agent: u16,
     /// How many waves it started with.
@@ -123,18 +123,18 @@ pub struct Context<'m> {
     /// The time of the agent's first access that is not known to be done for other clusters: what it did from then on is not told to them.
     pub(crate) unproved: Option<Time>,
     /// What atomics for the whole device published.
-    pub(crate) abroad: &'m mut HashMap<u64, Abroad>,
+    pub(crate) published_to_device: &'m mut HashMap<u64, PublishedToDevice>,
     /// Stores that other workgroups can see.
     pub(crate) written: &'m mut Written,
 }
 
 /// What atomics for the whole device published at a location.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Abroad {
+pub(crate) struct PublishedToDevice {
     /// What any workgroup may learn.
     all: Clock,
     /// What the workgroups of the cluster may learn that wrote last, and which cluster that is.
-    team: u32,
+    cluster: u32,
     near: Clock,
 }
 
@@ -285,7 +285,7 @@ impl Context<'_> {
     pub fn write_back(&mut self, pc: u32) {
         let agent = self.me();
         if let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) {
-            self.written.write_back(self.group.team, &clock.now);
+            self.written.write_back(self.group.cluster, &clock.now);
             // What is stored from now on is not part of it.
             clock.now.tick(agent);
             self.coverage.matter(pc);
@@ -365,7 +365,7 @@ impl Context<'_> {
     }
 
     /// What an atomic write of this wave for the whole device tells other clusters, if anything.
-    fn news(&mut self, order: Order) -> Option<Clock> {
+    fn told_to_other_clusters(&mut self, order: Order) -> Option<Clock> {
         let me = self.me();
         let clock = self.group.clocks.get(usize::from(self.agent))?;
         let (told, fence) = clock.tell(order, Scope::Device);
@@ -379,7 +379,7 @@ impl Context<'_> {
         if let Some(unproved) = self.unproved {
             told.forget_from(me, unproved);
         }
-        Some(told.outside(self.group.team))
+        Some(told.outside(self.group.cluster))
     }
 
     /// Begins a new time of this agent, which is the answer.
@@ -408,10 +408,10 @@ impl Context<'_> {
         }
         if space == Space::Global
             && access.scope == Scope::Device
-            && let Some(published) = self.abroad.get(&address)
+            && let Some(published) = self.published_to_device.get(&address)
         {
             clock.learn(&published.all, access.order, Scope::Device);
-            if published.team == self.group.team {
+            if published.cluster == self.group.cluster {
                 clock.learn(&published.near, access.order, Scope::Workgroup);
             }
         }
@@ -419,25 +419,29 @@ impl Context<'_> {
 
     /// Publishes what this wave knows at a location; a read-modify-write (`adds`) keeps what was published there before.
     fn publish_at(&mut self, space: Space, address: u64, access: Access, adds: bool) {
-        let (agent, team) = (self.me(), self.group.team);
+        let (agent, cluster) = (self.me(), self.group.cluster);
         let wide = space == Space::Global && access.scope == Scope::Device;
-        let news = if wide { self.news(access.order) } else { None };
+        let told = if wide {
+            self.told_to_other_clusters(access.order)
+        } else {
+            None
+        };
         let Some(published) = self.publish(access.order) else {
             return;
         };
         if wide && !adds {
-            self.abroad.remove(&address);
+            self.published_to_device.remove(&address);
         }
         if wide && published.of(agent) > 0 {
-            let abroad = self.abroad.entry(address).or_default();
-            if let Some(news) = news {
-                abroad.all.join(&news);
+            let location = self.published_to_device.entry(address).or_default();
+            if let Some(told) = told {
+                location.all.join(&told);
             }
-            if abroad.team != team {
-                abroad.near = Clock::default();
-                abroad.team = team;
+            if location.cluster != cluster {
+                location.near = Clock::default();
+                location.cluster = cluster;
             }
-            abroad.near.join(&published);
+            location.near.join(&published);
         }
         let at = self.group.published.entry((space, address)).or_default();
         if adds {
@@ -467,7 +471,7 @@ impl Context<'_> {
             sharing: access.sharing,
         });
         let site = self.site(at.pc, Some(at.lane));
-        let (me, team) = (self.me(), self.group.team);
+        let (me, cluster) = (self.me(), self.group.cluster);
         let clock = self.group.clocks.get(usize::from(self.agent))?;
         let verb = if write { "write" } else { "read" };
         if space == Space::Shared
@@ -506,7 +510,7 @@ impl Context<'_> {
         }
         let stamp = Stamp {
             site,
-            team,
+            cluster,
             agent: me,
             time: clock.now.of(me),
             sharing: access.sharing,
@@ -515,7 +519,7 @@ impl Context<'_> {
         if access.caches != 0 && space == Space::Global && !write {
             let writes = view.shadow.writes_by_others(view.offset, bytes, stamp);
             for write in writes {
-                let own = (site.group, team);
+                let own = (site.group, cluster);
                 let reader = (self.agent, &clock.now);
                 let seen = (self.group.caches).see(own, reader, access.caches, &write);
                 let kept = access.caches & cache::DIRTY != 0

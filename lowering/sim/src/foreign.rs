@@ -22,13 +22,13 @@ struct Known {
 }
 
 impl Foreign {
-    /// The time up to which an agent of cluster `team` is known.
-    pub fn of(&self, team: u32, agent: u16) -> Time {
+    /// The time up to which an agent of cluster `cluster` is known.
+    pub fn of(&self, cluster: u32, agent: u16) -> Time {
         let Some(known) = &self.0 else { return 0 };
-        if known.is_whole(team) {
+        if known.is_whole(cluster) {
             return Time::MAX;
         }
-        let times = known.of(team);
+        let times = known.of(cluster);
         times
             .and_then(|times| times.get(usize::from(agent)).copied())
             .unwrap_or(0)
@@ -53,46 +53,46 @@ impl Foreign {
         }
     }
 
-    /// Learns the times of the agents of cluster `team`.
-    pub fn learn(&mut self, team: u32, times: &[Time]) {
+    /// Learns the times of the agents of cluster `cluster`.
+    pub fn learn(&mut self, cluster: u32, times: &[Time]) {
         let known = Arc::make_mut(self.0.get_or_insert_default());
-        known.learn(team, &times.into());
+        known.learn(cluster, &times.into());
         known.forget();
     }
 }
 
 impl Known {
-    fn is_whole(&self, team: u32) -> bool {
-        let (word, bit) = place(team);
+    fn is_whole(&self, cluster: u32) -> bool {
+        let (word, bit) = place(cluster);
         self.whole.get(word).is_some_and(|w| w & bit != 0)
     }
 
-    fn of(&self, team: u32) -> Option<&Arc<[Time]>> {
-        let at = self.times.binary_search_by_key(&team, |known| known.0);
+    fn of(&self, cluster: u32) -> Option<&Arc<[Time]>> {
+        let at = self.times.binary_search_by_key(&cluster, |known| known.0);
         Some(&self.times.get(at.ok()?)?.1)
     }
 
     fn covers(&self, other: &Known) -> bool {
         covers(&self.whole, &other.whole, |mine, its| its & !mine == 0)
-            && other.times.iter().all(|(team, its)| {
-                self.is_whole(*team) || self.of(*team).is_some_and(|mine| at_least(mine, its))
+            && other.times.iter().all(|(cluster, its)| {
+                self.is_whole(*cluster) || self.of(*cluster).is_some_and(|mine| at_least(mine, its))
             })
     }
 
     fn join(&mut self, other: &Known) {
         join(&mut self.whole, &other.whole, |mine, its| *mine |= its);
-        for (team, its) in &other.times {
-            self.learn(*team, its);
+        for (cluster, its) in &other.times {
+            self.learn(*cluster, its);
         }
         self.forget();
     }
 
-    fn learn(&mut self, team: u32, its: &Arc<[Time]>) {
-        let at = self.times.binary_search_by_key(&team, |known| known.0);
+    fn learn(&mut self, cluster: u32, its: &Arc<[Time]>) {
+        let at = self.times.binary_search_by_key(&cluster, |known| known.0);
         let mine = match at {
             Ok(at) => self.times.get_mut(at),
             Err(at) => {
-                self.times.insert(at, (team, Arc::clone(its)));
+                self.times.insert(at, (cluster, Arc::clone(its)));
                 return;
             }
         };
@@ -106,15 +106,15 @@ impl Known {
     /// Keeps the times of the last clusters alone.
     fn forget(&mut self) {
         let whole = &self.whole;
-        let known = |team: u32| {
+        let known = |cluster: u32| {
             whole
-                .get(place(team).0)
-                .is_some_and(|w| w & place(team).1 != 0)
+                .get(place(cluster).0)
+                .is_some_and(|w| w & place(cluster).1 != 0)
         };
-        self.times.retain(|(team, _)| !known(*team));
+        self.times.retain(|(cluster, _)| !known(*cluster));
         let old = self.times.len().saturating_sub(EXACT);
-        for (team, _) in self.times.drain(..old) {
-            let (word, bit) = place(team);
+        for (cluster, _) in self.times.drain(..old) {
+            let (word, bit) = place(cluster);
             if self.whole.len() <= word {
                 self.whole.resize(word + 1, 0);
             }
@@ -126,8 +126,8 @@ impl Known {
 }
 
 /// The word and the bit of a cluster.
-fn place(team: u32) -> (usize, u64) {
-    (team as usize / 64, 1 << (team % 64))
+fn place(cluster: u32) -> (usize, u64) {
+    (cluster as usize / 64, 1 << (cluster % 64))
 }
 
 fn at_least(mine: &Arc<[Time]>, its: &Arc<[Time]>) -> bool {
@@ -156,8 +156,8 @@ mod tests {
     #[test]
     fn of_old_clusters_everything_counts_as_known() {
         let mut a = Foreign::default();
-        for team in 0..1000 {
-            a.learn(team, &[5]);
+        for cluster in 0..1000 {
+            a.learn(cluster, &[5]);
         }
         assert_eq!((a.of(0, 0), a.of(1000, 0)), (Time::MAX, 0));
         assert_eq!(

@@ -18,6 +18,7 @@ pub mod barrier;
 mod bulk;
 pub mod cache;
 pub mod clock;
+mod cluster;
 mod context;
 mod coverage;
 mod directed;
@@ -34,7 +35,6 @@ pub mod queue;
 pub mod race;
 mod resident;
 mod schedule;
-mod team;
 
 pub use clock::Scope;
 pub use context::{Access, At, Context, Group};

@@ -2,7 +2,7 @@
 
 use crate::barrier::Name;
 use crate::cache::Written;
-use crate::context::{Abroad, Context, Group};
+use crate::context::{Context, Group, PublishedToDevice};
 use crate::coverage::Coverage;
 use crate::finding::{Finding, FindingKind, Findings, Place, Site};
 use crate::journal::Journal;
@@ -143,7 +143,7 @@ pub fn run_watched<P: Program>(
         findings: Findings::default(),
         coverage: Coverage::default(),
         journal: Journal::new(launch.limits.journal),
-        abroad: HashMap::new(),
+        published_to_device: HashMap::new(),
         written: Written::default(),
         steps: 0,
         lane_steps: 0,
@@ -175,7 +175,7 @@ pub(crate) struct Run<'r, P> {
     pub findings: Findings,
     pub coverage: Coverage,
     pub journal: Journal,
-    pub abroad: HashMap<u64, Abroad>,
+    pub published_to_device: HashMap<u64, PublishedToDevice>,
     pub written: Written,
     pub steps: u64,
     pub lane_steps: u64,
@@ -253,12 +253,12 @@ impl<P: Program> Run<'_, P> {
                 };
                 resident.push(Resident::begin(self, number, first, invocations));
             }
-            let Some(team) = resident.get_mut(current) else {
+            let Some(cluster) = resident.get_mut(current) else {
                 current = 0;
                 continue;
             };
-            let groups = team.groups();
-            let others_go_on = match team.turn(self) {
+            let groups = cluster.groups();
+            let others_go_on = match cluster.turn(self) {
                 Turn::Stop => return,
                 Turn::Done => {
                     resident.remove(current);
@@ -322,7 +322,7 @@ impl<P: Program> Run<'_, P> {
                     .clamp(1, self.program.wave_size().max(1)) as u16,
             ),
             unproved: None,
-            abroad: &mut self.abroad,
+            published_to_device: &mut self.published_to_device,
             written: &mut self.written,
         }
     }

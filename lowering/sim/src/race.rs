@@ -24,7 +24,7 @@ pub struct Stamp {
     /// Who and where.
     pub site: Site,
     /// Which cluster's clocks count.
-    pub team: u32,
+    pub cluster: u32,
     /// Whose clock counts: the wave, or one of its lanes where the program says that lanes have clocks ([`crate::Program::agents`]).
     pub agent: u16,
     /// The agent's own time; 0: no access at all.
@@ -42,7 +42,7 @@ const NOBODY: Stamp = Stamp {
         wave: 0,
         lane: None,
     },
-    team: 0,
+    cluster: 0,
     agent: 0,
     time: 0,
     sharing: Sharing::Plain,
@@ -51,7 +51,7 @@ const NOBODY: Stamp = Stamp {
 
 impl Stamp {
     fn same_agent(&self, other: &Stamp) -> bool {
-        self.team == other.team && self.agent == other.agent
+        self.cluster == other.cluster && self.agent == other.agent
     }
 
     /// Whether this access and a later one by `next` may race: they are of different agents, not both atomic, and not ordered by what `next` knows.
@@ -66,10 +66,10 @@ impl Stamp {
         );
         !tolerated
             && self.time
-                > if self.team == next.team {
+                > if self.cluster == next.cluster {
                     known.of(self.agent)
                 } else {
-                    known.abroad(self.team, self.agent)
+                    known.of_cluster(self.cluster, self.agent)
                 }
     }
 }
@@ -271,7 +271,7 @@ impl Lists {
             *own = stamp;
             return;
         }
-        let foreign = |s: &Stamp| s.team != stamp.team;
+        let foreign = |s: &Stamp| s.cluster != stamp.cluster;
         if list.iter().filter(|s| foreign(s)).count() > FOREIGN {
             // The first stays, the last goes.
             if let Some(last) = list.iter().rposition(foreign) {
@@ -295,7 +295,7 @@ mod tests {
                 wave,
                 lane: None,
             },
-            team: 0,
+            cluster: 0,
             agent: wave,
             time: clock.now.of(wave),
             sharing,

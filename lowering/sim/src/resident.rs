@@ -3,19 +3,19 @@
 use crate::barrier::Barriers;
 use crate::cache::Caches;
 use crate::clock::WaveClock;
+use crate::cluster::Cluster;
 use crate::context::Group;
 use crate::finding::{FindingKind, Site};
 use crate::machine::{Program, Run, Step, WaveStart};
 use crate::memory::Shared;
 use crate::schedule::{Completion, Scheduler};
-use crate::team::Team;
 use std::collections::BTreeMap;
 
 /// Whether a wave can go on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {
     Ready,
-    /// Blocked when the team's events had this number.
+    /// Blocked when the cluster's events had this number.
     Blocked(u64),
     Done,
 }
@@ -35,7 +35,7 @@ pub(crate) enum Turn {
 
 /// The workgroups of a cluster and their waves.
 pub(crate) struct Resident<W> {
-    team: Team,
+    cluster: Cluster,
     waves: Vec<W>,
     can: Vec<State>,
     scheduler: Scheduler,
@@ -66,7 +66,7 @@ impl<W> Resident<W> {
             let mut group = Group {
                 index: *index,
                 id: *id,
-                team: number,
+                cluster: number,
                 first_agent,
                 waves,
                 shared: Shared::new(run.launch.shared_bytes, || rng.u8(..)),
@@ -99,7 +99,7 @@ impl<W> Resident<W> {
         }
         let count = started.len();
         Resident {
-            team: Team::of(groups, waves),
+            cluster: Cluster::of(groups, waves),
             waves: started,
             can: vec![State::Ready; count],
             scheduler: Scheduler::new(run.schedule.policy, count, &mut run.rng),
@@ -115,12 +115,12 @@ impl<W> Resident<W> {
 
     /// Workgroups of the cluster.
     pub fn groups(&self) -> u32 {
-        self.team.groups()
+        self.cluster.groups()
     }
 
     /// Lets one wave go on for as long as the schedule says.
     pub fn turn<P: Program<Wave = W>>(&mut self, run: &mut Run<'_, P>) -> Turn {
-        let events = self.team.events();
+        let events = self.cluster.events();
         let able = |s: &State| match s {
             State::Ready => true,
             State::Blocked(at) => *at != events,
@@ -154,7 +154,7 @@ impl<W> Resident<W> {
         let Some(wave) = self.waves.get_mut(any) else {
             return;
         };
-        self.team.with(any, |group, in_group| {
+        self.cluster.with(any, |group, in_group| {
             (run.program).complete_one(wave, &mut run.context(group, in_group));
         });
     }
@@ -175,8 +175,8 @@ impl<W> Resident<W> {
             if run.steps >= run.launch.limits.steps {
                 let site = Site {
                     pc: run.program.waiting(wave).first().map_or(0, |w| w.0),
-                    group: self.team.index_of(chosen),
-                    wave: self.team.place_of(chosen).1,
+                    group: self.cluster.index_of(chosen),
+                    wave: self.cluster.place_of(chosen).1,
                     lane: None,
                 };
                 let limit = run.launch.limits.steps;
@@ -186,7 +186,7 @@ impl<W> Resident<W> {
                 return Turn::Stop;
             }
             run.steps += 1;
-            let step = self.team.with(chosen, |group, in_group| {
+            let step = self.cluster.with(chosen, |group, in_group| {
                 (run.program).step(wave, &mut run.context(group, in_group))
             });
             let Some(step) = step else {
@@ -201,7 +201,7 @@ impl<W> Resident<W> {
                     run.lane_steps += u64::from(lanes);
                     State::Ready
                 }
-                Step::Blocked => State::Blocked(self.team.events()),
+                Step::Blocked => State::Blocked(self.cluster.events()),
                 Step::Done => State::Done,
             };
             spins = matches!(step, Step::Yielded(_));
@@ -220,7 +220,7 @@ impl<W> Resident<W> {
         let mut lines = Vec::new();
         let mut first = None;
         for (index, wave) in self.waves.iter().enumerate() {
-            let name = self.team.name_of(index);
+            let name = self.cluster.name_of(index);
             if self.can.get(index) == Some(&State::Done) {
                 lines.push(format!("{name} has ended"));
                 continue;
@@ -229,7 +229,7 @@ impl<W> Resident<W> {
                 first = first.or(Some((pc, index)));
                 let place = run.program.place(pc);
                 let object = barrier.map_or_else(String::new, |barrier| {
-                    let object = self.team.barrier(index, barrier);
+                    let object = self.cluster.barrier(index, barrier);
                     let count = object.map_or_else(String::new, |b| {
                         format!(
                             " ({} of {} have arrived in phase {})",
@@ -249,8 +249,8 @@ impl<W> Resident<W> {
         let (pc, wave) = first.unwrap_or((0, 0));
         let site = Site {
             pc,
-            group: self.team.index_of(wave),
-            wave: self.team.place_of(wave).1,
+            group: self.cluster.index_of(wave),
+            wave: self.cluster.place_of(wave).1,
             lane: None,
         };
         run.findings

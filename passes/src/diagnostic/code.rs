@@ -91,7 +91,7 @@ codes! {
     UnsupportedLinkage = 309, Unsupported, "a function is imported and its module is not there";
     UnsupportedMode = 310, Unsupported, "the execution mode is not lowered";
     EmptyWorkgroup = 311, Unsupported, "a dimension of the workgroup is 0, as specialization constants without a value can leave it";
-    UnsupportedPrint = 312, Unsupported, "a printf has a format that is no constant, that OpenCL C does not have, or that does not fit its arguments";
+    UnsupportedPrint = 312, Unsupported, "a printf has a format that is not a constant, that OpenCL C does not have, or that does not fit its arguments";
     UnsupportedDecoration = 370, Unsupported, "the decoration is not lowered";
     UnsupportedOperand = 371, Unsupported, "a bit of a memory operand, an image operand or a control is not lowered";
     BlockTooLarge = 380, Limit, "a block that is passed by value is larger than the arguments of a kernel can be";
@@ -131,8 +131,8 @@ codes! {
 
     // 11xx: scopes.
     ScopeType = 1101, Invalid, "a scope is no 32-bit integer";
-    ScopeNotConstant = 1102, Invalid, "a scope is no constant";
-    ScopeValue = 1103, Invalid, "a scope has a value that is no scope";
+    ScopeNotConstant = 1102, Invalid, "a scope is not a constant";
+    ScopeValue = 1103, Invalid, "a scope has a value that is not a scope";
     SplitExecutionScope = 1104, Invalid, "the execution scope of a split barrier is neither Workgroup nor Subgroup";
     VulkanExecutionScope = 1105, Invalid, "an execution scope is neither Workgroup nor Subgroup";
     WorkgroupExecutionModel = 1106, Invalid, "the execution scope Workgroup is reached from an execution model without workgroups";

@@ -313,7 +313,7 @@ impl<'m> Declarations<'m> {
                 .and_then(|id| Some((id, self.module.def(id)?)))
                 && !is_type(def)
             {
-                let message = format!("the result type {id} of {} is no type", inst.name());
+                let message = format!("the result type {id} of {} is not a type", inst.name());
                 report.push(
                     Diagnostic::error(Code::WrongDefinition, message)
                         .at_word(inst.offset)
@@ -375,7 +375,7 @@ impl<'m> Declarations<'m> {
             if self.function(entry.function).is_none() && self.module.def(entry.function).is_some()
             {
                 let message = format!(
-                    "the entry point {:?} names {}, which is no function",
+                    "the entry point {:?} names {}, which is not a function",
                     entry.name, entry.function
                 );
                 report.push(

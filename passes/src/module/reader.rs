@@ -93,7 +93,7 @@ impl<'a> Module<'a> {
                 format!("the file starts with the bytes {}", found.join(" "))
             };
             diagnostics.push(
-                Diagnostic::error(Code::BadMagic, "this is no SPIR-V module")
+                Diagnostic::error(Code::BadMagic, "this is not a SPIR-V module")
                     .at_word(0)
                     .because(found)
                     .help("give a binary module (.spv); assemble text with spirv-as first"),

@@ -195,7 +195,7 @@ impl Types {
                         .because(format!("{part} is declared at word {}", declared.offset)));
                 }
                 Some(declared) => {
-                    let message = format!("{} uses {part}, which is no type", inst.name());
+                    let message = format!("{} uses {part}, which is not a type", inst.name());
                     return Err(Diagnostic::error(Code::WrongDefinition, message)
                         .at_word(inst.offset)
                         .because(format!("{part} is defined by {}", declared.name())));

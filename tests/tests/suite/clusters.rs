@@ -71,7 +71,7 @@ fn same_results(fixture: &Fixture, gpu: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every invocation writes a word; behind the barrier it reads that of its neighbour in the next workgroup of the cluster, in each of two turns.
+/// Every invocation writes a word; behind the barrier it reads that of its neighbour in the next workgroup of the cluster, in each of two iterations.
 fn exchange(gpu: &str) -> Result<()> {
     linkable(gpu)?;
     let module = assembled(EXCHANGE)?;

@@ -47,7 +47,7 @@ fn built(fixture: &Fixture, target: &str, level: Optimization) -> Result<Output>
 
 fn builds(fixture: &Fixture, target: &str, level: Optimization) -> Result<()> {
     let output = built(fixture, target, level)?;
-    ensure!(output.bitcode().starts_with(b"BC"), "this is no bitcode");
+    ensure!(output.bitcode().starts_with(b"BC"), "this is not bitcode");
     let assembly = told(output.assembly())?;
     let named = match is_nvptx(target) {
         true => format!(".target {target}"),
@@ -60,7 +60,7 @@ fn builds(fixture: &Fixture, target: &str, level: Optimization) -> Result<()> {
     if !is_nvptx(target) {
         ensure!(
             told(output.object())?.starts_with(b"\x7fELF"),
-            "the object is no ELF"
+            "the object is not an ELF"
         );
     }
     Ok(())
@@ -82,7 +82,7 @@ fn links(fixture: &Fixture, target: &str, level: Optimization) -> Result<()> {
     let output = built(fixture, target, level)?;
     ensure!(
         told(output.hsaco())?.starts_with(b"\x7fELF"),
-        "the code object is no ELF"
+        "the code object is not an ELF"
     );
     Ok(())
 }

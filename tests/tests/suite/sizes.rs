@@ -200,7 +200,7 @@ fn takes(gpu: &str, strategy: Strategy, waves: u32) -> bool {
         Strategy::Cluster => gpu == "sm_90",
         Strategy::WarpNamed => named && waves <= 7,
         Strategy::GroupNamed => named,
-        // No full barrier stands between the turns.
+        // No full barrier stands between the iterations.
         Strategy::WarpNamedSingle | Strategy::Subgroup => false,
     }
 }

@@ -140,7 +140,7 @@ fn string<'c>(
     Some((|| e.b.select(e.operand(select, 0)?, yes?, no?))())
 }
 
-/// The constant string that the pointer `id` points to, up to its zero byte, or a refusal of the call `inst` where it is too long; `None` for what is no constant string. They need not be
+/// The constant string that the pointer `id` points to, up to its zero byte, or a refusal of the call `inst` where it is too long; `None` for what is not a constant string. They need not be
 /// of class UniformConstant (SPV_EXT_relaxed_printf_string_address_space), if nobody writes them.
 fn literal(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, id: Id) -> Option<Result<Vec<u8>>> {
     let (id, offset) = place(e, id)?;

@@ -366,7 +366,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn variable(&mut self, inst: Inst<'_>) -> Result<()> {
         let ty = self.result_type(inst)?;
         let Kind::Pointer { class, pointee } = *self.kind(ty)? else {
-            return Err(self.mismatch(inst, "a variable whose type is no pointer"));
+            return Err(self.mismatch(inst, "a variable whose type is not a pointer"));
         };
         let Some(pointee) = pointee else {
             return Err(self.unsupported(inst, "its type is not known"));

@@ -95,7 +95,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
                 e.result_ty(inst)?,
             )?;
             let Kind::Pointer { class, pointee } = *e.kind(e.result_type(inst)?)? else {
-                return Err(e.mismatch(inst, "the result is no pointer"));
+                return Err(e.mismatch(inst, "the result is not a pointer"));
             };
             e.bind_pointer(
                 inst,
@@ -110,7 +110,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::GenericCastToPtrExplicit => {
             let pointer = e.pointer(id(0)?)?;
             let Kind::Pointer { class, .. } = *e.kind(e.result_type(inst)?)? else {
-                return Err(e.mismatch(inst, "the result is no pointer"));
+                return Err(e.mismatch(inst, "the result is not a pointer"));
             };
             let value = e.cast_explicit(inst, pointer, class)?;
             e.bind(inst, value)?;

@@ -718,7 +718,7 @@ pub(crate) fn const_sum<'c>(a: Value<'c>, b: Value<'c>, minus: bool) -> Option<V
     (a.ty() == b.ty() && a.ty().is_int()).then(|| Value::wrap(unsafe { combine(a.0, b.0) }))
 }
 
-/// The constant `pointer` and `bytes` more; `None` when it is no pointer.
+/// The constant `pointer` and `bytes` more; `None` when it is not a pointer.
 pub(crate) fn const_offset<'c>(pointer: Value<'c>, bytes: Value<'c>) -> Option<Value<'c>> {
     let mut index = bytes.0;
     pointer.ty().is_pointer().then(|| {

@@ -282,7 +282,7 @@ fn allowed(wait: &async_copy::Wait) -> u8 {
     u8::try_from(wait.outstanding).unwrap_or(u8::MAX)
 }
 
-/// On AMDGPU no path may come to a join without a mark when others have some: LLVM 23.1 then counts the others' copies wrongly (mended later: llvm-project pull request
+/// On AMDGPU no path may come to a join without a mark when others have some: LLVM 23.1 then counts the others' copies wrongly (fixed later: llvm-project pull request
 /// 211688). So there is one at the entry, and one behind each wait for all marks. Nobody ever waits for them: what is before them is complete.
 fn keep_marks(planned: &mut Planned, target: &Target) {
     if target.amdgpu().is_none() {
@@ -343,7 +343,7 @@ fn promote(planned: &mut Planned, copies: &Copies, target: &Target) {
 }
 
 /// Marks and waits of the analysis, by the offset of the instruction that they stand before. On AMDGPU without the marks that cover no copy of the plan: a wait for such a
-/// mark is none in LLVM 23.1, not even for the copies before it (mended later: llvm-project pull request 213144).
+/// mark is none in LLVM 23.1, not even for the copies before it (fixed later: llvm-project pull request 213144).
 fn counted(planned: &Planned, copies: &Copies, target: &Target) -> (Vec<u32>, Vec<(u32, u8)>) {
     let promoted = &copies.promoted;
     if target.nvptx().is_some() {

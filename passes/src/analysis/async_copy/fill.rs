@@ -1,4 +1,4 @@
-//! Copies in loops that fill: `for (i = lane; i < n; i += 256) tile[i] = source[i]`. In one run of the loop an invocation writes no byte twice, so a turn need not wait for the
+//! Copies in loops that fill: `for (i = lane; i < n; i += 256) tile[i] = source[i]`. In one run of the loop an invocation writes no byte twice, so an iteration need not wait for the
 //! copies of those before it; only what is left of an earlier run of the loop is in its way.
 
 use super::candidate::Candidate;
@@ -70,7 +70,7 @@ impl Fills {
     }
 }
 
-/// Whether control can come to `block` twice in one turn of the loop: a cycle in it that is no loop with one way in.
+/// Whether control can come to `block` twice in one iteration of the loop: a cycle in it that is no loop with one way in.
 fn repeats(model: &Model, inside: &Loop, block: usize) -> bool {
     let mut seen = BTreeSet::new();
     let mut work = vec![block];
@@ -87,7 +87,7 @@ fn repeats(model: &Model, inside: &Loop, block: usize) -> bool {
     false
 }
 
-/// Whether `index` has another value in each turn of the loop: the counter and something that stays, or the counter divided by no more than its step.
+/// Whether `index` has another value in each iteration of the loop: the counter and something that stays, or the counter divided by no more than its step.
 fn differs(model: &Model, inside: &Loop, counter: Induction, index: NodeId) -> bool {
     let sum = Sum::of(model, index);
     let (counters, others): (Vec<NodeId>, Vec<NodeId>) =
@@ -114,7 +114,7 @@ fn differs(model: &Model, inside: &Loop, counter: Induction, index: NodeId) -> b
     *dividend == counter.phi && (1..=counter.step).contains(&divisor)
 }
 
-/// Whether `node` has one value for an invocation in all turns of one run of the loop.
+/// Whether `node` has one value for an invocation in all iterations of one run of the loop.
 fn stays(model: &Model, inside: &Loop, node: NodeId) -> bool {
     let expression = Expression::of(&model.graph, node);
     expression.leaves().all(|leaf| {

@@ -14,7 +14,7 @@ use spirv::Op as Opcode;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Induction {
     pub(super) phi: NodeId,
-    /// What a turn adds, not zero.
+    /// What an iteration adds, not zero.
     pub(super) step: u64,
     /// Its bounds, whatever the loop begins with.
     pub(super) least: u64,
@@ -167,7 +167,7 @@ impl Comparison {
     }
 }
 
-/// What a turn that is not the last has compared.
+/// What an iteration that is not the last has compared.
 struct Bound {
     /// It is no greater than `most`.
     small: NodeId,
@@ -177,7 +177,7 @@ struct Bound {
 }
 
 impl Bound {
-    /// The greatest number of the counter `phi`, which begins with no more than `first` and grows by `step`, when this holds in each turn but the last; `None` when that is
+    /// The greatest number of the counter `phi`, which begins with no more than `first` and grows by `step`, when this holds in each iteration but the last; `None` when that is
     /// beyond the limit.
     fn most_of(&self, model: &Model, phi: NodeId, step: u64, first: u64) -> Option<u64> {
         let sum = Sum::of(model, self.small);

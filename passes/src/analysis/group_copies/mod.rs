@@ -31,7 +31,7 @@ pub struct GroupCopy {
     pub offset: u32,
     /// The block that it stands in.
     pub block: usize,
-    /// Whose invocations make the copy; `None` when the operand is no constant scope.
+    /// Whose invocations make the copy; `None` when the operand is not a constant scope.
     pub scope: Option<Scope>,
     /// Which way; `None` when the storage classes do not say it.
     pub direction: Option<Direction>,
@@ -52,7 +52,7 @@ pub struct GroupWait {
     pub offset: u32,
     /// The block that it stands in.
     pub block: usize,
-    /// Whose invocations wait for each other; `None` when the operand is no constant scope.
+    /// Whose invocations wait for each other; `None` when the operand is not a constant scope.
     pub scope: Option<Scope>,
     /// The events that it is for; `None`: all.
     pub events: Option<Vec<Group>>,

@@ -91,7 +91,7 @@ fn a_pipeline_waits_for_its_oldest_stage() {
 
 #[test]
 fn what_no_name_tells_apart_is_waited_for_at_once() {
-    // One name for the copies of all turns: the newest may be the one that is needed.
+    // One name for the copies of all iterations: the newest may be the one that is needed.
     let cfg = Cfg::from_edges(3, &[(0, 1), (1, 1), (1, 2)]);
     let turn = vec![Event::Copy(A), Event::Mark, need(A)];
     let events = [vec![Event::Copy(A), Event::Mark], turn, vec![need(A)]];

@@ -110,7 +110,7 @@ pub const POINTER: Rule = Rule {
                 context,
                 operation,
                 operation.pointer,
-                format!("the first operand of {name} is no pointer"),
+                format!("the first operand of {name} is not a pointer"),
             ));
             return;
         };

@@ -56,7 +56,7 @@ pub const VALUE: Rule = Rule {
                             operation,
                             Some(operand),
                             format!(
-                                "the {what} of {} is {value}, which is no scope",
+                                "the {what} of {} is {value}, which is not a scope",
                                 context.name(operation)
                             ),
                         )

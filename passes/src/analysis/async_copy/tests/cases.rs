@@ -64,7 +64,7 @@ fn one_row_is_published_while_the_next_is_in_flight() {
     assert_eq!(at(&assembled, Op::ControlBarrierArriveINTEL, 1), Some(0));
 }
 
-/// A loop over a ring: prologue, `next` before the barrier of each turn, and the reads behind it.
+/// A loop over a ring: prologue, `next` before the barrier of each iteration, and the reads behind it.
 fn pipeline(rows: u32, index: &str, step: &str, barrier: &str) -> String {
     let mut text = String::new();
     for row in 0..rows - 1 {
@@ -109,7 +109,7 @@ fn a_counter_that_may_wrap_is_no_stage_of_three() {
     let ring = pipeline(3, index, "", "arrive\nwait\n");
     let first = |body: &str| at(&module("", body), Op::ControlBarrierArriveINTEL, 0);
     assert_ne!(first(&ring), Some(1));
-    // With less than 2^30 turns they do, also when the loop ends by the next number.
+    // With less than 2^30 iterations they do, also when the loop ends by the next number.
     let holds = "%holds = OpULessThan %bool %turn %limit\n";
     let few = "%few = OpUDiv %uint %limit %u4\n";
     let by_turn = format!("{few}%holds = OpULessThan %bool %turn %few\n");
@@ -147,7 +147,7 @@ fn parts_of_a_row_do_not_wait_for_each_other() {
 
 #[test]
 fn a_copy_meets_one_that_an_earlier_turn_has_made_beside_it() {
-    // `ring[i + 1] = ..; ring[i] = ..;` comes in the next turn to the row that the first copy of this one went to.
+    // `ring[i + 1] = ..; ring[i] = ..;` comes in the next iteration to the row that the first copy of this one went to.
     let text = "OpStore %i %u0\nOpBranch %header\n%header = OpLabel\nOpLoopMerge %exit %next 0\nOpBranch %test\n%test = OpLabel\n%turn = OpLoad %uint %i\n%ahead = OpIAdd %uint %turn %u1\n%over = OpIEqual %bool %turn %u3\nOpBranchConditional %over %exit %body\n%body = OpLabel\n".to_owned()
         + &copy("a", "%ring %ahead")
         + &copy("b", "%ring %turn")
@@ -233,7 +233,7 @@ fn divergent_and_scattered_copies_say_so() {
     assert_eq!(shapes(&found(&module("", &body))), [(4, false, false)]);
 }
 
-/// A loop that fills the single row: from `%lane` on, `step` further in each turn; ids end in `tag`.
+/// A loop that fills the single row: from `%lane` on, `step` further in each iteration; ids end in `tag`.
 fn fill(tag: &str, index: &str, step: &str, limit: &str) -> String {
     let copy = copy(tag, "%single").replace("%lane", &format!("%index{tag}"));
     format!(
@@ -317,7 +317,7 @@ fn a_loop_that_may_come_to_a_place_again_waits_for_itself() {
             "{index} {step} {limit}"
         );
     };
-    // The same word for two turns, and again after some.
+    // The same word for two iterations, and again after some.
     refused("OpUDiv %uint %turna %u4", "%u3", "%u64");
     refused("OpUMod %uint %turna %u7", "%u4", "%u64");
     refused("OpBitwiseAnd %uint %turna %u7", "%u4", "%u64");
