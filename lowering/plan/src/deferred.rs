@@ -21,7 +21,7 @@ use crate::async_copies::Copies;
 use crate::plan::EntryPlan;
 use crate::step::Step;
 use crate::strategy::Strategy;
-use splitbar_passes::analysis::pairing::SiteKind;
+use splitbar_passes::analysis::pairing::{SiteId, SiteKind};
 use splitbar_passes::module::Scope;
 use std::collections::BTreeSet;
 
@@ -43,12 +43,13 @@ pub(crate) fn defer(plan: &mut EntryPlan, copies: &Copies) {
         .filter(|site| site.kind == SiteKind::Arrive && site.execution == Some(Scope::Workgroup))
         .map(|site| site.offset)
         .collect();
+    let work = before_work(plan);
     let deferred: BTreeSet<u32> = copies
         .deferred()
         .iter()
         .copied()
         .filter(|arrive| arrives.contains(arrive) && waits_for_all(plan, *arrive))
-        .filter(|arrive| has_work(plan, *arrive))
+        .filter(|arrive| work.contains(arrive))
         .collect();
     if deferred.is_empty() {
         return;
@@ -76,13 +77,14 @@ fn waits_for_all(plan: &EntryPlan, offset: u32) -> bool {
     before.is_some_and(|steps| steps.contains(&Step::AsyncWait(0)))
 }
 
-/// Whether something stands between the arrive at `offset` and its waits, so that copies gain time.
-fn has_work(plan: &EntryPlan, offset: u32) -> bool {
-    let site = plan.sites.iter().find(|site| site.offset == offset);
-    site.is_some_and(|site| {
-        let mut pairs = plan.pairs.iter();
-        pairs.any(|pair| pair.arrives.contains(&site.id) && !pair.window.is_empty())
-    })
+/// The arrives between which and their waits something stands, so that copies gain time.
+fn before_work(plan: &EntryPlan) -> BTreeSet<u32> {
+    let pairs = plan.pairs.iter().filter(|pair| !pair.window.is_empty());
+    let ids: BTreeSet<SiteId> = pairs
+        .flat_map(|pair| pair.arrives.iter().copied())
+        .collect();
+    let sites = plan.sites.iter().filter(|site| ids.contains(&site.id));
+    sites.map(|site| site.offset).collect()
 }
 
 /// Where no wait counts marks any more, there are none.

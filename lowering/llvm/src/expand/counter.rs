@@ -55,8 +55,10 @@ impl<'c> Expansion<'c> {
         self.b.cond_br(self.reached(counter, target)?, done, again);
         self.b.position(done);
         self.b.ret_void();
-        for call in function.value().users() {
-            self.keep_window(call)?;
+        let calls = function.value().users();
+        let held = leaving(&calls);
+        for call in calls {
+            self.keep_window(call, held.get(&call).map_or(&[], Vec::as_slice))?;
         }
         Ok(true)
     }
@@ -76,16 +78,15 @@ impl<'c> Expansion<'c> {
         Ok(self.b.icmp(IntPredicate::LLVMIntSGE, ahead, zero))
     }
 
-    /// Keeps what the window that ends at `call` leaves from being computed behind it.
-    fn keep_window(&self, call: Value<'c>) -> Result<()> {
+    /// Keeps `left`, which the window that ends at `call` leaves, from being computed behind it.
+    fn keep_window(&self, call: Value<'c>, left: &[Value<'c>]) -> Result<()> {
         const NAME: &str = "llvm.fake.use";
         let (id, _) = ffi::intrinsic_id(NAME).ok_or_else(|| missing(NAME))?;
         let keep = ffi::intrinsic(self.module, id, &[]);
         self.b.position_before(call);
         // A phi may stand for what is still being loaded; here to hold a value is to wait for it.
-        let held = leaving(call).into_iter().filter(|value| !value.is_phi());
-        for value in held {
-            self.b.call(keep.ty(), keep.value(), &[value]);
+        for value in left.iter().filter(|value| !value.is_phi()) {
+            self.b.call(keep.ty(), keep.value(), &[*value]);
         }
         Ok(())
     }

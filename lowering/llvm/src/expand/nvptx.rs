@@ -8,6 +8,7 @@ use crate::emit::Result;
 use crate::emit::barrier::names;
 use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Opcode, RmwOp, Ty, Value};
 use splitbar_plan::target::{Mbarrier, Nvptx};
+use std::collections::HashMap;
 
 /// Tests the phase and goes on.
 const TEST_WAIT: &str = "llvm.nvvm.mbarrier.test.wait.parity.scope.cta.space.cta";
@@ -28,13 +29,15 @@ impl<'c> Expansion<'c> {
             let Some(function) = ffi::declaration(self.module, name) else {
                 continue;
             };
-            for (number, call) in function.value().users().into_iter().enumerate() {
-                let held = if name == names::CLOSE {
-                    leaving(call)
-                } else {
-                    Vec::new()
-                };
-                self.end_of_window(call, &held, name, &format!("{variable}_{number}"))?;
+            let calls = function.value().users();
+            let held = if name == names::CLOSE {
+                leaving(&calls)
+            } else {
+                HashMap::new()
+            };
+            for (number, call) in calls.into_iter().enumerate() {
+                let held = held.get(&call).map_or(&[][..], Vec::as_slice);
+                self.end_of_window(call, held, name, &format!("{variable}_{number}"))?;
                 any = true;
             }
         }

@@ -434,18 +434,10 @@ impl<'c> Value<'c> {
         users
     }
 
-    /// The instructions of this instruction's block that stand before it, in order.
-    pub(crate) fn earlier_in_block(self) -> Vec<Value<'c>> {
-        let mut earlier = Vec::new();
+    /// The block of this instruction.
+    pub(crate) fn block(self) -> Block<'c> {
         // SAFETY: self is an instruction in a block.
-        unsafe {
-            let mut at = LLVMGetFirstInstruction(LLVMGetInstructionParent(self.0));
-            while !at.is_null() && at != self.0 {
-                earlier.push(Value::wrap(at));
-                at = LLVMGetNextInstruction(at);
-            }
-        }
-        earlier
+        Block::wrap(unsafe { LLVMGetInstructionParent(self.0) })
     }
 
     /// Whether this instruction is a phi.
@@ -490,6 +482,20 @@ impl<'c> Block<'c> {
     pub(crate) fn is_terminated(self) -> bool {
         // SAFETY: self is a live block.
         unsafe { !LLVMGetBasicBlockTerminator(self.0).is_null() }
+    }
+
+    /// Its instructions, in order.
+    pub(crate) fn instructions(self) -> Vec<Value<'c>> {
+        let mut all = Vec::new();
+        // SAFETY: self is a live block, which is not changed while it is walked.
+        unsafe {
+            let mut at = LLVMGetFirstInstruction(self.0);
+            while !at.is_null() {
+                all.push(Value::wrap(at));
+                at = LLVMGetNextInstruction(at);
+            }
+        }
+        all
     }
 }
 
