@@ -94,14 +94,14 @@ codes! {
     UnsupportedPrint = 312, Unsupported, "a printf has a format that is not a constant, that OpenCL C does not have, or that does not fit its arguments";
     UnsupportedDecoration = 370, Unsupported, "the decoration is not lowered";
     UnsupportedOperand = 371, Unsupported, "a bit of a memory operand, an image operand or a control is not lowered";
-    BlockTooLarge = 380, Limit, "a block that is passed by value is larger than the arguments of a kernel can be";
-    StackTooLarge = 381, Limit, "a variable of an invocation is larger than its stack can be";
+    BlockTooLarge = 380, Limit, "what is passed by value is larger than the arguments of a kernel can be";
+    StackTooLarge = 381, Limit, "the variables of an invocation are larger than its stack can be";
 
     // 038x: what surrounds a compilation.
     ToolFailed = 385, Unsupported, "an external program could not be used";
     WrongUsage = 386, Invalid, "the command line is wrong, or a file cannot be read or written";
-    WorkerLimit = 387, Limit, "the compilation took more time or memory than it may";
-    WorkerMissing = 388, Unsupported, "the process that compiles could not be started";
+    WorkerLimit = 387, Limit, "the work took more time or memory than it may";
+    WorkerMissing = 388, Unsupported, "the process that does the work could not be started";
 
     // 04xx: limits of targets.
     TooMuchSharedMemory = 400, Limit, "workgroup variables and what the barrier reserves are more than the target has";

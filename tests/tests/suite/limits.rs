@@ -14,6 +14,13 @@ pub fn trials() -> Vec<Trial> {
             })
         })
         .collect();
+    for (name, sum) in SUMS {
+        for target in TARGETS {
+            trials.push(trial(format!("limits/sums/{name}/{target}"), move || {
+                summed(sum, target)
+            }));
+        }
+    }
     trials.push(trial(
         "limits/unknown_types_are_unsupported".to_owned(),
         unknown_types_are_unsupported,
@@ -115,9 +122,14 @@ OpFunctionEnd",
 }
 
 fn limited(row: &Row, target: &str) -> Result<()> {
+    refused(&module(row)?, target, row.code, "OpVariable")
+}
+
+/// That the module is refused with `code` alone, at an instruction of this name; or compiled.
+fn refused(module: &[u8], target: &str, code: Option<&str>, instruction: &str) -> Result<()> {
     let lower = ["lower", "-", "--target", target, "--diagnostics", "json"];
-    let ran = run(&lower, &module(row)?, true)?;
-    let Some(code) = row.code else {
+    let ran = run(&lower, module, true)?;
+    let Some(code) = code else {
         ensure!(ran.code == Some(0), "{:?}: {}", ran.code, ran.stderr);
         return Ok(());
     };
@@ -135,11 +147,175 @@ fn limited(row: &Row, target: &str) -> Result<()> {
         ran.stderr
     );
     ensure!(
-        errors[0].to_string().contains("OpVariable") || code == "SB0400",
+        errors[0].to_string().contains(instruction) || code == "SB0400",
         "no place: {}",
         ran.stderr
     );
     Ok(())
+}
+
+/// What does not fit together although each fits: its name, and the module for a number of bytes of each, the most that fits, the code, and the instruction.
+const SUMS: [(&str, Sum); 4] = [
+    (
+        "private",
+        Sum {
+            module: |bytes| two_variables(bytes, "Private"),
+            most: 1 << 19,
+            code: "SB0381",
+            instruction: "OpVariable",
+        },
+    ),
+    (
+        "function",
+        Sum {
+            module: |bytes| two_variables(bytes, "Function"),
+            most: 1 << 19,
+            code: "SB0381",
+            instruction: "OpVariable",
+        },
+    ),
+    (
+        "functions",
+        Sum {
+            module: two_functions,
+            most: 1 << 19,
+            code: "SB0381",
+            instruction: "OpVariable",
+        },
+    ),
+    (
+        "arguments",
+        Sum {
+            module: two_arguments,
+            most: 1 << 15,
+            code: "SB0380",
+            instruction: "OpFunctionParameter",
+        },
+    ),
+];
+
+#[derive(Copy, Clone)]
+struct Sum {
+    module: fn(u32) -> Result<Vec<u8>>,
+    most: u32,
+    code: &'static str,
+    instruction: &'static str,
+}
+
+/// Two of a size: the most that fits, and a word more.
+fn summed(sum: Sum, target: &str) -> Result<()> {
+    refused(&(sum.module)(sum.most)?, target, None, "")?;
+    let larger = (sum.module)(sum.most + 4)?;
+    refused(&larger, target, Some(sum.code), sum.instruction)
+}
+
+/// What the modules with sums share: arrays `%a` of so many bytes, and a buffer's word at `%to`.
+fn with_array(bytes: u32, class: &str, global: &str, functions: &str) -> Result<Vec<u8>> {
+    assembled(&format!(
+        "; Version: 1.3
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\"
+OpExecutionMode %main LocalSize 64 1 1
+OpDecorate %outs Block
+OpMemberDecorate %outs 0 Offset 0
+OpDecorate %out DescriptorSet 0
+OpDecorate %out Binding 0
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%zero = OpConstant %uint 0
+%length = OpConstant %uint {}
+%outs = OpTypeStruct %uint
+%pouts = OpTypePointer StorageBuffer %outs
+%pout = OpTypePointer StorageBuffer %uint
+%out = OpVariable %pouts StorageBuffer
+%a = OpTypeArray %uint %length
+%pa = OpTypePointer {class} %a
+%pu = OpTypePointer {class} %uint
+{global}
+{functions}",
+        bytes / 4
+    ))
+}
+
+/// Puts the buffer's word into a word of a variable, and that of the next one into the buffer.
+fn touch(variable: &str, name: &str) -> String {
+    format!(
+        "%to{name} = OpAccessChain %pout %out %zero
+%at{name} = OpLoad %uint %to{name}
+%e{name} = OpAccessChain %pu {variable} %at{name}
+OpStore %e{name} %at{name}
+%f{name} = OpAccessChain %pu {variable} %zero
+%v{name} = OpLoad %uint %f{name}
+OpStore %to{name} %v{name}
+"
+    )
+}
+
+fn two_variables(bytes: u32, class: &str) -> Result<Vec<u8>> {
+    let variables = format!("%x = OpVariable %pa {class}\n%y = OpVariable %pa {class}\n");
+    let (global, local) = match class {
+        "Function" => ("", variables.as_str()),
+        _ => (variables.as_str(), ""),
+    };
+    let body = [touch("%x", "1"), touch("%y", "2")].concat();
+    let main = format!(
+        "%main = OpFunction %void None %fn\n%entry = OpLabel\n{local}{body}OpReturn\nOpFunctionEnd"
+    );
+    with_array(bytes, class, global, &main)
+}
+
+/// One variable in the entry point, and one in what it calls.
+fn two_functions(bytes: u32) -> Result<Vec<u8>> {
+    let function = |name: &str, call: &str| {
+        format!(
+            "%{name} = OpFunction %void None %fn\n%l{name} = OpLabel\n%x{name} = OpVariable %pa Function\n{}{call}OpReturn\nOpFunctionEnd\n",
+            touch(&format!("%x{name}"), name)
+        )
+    };
+    let main = function("main", "%r = OpFunctionCall %void %callee\n");
+    with_array(
+        bytes,
+        "Function",
+        "",
+        &[main, function("callee", "")].concat(),
+    )
+}
+
+/// An OpenCL kernel that takes two structures by value.
+fn two_arguments(bytes: u32) -> Result<Vec<u8>> {
+    assembled(&format!(
+        "; Version: 1.2
+OpCapability Kernel
+OpCapability Addresses
+OpCapability Linkage
+OpCapability Int64
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\"
+OpDecorate %x FuncParamAttr ByVal
+OpDecorate %y FuncParamAttr ByVal
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%zero = OpConstant %uint 0
+%length = OpConstant %uint {}
+%a = OpTypeArray %uint %length
+%s = OpTypeStruct %a
+%ps = OpTypePointer Function %s
+%pu = OpTypePointer Function %uint
+%fn = OpTypeFunction %void %ps %ps
+%main = OpFunction %void None %fn
+%x = OpFunctionParameter %ps
+%y = OpFunctionParameter %ps
+%entry = OpLabel
+%e = OpInBoundsPtrAccessChain %pu %x %zero %zero %zero
+%v = OpLoad %uint %e
+%f = OpInBoundsPtrAccessChain %pu %y %zero %zero %zero
+OpStore %f %v
+OpReturn
+OpFunctionEnd",
+        bytes / 4
+    ))
 }
 
 /// Every command says so with exit code 3, though the constant of such a type has no value.

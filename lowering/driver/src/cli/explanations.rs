@@ -275,12 +275,12 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::BlockTooLarge,
-        "A push-constant block, or a structure that a kernel takes by value, has more than 64 KiB. Its size is what its Offset, ArrayStride and MatrixStride decorations make it.",
+        "A push-constant block, a structure that a kernel takes by value, or all of these together have more than 64 KiB. The size of a block is what its Offset, ArrayStride and MatrixStride decorations make it.",
         "Keep large data in a buffer, and look for a decoration that is out of place.",
     ),
     (
         Code::StackTooLarge,
-        "A Private or Function variable has more than 1 MiB. Each invocation has one of its own, and a GPU runs many thousands of them.",
+        "A Private or Function variable, or all that a kernel uses together, have more than 1 MiB. Copies of what is passed by value count too. Each invocation has its own, and a GPU runs many thousands of them.",
         "Keep large data in a buffer or in workgroup memory.",
     ),
     // Limits of targets.
@@ -312,12 +312,12 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::WorkerLimit,
-        "A module is compiled in a process of its own. It was ended after the time that was allowed, it was refused memory, or the system ended it for want of memory.",
+        "A command works on its module in a process of its own. The process was ended after the time that was allowed, it was refused memory, or the system ended it for want of memory.",
         "Allow more (`--time-limit`, `--memory-limit`), free memory, split the kernel, or optimise less (`-O 0`).",
     ),
     (
         Code::WorkerMissing,
-        "A module is compiled in a process of its own, the program `splitbar`, and the system could not start it.",
+        "A command works on its module in a process of its own, the program `splitbar`, and the system could not start it.",
         "Name the program in `Isolation::program`, or put it on PATH.",
     ),
     (

@@ -29,7 +29,7 @@ pub(crate) const BUFFER_ALIGN: u32 = 16;
 /// know what it has (docs/llvm.md).
 const HANDLE_ALIGN: u32 = 8;
 
-/// Largest block that is passed by value, in bytes. The drivers allow less; LLVM takes no more than it can address.
+/// Most bytes that are passed by value, of one block and of all together. The drivers allow less; LLVM takes no more than it can address.
 const MAX_BLOCK_BYTES: u64 = 1 << 16;
 
 /// What an argument is.
@@ -226,6 +226,9 @@ impl<'c> Abi<'c> {
             if let Err(problem) = planner.own(index, *id, *ty) {
                 diagnostics.push(*problem);
             }
+        }
+        if let Err(problem) = planner.fit_together(entry) {
+            diagnostics.push(*problem);
         }
         planner.work_dimensions(uses);
         planner.print_buffer(uses);
@@ -431,6 +434,36 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
             let parameter = self.argument(Role::Length(ids), kind, ty, size, size as u32, binding);
             self.parameters.push(parameter);
         }
+    }
+
+    /// That all that is passed by value fits together: push constants, and the parameters of `entry` that are no buffers.
+    fn fit_together(&self, entry: &Function<'m>) -> Result<()> {
+        let mut sum = 0u64;
+        for parameter in &self.parameters {
+            let id = match (&parameter.role, parameter.argument.kind) {
+                (Role::PushConstant(id), _) => *id,
+                (Role::Own(index) | Role::OwnBlock(index, _), ArgumentKind::Value) => {
+                    match entry.params.get(*index) {
+                        Some((id, _)) => *id,
+                        None => continue,
+                    }
+                }
+                _ => continue,
+            };
+            sum += u64::from(parameter.argument.size);
+            if sum > MAX_BLOCK_BYTES {
+                let at = self.declarations.module.def(id);
+                return Err(Box::new(
+                    Diagnostic::error(
+                        Code::BlockTooLarge,
+                        format!("with {id} the kernel takes {sum} bytes by value; at most {MAX_BLOCK_BYTES} are passed so"),
+                    )
+                    .at_word(at.map_or(entry.offset, |inst| inst.offset))
+                    .help("keep large data in a buffer"),
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// NVIDIA's hardware does not say how many dimensions a launch has: the host passes the number.

@@ -332,7 +332,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         };
         let info = self.type_info(pointee)?;
         let (size, align) = (info.size, info.align.max(4));
-        let slot = self.stack_slot(self.b.int_type(8).array(size), align)?;
+        let slot = self.declared_slot(size, align)?;
         self.b
             .raw()
             .memcpy(slot, align, from.address, from.align, self.b.i64(size));

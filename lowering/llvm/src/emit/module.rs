@@ -158,6 +158,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let constants = self.lowering.module.constants();
         let uses = uses::uses(declarations, constants, plan.function, interface, &order);
         let own = uses.get(&plan.function)?;
+        self.b.stack_bytes.set(0);
         let symbol = abi::symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());
         self.make_globals(own, diagnostics);

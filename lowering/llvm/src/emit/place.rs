@@ -8,27 +8,39 @@ use super::function::{FunctionEmitter, MatrixLayout, Pointer};
 use super::layout;
 use super::types::{Kind, Types};
 use super::uses;
-use super::{Handled, Result};
+use super::{Handled, Result, build::Build};
 use crate::ffi::{Opcode, Value};
 use spirv::{Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Declarations, Id, Inst};
 use splitbar_plan::target::Arch;
 
-/// Stack bytes of one invocation that a function's variables may take.
+/// Stack bytes of one invocation that a kernel's variables, and copies of what is passed by value, may take together.
 const MAX_STACK_BYTES: u64 = 1 << 20;
 
-/// Whether a variable of `bytes`, which `inst` declares, can be one of an invocation.
-pub(super) fn fits_stack(bytes: u64, inst: Inst<'_>) -> Result<()> {
-    if bytes <= MAX_STACK_BYTES {
-        return Ok(());
-    }
-    let message = format!(
-        "a variable of {bytes} bytes; at most {MAX_STACK_BYTES} are kept on an invocation's stack"
-    );
+/// Takes `bytes` of the invocation's stack for a variable or a copy, which the instruction at `b.at` asks for. The sum is one of the kernel: each of its functions counts once.
+///
+/// # Errors
+/// `StackTooLarge` when it is too large by itself, or when it is the first that does not fit beside the others.
+fn take_stack(b: &Build<'_>, bytes: u64) -> Result<()> {
+    let before = b.stack_bytes.get();
+    let sum = before.saturating_add(bytes);
+    let message = if bytes > MAX_STACK_BYTES {
+        format!(
+            "a variable of {bytes} bytes; at most {MAX_STACK_BYTES} are kept on an invocation's stack"
+        )
+    } else {
+        b.stack_bytes.set(sum);
+        if before > MAX_STACK_BYTES || sum <= MAX_STACK_BYTES {
+            return Ok(());
+        }
+        format!(
+            "with this variable of {bytes} bytes an invocation has {sum} bytes of variables; at most {MAX_STACK_BYTES} are kept on its stack"
+        )
+    };
     Err(Box::new(
         Diagnostic::error(Code::StackTooLarge, message)
-            .at_word(inst.offset)
+            .at_word(b.at.get())
             .help("keep large data in a buffer or in workgroup memory"),
     ))
 }
@@ -72,6 +84,15 @@ pub(super) fn is_descriptor_array(
 }
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
+    /// A stack slot of `bytes`, as many as the module says.
+    ///
+    /// # Errors
+    /// `StackTooLarge`.
+    pub(super) fn declared_slot(&mut self, bytes: u64, align: u32) -> Result<Value<'c>> {
+        take_stack(self.b, bytes)?;
+        self.stack_slot(self.b.int_type(8).array(bytes), align)
+    }
+
     /// Whether a pointer of class `class` to `pointee` is one to an array of descriptors.
     pub(super) fn is_descriptor_array(&self, class: StorageClass, pointee: Option<Id>) -> bool {
         is_descriptor_array(self.types, self.declarations, class, pointee)
@@ -372,13 +393,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             return Err(self.unsupported(inst, "its type is not known"));
         };
         let info = self.type_info(pointee)?;
-        fits_stack(info.size, inst)?;
         let align = info.align.max(4);
         let align = match inst.result() {
             Some(id) => layout::variable_align(self.declarations, id, align),
             None => align,
         };
-        let slot = self.stack_slot(self.b.int_type(8).array(info.size), align)?;
+        let slot = self.declared_slot(info.size, align)?;
         let pointer = Pointer {
             address: slot,
             pointee: Some(pointee),

@@ -7,7 +7,6 @@ use super::barrier::StateSlots;
 use super::bulk_copy::Bulk;
 use super::function::{FunctionEmitter, Pointer, Slot};
 use super::layout;
-use super::place;
 use super::types::Kind;
 use super::uses::{self, Hidden, Uses};
 use crate::ffi::{IntPredicate, Value};
@@ -104,13 +103,16 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     self.set(*id, slot);
                 }
                 Role::OwnBlock(own, pointee) => {
-                    let (Some((id, _)), Some((block, align))) =
+                    let (Some((id, _)), Some((_, align))) =
                         (function.params.get(*own), parameter.block)
                     else {
                         continue;
                     };
                     let size = self.type_info(*pointee)?.size;
-                    let copy = self.stack_slot(block, align)?;
+                    if let Some(inst) = self.declarations.module.def(*id) {
+                        self.b.at.set(inst.offset);
+                    }
+                    let copy = self.declared_slot(size, align)?;
                     self.b
                         .raw()
                         .memcpy(copy, align, value, align, self.b.i64(size));
@@ -195,9 +197,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let pointee = uses::pointee(self.declarations, variable)
             .ok_or_else(|| self.b.mismatch(format!("the variable {id} has no type")))?;
         let info = self.type_info(pointee)?;
-        place::fits_stack(info.size, variable.inst)?;
         let align = layout::variable_align(self.declarations, id, info.align.max(4));
-        let address = self.stack_slot(self.b.int_type(8).array(info.size), align)?;
+        let address = self.declared_slot(info.size, align)?;
         let pointer = Pointer {
             address,
             pointee: Some(pointee),

@@ -58,6 +58,8 @@ pub(crate) struct Build<'c> {
     pub(crate) fast_math: Cell<u32>,
     /// How many parts the loads and stores written so far have (see memory.rs).
     pub(crate) parts: Cell<u64>,
+    /// Stack bytes of one invocation that the kernel at hand has taken so far (see place.rs).
+    pub(crate) stack_bytes: Cell<u64>,
     intrinsics: RefCell<HashMap<(u32, Vec<usize>), Func<'c>>>,
     names: RefCell<HashMap<&'static str, Option<(u32, bool)>>>,
     declared: RefCell<Vec<(String, Func<'c>)>>,
@@ -71,6 +73,7 @@ impl<'c> Build<'c> {
             at: Cell::new(0),
             fast_math: Cell::new(0),
             parts: Cell::new(0),
+            stack_bytes: Cell::new(0),
             intrinsics: RefCell::default(),
             names: RefCell::default(),
             declared: RefCell::default(),
