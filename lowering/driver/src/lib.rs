@@ -43,7 +43,8 @@ mod usage;
 
 pub use failure::{Failure, exit};
 pub use isolate::{
-    Isolated, Isolation, Product, Worker, compile_isolated, perform, serve_isolated,
+    Isolated, Isolation, Product, Source, Worker, compile_isolated, perform, run_isolated,
+    serve_command, serve_isolated,
 };
 pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;

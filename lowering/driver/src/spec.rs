@@ -3,13 +3,14 @@
 //! The text alone does not say what bits it means: `1` is another word for an integer than for a float. So reading has two steps, the text
 //! ([`Setting`]) and, once the module is known, the bits ([`resolve`]).
 
+use serde::{Deserialize, Serialize};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, FloatFormat, Id, Module, SpecValues, Type};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// A value as it is written.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Literal {
     /// `true` or `false`.
     Bool(bool),
@@ -22,7 +23,7 @@ pub enum Literal {
 }
 
 /// `ID=VALUE`: a value for the specialization constants decorated with `SpecId ID`.
-#[derive(Copy, Clone, Debug, PartialEq)]
+#[derive(Copy, Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// The SpecId.
     pub id: u32,

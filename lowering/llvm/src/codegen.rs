@@ -172,9 +172,11 @@ pub(crate) fn run(
     machine: &TargetMachine,
     passes: &str,
 ) -> Result<(), Diagnostics> {
-    module
-        .run_passes(passes, machine, PassBuilderOptions::create())
-        .map_err(|e| llvm_failed("an LLVM pass failed", &e.to_string()).into())
+    let options = PassBuilderOptions::create();
+    options.set_debug_logging(ffi::reports_passes());
+    let result = module.run_passes(passes, machine, options);
+    ffi::report_no_pass();
+    result.map_err(|e| llvm_failed("an LLVM pass failed", &e.to_string()).into())
 }
 
 /// Verifies `module`.
@@ -216,9 +218,9 @@ pub(crate) fn generate(
         let errors = Errors::collect(&context);
         let machine = machine(target, optimization)?;
         let module = parse(&context, bitcode)?;
-        let buffer = machine
-            .write_to_memory_buffer(&module, file)
-            .map_err(|e| llvm_failed("code generation failed", &e.to_string()))?;
+        let written = machine.write_to_memory_buffer(&module, file);
+        ffi::report_no_pass();
+        let buffer = written.map_err(|e| llvm_failed("code generation failed", &e.to_string()))?;
         check(&errors)?;
         Ok(buffer.as_slice().to_vec())
     })

@@ -22,6 +22,7 @@ mod workgroup_memory_tests;
 pub use debug::AccessMark;
 pub use disassemble::{Disassembled, disassemble};
 pub use emit::abi::{Argument, ArgumentKind, KernelAbi};
+pub use ffi::NO_PASS;
 
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -231,6 +232,12 @@ fn variable_bytes(
     uses.get(&entry.function).map_or(0, |uses| {
         emit::globals::shared_bytes(declarations, &types, uses)
     })
+}
+
+/// Lets LLVM say on the standard error which pass begins, whenever one does: `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`; [`NO_PASS`] says that all have ended. It sets options of LLVM that hold for the
+/// process, for all its users: it is for processes that do nothing but compile.
+pub fn report_passes() {
+    ffi::report_passes();
 }
 
 impl Lowered {

@@ -1,11 +1,11 @@
 //! Compilation in a worker process: the same bytes as in this process, limits, deaths, and owners that end.
 
-use crate::support::{assembled, compile, target, trial};
+use crate::support::{assembled, compile, run, target, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::Code;
 use splitbar::{
-    Failure, Isolation, Optimization, Options, Product, Worker, compile_isolated, exit,
+    Failure, Isolation, Optimization, Options, Product, Source, Worker, compile_isolated, exit,
 };
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::tools;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 type Test = fn() -> Result<()>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 6] = [
+    let tests: [(&str, Test); 11] = [
         ("bytes_are_the_same", bytes_are_the_same),
         ("threads_have_workers", threads_have_workers),
         ("a_crash_is_a_bug", a_crash_is_a_bug),
@@ -27,6 +27,17 @@ pub fn trials() -> Vec<Trial> {
         (
             "the_owner_s_end_is_the_worker_s",
             the_owner_s_end_is_the_worker_s,
+        ),
+        ("every_command_has_limits", every_command_has_limits),
+        ("limits_are_told_as_json", limits_are_told_as_json),
+        ("tools_end_with_the_worker", tools_end_with_the_worker),
+        (
+            "long_compilations_name_the_pass",
+            long_compilations_name_the_pass,
+        ),
+        (
+            "the_worker_links_and_specializes",
+            the_worker_links_and_specializes,
         ),
     ];
     tests
@@ -281,26 +292,250 @@ fn the_owner_s_end_is_the_worker_s() -> Result<()> {
         .arg(&output)
         .stdin(Stdio::null())
         .spawn()?;
-    let id = owner.id();
-    let children = format!("/proc/{id}/task/{id}/children");
-    let worker = until("a worker starts", || {
-        let text = std::fs::read_to_string(&children).unwrap_or_default();
-        text.split_whitespace().next().map(str::to_owned)
-    })?;
+    let worker = child(owner.id())?;
     // Into the middle of the work.
     std::thread::sleep(Duration::from_millis(500));
     owner.kill()?;
     owner.wait()?;
-    let process = format!("/proc/{worker}/stat");
-    until("the worker ends", || {
-        let stat = std::fs::read_to_string(Path::new(&process)).unwrap_or_default();
-        // Gone, or a zombie that the first process of the system has yet to collect.
-        (stat.is_empty() || stat.contains(") Z ")).then_some(())
-    })?;
+    ends(&worker)?;
     let left: Vec<_> = std::fs::read_dir(folder.path())?
         .filter_map(|entry| Some(entry.ok()?.file_name()))
         .collect();
     ensure!(left == ["k.spv"], "left behind: {left:?}");
+    Ok(())
+}
+
+/// That the process of this number ends.
+fn ends(process: &str) -> Result<()> {
+    let stat = format!("/proc/{process}/stat");
+    until(&format!("process {process} ends"), || {
+        let stat = std::fs::read_to_string(Path::new(&stat)).unwrap_or_default();
+        // Gone, or a zombie that the first process of the system has yet to collect.
+        (stat.is_empty() || stat.contains(") Z ")).then_some(())
+    })
+}
+
+/// The first child of a process.
+fn child(process: u32) -> Result<String> {
+    let children = format!("/proc/{process}/task/{process}/children");
+    until("a worker starts", || {
+        let text = std::fs::read_to_string(&children).unwrap_or_default();
+        text.split_whitespace().next().map(str::to_owned)
+    })
+}
+
+/// Less time than any process takes to start; and work without an end.
+fn every_command_has_limits() -> Result<()> {
+    let kernel = Fixture::load("reduction")?.module_path();
+    let kernel = kernel.display().to_string();
+    let folder = tempfile::tempdir()?;
+    let assembly = folder.path().join("k.ptx").display().to_string();
+    let large = folder.path().join("large.spv").display().to_string();
+    std::fs::write(&large, branches(2_000)?)?;
+    let lower = ["lower", &kernel, "--target", "sm_80", "-o", &assembly];
+    ensure!(run(&lower, b"", false)?.code == Some(0));
+    let sim = ["sim", &kernel, "--target", "sm_80", "--groups", "1,1,1"];
+    let endless = [
+        "--buffer=0:0=zeros:2048",
+        "--buffer=0:1=zeros:2048",
+        "--buffer=0:2=zeros:2048",
+        "--schedules=4294967295",
+    ];
+    let endless = [&sim[..], &endless].concat();
+    let compiled = ["sim", &large, "--target", "sm_80", "--groups", "1,1,1"];
+    let compiled = [&compiled[..], &["--buffer=0:0=zeros:4"]].concat();
+    let at_once = ["--time-limit", "0.000001"];
+    for (command, limit, says) in [
+        (&lower[..], at_once, "within 0.000001 s"),
+        (&["check", &kernel], at_once, "within 0.000001 s"),
+        (
+            &["audit", &assembly, "--target", "sm_80"],
+            at_once,
+            "within 0.000001 s",
+        ),
+        (
+            &["model", &kernel, "--target", "sm_80"],
+            at_once,
+            "within 0.000001 s",
+        ),
+        (&sim, at_once, "within 0.000001 s"),
+        (&endless, ["--time-limit", "2"], "within 2 s"),
+        (&compiled, ["--memory-limit", "1"], "ran out of memory"),
+    ] {
+        let arguments = [command, &limit].concat();
+        let begin = Instant::now();
+        let ran = run(&arguments, b"", false)?;
+        ensure!(
+            ran.code == Some(3) && ran.stderr.contains("SB0387") && ran.stderr.contains(says),
+            "{arguments:?}: {:?}\n{}",
+            ran.code,
+            ran.stderr
+        );
+        ensure!(ran.stdout.is_empty(), "{arguments:?}: output");
+        let took = begin.elapsed();
+        ensure!(took < Duration::from_secs(30), "{arguments:?}: {took:?}");
+    }
+    Ok(())
+}
+
+/// Nothing else is on the standard error then, whatever the dying process says.
+fn limits_are_told_as_json() -> Result<()> {
+    let large = branches(2_000)?;
+    let sim = ["sim", "-", "--target", "sm_80", "--groups", "1,1,1"];
+    let sim = [&sim[..], &["--buffer=0:0=zeros:4", "--report=json"]].concat();
+    for arguments in [
+        [&sim[..], &["--memory-limit", "1"]].concat(),
+        [&sim[..], &["--time-limit", "0.000001"]].concat(),
+        vec!["check", "-", "--diagnostics=json", "--time-limit=0.000001"],
+    ] {
+        let ran = run(&arguments, &large, false)?;
+        let said: Vec<serde_json::Value> = ran
+            .stderr
+            .lines()
+            .map(serde_json::from_str)
+            .collect::<Result<_, _>>()
+            .with_context(|| format!("{arguments:?}: {}", ran.stderr))?;
+        ensure!(
+            said.len() == 1 && said[0]["code"] == "SB0387" && ran.code == Some(3),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+    }
+    Ok(())
+}
+
+/// A tool that does not end: it ends with the worker, whichever process is killed.
+fn tools_end_with_the_worker() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (tool, number) = (folder.path().join("tool"), folder.path().join("number"));
+    let text = format!(
+        "#!/bin/sh\necho $$ > {0}.new\nmv {0}.new {0}\nexec sleep 1000\n",
+        number.display()
+    );
+    std::fs::write(&tool, text)?;
+    #[cfg(unix)]
+    std::fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let kernel = Fixture::load("reduction")?.module_path();
+    // A compilation with ptxas, and a command that links.
+    let cubin = [
+        "lower",
+        "--target=sm_90",
+        "--emit=cubin",
+        "--time-limit=600",
+    ];
+    let buffers = [
+        "--buffer=0:0=zeros:2048",
+        "--buffer=0:1=zeros:2048",
+        "--buffer=0:2=zeros:2048",
+    ];
+    let sim = ["sim", "--target=gfx1100", "--groups=1,1,1"];
+    let sim = [&sim[..], &buffers].concat();
+    for (arguments, kills_owner) in [
+        (&cubin[..], true),
+        (&cubin, false),
+        (&sim, true),
+        (&sim, false),
+    ] {
+        let _ = std::fs::remove_file(&number);
+        let mut owner = Command::new(tools::splitbar()?)
+            .args(arguments)
+            .arg(&kernel)
+            .env("SPLITBAR_PTXAS", &tool)
+            .env("SPLITBAR_LLD", &tool)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let worker = child(owner.id())?;
+        let running = until("the tool starts", || std::fs::read_to_string(&number).ok())?;
+        if kills_owner {
+            owner.kill()?;
+            owner.wait()?;
+        } else {
+            signal("KILL", worker.parse()?)?;
+            let status = owner.wait()?;
+            ensure!(status.code() == Some(3), "{arguments:?}: {status}");
+        }
+        ends(&worker)?;
+        ends(running.trim())?;
+    }
+    // The limit is reached while the tool runs.
+    let _ = std::fs::remove_file(&number);
+    let options = Options {
+        ptxas: Some(tool),
+        ..Options::new(target("sm_90")?)
+    };
+    let limited = Isolation {
+        time: Some(Duration::from_secs(5)),
+        ..isolation()?
+    };
+    refused(
+        compile_isolated(
+            &Fixture::load("reduction")?.module()?,
+            &options,
+            &[Product::Cubin],
+            &limited,
+        ),
+        Code::WorkerLimit,
+        exit::UNSUPPORTED,
+    )?;
+    ends(std::fs::read_to_string(&number)?.trim())
+}
+
+/// In the note on a stage that takes long, and in what is said at the limit.
+fn long_compilations_name_the_pass() -> Result<()> {
+    let lower = [
+        "lower",
+        "-",
+        "--target=gfx1201",
+        "--time-limit=8",
+        "--verbose",
+    ];
+    let ran = run(&lower, &loops(400)?, false)?;
+    ensure!(ran.code == Some(3), "{:?}: {}", ran.code, ran.stderr);
+    let says = |line: &str| line.contains("LLVM's pass `");
+    let note = ran
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("note: stage `"));
+    ensure!(note.is_some_and(says), "the note: {}", ran.stderr);
+    let reason = ran
+        .stderr
+        .lines()
+        .any(|line| says(line) && line.contains("was running"));
+    ensure!(reason, "the reason: {}", ran.stderr);
+    Ok(())
+}
+
+/// Reading several modules and values is the worker's work, and what is wrong with them is told as before.
+fn the_worker_links_and_specializes() -> Result<()> {
+    let module = Fixture::load("spec_size")?.module()?;
+    let options = Options::new(target("sm_80")?);
+    let isolation = isolation()?;
+    let compile = |modules: Vec<Vec<u8>>, setting: &str| {
+        let settings = vec![setting.parse().map_err(anyhow::Error::msg)?];
+        let source = Source::new(modules, settings);
+        Ok::<_, anyhow::Error>(compile_isolated(
+            source,
+            &options,
+            &[Product::Reflect],
+            &isolation,
+        ))
+    };
+    let made = compile(vec![module.clone()], "0=96")??;
+    let reflection: serde_json::Value = serde_json::from_slice(&made.products[0])?;
+    let size = &reflection[0]["workgroup_size"];
+    ensure!(*size == serde_json::json!([96, 1, 1]), "{size}");
+    refused(
+        compile(vec![module.clone()], "0=1.5")?,
+        Code::BadSpecValue,
+        exit::USAGE,
+    )?;
+    refused(
+        compile(vec![module, b"x".to_vec()], "0=96")?,
+        Code::BadLength,
+        exit::INVALID,
+    )?;
     Ok(())
 }
 

@@ -1,15 +1,12 @@
 //! `splitbar lower`.
 
 use super::input::read;
+use super::limits::in_process;
 use super::{Emit, Format, LowerArgs, report, write};
-use splitbar::diagnostic::Diagnostics;
-use splitbar::{Artefact, Isolation, Observer, Options, Product, Stage, Worker, exit, spec};
+use splitbar::{Artefact, Observer, Options, Product, Source, Stage, Worker, exit};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// Set by hand: the compilation runs in this process, without limits, for a debugger.
-const IN_PROCESS: &str = "SPLITBAR_IN_PROCESS";
 
 /// Why the command did not do what it was asked to.
 enum Stop {
@@ -17,12 +14,6 @@ enum Stop {
     Problems(splitbar::Failure),
     /// Something about the command line or the files.
     Usage(String),
-}
-
-impl From<Diagnostics> for Stop {
-    fn from(problems: Diagnostics) -> Self {
-        Stop::Problems(problems.into())
-    }
 }
 
 impl From<String> for Stop {
@@ -62,14 +53,16 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
         );
     }
     outputs(args)?;
-    let bytes = modules(args)?;
-    let options = options(args, &bytes)?;
+    let source = Source::new(modules(args)?, args.spec.clone());
+    let options = options(args);
     let mut watch = Watch::new(args)?;
     let products: Vec<Product> = emit.into_iter().map(Product::from).collect();
-    let made = if std::env::var_os(IN_PROCESS).is_some() {
-        splitbar::perform(&bytes, &options, &products, &mut watch)
+    let made = if in_process() {
+        splitbar::perform(&source, &options, &products, &mut watch)
     } else {
-        let made = worker(args).compile(&bytes, &options, &products, &mut watch);
+        // This process writes the output, so that there is none without it.
+        let mut worker = Worker::new(args.limits.isolation());
+        let made = worker.compile(source, &options, &products, &mut watch);
         made.map(|made| (made.products, made.warnings))
     };
     watch.end();
@@ -82,30 +75,12 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     }
 }
 
-/// The process that compiles. This one writes the output, so that there is none without it.
-fn worker(args: &LowerArgs) -> Worker {
-    Worker::new(Isolation {
-        program: std::env::current_exe().ok(),
-        time: args.time_limit,
-        memory: args
-            .memory_limit
-            .map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
-    })
-}
-
-/// The bytes of the module, or of what the modules are linked to.
-fn modules(args: &LowerArgs) -> Result<Vec<u8>, Stop> {
-    let mut files = vec![read(&args.input)?];
-    for more in &args.linked {
-        files.push(read(more)?);
-    }
-    match files.as_slice() {
-        [one] => Ok(one.clone()),
-        files => {
-            let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
-            Ok(splitbar::link_modules(&files)?)
-        }
-    }
+/// The bytes of the module, and of those that it is linked with.
+fn modules(args: &LowerArgs) -> Result<Vec<Vec<u8>>, String> {
+    std::iter::once(&args.input)
+        .chain(&args.linked)
+        .map(|file| read(file))
+        .collect()
 }
 
 /// The file that the output goes to; `None` is the standard output.
@@ -166,7 +141,7 @@ impl From<Emit> for Product {
     }
 }
 
-fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
+fn options(args: &LowerArgs) -> Options {
     let mut options = Options::new(args.target);
     options.entry.clone_from(&args.entry);
     options.strategy = args.strategy.0;
@@ -183,8 +158,7 @@ fn options(args: &LowerArgs, bytes: &[u8]) -> Result<Options, Stop> {
     options.audit = args.audit;
     options.validation = args.validation.validation();
     options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();
-    options.spec = spec::resolve_for(bytes, &args.spec)?;
-    Ok(options)
+    options
 }
 
 /// Takes the time of each stage, writes the stages' files, and says when one takes long.
@@ -240,10 +214,13 @@ impl Observer for Watch {
         self.running = Some((stage, Instant::now()));
     }
 
-    fn waits(&mut self, stage: Stage, since: Duration) {
+    fn waits(&mut self, stage: Stage, since: Duration, pass: Option<&str>) {
         if self.patient {
+            let pass = pass.map_or_else(String::new, |pass| {
+                format!("; LLVM's pass `{pass}` is running")
+            });
             eprintln!(
-                "note: stage `{stage}` has taken {} s so far",
+                "note: stage `{stage}` has taken {} s so far{pass}",
                 since.as_secs()
             );
         }

@@ -5,6 +5,7 @@ mod check;
 mod explain;
 mod explanations;
 mod input;
+mod limits;
 mod lower;
 mod meter;
 mod model;
@@ -17,11 +18,13 @@ mod write;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use limits::LimitArgs;
 use splitbar::spec::Setting;
 use splitbar::{FuseAt, Optimization, Placement, Strategy, Target, Waits};
 use splitbar_passes::validate::Environment;
 use splitbar_plan::{FenceMemory, FenceScope};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use validation::ValidationArgs;
@@ -98,16 +101,26 @@ enum Command {
     },
     /// Compiles what another process asks for on the standard input
     #[command(hide = true)]
-    Worker {
-        /// The memory that it may use
-        #[arg(long, value_name = "BYTES")]
-        memory: Option<u64>,
-    },
+    Worker(Served),
     /// Says what a diagnostic code means
     Explain {
         /// The code, such as SB0205
         code: String,
     },
+}
+
+/// What a worker is told.
+#[derive(Debug, Args)]
+struct Served {
+    /// The memory that it may use
+    #[arg(long, value_name = "BYTES")]
+    memory: Option<u64>,
+    /// The process that has asked for the command, and whose end is this one's
+    #[arg(long, value_name = "PROCESS", requires = "command")]
+    owner: Option<u32>,
+    /// The command to run, in place of requests
+    #[arg(last = true, requires = "owner")]
+    command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -138,6 +151,8 @@ struct CheckArgs {
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 #[derive(Debug, Args)]
@@ -168,6 +183,8 @@ struct AuditArgs {
     /// How the audit is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     report: Format,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 #[derive(Debug, Args)]
@@ -212,6 +229,8 @@ struct ModelArgs {
     format: Format,
     #[command(flatten)]
     validation: ValidationArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
@@ -339,13 +358,9 @@ struct LowerArgs {
     diagnostics: Format,
     #[command(flatten)]
     validation: ValidationArgs,
-    /// Ends the compilation after this time, with exit code 3
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    time_limit: Option<Duration>,
-    /// Ends the compilation when it needs more memory, with exit code 3
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
-    memory_limit: Option<u64>,
-    /// Prints the time that each stage took
+    #[command(flatten)]
+    limits: LimitArgs,
+    /// Prints the time that each stage took, and every five seconds which stage and which pass of LLVM's is running
     #[arg(short, long)]
     verbose: bool,
 }
@@ -480,16 +495,42 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(report::arguments(&error)),
     };
-    ExitCode::from(match &cli.command {
-        Command::Lower(args) => lower::run(args),
-        Command::Check(args) => check::run(args),
-        Command::Audit(args) => audit::run(args),
-        Command::Model(args) => model::run(args),
-        Command::Sim(args) => sim::run(args),
-        Command::Targets { format } => targets::run(*format),
-        Command::Worker { memory } => worker::run(*memory),
-        Command::Explain { code } => explain::run(code),
+    ExitCode::from(match cli.command.limited() {
+        Some((limits, input, format)) if !limits::in_process() => {
+            limits::isolated(limits, input, format)
+        }
+        _ => cli.command.run_here(),
     })
+}
+
+impl Command {
+    /// What limits a command that runs in a process of its own, the module that its problems are about, and how they are printed. `lower` has a worker for its work alone.
+    fn limited(&self) -> Option<(&LimitArgs, &Path, Format)> {
+        match self {
+            Command::Check(args) => Some((&args.limits, &args.input, args.diagnostics)),
+            Command::Audit(args) => Some((&args.limits, &args.input, Format::Text)),
+            Command::Model(args) => Some((&args.limits, &args.input, Format::Text)),
+            Command::Sim(args) => Some(args.limited()),
+            Command::Lower(_)
+            | Command::Targets { .. }
+            | Command::Worker(_)
+            | Command::Explain { .. } => None,
+        }
+    }
+
+    /// Runs it in this process and gives the exit code.
+    fn run_here(&self) -> u8 {
+        match self {
+            Command::Lower(args) => lower::run(args),
+            Command::Check(args) => check::run(args),
+            Command::Audit(args) => audit::run(args),
+            Command::Model(args) => model::run(args),
+            Command::Sim(args) => sim::run(args),
+            Command::Targets { format } => targets::run(*format),
+            Command::Worker(served) => worker::run(served),
+            Command::Explain { code } => explain::run(code),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -507,7 +548,7 @@ mod tests {
             | Command::Model(_)
             | Command::Sim(_)
             | Command::Targets { .. }
-            | Command::Worker { .. }
+            | Command::Worker(_)
             | Command::Explain { .. } => {
                 Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
             }
@@ -517,6 +558,22 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_with_a_module_has_the_same_limits() {
+        let all = Cli::command();
+        let mut texts = Vec::new();
+        for name in ["lower", "check", "audit", "model", "sim"] {
+            let command = all.find_subcommand(name).unwrap();
+            for flag in ["time-limit", "memory-limit"] {
+                let mut arguments = command.get_arguments();
+                let argument = arguments.find(|argument| argument.get_long() == Some(flag));
+                texts.push(argument.and_then(|a| a.get_help()).unwrap().to_string());
+            }
+        }
+        let (first, rest) = texts.split_at(2);
+        assert!(rest.chunks(2).all(|texts| texts == first), "{texts:?}");
     }
 
     #[test]

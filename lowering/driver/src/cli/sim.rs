@@ -1,6 +1,7 @@
 //! `splitbar sim`: a kernel on the simulated machine, under many schedules.
 
 use super::input::{MOST, read, read_at_most};
+use super::limits::LimitArgs;
 use super::meter::Meter;
 use super::validation::ValidationArgs;
 use super::{
@@ -16,7 +17,7 @@ use splitbar::simulate::{Inputs, Job, Outcome, PRINT_CAPACITY, Place, Texels};
 use splitbar::spec::Setting;
 use splitbar::{Failure, Optimization, Options, Target, exit, spec};
 use splitbar_passes::printf::Printed;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Behind the help.
 pub const EXAMPLES: &str = "\
@@ -96,6 +97,15 @@ pub struct SimArgs {
     /// Says on the standard error how far it is, also where that is not a terminal; not with `--report json`
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl SimArgs {
+    /// What limits the command, its input, and how problems are printed.
+    pub fn limited(&self) -> (&LimitArgs, &Path, Format) {
+        (&self.limits, &self.input, self.report)
+    }
 }
 
 /// Why nothing was run.

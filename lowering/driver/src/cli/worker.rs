@@ -1,14 +1,30 @@
-//! `splitbar worker`: the process that `compile_isolated` starts. People do not call it.
+//! `splitbar worker`: the process that a [`splitbar::Worker`] or another command starts. People do not call it.
 
+use super::{Cli, Command, Served};
+use clap::Parser;
 use splitbar::exit;
+use std::io;
 
-/// Serves requests until the standard input ends.
-pub fn run(memory: Option<u64>) -> u8 {
-    match splitbar::serve_isolated(std::io::stdin(), std::io::stdout().lock(), memory) {
-        Ok(()) => exit::DONE,
-        Err(error) => {
-            eprintln!("error: {error}");
-            exit::USAGE
-        }
+/// Serves requests until the standard input ends, or runs one command.
+pub fn run(served: &Served) -> u8 {
+    let result = match served.owner {
+        Some(owner) => splitbar::serve_command(owner, served.memory).and_then(|()| command(served)),
+        None => splitbar::serve_isolated(io::stdin(), io::stdout().lock(), served.memory)
+            .map(|()| exit::DONE),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        exit::USAGE
+    })
+}
+
+/// Runs the command in this process.
+fn command(served: &Served) -> io::Result<u8> {
+    let name = std::ffi::OsString::from("splitbar");
+    let arguments = std::iter::once(&name).chain(&served.command);
+    let cli = Cli::try_parse_from(arguments).map_err(io::Error::other)?;
+    match &cli.command {
+        Command::Worker(_) => Err(io::Error::other("a worker has no worker")),
+        command => Ok(command.run_here()),
     }
 }

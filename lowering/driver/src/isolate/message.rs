@@ -2,6 +2,7 @@
 //!
 //! The owner sends requests. For each the worker sends events as the work goes on, and one reply.
 
+use super::source::Source;
 use crate::{Artefact, Options, Product, Stage};
 use serde::de::{DeserializeOwned, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,7 +13,7 @@ use std::io::{self, Read, Write};
 /// A module to compile, and what is wanted of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
-    pub(crate) module: Bytes,
+    pub(crate) source: Source,
     pub(crate) options: Options,
     pub(crate) products: Vec<Product>,
     /// Whether the stages' artefacts are wanted as they come.
@@ -126,7 +127,18 @@ mod tests {
         options.optimization = Optimization::O3;
         options.spec.0.insert(3, u64::MAX);
         let request = Request {
-            module: Bytes(vec![0, 255]),
+            source: Source::new(
+                vec![vec![0, 255], vec![1]],
+                [
+                    "1=true",
+                    "2=-3",
+                    "3=0xffffffffffffffff",
+                    "4=1e300",
+                    "5=170141183460469231731687303715884105727",
+                ]
+                .map(|setting| setting.parse().unwrap())
+                .to_vec(),
+            ),
             options,
             products: vec![Product::Assembly, Product::Reflect],
             artefacts: true,

@@ -3,33 +3,39 @@
 //! A [`Worker`] owns the process: the program `splitbar` with the hidden command `worker`. Requests go to its standard input, events and
 //! replies come from its standard output (`message.rs`). It compiles one module after the other. When it dies the request that
 //! killed it becomes a diagnostic, and the next one starts another process. It ends with its owner: its
-//! standard input is closed then.
+//! standard input is closed then. The programs that it has started end with it (`group.rs`).
+//!
+//! Commands that are more than a compilation run in such a process as a whole (`command.rs`).
 
+mod command;
+mod group;
 mod message;
+mod said;
 mod serve;
+mod source;
 
+pub use command::{run_isolated, serve_command};
 pub use serve::{perform, serve_isolated};
+pub use source::Source;
 
 use crate::{Failure, Observer, Options, Stage};
-use message::{Bytes, Event, Request};
+use group::Group;
+use message::{Event, Request};
+use said::Listener;
 use serde::{Deserialize, Serialize};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How many lines of what a dying worker said go into the report.
 const LAST_WORDS: usize = 8;
 
-/// How much of what a worker says is kept.
-const MOST_WORDS: usize = 1 << 16;
-
 /// How often an observer is told that the work goes on.
-const TICK: Duration = Duration::from_secs(10);
+const TICK: Duration = Duration::from_secs(5);
 
 /// The longest time that a limit means.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
@@ -60,7 +66,7 @@ pub enum Product {
 pub struct Isolation {
     /// The program `splitbar`; `None` takes this program if it is called so, else the one beside it, else the one on PATH.
     pub program: Option<PathBuf>,
-    /// The time that one compilation may take, the start of a process included.
+    /// The time that one compilation or command may take, the start of a process included.
     pub time: Option<Duration>,
     /// The memory in bytes that the process may use (Linux and other Unix systems).
     pub memory: Option<u64>,
@@ -75,18 +81,18 @@ pub struct Isolated {
     pub warnings: Diagnostics,
 }
 
-/// Compiles `module` in a process of its own, which ends with the call.
+/// Compiles `source` in a process of its own, which ends with the call.
 ///
 /// # Errors
 /// As [`crate::compile`]. `WorkerLimit` when a limit ended the process, `WorkerMissing` when it cannot be started, and
 /// `LlvmFailed` or `Internal` when it died of itself.
 pub fn compile_isolated(
-    module: &[u8],
+    source: impl Into<Source>,
     options: &Options,
     products: &[Product],
     isolation: &Isolation,
 ) -> Result<Isolated, Failure> {
-    Worker::new(isolation.clone()).compile(module, options, products, &mut ())
+    Worker::new(isolation.clone()).compile(source, options, products, &mut ())
 }
 
 /// A process that compiles one module after the other. Dropping it ends the process.
@@ -107,16 +113,16 @@ impl Worker {
 
     /// The id of the process, if one is running.
     pub fn process(&self) -> Option<u32> {
-        self.running.as_ref().map(|running| running.child.id())
+        self.running.as_ref().map(|running| running.group.id())
     }
 
-    /// Compiles `module`; `observer` is told what happens in the worker while it happens.
+    /// Compiles `source`; `observer` is told what happens in the worker while it happens.
     ///
     /// # Errors
     /// As [`compile_isolated`].
     pub fn compile(
         &mut self,
-        module: &[u8],
+        source: impl Into<Source>,
         options: &Options,
         products: &[Product],
         observer: &mut dyn Observer,
@@ -127,7 +133,7 @@ impl Worker {
             None => Running::start(&self.isolation).map_err(|error| missing(&error))?,
         };
         let request = Request {
-            module: Bytes(module.to_vec()),
+            source: source.into(),
             options: options.clone(),
             products: products.to_vec(),
             artefacts: observer.wants_artefacts(),
@@ -140,6 +146,7 @@ impl Worker {
             match running.events.recv_timeout(left.min(TICK)) {
                 Ok(Event::Begin(next)) => {
                     (stage, since) = (Some(next), Instant::now());
+                    running.said.forget();
                     observer.begin(next);
                 }
                 Ok(Event::Produced(artefact, bytes)) => observer.produced(artefact, &bytes.0),
@@ -155,13 +162,19 @@ impl Worker {
                     return Err(diagnostics.into());
                 }
                 Err(RecvTimeoutError::Timeout) if left > TICK => {
-                    observer.waits(stage.unwrap_or(Stage::Read), since.elapsed());
+                    let pass = running.said.pass();
+                    observer.waits(
+                        stage.unwrap_or(Stage::Read),
+                        since.elapsed(),
+                        pass.as_deref(),
+                    );
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(late(stage, self.isolation.time).into());
+                    let pass = running.said.pass();
+                    return Err(late(stage, self.isolation.time, pass.as_deref()).into());
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(running.death(stage, self.isolation.memory).into());
+                    return Err(running.death(stage, memory_limit(&self.isolation)).into());
                 }
             }
         }
@@ -171,11 +184,11 @@ impl Worker {
 /// The process.
 #[derive(Debug)]
 struct Running {
-    child: Child,
+    group: Group,
     requests: ChildStdin,
     events: Receiver<Event>,
-    /// Ends with what the process said on its standard error.
-    said: Option<JoinHandle<String>>,
+    /// What the process says on its standard error.
+    said: Listener,
 }
 
 impl Running {
@@ -185,15 +198,16 @@ impl Running {
         if let Some(bytes) = isolation.memory {
             command.arg(format!("--memory={bytes}"));
         }
-        let mut child = command
+        command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+            .stderr(Stdio::piped());
+        let mut group = Group::start(&mut command)?;
+        let child = group.child();
         let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
         let requests = child.stdin.take().ok_or_else(closed)?;
         let mut replies = child.stdout.take().ok_or_else(closed)?;
-        let mut errors = child.stderr.take().ok_or_else(closed)?;
+        let errors = child.stderr.take().ok_or_else(closed)?;
         let (sender, events) = channel();
         std::thread::spawn(move || {
             while let Ok(Some(event)) = message::receive(&mut replies) {
@@ -202,46 +216,34 @@ impl Running {
                 }
             }
         });
-        let said = std::thread::spawn(move || {
-            let mut said = Vec::new();
-            let mut part = [0; 4096];
-            // All of it is read, so that the worker never waits for us; the end counts.
-            while let Ok(count @ 1..) = errors.read(&mut part) {
-                said.extend(part.iter().take(count));
-                said.drain(..said.len().saturating_sub(MOST_WORDS));
-            }
-            String::from_utf8_lossy(&said).into_owned()
-        });
         Ok(Running {
-            child,
+            group,
             requests,
             events,
-            said: Some(said),
+            said: Listener::new(errors),
         })
     }
 
     /// The diagnostic for a process that died in `stage`.
     fn death(mut self, stage: Option<Stage>, memory: Option<u64>) -> Diagnostic {
         // It has closed its standard output, so it has ended or is about to.
-        let status = self.child.wait();
-        let said = self.said.take().and_then(|said| said.join().ok());
+        let status = self.group.wait(None);
+        let said = self.said.words();
+        let place = format!(" in stage `{}`", name(stage));
         match status {
-            Ok(status) => death(stage, status, &said.unwrap_or_default(), memory),
-            Err(error) => Diagnostic::error(
-                Code::Internal,
-                format!("the compiling process is lost: {error}"),
-            ),
+            Ok(Some(status)) => death(COMPILER, &place, is_llvms(stage), status, &said, memory),
+            Ok(None) => lost("it does not end"),
+            Err(error) => lost(&error.to_string()),
         }
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended already; its status is not needed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn lost(why: &str) -> Diagnostic {
+    Diagnostic::error(Code::Internal, format!("{COMPILER} is lost: {why}"))
 }
+
+/// What a worker is called.
+const COMPILER: &str = "the compiling process";
 
 /// The program that is the worker.
 fn program(isolation: &Isolation) -> io::Result<PathBuf> {
@@ -266,28 +268,48 @@ fn missing(error: &io::Error) -> Diagnostic {
     .help("name the program `splitbar` in Isolation::program, or put it on PATH")
 }
 
-/// The diagnostic for a compilation that took too long.
-fn late(stage: Option<Stage>, limit: Option<Duration>) -> Diagnostic {
+/// The diagnostic for a compilation that took too long, in LLVM's `pass` if one was running.
+fn late(stage: Option<Stage>, limit: Option<Duration>, pass: Option<&str>) -> Diagnostic {
     let seconds = limit.unwrap_or_default().as_secs_f64();
-    Diagnostic::error(
+    let problem = Diagnostic::error(
         Code::WorkerLimit,
         format!(
             "the compilation did not end within {seconds} s; it was in stage `{}`",
             name(stage)
         ),
-    )
-    .because(match stage {
-        Some(Stage::Lower | Stage::Measure | Stage::Generate) => {
-            "most of this stage is LLVM's, which takes long for functions with very many blocks or deeply nested loops"
-        }
-        _ => "the module is large or damaged",
-    })
-    .help("raise the limit, split the kernel, or optimise less")
+    );
+    let problem = match pass {
+        Some(pass) => problem
+            .because(format!("LLVM's pass `{pass}` was running"))
+            .because("LLVM takes long for functions with very many blocks or deeply nested loops"),
+        None => problem.because("the module is large or damaged"),
+    };
+    problem.help("raise the limit, split the kernel, or optimise less")
 }
 
-/// The diagnostic for a worker that died.
-fn death(stage: Option<Stage>, status: ExitStatus, said: &str, memory: Option<u64>) -> Diagnostic {
-    let what = format!("in stage `{}` ({status})", name(stage));
+/// The limit in bytes on the memory of a process that is started now: ours, or the one that this process has itself.
+fn memory_limit(isolation: &Isolation) -> Option<u64> {
+    #[cfg(unix)]
+    let own = {
+        use rustix::process::{Resource, getrlimit};
+        let limits = [Resource::Data, Resource::As].map(|resource| getrlimit(resource).current);
+        limits.into_iter().flatten().min()
+    };
+    #[cfg(not(unix))]
+    let own = None;
+    isolation.memory.or(own)
+}
+
+/// The diagnostic for a process that died: `who` it is and the `place` where it was.
+fn death(
+    who: &str,
+    place: &str,
+    in_llvm: bool,
+    status: ExitStatus,
+    said: &str,
+    memory: Option<u64>,
+) -> Diagnostic {
+    let what = format!("{place} ({status})");
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
     let because = |diagnostic| {
         lines
@@ -298,12 +320,9 @@ fn death(stage: Option<Stage>, status: ExitStatus, said: &str, memory: Option<u6
             })
     };
     // Who has no memory left cannot always say so: under a limit a silent death is one for want of it.
-    let silent = memory.is_some() && said.trim().is_empty();
+    let silent = memory.is_some() && status.code().is_none() && said.trim().is_empty();
     if silent || is_out_of_memory(status, said) {
-        let limit = Diagnostic::error(
-            Code::WorkerLimit,
-            format!("the compiling process ran out of memory {what}"),
-        );
+        let limit = Diagnostic::error(Code::WorkerLimit, format!("{who} ran out of memory{what}"));
         return because(limit).help(match memory {
             Some(bytes) => format!(
                 "allow more than {} MiB, split the kernel, or optimise less",
@@ -312,16 +331,20 @@ fn death(stage: Option<Stage>, status: ExitStatus, said: &str, memory: Option<u6
             None => "free memory, split the kernel, or optimise less".to_owned(),
         });
     }
-    let in_llvm = matches!(stage, Some(Stage::Lower | Stage::Measure | Stage::Generate));
     let code = if in_llvm {
         Code::LlvmFailed
     } else {
         Code::Internal
     };
-    because(Diagnostic::error(code, format!("the compiling process died {what}"))).help(format!(
+    because(Diagnostic::error(code, format!("{who} died{what}"))).help(format!(
         "this is a bug in splitbar {}: please report it with the module and the options; the artefacts of the stages before this one help",
         env!("CARGO_PKG_VERSION")
     ))
+}
+
+/// Whether most of a stage is LLVM's work.
+fn is_llvms(stage: Option<Stage>) -> bool {
+    matches!(stage, Some(Stage::Lower | Stage::Measure | Stage::Generate))
 }
 
 fn name(stage: Option<Stage>) -> &'static str {
@@ -383,9 +406,12 @@ mod tests {
             (Stage::Lower, 9, "", Code::WorkerLimit),
             (Stage::Plan, 11, "", Code::Internal),
         ] {
-            let died = death(Some(stage), ExitStatus::from_raw(signal), said, None);
+            let stage = Some(stage);
+            let place = format!(" in stage `{}`", name(stage));
+            let status = ExitStatus::from_raw(signal);
+            let died = death(COMPILER, &place, is_llvms(stage), status, said, None);
             assert_eq!(died.code, code, "{died}");
-            assert!(died.message.contains(stage.name()), "{died}");
+            assert!(died.message.contains(name(stage)), "{died}");
             assert!(died.help.is_some() && died.reasons.len() == usize::from(!said.is_empty()));
         }
     }

@@ -1,6 +1,8 @@
 //! The worker: takes requests from one stream, and gives events and replies to another.
 
+use super::group;
 use super::message::{self, Bytes, Event, Request};
+use super::source::Source;
 use crate::output::Output;
 use crate::{Artefact, Failure, Observer, Options, Product, Stage, compile_observed, plan};
 use splitbar_passes::diagnostic::Diagnostics;
@@ -10,8 +12,8 @@ use std::sync::mpsc;
 /// Memory that a worker reserves and hardly uses: the stacks of its threads, of which LLVM's has 256 MiB.
 const RESERVED: u64 = 264 << 20;
 
-/// Serves requests until `from` ends, which ends the process, in the middle of a compilation too: the
-/// owner is gone then. `memory` is the limit in bytes on what the process may use.
+/// Serves requests until `from` ends, which ends the process and what it has started, in the middle of a compilation too: the
+/// owner is gone then. LLVM reports its passes on the standard error, for which the process has to be there for this alone. `memory` is the limit in bytes on what the process may use.
 ///
 /// # Errors
 /// What the system says when the limit cannot be set or a stream breaks.
@@ -23,6 +25,7 @@ pub fn serve_isolated(
     if let Some(bytes) = memory {
         limit_memory(bytes)?;
     }
+    splitbar_llvm::report_passes();
     let (requests, next) = mpsc::channel();
     std::thread::spawn(move || {
         while let Ok(Some(request)) = message::receive::<Request>(&mut from) {
@@ -30,7 +33,7 @@ pub fn serve_isolated(
                 break;
             }
         }
-        end();
+        group::end_own();
     });
     for request in next {
         let mut reporter = Reporter {
@@ -39,7 +42,7 @@ pub fn serve_isolated(
             result: Ok(()),
         };
         let made = perform(
-            &request.module.0,
+            &request.source,
             &request.options,
             &request.products,
             &mut reporter,
@@ -56,15 +59,8 @@ pub fn serve_isolated(
     Ok(())
 }
 
-/// Ends the process at once. A compilation may be going on, under which nothing may be taken down.
-fn end() -> ! {
-    #[cfg(unix)]
-    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-    std::process::exit(0)
-}
-
 #[cfg(unix)]
-fn limit_memory(bytes: u64) -> io::Result<()> {
+pub(super) fn limit_memory(bytes: u64) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let limit = Some(bytes.saturating_add(RESERVED));
     let limit = Rlimit {
@@ -75,7 +71,7 @@ fn limit_memory(bytes: u64) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn limit_memory(_: u64) -> io::Result<()> {
+pub(super) fn limit_memory(_: u64) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
@@ -84,11 +80,13 @@ fn limit_memory(_: u64) -> io::Result<()> {
 /// # Errors
 /// As [`crate::compile`], and what the products' own generation says.
 pub fn perform(
-    module: &[u8],
+    source: &Source,
     options: &Options,
     products: &[Product],
     observer: &mut dyn Observer,
 ) -> Result<(Vec<Vec<u8>>, Diagnostics), Failure> {
+    let (module, options) = source.resolve(options, observer)?;
+    let (module, options) = (module.as_ref(), options.as_ref());
     if products == [Product::Plan] && !options.measure && !options.audit {
         let planned = plan(module, options, observer)?;
         return Ok((vec![planned.to_string().into_bytes()], planned.warnings));

@@ -10,6 +10,7 @@
 
 mod disassembler;
 mod errors;
+mod reports;
 
 pub(crate) use disassembler::{Disassembler, LLVMInitializeAMDGPUDisassembler};
 pub(crate) use errors::Errors;
@@ -22,6 +23,8 @@ pub(crate) use inkwell::llvm_sys::{
     LLVMRealPredicate as RealPredicate, LLVMTypeKind as TypeKind,
 };
 use inkwell::module::Module;
+pub use reports::NO_PASS;
+pub(crate) use reports::{report_no_pass, report_passes, reports_passes};
 use std::ffi::{CStr, CString, c_char, c_uint};
 use std::marker::PhantomData;
 

@@ -1,0 +1,55 @@
+//! The limits of time and memory that every command with a module has, and the process of its own that they hold for.
+
+use super::{Format, parse_seconds, report};
+use clap::{Args, value_parser};
+use splitbar::diagnostic::Diagnostics;
+use splitbar::{Failure, Isolation, run_isolated};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// Set by hand: the work is done in this process, without limits, for a debugger.
+const IN_PROCESS: &str = "SPLITBAR_IN_PROCESS";
+
+/// The flags.
+#[derive(Debug, Args)]
+pub struct LimitArgs {
+    /// Ends the command after this time, with exit code 3
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    time_limit: Option<Duration>,
+    /// Ends the command when it needs more memory, with exit code 3
+    #[arg(long, value_name = "MIB", value_parser = value_parser!(u64).range(1..))]
+    memory_limit: Option<u64>,
+}
+
+impl LimitArgs {
+    /// The process that they ask for: this program once more.
+    pub fn isolation(&self) -> Isolation {
+        Isolation {
+            program: std::env::current_exe().ok(),
+            time: self.time_limit,
+            memory: self
+                .memory_limit
+                .map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+        }
+    }
+}
+
+/// Whether the work is to be done in this process.
+pub fn in_process() -> bool {
+    std::env::var_os(IN_PROCESS).is_some()
+}
+
+/// Runs the command that this process was started with in a process of its own, and gives its exit code. `input` is the module that problems are about, `format` how they
+/// are printed.
+pub fn isolated(limits: &LimitArgs, input: &Path, format: Format) -> u8 {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    match run_isolated(&arguments, &limits.isolation(), format == Format::Json) {
+        Ok(code) => code,
+        Err(problem) => {
+            let failure = Failure::from(Diagnostics::from(problem));
+            report::show(&failure.diagnostics, input, format);
+            failure.exit_code()
+        }
+    }
+}

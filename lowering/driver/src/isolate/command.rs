@@ -1,0 +1,126 @@
+//! A whole command of `splitbar` in a process of its own: what it prints is its own, and the owner says why when it had to be ended.
+
+use super::group::{self, Group};
+use super::{Isolation, death, memory_limit, missing, program, serve};
+use splitbar_passes::diagnostic::{Code, Diagnostic};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The exit codes that a command gives itself.
+const OWN_CODES: std::ops::RangeInclusive<i32> = 0..=4;
+
+/// Runs the program's command with these `arguments` in a process of its own, with this process's standard streams, and gives its exit code. With `quiet` what it says on the standard
+/// error is passed on when it has ended; of one that died, only the diagnostics as JSON, and the rest is in the result.
+///
+/// # Errors
+/// `WorkerLimit` when a limit ended the process, `WorkerMissing` when it cannot be started, `Internal` when it died of itself.
+pub fn run_isolated(
+    arguments: &[OsString],
+    isolation: &Isolation,
+    quiet: bool,
+) -> Result<u8, Diagnostic> {
+    let deadline = isolation.time.map(|time| Instant::now() + time);
+    let mut group = start(arguments, isolation, quiet).map_err(|error| missing(&error))?;
+    let listener = group.child().stderr.take().map(|mut stderr| {
+        std::thread::spawn(move || {
+            let mut said = Vec::new();
+            // What came before an error of the stream counts.
+            let _ = stderr.read_to_end(&mut said);
+            said
+        })
+    });
+    let name = arguments
+        .first()
+        .map_or("?".into(), |name| name.to_string_lossy());
+    let status = match group.wait(deadline) {
+        Ok(Some(status)) => status,
+        Ok(None) => return Err(late(&name, isolation.time.unwrap_or_default())),
+        Err(error) => {
+            return Err(Diagnostic::error(
+                Code::Internal,
+                format!("the process of `splitbar {name}` is lost: {error}"),
+            ));
+        }
+    };
+    let said = listener.and_then(|listener| listener.join().ok());
+    let said = said.unwrap_or_default();
+    if let Some(code) = own_code(status) {
+        pass_on(&said);
+        return Ok(code);
+    }
+    let said = String::from_utf8_lossy(&said);
+    let (told, words): (Vec<&str>, Vec<&str>) = said
+        .split_inclusive('\n')
+        .partition(|line| line.starts_with('{'));
+    pass_on(told.concat().as_bytes());
+    let who = format!("the process of `splitbar {name}`");
+    let limit = memory_limit(isolation);
+    Err(death(&who, "", false, status, &words.concat(), limit))
+}
+
+/// Writes to the standard error. Nobody is left to tell if it is closed.
+fn pass_on(said: &[u8]) {
+    let _ = io::stderr().write_all(said);
+}
+
+/// The exit code, if it is one that commands give.
+fn own_code(status: ExitStatus) -> Option<u8> {
+    let code = status.code().filter(|code| OWN_CODES.contains(code))?;
+    u8::try_from(code).ok()
+}
+
+fn start(arguments: &[OsString], isolation: &Isolation, quiet: bool) -> io::Result<Group> {
+    let mut command = Command::new(program(isolation)?);
+    command.arg("worker");
+    command.arg(format!("--owner={}", std::process::id()));
+    command.args(isolation.memory.map(|bytes| format!("--memory={bytes}")));
+    command.arg("--").args(arguments);
+    if quiet {
+        command.stderr(Stdio::piped());
+    }
+    // A group in the background may not read from a terminal.
+    let feeds = io::stdin().is_terminal() && arguments.iter().any(|argument| is_stdin(argument));
+    if feeds {
+        command.stdin(Stdio::piped());
+    }
+    let mut group = Group::start(&mut command)?;
+    feed(group.child());
+    Ok(group)
+}
+
+/// Whether an argument names the standard input: `-`, or `...=-`.
+fn is_stdin(argument: &OsStr) -> bool {
+    argument == "-" || argument.to_string_lossy().ends_with("=-")
+}
+
+/// Passes the standard input on, if `child` has a pipe for it.
+fn feed(child: &mut Child) {
+    if let Some(mut pipe) = child.stdin.take() {
+        std::thread::spawn(move || {
+            // A command that reads no more closes it.
+            let _ = io::copy(&mut io::stdin().lock(), &mut pipe);
+        });
+    }
+}
+
+/// Makes this process the one of a command: it ends when `owner` does, with what it has started, and uses `memory` bytes at most.
+///
+/// # Errors
+/// What the system says when the limit cannot be set.
+pub fn serve_command(owner: u32, memory: Option<u64>) -> io::Result<()> {
+    group::end_with(owner);
+    memory.map_or(Ok(()), serve::limit_memory)
+}
+
+/// The diagnostic for a command that took too long.
+fn late(name: &str, limit: Duration) -> Diagnostic {
+    let seconds = limit.as_secs_f64();
+    Diagnostic::error(
+        Code::WorkerLimit,
+        format!("`splitbar {name}` did not end within {seconds} s"),
+    )
+    .because("the input is large, or asks for much work")
+    .help("raise the limit, or make the input smaller")
+}

@@ -1,0 +1,134 @@
+//! A process and the programs that it starts (ptxas, lld), as one group: when it ends, or is ended, they end with it.
+
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// A running process that is the first of its group. Dropping it ends the group.
+#[derive(Debug)]
+pub(super) struct Group {
+    child: Child,
+    /// How it ended. Its number may be another process's from then on.
+    status: Option<ExitStatus>,
+}
+
+impl Group {
+    /// Starts `command` in a group of its own.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn start(command: &mut Command) -> io::Result<Group> {
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(command, 0);
+        Ok(Group {
+            child: command.spawn()?,
+            status: None,
+        })
+    }
+
+    /// The process, for its streams.
+    pub(super) fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// The number of the process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for the end of the process, until `deadline` at most; `None` when it is still running then. What it has left of its group ends.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn wait(&mut self, deadline: Option<Instant>) -> io::Result<Option<ExitStatus>> {
+        /// Between two looks at a process that has a deadline.
+        const PERIOD: Duration = Duration::from_millis(5);
+        while !self.has_ended(deadline.is_none())? {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Ok(None);
+            }
+            std::thread::sleep(PERIOD);
+        }
+        self.end().map(Some)
+    }
+
+    /// Whether the process has ended; `block` waits for it. Its number stays its own.
+    #[cfg(unix)]
+    fn has_ended(&self, block: bool) -> io::Result<bool> {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        let Some(id) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) else {
+            return Ok(true);
+        };
+        let mut options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        options.set(WaitIdOptions::NOHANG, !block);
+        loop {
+            match waitid(WaitId::Pid(id), options) {
+                Ok(ended) => return Ok(ended.is_some()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn has_ended(&mut self, block: bool) -> io::Result<bool> {
+        let status = match block {
+            true => Some(self.child.wait()?),
+            false => self.child.try_wait()?,
+        };
+        Ok(status.is_some())
+    }
+
+    /// Ends the group, and says how the process itself has ended.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        if let Some(status) = self.status {
+            return Ok(status);
+        }
+        // Whoever has ended already cannot be ended: that is no error.
+        #[cfg(unix)]
+        if let Some(id) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) {
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let status = self.child.wait()?;
+        self.status = Some(status);
+        Ok(status)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Ends this process at once, and its group if it is the first of one. Work may be going on, under which nothing may be taken down.
+pub(super) fn end_own() -> ! {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Signal, getpgrp, getpid, kill_process, kill_process_group};
+        let own = getpid();
+        if getpgrp() == own {
+            let _ = kill_process_group(own, Signal::KILL);
+        }
+        let _ = kill_process(own, Signal::KILL);
+    }
+    std::process::exit(0)
+}
+
+/// Ends this process and its group as soon as `owner` is not its parent any more.
+pub(super) fn end_with(owner: u32) {
+    #[cfg(unix)]
+    std::thread::spawn(move || {
+        /// Between two looks.
+        const PERIOD: Duration = Duration::from_millis(100);
+        while rustix::process::getppid()
+            .is_some_and(|id| id.as_raw_nonzero().get().cast_unsigned() == owner)
+        {
+            std::thread::sleep(PERIOD);
+        }
+        end_own()
+    });
+    #[cfg(not(unix))]
+    let _ = owner;
+}
