@@ -4,13 +4,14 @@ use crate::support::{Ran, run, trial};
 use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::Fixture;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Far more than a refusal takes, and far less than the launch would.
 const AT_ONCE: Duration = Duration::from_secs(20);
 
 /// A launch of the kernel that is right but for the arguments that follow; its name, the exit code, and what is said.
-const REFUSED: [(&str, &[&str], i32, &str); 14] = [
+const REFUSED: [(&str, &[&str], i32, &str); 19] = [
     ("workgroups", &["--groups", "4294967295,1,1"], 3, "SB3020"),
     (
         "workgroups_that_overflow",
@@ -97,6 +98,57 @@ const REFUSED: [(&str, &[&str], i32, &str); 14] = [
         2,
         "no buffer 0:9",
     ),
+    // What the kernel has no argument for would change nothing.
+    (
+        "unused_push",
+        &["--groups", "1,1,1", "--push", "00112233"],
+        2,
+        "4 bytes of constants are given; the kernel takes 0",
+    ),
+    (
+        "unused_buffer",
+        &["--groups", "1,1,1", "--buffer", "0:9=zeros:4"],
+        2,
+        "uses no buffer 0:9",
+    ),
+    (
+        "unused_image",
+        &["--groups", "1,1,1", "--image", "0:1=r32ui:buffer:4"],
+        2,
+        "uses no image 0:1",
+    ),
+    (
+        "image_twice",
+        &[
+            "--groups",
+            "1,1,1",
+            "--image",
+            "0:1=r32ui:buffer:4",
+            "--image",
+            "0:1=r32ui:4x4",
+        ],
+        2,
+        "given twice",
+    ),
+    (
+        "unknown_spec",
+        &["--groups", "1,1,1", "--spec", "77=1"],
+        2,
+        "SB0108",
+    ),
+];
+
+/// Flags for PTX that say something else than the PTX does, or how a module is compiled; and what is said.
+const OF_MODULES: [(&str, &str); 9] = [
+    ("--spec=0=1", "--spec is for modules"),
+    ("--strategy=fused", "--strategy is for modules"),
+    ("-O2", "-O is for modules"),
+    ("--wave=32", "--wave is for modules"),
+    ("--no-validate", "--no-validate is for modules"),
+    ("--target-env=universal", "--target-env is for modules"),
+    ("--target=gfx1201", "is no NVIDIA GPU"),
+    ("--workgroup-size=32,1,1", "they cannot have [32, 1, 1]"),
+    ("--buffer=9=zeros:4", "uses no buffer 9"),
 ];
 
 pub fn trials() -> Vec<Trial> {
@@ -118,12 +170,22 @@ pub fn trials() -> Vec<Trial> {
         Ok::<_, anyhow::Error>(())
     }));
     trials.push(trial("launches/progress".to_owned(), progress));
+    trials.push(trial("launches/compiled".to_owned(), compiled));
+    trials.push(trial(
+        "launches/dump_over_input".to_owned(),
+        dump_over_input,
+    ));
     trials
 }
 
 /// Runs a kernel of three buffers.
 fn simulated(arguments: &[&str]) -> Result<Ran> {
     let kernel = Fixture::load("reduction")?.module_path();
+    simulated_of(&kernel, arguments)
+}
+
+/// As [`simulated`], of the kernel in the file `kernel`.
+fn simulated_of(kernel: &Path, arguments: &[&str]) -> Result<Ran> {
     let kernel = kernel.display().to_string();
     let mut all = vec!["sim", kernel.as_str(), "--target", "sm_80"];
     for buffer in ["0:0=seq:u32:512", "0:1=zeros:2048", "0:2=zeros:2048"] {
@@ -152,6 +214,61 @@ fn refused(arguments: &[&str], code: i32, said: &str) -> Result<()> {
     ensure!(ran.code == Some(code), "{:?}: {}", ran.code, ran.stderr);
     ensure!(ran.stderr.contains(said), "{}", ran.stderr);
     ensure!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+    Ok(())
+}
+
+/// Neither the module nor the file of a buffer is replaced by a buffer.
+fn dump_over_input() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let [module, buffer] = ["k.spv", "b.bin"].map(|name| folder.path().join(name));
+    let bytes = Fixture::load("reduction")?.module()?;
+    std::fs::write(&module, &bytes)?;
+    std::fs::write(&buffer, [0; 4])?;
+    let content = format!("0:3={}", buffer.display());
+    for file in [&module, &buffer] {
+        let dump = format!("0:1={}", file.display());
+        let arguments = ["--groups=1,1,1", "--buffer", &content, "--dump", &dump];
+        let ran = simulated_of(&module, &arguments)?;
+        ensure!(
+            ran.code == Some(2) && ran.stderr.contains("would replace the input"),
+            "{:?}: {}",
+            ran.code,
+            ran.stderr
+        );
+    }
+    ensure!(std::fs::read(&module)? == bytes && std::fs::read(&buffer)? == [0; 4]);
+    Ok(())
+}
+
+/// PTX as an input: what has no effect on it is refused.
+fn compiled() -> Result<()> {
+    let kernel = Fixture::load("reduction")?.module_path();
+    let kernel = kernel.display().to_string();
+    let ptx = run(&["lower", &kernel, "--target", "sm_80"], b"", false)?.stdout;
+    let sim = |flag: &str| {
+        let buffers = [
+            "--buffer=0=seq:u32:512",
+            "--buffer=1=zeros:2048",
+            "--buffer=2=zeros:2048",
+        ];
+        let target = match flag.starts_with("--target=") {
+            true => &[][..],
+            false => &["--target=sm_80"],
+        };
+        let all = [&["sim", "-", "--groups=1,1,1", flag], &buffers[..], target].concat();
+        run(&all, &ptx, false)
+    };
+    let ran = sim("--schedules=1")?;
+    ensure!(ran.code == Some(0), "{:?}: {}", ran.code, ran.stderr);
+    for (flag, said) in OF_MODULES {
+        let ran = sim(flag)?;
+        ensure!(
+            ran.code == Some(2) && ran.stderr.contains(said),
+            "{flag}: {:?}: {}",
+            ran.code,
+            ran.stderr
+        );
+    }
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use splitbar::simulate::machine::image::Format as TexelFormat;
 use splitbar::simulate::machine::{Finding, Limits, Place as Code, Schedule, Site};
 use splitbar::simulate::{Inputs, Job, Outcome, PRINT_CAPACITY, Place, Texels};
 use splitbar::spec::Setting;
-use splitbar::{Failure, Optimization, Options, Target, exit, spec};
+use splitbar::{Failure, Optimization, Options, Target, Validation, exit, spec};
 use splitbar_passes::printf::Printed;
 use std::path::{Path, PathBuf};
 
@@ -83,9 +83,9 @@ pub struct SimArgs {
     /// The kernel is launched in clusters of so many workgroups, which run side by side
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
-    /// LLVM's optimisation level
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
-    optimization: Optimization,
+    /// LLVM's optimisation level [default: 2]
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = levels())]
+    optimization: Option<Optimization>,
     /// Waves of 32 or 64 invocations; without it, the target's default
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
@@ -159,13 +159,23 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
             ..Limits::default()
         },
     };
+    check_dumps(args, &inputs)?;
     inputs
         .check()
         .map_err(|problem| Stop::Problems(Diagnostics::from(problem).into()))?;
     let mut job = job(args, &bytes)?.with_print_capacity(args.print_capacity);
-    for image in &args.image {
+    for (number, image) in args.image.iter().enumerate() {
+        if args
+            .image
+            .iter()
+            .take(number)
+            .any(|other| other.place == image.place)
+        {
+            return Err(format!("the image {} is given twice", image.place).into());
+        }
         job = job.with_image(image.place, image.texels);
     }
+    job.takes(&inputs).map_err(|e| e.to_string())?;
     let mut found = Vec::new();
     let mut printed = Vec::new();
     let mut last = None;
@@ -222,6 +232,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
 /// What the input is, by its first bytes.
 fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     if bytes.starts_with(b"\x7fELF") {
+        compiled_already(args)?;
         let linked = match is_relocatable(bytes) {
             true => splitbar::link_code_object(bytes)?,
             false => bytes.to_vec(),
@@ -231,6 +242,14 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
         return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
     }
     if let Some(text) = ptx(bytes) {
+        compiled_already(args)?;
+        if args.target.amdgpu().is_some() {
+            return Err(format!(
+                "the input is PTX, and {} is no NVIDIA GPU",
+                args.target.name
+            )
+            .into());
+        }
         let job = Job::ptx(text, args.entry.as_deref()).map_err(|e| e.to_string())?;
         return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
     }
@@ -238,7 +257,9 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     options.lines = true;
     options.entry.clone_from(&args.entry);
     options.strategy = args.strategy.0;
-    options.optimization = args.optimization;
+    if let Some(level) = args.optimization {
+        options.optimization = level;
+    }
     options.workgroup_size = args.workgroup_size;
     options.cluster = args.cluster_size;
     options.wave_size = args.wave;
@@ -259,6 +280,48 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
         .into());
     }
     Ok(Job::compiled(&output, 0).map_err(|e| e.to_string())?)
+}
+
+/// That no flag says how a module is to be compiled: the input is no module.
+fn compiled_already(args: &SimArgs) -> Result<(), String> {
+    let flags = [
+        ("--spec", !args.spec.is_empty()),
+        ("--strategy", args.strategy.0.is_some()),
+        ("-O", args.optimization.is_some()),
+        ("--wave", args.wave.is_some()),
+        (
+            "--no-validate",
+            args.validation.validation() == Validation::Waived,
+        ),
+        (
+            "--target-env",
+            matches!(args.validation.validation(), Validation::Environment(_)),
+        ),
+    ];
+    match flags.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(format!(
+            "{flag} is for modules, and the input is compiled already"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// That each buffer that is to be written is there, and that its file can be written and is none that is read.
+fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
+    let read: Vec<&Path> = std::iter::once(args.input.as_path())
+        .chain(
+            args.buffer
+                .iter()
+                .filter_map(|buffer| buffer.content.file()),
+        )
+        .collect();
+    for dump in &args.dump {
+        if !inputs.buffers.iter().any(|(place, _)| *place == dump.place) {
+            return Err(format!("there is no buffer {}", dump.place));
+        }
+        write::check(&dump.file, &read)?;
+    }
+    Ok(())
 }
 
 /// PTX begins with `.version`, after comments.
@@ -434,6 +497,14 @@ enum Content {
 }
 
 impl Content {
+    /// The file that it is read from.
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Content::File(path) => Some(path),
+            Content::Zeros(_) | Content::Integers(_) | Content::Floats(_) => None,
+        }
+    }
+
     /// The bytes, of which there may be `most`.
     fn bytes(&self, most: usize) -> Result<Vec<u8>, String> {
         let size = match self {

@@ -40,6 +40,16 @@ pub enum Place {
     Argument(u32),
 }
 
+impl Place {
+    /// What the buffer of `argument` is called.
+    fn of(argument: &Argument) -> Place {
+        match (argument.set, argument.binding) {
+            (Some(set), Some(binding)) => Place::Binding(set, binding),
+            _ => Place::Argument(argument.index),
+        }
+    }
+}
+
 impl std::fmt::Display for Place {
     /// `0:1`, or `2` for an argument.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -332,6 +342,47 @@ impl Job {
         }
     }
 
+    /// That the kernel takes all of `inputs`, and has the images that it was said to have: what is left over would change nothing.
+    ///
+    /// # Errors
+    /// The first that it does not take.
+    pub fn takes(&self, inputs: &Inputs) -> Result<(), Refusal> {
+        let has = |place: &Place, kinds: &[ArgumentKind]| {
+            let is = |argument: &Argument| kinds.contains(&argument.kind);
+            let mut arguments = self.arguments.iter().filter(|argument| is(argument));
+            arguments.any(|argument| Place::of(argument) == *place)
+        };
+        const BUFFERS: [ArgumentKind; 3] = [
+            ArgumentKind::Buffer,
+            ArgumentKind::Image,
+            ArgumentKind::ArrayLength,
+        ];
+        let mut buffers = inputs.buffers.iter().map(|(place, _)| place);
+        if let Some(place) = buffers.find(|place| !has(place, &BUFFERS)) {
+            return Err(Refusal(format!("the kernel uses no buffer {place}")));
+        }
+        let mut images = self.images.keys();
+        if let Some(place) = images.find(|place| !has(place, &[ArgumentKind::Image])) {
+            return Err(Refusal(format!("the kernel uses no image {place}")));
+        }
+        let by_value = [ArgumentKind::PushConstant, ArgumentKind::Value];
+        let constants = self.arguments.iter();
+        let constants = constants.filter(|argument| by_value.contains(&argument.kind));
+        let taken: u64 = constants.map(|argument| u64::from(argument.size)).sum();
+        let given = inputs.push.len() as u64;
+        if given > taken {
+            return Err(Refusal(format!(
+                "{given} bytes of constants are given; the kernel takes {taken}"
+            )));
+        }
+        match (self.workgroup_size, inputs.workgroup_size) {
+            (Some(own), Some(given)) if own != given => Err(Refusal(format!(
+                "the kernel's workgroups have {own:?} invocations; they cannot have {given:?}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs the kernel under one schedule.
     ///
     /// # Errors
@@ -418,10 +469,7 @@ impl Job {
         let mut bytes = Vec::new();
         let mut push = inputs.push.as_slice();
         for argument in &self.arguments {
-            let place = match (argument.set, argument.binding) {
-                (Some(set), Some(binding)) => Place::Binding(set, binding),
-                _ => Place::Argument(argument.index),
-            };
+            let place = Place::of(argument);
             let given = inputs.buffers.iter().zip(regions);
             let mut given = given.filter(|((p, _), _)| *p == place);
             let region = given.next().map(|((_, bytes), id)| (*id, bytes.len()));
