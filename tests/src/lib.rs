@@ -6,10 +6,11 @@ pub mod check;
 pub mod corpus;
 pub mod features;
 pub mod fixture;
-pub mod harness;
 pub mod matrices;
 pub mod opencl;
 pub mod random;
 pub mod reference;
 pub mod sample;
 pub mod tools;
+
+pub use splitbar_harness as harness;

@@ -1,6 +1,6 @@
 //! Programs that the suites use: this build's own command line, and ptxas and nvdisasm when they are installed.
 
-use crate::harness::Missing;
+use crate::harness::{self, Missing};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +20,7 @@ pub const SENTRYWARD_VARIABLE: &str = "SPLITBAR_SENTRYWARD";
 /// # Errors
 /// [`Missing`].
 pub fn sentryward() -> Result<PathBuf, Missing> {
-    first(SENTRYWARD_VARIABLE, "sentryward")
+    harness::program(SENTRYWARD_VARIABLE, "sentryward")
 }
 
 /// The program `splitbar` of the build that the running test belongs to, made first if it is stale or missing.
@@ -69,7 +69,7 @@ pub struct Ptxas {
 
 /// Every ptxas that is named in the environment, or else the one on PATH.
 pub fn ptxas() -> Vec<Ptxas> {
-    let programs = named_or_on_path(PTXAS_VARIABLE, "ptxas");
+    let programs = harness::programs(PTXAS_VARIABLE, "ptxas");
     programs.into_iter().filter_map(Ptxas::at).collect()
 }
 
@@ -78,30 +78,7 @@ pub fn ptxas() -> Vec<Ptxas> {
 /// # Errors
 /// [`Missing`].
 pub fn nvdisasm() -> Result<PathBuf, Missing> {
-    first(NVDISASM_VARIABLE, "nvdisasm")
-}
-
-fn first(variable: &str, name: &str) -> Result<PathBuf, Missing> {
-    let missing = || Missing::new(format!("no {name} (name one in {variable})"));
-    named_or_on_path(variable, name)
-        .into_iter()
-        .next()
-        .ok_or_else(missing)
-}
-
-fn named_or_on_path(variable: &str, name: &str) -> Vec<PathBuf> {
-    let named = std::env::var_os(variable).filter(|value| !value.is_empty());
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let candidates: Vec<PathBuf> = match &named {
-        Some(value) => std::env::split_paths(value).collect(),
-        None => std::env::split_paths(&path)
-            .map(|folder| folder.join(name))
-            .collect(),
-    };
-    candidates
-        .into_iter()
-        .filter(|path| path.is_file())
-        .collect()
+    harness::program(NVDISASM_VARIABLE, "nvdisasm")
 }
 
 impl Ptxas {

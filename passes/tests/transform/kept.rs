@@ -1,6 +1,6 @@
 //! What every pass keeps: names of ids that are still there, and the source line of every instruction that it copies.
 
-use super::support::{declared, kernels, once};
+use super::support::{FLAGS, declared, kernels, once};
 use splitbar_passes::module::{Id, Inst, Module};
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ fn names_and_lines_are_kept() {
     for input in kernels() {
         let module = with_lines(&Module::parse(&input.bytes).unwrap());
         let before = declared(&module, &input.path);
-        let mut flags = super::passes::FLAGS.to_vec();
+        let mut flags = FLAGS.to_vec();
         if !before.has_capability(spirv::Capability::Kernel) {
             flags.push("instrument-split-barriers=set:7,binding:31"); // kernels have no descriptors
         }

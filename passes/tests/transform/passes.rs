@@ -1,6 +1,6 @@
 //! Every pass on every kernel and on the corpus.
 
-use super::support::{all, count, declared, kernels, run, validator};
+use super::support::{FLAGS, all, count, declared, kernels, run};
 use splitbar_passes::analysis::pairing::{Open, Pairing, SiteKind};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
@@ -9,19 +9,6 @@ use splitbar_passes::transform::registry::Pass;
 const BARRIER: u16 = 224;
 const ARRIVE: u16 = 6142;
 const WAIT: u16 = 6143;
-
-/// Flags of all passes.
-pub const FLAGS: &[&str] = &[
-    "eliminate-redundant-split-barriers",
-    "fuse-split-barriers",
-    "fuse-split-barriers=arrive",
-    "inline-barrier-functions",
-    "order-split-barriers",
-    "promote-async-copies",
-    "split-control-barriers",
-    "strip-split-barrier-spelling=ext",
-    "strip-split-barrier-spelling=intel",
-];
 
 #[test]
 fn all_passes_keep_their_promises() {
@@ -239,41 +226,6 @@ fn spelling_is_one_string() {
             );
         }
     }
-}
-
-#[test]
-fn what_passes_leave_is_valid() {
-    let Some(validator) = validator() else { return };
-    let mut flags = FLAGS.to_vec();
-    flags.push("instrument-split-barriers=set:7,binding:31");
-    let mut asked = 0;
-    for (number, input) in all().iter().enumerate() {
-        if number > 40 && number % 29 != 0 {
-            continue; // a process for each is what takes the time
-        }
-        let module = Module::parse(&input.bytes).unwrap();
-        if validator.complaint(&module, &input.path).is_some() {
-            continue; // an old validator, or the module's own fault
-        }
-        for flag in &flags {
-            let is_kernel =
-                declared(&module, &input.path).has_capability(spirv::Capability::Kernel);
-            if is_kernel && flag.starts_with("instrument") {
-                continue; // has no descriptors
-            }
-            let (after, changed) = run(flag, &module, &input.path);
-            if changed {
-                asked += 1;
-                assert_eq!(
-                    validator.complaint(&after, &input.path),
-                    None,
-                    "{flag} on {}",
-                    input.path
-                );
-            }
-        }
-    }
-    println!("{asked} modules asked about");
 }
 
 #[test]

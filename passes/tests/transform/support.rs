@@ -5,9 +5,20 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::transform::Edited;
 use splitbar_passes::transform::registry::Pass;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+
+/// Flags of all passes.
+pub const FLAGS: &[&str] = &[
+    "eliminate-redundant-split-barriers",
+    "fuse-split-barriers",
+    "fuse-split-barriers=arrive",
+    "inline-barrier-functions",
+    "order-split-barriers",
+    "promote-async-copies",
+    "split-control-barriers",
+    "strip-split-barrier-spelling=ext",
+    "strip-split-barrier-spelling=intel",
+];
 
 /// A module and its name.
 pub struct Input {
@@ -109,59 +120,4 @@ pub fn count(module: &Module<'_>, opcode: u16) -> usize {
         .instructions()
         .filter(|inst| inst.opcode() == opcode)
         .count()
-}
-
-/// spirv-val, by SPLITBAR_SPIRV_VAL or on the PATH; `None` when it is not installed or does not know split barriers.
-pub fn validator() -> Option<Validator> {
-    let program = std::env::var_os("SPLITBAR_SPIRV_VAL").unwrap_or_else(|| "spirv-val".into());
-    if Command::new(&program).arg("--version").output().is_err() {
-        eprintln!("skipped: spirv-val is not installed");
-        return None;
-    }
-    Some(Validator { program })
-}
-
-pub struct Validator {
-    program: std::ffi::OsString,
-}
-
-impl Validator {
-    /// What spirv-val has against `module`; `None` if nothing. Asked with the INTEL name of the extension, which all its versions that know
-    /// split barriers know.
-    pub fn complaint(&self, module: &Module<'_>, path: &str) -> Option<String> {
-        let (intel, _) = run_quietly("strip-split-barrier-spelling=intel", module, path);
-        let version = match module.header().version >> 8 & 0xff {
-            0 => "spv1.0",
-            1 => "spv1.1",
-            2 => "spv1.2",
-            3 => "spv1.3",
-            4 => "spv1.4",
-            5 => "spv1.5",
-            _ => "spv1.6",
-        };
-        let mut child = Command::new(&self.program)
-            .args(["--target-env", version, "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let bytes: Vec<u8> = intel
-            .words()
-            .iter()
-            .flat_map(|word| word.to_le_bytes())
-            .collect();
-        let _ = child.stdin.take().unwrap().write_all(&bytes); // it may have seen enough
-        let output = child.wait_with_output().unwrap();
-        (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
-    }
-}
-
-fn run_quietly(flag: &str, module: &Module<'_>, path: &str) -> (Module<'static>, bool) {
-    let declarations = declared(module, path);
-    let edited = once(flag, module, &declarations, path);
-    edited.map_or_else(
-        || (module.clone().into_owned(), false),
-        |edited| (edited.module, true),
-    )
 }

@@ -4,32 +4,8 @@ use super::*;
 
 #[test]
 fn names_and_decorations_follow_the_copies() {
-    let module = assemble(
-        "OpName %local 'local'
-        OpName %f 'f'
-        OpName %r 'nothing'
-        OpName %a 'first'
-        OpDecorate %sum 0
-        OpDecorate %relaxed 0
-        %relaxed = OpDecorationGroup
-        OpGroupDecorate %relaxed %was %limit",
-        &format!(
-            "%main = OpFunction %void 0 %fn
-            %start = OpLabel
-            %a = OpFunctionCall %uint %f %u1
-            %b = OpFunctionCall %uint %f %u2
-            %r = OpFunctionCall %void %v
-            OpReturn
-            OpFunctionEnd
-            %v = OpFunction %void 0 %fn
-            %vs = OpLabel
-            barrier
-            OpReturn
-            OpFunctionEnd
-            {CONDITIONAL}"
-        ),
-    );
-    let edited = check(&module, Structured::Yes);
+    let module = of(&shapes::NAMES);
+    let edited = check(&module);
     let (declarations, _) = declared(&edited.module);
     assert_eq!(
         declarations.name(module.id("a")),
@@ -76,26 +52,8 @@ fn names_and_decorations_follow_the_copies() {
 
 #[test]
 fn lines_stay_in_force() {
-    let module = assemble(
-        "%file = OpString 'a.comp'",
-        "%main = OpFunction %void 0 %fn
-        %start = OpLabel
-        OpLine %file 10 0
-        %a = OpFunctionCall %void %f
-        OpStore %out %u1
-        OpNoLine
-        %b = OpFunctionCall %void %f
-        OpStore %out %u2
-        OpReturn
-        OpFunctionEnd
-        %f = OpFunction %void 0 %fn
-        %fs = OpLabel
-        OpLine %file 20 0
-        barrier
-        OpReturn
-        OpFunctionEnd",
-    );
-    let edited = check(&module, Structured::Yes);
+    let module = of(&shapes::LINES);
+    let edited = check(&module);
     let line_or_work = |inst: crate::module::Inst<'_>| match inst.op() {
         Some(Op::Line) => Some(inst.operand(1).unwrap()),
         Some(Op::NoLine) => Some(0),

@@ -7,6 +7,7 @@ use crate::sample::sample;
 use anyhow::Result;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::fmt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// A program that is not installed, or not the one that is needed.
@@ -27,6 +28,34 @@ impl fmt::Display for Missing {
 }
 
 impl std::error::Error for Missing {}
+
+/// The programs that the environment variable `variable` names, separated as in PATH, or else those called `name` on PATH.
+pub fn programs(variable: &str, name: &str) -> Vec<PathBuf> {
+    let named = std::env::var_os(variable).filter(|value| !value.is_empty());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let candidates: Vec<PathBuf> = match &named {
+        Some(value) => std::env::split_paths(value).collect(),
+        None => std::env::split_paths(&path)
+            .map(|folder| folder.join(name))
+            .collect(),
+    };
+    candidates
+        .into_iter()
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+/// The first of [`programs`].
+///
+/// # Errors
+/// [`Missing`].
+pub fn program(variable: &str, name: &str) -> Result<PathBuf, Missing> {
+    let missing = || Missing::new(format!("no {name} (name one in {variable})"));
+    programs(variable, name)
+        .into_iter()
+        .next()
+        .ok_or_else(missing)
+}
 
 /// A test with a name. [`Missing`], with whatever context, ignores it; any other error fails it.
 pub fn trial<E: Into<anyhow::Error>>(

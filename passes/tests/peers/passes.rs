@@ -1,0 +1,67 @@
+//! What passes leave is valid, says spirv-val.
+
+use crate::shapes::ALL;
+use crate::spirv_val::SpirvVal;
+use crate::support::{FLAGS, Input, all, declared, once, run};
+use crate::testing;
+use splitbar_harness::Missing;
+use splitbar_passes::module::Module;
+
+/// Asked with the INTEL name of the extension, which all its versions that know split barriers know.
+fn complaint(peer: &SpirvVal, module: &Module<'_>, path: &str) -> Option<String> {
+    let flag = "strip-split-barrier-spelling=intel";
+    match once(flag, module, &declared(module, path), path) {
+        Some(edited) => peer.complaint_of_version(&edited.module),
+        None => peer.complaint_of_version(module),
+    }
+}
+
+/// Every pass on kernels and modules of the corpus.
+pub fn what_passes_leave_is_valid() -> Result<(), Missing> {
+    let peer = SpirvVal::find()?;
+    let mut flags = FLAGS.to_vec();
+    flags.push("instrument-split-barriers=set:7,binding:31");
+    let mut asked = 0;
+    for (number, input) in all().iter().enumerate() {
+        if number > 40 && number % 29 != 0 {
+            continue; // a process for each is what takes the time
+        }
+        asked += after_passes(&peer, input, &flags);
+    }
+    assert!(asked > 100, "{asked} modules asked about");
+    Ok(())
+}
+
+/// How many passes change a module.
+fn after_passes(peer: &SpirvVal, input: &Input, flags: &[&str]) -> usize {
+    let (module, path) = (Module::parse(&input.bytes).unwrap(), &input.path);
+    if complaint(peer, &module, path).is_some() {
+        return 0; // an old validator, or the module's own fault
+    }
+    let is_kernel = declared(&module, path).has_capability(spirv::Capability::Kernel);
+    let mut asked = 0;
+    for flag in flags {
+        if is_kernel && flag.starts_with("instrument") {
+            continue; // has no descriptors
+        }
+        let (after, changed) = run(flag, &module, path);
+        if changed {
+            asked += 1;
+            assert_eq!(complaint(peer, &after, path), None, "{flag} on {path}");
+        }
+    }
+    asked
+}
+
+/// The modules of the inliner's own tests, before and after it.
+pub fn inlining_leaves_structured_control_flow() -> Result<(), Missing> {
+    let peer = SpirvVal::find()?;
+    for (name, shape) in ALL {
+        let before = testing::assemble(shape.annotations, &shape.functions.concat()).module;
+        assert_eq!(complaint(&peer, &before, name), None, "{name} before");
+        let (after, changed) = run("inline-barrier-functions", &before, name);
+        assert!(changed, "{name}");
+        assert_eq!(complaint(&peer, &after, name), None, "{name} after");
+    }
+    Ok(())
+}
