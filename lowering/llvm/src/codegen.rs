@@ -3,6 +3,7 @@
 use crate::Optimization;
 use crate::ffi::{self, Errors};
 use inkwell::OptimizationLevel;
+use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
@@ -11,6 +12,8 @@ use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetData,
     TargetMachine, TargetTriple,
 };
+use inkwell::types::BasicType;
+use inkwell::values::{BasicValueEnum, InstructionValue};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
@@ -177,6 +180,40 @@ pub(crate) fn run(
     let result = module.run_passes(passes, machine, options);
     ffi::report_no_pass();
     result.map_err(|e| llvm_failed("an LLVM pass failed", &e.to_string()).into())
+}
+
+/// The instructions of all functions of `module`, in order.
+pub(crate) fn instructions<'c>(module: &Module<'c>) -> impl Iterator<Item = InstructionValue<'c>> {
+    module
+        .get_functions()
+        .flat_map(|function| function.get_basic_block_iter())
+        .flat_map(|block| block.get_instructions())
+}
+
+/// A value of a vector register through an empty assembly statement, which LLVM does not look through.
+///
+/// # Errors
+/// `BuilderError` when the statement cannot be built or gives no value.
+pub(crate) fn hide<'c>(
+    context: &'c Context,
+    builder: &Builder<'c>,
+    value: BasicValueEnum<'c>,
+) -> Result<BasicValueEnum<'c>, BuilderError> {
+    let ty = value.get_type();
+    let signature = ty.fn_type(&[ty.into()], false);
+    // In a vector register, in front and behind the same.
+    let statement = context.create_inline_asm(
+        signature,
+        String::new(),
+        "=v,0".to_owned(),
+        false,
+        false,
+        None,
+        false,
+    );
+    let call = builder.build_indirect_call(signature, statement, &[value.into()], "")?;
+    let hidden = call.try_as_basic_value().basic();
+    hidden.ok_or(BuilderError::PointeeTypeMismatch)
 }
 
 /// Verifies `module`.

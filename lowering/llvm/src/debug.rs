@@ -1,6 +1,7 @@
 //! Debug lines: the line of an LLVM instruction is the word offset of its SPIR-V instruction plus one, so that `.loc` directives in the assembly say which
 //! machine instruction came from which SPIR-V instruction. The column of a load or a store says whether it is atomic ([`AccessMark`]), which machine code does not.
 
+use crate::codegen;
 use crate::ffi::{self, AtomicOrdering, Func, Meta, meta_from_raw};
 use inkwell::context::{Context, ContextRef};
 use inkwell::debug_info::{
@@ -146,11 +147,7 @@ const NARROW: [&str; 9] = [
 /// Writes the mark of every load and store into its debug location. To be called when the optimiser has run: it merges locations and makes accesses of its own.
 pub(crate) fn mark_accesses(context: &Context, module: &Module<'_>) {
     let narrow = NARROW.map(|name| ffi::sync_scope(context, name));
-    let instructions = module
-        .get_functions()
-        .flat_map(|function| function.get_basic_block_iter())
-        .flat_map(|block| block.get_instructions());
-    for instruction in instructions {
+    for instruction in codegen::instructions(module) {
         let Some(facts) = ffi::access_facts(instruction) else {
             continue;
         };

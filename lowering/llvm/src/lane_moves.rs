@@ -2,11 +2,10 @@
 //! that use it, and takes it away although a store of several words still reads it: that word of the store is then undefined (docs/llvm.md). An empty assembly statement
 //! behind the move keeps it whole. A move with a single use, in arithmetic of 32 bits, can lose nothing and stays open to the merge.
 
-use crate::codegen::llvm_failed;
+use crate::codegen::{self, llvm_failed};
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::module::Module;
-use inkwell::types::BasicType;
 use inkwell::values::{
     AnyValueEnum, BasicValue, BasicValueEnum, CallSiteValue, FloatValue, InstructionOpcode,
     InstructionValue, IntValue,
@@ -18,10 +17,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 /// # Errors
 /// `LlvmFailed` when LLVM cannot build it.
 pub(crate) fn keep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Diagnostics> {
-    let moves: Vec<_> = module
-        .get_functions()
-        .flat_map(|function| function.get_basic_block_iter())
-        .flat_map(|block| block.get_instructions())
+    let moves: Vec<_> = codegen::instructions(module)
         .filter(|instruction| is_move(*instruction) && !is_used_once(*instruction))
         .collect();
     let builder = context.create_builder();
@@ -84,28 +80,12 @@ fn hide<'c>(
     moved: InstructionValue<'c>,
     value: BasicValueEnum<'c>,
 ) -> Result<(), BuilderError> {
-    let ty = value.get_type();
-    let signature = ty.fn_type(&[ty.into()], false);
-    // In a vector register, in front and behind the same.
-    let statement = context.create_inline_asm(
-        signature,
-        String::new(),
-        "=v,0".to_owned(),
-        false,
-        false,
-        None,
-        false,
-    );
     match moved.get_next_instruction() {
         Some(next) => builder.position_before(&next),
         None => return Ok(()),
     }
-    let call = builder.build_indirect_call(signature, statement, &[value.into()], "")?;
-    if let Some(hidden) = call
-        .try_as_basic_value()
-        .basic()
-        .and_then(|hidden| hidden.as_instruction_value())
-    {
+    let hidden = codegen::hide(context, builder, value)?;
+    if let Some(hidden) = hidden.as_instruction_value() {
         moved.replace_all_uses_with(&hidden);
         hidden.set_operand(0, value);
     }

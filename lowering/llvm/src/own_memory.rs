@@ -2,7 +2,7 @@
 //! gfx942 and gfx12 may lack the operation for other memory, so that LLVM makes a loop of it unless it is told (AMDGPUUsage, "Memory Metadata"). The optimiser
 //! drops what it is told when it makes one operation of two, so it is said behind it.
 
-use crate::codegen::llvm_failed;
+use crate::codegen::{self, llvm_failed};
 use crate::ffi;
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -17,11 +17,7 @@ pub(crate) fn say(context: &Context, module: &Module<'_>) -> Result<(), Diagnost
     let system = ["", "one-as"].map(|name| ffi::sync_scope(context, name));
     let kinds = ["amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory"]
         .map(|kind| context.get_kind_id(kind));
-    let instructions = module
-        .get_functions()
-        .flat_map(|function| function.get_basic_block_iter())
-        .flat_map(|block| block.get_instructions());
-    for instruction in instructions {
+    for instruction in codegen::instructions(module) {
         if instruction.get_opcode() != InstructionOpcode::AtomicRMW
             || system.contains(&ffi::scope_of_update(instruction))
         {

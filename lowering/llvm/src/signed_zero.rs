@@ -2,14 +2,13 @@
 //! (fixed later by llvm-project pull request 214544). What stands between the two in the end is an empty assembly statement, which LLVM does not look through.
 //! (`llvm.arithmetic.fence` would do the same, but the back end cannot copy what it holds where the value is the same for the whole wave.)
 
-use crate::codegen::llvm_failed;
+use crate::codegen::{self, llvm_failed};
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{
-    BasicValue, BasicValueEnum, FastMathFlags, FloatValue, InstructionOpcode, InstructionValue,
-    Operand,
+    BasicValue, BasicValueEnum, FastMathFlags, InstructionOpcode, InstructionValue, Operand,
 };
 use splitbar_passes::diagnostic::Diagnostics;
 
@@ -18,10 +17,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 /// # Errors
 /// `LlvmFailed` when LLVM cannot build it.
 pub(crate) fn keep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Diagnostics> {
-    let rounded: Vec<_> = module
-        .get_functions()
-        .flat_map(|function| function.get_basic_block_iter())
-        .flat_map(|block| block.get_instructions())
+    let rounded: Vec<_> = codegen::instructions(module)
         .filter_map(|instruction| Some((instruction, product(instruction)?)))
         .collect();
     let builder = context.create_builder();
@@ -41,7 +37,7 @@ fn hide<'c>(
     product: BasicValueEnum<'c>,
 ) -> Result<BasicValueEnum<'c>, BuilderError> {
     match product {
-        BasicValueEnum::FloatValue(number) => hide_number(context, builder, number),
+        BasicValueEnum::FloatValue(_) => codegen::hide(context, builder, product),
         BasicValueEnum::VectorValue(vector) => {
             let mut hidden = vector;
             for lane in 0..vector.get_type().get_size() {
@@ -54,27 +50,6 @@ fn hide<'c>(
         }
         other => Ok(other),
     }
-}
-
-fn hide_number<'c>(
-    context: &'c Context,
-    builder: &Builder<'c>,
-    number: FloatValue<'c>,
-) -> Result<BasicValueEnum<'c>, BuilderError> {
-    let ty = number.get_type();
-    let signature = ty.fn_type(&[ty.into()], false);
-    // In a vector register, in front and behind the same.
-    let statement = context.create_inline_asm(
-        signature,
-        String::new(),
-        "=v,0".to_owned(),
-        false,
-        false,
-        None,
-        false,
-    );
-    let call = builder.build_indirect_call(signature, statement, &[number.into()], "")?;
-    Ok(call.try_as_basic_value().basic().unwrap_or(number.into()))
 }
 
 /// The product, if `instruction` rounds one to 16 bits and its zeros have a sign.
