@@ -175,9 +175,8 @@ fn every_level(mode: Mode, fixture: &Fixture) -> Result<()> {
             };
             agrees_with_itself(mode, &output)?;
             told(output.object())?;
-            // The simulator has no model of a workgroup whose waves share no cache, and gfx11.7 it does not run.
-            let simulated = mode.gpu != "gfx1170" && mode.placement != Placement::ThreadgroupSplit;
-            if simulated {
+            // The simulator has no model of a workgroup whose waves share no cache.
+            if mode.placement != Placement::ThreadgroupSplit {
                 linkable(mode.gpu)?;
                 sim::agrees(fixture, &output, SCHEDULES)
                     .with_context(|| format!("{optimization:?}, {strategy:?}"))?;

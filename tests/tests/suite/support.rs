@@ -78,6 +78,11 @@ pub fn is_nvptx(target_name: &str) -> bool {
     target_name.starts_with("sm_")
 }
 
+/// Whether the simulator runs code of a target.
+pub fn is_simulated(target_name: &str) -> bool {
+    is_nvptx(target_name) || splitbar_sim::amdgpu::Isa::by_name(target_name).is_some()
+}
+
 /// A ptxas that knows the GPU.
 ///
 /// # Errors
