@@ -2,12 +2,16 @@
 
 use anyhow::{Result, bail};
 
-use crate::{linker, llvm, shell, test, tidy};
+use crate::{linker, llvm, ptxas, shell, test, tidy};
 
 /// Runs every step, also after one has failed; the last line counts the tests.
 pub fn run() -> Result<()> {
     llvm::ensure()?;
     linker::ensure()?;
+    // Its tests are ignored, and counted so, where it cannot be had.
+    if let Err(error) = ptxas::ensure() {
+        eprintln!("no ptxas: {error:#}");
+    }
     let mut failed: Vec<&str> = Vec::new();
     let mut step = |name: &'static str, result: Result<()>| {
         if let Err(e) = result {

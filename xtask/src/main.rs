@@ -11,11 +11,13 @@ mod fixtures;
 mod gpu;
 mod linker;
 mod llvm;
+mod ptxas;
 mod shell;
 mod tables;
 mod targets;
 mod test;
 mod tidy;
+mod wheels;
 
 use std::process::ExitCode;
 
@@ -36,6 +38,8 @@ struct Cli {
 enum Command {
     /// Find LLVM 23.1, or install the pinned static one into .llvm/ (every other command that needs it calls this)
     Llvm,
+    /// Find NVIDIA's ptxas, or install a pinned one into .llvm/ (under NVIDIA's licence) for the tests that need it
+    Ptxas,
     /// Lower the tiled matrix multiply for three GPUs and show the barrier lines of each assembly side by side
     Demo,
     /// Run the tests of the workspace: of the suite over the fixtures, a sample of each family
@@ -96,6 +100,10 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Llvm => {
             let found = llvm::ensure()?;
             println!("LLVM {} at {}", found.version, found.prefix.display());
+            Ok(())
+        }
+        Command::Ptxas => {
+            println!("{}", ptxas::ensure()?.display());
             Ok(())
         }
         Command::Demo => demo::run(),

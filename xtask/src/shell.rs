@@ -81,6 +81,16 @@ pub fn show(c: &Command) -> String {
     line
 }
 
+/// Keeps others from installing into `.llvm` until the result is dropped: two at once must not unpack over each other.
+pub fn lock_tools() -> Result<std::fs::File> {
+    let folder = root().join(".llvm");
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
+    let lock = std::fs::File::create(folder.join("lock"))?;
+    lock.lock().context("cannot lock .llvm/lock")?;
+    Ok(lock)
+}
+
 /// Where cargo builds.
 pub fn target_directory() -> Result<PathBuf> {
     #[derive(Deserialize)]

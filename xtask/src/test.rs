@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{llvm, shell};
+use crate::{llvm, ptxas, shell};
 
 /// Tests that ran, and those that did not.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -118,6 +118,7 @@ pub fn run_counting(options: &Options) -> (Counts, Result<()>) {
     if !options.all {
         command.env("SPLITBAR_SAMPLE", options.seed.to_string());
     }
+    ptxas::offer(&mut command);
     let shown = shell::show(&command);
     match tee(command) {
         Ok((counts, true)) => (counts, Ok(())),

@@ -1,15 +1,20 @@
 //! Pages of docs/ that are generated from final code: a few of their rows are measured again.
 
-use crate::support::trial;
+use crate::support::{ptxas, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::{fixture, tools};
 use std::process::Command;
 
 pub fn trials() -> Vec<Trial> {
-    ["amdgpu", "nvptx"]
-        .map(|page| trial(format!("docs/{page}"), move || fresh(page)))
-        .into()
+    vec![
+        trial("docs/amdgpu".to_owned(), || fresh("amdgpu")),
+        trial("docs/nvptx".to_owned(), || {
+            ptxas("sm_80")?;
+            tools::nvdisasm()?;
+            fresh("nvptx")
+        }),
+    ]
 }
 
 /// `cargo xtask PAGE --check` with this build's program.

@@ -6,14 +6,13 @@
 
 mod config;
 mod host;
-mod install;
 mod pins;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::shell;
+use crate::{shell, wheels};
 
 /// The variable by which llvm-sys finds LLVM. `.cargo/config.toml` sets it to `.llvm/sdk` unless the environment has it.
 pub const VARIABLE: &str = "LLVM_SYS_231_PREFIX";
@@ -49,13 +48,7 @@ pub fn ensure() -> Result<Llvm> {
         return Ok(found);
     }
 
-    let folder = shell::root().join(".llvm");
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot create {}", folder.display()))?;
-    // Two of these at once must not unpack over each other; the lock goes with the process.
-    let lock = std::fs::File::create(folder.join("lock"))?;
-    lock.lock().context("cannot lock .llvm/lock")?;
-
+    let _lock = shell::lock_tools()?;
     if let Some(found) = present(&sdk) {
         return Ok(found);
     }
@@ -64,14 +57,14 @@ pub fn ensure() -> Result<Llvm> {
         link(&found.prefix, &sdk)?;
         return Ok(found);
     }
-    install::install(&folder, &sdk)?;
+    pins::SDK.install(&sdk)?;
     config::probe_prefix(&sdk)
         .context("the LLVM that was just installed cannot be used; remove .llvm and try again")
 }
 
 /// The LLVM of an earlier run: a link to the machine's own, or the pinned one, complete.
 fn present(sdk: &Path) -> Option<Llvm> {
-    if !sdk.is_symlink() && !install::is_complete(sdk) {
+    if !sdk.is_symlink() && !pins::SDK.is_complete(sdk) {
         return None;
     }
     config::probe_prefix(sdk).ok()
@@ -79,7 +72,7 @@ fn present(sdk: &Path) -> Option<Llvm> {
 
 #[cfg(unix)]
 fn link(prefix: &Path, sdk: &Path) -> Result<()> {
-    remove(sdk)?;
+    wheels::remove(sdk)?;
     std::os::unix::fs::symlink(prefix, sdk)
         .with_context(|| format!("cannot create the link {}", sdk.display()))
 }
@@ -87,16 +80,4 @@ fn link(prefix: &Path, sdk: &Path) -> Result<()> {
 #[cfg(not(unix))]
 fn link(prefix: &Path, _sdk: &Path) -> Result<()> {
     bail!("on this system, set {VARIABLE} to {}", prefix.display())
-}
-
-/// Removes a link or a folder, whichever is there.
-fn remove(path: &Path) -> Result<()> {
-    if path.is_symlink() {
-        std::fs::remove_file(path)?;
-    } else if path.is_dir() {
-        std::fs::remove_dir_all(path)?;
-    } else if path.exists() {
-        bail!("{} is in the way", path.display());
-    }
-    Ok(())
 }

@@ -1,36 +1,30 @@
 //! The one LLVM that the project is built and tested with: names, versions, sizes and checksums.
 
+use crate::wheels::{Package, Set, Wheel};
+
 /// The LLVM release that is accepted, as `major.minor`.
 pub const RELEASE: &str = "23.1";
 
 /// Back ends that it must have.
 pub const BACK_ENDS: &[&str] = &["AMDGPU", "NVPTX"];
 
-/// A Python package that carries a part of the static LLVM SDK.
-pub struct Package {
-    /// Its name in the package index.
-    pub name: &'static str,
-    /// Its exact version.
-    pub version: &'static str,
-    /// One wheel per platform.
-    pub wheels: &'static [Wheel],
-}
+/// The SDK.
+pub const SDK: Set = Set {
+    what: "LLVM 23.1",
+    size: "about 90 MB to fetch, 400 MB on disk",
+    otherwise: "install LLVM 23.1 with the AMDGPU and NVPTX back ends yourself and name its prefix in LLVM_SYS_231_PREFIX",
+    packages: PACKAGES,
+};
 
-/// One wheel of a package.
-pub struct Wheel {
-    /// Operating system and processor as in `std::env::consts`.
-    pub platform: (&'static str, &'static str),
-    /// SHA-256 of the file, in lower-case hexadecimal digits.
-    pub sha256: &'static str,
-    /// Size of the file in bytes; for the progress display.
-    pub bytes: u64,
-}
+/// The part of each package that is the SDK.
+const PARTS: &[(&str, &str)] = &[("mlc_llvm_static/static", "")];
 
-/// The SDK: the core with the host's back end, and all other back ends. Both are installed over each other into one prefix.
-pub const PACKAGES: &[Package] = &[
+/// The core with the host's back end, and all other back ends. Both are installed over each other into one prefix.
+const PACKAGES: &[Package] = &[
     Package {
         name: "mlc-llvm-static",
         version: "23.1.1.post0",
+        parts: PARTS,
         wheels: &[
             Wheel {
                 platform: ("linux", "x86_64"),
@@ -52,6 +46,7 @@ pub const PACKAGES: &[Package] = &[
     Package {
         name: "mlc-llvm-static-extra-targets",
         version: "23.1.1.post0",
+        parts: PARTS,
         wheels: &[
             Wheel {
                 platform: ("linux", "x86_64"),
