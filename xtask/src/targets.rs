@@ -1,4 +1,4 @@
-//! `cargo xtask targets`: fixtures/targets/*.toml -> lowering/plan/src/target/table.rs.
+//! `cargo xtask targets`: fixtures/targets/*.toml -> lowering/target/src/table.rs.
 //!
 //! The TOML holds one table per family of GPUs and one source per fact; the Rust holds one row per GPU. An unknown or missing field,
 //! and a fact without a source, is an error here, so the table cannot drift from its sources.
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::shell;
 
-const TABLE: &str = "lowering/plan/src/target/table.rs";
+const TABLE: &str = "lowering/target/src/table.rs";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

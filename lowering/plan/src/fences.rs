@@ -1,8 +1,8 @@
 //! Memory semantics to fences.
 
-use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
-use crate::strategy::{Placement, Waits};
-use crate::target::Target;
+use crate::step::{Fence, FenceMemory, FenceOrder, Step};
+use crate::strategy::Waits;
+use crate::target::{FenceScope, Placement, Target};
 use crate::waits::Waiting;
 use splitbar_passes::module::{Classes, Order, Scope, Semantics};
 

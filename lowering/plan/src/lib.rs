@@ -1,4 +1,4 @@
-//! Target profiles, barrier plans, strategies and their steps. No LLVM, no SPIR-V words.
+//! Barrier plans, strategies and their steps. No LLVM, no SPIR-V words.
 //!
 //! Data flows one way: the pairing analysis and a [`Target`] go in, an [`EntryPlan`] comes out. A strategy is a [`protocol::Protocol`]: which steps
 //! arrive, which wait, and how it lives beside a full barrier; the planner adds the fences that the semantics ask for. Who emits code reads the
@@ -18,7 +18,6 @@ pub mod protocol;
 mod show;
 mod step;
 mod strategy;
-pub mod target;
 mod waits;
 
 pub use async_copies::{Copies, CopyPlan, Engine};
@@ -27,7 +26,8 @@ pub use groups::WarpGroups;
 pub use held::HeldShape;
 pub use plan::{EntryPlan, PairPlan, State};
 pub use planner::{Request, plan};
-pub use step::{Fence, FenceMemory, FenceOrder, FenceScope, Step, WarpMask};
-pub use strategy::{FuseAt, Placement, PlanOptions, Strategy, Waits};
-pub use target::Target;
+pub use splitbar_target as target;
+pub use splitbar_target::{FenceScope, Placement, Target};
+pub use step::{Fence, FenceMemory, FenceOrder, Step, WarpMask};
+pub use strategy::{FuseAt, PlanOptions, Strategy, Waits};
 pub use waits::release_waits;

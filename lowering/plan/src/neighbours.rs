@@ -4,7 +4,8 @@
 //! neighbours for one (docs/llvm.md). Two are merged where one instruction promises exactly what both together do: more would wait for what neither waits for.
 
 use crate::plan::EntryPlan;
-use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
+use crate::step::{Fence, FenceMemory, FenceOrder, Step};
+use crate::target::FenceScope;
 
 /// What a fence does for one kind of memory.
 type Part = (FenceOrder, FenceScope);

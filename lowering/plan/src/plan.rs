@@ -3,7 +3,8 @@
 use crate::Step;
 use crate::async_copies::CopyPlan;
 use crate::held::HeldShape;
-use crate::strategy::{Placement, Strategy};
+use crate::strategy::Strategy;
+use crate::target::Placement;
 use serde::Serialize;
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
 use splitbar_passes::module::{Id, Scope};

@@ -1,9 +1,9 @@
 //! What each strategy does at the entry, at an arrive and at a wait: a table. Fences are not part of it; the planner adds them.
 
 use crate::groups::{SCHEDULERS, WarpGroups};
-use crate::step::{FenceScope, Step, WarpMask};
+use crate::step::{Step, WarpMask};
 use crate::strategy::{COUNTER_BYTES, FuseAt, MBARRIER_BYTES, Strategy};
-use crate::target::{Arch, Mbarrier};
+use crate::target::{Arch, FenceScope, Mbarrier};
 
 /// How a strategy lives beside a full barrier (OpControlBarrier) that stands between an arrive and its wait.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The steps that a strategy asks for at a place of the program. They say where and what; the emitter alone knows how a target spells them.
 
 use crate::groups::WarpGroups;
-use crate::target::Counter;
+use crate::target::{Counter, FenceScope};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -17,20 +17,6 @@ pub enum FenceOrder {
     AcquireRelease,
     /// Both, and one total order of all of them.
     SequentiallyConsistent,
-}
-
-/// Among whom a fence orders.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FenceScope {
-    /// One wave or warp.
-    Subgroup,
-    /// One workgroup.
-    Workgroup,
-    /// One device.
-    Device,
-    /// All devices and the host.
-    System,
 }
 
 /// Which memory a fence orders.

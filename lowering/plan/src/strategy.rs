@@ -1,8 +1,7 @@
 //! The ways to lower a split barrier, and the choice among them.
 
 use crate::groups::WarpGroups;
-use crate::target::{Arch, Mbarrier, Nvptx, Target};
-use serde::{Deserialize, Serialize};
+use crate::target::{Arch, Mbarrier, Nvptx, Placement, Target};
 use splitbar_passes::module::Scope;
 use std::fmt;
 use std::str::FromStr;
@@ -170,40 +169,6 @@ pub enum Waits {
     Explicit,
     /// Everything that is outstanding, at every barrier instruction: to compare with.
     Conservative,
-}
-
-/// Where the waves of a workgroup of an AMD GPU run.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Placement {
-    /// As the target does by default: on one compute unit, or on the two of a work-group processor.
-    #[default]
-    Default,
-    /// On one compute unit of a work-group processor (CU mode).
-    CuMode,
-    /// On any compute units (threadgroup split). Such a workgroup has no LDS.
-    ThreadgroupSplit,
-}
-
-impl Placement {
-    /// The name in reports, after "in".
-    pub fn name(self) -> &'static str {
-        match self {
-            Placement::Default => "default mode",
-            Placement::CuMode => "CU mode",
-            Placement::ThreadgroupSplit => "threadgroup split mode",
-        }
-    }
-
-    /// Whether `target` has it.
-    pub fn exists_on(self, target: &Target) -> bool {
-        match (self, &target.arch) {
-            (Placement::Default, _) => true,
-            (Placement::CuMode, Arch::Amdgpu(gpu)) => gpu.cumode_feature,
-            (Placement::ThreadgroupSplit, Arch::Amdgpu(gpu)) => gpu.tg_split,
-            (Placement::CuMode | Placement::ThreadgroupSplit, Arch::Nvptx(_)) => false,
-        }
-    }
 }
 
 /// What the caller asks of the plan.

@@ -17,9 +17,9 @@
 //! Source: LLVM AMDGPUUsage, "Memory Model" (code sequences of each generation); LLVM 23.1.1 measured.
 
 use crate::protocol::full_barrier;
-use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
-use crate::strategy::{Placement, Waits};
-use crate::target::{Amdgpu, Arch, Counter, Target};
+use crate::step::{Fence, FenceMemory, FenceOrder, Step};
+use crate::strategy::Waits;
+use crate::target::{Amdgpu, Arch, Counter, FenceScope, Placement, Target};
 
 /// How waits are placed for one kernel.
 #[derive(Copy, Clone, Debug)]

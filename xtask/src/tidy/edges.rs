@@ -26,6 +26,18 @@ const WALLS: &[Wall] = &[
         from: "splitbar-passes",
         llvm: false,
         not: &[
+            "splitbar-target",
+            "splitbar-plan",
+            "splitbar-llvm",
+            "splitbar",
+            "splitbar-tests",
+        ],
+    },
+    Wall {
+        from: "splitbar-target",
+        llvm: false,
+        not: &[
+            "splitbar-passes",
             "splitbar-plan",
             "splitbar-llvm",
             "splitbar",
@@ -79,6 +91,7 @@ const WALLS: &[Wall] = &[
         llvm: false,
         not: &[
             "splitbar-passes",
+            "splitbar-target",
             "splitbar-plan",
             "splitbar-llvm",
             "splitbar",

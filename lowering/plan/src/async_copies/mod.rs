@@ -11,8 +11,8 @@ mod registers;
 
 use crate::bulk_copies;
 use crate::held::HeldShape;
-use crate::step::{Fence, FenceMemory, FenceOrder, FenceScope, Step};
-use crate::target::{Amdgpu, Arch, Counter, Target};
+use crate::step::{Fence, FenceMemory, FenceOrder, Step};
+use crate::target::{Amdgpu, Arch, Counter, FenceScope, Target};
 use crate::waits::Waiting;
 use splitbar_passes::analysis::async_copy::{self, AsyncCopies, AsyncCopy, Zeros};
 use splitbar_passes::analysis::cfg::Cfg;

@@ -1,12 +1,14 @@
-//! Target profiles: what each GPU can do, as data.
+//! What each GPU can do, as data. No LLVM, no SPIR-V.
 //!
 //! The rows are generated from `fixtures/targets/*.toml` (`cargo xtask targets`), where every fact has its source. Code asks
 //! a row for a capability ("has it split barriers?") and never compares names or versions, so a new GPU is a new row.
 
+mod placement;
+mod scope;
 mod table;
 
-use crate::step::FenceScope;
-use crate::strategy::Placement;
+pub use placement::Placement;
+pub use scope::FenceScope;
 
 /// One GPU that code can be generated for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
