@@ -14,6 +14,7 @@ use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module};
 use splitbar_passes::transform::{Edited, Origin};
 use splitbar_passes::validate::{Checked, Inlined};
 use splitbar_plan::{Copies, EntryPlan, Request};
+use splitbar_typed::scratch::shared_bytes;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::info_span;
@@ -398,7 +399,7 @@ impl<'w> Work<'w> {
                 pairing: &pairing,
                 copies: copies.as_ref(),
                 workgroup_size,
-                shared_bytes: splitbar_llvm::shared_memory_bytes(
+                shared_bytes: shared_bytes(
                     self.checked.declarations(),
                     self.checked.constants(),
                     self.options.target,

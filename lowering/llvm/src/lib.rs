@@ -16,8 +16,6 @@ pub mod marks;
 mod own_memory;
 mod private_arrays;
 mod signed_zero;
-#[cfg(test)]
-mod workgroup_memory_tests;
 
 pub use debug::AccessMark;
 pub use disassemble::{Disassembled, disassemble};
@@ -27,11 +25,7 @@ pub use ffi::NO_PASS;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::targets::FileType;
-use splitbar_passes::analysis::workgroup_memory::workgroup_bytes;
 use splitbar_passes::diagnostic::Diagnostics;
-#[cfg(test)]
-use splitbar_passes::module::Id;
-use splitbar_passes::module::{Constants, Declarations, EntryPoint};
 use splitbar_passes::transform::Origin;
 use splitbar_passes::validate::Checked;
 use splitbar_plan::target::Arch;
@@ -190,48 +184,6 @@ fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
     let mut sorted = diagnostics.sorted();
     lowering.module.declarations().locate_all(&mut sorted);
     sorted
-}
-
-/// Bytes of workgroup memory that `entry` needs on `target` before barriers reserve any: its variables, and scratch for group operations.
-pub fn shared_memory_bytes(
-    declarations: &Declarations<'_>,
-    constants: &Constants,
-    target: &Target,
-    entry: &EntryPoint<'_>,
-) -> u32 {
-    let Ok(order) = declarations.reachable_functions(entry.function) else {
-        return 0;
-    };
-    let variables = workgroup_bytes(declarations, constants, entry);
-    let variables = u32::try_from(variables).unwrap_or(u32::MAX);
-    emit::group::with_scratch(variables, declarations, constants, target, &order)
-}
-
-/// Bytes of the workgroup variables that `entry` uses, by LLVM's types; `order` are the functions that it reaches.
-#[cfg(test)]
-fn variable_bytes(
-    declarations: &Declarations<'_>,
-    constants: &Constants,
-    target: &Target,
-    entry: &EntryPoint<'_>,
-    order: &[Id],
-) -> u32 {
-    let context = Context::create();
-    let module: Module<'_> = context.create_module("layout");
-    let build = emit::build::Build::new(&context, ffi::module_ref(&module));
-    let types = emit::types::Types::of(
-        declarations,
-        constants,
-        target,
-        &build,
-        emit::module::id_count(declarations),
-        (target.default_wave_size(), None),
-    );
-    let (function, interface) = (entry.function, &entry.interface);
-    let uses = emit::uses::uses(declarations, constants, function, interface, order);
-    uses.get(&entry.function).map_or(0, |uses| {
-        emit::globals::shared_bytes(declarations, &types, uses)
-    })
 }
 
 /// Lets LLVM say on the standard error which pass begins, whenever one does: `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`; [`NO_PASS`] says that all have ended. It sets options of LLVM that hold for the

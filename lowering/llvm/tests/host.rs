@@ -14,6 +14,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Validation};
 use splitbar_plan::{PlanOptions, Request, Target, plan};
+use splitbar_typed::scratch::shared_bytes;
 
 /// A kernel of the host's: an array that registers cannot hold, which LLVM moves to LDS on AMD GPUs.
 const HOSTS: &str = "
@@ -79,7 +80,7 @@ fn lowered(target: &'static Target) -> String {
         pairing: &pairing,
         copies: None,
         workgroup_size: declarations.workgroup_size(entry, &constants),
-        shared_bytes: splitbar_llvm::shared_memory_bytes(&declarations, &constants, target, entry),
+        shared_bytes: shared_bytes(&declarations, &constants, target, entry),
         target,
         options: PlanOptions::default(),
     };

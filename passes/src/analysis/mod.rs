@@ -11,11 +11,13 @@ pub mod copy_order;
 pub mod dataflow;
 pub mod dominance;
 pub mod group_copies;
+pub mod layout;
 pub mod loops;
 pub mod marks;
 pub mod pairing;
 pub mod qualifiers;
 pub mod uniformity;
+pub mod uses;
 pub mod workgroup_memory;
 
 #[cfg(test)]

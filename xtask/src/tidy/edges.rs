@@ -27,6 +27,7 @@ const WALLS: &[Wall] = &[
         llvm: false,
         not: &[
             "splitbar-target",
+            "splitbar-typed",
             "splitbar-plan",
             "splitbar-llvm",
             "splitbar",
@@ -38,6 +39,17 @@ const WALLS: &[Wall] = &[
         llvm: false,
         not: &[
             "splitbar-passes",
+            "splitbar-typed",
+            "splitbar-plan",
+            "splitbar-llvm",
+            "splitbar",
+            "splitbar-tests",
+        ],
+    },
+    Wall {
+        from: "splitbar-typed",
+        llvm: false,
+        not: &[
             "splitbar-plan",
             "splitbar-llvm",
             "splitbar",
@@ -92,6 +104,7 @@ const WALLS: &[Wall] = &[
         not: &[
             "splitbar-passes",
             "splitbar-target",
+            "splitbar-typed",
             "splitbar-plan",
             "splitbar-llvm",
             "splitbar",
@@ -232,6 +245,7 @@ mod tests {
         let mut graph = Graph::default();
         graph.add("splitbar-tests".to_owned(), "splitbar".to_owned(), true);
         let good = [
+            ("splitbar-typed", "splitbar-passes"),
             ("splitbar-plan", "splitbar-passes"),
             ("splitbar-llvm", "splitbar-plan"),
             ("splitbar-llvm", "inkwell"),
@@ -261,13 +275,14 @@ mod tests {
     fn wrong_edges_are_found() {
         assert_eq!(
             problems_with(&[("splitbar-passes", "helper"), ("helper", "llvm-sys")]).len(),
-            2,
-            "passes, and plan through it"
+            3,
+            "passes, typed and plan through it"
         );
         assert_eq!(problems_with(&[("splitbar", "inkwell")]).len(), 1);
         assert_eq!(
             problems_with(&[("splitbar-passes", "splitbar-plan")]).len(),
-            1
+            2,
+            "passes, and typed through it"
         );
         assert_eq!(problems_with(&[("xtask", "splitbar-passes")]).len(), 1);
     }

@@ -7,9 +7,7 @@
 //! both are read in place.
 
 use super::Result;
-use super::image;
 use super::layout;
-use super::place;
 use super::types::{self, Kind, Types};
 use super::uses::{self, Uses};
 use crate::ffi::{Func, Ty};
@@ -21,6 +19,8 @@ use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_passes::printf::Table;
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
+use splitbar_typed::image;
+use splitbar_typed::pointers::is_descriptor_array;
 
 /// Alignment in bytes that the address of a buffer must have.
 pub(crate) const BUFFER_ALIGN: u32 = 16;
@@ -181,7 +181,7 @@ pub(crate) fn length_type<'c>(
     variable: Id,
 ) -> Ty<'c> {
     let table = declarations.variable(variable).is_some_and(|v| {
-        place::is_descriptor_array(types, declarations, v.class, uses::pointee(declarations, v))
+        is_descriptor_array(types, declarations, v.class, uses::pointee(declarations, v))
     });
     if table {
         crate::ffi::pointer_type(context, 1)
@@ -521,7 +521,7 @@ impl<'c, 'm> Planner<'_, 'c, 'm> {
                 .at_word(at),
             )
         };
-        let value = info.value.ok_or_else(|| refused("no value"))?;
+        let value = self.types.value(ty).ok_or_else(|| refused("no value"))?;
         let amdgpu = matches!(self.target.arch, Arch::Amdgpu(_));
         match &info.kind {
             Kind::Pointer {

@@ -7,18 +7,11 @@ use super::function::{Pointer, Slot};
 use super::layout;
 use super::module::Emission;
 use super::types::{self, Kind};
+use super::uses::is_made_of_others;
 use crate::ffi::{self, Value};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constant, Id, Inst};
-
-/// Whether `op` makes a constant of others: what addresses can be in.
-pub(super) fn is_made_of_others(op: Option<Op>) -> bool {
-    matches!(
-        op,
-        Some(Op::SpecConstantOp | Op::ConstantComposite | Op::SpecConstantComposite)
-    )
-}
 
 /// Where an address lies in the bytes of an initializer.
 struct Place<'c> {
@@ -36,8 +29,9 @@ impl<'c> Emission<'_, 'c, '_> {
             .result_type()
             .ok_or_else(|| self.b.internal("a constant without a type"))?;
         let info = types::require(self.types, self.lowering.module.declarations(), ty)?;
-        let to = info
-            .value
+        let to = self
+            .types
+            .value(ty)
             .ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))?;
         let op = inst.operand(0).ok().and_then(Op::from_u32);
         let argument = |index: usize| self.address_operand(inst, inst.id(index + 1)?);
@@ -102,7 +96,7 @@ impl<'c> Emission<'_, 'c, '_> {
             _ => {}
         }
         let ty = self.lowering.module.declarations().type_of(id);
-        let llvm = ty.and_then(|ty| self.types.get(ty)?.value);
+        let llvm = ty.and_then(|ty| self.types.value(ty));
         match (self.lowering.module.constants().get(id), llvm) {
             // Null is another address in workgroup and private memory, and no base of anything.
             (Some(Constant::Null), Some(ty))
@@ -155,8 +149,8 @@ impl<'c> Emission<'_, 'c, '_> {
         let mut offset = 0_i64;
         if matches!(op, Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain)) {
             let (element, rest) = indexes.split_first().ok_or_else(bad)?;
-            let stride = layout::element_stride(self.types, declarations, pointer, *pointee)
-                .ok_or_else(bad)?;
+            let extent = self.types.get(*pointee).ok_or_else(bad)?.extent();
+            let stride = layout::stride(declarations, pointer, extent);
             offset = index(*element).ok_or_else(bad)?.wrapping_mul(stride as i64);
             indexes = rest;
         }

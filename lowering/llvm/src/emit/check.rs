@@ -114,25 +114,3 @@ pub(crate) fn contraction_off(declarations: &Declarations<'_>, function: Id) -> 
         .into_iter()
         .any(|inst| inst.operands().get(1) == Some(&(ExecutionMode::ContractionOff as u32)))
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::super::types::address_space;
-    use splitbar_passes::enumerants::{Outcome, storage_class};
-    use splitbar_plan::Target;
-
-    /// A class has memory or values exactly where the table says that it is honoured; texels have no address.
-    #[test]
-    fn storage_classes_are_as_the_table_has_them() {
-        for target in ["gfx1100", "sm_90"] {
-            let target = Target::by_name(target).unwrap();
-            for class in (0..1 << 13).filter_map(spirv::StorageClass::from_u32) {
-                let honoured = matches!(storage_class(class), Outcome::Honoured(_));
-                let placed =
-                    address_space(target, class).is_some() || class == spirv::StorageClass::Image;
-                assert_eq!(honoured, placed, "{class:?}");
-            }
-        }
-    }
-}

@@ -1,7 +1,8 @@
 //! SPIR-V constants as LLVM constants, made when they are first used, and as memory.
 
 use super::Result;
-use super::function::{FunctionEmitter, MatrixLayout, Pointer};
+use super::function::{FunctionEmitter, Pointer};
+use super::layout::MatrixLayout;
 use super::memory::INLINE_LEAVES;
 use super::types::{Kind, Types};
 use crate::ffi::{self, Linkage, Value};

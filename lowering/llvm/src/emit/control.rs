@@ -435,8 +435,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         };
         if !self
             .types
-            .get(ty)
-            .and_then(|info| info.value)
+            .value(ty)
             .is_some_and(|t| t.element().element().is_float())
         {
             return 0;

@@ -15,6 +15,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Validation};
 use splitbar_plan::{PlanOptions, Request, Target, plan};
+use splitbar_typed::scratch::shared_bytes;
 
 const MATMUL: &[u8] = include_bytes!("../../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 
@@ -40,7 +41,7 @@ pub(super) fn lowered_at(
         .map(|entry| {
             let pairing = Pairing::analyse(&declarations, &constants, entry, &mut diagnostics);
             let workgroup_size = declarations.workgroup_size(entry, &constants);
-            let shared_bytes = crate::shared_memory_bytes(&declarations, &constants, target, entry);
+            let shared_bytes = shared_bytes(&declarations, &constants, target, entry);
             plan(
                 Request {
                     entry,

@@ -6,6 +6,7 @@
 
 use super::Result;
 use super::build::Build;
+use super::layout::MatrixLayout;
 use super::types::{self, Kind, TypeInfo, Types};
 use crate::debug::line_of;
 use crate::ffi::{Block, Func, Meta, Ty, Value};
@@ -43,15 +44,6 @@ impl Pointer<'_> {
             spirv::StorageClass::Function | spirv::StorageClass::Private
         )
     }
-}
-
-/// Layout of a matrix in memory (decorations MatrixStride, RowMajor, ColMajor of a structure member).
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct MatrixLayout {
-    /// Bytes between columns, or between rows when row-major.
-    pub(crate) stride: u32,
-    /// Row-major.
-    pub(crate) row_major: bool,
 }
 
 /// What an id stands for in the function that is being written.
@@ -137,7 +129,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     // Types.
 
     /// Everything about the type `ty`: LLVM type, size, alignment.
-    pub(crate) fn type_info(&self, ty: Id) -> Result<&'e TypeInfo<'c>> {
+    pub(crate) fn type_info(&self, ty: Id) -> Result<&'e TypeInfo> {
         types::require(self.types, self.declarations, ty)
     }
 
@@ -155,7 +147,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         if info.leaves > types::MAX_PARTS {
             return Err(types::too_many_parts(self.declarations, ty, info.leaves));
         }
-        info.value
+        self.types
+            .value(ty)
             .ok_or_else(|| self.b.mismatch(format!("{ty} is not the type of a value")))
     }
 
@@ -218,8 +211,9 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
             return Err(self.b.internal(format!("{} has no result", inst.name())));
         };
         let info = self.type_info(ty)?;
-        if info.value != Some(value.ty()) {
-            let want = info.value.map_or_else(|| "no value".to_owned(), Ty::print);
+        let expected = self.types.value(ty);
+        if expected != Some(value.ty()) {
+            let want = expected.map_or_else(|| "no value".to_owned(), Ty::print);
             return Err(self.b.mismatch(format!(
                 "the result of {} is {}, its type {ty} is {want}",
                 inst.name(),
@@ -301,9 +295,11 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         let Some(result) = inst.result() else { return };
         let value = inst
             .result_type()
-            .and_then(|ty| self.types.get(ty))
-            .filter(|info| !matches!(info.kind, Kind::Pointer { .. }))
-            .and_then(|info| info.value);
+            .filter(|ty| {
+                let info = self.types.get(*ty);
+                info.is_some_and(|info| !matches!(info.kind, Kind::Pointer { .. }))
+            })
+            .and_then(|ty| self.types.value(ty));
         self.set(
             result,
             value.map_or(Slot::Bad, |ty| Slot::Value(ty.poison())),

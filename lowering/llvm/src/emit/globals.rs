@@ -5,19 +5,22 @@ use super::constant;
 use super::function::{Pointer, Slot};
 use super::layout;
 use super::module::Emission;
-use super::types::{self, TypeInfo, Types};
+use super::types::{self, TypeInfo};
 use super::uses::{self, Uses};
 use crate::ffi::{self, Linkage, Value};
 use spirv::{Op, StorageClass};
+use splitbar_passes::analysis::workgroup_memory::{VARIABLE_ALIGN, WorkgroupMemory};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Declarations, Id, Inst, Variable};
-
-/// Alignment of the memory that blocks share.
-const BLOCK_ALIGN: u32 = 16;
+use splitbar_passes::module::{Id, Inst, Variable};
 
 impl<'c> Emission<'_, 'c, '_> {
     /// Workgroup variables and program-scope data become LLVM globals, in the order of the module: initializers name what stands before them.
-    pub(super) fn make_globals(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
+    pub(super) fn make_globals(
+        &mut self,
+        uses: &Uses,
+        memory: &WorkgroupMemory,
+        diagnostics: &mut Diagnostics,
+    ) {
         let declarations = self.lowering.module.declarations();
         self.globals.clear();
         // The memory that all blocks in workgroup memory share.
@@ -34,7 +37,7 @@ impl<'c> Emission<'_, 'c, '_> {
             let made = match declarations.variable(id) {
                 Some(variable) if !uses::is_global(variable) => continue,
                 Some(variable) if variable.class == StorageClass::Workgroup => {
-                    self.workgroup_variable(id, variable, uses, &mut block)
+                    self.workgroup_variable(id, variable, memory, &mut block)
                 }
                 Some(variable) => match self.program.get(&id) {
                     Some(slot) => Ok(*slot),
@@ -58,7 +61,7 @@ impl<'c> Emission<'_, 'c, '_> {
     }
 
     /// What `variable` points to.
-    fn pointee(&self, id: Id, variable: &Variable<'_>) -> Result<(Id, &TypeInfo<'c>)> {
+    fn pointee(&self, id: Id, variable: &Variable<'_>) -> Result<(Id, &TypeInfo)> {
         let declarations = self.lowering.module.declarations();
         let ty = uses::pointee(declarations, variable).ok_or_else(|| {
             Diagnostic::error(
@@ -74,16 +77,16 @@ impl<'c> Emission<'_, 'c, '_> {
         &self,
         id: Id,
         variable: &Variable<'_>,
-        uses: &Uses,
+        memory: &WorkgroupMemory,
         block: &mut Option<Value<'c>>,
     ) -> Result<Slot<'c>> {
         let declarations = self.lowering.module.declarations();
         let (ty, info) = self.pointee(id, variable)?;
-        let align = layout::variable_align(declarations, id, info.align.max(16));
+        let align = layout::variable_align(declarations, id, info.align.max(VARIABLE_ALIGN));
         let name = self.global_name(id);
         let address = if uses::is_shared_block(declarations, variable) {
-            let bytes = block_bytes(declarations, self.types, uses);
-            *block.get_or_insert_with(|| self.workgroup_memory(&name, bytes, BLOCK_ALIGN))
+            let bytes = memory.block_bytes;
+            *block.get_or_insert_with(|| self.workgroup_memory(&name, bytes, VARIABLE_ALIGN))
         } else {
             self.workgroup_memory(&name, info.size, align)
         };
@@ -93,8 +96,11 @@ impl<'c> Emission<'_, 'c, '_> {
     /// Data that lives as long as the program, with its initializer or zeros.
     fn program_variable(&self, id: Id, variable: &Variable<'_>) -> Result<Slot<'c>> {
         let (ty, info) = self.pointee(id, variable)?;
-        let align =
-            layout::variable_align(self.lowering.module.declarations(), id, info.align.max(16));
+        let align = layout::variable_align(
+            self.lowering.module.declarations(),
+            id,
+            info.align.max(VARIABLE_ALIGN),
+        );
         let value = self.initial_value(variable, ty, info.size)?;
         let class = variable.class;
         let space = types::address_space(self.lowering.target, class).unwrap_or(1);
@@ -168,42 +174,4 @@ fn global_slot<'c>(
         matrix: None,
         qualifiers: Default::default(),
     })
-}
-
-/// The workgroup variables among `uses` that are blocks, or that are not: size and alignment of each.
-fn workgroup_sizes(
-    declarations: &Declarations<'_>,
-    types: &Types<'_>,
-    uses: &Uses,
-    blocks: bool,
-) -> impl Iterator<Item = (u64, u32)> {
-    uses.variables.iter().filter_map(move |id| {
-        let variable = declarations.variable(*id)?;
-        if variable.class != StorageClass::Workgroup
-            || uses::is_shared_block(declarations, variable) != blocks
-        {
-            return None;
-        }
-        let info = types.get(uses::pointee(declarations, variable)?)?;
-        let align = layout::variable_align(declarations, *id, info.align.max(16));
-        Some((info.size, align))
-    })
-}
-
-/// Bytes of the memory that the blocks in workgroup memory share.
-fn block_bytes(declarations: &Declarations<'_>, types: &Types<'_>, uses: &Uses) -> u64 {
-    workgroup_sizes(declarations, types, uses, true)
-        .map(|(size, _)| size)
-        .max()
-        .unwrap_or(0)
-}
-
-/// Bytes of the workgroup variables among `uses`, each aligned to 16.
-pub(crate) fn shared_bytes(declarations: &Declarations<'_>, types: &Types<'_>, uses: &Uses) -> u32 {
-    let shared = block_bytes(declarations, types, uses);
-    let total = workgroup_sizes(declarations, types, uses, false)
-        .fold(shared, |total, (size, align)| {
-            layout::round_up(total, align).saturating_add(size)
-        });
-    u32::try_from(total).unwrap_or(u32::MAX)
 }

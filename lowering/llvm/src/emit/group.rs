@@ -14,71 +14,10 @@ use super::lanes::{self, Lanes};
 use super::{Handled, Result, builtin};
 use crate::ffi::{self, IntPredicate, Linkage, Ty, Value};
 use spirv::{GroupOperation, Op};
-use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope, Type};
+use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
-use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Step, Strategy, Target};
-
-/// Workgroup memory that these instructions share, in bytes: eight for each of 32 subgroups, or one value of OpGroupBroadcast.
-pub(crate) const SCRATCH_BYTES: u32 = 256;
-
-/// Bytes of workgroup memory in all: `variables`, and behind them what the OpGroup* instructions of these functions need.
-pub(crate) fn with_scratch(
-    variables: u32,
-    declarations: &Declarations<'_>,
-    constants: &Constants,
-    target: &Target,
-    functions: &[Id],
-) -> u32 {
-    let needs = |inst: Inst<'_>| {
-        inst.op().is_some_and(is_group)
-            && inst
-                .id(0)
-                .ok()
-                .and_then(|scope| Scope::of(scope, inst, constants).ok())
-                == Some(Scope::Workgroup)
-            && vote(declarations, constants, target, inst).is_none()
-    };
-    let any = functions
-        .iter()
-        .filter_map(|id| declarations.function(*id))
-        .flat_map(|f| &f.blocks)
-        .flat_map(|b| &b.insts)
-        .any(|inst| needs(*inst));
-    if any {
-        variables
-            .div_ceil(16)
-            .saturating_mul(16)
-            .saturating_add(SCRATCH_BYTES)
-    } else {
-        variables
-    }
-}
-
-/// Whether the instruction works on a group that its first operand names, and may name the workgroup.
-fn is_group(op: Op) -> bool {
-    matches!(
-        op,
-        Op::GroupAll
-            | Op::GroupAny
-            | Op::GroupBroadcast
-            | Op::GroupIAdd
-            | Op::GroupFAdd
-            | Op::GroupSMin
-            | Op::GroupUMin
-            | Op::GroupFMin
-            | Op::GroupSMax
-            | Op::GroupUMax
-            | Op::GroupFMax
-            | Op::GroupIMulKHR
-            | Op::GroupFMulKHR
-            | Op::GroupBitwiseAndKHR
-            | Op::GroupBitwiseOrKHR
-            | Op::GroupBitwiseXorKHR
-            | Op::GroupLogicalAndKHR
-            | Op::GroupLogicalOrKHR
-            | Op::GroupLogicalXorKHR
-    )
-}
+use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Step, Strategy};
+use splitbar_typed::scratch::{SCRATCH_ALIGN, SCRATCH_BYTES, Vote, is_group, vote};
 
 /// Lowers an instruction of workgroup scope.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
@@ -126,52 +65,6 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     };
     e.bind(inst, value)?;
     Ok(Handled::Yes)
-}
-
-/// What a barrier that reduces a predicate gives (PTX ISA, `bar.red`).
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Vote {
-    /// Whether the predicate holds in all invocations.
-    All,
-    /// Whether it holds in one.
-    Any,
-    /// In how many it holds.
-    Count,
-}
-
-/// The predicate and the vote that the instruction is, where the target has barriers that vote: a count is the sum of `OpSelect %predicate 1 0`.
-fn vote(
-    declarations: &Declarations<'_>,
-    constants: &Constants,
-    target: &Target,
-    inst: Inst<'_>,
-) -> Option<(Id, Vote)> {
-    if !matches!(target.arch, Arch::Nvptx(_)) {
-        return None;
-    }
-    let reduces = || {
-        let shape = inst.operand(1).ok().and_then(GroupOperation::from_u32);
-        (shape == Some(GroupOperation::Reduce)).then(|| inst.id(2).ok())?
-    };
-    let ty = declarations.ty(inst.result_type()?)?;
-    Some(match (inst.op()?, ty) {
-        (Op::GroupAll, Type::Bool) => (inst.id(1).ok()?, Vote::All),
-        (Op::GroupAny, Type::Bool) => (inst.id(1).ok()?, Vote::Any),
-        (Op::GroupLogicalAndKHR, Type::Bool) => (reduces()?, Vote::All),
-        (Op::GroupLogicalOrKHR, Type::Bool) => (reduces()?, Vote::Any),
-        (Op::GroupIAdd, Type::Int { width: 32, .. }) => {
-            let select = declarations.module.def(reduces()?)?;
-            let is = |operand: usize, wanted| {
-                let id = select.id(operand).ok();
-                id.and_then(|id| constants.as_u32(id)) == Some(wanted)
-            };
-            if select.op() != Some(Op::Select) || !is(1, 1) || !is(2, 0) {
-                return None;
-            }
-            (select.id(0).ok()?, Vote::Count)
-        }
-        _ => return None,
-    })
 }
 
 /// A full barrier that reduces a predicate of all invocations on the way.
@@ -245,7 +138,7 @@ fn scratch<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
         let global = ffi::add_global(e.b.module(), ty, 3, "splitbar_group_scratch");
         global.set_initializer(ty.poison());
         global.set_linkage(Linkage::LLVMInternalLinkage);
-        global.set_alignment(16);
+        global.set_alignment(SCRATCH_ALIGN);
         global
     })
 }

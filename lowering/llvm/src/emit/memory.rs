@@ -4,8 +4,9 @@
 //! access of each component in that scope, which every cache between the invocations of the scope lets through. Workgroup variables need
 //! nothing of the kind: on both vendors workgroup memory has one copy, and order between invocations is the business of the barriers and fences.
 
-use super::function::{FunctionEmitter, MatrixLayout, Pointer};
+use super::function::{FunctionEmitter, Pointer};
 use super::layout;
+use super::layout::MatrixLayout;
 use super::types::{self, Kind, Scalar, Shape};
 use super::{Handled, Result, barrier, facts, promoted_copy};
 use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, Ty, Value};
@@ -368,7 +369,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn memory_type(&self, scalar: Scalar, lanes: u32) -> Ty<'c> {
         match scalar {
             Scalar::Bool => self.b.int_type(8),
-            Scalar::Int { .. } | Scalar::Float { .. } => scalar.value_type(self.b),
+            Scalar::Int { .. } | Scalar::Float { .. } => types::scalar(self.b, scalar),
         }
         .vector(lanes)
     }

@@ -3,7 +3,7 @@
 //! | room | what it does |
 //! |---|---|
 //! | [`build`] | the builder façade: checked, uniform over scalars and vectors |
-//! | [`types`], [`layout`] | SPIR-V types as LLVM types; sizes, alignments and offsets in memory |
+//! | [`types`] | SPIR-V types as LLVM types |
 //! | [`constant`], [`address`] | constants as LLVM constants; those that hold addresses |
 //! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
@@ -16,7 +16,6 @@
 //! | [`ext`], [`ext_amd`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`ext_opencl_printf`], [`numeric`], [`math`], [`library`] | extended instruction sets |
 //! | [`float8`] | floats of 8 bits |
 //! | [`facts`] | facts about targets beyond the target row |
-//! | [`uses`] | which module-scope variables a function touches |
 //! | [`abi`] | kernels: arguments, hidden parameters, attributes |
 //! | [`check`] | what is refused before any body is lowered |
 //! | [`globals`], [`prologue`] | module-scope variables; what a kernel does before its first instruction |
@@ -66,7 +65,6 @@ mod groups;
 pub(crate) mod held;
 pub(crate) mod image;
 pub(crate) mod lanes;
-pub(crate) mod layout;
 pub(crate) mod library;
 pub(crate) mod linear;
 pub(crate) mod math;
@@ -83,13 +81,10 @@ mod promoted_copy;
 mod scan;
 pub(crate) mod subgroup;
 pub(crate) mod types;
-pub(crate) mod uses;
 pub(crate) mod waits;
 
-use splitbar_passes::diagnostic::Diagnostic;
-
-/// A result whose error is one diagnostic (boxed: it is large and rare).
-pub(crate) type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+use splitbar_passes::analysis::{layout, uses};
+pub(crate) use splitbar_typed::Result;
 
 /// Whether an instruction family knows an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -15,11 +15,14 @@ use crate::ffi::{self, Func, Ty, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
+use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Placement, Target};
+use splitbar_typed::scratch::shared_bytes;
+use splitbar_typed::types::{self as typed, Waves, id_count};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -65,17 +68,6 @@ pub(super) struct Emission<'e, 'c, 'm> {
     symbols: Vec<String>,
 }
 
-/// One more than the greatest result id.
-pub(crate) fn id_count(declarations: &Declarations<'_>) -> usize {
-    declarations
-        .module
-        .instructions()
-        .filter_map(|inst| inst.result())
-        .map(|id| id.0 as usize + 1)
-        .max()
-        .unwrap_or(0)
-}
-
 /// Subgroups of a workgroup, if all plans have the same.
 fn subgroups(plans: &[EntryPlan], wave: u32) -> Option<u32> {
     let size = plans.first()?.workgroup_size?;
@@ -100,15 +92,17 @@ pub(crate) fn emit<'c>(
         || lowering.target.default_wave_size(),
         |plan| plan.wave_size,
     );
-    let subgroups = subgroups(lowering.plans, wave);
-    let types = Types::of(
+    let waves = Waves {
+        size: wave,
+        subgroups: subgroups(lowering.plans, wave),
+    };
+    let table = typed::Types::of(
         declarations,
         lowering.module.constants(),
         lowering.target,
-        &b,
-        ids,
-        (wave, subgroups),
+        waves,
     );
+    let types = Types::of(table, lowering.target, &b);
     let qualifiers = MemoryQualifiers::of(declarations);
     let materialized = RefCell::new(vec![None; ids]);
     let prints = RefCell::default();
@@ -150,18 +144,24 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 return None;
             }
         };
-        let interface = declarations
+        let entry = declarations
             .entry_points
             .iter()
-            .find(|entry| entry.function == plan.function && entry.name == plan.entry)
-            .map_or(&[][..], |entry| &entry.interface);
+            .find(|entry| entry.function == plan.function && entry.name == plan.entry)?;
         let constants = self.lowering.module.constants();
-        let uses = uses::uses(declarations, constants, plan.function, interface, &order);
+        let memory = WorkgroupMemory::of(declarations, constants, entry);
+        let uses = uses::uses(
+            declarations,
+            constants,
+            plan.function,
+            &entry.interface,
+            &order,
+        );
         let own = uses.get(&plan.function)?;
         self.b.stack_bytes.set(0);
         let symbol = abi::symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());
-        self.make_globals(own, diagnostics);
+        self.make_globals(own, &memory, diagnostics);
         let inline = inlined_size(declarations, &order) <= MAX_INLINED;
         let mut callees = Callees::default();
         for id in order.iter().filter(|id| **id != plan.function) {
@@ -176,28 +176,22 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                 callees.0.insert(*id, callee);
             }
         }
-        let entry = declarations.function(plan.function)?;
+        let function = declarations.function(plan.function)?;
         let abi = Abi::plan(
             self.b.context(),
             self.types,
             (declarations, self.qualifiers),
             self.lowering.target,
-            entry,
+            function,
             own,
             diagnostics,
         );
-        self.entry(plan, entry, own, &callees, &abi, diagnostics);
+        self.entry(plan, function, own, &callees, &abi, diagnostics);
         Some(KernelAbi {
             entry: plan.entry.clone(),
             symbol,
             workgroup_size: plan.workgroup_size,
-            shared_memory_bytes: super::group::with_scratch(
-                super::globals::shared_bytes(declarations, self.types, own),
-                declarations,
-                self.lowering.module.constants(),
-                self.lowering.target,
-                &order,
-            ),
+            shared_memory_bytes: shared_bytes(declarations, constants, self.lowering.target, entry),
             arguments: abi.parameters.into_iter().map(|p| p.argument).collect(),
             prints: self.prints.take(),
         })
@@ -351,8 +345,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     fn signature(&self, function: &Function<'_>, hidden: &[Hidden]) -> Result<Ty<'c>> {
         let declarations = self.lowering.module.declarations();
         let value_type = |id: Id| -> Result<Ty<'c>> {
-            let info = types::require(self.types, declarations, id)?;
-            info.value.ok_or_else(|| {
+            types::require(self.types, declarations, id)?;
+            self.types.value(id).ok_or_else(|| {
                 Box::new(
                     Diagnostic::error(
                         Code::TypeMismatch,

@@ -4,16 +4,17 @@
 //! an object is smaller than 4 GiB and an index stays inside it, so the offset into a buffer is computed in 32 bits and widened without sign, which lets
 //! AMDGPU use a scalar base with a 32-bit offset; physical pointers take 64-bit signed arithmetic.
 
-use super::function::{FunctionEmitter, MatrixLayout, Pointer};
-use super::layout;
-use super::types::{Kind, Types};
+use super::function::{FunctionEmitter, Pointer};
+use super::layout::{self, MatrixLayout};
+use super::types::Kind;
 use super::uses;
 use super::{Handled, Result, build::Build};
 use crate::ffi::{Opcode, Value};
 use spirv::{Op, StorageClass};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_passes::module::{Declarations, Id, Inst};
+use splitbar_passes::module::{Id, Inst};
 use splitbar_plan::target::Arch;
+use splitbar_typed::pointers::is_descriptor_array;
 
 /// Stack bytes of one invocation that a kernel's variables, and copies of what is passed by value, may take together.
 const MAX_STACK_BYTES: u64 = 1 << 20;
@@ -50,37 +51,6 @@ struct Offset<'c> {
     fixed: i64,
     dynamic: Option<Value<'c>>,
     align: u32,
-}
-
-/// Whether a pointer of class `class` to `pointee` is one to an array of descriptors: one or more arrays of a block.
-pub(super) fn is_descriptor_array(
-    types: &Types<'_>,
-    declarations: &Declarations<'_>,
-    class: StorageClass,
-    pointee: Option<Id>,
-) -> bool {
-    if !matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform) {
-        return false;
-    }
-    let mut ty = pointee;
-    let mut arrays = 0;
-    // Types are nested finitely.
-    loop {
-        match ty.and_then(|t| types.get(t)).map(|info| &info.kind) {
-            Some(Kind::Array { element, .. } | Kind::RuntimeArray { element }) => {
-                arrays += 1;
-                ty = Some(*element);
-            }
-            Some(Kind::Struct { .. }) => {
-                let has = |decoration| {
-                    ty.is_some_and(|t| declarations.decoration(t, decoration).is_some())
-                };
-                return arrays > 0
-                    && (has(spirv::Decoration::Block) || has(spirv::Decoration::BufferBlock));
-            }
-            _ => return false,
-        }
-    }
 }
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
@@ -378,9 +348,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// Bytes between the elements that a pointer of type `pointer_type` to `pointee` counts.
     pub(super) fn element_stride(&self, pointer_type: Id, pointee: Id) -> Result<u64> {
-        self.type_info(pointee)?;
-        layout::element_stride(self.types, self.declarations, pointer_type, pointee)
-            .ok_or_else(|| self.b.internal(format!("{pointee} has no size")))
+        let element = self.type_info(pointee)?.extent();
+        Ok(layout::stride(self.declarations, pointer_type, element))
     }
 
     /// A Function variable: a stack slot.

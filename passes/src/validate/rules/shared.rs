@@ -1,7 +1,7 @@
 //! How much workgroup memory a module takes.
 
 use super::super::{Check, MAX_COMPUTE_SHARED_MEMORY, Rule};
-use crate::analysis::workgroup_memory::workgroup_bytes;
+use crate::analysis::workgroup_memory::WorkgroupMemory;
 use crate::diagnostic::Code;
 use crate::module::Id;
 use std::collections::BTreeSet;
@@ -28,7 +28,8 @@ pub const LIMIT: Rule = Rule {
             if !functions.iter().any(|function| splits.contains(function)) {
                 continue;
             }
-            let bytes = workgroup_bytes(context.declarations, context.constants, entry);
+            let memory = WorkgroupMemory::of(context.declarations, context.constants, entry);
+            let bytes = memory.bytes;
             let reserved = u64::from(context.settings.reserved_shared_bytes);
             if bytes.saturating_add(reserved) > *limit {
                 to.push(

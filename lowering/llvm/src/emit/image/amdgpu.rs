@@ -3,7 +3,7 @@
 
 use super::super::Result;
 use super::super::function::FunctionEmitter;
-use super::super::types::Scalar;
+use super::super::types::{self, Scalar};
 use super::{Access, Image, Shape};
 use crate::ffi::{self, Opcode, Value};
 use spirv::Op;
@@ -112,7 +112,7 @@ pub(super) fn read<'c>(
 ) -> Result<Value<'c>> {
     require(e, inst, access.image.shape)?;
     let b = e.b;
-    let ty = component.value_type(b).vector(4);
+    let ty = types::scalar(b, component).vector(4);
     let (word, zero) = (b.int_type(32), b.i32(0));
     let resource = resource(e, access.image.shape, access.descriptor)?;
     let mut arguments = address(e, inst, access)?;

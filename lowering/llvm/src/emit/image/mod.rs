@@ -1,12 +1,6 @@
 //! Images without samplers: storage images and texel buffers, and fetches from sampled ones (SPIR-V 1.6, section 3.52.10).
 //!
-//! An image is the address of its descriptor. A kernel gets it as an argument: a pointer to the descriptor of each (set, binding), or to the first one of
-//! an array of them, which follow each other without gaps. What a descriptor is, is up to the vendor:
-//!
-//! | | image | combined with a sampler | texel buffer |
-//! |---|---|---|---|
-//! | AMDGPU | image resource, 32 bytes | image resource, sampler, 48 bytes | buffer resource, 16 bytes, its size in elements |
-//! | NVPTX | surface object (storage) or texture object, 8 bytes | texture object, 8 bytes | surface object of one dimension (storage) or texture object, 8 bytes |
+//! What descriptors are: [`splitbar_typed::image`].
 //!
 //! What is visible to whom: a texel that is made available is followed by a release fence, one that is made visible follows an acquire fence. Images that are decorated
 //! Coherent or Volatile make all their texels available and visible.
@@ -17,155 +11,14 @@ mod format;
 mod nvptx;
 
 use super::function::FunctionEmitter;
-use super::types::{Kind, Scalar, Types};
+use super::types::{self, Kind, Scalar};
 use super::{Handled, Result, barrier, memory};
 use crate::ffi::{self, Value};
-use spirv::{Dim, ImageOperands, Op};
-use splitbar_passes::module::{FloatFormat, Id, Inst, Scope};
+use spirv::{ImageOperands, Op};
+use splitbar_passes::module::{Id, Inst, Scope};
 use splitbar_plan::target::Arch;
-use splitbar_plan::{Fence, FenceMemory, FenceOrder, Target};
-
-/// How an image is addressed.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Shape {
-    /// One dimension.
-    D1,
-    /// Two (and rectangles).
-    D2,
-    /// Three.
-    D3,
-    /// Six faces.
-    Cube,
-    /// Layers of six faces; the third coordinate counts faces.
-    CubeArray,
-    /// Layers of one dimension.
-    D1Array,
-    /// Layers of two.
-    D2Array,
-    /// Samples.
-    D2Samples,
-    /// Layers of samples.
-    D2ArraySamples,
-    /// A texel buffer.
-    Buffer,
-}
-
-impl Shape {
-    /// Coordinates, the layer included and the sample not.
-    fn coordinates(self) -> u32 {
-        match self {
-            Shape::D1 | Shape::Buffer => 1,
-            Shape::D2 | Shape::D1Array | Shape::D2Samples => 2,
-            Shape::D3 | Shape::Cube | Shape::CubeArray | Shape::D2Array | Shape::D2ArraySamples => {
-                3
-            }
-        }
-    }
-}
-
-/// An image type.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Image {
-    /// What a texel's components are read as; `None`: what the instruction says, as in OpenCL, whose image types do not.
-    component: Option<Scalar>,
-    /// How it is addressed.
-    pub(crate) shape: Shape,
-    /// The format, if the module says it.
-    format: Option<spirv::ImageFormat>,
-    /// Whether it is a storage image (or storage texel buffer), not one that is sampled or fetched from.
-    storage: bool,
-}
-
-impl Image {
-    /// Decodes OpTypeImage: sampled type, Dim, depth, arrayed, multisampled, sampled, format, access. `None`: it is not lowered.
-    pub(crate) fn of(inst: Inst<'_>, types: &Types<'_>) -> Option<Image> {
-        let [
-            sampled_type,
-            dim,
-            _,
-            arrayed,
-            samples,
-            sampled,
-            format,
-            ref access @ ..,
-        ] = *inst.operands()
-        else {
-            return None;
-        };
-        let component = match types.get(Id(sampled_type))?.kind {
-            Kind::Void => None,
-            Kind::Plain(shape) if shape.lanes == 1 => Some(texel_scalar(shape.scalar)?),
-            _ => return None,
-        };
-        let shape = match (Dim::from_u32(dim)?, arrayed, samples) {
-            (Dim::Dim1D, 0, 0) => Shape::D1,
-            (Dim::Dim2D | Dim::DimRect, 0, 0) => Shape::D2,
-            (Dim::Dim3D, 0, 0) => Shape::D3,
-            (Dim::DimCube, 0, 0) => Shape::Cube,
-            (Dim::DimCube, 1, 0) => Shape::CubeArray,
-            (Dim::Dim1D, 1, 0) => Shape::D1Array,
-            (Dim::Dim2D, 1, 0) => Shape::D2Array,
-            (Dim::Dim2D, 0, 1) => Shape::D2Samples,
-            (Dim::Dim2D, 1, 1) => Shape::D2ArraySamples,
-            (Dim::DimBuffer, 0, 0) => Shape::Buffer,
-            _ => return None,
-        };
-        let format = spirv::ImageFormat::from_u32(format)?;
-        // OpenCL says by the access qualifier whether an image can be written.
-        let read_only = access.first() == Some(&(spirv::AccessQualifier::ReadOnly as u32));
-        Some(Image {
-            component,
-            shape,
-            format: (format != spirv::ImageFormat::Unknown).then_some(format),
-            storage: sampled == 2 || sampled == 0 && !read_only && !access.is_empty(),
-        })
-    }
-
-    /// Bytes of a descriptor; `sampler`: of one with a sampler.
-    pub(crate) fn descriptor_bytes(self, target: &Target, sampler: bool) -> u64 {
-        match (&target.arch, self.shape, sampler) {
-            (Arch::Nvptx(_), _, _) => 8,
-            (Arch::Amdgpu(_), Shape::Buffer, _) => 16,
-            (Arch::Amdgpu(_), _, false) => 32,
-            (Arch::Amdgpu(_), _, true) => 48,
-        }
-    }
-}
-
-/// Whether the variable type `ty` is an image, or an array of images.
-pub(crate) fn is_image(types: &Types<'_>, ty: Id) -> bool {
-    let mut ty = ty;
-    // Types are nested finitely.
-    loop {
-        match types.get(ty).map(|info| &info.kind) {
-            Some(Kind::Array { element, .. } | Kind::RuntimeArray { element }) => ty = *element,
-            kind => return matches!(kind, Some(Kind::Image(_) | Kind::SampledImage(_))),
-        }
-    }
-}
-
-/// The image that the OpTypeSampledImage `inst` combines with a sampler.
-pub(crate) fn sampled(inst: Inst<'_>, types: &Types<'_>) -> Option<Image> {
-    match types.get(inst.id(0).ok()?)?.kind {
-        Kind::Image(image) => Some(image),
-        _ => None,
-    }
-}
-
-/// What a component is while it is on its way to or from an image: texels of half floats are those of floats, converted (OpenCL C, `read_imageh`).
-fn texel_scalar(scalar: Scalar) -> Option<Scalar> {
-    match scalar {
-        Scalar::Float {
-            width: 16,
-            format: FloatFormat::Ieee,
-        } => Some(Scalar::Float {
-            width: 32,
-            format: FloatFormat::Ieee,
-        }),
-        Scalar::Int { .. } | Scalar::Float { .. } if scalar.bits() == 32 => Some(scalar),
-        Scalar::Bool | Scalar::Int { .. } | Scalar::Float { .. } => None,
-    }
-}
+use splitbar_plan::{Fence, FenceMemory, FenceOrder};
+use splitbar_typed::image::{Image, Shape, texel_scalar};
 
 /// An access to an image.
 struct Access<'c> {
@@ -391,7 +244,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
                 .collect::<Result<Vec<_>>>()?;
             let texel = e.b.vector(&lanes)?;
             let ty = e.type_of(inst.id(2).map_err(Box::new)?)?;
-            let component = e.texel_component(inst, ty)?.value_type(e.b);
+            let component = types::scalar(e.b, e.texel_component(inst, ty)?);
             let texel = e.b.float_resize(texel, component.vector(4))?;
             match &e.target.arch {
                 Arch::Amdgpu(_) => amdgpu::write(e, inst, &access, texel)?,

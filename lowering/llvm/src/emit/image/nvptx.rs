@@ -6,7 +6,7 @@
 
 use super::super::Result;
 use super::super::function::FunctionEmitter;
-use super::super::types::Scalar;
+use super::super::types::{self, Scalar};
 use super::format::{self, Format, Meaning};
 use super::{Access, Image, Shape};
 use crate::ffi::{self, IntPredicate, Opcode, Ty, Value};
@@ -188,7 +188,7 @@ fn fetch_level<'c>(
         5 + count
     );
     let constraints = [vec![output; 4], vec!["l"], vec!["r"; count + 1]].concat();
-    let texel = e.b.struct_type(&[component.value_type(e.b); 4]);
+    let texel = e.b.struct_type(&[types::scalar(e.b, component); 4]);
     let types: Vec<Ty<'c>> = arguments.iter().map(|argument| argument.ty()).collect();
     let callee = texel.function(&types);
     let assembly = ffi::inline_assembly(callee, &text, &constraints.join(","), false);
@@ -215,7 +215,7 @@ fn decoded<'c>(
     raw: Value<'c>,
 ) -> Result<Value<'c>> {
     let b = e.b;
-    let to = component.value_type(b);
+    let to = types::scalar(b, component);
     let bits = b.int_type(format.bits);
     let largest = |bits: u32| f64::from(u32::MAX >> (32 - bits));
     let mut components = Vec::new();

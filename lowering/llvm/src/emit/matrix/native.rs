@@ -4,29 +4,13 @@
 use super::super::Result;
 use super::super::float8::Float8;
 use super::super::function::FunctionEmitter;
-use super::super::types::Scalar;
-use super::Matrix;
-use super::instructions::{self, Factor, Form, Instruction, Passed};
-use super::layout::Layout;
+use super::super::types;
 use super::product::{Shapes, widened};
 use crate::ffi::{Ty, Value};
 use spirv::{CooperativeMatrixOperands as Operands, CooperativeMatrixUse as Use};
 use splitbar_plan::Target;
-
-/// How the first instruction that takes such a matrix wants it.
-pub(super) fn layout(
-    target: &Target,
-    wave: u32,
-    role: Use,
-    component: Scalar,
-    rows: u32,
-    columns: u32,
-) -> Option<Layout> {
-    instructions::of(target, wave)
-        .iter()
-        .filter(|instruction| instruction.takes(role, component))
-        .find_map(|instruction| instruction.layout(role, rows, columns))
-}
+use splitbar_typed::matrix::Matrix;
+use splitbar_typed::matrix::instructions::{self, Factor, Form, Instruction, Passed};
 
 /// The instruction for this product, if there is one for the shapes, the types and the layouts.
 pub(super) fn find(
@@ -128,7 +112,7 @@ pub(super) fn multiply_add<'c>(
         }
     }
     let value = e.b.vector(&elements)?;
-    widened(e, value, shapes.d.component.value_type(e.b), true)
+    widened(e, value, types::scalar(e.b, shapes.d.component), true)
 }
 
 /// Bytes that are read as unsigned, 128 less.

@@ -10,7 +10,7 @@ use super::super::Result;
 use super::super::convert;
 use super::super::float8::{self, Float8};
 use super::super::function::FunctionEmitter;
-use super::super::types::Scalar;
+use super::super::types::{self, Scalar};
 use super::element::{At, Held, Shared, Stored, held_by};
 use super::layout::{Axis, Element, Holder};
 use super::{Matrix, native};
@@ -217,7 +217,7 @@ fn by_shuffles<'c>(
     if let Some(format) = Float8::of(shapes.d.component) {
         return float8::encode(e.b, format, sum, false);
     }
-    let to = shapes.d.component.value_type(e.b);
+    let to = types::scalar(e.b, shapes.d.component);
     widened(e, sum, to, signed)
 }
 

@@ -10,6 +10,7 @@ use crate::ffi::Value;
 use spirv::CooperativeMatrixReduce as Reduce;
 use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::{Id, Inst};
+use splitbar_typed::matrix;
 
 /// OpCooperativeMatrixConvertNV: the same elements for another use.
 pub(super) fn change_use(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
@@ -43,8 +44,8 @@ pub(crate) fn as_result<'c>(
         inst.id(0)
             .ok()
             .and_then(|id| e.declarations.type_of(id))
-            .and_then(|ty| super::get(e.types, ty)),
-        inst.result_type().and_then(|ty| super::get(e.types, ty)),
+            .and_then(|ty| matrix::get(e.types, ty)),
+        inst.result_type().and_then(|ty| matrix::get(e.types, ty)),
     ) else {
         return Ok(value);
     };
@@ -131,7 +132,7 @@ pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -
         let mut arguments = vec![row, column, e.b.lane(value, slot)?];
         for id in &more {
             let operand = e.value(*id)?;
-            let is_matrix = super::get(e.types, e.type_of(*id)?).is_some();
+            let is_matrix = matrix::get(e.types, e.type_of(*id)?).is_some();
             arguments.push(if is_matrix {
                 e.b.lane(operand, slot)?
             } else {

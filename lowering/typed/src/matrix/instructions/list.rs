@@ -2,7 +2,7 @@
 
 use super::{Factor, Instruction, of};
 use expect_test::expect_file;
-use splitbar_plan::Target;
+use splitbar_target::Target;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -92,5 +92,5 @@ fn the_list_of_matrix_instructions_is_fresh() {
             .unwrap();
         }
     }
-    expect_file!["../../../../../../docs/matrix.md"].assert_eq(&text);
+    expect_file!["../../../../../docs/matrix.md"].assert_eq(&text);
 }

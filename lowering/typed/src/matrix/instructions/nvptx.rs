@@ -2,7 +2,7 @@
 
 use super::{Axis, Digits, Factor, Form, Instruction, Passed, digits, lane, slot};
 use Passed::{Elements, Integers};
-use splitbar_plan::target::Mma;
+use splitbar_target::Mma;
 
 /// The sum of m16n8k*: the lane's group of four and slot 2 are the row, the rest the column.
 const SUM_16X8: Digits = digits([

@@ -3,7 +3,7 @@
 
 use super::{Axis, Digits, Factor, Form, Instruction, Passed, digits, lane, slot};
 use Passed::{Elements, Integers};
-use splitbar_plan::target::Matrix;
+use splitbar_target::Matrix;
 
 /// A factor: lane % 16 is the row of A or the column of B, `groups` groups of lanes hold `slots` neighbours along k each.
 const fn factor(groups: u32, slots: u32, axis: Axis) -> Digits {

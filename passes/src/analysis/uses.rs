@@ -1,15 +1,20 @@
 //! Which module-scope variables a function touches, itself or through its callees: they decide a kernel's arguments and the hidden parameters of functions.
 
-use super::address;
+use crate::module::{Constants, Declarations, Function, Id, Inst, Type, Variable, called};
 use spirv::{Op, StorageClass};
-use splitbar_passes::module::{
-    Constants, Declarations, Function, Id, Inst, Type, Variable, called,
-};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether `op` makes a constant of others: what addresses can be in.
+pub fn is_made_of_others(op: Option<Op>) -> bool {
+    matches!(
+        op,
+        Some(Op::SpecConstantOp | Op::ConstantComposite | Op::SpecConstantComposite)
+    )
+}
 
 /// What a function gets from its caller besides its own parameters.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Hidden {
+pub enum Hidden {
     /// The address of a module-scope variable.
     Variable(Id),
     /// The length in bytes of the buffer of a variable.
@@ -20,15 +25,15 @@ pub(crate) enum Hidden {
 
 /// What a function touches.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Uses {
+pub struct Uses {
     /// Module-scope variables.
-    pub(crate) variables: BTreeSet<Id>,
+    pub variables: BTreeSet<Id>,
     /// Module-scope constants that hold addresses of variables.
-    pub(crate) addresses: BTreeSet<Id>,
+    pub addresses: BTreeSet<Id>,
     /// Variables whose length is asked for.
-    pub(crate) lengths: BTreeSet<Id>,
+    pub lengths: BTreeSet<Id>,
     /// Whether it prints.
-    pub(crate) prints: bool,
+    pub prints: bool,
 }
 
 impl Uses {
@@ -73,7 +78,7 @@ impl Uses {
                 }
             } else if constants.get(id).is_none()
                 && let Some(inst) = declarations.module.def(id)
-                && address::is_made_of_others(inst.op())
+                && is_made_of_others(inst.op())
                 && self.addresses.insert(id)
             {
                 todo.extend(declarations.module.ids(inst).map(|(_, id)| id));
@@ -82,7 +87,7 @@ impl Uses {
     }
 
     /// The hidden parameters, in the fixed order: variables, lengths, the print buffer.
-    pub(crate) fn hidden(&self, declarations: &Declarations<'_>) -> Vec<Hidden> {
+    pub fn hidden(&self, declarations: &Declarations<'_>) -> Vec<Hidden> {
         let passed = self
             .variables
             .iter()
@@ -105,7 +110,7 @@ impl Touchable {
             .module
             .instructions()
             .take_while(|inst| inst.op() != Some(Op::Function))
-            .filter(|inst| address::is_made_of_others(inst.op()))
+            .filter(|inst| is_made_of_others(inst.op()))
             .filter_map(|inst| inst.result());
         let mut ids = Vec::new();
         for Id(id) in variables.chain(constants) {
@@ -129,10 +134,7 @@ impl Touchable {
 
 /// The variable that the pointer to a buffer's structure comes from, and the indexes into the variable's array of descriptors (none without an array).
 /// `None`: it is not one access chain from a variable.
-pub(crate) fn described<'m>(
-    declarations: &Declarations<'m>,
-    structure: Id,
-) -> Option<(Id, &'m [u32])> {
+pub fn described<'m>(declarations: &Declarations<'m>, structure: Id) -> Option<(Id, &'m [u32])> {
     if declarations.variable(structure).is_some() {
         return Some((structure, &[]));
     }
@@ -147,7 +149,7 @@ pub(crate) fn described<'m>(
 }
 
 /// Whether the workgroup variable shares its memory with others: a block (SPV_KHR_workgroup_memory_explicit_layout: all of them begin at the same place).
-pub(crate) fn is_shared_block(declarations: &Declarations<'_>, variable: &Variable<'_>) -> bool {
+pub fn is_shared_block(declarations: &Declarations<'_>, variable: &Variable<'_>) -> bool {
     variable.class == StorageClass::Workgroup
         && pointee(declarations, variable).is_some_and(|ty| {
             declarations
@@ -158,7 +160,7 @@ pub(crate) fn is_shared_block(declarations: &Declarations<'_>, variable: &Variab
 
 /// Uses of every function of `functions`, which stand callees first and are what the kernel `function` reaches. A kernel that touches a block in workgroup
 /// memory also touches those of its `interface` that start as zeros: they share their memory.
-pub(crate) fn uses(
+pub fn uses(
     declarations: &Declarations<'_>,
     constants: &Constants,
     function: Id,
@@ -188,7 +190,7 @@ pub(crate) fn uses(
 }
 
 /// Whether a variable is an LLVM global that every function can name: workgroup memory and initialised program-scope data.
-pub(crate) fn is_global(variable: &Variable<'_>) -> bool {
+pub fn is_global(variable: &Variable<'_>) -> bool {
     match variable.class {
         StorageClass::Workgroup | StorageClass::CrossWorkgroup => true,
         StorageClass::UniformConstant => variable.initializer.is_some(),
@@ -197,7 +199,7 @@ pub(crate) fn is_global(variable: &Variable<'_>) -> bool {
 }
 
 /// What the variable's pointer type points to.
-pub(crate) fn pointee(declarations: &Declarations<'_>, variable: &Variable<'_>) -> Option<Id> {
+pub fn pointee(declarations: &Declarations<'_>, variable: &Variable<'_>) -> Option<Id> {
     match declarations.ty(variable.pointer_type)? {
         Type::Pointer { pointee, .. } => *pointee,
         _ => None,

@@ -8,7 +8,7 @@
 
 /// Which number a digit belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Holder {
+pub enum Holder {
     /// The invocation's lane in its subgroup.
     Lane,
     /// The element's number within the invocation.
@@ -17,7 +17,7 @@ pub(crate) enum Holder {
 
 /// What a digit counts.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Axis {
+pub enum Axis {
     /// Rows.
     Row,
     /// Columns.
@@ -26,39 +26,49 @@ pub(crate) enum Axis {
 
 /// `holder / place % radix` counts `axis` in steps of `weight`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Digit {
-    pub(crate) holder: Holder,
-    pub(crate) place: u32,
-    pub(crate) radix: u32,
-    pub(crate) axis: Axis,
-    pub(crate) weight: u32,
+pub struct Digit {
+    /// Whose number it belongs to.
+    pub holder: Holder,
+    /// What the number is divided by.
+    pub place: u32,
+    /// How many values the digit has.
+    pub radix: u32,
+    /// What it counts.
+    pub axis: Axis,
+    /// In which steps.
+    pub weight: u32,
 }
 
 /// An element's coordinates.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Element {
-    pub(crate) row: u32,
-    pub(crate) column: u32,
+pub struct Element {
+    /// Its row.
+    pub row: u32,
+    /// Its column.
+    pub column: u32,
 }
 
 /// Where an element is.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(crate) struct Place {
-    pub(crate) slot: u32,
-    pub(crate) lane: u32,
+pub struct Place {
+    /// Its number within the invocation.
+    pub slot: u32,
+    /// The lane of the invocation.
+    pub lane: u32,
 }
 
 /// Which invocation holds which element.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Layout {
-    pub(crate) digits: Vec<Digit>,
+pub struct Layout {
+    /// The digits that count something.
+    pub digits: Vec<Digit>,
     /// Elements of each invocation.
-    pub(crate) slots: u32,
+    pub slots: u32,
 }
 
 impl Layout {
     /// A layout of these digits.
-    pub(crate) fn new(digits: Vec<Digit>) -> Layout {
+    pub fn new(digits: Vec<Digit>) -> Layout {
         let digits: Vec<Digit> = digits.into_iter().filter(|d| d.radix > 1).collect();
         let slots = digits
             .iter()
@@ -69,7 +79,7 @@ impl Layout {
     }
 
     /// Row after row, an element for each lane in turn: what memory in row-major order suits best, on any target.
-    pub(crate) fn striped(rows: u32, columns: u32, wave: u32) -> Layout {
+    pub fn striped(rows: u32, columns: u32, wave: u32) -> Layout {
         let (rows, columns) = (rows.next_power_of_two(), columns.next_power_of_two());
         let across = columns.min(wave);
         let down = rows.min(wave / across);
@@ -89,7 +99,7 @@ impl Layout {
     }
 
     /// The layout of a matrix that is made of `down` by `across` tiles of `rows` by `columns` elements, each laid out as `self`.
-    pub(crate) fn tiled(&self, rows: u32, columns: u32, down: u32, across: u32) -> Layout {
+    pub fn tiled(&self, rows: u32, columns: u32, down: u32, across: u32) -> Layout {
         let mut digits = self.digits.clone();
         digits.push(Digit {
             holder: Holder::Slot,
@@ -109,13 +119,13 @@ impl Layout {
     }
 
     /// The bits of a lane's number, in waves of `wave` lanes, that count nothing: lanes that differ in them alone hold the same elements.
-    pub(crate) fn copies(&self, wave: u32) -> u32 {
+    pub fn copies(&self, wave: u32) -> u32 {
         let lanes = self.digits.iter().filter(|d| d.holder == Holder::Lane);
         lanes.fold(wave - 1, |bits, d| bits & !((d.radix - 1) * d.place))
     }
 
     /// What the digits of one holder count, of its number `number`.
-    pub(crate) fn part(&self, holder: Holder, number: u32) -> Element {
+    pub fn part(&self, holder: Holder, number: u32) -> Element {
         let mut element = Element::default();
         for digit in self.digits.iter().filter(|d| d.holder == holder) {
             let count = number / digit.place % digit.radix * digit.weight;
@@ -128,7 +138,7 @@ impl Layout {
     }
 
     /// The element that a slot of a lane holds.
-    pub(crate) fn element(&self, place: Place) -> Element {
+    pub fn element(&self, place: Place) -> Element {
         let (lane, slot) = (
             self.part(Holder::Lane, place.lane),
             self.part(Holder::Slot, place.slot),
@@ -140,7 +150,7 @@ impl Layout {
     }
 
     /// The first place that holds an element.
-    pub(crate) fn place(&self, element: Element) -> Place {
+    pub fn place(&self, element: Element) -> Place {
         let mut place = Place::default();
         for digit in &self.digits {
             let coordinate = match digit.axis {

@@ -11,22 +11,26 @@ mod amdgpu;
 mod list;
 mod nvptx;
 
-use super::super::types::Scalar;
 use super::layout::{Axis, Digit, Holder, Layout};
+use crate::types::Scalar;
 use spirv::CooperativeMatrixUse as Use;
 use splitbar_passes::module::FloatFormat;
-use splitbar_plan::Target;
-use splitbar_plan::target::Arch;
+use splitbar_target::{Arch, Target};
 
 /// What the factors are made of.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Factor {
+pub enum Factor {
+    /// Floats of 16 bits.
     F16,
+    /// bfloat16.
     BF16,
+    /// Floats of 32 bits.
     F32,
+    /// Floats of 64 bits.
     F64,
     /// 8-bit floats of OCP: E4M3, or E5M2 as the other kind.
     F8,
+    /// Integers of 8 bits.
     I8,
 }
 
@@ -61,7 +65,7 @@ impl Factor {
 
 /// How LLVM spells an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub enum Form {
     /// `(A, B, C)`, overloaded by sum and factor.
     Wmma,
     /// `(signed A, A, signed B, B, C, clamp)`, overloaded.
@@ -78,7 +82,7 @@ pub(super) enum Form {
 
 /// The type in which factors are passed.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Passed {
+pub enum Passed {
     /// As they are.
     Elements,
     /// As integers of this many bits.
@@ -90,20 +94,26 @@ type Digits = [Digit; 8];
 
 /// A matrix multiply-add instruction.
 #[derive(Debug)]
-pub(super) struct Instruction {
+pub struct Instruction {
     /// The intrinsic; where the name says what the factors are, by that: neither, A, B, both are the other kind (signed integers, E5M2).
-    pub(super) names: [&'static str; 4],
-    pub(super) form: Form,
-    pub(super) factor: Factor,
-    pub(super) rows: u32,
-    pub(super) columns: u32,
-    pub(super) depth: u32,
+    pub names: [&'static str; 4],
+    /// Its operands.
+    pub form: Form,
+    /// What the factors are made of.
+    pub factor: Factor,
+    /// Rows of A and of the sum.
+    pub rows: u32,
+    /// Columns of B and of the sum.
+    pub columns: u32,
+    /// Columns of A, rows of B.
+    pub depth: u32,
     a: Digits,
     b: Digits,
     sum: Digits,
-    pub(super) passed: Passed,
+    /// The type of the factors.
+    pub passed: Passed,
     /// Elements of a factor that the instruction takes from each lane; those that a tile does not have are zero.
-    pub(super) taken: u32,
+    pub taken: u32,
 }
 
 const fn lane(place: u32, radix: u32, axis: Axis, weight: u32) -> Digit {
@@ -138,7 +148,7 @@ const fn digits<const N: usize>(some: [Digit; N]) -> Digits {
 }
 
 /// The instructions of a target in waves of so many lanes, the deepest first.
-pub(super) fn of(target: &Target, wave: u32) -> &'static [Instruction] {
+pub fn of(target: &Target, wave: u32) -> &'static [Instruction] {
     match &target.arch {
         Arch::Amdgpu(gpu) => amdgpu::of(gpu.matrix, wave),
         Arch::Nvptx(gpu) => nvptx::of(gpu.mma),
@@ -147,7 +157,7 @@ pub(super) fn of(target: &Target, wave: u32) -> &'static [Instruction] {
 
 impl Instruction {
     /// The layout of a matrix of this size in this use, if tiles divide it.
-    pub(super) fn layout(&self, role: Use, rows: u32, columns: u32) -> Option<Layout> {
+    pub fn layout(&self, role: Use, rows: u32, columns: u32) -> Option<Layout> {
         let (digits, down, across) = match role {
             Use::MatrixAKHR => (self.a, self.rows, self.depth),
             Use::MatrixBKHR => (self.b, self.depth, self.columns),
@@ -163,7 +173,7 @@ impl Instruction {
     }
 
     /// Whether matrices of this type in this use are this instruction's business.
-    pub(super) fn takes(&self, role: Use, component: Scalar) -> bool {
+    pub fn takes(&self, role: Use, component: Scalar) -> bool {
         match role {
             Use::MatrixAKHR | Use::MatrixBKHR => Factor::of(component) == Some(self.factor),
             Use::MatrixAccumulatorKHR => self.factor.adds_to(component),

@@ -1,0 +1,16 @@
+//! What a kernel is on a target before anything is planned or generated: its types and where they lie, where pointers point, its workgroup memory, its
+//! arguments. No LLVM.
+//!
+//! Data flows one way: a module that was read and a row of the targets go in. The plan, the lowering and the reflection ask here, so that each fact has one
+//! answer.
+
+pub mod image;
+pub mod matrix;
+pub mod pointers;
+pub mod scratch;
+pub mod types;
+
+use splitbar_passes::diagnostic::Diagnostic;
+
+/// A result whose error is one diagnostic (boxed: it is large and rare).
+pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;

@@ -1,0 +1,115 @@
+//! Workgroup memory of the OpGroup* instructions of workgroup scope (SPIR-V 1.6, section 3.52.21), which of them need none, and what an entry point takes in all.
+
+use spirv::{GroupOperation, Op};
+use splitbar_passes::analysis::layout::round_up;
+use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
+use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Inst, Scope, Type};
+use splitbar_target::{Arch, Target};
+
+/// Workgroup memory that these instructions share, in bytes: eight for each of 32 subgroups, or one value of OpGroupBroadcast.
+pub const SCRATCH_BYTES: u32 = 256;
+
+/// Its alignment.
+pub const SCRATCH_ALIGN: u32 = 16;
+
+/// Bytes of workgroup memory that `entry` takes on `target` before barriers reserve any: its variables, and behind them what OpGroup* instructions need.
+pub fn shared_bytes(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    target: &Target,
+    entry: &EntryPoint<'_>,
+) -> u32 {
+    let needs = |inst: Inst<'_>| {
+        inst.op().is_some_and(is_group)
+            && inst
+                .id(0)
+                .ok()
+                .and_then(|scope| Scope::of(scope, inst, constants).ok())
+                == Some(Scope::Workgroup)
+            && vote(declarations, constants, target, inst).is_none()
+    };
+    let functions = declarations.reachable_functions(entry.function);
+    let scratch = functions
+        .into_iter()
+        .flatten()
+        .filter_map(|id| declarations.function(id))
+        .any(|function| function.insts().any(needs));
+    let variables = WorkgroupMemory::of(declarations, constants, entry);
+    let bytes = match scratch {
+        true => round_up(variables.bytes, SCRATCH_ALIGN).saturating_add(SCRATCH_BYTES.into()),
+        false => variables.bytes,
+    };
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+/// Whether the instruction works on a group that its first operand names, and may name the workgroup.
+pub fn is_group(op: Op) -> bool {
+    matches!(
+        op,
+        Op::GroupAll
+            | Op::GroupAny
+            | Op::GroupBroadcast
+            | Op::GroupIAdd
+            | Op::GroupFAdd
+            | Op::GroupSMin
+            | Op::GroupUMin
+            | Op::GroupFMin
+            | Op::GroupSMax
+            | Op::GroupUMax
+            | Op::GroupFMax
+            | Op::GroupIMulKHR
+            | Op::GroupFMulKHR
+            | Op::GroupBitwiseAndKHR
+            | Op::GroupBitwiseOrKHR
+            | Op::GroupBitwiseXorKHR
+            | Op::GroupLogicalAndKHR
+            | Op::GroupLogicalOrKHR
+            | Op::GroupLogicalXorKHR
+    )
+}
+
+/// What a barrier that reduces a predicate gives (PTX ISA, `bar.red`).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Vote {
+    /// Whether the predicate holds in all invocations.
+    All,
+    /// Whether it holds in one.
+    Any,
+    /// In how many it holds.
+    Count,
+}
+
+/// The predicate and the vote that the instruction is, where the target has barriers that vote: a count is the sum of `OpSelect %predicate 1 0`.
+pub fn vote(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    target: &Target,
+    inst: Inst<'_>,
+) -> Option<(Id, Vote)> {
+    if !matches!(target.arch, Arch::Nvptx(_)) {
+        return None;
+    }
+    let reduces = || {
+        let shape = inst.operand(1).ok().and_then(GroupOperation::from_u32);
+        (shape == Some(GroupOperation::Reduce)).then(|| inst.id(2).ok())?
+    };
+    let ty = declarations.ty(inst.result_type()?)?;
+    Some(match (inst.op()?, ty) {
+        (Op::GroupAll, Type::Bool) => (inst.id(1).ok()?, Vote::All),
+        (Op::GroupAny, Type::Bool) => (inst.id(1).ok()?, Vote::Any),
+        (Op::GroupLogicalAndKHR, Type::Bool) => (reduces()?, Vote::All),
+        (Op::GroupLogicalOrKHR, Type::Bool) => (reduces()?, Vote::Any),
+        (Op::GroupIAdd, Type::Int { width: 32, .. }) => {
+            let select = declarations.module.def(reduces()?)?;
+            let is = |operand: usize, wanted| {
+                let id = select.id(operand).ok();
+                id.and_then(|id| constants.as_u32(id)) == Some(wanted)
+            };
+            if select.op() != Some(Op::Select) || !is(1, 1) || !is(2, 0) {
+                return None;
+            }
+            (select.id(0).ok()?, Vote::Count)
+        }
+        _ => return None,
+    })
+}
