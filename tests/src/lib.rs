@@ -10,7 +10,6 @@ pub mod matrices;
 pub mod opencl;
 pub mod random;
 pub mod reference;
-pub mod sample;
 pub mod tools;
 
 pub use splitbar_harness as harness;

@@ -3,7 +3,8 @@
 //! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and ends the test; there is no way to ask whether a program is there
 //! and pass without it.
 
-use crate::sample::sample;
+mod sample;
+
 use anyhow::Result;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::fmt;
@@ -66,7 +67,7 @@ pub fn trial<E: Into<anyhow::Error>>(
 }
 
 /// Runs the tests as the arguments of the process say: those that match its filter, or all. Where
-/// `SPLITBAR_SAMPLE` has a seed and no filter is given, a [`sample`] of them.
+/// `SPLITBAR_SAMPLE` has a seed and no filter is given, a sample of each family.
 pub fn main(mut trials: Vec<Trial>) -> ExitCode {
     let arguments = Arguments::from_args();
     if let (Some(seed), None) = (std::env::var_os("SPLITBAR_SAMPLE"), &arguments.filter) {
@@ -75,7 +76,7 @@ pub fn main(mut trials: Vec<Trial>) -> ExitCode {
             return ExitCode::FAILURE;
         };
         let all = trials.len();
-        trials = sample(trials, seed);
+        trials = sample::sample(trials, seed);
         println!("sample {seed}: {} of {all} trials", trials.len());
     }
     libtest_mimic::run(&arguments, trials).exit_code()

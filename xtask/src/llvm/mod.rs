@@ -10,7 +10,7 @@ mod pins;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::{shell, wheels};
 
