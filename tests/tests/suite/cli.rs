@@ -1,6 +1,6 @@
 //! The command line: exit codes, files and pipes.
 
-use crate::support::{linkable, ptxas, run, trial};
+use crate::support::{assembled, linkable, ptxas, run, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::Fixture;
@@ -9,7 +9,7 @@ use splitbar_tests::fixture::Fixture;
 type Test = fn() -> Result<()>;
 
 pub fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 20] = [
+    let tests: [(&str, Test); 21] = [
         ("done_is_0", done_is_0),
         ("invalid_is_1", invalid_is_1),
         ("usage_is_2", usage_is_2),
@@ -21,6 +21,10 @@ pub fn trials() -> Vec<Trial> {
         ("emit_dir_has_the_stages", emit_dir_has_the_stages),
         ("spec_changes_the_workgroup", spec_changes_the_workgroup),
         ("check_knows_the_target", check_knows_the_target),
+        (
+            "check_decides_what_it_is_told",
+            check_decides_what_it_is_told,
+        ),
         ("levels_are_accepted", levels_are_accepted),
         ("reflect_is_an_array", reflect_is_an_array),
         ("targets_are_listed", targets_are_listed),
@@ -384,6 +388,100 @@ fn check_knows_the_target() -> Result<()> {
     check(&["--spec", "77=1"], 2, "SB0108")?;
     check(&["--spec", "0=1.5", "--diagnostics=json"], 2, "SB0112")
 }
+
+/// A split barrier under a branch on a specialization constant, and one whose scope a kernel computes: undecided, an error in strict checks.
+fn check_decides_what_it_is_told() -> Result<()> {
+    let (branch, scope) = (assembled(SPEC_BRANCH)?, assembled(COMPUTED_SCOPE)?);
+    let check = |module: &[u8], options: &[&str], said: Option<&str>| -> Result<()> {
+        let is_error = said.is_some_and(|said| said.starts_with("error"));
+        let arguments = [&["check", "-"], options].concat();
+        let ran = expect(&arguments, module, is_error.into())?;
+        let problems: Vec<&str> = ran
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("error") || line.starts_with("warning"))
+            .collect();
+        ensure!(
+            said.map_or(problems.is_empty(), |said| {
+                !problems.is_empty() && problems.iter().all(|line| line.starts_with(said))
+            }),
+            "{options:?}: {}",
+            ran.stderr
+        );
+        Ok(())
+    };
+    check(&branch, &[], Some("warning[SB2000]"))?;
+    check(&branch, &["--strict"], Some("error[SB2000]"))?;
+    check(&branch, &["--assume-default-spec"], None)?;
+    check(&branch, &["--strict", "--assume-default-spec"], None)?;
+    check(&branch, &["--strict", "--spec", "7=128"], None)?;
+    check(&branch, &["--spec", "7=1"], Some("error[SB2000]"))?;
+    check(&scope, &[], Some("warning[SB0195]"))?;
+    check(&scope, &["--strict"], Some("error[SB0195]"))
+}
+
+const SPEC_BRANCH: &str = "\
+OpCapability Shader
+OpCapability SplitBarrierEXT
+OpExtension \"SPV_EXT_split_barrier\"
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\" %lane
+OpExecutionMode %main LocalSize 64 1 1
+OpDecorate %lane BuiltIn LocalInvocationIndex
+OpDecorate %count SpecId 7
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%to_uint = OpTypePointer Input %uint
+%lane = OpVariable %to_uint Input
+%count = OpSpecConstant %uint 64
+%workgroup = OpConstant %uint 2
+%release = OpConstant %uint 0x104
+%acquire = OpConstant %uint 0x102
+%private = OpTypePointer Function %uint
+%main = OpFunction %void None %fn
+%start = OpLabel
+%own = OpVariable %private Function
+%index = OpLoad %uint %lane
+%sum = OpIAdd %uint %index %count
+%far = OpULessThan %bool %index %count
+OpSelectionMerge %end None
+OpBranchConditional %far %then %end
+%then = OpLabel
+OpControlBarrierArriveEXT %workgroup %workgroup %release
+OpStore %own %sum
+OpControlBarrierWaitEXT %workgroup %workgroup %acquire
+OpBranch %end
+%end = OpLabel
+OpReturn
+OpFunctionEnd
+";
+
+const COMPUTED_SCOPE: &str = "\
+OpCapability Kernel
+OpCapability Addresses
+OpCapability SplitBarrierINTEL
+OpExtension \"SPV_INTEL_split_barrier\"
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main_\"
+OpExecutionMode %main LocalSize 64 1 1
+%void = OpTypeVoid
+%uint = OpTypeInt 32 0
+%fn = OpTypeFunction %void %uint
+%workgroup = OpConstant %uint 2
+%release = OpConstant %uint 0x104
+%acquire = OpConstant %uint 0x102
+%main = OpFunction %void None %fn
+%given = OpFunctionParameter %uint
+%start = OpLabel
+%scope = OpBitwiseOr %uint %given %workgroup
+OpControlBarrierArriveINTEL %scope %workgroup %release
+%more = OpIAdd %uint %given %scope
+OpControlBarrierWaitINTEL %scope %workgroup %acquire
+OpReturn
+OpFunctionEnd
+";
 
 fn levels_are_accepted() -> Result<()> {
     let module = path("transpose")?;

@@ -4,11 +4,11 @@
 //! is such a kernel then, and has to compute the same; one that exchanges data between the workgroups of a cluster needs it.
 
 use crate::sim;
-use crate::support::{assembled, compile_bytes, linkable, told, trial};
+use crate::support::{assembled, compile_bytes, launch, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
-use splitbar::simulate::{Inputs, Job, Outcome, Place};
+use splitbar::simulate::{Job, Outcome, Place};
 use splitbar::{EntryPlan, Optimization, Options, Output, Strategy, Target};
 use splitbar_plan::Step;
 use splitbar_tests::check::Check;
@@ -143,17 +143,13 @@ fn change(plan: &mut EntryPlan, change: impl Fn(&mut Vec<Step>)) {
 
 fn run(output: &Output, index: u32) -> Result<Outcome> {
     let words = |count: u32| vec![0u8; 4 * count as usize];
-    let inputs = Inputs {
-        groups: [4, 1, 1],
-        workgroup_size: None,
-        buffers: vec![
+    let inputs = launch(
+        [4, 1, 1],
+        vec![
             (Place::Binding(0, 0), words(512)),
             (Place::Binding(0, 1), words(256)),
         ],
-        push: Vec::new(),
-        dynamic_shared: 0,
-        limits: Default::default(),
-    };
+    );
     Ok(Job::compiled(output, 0)?.run(&inputs, Schedule::nth(index, 7))?)
 }
 

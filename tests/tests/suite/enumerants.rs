@@ -1,10 +1,10 @@
 //! What the table of enumerants says, seen at what `compile` does: refusals have their codes, and what is honoured is in the code (docs/enumerants.md).
 
-use crate::support::{assembled, compile_bytes, target, trial};
+use crate::support::{assembled, compile_bytes, launch, target, trial};
 use anyhow::{Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{Job, Place};
 use splitbar::{Optimization, Options};
 
 /// A line for the capabilities, one for the decorations, one for the load, and the code of the refusal.
@@ -87,14 +87,7 @@ fn alignment() -> Result<()> {
 /// A callee that changes what it got by value changes a copy.
 fn by_value() -> Result<()> {
     let output = compile_bytes(&assembled(BY_VALUE)?, "sm_80", |_| {})?;
-    let inputs = Inputs {
-        groups: [1, 1, 1],
-        workgroup_size: None,
-        buffers: vec![(Place::Argument(0), vec![0; 4])],
-        push: Vec::new(),
-        dynamic_shared: 0,
-        limits: Default::default(),
-    };
+    let inputs = launch([1, 1, 1], vec![(Place::Argument(0), vec![0; 4])]);
     let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
     ensure!(
         outcome.buffers[0] == [7, 0, 0, 0],

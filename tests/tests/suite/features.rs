@@ -3,12 +3,12 @@
 //! `cargo test -p splitbar-tests --test suite -- features/integer` runs a family. Features of a family share modules; a module that fails is taken apart, so that
 //! each failure has the name of its feature.
 
-use crate::support::{assembled, compile_bytes, confirm, linkable, trial};
+use crate::support::{assembled, compile_bytes, confirm, launch, linkable, trial};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
 use spirv::{GlslStd450Op, OpenclStd100Op};
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{Job, Place};
 use splitbar_sim::memory::Global;
 use splitbar_tests::features::module::{Own, batch, results};
 use splitbar_tests::features::page::{self, Row};
@@ -249,11 +249,9 @@ fn execute(
         Flavour::Shader | Flavour::VulkanModel | Flavour::Addresses => Place::Binding(0, at as u32),
         Flavour::Kernel => Place::Argument(at as u32),
     };
-    let inputs = Inputs {
-        dynamic_shared: 0,
-        groups: [(INVOCATIONS / WORKGROUP) as u32, 1, 1],
-        workgroup_size: None,
-        buffers: module
+    let inputs = launch(
+        [(INVOCATIONS / WORKGROUP) as u32, 1, 1],
+        module
             .buffers
             .iter()
             .map(|buffer| buffer.bytes.clone())
@@ -261,9 +259,7 @@ fn execute(
             .enumerate()
             .map(|(at, bytes)| (place(at), bytes))
             .collect(),
-        push: Vec::new(),
-        limits: Default::default(),
-    };
+    );
     let outcome = job.run(&inputs, Schedule::nth(0, 1))?;
     if let Some(finding) = outcome.report.findings.first() {
         return Err(anyhow!("{finding}"));

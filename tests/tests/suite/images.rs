@@ -1,6 +1,8 @@
 //! Storage images and texel buffers on the simulated machine: compiled kernels leave what the host says.
 
-use crate::support::{assembled, compile_bytes, is_nvptx, linkable, run, trial};
+use crate::support::{
+    all_ptxas, assembled, assembles, compile_bytes, is_nvptx, launch, linkable, run, told, trial,
+};
 use anyhow::{Context, Result, bail, ensure};
 use half::f16;
 use libtest_mimic::Trial;
@@ -60,6 +62,10 @@ pub fn trials() -> Vec<Trial> {
             }
         }
     }
+    for target in NVIDIA {
+        let name = format!("sim_images/ptxas/{target}");
+        trials.push(trial(name, move || taken_by_ptxas(target)));
+    }
     trials.push(trial("sim_images/trap".to_owned(), trap));
     trials.push(trial("sim_images/refusals".to_owned(), refusals));
     trials.push(trial("sim_images/command_line".to_owned(), command_line));
@@ -71,17 +77,13 @@ fn job(case: &Case, target: &str, optimization: Optimization) -> Result<(Job, In
     let output = compile_bytes(&module, target, |options| {
         options.optimization = optimization;
     })?;
-    let inputs = Inputs {
-        groups: case.groups,
-        workgroup_size: None,
-        buffers: (0..)
+    let inputs = launch(
+        case.groups,
+        (0..)
             .zip(&case.images)
             .map(|(binding, image)| (Place::Binding(0, binding), image.3.clone()))
             .collect(),
-        push: Vec::new(),
-        dynamic_shared: 0,
-        limits: Default::default(),
-    };
+    );
     Ok((Job::compiled(&output, 0)?, inputs))
 }
 
@@ -247,6 +249,23 @@ fn store_kernel() -> Case {
         after: vec![(sums.0, vec![0; sums.1.len()]), buffer, layers],
         ..case
     }
+}
+
+/// The simulator is not the only one that reads the code: every ptxas that knows the GPU takes what reads and stores become, for each shape.
+fn taken_by_ptxas(target: &str) -> Result<()> {
+    let tools = all_ptxas(target)?;
+    let edges = EDGES.map(|(shape, extent)| edges(shape, extent, ""));
+    let mut stores = 0;
+    for case in [read_kernel(), store_kernel()].iter().chain(&edges) {
+        let output = compile_bytes(&assembled(&case.module)?, target, |_| {})?;
+        let text = told(output.assembly())?;
+        stores += text.matches("sust.p").count();
+        for tool in &tools {
+            assembles(tool, &text, target)?;
+        }
+    }
+    ensure!(stores > edges.len(), "only {stores} stores");
+    Ok(())
 }
 
 /// Foreign code may trap at a store outside: that is a finding.
@@ -437,16 +456,12 @@ OpFunctionEnd
 /// The channel types and orders of an image that is written and one that is read, as SPIR-V numbers them (3.12, 3.13).
 fn queries(target: &str) -> Result<()> {
     let output = compile_bytes(&assembled(QUERIES)?, target, |_| {})?;
-    let inputs = Inputs {
-        groups: [1, 1, 1],
-        workgroup_size: None,
-        buffers: (0..3)
+    let inputs = launch(
+        [1, 1, 1],
+        (0..3)
             .map(|index| (Place::Argument(index), vec![0; 16]))
             .collect(),
-        push: Vec::new(),
-        dynamic_shared: 0,
-        limits: Default::default(),
-    };
+    );
     for (format, channels, order) in [
         ("rgba8_snorm", 0, 5),
         ("r16_snorm", 1, 0),

@@ -1,12 +1,13 @@
 //! Products of cooperative matrices: which are instructions of the target, and that all of them give the right sums on the simulator, also those that are shuffles.
 
 use crate::support::{
-    all_ptxas, assembled, assembles, compile_bytes, is_simulated, linkable, target, told, trial,
+    all_ptxas, assembled, assembles, compile_bytes, is_simulated, launch, linkable, target, told,
+    trial,
 };
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{Job, Place};
 use splitbar::{Optimization, Output, Target};
 use splitbar_plan::target::Mma;
 use splitbar_tests::matrices::Element::{BF16, E4M3, E5M2, F16, F32, F64, I8, I32, U8};
@@ -243,16 +244,12 @@ fn all_forms(target: &'static Target) -> Result<()> {
 fn gives_the_sums(gpu: &str, product: &Product, output: &Output) -> Result<()> {
     linkable(gpu)?;
     let buffers = (0..).zip(product.inputs());
-    let inputs = Inputs {
-        dynamic_shared: 0,
-        groups: [1, 1, 1],
-        workgroup_size: None,
-        buffers: buffers
+    let inputs = launch(
+        [1, 1, 1],
+        buffers
             .map(|(binding, bytes)| (Place::Binding(0, binding), bytes))
             .collect(),
-        push: Vec::new(),
-        limits: Default::default(),
-    };
+    );
     let outcome = Job::compiled(output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
     if let Some(finding) = outcome.report.findings.first() {
         anyhow::bail!("{finding}");

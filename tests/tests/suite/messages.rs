@@ -1,13 +1,13 @@
 //! Messages between workgroups and between waves on the simulated machine: one stores data and then raises a flag, another reads the flag and then the data. Ordered by
 //! atomics or by fences nothing is found; without, something is. AMDGPU code has one instruction for plain and for atomic stores: what the compiler knows decides.
 
-use crate::support::{assembled, compile_bytes, linkable, trial};
+use crate::support::{assembled, compile_bytes, launch, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use spirv::Op;
 use splitbar::Optimization;
 use splitbar::simulate::machine::{Finding, FindingKind, Schedule};
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{Job, Place};
 
 const TARGETS: [&str; 12] = [
     "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_60", "sm_70",
@@ -143,17 +143,13 @@ fn passes_on(
         options.optimization = optimization;
     })?;
     let job = Job::compiled(&output, 0)?;
-    let inputs = Inputs {
-        groups: match between {
+    let inputs = launch(
+        match between {
             Between::Workgroups => [2, 1, 1],
             Between::Waves => [1, 1, 1],
         },
-        workgroup_size: None,
-        buffers: vec![(Place::Binding(0, 0), vec![0; 3 * 256])],
-        push: Vec::new(),
-        dynamic_shared: 0,
-        limits: Default::default(),
-    };
+        vec![(Place::Binding(0, 0), vec![0; 3 * 256])],
+    );
     let mut found = Vec::new();
     for index in 0..16 {
         let schedule = Schedule::nth(index, 1);

@@ -4,12 +4,14 @@
 //! pieces, so each is compared with the exchange that orders it with one fence on each side; the simulator runs them; and fences are counted before and after optimisation.
 
 use crate::fences::{orders, waited};
-use crate::support::{assembled, compile, compile_bytes, instruction, is_nvptx, linkable, target};
+use crate::support::{
+    assembled, compile, compile_bytes, instruction, is_nvptx, launch, linkable, target,
+};
 use crate::support::{told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{Job, Place};
 use splitbar::waits::counter::Counter;
 use splitbar::{Artefact, EntryPlan, Observer, Optimization, Options, Output, Strategy};
 use splitbar_plan::{Fence, FenceMemory, Step};
@@ -376,16 +378,12 @@ fn runs(of: &Pattern, name: &str) -> Result<()> {
     linkable(name)?;
     let output = built(of, name, Optimization::O2)?;
     let job = Job::compiled(&output, 0)?;
-    let inputs = Inputs {
-        groups: [1, 1, 1],
-        workgroup_size: None,
-        buffers: (0..2)
+    let inputs = launch(
+        [1, 1, 1],
+        (0..2)
             .map(|binding| (Place::Binding(0, binding), vec![0; 1024]))
             .collect(),
-        push: Vec::new(),
-        dynamic_shared: 0,
-        limits: Default::default(),
-    };
+    );
     let sums = (0..256_u32).map(|i| 3 * (i ^ 128));
     let expected: Vec<u8> = sums.flat_map(u32::to_le_bytes).collect();
     for index in 0..8 {

@@ -1,6 +1,6 @@
 //! Kernels in OpenCL C on the simulated machine, as two compilers translate them, against functions on the host.
 
-use crate::support::{compile_bytes, linkable, trial};
+use crate::support::{compile_bytes, launch, linkable, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
@@ -50,17 +50,13 @@ fn run((name, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
     let job = Job::compiled(&output, 0)?;
     let words = input();
     let before = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let inputs = Inputs {
-        dynamic_shared: 0,
-        groups: [GROUPS as u32, 1, 1],
-        workgroup_size: None,
-        buffers: vec![
+    let inputs = launch(
+        [GROUPS as u32, 1, 1],
+        vec![
             (Place::Argument(0), before),
             (Place::Argument(1), vec![0; WORDS * 4]),
         ],
-        push: Vec::new(),
-        limits: Default::default(),
-    };
+    );
     let want = reference(&words);
     let want_lines = lines(name, &words);
     for schedule in 0..2 {

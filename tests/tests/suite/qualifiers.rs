@@ -1,7 +1,7 @@
 //! Memory that is decorated Coherent or Volatile: every way from a decoration to an access, in the code of both vendors and on the simulated machine. One workgroup stores data and
 //! raises a flag; the other loads the flag in a loop until it is up, and copies the data. Without the decoration the load leaves the loop, which then never ends.
 
-use crate::support::{assembled, compile_bytes, is_nvptx, linkable, trial};
+use crate::support::{assembled, compile_bytes, is_nvptx, launch, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::Optimization;
@@ -192,15 +192,11 @@ fn ends(text: &str, target: &str, is_image: bool) -> Result<()> {
     linkable(target)?;
     let output = compile_bytes(&assembled(text)?, target, |_| {})?;
     let inputs = Inputs {
-        groups: [2, 1, 1],
-        workgroup_size: None,
-        buffers: vec![(Place::Binding(0, 0), vec![0; 12])],
-        push: Vec::new(),
-        dynamic_shared: 0,
         limits: splitbar::simulate::machine::Limits {
             steps: 100_000,
             ..Default::default()
         },
+        ..launch([2, 1, 1], vec![(Place::Binding(0, 0), vec![0; 12])])
     };
     let mut job = Job::compiled(&output, 0)?;
     if is_image {

@@ -8,7 +8,7 @@
 //!
 //! A program that fails is made smaller, and its module is left in the folder for temporary files.
 
-use crate::support::{assembled, linkable, target, trial};
+use crate::support::{assembled, launch, linkable, target, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::{Code, Severity};
@@ -303,15 +303,14 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         vec![0; program.size * 4],
     ];
     let inputs = Inputs {
-        groups: [GROUPS as u32, 1, 1],
-        workgroup_size: None,
-        buffers: (0..)
-            .map(|binding| Place::Binding(0, binding))
-            .zip(contents)
-            .collect(),
         push: bytes_of(&program.counts),
-        dynamic_shared: 0,
-        limits: Default::default(),
+        ..launch(
+            [GROUPS as u32, 1, 1],
+            (0..)
+                .map(|binding| Place::Binding(0, binding))
+                .zip(contents)
+                .collect(),
+        )
     };
     // Another kind of schedule for each program.
     let schedule = Schedule::nth((seed / 7 % 8) as u32, seed);

@@ -1,6 +1,6 @@
 //! Every kernel on the simulated machine: the results are those of the host references under all schedules, and nothing is found.
 
-use crate::support::{assembled, compile, compile_bytes, linkable, trial};
+use crate::support::{assembled, compile, compile_bytes, launch, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
@@ -54,14 +54,7 @@ fn names_the_instruction(target: &str) -> Result<()> {
     linkable(target)?;
     let module = assembled(RACE)?;
     let output = compile_bytes(&module, target, |options| options.lines = true)?;
-    let inputs = Inputs {
-        groups: [1, 1, 1],
-        workgroup_size: None,
-        buffers: vec![(Place::Binding(0, 0), vec![0; 64])],
-        push: Vec::new(),
-        dynamic_shared: 0,
-        limits: Default::default(),
-    };
+    let inputs = launch([1, 1, 1], vec![(Place::Binding(0, 0), vec![0; 64])]);
     let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
     let [finding] = outcome.report.findings.as_slice() else {
         bail!("one finding expected: {:?}", outcome.report.findings);
@@ -123,16 +116,15 @@ pub fn inputs(case: &Case) -> Inputs {
         reference::Place::Argument(index) => Place::Argument(index),
     };
     Inputs {
-        groups: case.groups,
         workgroup_size: Some(case.workgroup_size),
-        buffers: case
-            .buffers
-            .iter()
-            .map(|b| (place(b.place), bytes(&b.before)))
-            .collect(),
         push: bytes(&case.push_constants),
-        dynamic_shared: 0,
-        limits: Default::default(),
+        ..launch(
+            case.groups,
+            case.buffers
+                .iter()
+                .map(|b| (place(b.place), bytes(&b.before)))
+                .collect(),
+        )
     }
 }
 
