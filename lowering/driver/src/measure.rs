@@ -9,8 +9,7 @@ use splitbar_audit::fences::{self, Finding, Lack, Shape};
 use splitbar_audit::waits::{self, Audit};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_plan::{EntryPlan, PairPlan};
-use std::collections::BTreeSet;
+use splitbar_plan::{EntryPlan, Fence, PairPlan};
 
 /// What was asked for of one kernel.
 #[derive(Clone, Debug, Default)]
@@ -137,7 +136,6 @@ const HELP: &str = "this is a bug of splitbar or of LLVM: please report it with 
 
 /// What is outstanding at a barrier and must not be.
 fn outstanding(barrier: &waits::Barrier, plan: &EntryPlan) -> Option<Diagnostic> {
-    let demand = barrier.demand.as_ref()?;
     let guilty: Vec<String> = barrier
         .outstanding
         .iter()
@@ -147,9 +145,7 @@ fn outstanding(barrier: &waits::Barrier, plan: &EntryPlan) -> Option<Diagnostic>
     if guilty.is_empty() {
         return None;
     }
-    let clauses = demand.release.iter();
-    let fences: BTreeSet<String> = clauses.map(|clause| clause.fence.to_string()).collect();
-    let fences: Vec<String> = fences.into_iter().collect();
+    let fences: Vec<String> = barrier.violated.iter().map(Fence::to_string).collect();
     let mut diagnostic = Diagnostic::error(
         Code::MissingWait,
         format!(

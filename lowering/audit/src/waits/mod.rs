@@ -7,6 +7,7 @@
 //! The audit trusts neither LLVM's wait insertion nor our fences: it knows only the machine instructions and the fences of the plan.
 
 pub mod counter;
+mod launch;
 pub mod operation;
 pub(crate) mod outstanding;
 mod show;
@@ -64,6 +65,8 @@ pub struct Barrier {
     pub demand: Option<Demand>,
     /// Positions of those among [`Barrier::outstanding`] that must not be. Empty: the barrier is right.
     pub violations: Vec<usize>,
+    /// The fences that these violate, in order.
+    pub violated: Vec<Fence>,
 }
 
 /// An operation that may be outstanding.
@@ -127,6 +130,7 @@ pub fn audit(
                     outstanding: Vec::new(),
                     demand: demands.get(&position).cloned(),
                     violations: Vec::new(),
+                    violated: Vec::new(),
                 })
                 .collect(),
             findings: fences::nvptx(function, demands)?,
@@ -220,27 +224,32 @@ fn barrier(
             })
         })
         .collect();
-    let violations = demand.map_or_else(Vec::new, |demand| {
-        let is_violation = |flying: &&InFlight| {
-            let operation = solution.operation(flying.at.position);
-            operation.is_some_and(|operation| {
-                demand.release.iter().any(|clause| {
-                    !clause.exempt.contains(&flying.at.position)
-                        && covers(&clause.fence, operation, &flying.counters, gpu, placement)
-                })
-            })
+    let mut violations = Vec::new();
+    let mut violated = Vec::new();
+    for flying in &outstanding {
+        let position = flying.at.position;
+        let Some(operation) = solution.operation(position) else {
+            continue;
         };
-        outstanding
-            .iter()
-            .filter(is_violation)
-            .map(|flying| flying.at.position)
-            .collect()
-    });
+        let clauses = demand.into_iter().flat_map(|demand| &demand.release);
+        let broken = clauses.filter(|clause| {
+            !clause.exempt.contains(&position)
+                && covers(&clause.fence, operation, &flying.counters, gpu, placement)
+        });
+        let before = violated.len();
+        violated.extend(broken.map(|clause| clause.fence));
+        if violated.len() > before {
+            violations.push(position);
+        }
+    }
+    violated.sort();
+    violated.dedup();
     Barrier {
         at: place(function, position),
         outstanding,
         demand: demand.cloned(),
         violations,
+        violated,
     }
 }
 
@@ -288,5 +297,35 @@ pub(crate) fn place(function: &Function, position: usize) -> Place {
         position,
         mnemonic: inst.map(|inst| inst.mnemonic.clone()).unwrap_or_default(),
         word: inst.and_then(|inst| inst.word),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::asm;
+    use pretty_assertions::assert_eq;
+    use splitbar_plan::{FenceOrder, Target};
+
+    #[test]
+    fn a_barrier_names_the_fences_that_are_violated() {
+        let text = "\t.type\tk,@function\nk:\n\tds_write_b32 v0, v1\n\ts_barrier\n\ts_endpgm\n";
+        let release = |scope, memory| Fence {
+            order: FenceOrder::Release,
+            scope,
+            memory,
+        };
+        let local = release(FenceScope::Workgroup, FenceMemory::Local);
+        let global = release(FenceScope::Device, FenceMemory::Global);
+        let demand = Demand {
+            release: [global, local, local].map(Clause::everything).into(),
+            acquire: Vec::new(),
+        };
+        let target = Target::by_name("gfx942").unwrap();
+        let function = &asm::parse(text, &target.arch)[0];
+        let demands = [(1, demand)].into();
+        let audit = audit(function, &target.arch, Placement::Default, &demands).unwrap();
+        assert_eq!(audit.barriers[0].violated, [local]);
     }
 }

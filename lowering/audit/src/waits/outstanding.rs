@@ -6,6 +6,7 @@
 //! another order changes nothing: these can only make the counter higher.
 
 use super::counter::{Counter, waits};
+use super::launch;
 use super::operation::{Memory, Operation, Order, operation};
 use crate::asm::{Function, Instruction};
 use splitbar_plan::target::Amdgpu;
@@ -35,9 +36,10 @@ impl Outstanding {
         let stack = has_stack_in_buffer(function);
         let instructions = function.instructions.iter();
         let operations: Vec<Option<Operation>> = instructions
-            .map(|inst| {
+            .zip(launch::loads(function))
+            .map(|(inst, of_launch)| {
                 let mut operation = operation(gpu, &inst.mnemonic, &inst.operands)?;
-                if stack && is_of_buffer(inst) {
+                if of_launch || stack && is_of_buffer(inst) {
                     operation.memory = Memory::Own;
                 }
                 Some(operation)
