@@ -240,7 +240,7 @@ pub(crate) fn parse<'c>(context: &'c Context, bitcode: &[u8]) -> Result<Module<'
         .map_err(|e| llvm_failed("bitcode cannot be read back", &e.to_string()).into())
 }
 
-/// Generates code from bitcode.
+/// Generates code from bitcode, assembly with LLVM's comments if they are asked for.
 ///
 /// # Errors
 /// `LlvmFailed` with LLVM's reason.
@@ -249,11 +249,13 @@ pub(crate) fn generate(
     target: &Target,
     optimization: Optimization,
     file: FileType,
+    comments: bool,
 ) -> Result<Vec<u8>, Diagnostics> {
     on_large_stack(|| {
         let context = Context::create();
         let errors = Errors::collect(&context);
         let machine = machine(target, optimization)?;
+        machine.set_asm_verbosity(comments);
         let module = parse(&context, bitcode)?;
         let written = machine.write_to_memory_buffer(&module, file);
         ffi::report_no_pass();

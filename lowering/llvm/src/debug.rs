@@ -144,6 +144,17 @@ const NARROW: [&str; 9] = [
     "block",
 ];
 
+/// Says of every instruction without a place that it has none, by line 0: in assembly it would have that of the instruction before it. To be called when the optimiser has
+/// run.
+pub(crate) fn place(context: &Context, module: &Module<'_>) {
+    for function in module.get_functions() {
+        let blocks = function.get_basic_block_iter();
+        for instruction in blocks.flat_map(|block| block.get_instructions()) {
+            ffi::place_nowhere(context, function, instruction);
+        }
+    }
+}
+
 /// Writes the mark of every load and store into its debug location. To be called when the optimiser has run: it merges locations and makes accesses of its own.
 pub(crate) fn mark_accesses(context: &Context, module: &Module<'_>) {
     let narrow = NARROW.map(|name| ffi::sync_scope(context, name));

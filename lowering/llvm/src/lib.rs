@@ -131,6 +131,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         codegen::verify(&module, "after optimisation")?;
         let written = |module: &Module<'_>| module.write_bitcode_to_memory().as_slice().to_vec();
         let with_lines = || {
+            debug::place(&context, &module);
             debug::mark_accesses(&context, &module);
             debug::declare_lines(&module);
             written(&module)
@@ -213,20 +214,21 @@ impl Lowered {
     /// # Errors
     /// `LlvmFailed` with LLVM's reason.
     pub fn assembly(&self) -> Result<String, Diagnostics> {
-        self.assembly_of(&self.bitcode)
+        self.assembly_of(&self.bitcode, false)
     }
 
-    /// The assembly with debug lines, if [`Lowering::lines`] asked for them; otherwise as
-    /// [`Lowered::assembly`].
+    /// The assembly with debug lines, if [`Lowering::lines`] asked for them, and with LLVM's
+    /// comments: for AMD GPUs these alone say where inlined code was inlined.
     ///
     /// # Errors
     /// `LlvmFailed` with LLVM's reason.
     pub fn lined_assembly(&self) -> Result<String, Diagnostics> {
-        self.assembly_of(self.lined.as_ref().unwrap_or(&self.bitcode))
+        self.assembly_of(self.lined.as_ref().unwrap_or(&self.bitcode), true)
     }
 
-    fn assembly_of(&self, bitcode: &[u8]) -> Result<String, Diagnostics> {
-        let bytes = codegen::generate(bitcode, self.target, self.optimization, FileType::Assembly)?;
+    fn assembly_of(&self, bitcode: &[u8], comments: bool) -> Result<String, Diagnostics> {
+        let file = FileType::Assembly;
+        let bytes = codegen::generate(bitcode, self.target, self.optimization, file, comments)?;
         Ok(String::from_utf8_lossy(&bytes)
             .trim_end_matches('\0')
             .to_owned())
@@ -243,6 +245,7 @@ impl Lowered {
                 self.target,
                 self.optimization,
                 FileType::Object,
+                false,
             ),
             splitbar_plan::target::Arch::Nvptx(_) => self.assembly().map(String::into_bytes),
         }

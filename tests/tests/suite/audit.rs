@@ -1,7 +1,9 @@
 //! The audit of final code: nothing is missing in what we make, and what is taken away is missed.
 
+mod corpus;
 mod fates;
 mod neighbours;
+mod places;
 
 use crate::support::{compile_bytes, target, told, trial};
 use anyhow::{Context, Result, ensure};
@@ -32,11 +34,13 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             strategies(name, &chosen)
         }));
     }
+    trials.extend(corpus::trials());
     trials.extend([
         trial("audit/foreign_code".to_owned(), foreign_code),
         trial("audit/foreign_caches".to_owned(), foreign_caches),
         trial("audit/neighbouring_fences".to_owned(), neighbours::missed),
         trial("audit/objects".to_owned(), objects),
+        trial("audit/places".to_owned(), places::judged),
     ]);
     trials
 }

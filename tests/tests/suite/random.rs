@@ -219,11 +219,7 @@ fn options(seed: u64, program: &Program, way: Way) -> Options {
     if one_of(4) {
         options.fuse_at = FuseAt::Arrive;
     }
-    // A barrier fused at the wait stands apart from the arrive's release; what the optimiser moves between the two is not told apart from what the release names.
-    options.audit = options.fuse_at == FuseAt::Arrive
-        || way
-            .strategy
-            .is_some_and(|strategy| strategy != Strategy::Fused);
+    options.audit = true;
     if one_of(4) {
         options.waits = Waits::Explicit;
     } else if one_of(6) {

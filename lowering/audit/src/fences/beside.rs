@@ -84,6 +84,26 @@ impl Searcher<'_> {
         exempt
     }
 
+    /// The words of the blocks that control does not come through on the way to the synchronisation at word `sync`, or from it, without going back in a loop: the other sides
+    /// of branches. Machine code lays these one after the other, and LLVM takes a fence that both sides begin with out of them.
+    pub fn elsewhere(&mut self, sync: u32) -> Words {
+        let shape = self.shape;
+        self.visits = self.visits.saturating_add(2 * shape.len());
+        let Some(block) = shape.block_of(sync).filter(|_| !self.gave_up()) else {
+            return Words::new();
+        };
+        let in_line = shape.in_line(block);
+        let others = (0..shape.len()).filter(|other| !in_line.contains(other));
+        let mut words = Words::new();
+        for range in others.map(|other| shape.words(other)) {
+            match words.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => words.push(range),
+            }
+        }
+        words
+    }
+
     /// A synchronisation in another block than the fence's.
     fn apart(
         &mut self,
@@ -211,6 +231,29 @@ mod tests {
         // A loop with the fence in it ends before the barrier.
         let inside = shape(3, &[(0, 1), (1, 1), (1, 2)]);
         assert_eq!(beside(&inside, 15, &[25], true), []);
+    }
+
+    #[test]
+    fn the_other_side_of_a_branch_is_elsewhere() {
+        // A loop: 1 branches to 2, or to 3 and 4; 5 goes back.
+        let edges = [
+            (0, 1),
+            (1, 2),
+            (1, 3),
+            (3, 4),
+            (2, 5),
+            (4, 5),
+            (5, 1),
+            (5, 6),
+        ];
+        let sides = shape(7, &edges);
+        let mut searcher = Searcher {
+            shape: &sides,
+            visits: 0,
+        };
+        assert_eq!(searcher.elsewhere(25), vec![30..50]);
+        assert_eq!(searcher.elsewhere(45), vec![20..30]);
+        assert_eq!(searcher.elsewhere(55), Words::new());
     }
 
     #[test]

@@ -155,7 +155,8 @@ impl Caches<'_, '_> {
             .iter()
             .filter_map(|text| CacheOp::parse(text))
             .collect();
-        let (gpu, outstanding, function) = (self.gpu, self.outstanding, self.walker.function);
+        let (gpu, placement) = (self.gpu, self.placement);
+        let (outstanding, function) = (self.outstanding, self.walker.function);
         let atomic = outstanding.operation(sync).copied();
         let in_flight = |position: usize| {
             atomic.is_some()
@@ -188,7 +189,8 @@ impl Caches<'_, '_> {
                 let of_memory = !matches!(operation.memory, Memory::Local)
                     && !inst.mnemonic.contains("atomic")
                     && reaches(gpu, &inst.operands) < wide;
-                let overtakes = early && !keeps_order(gpu, clause, atomic.as_ref(), operation);
+                let overtakes =
+                    early && !keeps_order(gpu, placement, clause, atomic.as_ref(), operation);
                 let lack = match (state != 0 && of_memory, overtakes) {
                     (true, _) => Some(Lack::Invalidation),
                     (false, true) => Some(Lack::Wait),
@@ -324,6 +326,7 @@ impl Caches<'_, '_> {
 /// Whether a load cannot overtake the atomic operation that was issued before it.
 fn keeps_order(
     gpu: &Amdgpu,
+    placement: Placement,
     clause: &Clause,
     atomic: Option<&Operation>,
     load: &Operation,
@@ -333,8 +336,15 @@ fn keeps_order(
     };
     match (atomic.memory, load.memory) {
         (Memory::Local, Memory::Local) => true,
-        // The memory model has no wait there.
-        (Memory::Global, _) => gpu.ordered_vmem && clause.fence.scope <= FenceScope::Workgroup,
+        // The memory model has no wait where the waves of a workgroup share one cache: "If CU wavefront execution mode, omit", "If not TgSplit execution mode, omit".
+        (Memory::Global, _) => {
+            let one_cache = match placement {
+                Placement::ThreadgroupSplit => false,
+                Placement::CuMode => true,
+                Placement::Default => gpu.ordered_vmem,
+            };
+            one_cache && clause.fence.scope <= FenceScope::Workgroup
+        }
         _ => false,
     }
 }

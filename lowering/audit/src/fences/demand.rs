@@ -1,11 +1,13 @@
 //! From words to positions: what the promises ask of one function's instructions.
 
 use super::promise::{Ask, Means, Promises};
-use crate::asm::{Function, Instruction, Role};
-use crate::waits::operation::operation;
+use crate::asm::{Flow, Function, Instruction, Role};
+use crate::waits::counter::waits;
+use crate::waits::operation::{Memory, operation};
 use serde::{Deserialize, Serialize};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceScope};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One fence that counts for a machine instruction.
@@ -92,40 +94,105 @@ pub(crate) fn barrier_sides(inst: &Instruction) -> Sides {
     }
 }
 
-/// Whether the barrier instruction at `position` tells of others what the synchronisation at `sync` has to pass on. A part of `sync` itself that stands before it does
+/// Whether the barrier instruction at `position` tells of others what the synchronisation at `sync` has to pass on. A part of `sync` itself that comes before it does
 /// not: invocations meet there behind their fences, before one of them arrives for all.
 pub(super) fn tells_of_others(function: &Function, position: usize, sync: usize) -> bool {
-    let at = |position: usize| function.instructions.get(position);
-    let (Some(inst), Some(other)) = (at(position), at(sync)) else {
-        return false;
-    };
-    let own = position < sync && inst.word.is_some() && inst.word == other.word;
-    barrier_sides(inst).waits && !own
+    let waits = |inst: &Instruction| barrier_sides(inst).waits;
+    function.instructions.get(position).is_some_and(waits)
+        && !is_part_before(function, position, sync)
 }
 
-/// The instructions that have lost their word, with those of their neighbours: where LLVM makes one access of several, it stands where one of these stood.
-fn unknown(function: &Function) -> Vec<(usize, [Option<u32>; 2])> {
-    let instructions = &function.instructions;
-    let mut before = None;
-    let mut found = Vec::new();
-    for (position, inst) in instructions.iter().enumerate() {
-        match inst.word {
-            Some(word) => before = Some(word),
-            None => found.push((position, [before, None])),
-        }
+/// Whether `position` is a part of what `sync` came from that comes before it: it stands before it, or control comes from there through nothing that came from another
+/// instruction of the program.
+fn is_part_before(function: &Function, position: usize, sync: usize) -> bool {
+    let word = |at: usize| function.instructions.get(at).and_then(|inst| inst.word);
+    if word(sync).is_none() || word(position) != word(sync) {
+        return false;
     }
-    let mut known = instructions.iter().map(|inst| inst.word).enumerate().rev();
-    let mut after = None;
-    for (position, words) in found.iter_mut().rev() {
-        for (at, word) in known.by_ref() {
-            if at == *position {
-                break;
+    match position.cmp(&sync) {
+        Ordering::Less => return true,
+        Ordering::Equal => return false,
+        // It may be laid behind, where it is seldom executed.
+        Ordering::Greater => {}
+    }
+    let mut seen = BTreeSet::new();
+    let mut todo = vec![position];
+    while let Some(at) = todo.pop() {
+        for next in function.successors(at) {
+            if next == sync {
+                return true;
             }
-            after = word.or(after);
+            if word(next).is_none_or(|its| Some(its) == word(sync)) && seen.insert(next) {
+                todo.push(next);
+            }
         }
-        words[1] = after;
     }
-    found
+    false
+}
+
+/// The memory accesses that have lost their word: they have none, or that of something that accesses no memory, a neighbour's. LLVM folds a conversion into a load and
+/// gives it the conversion's place, which is that of what stood behind the load.
+fn lost(function: &Function, promises: &Promises, arch: &Arch) -> BTreeSet<usize> {
+    let instructions = function.instructions.iter().enumerate();
+    instructions
+        .filter(|(_, inst)| {
+            inst.word
+                .is_none_or(|word| !promises.accesses.contains(&word))
+        })
+        .filter(|(_, inst)| inst.role == Role::Work && accesses(inst, arch))
+        .map(|(position, _)| position)
+        .collect()
+}
+
+/// Whether an instruction accesses memory that others can see.
+fn accesses(inst: &Instruction, arch: &Arch) -> bool {
+    match arch {
+        Arch::Amdgpu(gpu) => operation(gpu, &inst.mnemonic, &inst.operands)
+            .is_some_and(|operation| operation.memory != Memory::Own),
+        Arch::Nvptx(_) => super::ptx::access(&inst.mnemonic, &inst.operands).is_some(),
+    }
+}
+
+/// Whether `inst` waits until what is at `position` has finished: then nothing is wrong with it, unless the wait is the fence's and goes missing.
+fn waits_for(function: &Function, position: usize, inst: &Instruction, arch: &Arch) -> bool {
+    let Arch::Amdgpu(gpu) = arch else {
+        return false; // PTX has no such waits
+    };
+    let access = function.instructions.get(position);
+    let operation = access.and_then(|it| operation(gpu, &it.mnemonic, &it.operands));
+    let counted = operation.map_or(&[][..], |operation| operation.counted);
+    let waits = waits(&inst.mnemonic, &inst.operands);
+    let mut complete = waits.iter().filter(|wait| wait.at_most == 0);
+    complete.any(|wait| counted.iter().any(|(counter, _)| *counter == wait.counter))
+}
+
+/// Whether what is at `position`, between a fence and its synchronisation or beyond the fence, is surely beyond: so it is where the fence, or what is known to be beyond, comes
+/// next on the way to the synchronisation (`forward` or back). Neither this nor that is moved over a fence.
+fn is_beyond(
+    function: &Function,
+    position: usize,
+    forward: bool,
+    is_beyond: impl Fn(usize, &Instruction) -> Option<bool>,
+) -> bool {
+    let mut at = position;
+    loop {
+        let next = if forward {
+            at.checked_add(1)
+        } else {
+            at.checked_sub(1)
+        };
+        let found = next.and_then(|next| Some((next, function.instructions.get(next)?)));
+        let Some((next, inst)) = found else {
+            return false;
+        };
+        if let Some(known) = is_beyond(next, inst) {
+            return known;
+        }
+        if inst.flow != Flow::Next {
+            return false;
+        }
+        at = next;
+    }
 }
 
 /// The demands on the instructions of `function` by position. A synchronisation whose origin is lost has none.
@@ -136,7 +203,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
             by_word.entry(word).or_default().push(position);
         }
     }
-    let unknown = unknown(function);
+    let lost = lost(function, promises, arch);
     // Notes of barriers, and what a counter (of any barrier) or an atomic operation is made of.
     let own_work = |word: u32, means: Means| {
         let positions = by_word.get(&word).into_iter().flatten().copied();
@@ -153,7 +220,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
         .filter(|(_, promise)| promise.means == Means::Counter)
         .flat_map(|(word, _)| own_work(*word, Means::Counter))
         .collect();
-    let clause = |ask: &Ask, sync: u32, means: Means| {
+    let clause = |ask: &Ask, sync: u32, means: Means, forward: bool| {
         let ranges = ask.exempt.iter().filter(|words| words.start < words.end);
         let mut exempt: BTreeSet<usize> = ranges
             .flat_map(|words| by_word.range(words.clone()))
@@ -163,14 +230,24 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
         exempt.extend(&counters);
         exempt.extend(own_work(ask.word, Means::Barrier));
         if ask.unknown {
-            let is_exempt = |word: &u32| {
-                let mut ranges = ask.exempt.iter();
-                *word != ask.word && *word != sync && ranges.any(|words| words.contains(word))
+            let known = |of: usize, position: usize, inst: &Instruction| {
+                let word = inst.word.filter(|_| !lost.contains(&position));
+                if word == Some(ask.word) || forward && waits_for(function, of, inst, arch) {
+                    return Some(true);
+                }
+                if word? == sync {
+                    return Some(false);
+                }
+                let access = inst.role == Role::Work && accesses(inst, arch);
+                access.then(|| !exempt.contains(&position))
             };
-            let beside = unknown
-                .iter()
-                .filter(|(_, words)| words.iter().flatten().any(is_exempt));
-            exempt.extend(beside.map(|(position, _)| *position));
+            let is_within = |at: &usize| {
+                !is_beyond(function, *at, forward, |position, inst| {
+                    known(*at, position, inst)
+                })
+            };
+            let within: Vec<usize> = lost.iter().copied().filter(is_within).collect();
+            exempt.extend(within);
         }
         Clause {
             fence: ask.fence,
@@ -181,11 +258,13 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
     let mut found = BTreeMap::new();
     for (word, promise) in &promises.by_word {
         let positions = by_word.get(word).into_iter().flatten();
-        let clauses = |asks: &[Ask]| -> Vec<Clause> {
+        let clauses = |asks: &[Ask], forward: bool| -> Vec<Clause> {
             let asks = asks.iter();
-            asks.map(|ask| clause(ask, *word, promise.means)).collect()
+            asks.map(|ask| clause(ask, *word, promise.means, forward))
+                .collect()
         };
-        let (release, acquire) = (clauses(&promise.release), clauses(&promise.acquire));
+        let release = clauses(&promise.release, true);
+        let acquire = clauses(&promise.acquire, false);
         for position in positions {
             let Some(inst) = function.instructions.get(*position) else {
                 continue;
@@ -247,6 +326,31 @@ mod tests {
         assert_eq!(told, [0]);
         // In a loop, a barrier tells itself of others.
         assert!(tells_of_others(function, 0, 0));
+    }
+
+    #[test]
+    fn parts_of_the_same_barrier_may_be_laid_behind_it() {
+        // The loop's barrier first completes what an earlier arrive has left open; LLVM lays that behind the loop.
+        let text = "\
+\t.type\tk,@function
+k:
+.LBB0_1:
+\t.loc\t1 31 0
+\ts_barrier_signal -1
+\ts_barrier_wait -1
+\t.loc\t1 41 0
+\ts_add_i32 s0, s0, 1
+\tglobal_wb scope:SCOPE_DEV
+\t.loc\t1 31 0
+\ts_cbranch_execz .LBB0_1
+\ts_barrier_wait -1
+\ts_branch .LBB0_1
+";
+        let function = &amdgpu::parse(text)[0];
+        let told: Vec<usize> = (0..function.instructions.len())
+            .filter(|position| tells_of_others(function, *position, 0))
+            .collect();
+        assert_eq!(told, [1]);
     }
 
     #[test]
@@ -322,5 +426,53 @@ k:
         let found = demands(&amdgpu::parse(text)[0], &promises, &target.arch);
         let release = &found[&3].release;
         assert!(release[0].exempt.contains(&0) && !release[0].exempt.contains(&2));
+    }
+
+    #[test]
+    fn an_access_with_a_word_that_accesses_nothing_may_be_any() {
+        // Both loads stand behind the release of word 20; the second one has got the word of the barrier, 40.
+        let text = "\
+\t.type\tk,@function
+k:
+\t.loc\t1 11 0
+\tglobal_load_b32 v3, v0, s[0:1]
+\t.loc\t1 31 0
+\tglobal_load_b32 v1, v0, s[0:1]
+\t.loc\t1 41 0
+\tglobal_load_b32 v2, v0, s[0:1]
+\ts_barrier_signal -1
+\ts_barrier_wait -1
+\ts_endpgm
+";
+        let exempt = |unknown| {
+            let ask = Ask {
+                fence: Fence {
+                    order: FenceOrder::Release,
+                    scope: FenceScope::Device,
+                    memory: FenceMemory::Global,
+                },
+                word: 20,
+                exempt: vec![20..40],
+                unknown,
+            };
+            let promise = Promise {
+                means: Means::Barrier,
+                release: vec![ask],
+                acquire: Vec::new(),
+            };
+            let promises = Promises {
+                by_word: [(40, promise)].into(),
+                accesses: [10, 30].into(),
+                cut: false,
+            };
+            let Some(target) = Target::by_name("gfx1201") else {
+                panic!("no such target");
+            };
+            let found = demands(&amdgpu::parse(text)[0], &promises, &target.arch);
+            found[&3].release[0].exempt.clone()
+        };
+        assert_eq!(exempt(true), [1, 2].into());
+        // Nothing that the fence leaves out accesses memory, so the place does not matter.
+        assert_eq!(exempt(false), [1].into());
     }
 }

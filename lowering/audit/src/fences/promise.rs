@@ -47,6 +47,8 @@ pub struct Promise {
 pub struct Promises {
     /// By word.
     pub by_word: BTreeMap<u32, Promise>,
+    /// Words of everything that accesses memory, steps of the plan included.
+    pub accesses: BTreeSet<u32>,
     /// Some fences were not looked at.
     pub cut: bool,
 }
@@ -72,7 +74,14 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
         .filter(|(word, _)| shape.block_of(**word).is_some())
         .map(|(word, steps)| place(plan, *word, steps))
         .collect();
-    let mut promises = Promises::default();
+    let mut promises = Promises {
+        accesses: shape
+            .accesses
+            .union(&steps_that_access(plan))
+            .copied()
+            .collect(),
+        ..Promises::default()
+    };
     let words = |accept: &dyn Fn(&Place<'_>) -> bool| -> BTreeSet<u32> {
         let chosen = places.iter().filter(|place| accept(place));
         chosen.map(|place| place.word).collect()
@@ -161,6 +170,14 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
                     }
                 }
             }
+        }
+    }
+    for (word, promise) in &mut promises.by_word {
+        let elsewhere = searcher.elsewhere(*word);
+        let unknown = shape.accesses_in(&elsewhere);
+        for ask in promise.release.iter_mut().chain(&mut promise.acquire) {
+            ask.exempt.extend(elsewhere.iter().cloned());
+            ask.unknown |= unknown;
         }
     }
     promises.cut = searcher.gave_up();
@@ -277,6 +294,21 @@ fn means(step: &Step) -> Option<Means> {
         | Step::SetOutstanding(_)
         | Step::IfOutstanding(_) => None,
     }
+}
+
+/// The words at which steps of the plan access memory.
+fn steps_that_access(plan: &EntryPlan) -> BTreeSet<u32> {
+    let steps = plan.at_instruction.iter().chain(&plan.before_instruction);
+    let accesses = |steps: &[Step]| {
+        let mut flat = Vec::new();
+        flatten(steps, true, &mut flat);
+        flat.iter().any(|(step, _)| {
+            let held = matches!(step, Step::StoreHeld(_));
+            held || means(step) == Some(Means::Counter)
+        })
+    };
+    let found = steps.filter(|(_, steps)| accesses(steps));
+    found.map(|(word, _)| *word).collect()
 }
 
 fn releases(fence: &Fence) -> bool {

@@ -34,7 +34,7 @@ pub struct Shape {
     /// Atomic operations: what invocations can synchronise by, beside barriers.
     pub(super) atomics: BTreeMap<u32, Atomic>,
     /// Whatever touches memory.
-    accesses: BTreeSet<u32>,
+    pub(super) accesses: BTreeSet<u32>,
 }
 
 impl Shape {

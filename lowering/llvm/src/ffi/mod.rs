@@ -1131,6 +1131,35 @@ pub(crate) fn set_column(
     }
 }
 
+/// Gives `instruction` of `function` a debug location of line 0 if it has none and the function has debug information.
+pub(crate) fn place_nowhere(
+    context: &Context,
+    function: inkwell::values::FunctionValue<'_>,
+    instruction: inkwell::values::InstructionValue<'_>,
+) {
+    use inkwell::llvm_sys::debuginfo::{
+        LLVMDIBuilderCreateDebugLocation, LLVMGetSubprogram, LLVMInstructionGetDebugLoc,
+        LLVMInstructionSetDebugLoc,
+    };
+    let raw = inkwell::values::AsValueRef::as_value_ref(&instruction);
+    let function = inkwell::values::AsValueRef::as_value_ref(&function);
+    // SAFETY: a live instruction of a live function of `context`; the location's scope is there.
+    unsafe {
+        let subprogram = LLVMGetSubprogram(function);
+        if subprogram.is_null() || !LLVMInstructionGetDebugLoc(raw).is_null() {
+            return;
+        }
+        let nowhere = LLVMDIBuilderCreateDebugLocation(
+            context.as_ctx_ref(),
+            0,
+            0,
+            subprogram,
+            std::ptr::null_mut(),
+        );
+        LLVMInstructionSetDebugLoc(raw, nowhere);
+    }
+}
+
 /// The handle of an inkwell integer.
 pub(crate) fn int_value_ref<'c>(value: inkwell::values::IntValue<'c>) -> Value<'c> {
     Value::wrap(inkwell::values::AsValueRef::as_value_ref(&value))
