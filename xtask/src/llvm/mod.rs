@@ -79,5 +79,5 @@ fn link(prefix: &Path, sdk: &Path) -> Result<()> {
 
 #[cfg(not(unix))]
 fn link(prefix: &Path, _sdk: &Path) -> Result<()> {
-    bail!("on this system, set {VARIABLE} to {}", prefix.display())
+    anyhow::bail!("on this system, set {VARIABLE} to {}", prefix.display())
 }
