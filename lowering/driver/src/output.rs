@@ -6,10 +6,11 @@ use crate::reflect;
 use crate::usage::Usage;
 use crate::window::Window;
 use splitbar_audit::waits::Audit;
-use splitbar_llvm::{KernelAbi, Lowered};
+use splitbar_llvm::Lowered;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
+use splitbar_typed::abi::KernelAbi;
 use std::fmt::Write;
 use std::path::PathBuf;
 

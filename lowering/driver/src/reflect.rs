@@ -5,9 +5,9 @@ use crate::usage::Usage;
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_audit::waits::Audit;
-use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_passes::printf::{Call, Table};
 use splitbar_plan::Target;
+use splitbar_typed::abi::{Argument, ArgumentKind};
 use std::borrow::Cow;
 
 /// One entry point.
@@ -159,11 +159,11 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
     use serde_json::{Value, json};
-    use splitbar_llvm::KernelAbi;
     use splitbar_passes::analysis::pairing::PairId;
     use splitbar_passes::module::{Id, Scope};
     use splitbar_passes::printf::{Argument as Print, Shape};
     use splitbar_plan::{EntryPlan, PairPlan, State, Strategy};
+    use splitbar_typed::abi::KernelAbi;
 
     fn entry(windows: Option<Vec<Window>>) -> Entry {
         let pair = PairPlan {

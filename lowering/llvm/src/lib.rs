@@ -19,7 +19,6 @@ mod signed_zero;
 
 pub use debug::AccessMark;
 pub use disassemble::{Disassembled, disassemble};
-pub use emit::abi::{Argument, ArgumentKind, KernelAbi};
 pub use ffi::NO_PASS;
 
 use inkwell::context::Context;
@@ -30,6 +29,7 @@ use splitbar_passes::transform::Origin;
 use splitbar_passes::validate::Checked;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
+use splitbar_typed::abi::KernelAbi;
 
 /// How much LLVM optimises; `default<O2>` of its pass builder and the same level of the code generator for [`Optimization::O2`], and so on. AMDGPU's code
 /// generator is never asked for less than level 1 (docs/llvm.md).

@@ -4,6 +4,7 @@
 //! Data flows one way: a module that was read and a row of the targets go in. The plan, the lowering and the reflection ask here, so that each fact has one
 //! answer.
 
+pub mod abi;
 pub mod image;
 pub mod matrix;
 pub mod pointers;

@@ -2,7 +2,7 @@
 
 use super::{Inputs, Refusal, Sizes};
 use crate::asm::Function;
-use splitbar_llvm::{AccessMark, Argument, ArgumentKind};
+use splitbar_llvm::AccessMark;
 use splitbar_plan::Target;
 use splitbar_sim::amdgpu::{
     CodeObject, Isa, Kernel, KernelInfo, Line, Mark, Request, prepare, synchronising_parts, unknown,
@@ -10,6 +10,7 @@ use splitbar_sim::amdgpu::{
 use splitbar_sim::clock::Scope;
 use splitbar_sim::memory::Global;
 use splitbar_sim::{Progress, Report, Schedule, run_watched};
+use splitbar_typed::abi::{Argument, ArgumentKind};
 
 /// A part of an instruction that synchronises: one counter of a wait, or a whole barrier instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

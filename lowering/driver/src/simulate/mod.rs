@@ -8,7 +8,6 @@ pub mod nvptx;
 
 use crate::asm;
 use crate::output::Output;
-use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_passes::diagnostic::{Code as Problem, Diagnostic};
 use splitbar_passes::printf::{self, Printed, Table};
 use splitbar_plan::Target;
@@ -17,6 +16,7 @@ pub use splitbar_sim as machine;
 use splitbar_sim::image::{Format, Image};
 use splitbar_sim::memory::{Global, RegionId};
 use splitbar_sim::{Limits, Progress, Report, Schedule};
+use splitbar_typed::abi::{Argument, ArgumentKind};
 use std::collections::BTreeMap;
 
 /// Why a kernel cannot be run at all.

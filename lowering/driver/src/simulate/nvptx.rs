@@ -1,9 +1,9 @@
 //! PTX kernels on the machine.
 
 use super::{Inputs, Refusal, Sizes};
-use splitbar_llvm::{Argument, ArgumentKind};
 use splitbar_sim::memory::Global;
 use splitbar_sim::{Launch, Progress, Report, Schedule, ptx, run_watched};
+use splitbar_typed::abi::{Argument, ArgumentKind};
 
 /// A kernel of a PTX text.
 pub struct Text {

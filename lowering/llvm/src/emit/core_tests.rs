@@ -1,7 +1,6 @@
 //! Tests of the emitter's core: layouts, arguments and hidden parameters, control flow, barrier steps, lines, and how problems are reported.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::abi::ArgumentKind;
 use crate::Lines;
 use crate::{Lowered, Lowering, Optimization, lower};
 use rspirv::binary::Assemble;
@@ -15,6 +14,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Validation};
 use splitbar_plan::{PlanOptions, Request, Target, plan};
+use splitbar_typed::abi::ArgumentKind;
 use splitbar_typed::scratch::shared_bytes;
 
 const MATMUL: &[u8] = include_bytes!("../../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");

@@ -1,6 +1,6 @@
 //! One LLVM module from one SPIR-V module: per barrier plan a kernel and its own copies of the functions that it reaches.
 
-use super::abi::{self, Abi, KernelAbi};
+use super::abi;
 use super::barrier::{Shared, StateSlots};
 use super::build::Build;
 use super::control::Control;
@@ -21,6 +21,7 @@ use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Placement, Target};
+use splitbar_typed::abi::{Abi, KernelAbi, Passing, length_passing, symbol};
 use splitbar_typed::scratch::shared_bytes;
 use splitbar_typed::types::{self as typed, Waves, id_count};
 use std::cell::{Cell, RefCell};
@@ -159,7 +160,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         );
         let own = uses.get(&plan.function)?;
         self.b.stack_bytes.set(0);
-        let symbol = abi::symbol(&plan.entry, &self.symbols);
+        let symbol = symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());
         self.make_globals(own, &memory, diagnostics);
         let inline = inlined_size(declarations, &order) <= MAX_INLINED;
@@ -178,7 +179,6 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         let function = declarations.function(plan.function)?;
         let abi = Abi::plan(
-            self.b.context(),
             self.types,
             (declarations, self.qualifiers),
             self.lowering.target,
@@ -359,18 +359,19 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         };
         let mut params = Vec::new();
         for hidden in hidden {
-            params.push(match hidden {
+            let passing = match hidden {
                 Hidden::Variable(id) => {
                     let class = declarations.variable(*id).map(|v| v.class);
                     let space =
                         class.and_then(|class| types::address_space(self.lowering.target, class));
-                    self.b.pointer_type(space.unwrap_or(1))
+                    Passing::Pointer {
+                        space: space.unwrap_or(1),
+                    }
                 }
-                Hidden::Length(id) => {
-                    abi::length_type(self.b.context(), self.types, declarations, *id)
-                }
-                Hidden::PrintBuffer => self.b.pointer_type(1),
-            });
+                Hidden::Length(id) => length_passing(self.types, declarations, *id),
+                Hidden::PrintBuffer => Passing::Pointer { space: 1 },
+            };
+            params.extend(abi::parameter(self.b.context(), self.types, passing));
         }
         for (_, ty) in &function.params {
             params.push(value_type(*ty)?);
@@ -388,11 +389,15 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         function: &'m Function<'m>,
         uses: &Uses,
         callees: &Callees<'c>,
-        abi: &Abi<'c>,
+        abi: &Abi,
         diagnostics: &mut Diagnostics,
     ) {
         let context = self.b.context();
-        let params: Vec<Ty<'c>> = abi.parameters.iter().map(|p| p.ty).collect();
+        let params: Vec<Ty<'c>> = abi
+            .parameters
+            .iter()
+            .filter_map(|p| abi::parameter(context, self.types, p.passing))
+            .collect();
         let llvm = Func::add(
             self.b.module(),
             self.symbol(),

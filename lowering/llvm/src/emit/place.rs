@@ -338,7 +338,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Pointer {
                 address,
                 pointee: ty,
-                align: super::abi::BUFFER_ALIGN,
+                align: splitbar_typed::abi::BUFFER_ALIGN,
                 matrix: None,
                 ..pointer
             },

@@ -2,7 +2,6 @@
 //! the barriers up.
 
 use super::Result;
-use super::abi::{self, Abi, Role};
 use super::barrier::StateSlots;
 use super::bulk_copy::Bulk;
 use super::function::{FunctionEmitter, Pointer, Slot};
@@ -13,6 +12,7 @@ use crate::ffi::{IntPredicate, Value};
 use spirv::StorageClass;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Function, Id};
+use splitbar_typed::abi::{self, Abi, Passing, Role};
 
 impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// The slot of module-scope variable `id` at `address`.
@@ -71,7 +71,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         &mut self,
         function: &Function<'m>,
         uses: &Uses,
-        abi: &Abi<'c>,
+        abi: &Abi,
         diagnostics: &mut Diagnostics,
     ) -> Result<()> {
         for (index, parameter) in abi.parameters.iter().enumerate() {
@@ -103,19 +103,18 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     self.set(*id, slot);
                 }
                 Role::OwnBlock(own, pointee) => {
-                    let (Some((id, _)), Some((_, align))) =
-                        (function.params.get(*own), parameter.block)
+                    let (Some((id, _)), Passing::Block { bytes, align, .. }) =
+                        (function.params.get(*own), parameter.passing)
                     else {
                         continue;
                     };
-                    let size = self.type_info(*pointee)?.size;
                     if let Some(inst) = self.declarations.module.def(*id) {
                         self.b.at.set(inst.offset);
                     }
-                    let copy = self.declared_slot(size, align)?;
+                    let copy = self.declared_slot(bytes, align)?;
                     self.b
                         .raw()
-                        .memcpy(copy, align, value, align, self.b.i64(size));
+                        .memcpy(copy, align, value, align, self.b.i64(bytes));
                     self.set(
                         *id,
                         Slot::Pointer(Pointer {

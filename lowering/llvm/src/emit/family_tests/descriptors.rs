@@ -207,7 +207,7 @@ fn an_array_of_buffers_has_a_table_of_lengths() {
             .flat_map(|k| &k.arguments)
             .map(|a| (a.kind, a.binding, a.size))
             .collect();
-        use crate::ArgumentKind::*;
+        use splitbar_typed::abi::ArgumentKind::*;
         assert_eq!(
             kinds,
             [

@@ -1,8 +1,9 @@
 //! printf: its argument and its lists, its place among barriers, and formats that are refused.
 
 use super::*;
-use crate::{ArgumentKind, Lowered};
+use crate::Lowered;
 use splitbar_passes::module::assemble;
+use splitbar_typed::abi::ArgumentKind;
 
 /// A kernel of 64 invocations with the constant strings `strings`, `%s0` and so on, and the parameters `%out` and `%n`.
 fn kernel(strings: &[&str], functions: &str, body: &str) -> Vec<u32> {

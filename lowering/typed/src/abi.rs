@@ -1,0 +1,663 @@
+//! The kernel's arguments: which there are, in which order, how each target passes them.
+//!
+//! GLCompute: each storage or uniform buffer by (set, binding) as a pointer to global memory (an array of descriptors: a pointer to a table of pointers), aliased
+//! variables of one binding sharing it; the push-constant block by value; then the length in bytes (`i32`) of each buffer whose runtime array's length is asked for
+//! (of an array of descriptors: a pointer to a table of lengths). Kernel: the entry point's own parameters, and the number of dimensions where WorkDim is asked
+//! for on NVPTX. Both: last the print buffer, where a printf can be reached. Blocks that are passed by value are read in place.
+
+use crate::Result;
+use crate::image;
+use crate::pointers::{address_space, is_descriptor_array};
+use crate::types::{self, Kind, Types};
+use spirv::StorageClass;
+use splitbar_passes::analysis::layout;
+use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
+use splitbar_passes::analysis::uses::{self, Uses};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::module::{Declarations, Function, Id};
+use splitbar_passes::printf::Table;
+use splitbar_target::{Arch, Target};
+
+/// Alignment in bytes that the address of a buffer must have.
+pub const BUFFER_ALIGN: u32 = 16;
+
+/// What LLVM is told of the alignment of texture and surface objects, in bytes. With more it loads the objects of an array side by side, and then does not
+/// know what it has (docs/llvm.md).
+const HANDLE_ALIGN: u32 = 8;
+
+/// Most bytes that are passed by value, of one block and of all together. The drivers allow less; LLVM takes no more than it can address.
+const MAX_BLOCK_BYTES: u64 = 1 << 16;
+
+/// What an argument is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArgumentKind {
+    /// A pointer to a buffer, or to a table of pointers to buffers.
+    Buffer,
+    /// A pointer to the descriptor of an image or texel buffer, or to the first one of an array of them.
+    Image,
+    /// The push-constant block, by value.
+    PushConstant,
+    /// The length of a buffer in bytes, 32 bits.
+    ArrayLength,
+    /// A pointer to a table of such lengths, one for each descriptor of an array.
+    ArrayLengths,
+    /// The number of dimensions of the launch (WorkDim of OpenCL), 32 bits, where the hardware does not say it.
+    WorkDimensions,
+    /// A parameter of an OpenCL kernel that is no pointer to memory, by value.
+    Value,
+    /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a printf.
+    PrintBuffer,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Argument {
+    /// Position, from 0.
+    pub index: u32,
+    /// What it is.
+    pub kind: ArgumentKind,
+    /// Descriptor set, for buffers and lengths of shaders.
+    pub set: Option<u32>,
+    /// Binding, for buffers and lengths of shaders.
+    pub binding: Option<u32>,
+    /// Bytes.
+    pub size: u32,
+    /// Offset in bytes in the kernel's argument block.
+    pub offset: u32,
+}
+
+/// The binary interface of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelAbi {
+    /// The entry point's name.
+    pub entry: String,
+    /// The kernel's symbol: the name, with what an assembler or LLVM would not take as a name replaced.
+    pub symbol: String,
+    /// Its workgroup size; `None` when the launch decides.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// Bytes of its workgroup variables, without what barriers reserve.
+    pub shared_memory_bytes: u32,
+    /// Its arguments, in order.
+    pub arguments: Vec<Argument>,
+    /// What the numbers in its print buffer stand for.
+    pub prints: Table,
+}
+
+/// The symbol for an entry point called `name` beside kernels that have the symbols `taken`: letters, digits, `_` and `$`, no digit first, not LLVM's own.
+pub fn symbol(name: &str, taken: &[String]) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' || c == '$' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let good_start = plain
+        .starts_with(|c: char| c.is_ascii_alphabetic() || (c == '_' && plain.len() > 1))
+        && !plain.starts_with("llvm");
+    let base = if good_start {
+        plain
+    } else {
+        format!("k_{plain}")
+    };
+    let mut symbol = base.clone();
+    let mut number = 2;
+    while taken.contains(&symbol) {
+        symbol = format!("{base}_{number}");
+        number += 1;
+    }
+    symbol
+}
+
+/// How a parameter of the kernel reaches the variables.
+#[derive(Clone, Debug)]
+pub enum Role {
+    /// The address of these variables.
+    Buffer(Vec<Id>),
+    /// The address of the push-constant block, in place.
+    PushConstant(Id),
+    /// The length of the buffers of these variables, or their table of lengths.
+    Length(Vec<Id>),
+    /// The number of dimensions of the launch.
+    WorkDimensions,
+    /// The address of the print buffer.
+    PrintBuffer,
+    /// The entry point's own parameter number.
+    Own(usize),
+    /// The entry point's own parameter number: a block that is passed by value and wants a copy of its own.
+    OwnBlock(usize, Id),
+}
+
+/// What a parameter is for the kernel.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Passing {
+    /// An address.
+    Pointer {
+        /// Its address space.
+        space: u32,
+    },
+    /// A block that is passed by value: the kernel gets its address.
+    Block {
+        /// The address space.
+        space: u32,
+        /// Its size.
+        bytes: u64,
+        /// Its alignment.
+        align: u32,
+    },
+    /// An integer of 32 bits.
+    Word,
+    /// A value of this type.
+    Value(Id),
+}
+
+/// A parameter of the kernel.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// What it is good for.
+    pub role: Role,
+    /// What the kernel gets.
+    pub passing: Passing,
+    /// What the host passes.
+    pub argument: Argument,
+    /// Whether nobody writes the buffer while the kernel runs.
+    pub read_only: bool,
+    /// Alignment that the address is known to have, in bytes.
+    pub align: u32,
+}
+
+/// The parameters of a kernel, in order.
+#[derive(Clone, Debug)]
+pub struct Abi {
+    /// All of them.
+    pub parameters: Vec<Parameter>,
+}
+
+/// Size and alignment of a block of push constants of so many bytes. The alignment divides the size: LLVM reads what is aligned in pieces of that size, and must not come to
+/// what lies behind the block.
+pub fn push_constants_place(bytes: u64) -> (u64, u32) {
+    let size = layout::round_up(bytes, 4);
+    let align = 1 << size.trailing_zeros().min(BUFFER_ALIGN.trailing_zeros());
+    (size, align)
+}
+
+/// Whether a block of `bytes`, which is `what` and declared at word `at`, can be passed by value.
+fn fits_arguments(what: &str, bytes: u64, at: u32) -> Result<()> {
+    if bytes <= MAX_BLOCK_BYTES {
+        return Ok(());
+    }
+    let message =
+        format!("{what} has {bytes} bytes; at most {MAX_BLOCK_BYTES} are passed by value");
+    Err(Box::new(
+        Diagnostic::error(Code::BlockTooLarge, message)
+            .at_word(at)
+            .help("keep large data in a buffer; check the block's Offset and stride decorations"),
+    ))
+}
+
+/// What a kernel or function gets for the length of the buffers of `variable`: the number of bytes, or a pointer to a table of them.
+pub fn length_passing(types: &Types, declarations: &Declarations<'_>, variable: Id) -> Passing {
+    let table = declarations.variable(variable).is_some_and(|v| {
+        is_descriptor_array(types, declarations, v.class, uses::pointee(declarations, v))
+    });
+    if table {
+        Passing::Pointer { space: 1 }
+    } else {
+        Passing::Word
+    }
+}
+
+struct Planner<'a, 'm> {
+    types: &'a Types,
+    declarations: &'m Declarations<'m>,
+    qualifiers: &'a MemoryQualifiers,
+    target: &'static Target,
+    parameters: Vec<Parameter>,
+    next: u64,
+}
+
+impl Abi {
+    /// Plans the arguments of the kernel of `entry`, which touches `uses`.
+    pub fn plan<'m>(
+        types: &Types,
+        (declarations, qualifiers): (&'m Declarations<'m>, &MemoryQualifiers),
+        target: &'static Target,
+        entry: &Function<'m>,
+        uses: &Uses,
+        diagnostics: &mut Diagnostics,
+    ) -> Abi {
+        let mut planner = Planner {
+            types,
+            declarations,
+            qualifiers,
+            target,
+            parameters: Vec::new(),
+            next: 0,
+        };
+        planner.buffers(uses, diagnostics);
+        planner.lengths(uses);
+        for (index, (id, ty)) in entry.params.iter().enumerate() {
+            if let Err(problem) = planner.own(index, *id, *ty) {
+                diagnostics.push(*problem);
+            }
+        }
+        if let Err(problem) = planner.fit_together(entry) {
+            diagnostics.push(*problem);
+        }
+        planner.work_dimensions(uses);
+        planner.print_buffer(uses);
+        Abi {
+            parameters: planner.parameters,
+        }
+    }
+}
+
+impl Planner<'_, '_> {
+    fn binding(&self, variable: Id) -> (Option<u32>, Option<u32>) {
+        (
+            self.declarations
+                .decoration(variable, spirv::Decoration::DescriptorSet),
+            self.declarations
+                .decoration(variable, spirv::Decoration::Binding),
+        )
+    }
+
+    fn argument(
+        &mut self,
+        role: Role,
+        kind: ArgumentKind,
+        passing: Passing,
+        size: u64,
+        align: u32,
+        binding: (Option<u32>, Option<u32>),
+    ) -> Parameter {
+        let offset = layout::round_up(self.next, align);
+        self.next = offset.saturating_add(size);
+        let clamp = |v: u64| u32::try_from(v).unwrap_or(u32::MAX);
+        let argument = Argument {
+            index: self.parameters.len() as u32,
+            kind,
+            set: binding.0,
+            binding: binding.1,
+            size: clamp(size),
+            offset: clamp(offset),
+        };
+        Parameter {
+            role,
+            passing,
+            argument,
+            read_only: false,
+            align: 1,
+        }
+    }
+
+    fn buffers(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
+        // Set, binding, whether it is an image.
+        let mut buffers: Vec<(u32, u32, bool, Id)> = Vec::new();
+        let mut push_constants = Vec::new();
+        for id in uses.variables.iter().chain(&uses.lengths) {
+            let Some(variable) = self.declarations.variable(*id) else {
+                continue;
+            };
+            match variable.class {
+                StorageClass::StorageBuffer | StorageClass::Uniform => {
+                    let (set, binding) = self.binding(*id);
+                    buffers.push((set.unwrap_or(0), binding.unwrap_or(0), false, *id));
+                }
+                StorageClass::UniformConstant
+                    if uses::pointee(self.declarations, variable)
+                        .is_some_and(|ty| image::is_image(self.types, ty)) =>
+                {
+                    let (set, binding) = self.binding(*id);
+                    buffers.push((set.unwrap_or(0), binding.unwrap_or(0), true, *id));
+                }
+                StorageClass::PushConstant => push_constants.push(*id),
+                _ if uses::is_global(variable) => {}
+                StorageClass::Input | StorageClass::Private => {}
+                class => diagnostics.push(
+                    Diagnostic::error(Code::UnsupportedStorageClass, format!("the variable {id} of storage class {class:?} is not lowered"))
+                        .at_word(variable.inst.offset)
+                        .help("lowered are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and UniformConstant that is initialised or an image"),
+                ),
+            }
+        }
+        buffers.sort_unstable();
+        buffers.dedup();
+        // Variables of one binding are one thing, but for buffers and images that an unshifted translation from HLSL numbers alike.
+        for group in buffers.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+            let ids: Vec<Id> = group.iter().map(|b| b.3).collect();
+            let Some((set, binding, image, _)) = group.first().copied() else {
+                continue;
+            };
+            let read_only = ids.len() == 1 && ids.iter().all(|id| self.is_read_only(*id));
+            let (kind, class) = if image {
+                (ArgumentKind::Image, StorageClass::UniformConstant)
+            } else {
+                (ArgumentKind::Buffer, StorageClass::StorageBuffer)
+            };
+            let space = address_space(self.target, class).unwrap_or(1);
+            let parameter = self.argument(
+                Role::Buffer(ids),
+                kind,
+                Passing::Pointer { space },
+                layout::POINTER_BYTES,
+                8,
+                (Some(set), Some(binding)),
+            );
+            let align = match &self.target.arch {
+                Arch::Nvptx(_) if image => HANDLE_ALIGN,
+                Arch::Amdgpu(_) | Arch::Nvptx(_) => BUFFER_ALIGN,
+            };
+            self.parameters.push(Parameter {
+                read_only,
+                align,
+                ..parameter
+            });
+        }
+        push_constants.sort_unstable();
+        push_constants.dedup();
+        for id in push_constants {
+            let variable = self.declarations.variable(id);
+            let Some((variable, info)) = variable.and_then(|variable| {
+                let ty = uses::pointee(self.declarations, variable)?;
+                Some((variable, self.types.get(ty)?))
+            }) else {
+                continue;
+            };
+            let what = format!("the block of push constants {id}");
+            if let Err(problem) = fits_arguments(&what, info.size, variable.inst.offset) {
+                diagnostics.push(*problem);
+            }
+            let (size, align) = push_constants_place(info.size.min(MAX_BLOCK_BYTES));
+            let space = address_space(self.target, StorageClass::PushConstant).unwrap_or(0);
+            let passing = Passing::Block {
+                space,
+                bytes: size,
+                align,
+            };
+            let parameter = self.argument(
+                Role::PushConstant(id),
+                ArgumentKind::PushConstant,
+                passing,
+                size,
+                align,
+                (None, None),
+            );
+            self.parameters.push(parameter);
+        }
+    }
+
+    /// Whether nobody writes the buffer while the kernel runs: no access by this variable can, no other variable may name the same memory, and the module does not say
+    /// that others may write it.
+    fn is_read_only(&self, id: Id) -> bool {
+        let has = |decoration| self.declarations.decoration(id, decoration).is_some();
+        if has(spirv::Decoration::Aliased)
+            || self.qualifiers.get(self.declarations, id).any()
+            || self
+                .declarations
+                .has_capability(spirv::Capability::PhysicalStorageBufferAddresses)
+        {
+            return false;
+        }
+        let Some(variable) = self.declarations.variable(id) else {
+            return false;
+        };
+        let Some(pointee) = uses::pointee(self.declarations, variable) else {
+            return false;
+        };
+        let Some(Kind::Struct { members }) = self.types.get(pointee).map(|info| &info.kind) else {
+            return false;
+        };
+        let uniform = variable.class == StorageClass::Uniform
+            && self
+                .declarations
+                .decoration(pointee, spirv::Decoration::Block)
+                .is_some();
+        let members = (0..members.len() as u32).all(|member| {
+            self.declarations
+                .member_decoration(pointee, member, spirv::Decoration::NonWritable)
+                .is_some()
+        });
+        uniform || members || has(spirv::Decoration::NonWritable)
+    }
+
+    fn lengths(&mut self, uses: &Uses) {
+        let mut lengths: Vec<(u32, u32, Id)> = uses
+            .lengths
+            .iter()
+            .map(|id| {
+                let (set, binding) = self.binding(*id);
+                (set.unwrap_or(0), binding.unwrap_or(0), *id)
+            })
+            .collect();
+        lengths.sort_unstable();
+        for group in lengths.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let ids = group.iter().map(|b| b.2).collect();
+            let Some((set, binding, id)) = group.first().copied() else {
+                continue;
+            };
+            let passing = length_passing(self.types, self.declarations, id);
+            let (kind, size) = if passing == Passing::Word {
+                (ArgumentKind::ArrayLength, 4)
+            } else {
+                (ArgumentKind::ArrayLengths, layout::POINTER_BYTES)
+            };
+            let binding = (Some(set), Some(binding));
+            let role = Role::Length(ids);
+            let parameter = self.argument(role, kind, passing, size, size as u32, binding);
+            self.parameters.push(parameter);
+        }
+    }
+
+    /// That all that is passed by value fits together: push constants, and the parameters of `entry` that are no buffers.
+    fn fit_together(&self, entry: &Function<'_>) -> Result<()> {
+        let mut sum = 0u64;
+        for parameter in &self.parameters {
+            let id = match (&parameter.role, parameter.argument.kind) {
+                (Role::PushConstant(id), _) => *id,
+                (Role::Own(index) | Role::OwnBlock(index, _), ArgumentKind::Value) => {
+                    match entry.params.get(*index) {
+                        Some((id, _)) => *id,
+                        None => continue,
+                    }
+                }
+                _ => continue,
+            };
+            sum += u64::from(parameter.argument.size);
+            if sum > MAX_BLOCK_BYTES {
+                let at = self.declarations.module.def(id);
+                return Err(Box::new(
+                    Diagnostic::error(
+                        Code::BlockTooLarge,
+                        format!("with {id} the kernel takes {sum} bytes by value; at most {MAX_BLOCK_BYTES} are passed so"),
+                    )
+                    .at_word(at.map_or(entry.offset, |inst| inst.offset))
+                    .help("keep large data in a buffer"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// NVIDIA's hardware does not say how many dimensions a launch has: the host passes the number.
+    fn work_dimensions(&mut self, uses: &Uses) {
+        let asked = uses.variables.iter().any(|id| {
+            self.declarations
+                .decoration(*id, spirv::Decoration::BuiltIn)
+                == Some(spirv::BuiltIn::WorkDim as u32)
+        });
+        if asked && matches!(self.target.arch, Arch::Nvptx(_)) {
+            let parameter = self.argument(
+                Role::WorkDimensions,
+                ArgumentKind::WorkDimensions,
+                Passing::Word,
+                4,
+                4,
+                (None, None),
+            );
+            self.parameters.push(parameter);
+        }
+    }
+
+    /// Where printf writes.
+    fn print_buffer(&mut self, uses: &Uses) {
+        if uses.prints {
+            let parameter = self.argument(
+                Role::PrintBuffer,
+                ArgumentKind::PrintBuffer,
+                Passing::Pointer { space: 1 },
+                layout::POINTER_BYTES,
+                8,
+                (None, None),
+            );
+            self.parameters.push(Parameter {
+                align: 8,
+                ..parameter
+            });
+        }
+    }
+
+    /// One of an OpenCL kernel's own parameters.
+    fn own(&mut self, index: usize, id: Id, ty: Id) -> Result<()> {
+        let info = types::require(self.types, self.declarations, ty)?;
+        let at = self
+            .declarations
+            .module
+            .def(id)
+            .map_or(0, |inst| inst.offset);
+        let refused = |what: &str| {
+            Box::new(
+                Diagnostic::error(
+                    Code::UnsupportedType,
+                    format!("the kernel parameter {id} is {what}"),
+                )
+                .at_word(at),
+            )
+        };
+        if !info.is_value {
+            return Err(refused("no value"));
+        }
+        let value = Passing::Value(ty);
+        let amdgpu = matches!(self.target.arch, Arch::Amdgpu(_));
+        match &info.kind {
+            Kind::Pointer {
+                class: StorageClass::Function,
+                pointee: Some(pointee),
+            } => {
+                let block = types::require(self.types, self.declarations, *pointee)?;
+                fits_arguments(&format!("the kernel parameter {id}"), block.size, at)?;
+                let space = if amdgpu { 4 } else { 0 };
+                let (size, align) = (block.size, block.align);
+                let passing = Passing::Block {
+                    space,
+                    bytes: size,
+                    align,
+                };
+                let parameter = self.argument(
+                    Role::OwnBlock(index, *pointee),
+                    ArgumentKind::Value,
+                    passing,
+                    size,
+                    align,
+                    (None, None),
+                );
+                self.parameters.push(parameter);
+            }
+            Kind::Pointer {
+                class: StorageClass::Workgroup,
+                ..
+            } => {
+                let size = if amdgpu { 4 } else { 8 };
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Value,
+                    value,
+                    size,
+                    size as u32,
+                    (None, None),
+                );
+                self.parameters.push(parameter);
+            }
+            Kind::Pointer {
+                class: StorageClass::CrossWorkgroup | StorageClass::UniformConstant,
+                ..
+            } => {
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Buffer,
+                    value,
+                    layout::POINTER_BYTES,
+                    8,
+                    (None, None),
+                );
+                self.parameters.push(parameter);
+            }
+            // The address of its descriptor.
+            Kind::Image(_) => {
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Image,
+                    value,
+                    layout::POINTER_BYTES,
+                    8,
+                    (None, None),
+                );
+                self.parameters.push(parameter);
+            }
+            Kind::Plain(shape) if shape.scalar != types::Scalar::Bool => {
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Value,
+                    value,
+                    info.size,
+                    info.align,
+                    (None, None),
+                );
+                self.parameters.push(parameter);
+            }
+            Kind::Struct { .. } | Kind::Array { .. } => {
+                let parameter = self.argument(
+                    Role::Own(index),
+                    ArgumentKind::Value,
+                    value,
+                    info.size,
+                    info.align,
+                    (None, None),
+                );
+                self.parameters.push(parameter);
+            }
+            _ => return Err(refused("of a type that a host cannot pass")),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::symbol;
+
+    #[test]
+    fn symbols_are_names_for_every_assembler() {
+        let cases = [
+            ("main", "main"),
+            ("", "k_"),
+            ("1st", "k_1st"),
+            ("llvm.trap", "k_llvm_trap"),
+            ("a b\n\"c", "a_b__c"),
+            ("_", "k__"),
+            ("_Z4kernPf", "_Z4kernPf"),
+            ("größe", "gr__e"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(symbol(name, &[]), expected, "{name:?}");
+        }
+        assert_eq!(
+            symbol("main", &["main".to_owned(), "main_2".to_owned()]),
+            "main_3"
+        );
+    }
+}
