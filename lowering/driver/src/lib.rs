@@ -21,6 +21,7 @@
 //! LLVM ends the process on some inputs that it cannot handle. The tables in front of it keep all known ones away from it; a caller that must survive
 //! the unknown ones too uses [`compile_isolated`], or a [`Worker`] for many modules: the command line does.
 
+mod check;
 mod failure;
 mod isolate;
 mod link;
@@ -31,6 +32,7 @@ mod model;
 mod options;
 mod output;
 mod pipeline;
+mod prepare;
 mod ptxas;
 mod reflect;
 mod shape;
@@ -41,6 +43,7 @@ mod targets;
 mod tool;
 mod usage;
 
+pub use check::{CheckOptions, check};
 pub use failure::{Failure, exit};
 pub use isolate::{
     Isolated, Isolation, Product, Source, Worker, compile_isolated, perform, run_isolated,
@@ -51,7 +54,8 @@ pub use link_modules::link_modules;
 pub use model::{Bounds, Explored, model, model_changed};
 pub use options::Options;
 pub use output::{Entry, Output};
-pub use pipeline::{Planned, compile, compile_changed, compile_observed, plan, translate};
+pub use pipeline::{compile, compile_changed, compile_observed, translate};
+pub use prepare::{Planned, plan};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};
 pub use splitbar_audit::{asm, fences, waits, window};
 pub use splitbar_llvm::Optimization;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::options::Options;
-use crate::pipeline::{Problems, Work, guarded, run};
+use crate::prepare::{Problems, Work, guarded, run};
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -75,22 +75,18 @@ pub fn model_changed(
     change: impl FnOnce(&mut [EntryPlan]),
 ) -> Result<(Vec<Explored>, Diagnostics), Failure> {
     guarded(options, || {
-        run(
-            bytes,
-            options,
-            &mut (),
-            |work, mut problems, _, mut plans, _| {
-                change(&mut plans);
-                let mut explored = Vec::new();
-                for plan in &plans {
-                    match explore(work, &problems, plan, bounds) {
-                        Ok(one) => explored.push(one),
-                        Err(refused) => return Err(problems.and(refused.into())),
-                    }
+        run(bytes, options, &mut (), |mut prepared, _| {
+            change(&mut prepared.plans);
+            let (work, problems) = (&prepared.work, &mut prepared.problems);
+            let mut explored = Vec::new();
+            for plan in &prepared.plans {
+                match explore(work, problems, plan, bounds) {
+                    Ok(one) => explored.push(one),
+                    Err(refused) => return Err(problems.and(refused.into())),
                 }
-                Ok((explored, problems.take_all()))
-            },
-        )
+            }
+            Ok((explored, problems.take_all()))
+        })
     })
 }
 

@@ -1,22 +1,17 @@
-//! The whole way from bytes to code, in order, with the reason for each step. The one file that calls the other crates' work.
+//! Plans to code, in order, with the reason for each step. What comes before is in prepare.rs.
 
 use crate::asm;
 use crate::failure::Failure;
 use crate::measure::{self, Measured};
 use crate::options::Options;
-use crate::output::{Entry, Output, plan_text};
+use crate::output::{Entry, Output};
+use crate::prepare::{Prepared, REPORT, Work, guarded, run, show};
 use crate::shape;
 use crate::stage::{Artefact, Observer, Stage};
 use splitbar_llvm::{Lines, Lowered, Lowering, Optimization};
-use splitbar_passes::analysis::pairing::Pairing;
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
-use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module};
-use splitbar_passes::transform::{Edited, Origin};
-use splitbar_passes::validate::{Checked, Inlined};
-use splitbar_plan::{Copies, EntryPlan, Request};
-use splitbar_typed::scratch::shared_bytes;
-use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_plan::EntryPlan;
+use splitbar_typed::Kernel;
 use tracing::info_span;
 
 /// Compiles the SPIR-V module in `bytes`.
@@ -37,15 +32,10 @@ pub fn compile_observed(
     observer: &mut dyn Observer,
 ) -> Result<Output, Failure> {
     guarded(options, || {
-        run(
-            bytes,
-            options,
-            observer,
-            |work, problems, pairings, plans, observer| {
-                let changed = plans.clone();
-                lower(work, problems, pairings, plans, &changed, observer)
-            },
-        )
+        run(bytes, options, observer, |prepared, observer| {
+            let changed = prepared.plans.clone();
+            lower(prepared, &changed, observer)
+        })
     })
 }
 
@@ -60,16 +50,11 @@ pub fn compile_changed(
     change: impl FnOnce(&mut [EntryPlan]),
 ) -> Result<Output, Failure> {
     guarded(options, || {
-        run(
-            bytes,
-            options,
-            &mut (),
-            |work, problems, pairings, plans, observer| {
-                let mut changed = plans.clone();
-                change(&mut changed);
-                lower(work, problems, pairings, plans, &changed, observer)
-            },
-        )
+        run(bytes, options, &mut (), |prepared, observer| {
+            let mut changed = prepared.plans.clone();
+            change(&mut changed);
+            lower(prepared, &changed, observer)
+        })
     })
 }
 
@@ -79,158 +64,26 @@ pub fn compile_changed(
 /// As [`compile`], but for what code generation says.
 pub fn translate(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
     guarded(options, || {
-        run(
-            bytes,
-            options,
-            &mut (),
-            |work, mut problems, _, plans, _| {
-                splitbar_llvm::translate(&work.lowering(&plans, Lines::None, Words::Planned))
-                    .map_err(|refused| problems.and(refused))
-            },
-        )
-    })
-}
-
-/// Plans the barriers of the SPIR-V module in `bytes` and goes no further: no code is generated, and what only the
-/// lowering of bodies refuses is not looked at.
-///
-/// # Errors
-/// As [`compile`].
-pub fn plan(
-    bytes: &[u8],
-    options: &Options,
-    observer: &mut dyn Observer,
-) -> Result<Planned, Failure> {
-    guarded(options, || {
-        run(bytes, options, observer, |_, mut problems, _, plans, _| {
-            Ok(Planned {
-                plans,
-                warnings: problems.take_all(),
-            })
+        run(bytes, options, &mut (), |mut prepared, _| {
+            let (work, plans) = (&prepared.work, &prepared.plans);
+            splitbar_llvm::translate(&work.lowering(plans, Lines::None, Words::Planned))
+                .map_err(|refused| prepared.problems.and(refused))
         })
     })
 }
 
-/// The plans of a module's entry points. Printed, they are what `--emit plan` shows.
-#[derive(Clone, Debug)]
-pub struct Planned {
-    /// One per entry point, in the module's order.
-    pub plans: Vec<EntryPlan>,
-    /// What did not stop the planning but should be looked at.
-    pub warnings: Diagnostics,
-}
-
-impl fmt::Display for Planned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&plan_text(&self.plans, None))
-    }
-}
-
-/// A panic anywhere below is a bug of ours, and the caller's process is not ours to end.
-pub(crate) fn guarded<R>(
-    options: &Options,
-    work: impl FnOnce() -> Result<R, Failure>,
-) -> Result<R, Failure> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|payload| Err(bug(options, payload.as_ref()).into()))
-}
-
-/// Bytes to plans, and then whatever `then` makes of them ([`lower`], for one).
-pub(crate) fn run<R>(
-    bytes: &[u8],
-    options: &Options,
-    observer: &mut dyn Observer,
-    then: impl FnOnce(
-        &Work<'_>,
-        Problems<'_>,
-        &[Pairing],
-        Vec<EntryPlan>,
-        &mut dyn Observer,
-    ) -> Result<R, Failure>,
-) -> Result<R, Failure> {
-    // Read: instructions, then declarations, then the constants that these specialization values give; each needs the one before.
-    let span = info_span!("read").entered();
-    observer.begin(Stage::Read);
-    show(observer, Artefact::Input, || bytes.to_vec());
-    let module = Module::parse(bytes)?;
-    let mut found = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut found);
-    let mut spec = options.spec.clone();
-    if let Some(size) = options.workgroup_size {
-        declarations.specialize_workgroup_size(size, &mut spec);
-    }
-    let constants = Constants::evaluate(&declarations, &spec, &mut found);
-    // What follows relies on declarations and constants being whole.
-    let mut problems = Problems::of(&declarations);
-    problems.take(found)?;
-    show(observer, Artefact::Disassembly, || {
-        disassembly(&module, &declarations).into_bytes()
-    });
-    span.exit();
-
-    // Validate: what follows takes checked modules only. The rules are asked of the module as it was given, since that is the one that people know.
-    let span = info_span!("validate").entered();
-    observer.begin(Stage::Validate);
-    let (checked, warnings) = Checked::of(&declarations, &constants, options.validation)
-        .map_err(|refused| problems.and(refused))?;
-    problems.add(warnings);
-    span.exit();
-
-    // Inline: from here on every barrier stands in an entry point's own function, so one function's paths are all there is to know.
-    let span = info_span!("inline").entered();
-    observer.begin(Stage::Inline);
-    let edited = checked.inlined().map_err(|refused| problems.and(refused))?;
-    problems.edited = edited.as_ref().map(Inlined::edited);
-    let mut found = Diagnostics::new();
-    let inlined = edited.as_ref().map(|inlined| {
-        let module = &inlined.edited().module;
-        show(observer, Artefact::Inlined, || module.to_bytes());
-        let declarations = Declarations::of(module, &mut found);
-        let constants = Constants::evaluate(&declarations, &spec, &mut found);
-        (inlined, declarations, constants)
-    });
-    problems.take(found)?;
-    let checked = match &inlined {
-        None => checked,
-        Some((inlined, declarations, constants)) => {
-            inlined.checked(declarations, constants).ok_or_else(|| {
-                Diagnostic::error(
-                    Code::Internal,
-                    "the inlined module is not the one that was read",
-                )
-                .help(REPORT)
-            })?
-        }
-    };
-    let work = Work {
-        checked,
-        options,
-        origin: edited.as_ref().map(|inlined| &inlined.edited().origin),
-    };
-    span.exit();
-
-    // Plan: pair the barriers, then choose what each becomes. Planning needs the size of the workgroup and how much of its memory is taken.
-    let span = info_span!("plan").entered();
-    observer.begin(Stage::Plan);
-    let mut found = Diagnostics::new();
-    let (pairings, plans) = work.plan(&mut found);
-    show(observer, Artefact::Plan, || {
-        plan_text(&plans, None).into_bytes()
-    });
-    problems.take(found)?;
-    span.exit();
-    then(&work, problems, &pairings, plans, observer)
-}
-
 /// Plans to code: `changed` is what is lowered, `plans` what the code is judged by.
 fn lower(
-    work: &Work<'_>,
-    mut problems: Problems<'_>,
-    pairings: &[Pairing],
-    plans: Vec<EntryPlan>,
+    prepared: Prepared<'_>,
     changed: &[EntryPlan],
     observer: &mut dyn Observer,
 ) -> Result<Output, Failure> {
+    let Prepared {
+        work,
+        mut problems,
+        kernels,
+        plans,
+    } = prepared;
     // Lower: bodies and steps to IR; the mid-level optimiser; barriers spelled out after it, so that it cannot close the windows.
     let span = info_span!("lower").entered();
     observer.begin(Stage::Lower);
@@ -268,7 +121,7 @@ fn lower(
         observer.begin(Stage::Measure);
         let mut found = Diagnostics::new();
         measured = work
-            .measure(&lowered, pairings, (&plans, changed), observer, &mut found)
+            .measure(&lowered, &kernels, (&plans, changed), observer, &mut found)
             .map_err(|refused| problems.and(refused))?;
         problems.take(found)?;
     }
@@ -297,75 +150,6 @@ fn lower(
     })
 }
 
-/// What was found so far, located in the module that the user gave.
-pub(crate) struct Problems<'p> {
-    original: &'p Declarations<'p>,
-    /// Once something was inlined, problems name instructions of that module; users know only their own.
-    edited: Option<&'p Edited>,
-    found: Diagnostics,
-}
-
-impl<'p> Problems<'p> {
-    fn of(original: &'p Declarations<'p>) -> Self {
-        Problems {
-            original,
-            edited: None,
-            found: Diagnostics::new(),
-        }
-    }
-
-    /// Adds problems, and stops here if one of them is an error.
-    fn take(&mut self, found: Diagnostics) -> Result<(), Failure> {
-        self.add(found);
-        if self.found.has_errors() {
-            Err(self.take_all().into())
-        } else {
-            Ok(())
-        }
-    }
-
-    /// The failure that `refused` makes together with what was found before.
-    pub(crate) fn and(&mut self, refused: Diagnostics) -> Failure {
-        self.add(refused);
-        self.take_all().into()
-    }
-
-    /// Everything that was found, sorted.
-    pub(crate) fn take_all(&mut self) -> Diagnostics {
-        std::mem::take(&mut self.found).sorted()
-    }
-
-    /// The word of the user's module that word `offset` of the one that is planned comes from.
-    pub(crate) fn original_word(&self, offset: u32) -> Option<u32> {
-        match self.edited {
-            Some(edited) => edited.origin.of(offset),
-            None => Some(offset),
-        }
-    }
-
-    fn add(&mut self, mut found: Diagnostics) {
-        for diagnostic in found.iter_mut() {
-            if let (Some(_), Some(word)) = (self.edited, diagnostic.location.word) {
-                // Whoever found it may have located it in the inlined module; all of that is told anew.
-                *diagnostic.location = Location {
-                    word: self.original_word(word),
-                    ..Location::default()
-                };
-            }
-        }
-        self.original.locate_all(&mut found);
-        self.found.extend(found);
-    }
-}
-
-/// The module that is planned and lowered (the inlined one, if something was inlined), and how.
-pub(crate) struct Work<'w> {
-    pub(crate) checked: Checked<'w>,
-    pub(crate) options: &'w Options,
-    /// Where the module came from, if something was inlined.
-    origin: Option<&'w Origin>,
-}
-
 /// Which words debug lines count.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Words {
@@ -375,128 +159,7 @@ enum Words {
     Planned,
 }
 
-impl<'w> Work<'w> {
-    /// Pairing and plan of each entry point that is compiled.
-    fn plan(&self, diagnostics: &mut Diagnostics) -> (Vec<Pairing>, Vec<EntryPlan>) {
-        let (mut pairings, mut plans) = (Vec::new(), Vec::new());
-        for entry in self.entries(diagnostics) {
-            let workgroup_size = self.workgroup_size(entry, diagnostics);
-            let pairing = Pairing::analyse(
-                self.checked.declarations(),
-                self.checked.constants(),
-                entry,
-                diagnostics,
-            );
-            let copies = Copies::of(
-                self.checked.declarations(),
-                self.checked.constants(),
-                entry,
-                workgroup_size,
-                self.options.promote_async_copies,
-            );
-            let request = Request {
-                entry,
-                pairing: &pairing,
-                copies: copies.as_ref(),
-                workgroup_size,
-                shared_bytes: shared_bytes(
-                    self.checked.declarations(),
-                    self.checked.constants(),
-                    self.options.target,
-                    entry,
-                ),
-                target: self.options.target,
-                options: self.options.plan(),
-            };
-            plans.push(splitbar_plan::plan(request, diagnostics));
-            pairings.push(pairing);
-        }
-        (pairings, plans)
-    }
-
-    /// The entry points to compile: all, or those of the name that was asked for. A module may hold the other stages of a pipeline beside its kernels; they
-    /// are left out with a note, and refused later where there is nothing else.
-    fn entries(&self, diagnostics: &mut Diagnostics) -> Vec<&'w EntryPoint<'w>> {
-        let all = &self.checked.declarations().entry_points;
-        let mut chosen: Vec<_> = all
-            .iter()
-            .filter(|entry| {
-                self.options
-                    .entry
-                    .as_ref()
-                    .is_none_or(|name| *name == entry.name)
-            })
-            .collect();
-        if all.is_empty() {
-            diagnostics.push(
-                Diagnostic::error(Code::NoEntryPoint, "the module has no entry point")
-                    .help("link it with the module that has one, then lower the result"),
-            );
-        } else if let (Some(name), true) = (&self.options.entry, chosen.is_empty()) {
-            let names: Vec<String> = all
-                .iter()
-                .map(|entry| format!("`{}`", entry.name))
-                .collect();
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::UnknownEntryPoint,
-                    format!("no entry point is called `{name}`"),
-                )
-                .help(format!("the module has {}", names.join(", "))),
-            );
-        }
-        if chosen.iter().any(|entry| entry.is_compute()) {
-            chosen.retain(|entry| {
-                if !entry.is_compute() {
-                    diagnostics.push(
-                        Diagnostic::note(
-                            Code::UnsupportedExecutionModel,
-                            format!(
-                                "the entry point `{}` is not a kernel; it is left out",
-                                entry.name
-                            ),
-                        )
-                        .at_word(entry.inst.offset),
-                    );
-                }
-                entry.is_compute()
-            });
-        }
-        chosen
-    }
-
-    /// The workgroup size: what the module says, else what the caller says.
-    fn workgroup_size(
-        &self,
-        entry: &EntryPoint<'w>,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<[u32; 3]> {
-        let fixed = self
-            .checked
-            .declarations()
-            .workgroup_size(entry, self.checked.constants());
-        match (fixed, self.options.workgroup_size) {
-            (Some(fixed), Some(asked)) if fixed != asked => {
-                let by = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
-                diagnostics.push(
-                    Diagnostic::error(
-                        Code::UnsupportedMode,
-                        format!(
-                            "entry point `{}` fixes its workgroup size at {}; it cannot be {}",
-                            entry.name,
-                            by(fixed),
-                            by(asked)
-                        ),
-                    )
-                    .at_word(entry.inst.offset)
-                    .help("leave the size out"),
-                );
-                Some(fixed)
-            }
-            (fixed, asked) => fixed.or(asked),
-        }
-    }
-
+impl Work<'_> {
     /// What LLVM is asked for.
     fn lowering<'a>(&'a self, plans: &'a [EntryPlan], lines: Lines, words: Words) -> Lowering<'a> {
         Lowering {
@@ -514,7 +177,7 @@ impl<'w> Work<'w> {
     fn measure(
         &self,
         lowered: &Lowered,
-        pairings: &[Pairing],
+        kernels: &[Kernel<'_>],
         (plans, changed): (&[EntryPlan], &[EntryPlan]),
         observer: &mut dyn Observer,
         diagnostics: &mut Diagnostics,
@@ -534,10 +197,10 @@ impl<'w> Work<'w> {
         });
         let functions = asm::parse(&assembly, &self.options.target.arch);
         let machine = measure::machine(&assembly, self.options, diagnostics);
-        let kernels = pairings.iter().zip(plans).zip(lowered.kernels());
+        let kernels = kernels.iter().zip(plans).zip(lowered.kernels());
         kernels
-            .map(|((pairing, plan), abi)| {
-                let kernel = functions
+            .map(|((kernel, plan), abi)| {
+                let code = functions
                     .iter()
                     .find(|function| function.name == abi.symbol)
                     .ok_or_else(|| {
@@ -565,9 +228,9 @@ impl<'w> Work<'w> {
                 });
                 let shape = shape.transpose()?;
                 Ok(measure::kernel(
-                    kernel,
+                    code,
                     &machine,
-                    pairing,
+                    &kernel.pairing,
                     plan,
                     shape.as_ref(),
                     self.options,
@@ -576,39 +239,4 @@ impl<'w> Work<'w> {
             })
             .collect()
     }
-}
-
-fn show(observer: &mut dyn Observer, artefact: Artefact, bytes: impl FnOnce() -> Vec<u8>) {
-    if observer.wants_artefacts() {
-        observer.produced(artefact, &bytes());
-    }
-}
-
-/// One instruction on a line, its word offset in front.
-fn disassembly(module: &Module<'_>, declarations: &Declarations<'_>) -> String {
-    module
-        .instructions()
-        .map(|inst| format!("{:>8}  {}\n", inst.offset, declarations.disassemble(inst)))
-        .collect()
-}
-
-/// What to do about a bug of ours.
-const REPORT: &str = concat!(
-    "this is a bug in splitbar ",
-    env!("CARGO_PKG_VERSION"),
-    ": please report it with the module and the command line"
-);
-
-fn bug(options: &Options, payload: &(dyn std::any::Any + Send)) -> Diagnostic {
-    let words = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("it left no message");
-    Diagnostic::error(
-        Code::Internal,
-        format!("a panic while compiling for {}", options.target.name),
-    )
-    .because(words)
-    .help(REPORT)
 }

@@ -109,12 +109,15 @@ pub fn resolve(
 /// # Errors
 /// As [`resolve`].
 pub fn resolve_for(bytes: &[u8], settings: &[Setting]) -> Result<SpecValues, Diagnostics> {
+    if settings.is_empty() {
+        return Ok(SpecValues::default());
+    }
     match Module::parse(bytes) {
-        Ok(module) if !settings.is_empty() => resolve(
+        Ok(module) => resolve(
             &Declarations::of(&module, &mut Diagnostics::new()),
             settings,
         ),
-        _ => Ok(SpecValues::default()), // nothing is asked for, or no module
+        Err(_) => Ok(SpecValues::default()),
     }
 }
 

@@ -9,12 +9,11 @@ use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetTriple,
 };
 use splitbar_llvm::{Lines, Lowering, Optimization, lower};
-use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Validation};
-use splitbar_plan::{PlanOptions, Request, Target, plan};
-use splitbar_typed::scratch::shared_bytes;
+use splitbar_plan::{PlanOptions, Target, plan};
+use splitbar_typed::{Kernel, Wanted};
 
 /// A kernel of the host's: an array that registers cannot hold, which LLVM moves to LDS on AMD GPUs.
 const HOSTS: &str = "
@@ -74,17 +73,16 @@ fn lowered(target: &'static Target) -> String {
     let declarations = Declarations::of(&module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     let entry = &declarations.entry_points[0];
-    let pairing = Pairing::analyse(&declarations, &constants, entry, &mut diagnostics);
-    let request = Request {
+    let wanted = Wanted::default();
+    let kernel = Kernel::of(
+        &declarations,
+        &constants,
         entry,
-        pairing: &pairing,
-        copies: None,
-        workgroup_size: declarations.workgroup_size(entry, &constants),
-        shared_bytes: shared_bytes(&declarations, &constants, target, entry),
         target,
-        options: PlanOptions::default(),
-    };
-    let plans = [plan(request, &mut diagnostics)];
+        wanted,
+        &mut diagnostics,
+    );
+    let plans = [plan(&kernel, PlanOptions::default(), &mut diagnostics)];
     let (module, _) = Checked::of(&declarations, &constants, Validation::Waived).unwrap();
     let lowering = Lowering {
         module,

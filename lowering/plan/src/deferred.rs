@@ -17,12 +17,12 @@
 //!
 //! The arrival tracks all copies before it, so it takes the place of a wait for all of them and of no other: a wait that leaves newer copies in flight stays.
 
-use crate::async_copies::Copies;
 use crate::plan::EntryPlan;
 use crate::step::Step;
 use crate::strategy::Strategy;
 use splitbar_passes::analysis::pairing::{SiteId, SiteKind};
 use splitbar_passes::module::Scope;
+use splitbar_typed::Copies;
 use std::collections::BTreeSet;
 
 /// What the reason of a pair says when copies arrive at it.

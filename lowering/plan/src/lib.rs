@@ -1,6 +1,6 @@
 //! Barrier plans, strategies and their steps. No LLVM, no SPIR-V words.
 //!
-//! Data flows one way: the pairing analysis and a [`Target`] go in, an [`EntryPlan`] comes out. A strategy is a [`protocol::Protocol`]: which steps
+//! Data flows one way: a [`splitbar_typed::Kernel`] goes in, an [`EntryPlan`] comes out. A strategy is a [`protocol::Protocol`]: which steps
 //! arrive, which wait, and how it lives beside a full barrier; the planner adds the fences that the semantics ask for. Who emits code reads the
 //! steps and knows how the target spells them; it decides nothing.
 
@@ -20,12 +20,12 @@ mod step;
 mod strategy;
 mod waits;
 
-pub use async_copies::{Copies, CopyPlan, Engine};
+pub use async_copies::{CopyPlan, Engine};
 pub use fences::around_barrier;
 pub use groups::WarpGroups;
 pub use held::HeldShape;
 pub use plan::{EntryPlan, PairPlan, State};
-pub use planner::{Request, plan};
+pub use planner::plan;
 pub use splitbar_target as target;
 pub use splitbar_target::{FenceScope, Placement, Target};
 pub use step::{Fence, FenceMemory, FenceOrder, Step, WarpMask};

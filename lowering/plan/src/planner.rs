@@ -1,6 +1,6 @@
 //! Pairing and target to plan: what stands at the entry, at every barrier instruction, and at every return.
 
-use crate::async_copies::{self, Copies, CopyPlan, Planned};
+use crate::async_copies::{self, CopyPlan, Planned};
 use crate::deferred;
 use crate::fences::{self, Side};
 use crate::neighbours;
@@ -8,40 +8,22 @@ use crate::plan::{EntryPlan, PairPlan, State};
 use crate::protocol::{BesideFullBarrier, Protocol, Unwaited};
 use crate::step::{FenceMemory, Step, WarpMask};
 use crate::strategy::{self, MBARRIER_BYTES, PlanOptions, Situation, Strategy};
-use crate::target::{Arch, FenceScope, Placement, Target};
+use crate::target::{Arch, FenceScope, Placement};
 use crate::waits::Waiting;
-use splitbar_passes::analysis::pairing::{Open, Pairing, Site, SiteKind};
+use splitbar_passes::analysis::pairing::{Open, Site, SiteKind};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{EntryPoint, Scope};
+use splitbar_passes::module::Scope;
+use splitbar_typed::Kernel;
 use std::collections::BTreeMap;
-
-/// What is planned.
-#[derive(Copy, Clone, Debug)]
-pub struct Request<'p> {
-    /// The entry point.
-    pub entry: &'p EntryPoint<'p>,
-    /// Its sites and pairs.
-    pub pairing: &'p Pairing,
-    /// Its asynchronous copies; `None` when nobody has looked for them.
-    pub copies: Option<&'p Copies>,
-    /// Its workgroup size; `None` when only the launch knows it.
-    pub workgroup_size: Option<[u32; 3]>,
-    /// Workgroup memory of its variables, in bytes.
-    pub shared_bytes: u32,
-    /// The target.
-    pub target: &'static Target,
-    /// What the caller wants.
-    pub options: PlanOptions,
-}
 
 /// Plans the barriers of one entry point.
 ///
 /// What cannot be done as asked goes to `diagnostics` (`UnsupportedStrategy`, `UnsupportedOnTarget`, `TooMuchSharedMemory`, `WorkgroupTooLarge`); the plan is complete all the same.
-pub fn plan(request: Request<'_>, diagnostics: &mut Diagnostics) -> EntryPlan {
-    let planner = Planner::new(request, diagnostics);
+pub fn plan(kernel: &Kernel<'_>, options: PlanOptions, diagnostics: &mut Diagnostics) -> EntryPlan {
+    let planner = Planner::new(kernel, options, diagnostics);
     planner.check_limits(diagnostics);
     let mut plan = planner.plan();
-    if let Some(copies) = request.copies {
+    if let Some(copies) = &kernel.copies {
         deferred::defer(&mut plan, copies);
     }
     neighbours::merge(&mut plan);
@@ -49,7 +31,8 @@ pub fn plan(request: Request<'_>, diagnostics: &mut Diagnostics) -> EntryPlan {
 }
 
 struct Planner<'p> {
-    request: Request<'p>,
+    kernel: &'p Kernel<'p>,
+    options: PlanOptions,
     wave_size: u32,
     /// The strategy of workgroup-scope pairs and the reason for it.
     workgroup: (Strategy, String),
@@ -59,9 +42,9 @@ struct Planner<'p> {
 
 /// The wave size: the one that is asked for if the target has it, else the one that the entry point needs (SubgroupSize) if the target has that, else the
 /// target's default.
-fn wave_size(request: &Request<'_>, diagnostics: &mut Diagnostics) -> u32 {
-    let target = request.target;
-    match request.options.wave_size {
+fn wave_size(kernel: &Kernel<'_>, wanted: Option<u32>, diagnostics: &mut Diagnostics) -> u32 {
+    let target = kernel.target;
+    match wanted {
         Some(size) if target.wave_sizes.contains(&size) => size,
         Some(size) => {
             let sizes: Vec<String> = target.wave_sizes.iter().map(u32::to_string).collect();
@@ -74,7 +57,7 @@ fn wave_size(request: &Request<'_>, diagnostics: &mut Diagnostics) -> u32 {
             );
             target.default_wave_size()
         }
-        None => request
+        None => kernel
             .entry
             .subgroup_size()
             .filter(|size| target.wave_sizes.contains(size))
@@ -83,10 +66,14 @@ fn wave_size(request: &Request<'_>, diagnostics: &mut Diagnostics) -> u32 {
 }
 
 impl<'p> Planner<'p> {
-    fn new(request: Request<'p>, diagnostics: &mut Diagnostics) -> Planner<'p> {
-        let target = request.target;
-        let wave_size = wave_size(&request, diagnostics);
-        let waves = request.workgroup_size.map(|size| {
+    fn new(
+        kernel: &'p Kernel<'p>,
+        options: PlanOptions,
+        diagnostics: &mut Diagnostics,
+    ) -> Planner<'p> {
+        let target = kernel.target;
+        let wave_size = wave_size(kernel, options.wave_size, diagnostics);
+        let waves = kernel.workgroup_size.map(|size| {
             invocations(size)
                 .div_ceil(u64::from(wave_size))
                 .max(1)
@@ -96,30 +83,30 @@ impl<'p> Planner<'p> {
         let situation = Situation {
             target,
             waves,
-            free_shared_bytes: target.lds_bytes.saturating_sub(request.shared_bytes),
-            barrier_in_window: request.pairing.sites.iter().any(|site| {
+            free_shared_bytes: target.lds_bytes.saturating_sub(kernel.shared_bytes),
+            barrier_in_window: kernel.pairing.sites.iter().any(|site| {
                 site.kind == SiteKind::ControlBarrier
                     && site.execution == Some(Scope::Workgroup)
-                    && request.pairing.open_before(Scope::Workgroup, site.offset) != Open::Never
+                    && kernel.pairing.open_before(Scope::Workgroup, site.offset) != Open::Never
             }),
-            barrier_between_phases: request.pairing.barrier_between_phases(Scope::Workgroup),
-            cluster: request.options.cluster,
+            barrier_between_phases: kernel.pairing.barrier_between_phases(Scope::Workgroup),
+            cluster: options.cluster,
         };
         let chosen = strategy::choose(Scope::Workgroup, situation);
-        let workgroup = match request.options.strategy {
+        let workgroup = match options.strategy {
             None => chosen,
             Some(forced) => match strategy::objection(forced, situation) {
                 None => (forced, "asked for".to_owned()),
                 Some(why) => {
-                    if request
+                    if kernel
                         .pairing
                         .pairs
                         .iter()
                         .any(|pair| pair.scope == Scope::Workgroup)
                     {
                         diagnostics.push(
-                            Diagnostic::error(Code::UnsupportedStrategy, format!("strategy `{forced}` cannot lower the split barriers of entry point `{}` for {}", request.entry.name, target.name))
-                                .at_word(request.entry.inst.offset)
+                            Diagnostic::error(Code::UnsupportedStrategy, format!("strategy `{forced}` cannot lower the split barriers of entry point `{}` for {}", kernel.entry.name, target.name))
+                                .at_word(kernel.entry.inst.offset)
                                 .because(why)
                                 .help(format!("leave the choice open (`auto` takes `{}` here), or use `fused`, which every target has", chosen.0)),
                         );
@@ -129,38 +116,42 @@ impl<'p> Planner<'p> {
             },
         };
         Planner {
-            request,
+            kernel,
+            options,
             wave_size,
             workgroup,
             situation,
-            copies: request.copies.map_or_else(Planned::default, |copies| {
-                let waiting = Waiting {
-                    target,
-                    waits: request.options.waits,
-                    placement: request.options.placement,
-                    repeats: true,
-                    copies_in_flight: false,
-                    passed_on: request.pairing.releases_beyond_workgroup,
-                };
-                async_copies::plan(
-                    copies,
-                    waiting,
-                    request.workgroup_size.map(invocations),
-                    situation.free_shared_bytes.saturating_sub(MBARRIER_BYTES),
-                )
-            }),
+            copies: kernel
+                .copies
+                .as_ref()
+                .map_or_else(Planned::default, |copies| {
+                    let waiting = Waiting {
+                        target,
+                        waits: options.waits,
+                        placement: options.placement,
+                        repeats: true,
+                        copies_in_flight: false,
+                        passed_on: kernel.pairing.releases_beyond_workgroup,
+                    };
+                    async_copies::plan(
+                        copies,
+                        waiting,
+                        kernel.workgroup_size.map(invocations),
+                        situation.free_shared_bytes.saturating_sub(MBARRIER_BYTES),
+                    )
+                }),
         }
     }
 
     fn check_limits(&self, diagnostics: &mut Diagnostics) {
-        let target = self.request.target;
-        let name = &self.request.entry.name;
-        if let Some(size) = self.request.workgroup_size {
+        let target = self.kernel.target;
+        let name = &self.kernel.entry.name;
+        if let Some(size) = self.kernel.workgroup_size {
             let count = invocations(size);
             if count > u64::from(target.max_workgroup_size) {
                 diagnostics.push(
                     Diagnostic::error(Code::WorkgroupTooLarge, format!("the workgroup of entry point `{name}` has {count} invocations; {} allows {}", target.name, target.max_workgroup_size))
-                        .at_word(self.request.entry.inst.offset)
+                        .at_word(self.kernel.entry.inst.offset)
                         .help("specialise the workgroup size (--spec) or choose another target"),
                 );
             }
@@ -168,7 +159,7 @@ impl<'p> Planner<'p> {
         let reserved = self.reserved_shared_bytes();
         self.check_placement(diagnostics);
         self.check_cluster(diagnostics);
-        let needed = u64::from(self.request.shared_bytes) + u64::from(reserved);
+        let needed = u64::from(self.kernel.shared_bytes) + u64::from(reserved);
         if needed > u64::from(target.lds_bytes) {
             let mut diagnostic = Diagnostic::error(
                 Code::TooMuchSharedMemory,
@@ -177,7 +168,7 @@ impl<'p> Planner<'p> {
                     target.name, target.lds_bytes
                 ),
             )
-            .at_word(self.request.entry.inst.offset);
+            .at_word(self.kernel.entry.inst.offset);
             if reserved > 0 {
                 diagnostic = diagnostic.because(format!(
                     "{reserved} of them are what strategy `{}` reserves",
@@ -189,8 +180,8 @@ impl<'p> Planner<'p> {
     }
 
     fn check_placement(&self, diagnostics: &mut Diagnostics) {
-        let (target, placement) = (self.request.target, self.request.options.placement);
-        let name = &self.request.entry.name;
+        let (target, placement) = (self.kernel.target, self.options.placement);
+        let name = &self.kernel.entry.name;
         if !placement.exists_on(target) {
             diagnostics.push(
                 Diagnostic::error(
@@ -201,7 +192,7 @@ impl<'p> Planner<'p> {
             );
         }
         let needed = self
-            .request
+            .kernel
             .shared_bytes
             .saturating_add(self.reserved_shared_bytes());
         if placement == Placement::ThreadgroupSplit && needed > 0 {
@@ -210,19 +201,19 @@ impl<'p> Planner<'p> {
                     Code::UnsupportedOnTarget,
                     format!("entry point `{name}` uses {needed} bytes of workgroup memory, and a workgroup in {} has none", placement.name()),
                 )
-                .at_word(self.request.entry.inst.offset)
+                .at_word(self.kernel.entry.inst.offset)
                 .help("compile it without --tgsplit"),
             );
         }
     }
 
     fn check_cluster(&self, diagnostics: &mut Diagnostics) {
-        let Some(size) = self.request.options.cluster else {
+        let Some(size) = self.options.cluster else {
             return;
         };
-        let name = self.request.target.name;
+        let name = self.kernel.target.name;
         let [x, y, z] = size;
-        if !self.request.target.has_clusters() {
+        if !self.kernel.target.has_clusters() {
             diagnostics.push(
                 Diagnostic::error(
                     Code::UnsupportedOnTarget,
@@ -243,7 +234,7 @@ impl<'p> Planner<'p> {
     }
 
     fn has_workgroup_pairs(&self) -> bool {
-        self.request
+        self.kernel
             .pairing
             .pairs
             .iter()
@@ -261,7 +252,7 @@ impl<'p> Planner<'p> {
 
     /// The lanes that a warp-wide sync names.
     fn lanes(&self, conditional: bool) -> WarpMask {
-        match (self.situation.waves, self.request.workgroup_size) {
+        match (self.situation.waves, self.kernel.workgroup_size) {
             // Lanes that the workgroup does not have must not be named; in a workgroup of one warp they are known.
             (Some(1), Some(size)) if !conditional => {
                 let count = u32::try_from(invocations(size)).unwrap_or(32).clamp(1, 32);
@@ -279,13 +270,13 @@ impl<'p> Planner<'p> {
         let conditional = conditional && strategy == Strategy::Subgroup;
         let protocol = Protocol::of(
             strategy,
-            &self.request.target.arch,
+            &self.kernel.target.arch,
             self.situation.waves.unwrap_or(0),
-            self.request.options.fuse_at,
+            self.options.fuse_at,
             self.lanes(conditional),
             self.workgroup_barrier(),
         );
-        if self.request.options.window_guards {
+        if self.options.window_guards {
             protocol
         } else {
             protocol.without_guards()
@@ -294,12 +285,12 @@ impl<'p> Planner<'p> {
 
     fn waiting(&self, repeats: bool) -> Waiting {
         Waiting {
-            target: self.request.target,
-            waits: self.request.options.waits,
-            placement: self.request.options.placement,
+            target: self.kernel.target,
+            waits: self.options.waits,
+            placement: self.options.placement,
             repeats,
             copies_in_flight: self.copies.in_flight,
-            passed_on: self.request.pairing.releases_beyond_workgroup,
+            passed_on: self.kernel.pairing.releases_beyond_workgroup,
         }
     }
 
@@ -318,11 +309,11 @@ impl<'p> Planner<'p> {
 
     /// Whether an arrive of Workgroup scope can be outstanding before the instruction at `offset`.
     fn open(&self, offset: u32) -> Open {
-        self.request.pairing.open_before(Scope::Workgroup, offset)
+        self.kernel.pairing.open_before(Scope::Workgroup, offset)
     }
 
     fn plan(&self) -> EntryPlan {
-        let pairing = self.request.pairing;
+        let pairing = &self.kernel.pairing;
         let workgroup = self.protocol(self.workgroup.0, false);
         let meets_full_barrier =
             workgroup.beside != BesideFullBarrier::Independent && self.situation.barrier_in_window;
@@ -394,12 +385,12 @@ impl<'p> Planner<'p> {
             })
             .collect();
         EntryPlan {
-            entry: self.request.entry.name.clone(),
-            function: self.request.entry.function,
-            target: self.request.target.name,
-            workgroup_size: self.request.workgroup_size,
+            entry: self.kernel.entry.name.clone(),
+            function: self.kernel.entry.function,
+            target: self.kernel.target.name,
+            workgroup_size: self.kernel.workgroup_size,
             wave_size: self.wave_size,
-            placement: self.request.options.placement,
+            placement: self.options.placement,
             cluster: self.cluster(),
             pairs,
             sites: pairing.sites.clone(),
@@ -432,7 +423,7 @@ impl<'p> Planner<'p> {
                 counted: has_workgroup_pairs && self.workgroup.0 == Strategy::Counter,
                 first: has_workgroup_pairs
                     && self.workgroup.0 == Strategy::Cluster
-                    && self.request.target.amdgpu().is_some(),
+                    && self.kernel.target.amdgpu().is_some(),
                 outstanding,
                 bulk_slots: self.copies.bulk_slots,
             },
@@ -442,7 +433,7 @@ impl<'p> Planner<'p> {
 
     /// What a wave does when it ends: it leaves what its end does not drop, where others may have phases left. None may be open there.
     fn at_end(&self, workgroup: &Protocol) -> Vec<Step> {
-        let pairing = self.request.pairing;
+        let pairing = &self.kernel.pairing;
         let uneven = pairing.sites.iter().any(|site| {
             site.execution == Some(Scope::Workgroup)
                 && matches!(site.kind, SiteKind::Arrive | SiteKind::Wait)
@@ -459,7 +450,7 @@ impl<'p> Planner<'p> {
     /// The cluster that the kernel is launched in: the one that is asked for, or the workgroup's own where its barrier is used.
     fn cluster(&self) -> Option<[u32; 3]> {
         let uses = self.has_workgroup_pairs() && self.workgroup.0 == Strategy::Cluster;
-        self.request.options.cluster.or(uses.then_some([1; 3]))
+        self.options.cluster.or(uses.then_some([1; 3]))
     }
 
     /// The steps in place of one barrier instruction.
@@ -553,7 +544,7 @@ impl<'p> Planner<'p> {
     /// The step of a full barrier of `execution` scope, and the widest memory scope that it orders by itself.
     fn full_barrier(&self, execution: Scope, conditional: bool) -> (Step, Option<FenceScope>) {
         let one_wave = execution == Scope::Subgroup || self.situation.waves == Some(1);
-        match (&self.request.target.arch, one_wave) {
+        match (&self.kernel.target.arch, one_wave) {
             (Arch::Amdgpu(_), true) => (Step::WaveBarrier, None),
             (Arch::Amdgpu(_), false) => (self.workgroup_barrier(), None),
             (Arch::Nvptx(_), false) => (self.workgroup_barrier(), Some(FenceScope::Workgroup)),

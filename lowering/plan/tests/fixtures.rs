@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result, anyhow};
 use expect_test::{Expect, expect};
-use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::transform::inline::inline_barrier_functions;
-use splitbar_plan::{PlanOptions, Request, Strategy, Target, plan};
+use splitbar_plan::{PlanOptions, Strategy, Target, plan};
+use splitbar_typed::{Kernel, Wanted};
 
 /// The plan of the first entry point of a fixture kernel.
 fn plan_of(kernel: &str, target: &str, options: PlanOptions) -> Result<String> {
@@ -28,21 +28,16 @@ fn plan_of(kernel: &str, target: &str, options: PlanOptions) -> Result<String> {
         .entry_points
         .first()
         .context("no entry point")?;
-    let pairing = Pairing::analyse(&declarations, &constants, entry, &mut diagnostics);
     let target = Target::by_name(target).context("no such target")?;
-    let workgroup_size = declarations.workgroup_size(entry, &constants);
-    let plan = plan(
-        Request {
-            entry,
-            pairing: &pairing,
-            copies: None,
-            workgroup_size,
-            shared_bytes: 0,
-            target,
-            options,
-        },
+    let kernel = Kernel::of(
+        &declarations,
+        &constants,
+        entry,
+        target,
+        Wanted::default(),
         &mut diagnostics,
     );
+    let plan = plan(&kernel, options, &mut diagnostics);
     if diagnostics.has_errors() {
         Err(anyhow!("{diagnostics}"))
     } else {

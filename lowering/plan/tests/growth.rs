@@ -5,11 +5,11 @@
 mod shapes;
 
 use shapes::SHAPES;
-use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, assemble};
 use splitbar_passes::transform::inline::inline_barrier_functions;
-use splitbar_plan::{Copies, PlanOptions, Request, Strategy, Target, plan};
+use splitbar_plan::{PlanOptions, Strategy, Target, plan};
+use splitbar_typed::{Kernel, Wanted};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ const MANY: usize = if cfg!(debug_assertions) {
 /// On a machine that is busy; a square law would make it at least twenty.
 const MOST_GROWTH: f64 = 10.0;
 
-/// The steps of the plan as far as they count here, and the time that pairing, copies and plan took: the least of some runs.
+/// The steps of the plan as far as they count here, and the time that preparation and plan took: the least of some runs.
 fn planned(
     module: &Module<'_>,
     (target, strategy): (&str, Option<Strategy>),
@@ -42,29 +42,29 @@ fn planned(
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
     assert!(problems.is_empty(), "{problems}");
     let entry = declarations.entry_points.first().unwrap();
-    let workgroup_size = declarations.workgroup_size(entry, &constants);
+    let target = Target::by_name(target).unwrap();
+    let wanted = Wanted {
+        promote_async_copies: true,
+        ..Wanted::default()
+    };
+    let options = PlanOptions {
+        strategy,
+        ..PlanOptions::default()
+    };
     let mut least = Duration::MAX;
     let mut places = 0;
     for _ in 0..runs {
         let mut problems = Diagnostics::new();
         let start = Instant::now();
-        let pairing = Pairing::analyse(&declarations, &constants, entry, &mut problems);
-        let copies = Copies::of(&declarations, &constants, entry, workgroup_size, true);
-        let plan = plan(
-            Request {
-                entry,
-                pairing: &pairing,
-                copies: copies.as_ref(),
-                workgroup_size,
-                shared_bytes: 0,
-                target: Target::by_name(target).unwrap(),
-                options: PlanOptions {
-                    strategy,
-                    ..PlanOptions::default()
-                },
-            },
+        let kernel = Kernel::of(
+            &declarations,
+            &constants,
+            entry,
+            target,
+            wanted,
             &mut problems,
         );
+        let plan = plan(&kernel, options, &mut problems);
         least = least.min(start.elapsed());
         places = plan.at_instruction.len();
     }

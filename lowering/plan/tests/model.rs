@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow, ensure};
 use expect_test::expect;
 use splitbar_passes::analysis::cfg::Cfg;
-use splitbar_passes::analysis::pairing::{Pairing, SiteKind};
+use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::model::protocol::{FULL, SPLIT};
 use splitbar_passes::model::skeleton::Node;
@@ -11,7 +11,8 @@ use splitbar_passes::model::skeleton::{Place, Skeleton};
 use splitbar_passes::model::{Axiom, Op, Report, Verdict, explore};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_plan::model::{cluster, system};
-use splitbar_plan::{EntryPlan, PlanOptions, Request, Step, Strategy, Target, plan};
+use splitbar_plan::{EntryPlan, PlanOptions, Step, Strategy, Target, plan};
+use splitbar_typed::Wanted;
 use std::fmt::Write;
 
 /// A kernel without functions that have barriers, so that its plan needs no inlining.
@@ -36,21 +37,20 @@ impl Kernel {
             .entry_points
             .first()
             .context("no entry point")?;
-        let pairing = Pairing::analyse(&declarations, &constants, entry, &mut diagnostics);
-        let request = Request {
-            entry,
-            pairing: &pairing,
-            copies: None,
-            workgroup_size: declarations.workgroup_size(entry, &constants),
-            shared_bytes: 0,
-            target,
-            options: PlanOptions {
-                strategy: Some(strategy),
-                cluster: (strategy == Strategy::Cluster).then_some([2, 1, 1]),
-                ..PlanOptions::default()
-            },
+        let options = PlanOptions {
+            strategy: Some(strategy),
+            cluster: (strategy == Strategy::Cluster).then_some([2, 1, 1]),
+            ..PlanOptions::default()
         };
-        let plan = plan(request, &mut diagnostics);
+        let kernel = splitbar_typed::Kernel::of(
+            &declarations,
+            &constants,
+            entry,
+            target,
+            Wanted::default(),
+            &mut diagnostics,
+        );
+        let plan = plan(&kernel, options, &mut diagnostics);
         ensure!(!diagnostics.has_errors(), "{diagnostics}");
         let function = declarations
             .function(plan.function)

@@ -5,11 +5,16 @@
 //! answer.
 
 pub mod abi;
+mod copies;
 pub mod image;
+mod kernel;
 pub mod matrix;
 pub mod pointers;
 pub mod scratch;
 pub mod types;
+
+pub use copies::Copies;
+pub use kernel::{Kernel, Wanted};
 
 use splitbar_passes::diagnostic::Diagnostic;
 

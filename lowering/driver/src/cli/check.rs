@@ -3,11 +3,8 @@
 use super::input::read;
 use super::{CheckArgs, report};
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics, Kind, Severity};
-use splitbar::{Failure, Options, Validation, exit, spec};
-use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_passes::validate::{
-    Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings, validate,
-};
+use splitbar::{CheckOptions, Failure, check, exit, spec};
+use splitbar_passes::validate::LIMITS;
 use std::collections::BTreeMap;
 
 /// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with; 2 when the module lacks what was asked for, 3 when this build does not
@@ -39,91 +36,21 @@ fn is_unknown_here(problem: &Diagnostic) -> bool {
 
 /// What the rules say, and the planner of the lowering when there is a target.
 fn problems(args: &CheckArgs, bytes: &[u8]) -> Result<Diagnostics, Diagnostics> {
-    let spec = spec::resolve_for(bytes, &args.spec)?;
-    let planned = args.target.map(|target| {
-        let mut options = Options::new(target);
-        options.spec = spec.clone();
-        options.strategy = args.strategy.0;
-        options.validation = Validation::Waived; // checked below, with the limits of the target
-        splitbar::plan(bytes, &options, &mut ())
-    });
-    let mut problems = check(bytes, &spec, |declarations| {
-        let mut settings = Settings::new(
-            args.target_env
-                .unwrap_or_else(|| Environment::of(declarations)),
-        );
-        settings.strict = args.strict;
-        settings.assume_default_spec = args.assume_default_spec;
-        settings.limits = limits(args);
-        if let Some(Ok(planned)) = &planned {
-            let reserved = planned.plans.iter().map(|plan| plan.reserved_shared_bytes);
-            settings.reserved_shared_bytes = reserved.max().unwrap_or(0);
-        }
-        settings
-    });
-    let of_target = planned.map(|planned| {
-        planned.map_or_else(|refused| refused.diagnostics, |planned| planned.warnings)
-    });
-    // Rules that are broken, and memory that is too large by rule 13562, the planner would say once more.
-    let (broken, too_large) = (
-        problems.has_errors(),
-        has(&problems, Code::SharedMemoryLimit),
-    );
-    for problem in of_target.iter().flat_map(Diagnostics::iter) {
-        let is_said = broken && problem.code.kind() == Kind::Invalid
-            || too_large && problem.code == Code::TooMuchSharedMemory;
-        if !is_said {
-            problems.push(problem.clone());
-        }
-    }
-    Ok(problems)
-}
-
-fn has(problems: &Diagnostics, code: Code) -> bool {
-    problems.iter().any(|problem| problem.code == code)
-}
-
-/// The smallest of the limits that were given and of those that the target has, by name.
-fn limits(args: &CheckArgs) -> BTreeMap<String, u64> {
     let mut limits = BTreeMap::new();
-    let of_target = args.target.map(|target| {
-        (
-            MAX_COMPUTE_SHARED_MEMORY.to_owned(),
-            u64::from(target.lds_bytes),
-        )
-    });
-    for (name, value) in args.limit.iter().cloned().chain(of_target) {
+    for (name, value) in args.limit.iter().cloned() {
         let limit = limits.entry(name).or_insert(value);
         *limit = value.min(*limit);
     }
-    limits
-}
-
-/// Everything that is wrong with the module in `bytes`, located and sorted.
-fn check(
-    bytes: &[u8],
-    spec: &SpecValues,
-    settings: impl FnOnce(&Declarations<'_>) -> Settings,
-) -> Diagnostics {
-    let module = match Module::parse(bytes) {
-        Ok(module) => module,
-        Err(problems) => return problems.sorted(),
+    let options = CheckOptions {
+        spec: spec::resolve_for(bytes, &args.spec)?,
+        environment: args.target_env,
+        strict: args.strict,
+        assume_default_spec: args.assume_default_spec,
+        limits,
+        target: args.target,
+        strategy: args.strategy.0,
     };
-    let mut problems = Diagnostics::new();
-    let declarations = Declarations::of(&module, &mut problems);
-    let constants = Constants::evaluate(&declarations, spec, &mut problems);
-    if problems.has_errors() {
-        // The rules count on declarations that are whole.
-        declarations.locate_all(&mut problems);
-    } else {
-        validate(
-            &declarations,
-            &constants,
-            &settings(&declarations),
-            &mut problems,
-        );
-    }
-    problems.sorted()
+    Ok(check(bytes, &options))
 }
 
 /// `NAME=N`, as `--limit` takes it.
@@ -160,15 +87,5 @@ mod tests {
         ] {
             assert!(parse_limit(wrong).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn what_is_no_module_is_reported() {
-        assert!(
-            check(b"x", &SpecValues::default(), |_| Settings::new(
-                Environment::Universal
-            ))
-            .has_errors()
-        );
     }
 }

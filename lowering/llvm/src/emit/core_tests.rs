@@ -1,21 +1,19 @@
 //! Tests of the emitter's core: layouts, arguments and hidden parameters, control flow, barrier steps, lines, and how problems are reported.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::Lines;
-use crate::{Lowered, Lowering, Optimization, lower};
+use crate::{Lines, Lowered, Lowering, Optimization, lower};
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use spirv::{
     AddressingModel, Capability, Decoration, ExecutionModel, FunctionControl, MemoryModel,
     StorageClass, Word,
 };
-use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Validation};
-use splitbar_plan::{PlanOptions, Request, Target, plan};
+use splitbar_plan::{PlanOptions, Target, plan};
 use splitbar_typed::abi::ArgumentKind;
-use splitbar_typed::scratch::shared_bytes;
+use splitbar_typed::{Kernel, Wanted};
 
 const MATMUL: &[u8] = include_bytes!("../../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
 
@@ -39,21 +37,16 @@ pub(super) fn lowered_at(
         .entry_points
         .iter()
         .map(|entry| {
-            let pairing = Pairing::analyse(&declarations, &constants, entry, &mut diagnostics);
-            let workgroup_size = declarations.workgroup_size(entry, &constants);
-            let shared_bytes = shared_bytes(&declarations, &constants, target, entry);
-            plan(
-                Request {
-                    entry,
-                    pairing: &pairing,
-                    copies: None,
-                    workgroup_size,
-                    shared_bytes,
-                    target,
-                    options: PlanOptions::default(),
-                },
+            let wanted = Wanted::default();
+            let kernel = Kernel::of(
+                &declarations,
+                &constants,
+                entry,
+                target,
+                wanted,
                 &mut diagnostics,
-            )
+            );
+            plan(&kernel, PlanOptions::default(), &mut diagnostics)
         })
         .collect();
     assert!(!diagnostics.has_errors(), "{diagnostics}");

@@ -14,102 +14,17 @@ use crate::held::HeldShape;
 use crate::step::{Fence, FenceMemory, FenceOrder, Step};
 use crate::target::{Amdgpu, Arch, Counter, FenceScope, Target};
 use crate::waits::Waiting;
-use splitbar_passes::analysis::async_copy::{self, AsyncCopies, AsyncCopy, Zeros};
-use splitbar_passes::analysis::cfg::Cfg;
-use splitbar_passes::analysis::copy_order::{self, Mention};
-use splitbar_passes::analysis::group_copies::{Direction, GroupCopies, GroupCopy};
+use splitbar_passes::analysis::async_copy::{self, AsyncCopy, Zeros};
+use splitbar_passes::analysis::copy_order::Mention;
+use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
 use splitbar_passes::analysis::marks::{self, Event, Marks, Moment, Wait};
-use splitbar_passes::analysis::uniformity::memory::Memory;
-use splitbar_passes::module::{Constants, Declarations, EntryPoint, Scope};
-use std::collections::{BTreeMap, BTreeSet};
+use splitbar_passes::module::Scope;
+use splitbar_typed::Copies;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Most rounds of a copy of a group that are written one after the other; for more there is a loop, and what it loads is not held in registers.
 pub const MOST_ROUNDS: u32 = 16;
-
-/// The asynchronous copies of an entry point's function, as analyses of the module found them.
-#[derive(Clone, Debug)]
-pub struct Copies {
-    cfg: Cfg,
-    group: GroupCopies,
-    promoted: AsyncCopies,
-    /// The word offset of each block, ascending.
-    starts: Vec<u32>,
-    /// Per block the word offset of the last instruction that steps can stand before.
-    ends: Vec<u32>,
-    /// Per block with copies what copies, and what else may come to workgroup memory, in order.
-    order: Vec<Vec<Mention>>,
-}
-
-impl Copies {
-    /// Those of `entry`, a workgroup of which has `size`, if that is known. With `promote`, plain copies that can be made asynchronous are among them.
-    pub fn of(
-        declarations: &Declarations<'_>,
-        constants: &Constants,
-        entry: &EntryPoint<'_>,
-        size: Option<[u32; 3]>,
-        promote: bool,
-    ) -> Option<Copies> {
-        let function = declarations.function(entry.function)?;
-        let cfg = Cfg::of(declarations.module, function);
-        let group = GroupCopies::of(declarations, constants, function, &cfg);
-        let promoted = if promote {
-            let memory = Memory::of(declarations);
-            async_copy::find(async_copy::Input {
-                declarations,
-                constants,
-                memory: &memory,
-                function,
-                cfg: &cfg,
-                size,
-            })
-        } else {
-            AsyncCopies::default()
-        };
-        let copies: BTreeSet<u32> = group
-            .copies
-            .iter()
-            .map(|copy| copy.offset)
-            .chain(promoted.copies.iter().map(|copy| copy.store))
-            .collect();
-        Some(Copies {
-            order: copy_order::order(declarations, function, &copies),
-            starts: function.blocks.iter().map(|block| block.offset).collect(),
-            ends: function
-                .blocks
-                .iter()
-                .map(|block| block.end().map_or(block.offset, |end| end.offset))
-                .collect(),
-            cfg,
-            group,
-            promoted,
-        })
-    }
-
-    /// Whether there is an OpGroupAsyncCopy.
-    pub(crate) fn any_of_group(&self) -> bool {
-        !self.group.copies.is_empty()
-    }
-
-    /// Word offsets of the arrives whose promoted copies need not be complete before the wait returns.
-    pub(crate) fn deferred(&self) -> &[u32] {
-        &self.promoted.deferred
-    }
-
-    /// What stands at word offsets, per block in the order of the offsets; at one offset in the order in which it comes.
-    fn by_block<T>(&self, mut all: Vec<(u32, T)>) -> Vec<Vec<(u32, T)>> {
-        all.sort_by_key(|(offset, _)| *offset); // stable
-        let mut by_block: Vec<Vec<(u32, T)>> = self.starts.iter().map(|_| Vec::new()).collect();
-        for (offset, what) in all {
-            // The last block that begins before it.
-            let block = self.starts.partition_point(|start| *start <= offset);
-            if let Some(block) = block.checked_sub(1).and_then(|at| by_block.get_mut(at)) {
-                block.push((offset, what));
-            }
-        }
-        by_block
-    }
-}
 
 /// What makes a copy.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

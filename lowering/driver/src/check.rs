@@ -1,0 +1,122 @@
+//! The rules of SPIR-V and of its client API, and what the planner says, without any code.
+
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::prepare::{Planned, Source, guarded, prepare, read};
+use splitbar_passes::diagnostic::{Code, Diagnostics, Kind};
+use splitbar_passes::module::SpecValues;
+use splitbar_passes::validate::{
+    Environment, MAX_COMPUTE_SHARED_MEMORY, Settings, Validation, validate,
+};
+use splitbar_plan::{Strategy, Target};
+use std::collections::BTreeMap;
+
+/// What a module is checked for.
+#[derive(Clone, Debug, Default)]
+pub struct CheckOptions {
+    /// Values for specialization constants.
+    pub spec: SpecValues,
+    /// Whose rules; `None`: by the module's capabilities.
+    pub environment: Option<Environment>,
+    /// Whether what can be neither proved nor refuted is an error.
+    pub strict: bool,
+    /// Whether specialization constants without a value have their defaults.
+    pub assume_default_spec: bool,
+    /// Limits of the implementation, by name.
+    pub limits: BTreeMap<String, u64>,
+    /// The target whose limits count too, with what its lowering reserves for split barriers.
+    pub target: Option<&'static Target>,
+    /// How that lowering takes split barriers; `None` lets the planner choose.
+    pub strategy: Option<Strategy>,
+}
+
+/// Everything that is wrong with the module in `bytes`, located: what the rules say, and the planner of the lowering when there is a target.
+pub fn check(bytes: &[u8], options: &CheckOptions) -> Diagnostics {
+    let checked = read(bytes, &options.spec, None, &mut (), |source, _| {
+        Ok(check_read(source, options))
+    });
+    checked.unwrap_or_else(|refused| refused.diagnostics)
+}
+
+fn check_read(source: Source<'_>, options: &CheckOptions) -> Diagnostics {
+    let planned = options
+        .target
+        .map(|target| planned(source, options, target));
+    let mut settings = Settings::new(
+        options
+            .environment
+            .unwrap_or_else(|| Environment::of(source.declarations)),
+    );
+    settings.strict = options.strict;
+    settings.assume_default_spec = options.assume_default_spec;
+    settings.limits = limits(options);
+    if let Some(Ok(planned)) = &planned {
+        let reserved = planned.plans.iter().map(|plan| plan.reserved_shared_bytes);
+        settings.reserved_shared_bytes = reserved.max().unwrap_or(0);
+    }
+    let mut problems = source.found.clone();
+    validate(
+        source.declarations,
+        source.constants,
+        &settings,
+        &mut problems,
+    );
+    let mut problems = problems.sorted();
+    let of_target = planned.map(|planned| {
+        planned.map_or_else(|refused| refused.diagnostics, |planned| planned.warnings)
+    });
+    // Rules that are broken, and memory that is too large by rule 13562, the planner would say once more.
+    let (broken, too_large) = (
+        problems.has_errors(),
+        problems
+            .iter()
+            .any(|problem| problem.code == Code::SharedMemoryLimit),
+    );
+    for problem in of_target.iter().flat_map(Diagnostics::iter) {
+        let is_said = broken && problem.code.kind() == Kind::Invalid
+            || too_large && problem.code == Code::TooMuchSharedMemory;
+        if !is_said {
+            problems.push(problem.clone());
+        }
+    }
+    problems
+}
+
+/// The plans for `target`, of a module whose rules are asked for apart from them, with its limits.
+fn planned(
+    source: Source<'_>,
+    check: &CheckOptions,
+    target: &'static Target,
+) -> Result<Planned, Failure> {
+    let mut options = Options::new(target);
+    options.strategy = check.strategy;
+    options.validation = Validation::Waived;
+    guarded(&options, || {
+        prepare(source, &options, &mut (), |prepared, _| {
+            Ok(Planned::of(prepared))
+        })
+    })
+}
+
+/// The smallest of the limits that were given and of those that the target has, by name.
+fn limits(options: &CheckOptions) -> BTreeMap<String, u64> {
+    let mut limits = options.limits.clone();
+    if let Some(target) = options.target {
+        let of_target = u64::from(target.lds_bytes);
+        let limit = limits
+            .entry(MAX_COMPUTE_SHARED_MEMORY.to_owned())
+            .or_insert(of_target);
+        *limit = of_target.min(*limit);
+    }
+    limits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_module_is_reported() {
+        assert!(check(b"x", &CheckOptions::default()).has_errors());
+    }
+}

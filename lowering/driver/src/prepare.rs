@@ -1,0 +1,392 @@
+//! Bytes to plans, in order, with the reason for each step: what check, plan, model and lowering have in common. No LLVM.
+
+use crate::failure::Failure;
+use crate::options::Options;
+use crate::output::plan_text;
+use crate::stage::{Artefact, Observer, Stage};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
+use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module, SpecValues};
+use splitbar_passes::transform::{Edited, Origin};
+use splitbar_passes::validate::{Checked, Inlined};
+use splitbar_plan::EntryPlan;
+use splitbar_typed::{Kernel, Wanted};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tracing::info_span;
+
+/// Plans the barriers of the SPIR-V module in `bytes` and goes no further: no code is generated, and what only the
+/// lowering of bodies refuses is not looked at.
+///
+/// # Errors
+/// As [`compile`].
+pub fn plan(
+    bytes: &[u8],
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Planned, Failure> {
+    guarded(options, || {
+        run(bytes, options, observer, |prepared, _| {
+            Ok(Planned::of(prepared))
+        })
+    })
+}
+
+/// The plans of a module's entry points. Printed, they are what `--emit plan` shows.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// One per entry point, in the module's order.
+    pub plans: Vec<EntryPlan>,
+    /// What did not stop the planning but should be looked at.
+    pub warnings: Diagnostics,
+}
+
+impl Planned {
+    pub(crate) fn of(mut prepared: Prepared<'_>) -> Planned {
+        Planned {
+            plans: prepared.plans,
+            warnings: prepared.problems.take_all(),
+        }
+    }
+}
+
+impl fmt::Display for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&plan_text(&self.plans, None))
+    }
+}
+
+/// A panic anywhere below is a bug of ours, and the caller's process is not ours to end.
+pub(crate) fn guarded<R>(
+    options: &Options,
+    work: impl FnOnce() -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|payload| Err(bug(options, payload.as_ref()).into()))
+}
+
+/// A module that was read.
+#[derive(Copy, Clone)]
+pub(crate) struct Source<'s> {
+    /// What it declares.
+    pub(crate) declarations: &'s Declarations<'s>,
+    /// Its constants under the specialization that is wanted.
+    pub(crate) constants: &'s Constants,
+    /// That specialization.
+    spec: &'s SpecValues,
+    /// What did not stop the reading.
+    pub(crate) found: &'s Diagnostics,
+}
+
+/// An entry point's way to code, before LLVM.
+pub(crate) struct Prepared<'w> {
+    /// The module.
+    pub(crate) work: Work<'w>,
+    /// What was found so far.
+    pub(crate) problems: Problems<'w>,
+    /// The entry points that are compiled.
+    pub(crate) kernels: Vec<Kernel<'w>>,
+    /// The plan of each.
+    pub(crate) plans: Vec<EntryPlan>,
+}
+
+/// Bytes to plans, and then whatever `then` makes of them.
+pub(crate) fn run<R>(
+    bytes: &[u8],
+    options: &Options,
+    observer: &mut dyn Observer,
+    then: impl FnOnce(Prepared<'_>, &mut dyn Observer) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let (spec, size) = (&options.spec, options.workgroup_size);
+    read(bytes, spec, size, observer, |source, observer| {
+        prepare(source, options, observer, then)
+    })
+}
+
+/// Reads a module: instructions, then declarations, then the constants that these specialization values give; each needs the one before.
+///
+/// # Errors
+/// What makes declarations or constants less than whole: everything that follows relies on them.
+pub(crate) fn read<R>(
+    bytes: &[u8],
+    spec: &SpecValues,
+    workgroup_size: Option<[u32; 3]>,
+    observer: &mut dyn Observer,
+    then: impl FnOnce(Source<'_>, &mut dyn Observer) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let span = info_span!("read").entered();
+    observer.begin(Stage::Read);
+    show(observer, Artefact::Input, || bytes.to_vec());
+    let module = Module::parse(bytes)?;
+    let mut found = Diagnostics::new();
+    let declarations = Declarations::of(&module, &mut found);
+    let mut spec = spec.clone();
+    if let Some(size) = workgroup_size {
+        declarations.specialize_workgroup_size(size, &mut spec);
+    }
+    let constants = Constants::evaluate(&declarations, &spec, &mut found);
+    let mut problems = Problems::of(&declarations);
+    problems.take(found)?;
+    show(observer, Artefact::Disassembly, || {
+        disassembly(&module, &declarations).into_bytes()
+    });
+    span.exit();
+    let source = Source {
+        declarations: &declarations,
+        constants: &constants,
+        spec: &spec,
+        found: &problems.found,
+    };
+    then(source, observer)
+}
+
+/// Plans the entry points of a module.
+pub(crate) fn prepare<R>(
+    source: Source<'_>,
+    options: &Options,
+    observer: &mut dyn Observer,
+    then: impl FnOnce(Prepared<'_>, &mut dyn Observer) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let mut problems = Problems::of(source.declarations);
+    problems.found = source.found.clone();
+
+    // Validate: what follows takes checked modules only. The rules are asked of the module as it was given, since that is the one that people know.
+    let span = info_span!("validate").entered();
+    observer.begin(Stage::Validate);
+    let (checked, warnings) =
+        Checked::of(source.declarations, source.constants, options.validation)
+            .map_err(|refused| problems.and(refused))?;
+    problems.add(warnings);
+    span.exit();
+
+    // Inline: from here on every barrier stands in an entry point's own function, so one function's paths are all there is to know.
+    let span = info_span!("inline").entered();
+    observer.begin(Stage::Inline);
+    let edited = checked.inlined().map_err(|refused| problems.and(refused))?;
+    problems.edited = edited.as_ref().map(Inlined::edited);
+    let mut found = Diagnostics::new();
+    let inlined = edited.as_ref().map(|inlined| {
+        let module = &inlined.edited().module;
+        show(observer, Artefact::Inlined, || module.to_bytes());
+        let declarations = Declarations::of(module, &mut found);
+        let constants = Constants::evaluate(&declarations, source.spec, &mut found);
+        (inlined, declarations, constants)
+    });
+    problems.take(found)?;
+    let checked = match &inlined {
+        None => checked,
+        Some((inlined, declarations, constants)) => {
+            inlined.checked(declarations, constants).ok_or_else(|| {
+                Diagnostic::error(
+                    Code::Internal,
+                    "the inlined module is not the one that was read",
+                )
+                .help(REPORT)
+            })?
+        }
+    };
+    let work = Work {
+        checked,
+        options,
+        origin: edited.as_ref().map(|inlined| &inlined.edited().origin),
+    };
+    span.exit();
+
+    // Plan: pair the barriers, then choose what each becomes. Planning needs the size of the workgroup and how much of its memory is taken.
+    let span = info_span!("plan").entered();
+    observer.begin(Stage::Plan);
+    let mut found = Diagnostics::new();
+    let kernels = work.kernels(&mut found);
+    let plans: Vec<EntryPlan> = kernels
+        .iter()
+        .map(|kernel| splitbar_plan::plan(kernel, options.plan(), &mut found))
+        .collect();
+    show(observer, Artefact::Plan, || {
+        plan_text(&plans, None).into_bytes()
+    });
+    problems.take(found)?;
+    span.exit();
+    let prepared = Prepared {
+        work,
+        problems,
+        kernels,
+        plans,
+    };
+    then(prepared, observer)
+}
+
+/// What was found so far, located in the module that the user gave.
+pub(crate) struct Problems<'p> {
+    original: &'p Declarations<'p>,
+    /// Once something was inlined, problems name instructions of that module; users know only their own.
+    edited: Option<&'p Edited>,
+    found: Diagnostics,
+}
+
+impl<'p> Problems<'p> {
+    fn of(original: &'p Declarations<'p>) -> Self {
+        Problems {
+            original,
+            edited: None,
+            found: Diagnostics::new(),
+        }
+    }
+
+    /// Adds problems, and stops here if one of them is an error.
+    pub(crate) fn take(&mut self, found: Diagnostics) -> Result<(), Failure> {
+        self.add(found);
+        if self.found.has_errors() {
+            Err(self.take_all().into())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The failure that `refused` makes together with what was found before.
+    pub(crate) fn and(&mut self, refused: Diagnostics) -> Failure {
+        self.add(refused);
+        self.take_all().into()
+    }
+
+    /// Everything that was found, sorted.
+    pub(crate) fn take_all(&mut self) -> Diagnostics {
+        std::mem::take(&mut self.found).sorted()
+    }
+
+    /// The word of the user's module that word `offset` of the one that is planned comes from.
+    pub(crate) fn original_word(&self, offset: u32) -> Option<u32> {
+        match self.edited {
+            Some(edited) => edited.origin.of(offset),
+            None => Some(offset),
+        }
+    }
+
+    fn add(&mut self, mut found: Diagnostics) {
+        for diagnostic in found.iter_mut() {
+            if let (Some(_), Some(word)) = (self.edited, diagnostic.location.word) {
+                // Whoever found it may have located it in the inlined module; all of that is told anew.
+                *diagnostic.location = Location {
+                    word: self.original_word(word),
+                    ..Location::default()
+                };
+            }
+        }
+        self.original.locate_all(&mut found);
+        self.found.extend(found);
+    }
+}
+
+/// The module that is planned and lowered (the inlined one, if something was inlined), and how.
+pub(crate) struct Work<'w> {
+    pub(crate) checked: Checked<'w>,
+    pub(crate) options: &'w Options,
+    /// Where the module came from, if something was inlined.
+    pub(crate) origin: Option<&'w Origin>,
+}
+
+impl<'w> Work<'w> {
+    /// The entry points that are compiled.
+    fn kernels(&self, diagnostics: &mut Diagnostics) -> Vec<Kernel<'w>> {
+        let (declarations, constants) = (self.checked.declarations(), self.checked.constants());
+        let wanted = Wanted {
+            workgroup_size: self.options.workgroup_size,
+            promote_async_copies: self.options.promote_async_copies,
+        };
+        self.entries(diagnostics)
+            .into_iter()
+            .map(|entry| {
+                let target = self.options.target;
+                Kernel::of(declarations, constants, entry, target, wanted, diagnostics)
+            })
+            .collect()
+    }
+
+    /// The entry points to compile: all, or those of the name that was asked for. A module may hold the other stages of a pipeline beside its kernels; they
+    /// are left out with a note, and refused later where there is nothing else.
+    fn entries(&self, diagnostics: &mut Diagnostics) -> Vec<&'w EntryPoint<'w>> {
+        let all = &self.checked.declarations().entry_points;
+        let mut chosen: Vec<_> = all
+            .iter()
+            .filter(|entry| {
+                self.options
+                    .entry
+                    .as_ref()
+                    .is_none_or(|name| *name == entry.name)
+            })
+            .collect();
+        if all.is_empty() {
+            diagnostics.push(
+                Diagnostic::error(Code::NoEntryPoint, "the module has no entry point")
+                    .help("link it with the module that has one, then lower the result"),
+            );
+        } else if let (Some(name), true) = (&self.options.entry, chosen.is_empty()) {
+            let names: Vec<String> = all
+                .iter()
+                .map(|entry| format!("`{}`", entry.name))
+                .collect();
+            diagnostics.push(
+                Diagnostic::error(
+                    Code::UnknownEntryPoint,
+                    format!("no entry point is called `{name}`"),
+                )
+                .help(format!("the module has {}", names.join(", "))),
+            );
+        }
+        if chosen.iter().any(|entry| entry.is_compute()) {
+            chosen.retain(|entry| {
+                if !entry.is_compute() {
+                    diagnostics.push(
+                        Diagnostic::note(
+                            Code::UnsupportedExecutionModel,
+                            format!(
+                                "the entry point `{}` is not a kernel; it is left out",
+                                entry.name
+                            ),
+                        )
+                        .at_word(entry.inst.offset),
+                    );
+                }
+                entry.is_compute()
+            });
+        }
+        chosen
+    }
+}
+
+pub(crate) fn show(
+    observer: &mut dyn Observer,
+    artefact: Artefact,
+    bytes: impl FnOnce() -> Vec<u8>,
+) {
+    if observer.wants_artefacts() {
+        observer.produced(artefact, &bytes());
+    }
+}
+
+/// One instruction on a line, its word offset in front.
+fn disassembly(module: &Module<'_>, declarations: &Declarations<'_>) -> String {
+    module
+        .instructions()
+        .map(|inst| format!("{:>8}  {}\n", inst.offset, declarations.disassemble(inst)))
+        .collect()
+}
+
+/// What to do about a bug of ours.
+pub(crate) const REPORT: &str = concat!(
+    "this is a bug in splitbar ",
+    env!("CARGO_PKG_VERSION"),
+    ": please report it with the module and the command line"
+);
+
+fn bug(options: &Options, payload: &(dyn std::any::Any + Send)) -> Diagnostic {
+    let words = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("it left no message");
+    Diagnostic::error(
+        Code::Internal,
+        format!("a panic while compiling for {}", options.target.name),
+    )
+    .because(words)
+    .help(REPORT)
+}

@@ -1,0 +1,89 @@
+//! What is planned and lowered.
+
+use crate::copies::Copies;
+use crate::scratch::shared_bytes;
+use splitbar_passes::analysis::pairing::Pairing;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::module::{Constants, Declarations, EntryPoint};
+use splitbar_target::Target;
+
+/// An entry point on a target, prepared once: the check of limits, the plan, the model and the lowering go by it.
+#[derive(Clone, Debug)]
+pub struct Kernel<'m> {
+    /// The entry point.
+    pub entry: &'m EntryPoint<'m>,
+    /// The target.
+    pub target: &'static Target,
+    /// Its workgroup size; `None` when only the launch knows it.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// Its sites and pairs.
+    pub pairing: Pairing,
+    /// Its asynchronous copies; `None` without a function that has some.
+    pub copies: Option<Copies>,
+    /// Workgroup memory in bytes, before barriers reserve any.
+    pub shared_bytes: u32,
+}
+
+/// What a caller asks of a kernel.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The workgroup size, where the module leaves it open.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// Whether plain copies become asynchronous ones.
+    pub promote_async_copies: bool,
+}
+
+impl<'m> Kernel<'m> {
+    /// The kernel of `entry`, whose barriers all stand in its own function.
+    ///
+    /// # Errors
+    /// To `diagnostics`: those of [`Pairing::analyse`], and `UnsupportedMode` for another workgroup size than the module's.
+    pub fn of(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        entry: &'m EntryPoint<'m>,
+        target: &'static Target,
+        wanted: Wanted,
+        diagnostics: &mut Diagnostics,
+    ) -> Kernel<'m> {
+        let fixed = declarations.workgroup_size(entry, constants);
+        let workgroup_size = workgroup_size(entry, fixed, wanted.workgroup_size, diagnostics);
+        let promote = wanted.promote_async_copies;
+        Kernel {
+            entry,
+            target,
+            workgroup_size,
+            pairing: Pairing::analyse(declarations, constants, entry, diagnostics),
+            copies: Copies::of(declarations, constants, entry, workgroup_size, promote),
+            shared_bytes: shared_bytes(declarations, constants, target, entry),
+        }
+    }
+}
+
+/// The workgroup size: what the module says, else what the caller says.
+fn workgroup_size(
+    entry: &EntryPoint<'_>,
+    fixed: Option<[u32; 3]>,
+    asked: Option<[u32; 3]>,
+    diagnostics: &mut Diagnostics,
+) -> Option<[u32; 3]> {
+    if let (Some(fixed), Some(asked)) = (fixed, asked)
+        && fixed != asked
+    {
+        let by = |[x, y, z]: [u32; 3]| format!("{x},{y},{z}");
+        diagnostics.push(
+            Diagnostic::error(
+                Code::UnsupportedMode,
+                format!(
+                    "entry point `{}` fixes its workgroup size at {}; it cannot be {}",
+                    entry.name,
+                    by(fixed),
+                    by(asked)
+                ),
+            )
+            .at_word(entry.inst.offset)
+            .help("leave the size out"),
+        );
+    }
+    fixed.or(asked)
+}
