@@ -637,8 +637,59 @@ impl Planner<'_, '_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
-    use super::symbol;
+    use super::*;
+    use crate::testing::fixture;
+    use crate::types::Waves;
+    use splitbar_passes::module::Constants;
+
+    /// How the parameters of a fixture's kernel reach it.
+    fn passed(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        target: &str,
+    ) -> Vec<Passing> {
+        let target = Target::by_name(target).unwrap();
+        let waves = Waves {
+            size: target.default_wave_size(),
+            subgroups: None,
+        };
+        let types = Types::of(declarations, constants, target, waves);
+        let entry = declarations.entry_points.first().unwrap();
+        let (function, interface) = (entry.function, &entry.interface);
+        let order = declarations.reachable_functions(function).unwrap();
+        let uses = uses::uses(declarations, constants, function, interface, &order);
+        let mut found = Diagnostics::new();
+        let abi = Abi::plan(
+            &types,
+            (declarations, &MemoryQualifiers::of(declarations)),
+            target,
+            declarations.function(function).unwrap(),
+            uses.get(&function).unwrap(),
+            &mut found,
+        );
+        assert!(found.is_empty(), "{found}");
+        abi.parameters.iter().map(|one| one.passing).collect()
+    }
+
+    #[test]
+    fn buffers_are_addresses_and_push_constants_lie_where_the_target_has_them() {
+        fixture("tiled_matmul", |declarations, constants| {
+            for (target, space) in [("gfx1201", 4), ("sm_90", 0)] {
+                let buffer = Passing::Pointer { space: 1 };
+                let block = Passing::Block {
+                    space,
+                    bytes: 12,
+                    align: 4,
+                };
+                assert_eq!(
+                    passed(declarations, constants, target),
+                    [buffer, buffer, buffer, block]
+                );
+            }
+        });
+    }
 
     #[test]
     fn symbols_are_names_for_every_assembler() {

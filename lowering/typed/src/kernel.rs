@@ -87,3 +87,30 @@ fn workgroup_size(
     }
     fixed.or(asked)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::testing::fixture;
+
+    #[test]
+    fn a_kernel_keeps_the_size_that_its_module_says() {
+        let target = Target::by_name("sm_90").unwrap();
+        fixture("tiled_matmul", |declarations, constants| {
+            let entry = declarations.entry_points.first().unwrap();
+            for (asked, errors) in [(None, 0), (Some([16, 16, 1]), 0), (Some([8, 8, 1]), 1)] {
+                let wanted = Wanted {
+                    workgroup_size: asked,
+                    promote_async_copies: false,
+                };
+                let mut found = Diagnostics::new();
+                let kernel = Kernel::of(declarations, constants, entry, target, wanted, &mut found);
+                assert_eq!(kernel.workgroup_size, Some([16, 16, 1]));
+                assert_eq!(found.iter().count(), errors, "{found}");
+                assert!(found.iter().all(|one| one.code == Code::UnsupportedMode));
+                assert_eq!((kernel.shared_bytes, kernel.pairing.pairs.len()), (4096, 1));
+            }
+        });
+    }
+}

@@ -11,6 +11,9 @@ mod kernel;
 pub mod matrix;
 pub mod pointers;
 pub mod scratch;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod testing;
 pub mod types;
 
 pub use copies::Copies;

@@ -113,3 +113,55 @@ pub fn vote(
         _ => return None,
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::testing::read;
+    use splitbar_passes::module::assemble;
+
+    /// The memory of a kernel with this instruction, on an AMD GPU and on one of NVIDIA's, which votes at a barrier.
+    fn bytes(instruction: &str) -> [u32; 2] {
+        let text = format!(
+            "; Version: 1.1
+OpCapability Kernel
+OpCapability Addresses
+OpCapability Groups
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %main \"main\"
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+%true = OpConstantTrue %bool
+%c2 = OpConstant %uint 2
+%c3 = OpConstant %uint 3
+%main = OpFunction %void None %fn
+%entry = OpLabel
+{instruction}
+OpReturn
+OpFunctionEnd"
+        );
+        let assembled = assemble(&text).unwrap();
+        read(&assembled.module().unwrap(), |declarations, constants| {
+            let entry = declarations.entry_points.first().unwrap();
+            ["gfx1201", "sm_90"].map(|target| {
+                let target = Target::by_name(target).unwrap();
+                shared_bytes(declarations, constants, target, entry)
+            })
+        })
+    }
+
+    #[test]
+    fn reductions_of_a_workgroup_need_memory_and_votes_of_nvidia_none() {
+        for (instruction, expected) in [
+            ("", [0, 0]),
+            ("%r = OpGroupIAdd %uint %c2 Reduce %c2", [256, 256]),
+            ("%r = OpGroupIAdd %uint %c3 Reduce %c2", [0, 0]),
+            ("%r = OpGroupAll %bool %c2 %true", [256, 0]),
+        ] {
+            assert_eq!(bytes(instruction), expected, "{instruction}");
+        }
+    }
+}

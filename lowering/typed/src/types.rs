@@ -536,9 +536,8 @@ pub fn require<'t>(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::testing::fixture;
     use splitbar_passes::analysis::layout::Extents;
-    use splitbar_passes::diagnostic::Diagnostics;
-    use splitbar_passes::module::{Module, SpecValues};
 
     /// The table and the check of limits compose the same rules: what both know has one size.
     #[test]
@@ -546,31 +545,27 @@ mod tests {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kernels");
         let mut compared = 0;
         for folder in std::fs::read_dir(root).unwrap() {
-            let folder = folder.unwrap();
-            let name = folder.file_name().into_string().unwrap();
-            let Ok(bytes) = std::fs::read(folder.path().join(format!("{name}.spv"))) else {
+            let name = folder.unwrap().file_name().into_string().unwrap();
+            if !std::path::Path::new(&format!("{root}/{name}/{name}.spv")).exists() {
                 continue;
-            };
-            let module = Module::parse(&bytes).unwrap();
-            let mut problems = Diagnostics::new();
-            let declarations = Declarations::of(&module, &mut problems);
-            let constants =
-                Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
-            let waves = Waves {
-                size: 32,
-                subgroups: None,
-            };
-            for target in ["gfx1201", "sm_90"] {
-                let target = Target::by_name(target).unwrap();
-                let mut extents = Extents::new(&declarations, &constants);
-                for (id, info) in Types::of(&declarations, &constants, target, waves).iter() {
-                    let of_rules = extents.of(id).filter(|_| info.is_value);
-                    if let Some(extent) = of_rules {
-                        assert_eq!(info.extent(), extent, "{name}, {id}");
-                        compared += 1;
+            }
+            fixture(&name, |declarations, constants| {
+                let waves = Waves {
+                    size: 32,
+                    subgroups: None,
+                };
+                for target in ["gfx1201", "sm_90"] {
+                    let target = Target::by_name(target).unwrap();
+                    let mut extents = Extents::new(declarations, constants);
+                    for (id, info) in Types::of(declarations, constants, target, waves).iter() {
+                        let of_rules = extents.of(id).filter(|_| info.is_value);
+                        if let Some(extent) = of_rules {
+                            assert_eq!(info.extent(), extent, "{name}, {id}");
+                            compared += 1;
+                        }
                     }
                 }
-            }
+            });
         }
         assert!(compared > 500, "only {compared} types");
     }

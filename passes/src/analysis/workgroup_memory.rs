@@ -66,3 +66,59 @@ impl WorkgroupMemory {
         memory
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Diagnostics;
+    use crate::module::{SpecValues, assemble};
+
+    /// Two variables of a structure of two words, both of which the entry point names.
+    fn memory(decorations: &str) -> WorkgroupMemory {
+        let text = format!(
+            "; Version: 1.6
+OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpEntryPoint GLCompute %main \"main\" %v %w
+OpExecutionMode %main LocalSize 64 1 1
+{decorations}
+%void = OpTypeVoid
+%fn = OpTypeFunction %void
+%uint = OpTypeInt 32 0
+%t = OpTypeStruct %uint %uint
+%pt = OpTypePointer Workgroup %t
+%v = OpVariable %pt Workgroup
+%w = OpVariable %pt Workgroup
+%main = OpFunction %void None %fn
+%entry = OpLabel
+%x = OpLoad %t %v
+OpStore %w %x
+OpReturn
+OpFunctionEnd"
+        );
+        let assembled = assemble(&text).unwrap();
+        let module = assembled.module().unwrap();
+        let mut problems = Diagnostics::new();
+        let declarations = Declarations::of(&module, &mut problems);
+        let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+        let entry = declarations.entry_points.first().unwrap();
+        WorkgroupMemory::of(&declarations, &constants, entry)
+    }
+
+    #[test]
+    fn variables_follow_each_other_and_blocks_share_their_bytes() {
+        let size = |decorations| {
+            let memory = memory(decorations);
+            (memory.block_bytes, memory.bytes)
+        };
+        assert_eq!(size(""), (0, 24));
+        assert_eq!(size("OpDecorate %w Alignment 256"), (0, 264));
+        assert_eq!(
+            size(
+                "OpDecorate %t Block\nOpMemberDecorate %t 0 Offset 0\nOpMemberDecorate %t 1 Offset 28"
+            ),
+            (32, 32)
+        );
+    }
+}

@@ -16,7 +16,7 @@
 //! | [`ext`], [`ext_amd`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`ext_opencl_printf`], [`numeric`], [`math`], [`library`] | extended instruction sets |
 //! | [`float8`] | floats of 8 bits |
 //! | [`facts`] | facts about targets beyond the target row |
-//! | [`abi`] | kernels: arguments, hidden parameters, attributes |
+//! | [`abi`] | the parameters of kernels: types, attributes |
 //! | [`check`] | what is refused before any body is lowered |
 //! | [`globals`], [`prologue`] | module-scope variables; what a kernel does before its first instruction |
 //! | [`module`] | one LLVM module: kernels and their functions, in order |
