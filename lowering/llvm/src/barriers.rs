@@ -292,6 +292,7 @@ mod tests {
             target,
             Optimization::O2,
             FileType::Assembly,
+            false,
         )
         .unwrap();
         Ok(String::from_utf8_lossy(&bytes)
