@@ -36,6 +36,11 @@ pub trait Work {
     /// Whether this one has to take effect after an older one of its path.
     fn follows(&self, older: &Self) -> bool;
 
+    /// Whether a wait for it can make a difference.
+    fn matters(&self) -> bool {
+        true
+    }
+
     /// Whether others may learn from it what was done before.
     fn tells(&self) -> bool {
         false
@@ -112,12 +117,12 @@ impl<T: Work> Queue<T> {
         self.operations.iter()
     }
 
-    /// Waits until at most `left` operations count in `counter`: what that proves complete is out of the counter. Gives whether anything was.
+    /// Waits until at most `left` operations count in `counter`: what that proves complete is out of the counter. Gives whether anything was that matters.
     pub fn wait(&mut self, counter: Counters, left: u32) -> bool {
         let mut any = false;
         self.each_proved(counter, left, |operation| {
             operation.rules.counters &= !counter;
-            any = true;
+            any |= operation.what.matters();
         });
         any
     }

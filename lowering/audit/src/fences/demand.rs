@@ -452,7 +452,7 @@ k:
                     memory: FenceMemory::Global,
                 },
                 word: 20,
-                exempt: vec![20..40],
+                exempt: std::iter::once(20..40).collect(),
                 unknown,
             };
             let promise = Promise {

@@ -12,7 +12,7 @@ use crate::context::{Access, Context};
 use crate::finding::{FindingKind, Site};
 use crate::image::Format;
 use crate::memory::Pending;
-use crate::queue::{InClass, Rules, Work};
+use crate::queue::{Counters, InClass, Rules, Work};
 use crate::schedule::Completion;
 
 /// An issued memory operation.
@@ -114,6 +114,10 @@ impl Operation {
 }
 
 impl Work for Box<Operation> {
+    fn matters(&self) -> bool {
+        !matches!(self.action, Action::Hint)
+    }
+
     /// What tells others of the wave's work is kept behind that work by waits alone; bytes that both touch are touched in order all the same.
     fn follows(&self, older: &Box<Operation>) -> bool {
         !self.tells() || self.may_overlap(older)
@@ -282,6 +286,21 @@ impl Wave {
             );
         }
         cx.unproved = None;
+    }
+
+    /// Issues an instruction that moves no data and is counted all the same.
+    pub(super) fn count(&mut self, pc: u32, counters: Counters, class: u8) {
+        let rules = Rules {
+            counters,
+            class,
+            order: InClass::Ordered,
+            path: None,
+        };
+        let operation = Operation {
+            pc,
+            ..Operation::default()
+        };
+        self.queue.issue(rules, Box::new(operation));
     }
 
     /// Reports an outstanding operation on the bytes of shared memory that `younger` is about to touch on another way. After that, the older one takes

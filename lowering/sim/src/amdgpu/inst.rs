@@ -82,6 +82,8 @@ pub(super) enum Op {
     Cache {
         invalidates: Levels,
         writes_back: bool,
+        /// The counter that it is in, and the class whose order it keeps.
+        counts: Option<(Counters, u8)>,
     },
     /// A wait of which one part is left out, for tests.
     LackingWait {

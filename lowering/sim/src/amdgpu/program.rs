@@ -387,6 +387,7 @@ impl Program for Kernel {
             Op::Cache {
                 invalidates,
                 writes_back,
+                counts,
             } => {
                 let levels = invalidates & self.caches;
                 if levels != 0 {
@@ -394,6 +395,9 @@ impl Program for Kernel {
                 }
                 if *writes_back && self.caches & DIRTY != 0 {
                     cx.write_back(pc);
+                }
+                if let Some((counters, class)) = *counts {
+                    wave.count(pc, counters, class);
                 }
                 1
             }

@@ -99,9 +99,17 @@ pub(super) fn cache(parts: &Parts<'_>) -> Option<Op> {
         }
         _ => return None,
     };
+    // As loads and stores, and in order with them: LLVM's SIInsertWaitcnts, `counterOutOfOrder`. Those before
+    // gfx12 count nowhere.
+    let counts = match parts.mnemonic {
+        "global_inv" => Some((counter::LOAD, class::LOADS)),
+        "global_wb" | "global_wbinv" => Some((counter::STORE, class::STORES)),
+        _ => None,
+    };
     Some(Op::Cache {
         invalidates,
         writes_back,
+        counts,
     })
 }
 

@@ -52,6 +52,28 @@ fn a_missing_wait_is_found_exactly() {
 }
 
 #[test]
+fn an_invalidation_counts_as_a_load_and_in_order() {
+    let run = |wait: &'static str| {
+        let text = [
+            "v_mov_b32_e32 v3, 0",
+            "scratch_load_b32 v1, v3, off",
+            "global_inv scope:SCOPE_SE",
+            wait,
+            "v_mov_b32_e32 v4, v1",
+            "s_endpgm",
+        ];
+        kinds("gfx1201", 32, &text)
+    };
+    let clean = run("s_wait_loadcnt 0x0");
+    assert_eq!(
+        run("s_wait_loadcnt 0x1"),
+        clean,
+        "the load is the older one"
+    );
+    assert!(run("s_wait_loadcnt 0x2").contains(&FindingKind::MissingWait));
+}
+
+#[test]
 fn a_store_that_slides_over_the_barrier_is_a_race() {
     let exchange = |wait: &'static str, barrier: [&'static str; 2]| {
         [
