@@ -92,8 +92,10 @@ impl Searcher<'_> {
         let Some(block) = shape.block_of(sync).filter(|_| !self.gave_up()) else {
             return Words::new();
         };
-        let in_line = shape.in_line(block);
-        let others = (0..shape.len()).filter(|other| !in_line.contains(other));
+        let Some(on_the_way) = shape.on_the_way(block) else {
+            return Words::new();
+        };
+        let others = (0..shape.len()).filter(|other| !on_the_way.contains(other));
         let mut words = Words::new();
         for range in others.map(|other| shape.words(other)) {
             match words.last_mut() {
@@ -254,6 +256,18 @@ mod tests {
         assert_eq!(searcher.elsewhere(25), vec![30..50]);
         assert_eq!(searcher.elsewhere(45), vec![20..30]);
         assert_eq!(searcher.elsewhere(55), Words::new());
+    }
+
+    #[test]
+    fn a_loop_on_the_way_is_not_elsewhere() {
+        // 2 and 3 are a loop; 4 follows, and goes back to 1 in a loop around both.
+        let edges = [(0, 1), (1, 2), (2, 3), (3, 2), (2, 4), (4, 1), (4, 5)];
+        let loops = shape(6, &edges);
+        let mut searcher = Searcher {
+            shape: &loops,
+            visits: 0,
+        };
+        assert_eq!(searcher.elsewhere(45), Words::new());
     }
 
     #[test]

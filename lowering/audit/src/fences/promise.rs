@@ -174,10 +174,8 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
     }
     for (word, promise) in &mut promises.by_word {
         let elsewhere = searcher.elsewhere(*word);
-        let unknown = shape.accesses_in(&elsewhere);
         for ask in promise.release.iter_mut().chain(&mut promise.acquire) {
             ask.exempt.extend(elsewhere.iter().cloned());
-            ask.unknown |= unknown;
         }
     }
     promises.cut = searcher.gave_up();

@@ -121,6 +121,37 @@ impl Shape {
         found
     }
 
+    /// The blocks that control may come through on the way to `block`, or from it, without another iteration of a loop that `block` is in; all others stand on other sides
+    /// of branches. `None` when there are too many loops to say.
+    pub(super) fn on_the_way(&self, block: usize) -> Option<BTreeSet<usize>> {
+        let loops = self.loops.as_ref()?;
+        let begins_again = |from: usize, to: usize| {
+            self.cfg.order(from) >= self.cfg.order(to)
+                && loops
+                    .iter()
+                    .any(|one| one.header == to && one.body.contains(&block))
+        };
+        let mut found = BTreeSet::from([block]);
+        for forward in [true, false] {
+            let mut seen = BTreeSet::from([block]);
+            let mut todo = vec![block];
+            while let Some(block) = todo.pop() {
+                for next in self.next(block, forward) {
+                    let again = if forward {
+                        begins_again(block, *next)
+                    } else {
+                        begins_again(*next, block)
+                    };
+                    if !again && self.cfg.is_reachable(*next) && seen.insert(*next) {
+                        todo.push(*next);
+                    }
+                }
+            }
+            found.extend(seen);
+        }
+        Some(found)
+    }
+
     /// The blocks that are reached without going back in a loop, and those that reach `block` so. What is in neither set stands on the other side of a branch.
     pub(super) fn in_line(&self, block: usize) -> BTreeSet<usize> {
         let mut found = BTreeSet::from([block]);

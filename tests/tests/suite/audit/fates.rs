@@ -55,7 +55,7 @@ pub fn of(
         let judged = judged.map_err(anyhow::Error::msg)?;
         let fate = if !judged.is_clean() {
             Fate::Noticed
-        } else if is_needless(function, position, kind)
+        } else if is_needless(function, audit, position, kind)
             || kind == Kind::Wait && is_idle(audit, &judged, target)
         {
             Fate::Needless
@@ -175,7 +175,18 @@ fn is_idle(whole: &Audit, without: &Audit, target: &Target) -> bool {
 
 /// Whether nothing that the instruction could order is there: no access that it can be reached from or that can be reached from it, up to another of its kind that is the
 /// same.
-fn is_needless(function: &Function, position: usize, kind: Kind) -> bool {
+fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) -> bool {
+    // Barriers that tell of nothing but LDS.
+    let local: BTreeSet<usize> = audit
+        .barriers
+        .iter()
+        .filter(|barrier| {
+            let release = barrier.demand.iter().flat_map(|demand| &demand.release);
+            let mut memories = release.map(|clause| clause.fence.memory);
+            memories.all(|memory| memory == FenceMemory::Local)
+        })
+        .map(|barrier| barrier.at.position)
+        .collect();
     let own = &function.instructions[position];
     let starts = |inst: &Instruction, names: &[&str]| {
         names.iter().any(|name| inst.mnemonic.starts_with(name))
@@ -198,8 +209,9 @@ fn is_needless(function: &Function, position: usize, kind: Kind) -> bool {
                 ],
             )
     };
+    // What is written through has nothing to write back.
     let stores = |inst: &Instruction| {
-        starts(
+        let stored = starts(
             inst,
             &[
                 "global_store",
@@ -208,7 +220,8 @@ fn is_needless(function: &Function, position: usize, kind: Kind) -> bool {
                 "flat_store",
                 "image_",
             ],
-        ) || inst.role != Role::Work && inst.role != Role::Housekeeping
+        );
+        stored && !passes_by(inst) || inst.role != Role::Work && inst.role != Role::Housekeeping
     };
     let accesses = |inst: &Instruction| {
         let mnemonic = &inst.mnemonic;
@@ -238,7 +251,8 @@ fn is_needless(function: &Function, position: usize, kind: Kind) -> bool {
                 if same || !seen.insert(next) {
                     continue;
                 }
-                if wanted(inst) {
+                let only_lds = kind == Kind::WriteBack && local.contains(&next);
+                if !only_lds && wanted(inst) {
                     return true;
                 }
                 todo.push(next);
