@@ -73,7 +73,6 @@ pub fn case(kernel: &str) -> Option<Case> {
         "async_uneven" => products::async_uneven()?,
         "arrive_barrier_wait" => exchanges::arrive_barrier_wait(),
         "buffer_exchange" => exchanges::buffer_exchange(),
-        "coherent_members" => trees::coherent_members(),
         "cooperative_matmul" => products::cooperative_matmul()?,
         "dangling_arrive" => exchanges::dangling_arrive(),
         "histogram" => tiles::histogram(),

@@ -17,24 +17,6 @@ fn sum(words: &[u32]) -> u32 {
     words.iter().fold(0, |sum, x| sum.wrapping_add(*x))
 }
 
-pub(super) fn coherent_members() -> Case {
-    let src = noise(GROUPS * 128);
-    // Counter, steps, sums.
-    let head = [GROUPS as u32, 2, 2];
-    let state: Vec<u32> = head.into_iter().chain(sums(&src)).collect();
-    let total = sum(&src);
-    let mut before = vec![0xdead_beef; state.len()];
-    before[0] = 0;
-    let state = Buffer {
-        before,
-        ..output(1, "state", state)
-    };
-    case(
-        128,
-        vec![input(0, "src", src), state, output(2, "total", vec![total])],
-    )
-}
-
 pub(super) fn message_passing() -> Case {
     let src = noise(GROUPS * 128);
     let (sums, total) = (sums(&src), sum(&src));
