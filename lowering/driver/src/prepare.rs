@@ -18,7 +18,7 @@ use tracing::info_span;
 /// lowering of bodies refuses is not looked at.
 ///
 /// # Errors
-/// As [`compile`].
+/// As [`crate::compile`].
 pub fn plan(
     bytes: &[u8],
     options: &Options,
