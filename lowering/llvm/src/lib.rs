@@ -15,6 +15,7 @@ mod lane_moves;
 pub mod marks;
 mod own_memory;
 mod private_arrays;
+mod shared_blocks;
 mod signed_zero;
 
 pub use debug::AccessMark;
@@ -126,6 +127,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             lane_moves::keep(&context, &module)?;
             own_memory::say(&context, &module)?;
             private_arrays::keep(&module, &machine)?;
+            shared_blocks::keep(&context, &module)?;
         }
         codegen::check(&errors)?;
         codegen::verify(&module, "after optimisation")?;

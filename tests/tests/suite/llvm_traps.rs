@@ -1,13 +1,15 @@
 //! What LLVM 23.1 gets wrong without a word, or crashes on (docs/llvm.md): every fixture, compiled for the GPUs where it happens with the options that come nearest to
 //! it, has nothing that would meet it. A row also holds what LLVM makes of the trap, or what leads it there: the row's own check has to refuse that.
 
-use crate::support::{assembled, compile_bytes, told, trial};
+use crate::support::{assembled, compile_bytes, launch, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
 use splitbar::asm::{self, Function};
+use splitbar::simulate::machine::Schedule;
+use splitbar::simulate::{Inputs, Job, Place};
 use splitbar::waits::counter::{Counter, waits};
-use splitbar::{EntryPlan, Options, Placement, Strategy, Target, Waits};
+use splitbar::{EntryPlan, Optimization, Options, Placement, Strategy, Target, Waits};
 use splitbar_plan::Step;
 use splitbar_plan::target::Amdgpu;
 use splitbar_tests::check::Check as Order;
@@ -293,7 +295,11 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         "llvm_traps/scalar_load_over_a_barrier".to_owned(),
         scalar_load,
     );
-    rows.chain([scalar]).collect()
+    let shared = trial(
+        "llvm_traps/value_of_a_shared_block".to_owned(),
+        shared_block,
+    );
+    rows.chain([scalar, shared]).collect()
 }
 
 impl Check {
@@ -490,6 +496,64 @@ fn scalar_load() -> Result<()> {
             .and_then(|check| check.run(&assembly))
             .map_err(|problem| anyhow::anyhow!("{name}: {problem}"))?;
         missed(&output, &assembly, name)?;
+    }
+    Ok(())
+}
+
+/// A program whose block with two predecessors gives a bitcast to a phi, on whose way a loop uses
+/// the same register: without optimisation, where LLVM 23.1 loses that value, it has the results
+/// that it has with optimisation.
+fn shared_block() -> Result<()> {
+    let module = assembled(include_str!("llvm_traps/shared_block.spvasm"))?;
+    const INVOCATIONS: usize = 2 * 128;
+    let words = |count: usize, of: fn(u32) -> u32| -> Vec<u8> {
+        (0..count as u32)
+            .map(of)
+            .flat_map(u32::to_le_bytes)
+            .collect()
+    };
+    let scrambled = |i: u32| i.wrapping_mul(0x9e37_79b9).rotate_left(7);
+    let buffers = [
+        words(16 * INVOCATIONS, scrambled),
+        words(16 * INVOCATIONS, |_| 0),
+        words(2 * INVOCATIONS, scrambled),
+        words(INVOCATIONS, scrambled),
+        words(1, |_| 0),
+        words(INVOCATIONS, |_| 0),
+        words(128, |_| 0),
+    ];
+    let inputs = Inputs {
+        push: [1_u32, 3, 1, 1]
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect(),
+        ..launch(
+            [2, 1, 1],
+            (0..)
+                .map(|binding| Place::Binding(0, binding))
+                .zip(buffers)
+                .collect(),
+        )
+    };
+    for name in ["gfx942", "gfx1030", "gfx1201"] {
+        linkable(name)?;
+        let run = |level: Optimization| -> Result<Vec<Vec<u8>>> {
+            let output = compile_bytes(&module, name, |options| options.optimization = level)?;
+            let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
+            if let Some(finding) = outcome.report.findings.first() {
+                bail!("{name}: {finding}");
+            }
+            Ok(outcome.buffers)
+        };
+        let optimised = run(Optimization::O2)?;
+        ensure!(
+            optimised[1].iter().any(|byte| *byte != 0),
+            "{name}: the program leaves nothing"
+        );
+        ensure!(
+            run(Optimization::O0)? == optimised,
+            "{name}: other results at -O0"
+        );
     }
     Ok(())
 }
