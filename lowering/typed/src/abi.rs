@@ -44,7 +44,7 @@ pub enum ArgumentKind {
     ArrayLengths,
     /// The number of dimensions of the launch (WorkDim of OpenCL), 32 bits, where the hardware does not say it.
     WorkDimensions,
-    /// A parameter of an OpenCL kernel that is no pointer to memory, by value.
+    /// A parameter of an OpenCL kernel that is not a pointer to memory, by value.
     Value,
     /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a printf.
     PrintBuffer,

@@ -131,31 +131,19 @@ impl Shape {
                     .iter()
                     .any(|one| one.header == to && one.body.contains(&block))
         };
-        let mut found = BTreeSet::from([block]);
-        for forward in [true, false] {
-            let mut seen = BTreeSet::from([block]);
-            let mut todo = vec![block];
-            while let Some(block) = todo.pop() {
-                for next in self.next(block, forward) {
-                    let again = if forward {
-                        begins_again(block, *next)
-                    } else {
-                        begins_again(*next, block)
-                    };
-                    if !again && self.cfg.is_reachable(*next) && seen.insert(*next) {
-                        todo.push(*next);
-                    }
-                }
-            }
-            found.extend(seen);
-        }
-        Some(found)
+        Some(self.both_ways(block, |from, to| !begins_again(from, to)))
     }
 
     /// The blocks that are reached without going back in a loop, and those that reach `block` so. What is in neither set stands on the other side of a branch.
     pub(super) fn in_line(&self, block: usize) -> BTreeSet<usize> {
+        self.both_ways(block, |from, to| self.cfg.order(from) < self.cfg.order(to))
+    }
+
+    /// The blocks that can be reached from `block`, and those that can reach it, over edges that `takes` accepts.
+    fn both_ways(&self, block: usize, takes: impl Fn(usize, usize) -> bool) -> BTreeSet<usize> {
         let mut found = BTreeSet::from([block]);
         for forward in [true, false] {
+            let mut seen = BTreeSet::from([block]);
             let mut todo = vec![block];
             while let Some(block) = todo.pop() {
                 for next in self.next(block, forward) {
@@ -164,13 +152,12 @@ impl Shape {
                     } else {
                         (*next, block)
                     };
-                    let onwards =
-                        self.cfg.order(from) < self.cfg.order(to) && self.cfg.is_reachable(*next);
-                    if onwards && found.insert(*next) {
+                    if takes(from, to) && self.cfg.is_reachable(*next) && seen.insert(*next) {
                         todo.push(*next);
                     }
                 }
             }
+            found.extend(seen);
         }
         found
     }

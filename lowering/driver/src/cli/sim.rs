@@ -282,7 +282,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     Ok(Job::compiled(&output, 0).map_err(|e| e.to_string())?)
 }
 
-/// That no flag says how a module is to be compiled: the input is no module.
+/// That no flag says how a module is to be compiled: the input is not a module.
 fn compiled_already(args: &SimArgs) -> Result<(), String> {
     let flags = [
         ("--spec", !args.spec.is_empty()),

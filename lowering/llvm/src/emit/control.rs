@@ -326,9 +326,10 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             pointee: Some(pointee),
         } = *self.kind(ty)?
         else {
-            return Err(
-                self.unsupported(inst, "a parameter by value is no pointer of class Function")
-            );
+            return Err(self.unsupported(
+                inst,
+                "a parameter by value is not a pointer of class Function",
+            ));
         };
         let info = self.type_info(pointee)?;
         let (size, align) = (info.size, info.align.max(4));
