@@ -122,11 +122,11 @@ impl Searcher<'_> {
         }
         // What comes to the synchronisation (or from it) without passing the fence.
         let around = shape.reach(block, Some(home), !forward);
-        let in_line = shape.in_line(block);
+        let on_the_way = shape.on_the_way(block)?;
         let mut exempt = Words::new();
         for other in 0..shape.len() {
             let words = shape.words(other);
-            let ordered = in_line.contains(&other)
+            let ordered = on_the_way.contains(&other)
                 && (forward || other == home || shape.leads_through(home, other));
             if other == home {
                 // Between the fence and the end of its block, or between the block's beginning and the fence.
@@ -268,6 +268,16 @@ mod tests {
             visits: 0,
         };
         assert_eq!(searcher.elsewhere(45), Words::new());
+    }
+
+    #[test]
+    fn a_loop_in_front_of_the_synchronisation_is_ordered() {
+        // 1 is the head of a loop and 2 its body, 3 has the fence, 4 the flag.
+        let before = shape(5, &[(0, 1), (1, 2), (2, 1), (1, 3), (3, 4)]);
+        let found = beside(&before, 35, &[45], true);
+        assert_eq!(found.len(), 1);
+        let exempt = |word: u32| found[0].exempt.iter().any(|words| words.contains(&word));
+        assert!(!exempt(5) && !exempt(15) && !exempt(25) && !exempt(34) && exempt(36));
     }
 
     #[test]

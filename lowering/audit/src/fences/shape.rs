@@ -131,16 +131,6 @@ impl Shape {
                     .iter()
                     .any(|one| one.header == to && one.body.contains(&block))
         };
-        Some(self.both_ways(block, |from, to| !begins_again(from, to)))
-    }
-
-    /// The blocks that are reached without going back in a loop, and those that reach `block` so. What is in neither set stands on the other side of a branch.
-    pub(super) fn in_line(&self, block: usize) -> BTreeSet<usize> {
-        self.both_ways(block, |from, to| self.cfg.order(from) < self.cfg.order(to))
-    }
-
-    /// The blocks that can be reached from `block`, and those that can reach it, over edges that `takes` accepts.
-    fn both_ways(&self, block: usize, takes: impl Fn(usize, usize) -> bool) -> BTreeSet<usize> {
         let mut found = BTreeSet::from([block]);
         for forward in [true, false] {
             let mut seen = BTreeSet::from([block]);
@@ -152,13 +142,14 @@ impl Shape {
                     } else {
                         (*next, block)
                     };
-                    if takes(from, to) && self.cfg.is_reachable(*next) && seen.insert(*next) {
+                    if !begins_again(from, to) && self.cfg.is_reachable(*next) && seen.insert(*next)
+                    {
                         todo.push(*next);
                     }
                 }
             }
             found.extend(seen);
         }
-        found
+        Some(found)
     }
 }
