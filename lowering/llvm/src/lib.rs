@@ -11,6 +11,7 @@ mod disassemble;
 mod emit;
 mod expand;
 mod ffi;
+mod hidden_lanes;
 mod lane_moves;
 pub mod marks;
 mod own_memory;
@@ -114,7 +115,15 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             Optimization::O2 => "default<O2>",
             Optimization::O3 => "default<O3>",
         };
+        let hides = matches!(lowering.target.arch, Arch::Amdgpu(_))
+            && lowering.optimization != Optimization::O0;
+        if hides {
+            hidden_lanes::hide(&module);
+        }
         codegen::run(&module, &machine, level)?;
+        if hides && hidden_lanes::show(&module) {
+            codegen::run(&module, &machine, hidden_lanes::PASSES)?;
+        }
         if expand::expand(&context, &module, lowering.target)
             .map_err(|problem| Diagnostics::from(*problem))?
         {

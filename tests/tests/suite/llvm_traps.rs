@@ -9,7 +9,9 @@ use splitbar::asm::{self, Function};
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Place};
 use splitbar::waits::counter::{Counter, waits};
-use splitbar::{EntryPlan, Optimization, Options, Placement, Strategy, Target, Waits};
+use splitbar::{
+    EntryPlan, Environment, Optimization, Options, Placement, Strategy, Target, Validation, Waits,
+};
 use splitbar_plan::Step;
 use splitbar_plan::target::Amdgpu;
 use splitbar_tests::check::Check as Order;
@@ -299,7 +301,11 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
         "llvm_traps/value_of_a_shared_block".to_owned(),
         shared_block,
     );
-    rows.chain([scalar, shared]).collect()
+    let freed = trial(
+        "llvm_traps/uniformity_of_freed_cycles".to_owned(),
+        freed_cycles,
+    );
+    rows.chain([scalar, shared, freed]).collect()
 }
 
 impl Check {
@@ -554,6 +560,27 @@ fn shared_block() -> Result<()> {
             run(Optimization::O0)? == optimised,
             "{name}: other results at -O0"
         );
+    }
+    Ok(())
+}
+
+/// A program with reads of other lanes that LLVM 23.1 simplifies where it comes by twice: it then
+/// asks a uniformity analysis that refers to cycles which were freed. Without the cure the process
+/// dies here.
+fn freed_cycles() -> Result<()> {
+    let module = assembled(include_str!("llvm_traps/freed_cycles.spvasm"))?;
+    for name in ["gfx942", "gfx1030", "gfx1201"] {
+        for level in [Optimization::O2, Optimization::O3] {
+            let output = compile_bytes(&module, name, |options| {
+                options.optimization = level;
+                options.validation = Validation::Environment(Environment::Universal);
+            })?;
+            let assembly = told(output.assembly())?;
+            ensure!(
+                assembly.contains("v_readlane_b32") || assembly.contains("v_readfirstlane_b32"),
+                "{name}: no lane is read any more"
+            );
+        }
     }
     Ok(())
 }
