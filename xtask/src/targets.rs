@@ -52,6 +52,22 @@ struct Amdgpu {
     acquire: CacheOps,
     release: CacheOps,
     invalidation_waits: bool,
+    execution: Option<Execution>,
+}
+
+/// What a program can notice of the machine.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Execution {
+    packed_ids: bool,
+    ids_in_ttmp: bool,
+    architected_scratch: bool,
+    preload_prologue: bool,
+    clears_high_half: bool,
+    cmpx_writes_mask: bool,
+    permutes_halves: bool,
+    far_cache: bool,
+    repeats_components: bool,
 }
 
 /// Instructions per scope.
@@ -135,6 +151,28 @@ impl Amdgpu {
         )
     }
 
+    /// What the simulator goes by, as Rust.
+    fn execution(&self) -> String {
+        let Some(execution) = &self.execution else {
+            return "None".to_owned();
+        };
+        let Execution {
+            packed_ids,
+            ids_in_ttmp,
+            architected_scratch,
+            preload_prologue,
+            clears_high_half,
+            cmpx_writes_mask,
+            permutes_halves,
+            far_cache,
+            repeats_components,
+        } = execution;
+        format!(
+            "Some(Execution {{ packed_ids: {packed_ids}, ids_in_ttmp: {ids_in_ttmp}, architected_scratch: {architected_scratch}, preload_prologue: {preload_prologue}, clears_high_half: {clears_high_half}, \
+             cmpx_writes_mask: {cmpx_writes_mask}, permutes_halves: {permutes_halves}, far_cache: {far_cache}, repeats_components: {repeats_components} }})"
+        )
+    }
+
     /// The counters as Rust.
     fn counters(&self) -> String {
         let counters: Vec<String> = self
@@ -172,6 +210,7 @@ const AMDGPU_FACTS: &[&str] = &[
     "acquire",
     "release",
     "invalidation_waits",
+    "execution",
 ];
 
 #[derive(Deserialize)]
@@ -254,7 +293,7 @@ fn generate() -> Result<String> {
 
     let mut out = String::from(
         "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data there.\n\n\
-         use super::{\n    Amdgpu, Arch, CacheOps, Counter, Field, Matrix, Mbarrier, Mma, Nvptx, Target, Waitcnt,\n};\n\n\
+         use super::{\n    Amdgpu, Arch, CacheOps, Counter, Execution, Field, Matrix, Mbarrier, Mma, Nvptx, Target,\n    Waitcnt,\n};\n\n\
          /// Every target: AMD by generation, then NVIDIA by number.\n\
          #[rustfmt::skip] // one row a line\n\
          pub(super) static TARGETS: &[Target] = &[\n",
@@ -266,7 +305,7 @@ fn generate() -> Result<String> {
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
                  tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
-                 async_counter: {}, acquire: {}, release: {}, invalidation_waits: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
+                 async_counter: {}, acquire: {}, release: {}, invalidation_waits: {}, execution: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
                 f.generation,
                 f.split_barrier,
                 f.named_barriers,
@@ -290,6 +329,7 @@ fn generate() -> Result<String> {
                 f.acquire.rust(),
                 f.release.rust(),
                 f.invalidation_waits,
+                f.execution(),
                 f.wave_sizes,
                 f.lds_bytes,
                 f.max_workgroup_size,

@@ -89,6 +89,32 @@ pub struct Amdgpu {
     pub release: CacheOps,
     /// An invalidation has taken effect only behind a wait for the counter of loads.
     pub invalidation_waits: bool,
+    /// What a program can notice of the machine; `None` where nobody simulates it.
+    pub execution: Option<Execution>,
+}
+
+/// What a program can notice of an AMD GPU, beside its memory: what a simulator goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Execution {
+    /// The three work-item ids come packed in v0, 10 bits each.
+    pub packed_ids: bool,
+    /// Workgroup ids come in ttmp9 and ttmp7, not in scalar registers behind the user's.
+    pub ids_in_ttmp: bool,
+    /// Private memory needs no set-up by the program.
+    pub architected_scratch: bool,
+    /// A kernel whose arguments are preloaded into registers begins with 256 bytes for firmware
+    /// that does not preload; hardware that does begins behind them.
+    pub preload_prologue: bool,
+    /// 16-bit results clear the upper half of the register; otherwise they keep it.
+    pub clears_high_half: bool,
+    /// `v_cmpx` writes a mask beside EXEC.
+    pub cmpx_writes_mask: bool,
+    /// `ds_bpermute_b32` and `ds_permute_b32` reach the 32 lanes of a half of a wave of 64.
+    pub permutes_halves: bool,
+    /// Between the nearest cache and the one that the device shares is another one.
+    pub far_cache: bool,
+    /// What an image store leaves out is stored as its first component; otherwise as 0.
+    pub repeats_components: bool,
 }
 
 /// Instructions that look after caches, by the scope that they are for, as assembly has them. Those of one scope are all needed.

@@ -1,6 +1,9 @@
-//! What the generations of AMD GPUs do differently, as far as a program can notice.
+//! What the generations of AMD GPUs do differently, as far as a program can notice: what the
+//! simulator asks a row of the targets.
 
-/// The facts of one generation. Source, if nothing else is said: LLVM's AMDGPUUsage, sections "Memory Model" and "Initial Kernel Execution State".
+use splitbar_target::{Arch, Counter, Matrix, Target};
+
+/// The facts of one GPU. Their sources: `fixtures/targets/amdgpu.toml`.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Isa {
     /// Scalar loads have a counter of their own (gfx12); before that they share LGKMcnt with LDS.
@@ -12,7 +15,7 @@ pub struct Isa {
     /// 16-bit results clear the upper half of the register (gfx9); later generations keep it.
     pub clears_high_half: bool,
     /// `v_cmpx` writes a mask beside EXEC (gfx9).
-    pub cmpx_has_mask: bool,
+    pub cmpx_writes_mask: bool,
     /// The three work-item ids come packed in v0, 10 bits each (gfx90a, gfx11).
     pub packed_ids: bool,
     /// Workgroup ids come in ttmp9 and ttmp7 (gfx12); before that in scalar registers behind the user's.
@@ -37,109 +40,70 @@ pub struct Isa {
     pub wave_size: u32,
 }
 
-const GFX9: Isa = Isa {
-    kmcnt: false,
-    vscnt: false,
-    ordered_vmem: true,
-    clears_high_half: true,
-    cmpx_has_mask: true,
-    packed_ids: false,
-    ids_in_ttmp: false,
-    architected_scratch: false,
-    preload_prologue: true,
-    permutes_halves: false,
-    copied_factors: false,
-    wgp_mode: false,
-    far_cache: false,
-    writes_back: false,
-    repeats_components: false,
-    wave_size: 64,
-};
-const GFX90A: Isa = Isa {
-    packed_ids: true,
-    ..GFX9
-};
-const GFX940: Isa = Isa {
-    writes_back: true,
-    architected_scratch: true,
-    ..GFX90A
-};
-const GFX10: Isa = Isa {
-    wgp_mode: true,
-    far_cache: true,
-    vscnt: true,
-    ordered_vmem: false,
-    clears_high_half: false,
-    cmpx_has_mask: false,
-    permutes_halves: true,
-    wave_size: 32,
-    ..GFX9
-};
-const GFX11: Isa = Isa {
-    packed_ids: true,
-    architected_scratch: true,
-    copied_factors: true,
-    ..GFX10
-};
-const GFX11_7: Isa = Isa {
-    copied_factors: false,
-    ..GFX11
-};
-const GFX12: Isa = Isa {
-    kmcnt: true,
-    repeats_components: true,
-    ids_in_ttmp: true,
-    permutes_halves: false,
-    ..GFX11_7
-};
-const GFX12_5: Isa = Isa {
-    wgp_mode: false,
-    writes_back: true,
-    preload_prologue: false,
-    ..GFX12
-};
-
-/// By the beginning of the processor's name, the longest first.
-const BY_NAME: [(&str, Isa); 15] = [
-    ("gfx9-4-generic", GFX940),
-    ("gfx12-5-generic", GFX12_5),
-    ("gfx12-generic", GFX12),
-    ("gfx11-7-generic", GFX11_7),
-    ("gfx11-generic", GFX11),
-    ("gfx90a", GFX90A),
-    ("gfx94", GFX940),
-    ("gfx95", GFX940),
-    ("gfx125", GFX12_5),
-    ("gfx120", GFX12),
-    ("gfx117", GFX11_7),
-    ("gfx11", GFX11),
-    ("gfx10", GFX10),
-    ("gfx90", GFX9),
-    ("gfx9-generic", GFX9),
-];
-
 impl Isa {
-    /// The facts of a processor by LLVM's name for it; `None` for one that is not simulated (gfx6 to gfx8, gfx13).
+    /// The facts of a processor by LLVM's name for it; `None` for one that is not simulated (gfx6
+    /// to gfx8, gfx13) or has no row.
     pub fn by_name(processor: &str) -> Option<Isa> {
-        BY_NAME
-            .iter()
-            .find(|(prefix, _)| processor.starts_with(prefix))
-            .map(|(_, isa)| *isa)
+        let target = Target::by_name(processor)?;
+        let Arch::Amdgpu(gpu) = &target.arch else {
+            return None;
+        };
+        let execution = gpu.execution?;
+        let counts = |counter| gpu.counters.iter().any(|(one, _)| *one == counter);
+        Some(Isa {
+            kmcnt: gpu.kmcnt,
+            vscnt: counts(Counter::Vscnt) || counts(Counter::Storecnt),
+            ordered_vmem: gpu.ordered_vmem,
+            clears_high_half: execution.clears_high_half,
+            cmpx_writes_mask: execution.cmpx_writes_mask,
+            packed_ids: execution.packed_ids,
+            ids_in_ttmp: execution.ids_in_ttmp,
+            architected_scratch: execution.architected_scratch,
+            preload_prologue: execution.preload_prologue,
+            permutes_halves: execution.permutes_halves,
+            copied_factors: gpu.matrix == Matrix::WmmaDuplicated,
+            wgp_mode: gpu.cumode_feature,
+            far_cache: execution.far_cache,
+            repeats_components: execution.repeats_components,
+            writes_back: !gpu.release.device.is_empty(),
+            wave_size: if target.wave_sizes.contains(&32) {
+                32
+            } else {
+                64
+            },
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
-    fn names() {
-        assert_eq!(Isa::by_name("gfx906"), Some(GFX9));
-        assert_eq!(Isa::by_name("gfx90a"), Some(GFX90A));
-        assert_eq!(Isa::by_name("gfx942"), Some(GFX940));
-        assert_eq!(Isa::by_name("gfx1201"), Some(GFX12));
-        assert_eq!(Isa::by_name("gfx1250"), Some(GFX12_5));
-        assert_eq!(Isa::by_name("gfx803"), None);
-        assert_eq!(Isa::by_name("gfx1310"), None);
+    fn rows_without_facts_are_not_simulated() {
+        for name in ["gfx803", "gfx1310", "sm_90", "gfx"] {
+            assert_eq!(Isa::by_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn counters_and_caches_follow_from_the_row() {
+        let facts = |name| {
+            let isa = Isa::by_name(name).unwrap();
+            (
+                isa.vscnt,
+                isa.kmcnt,
+                isa.wgp_mode,
+                isa.writes_back,
+                isa.wave_size,
+            )
+        };
+        assert_eq!(facts("gfx906"), (false, false, false, false, 64));
+        assert_eq!(facts("gfx90a"), (false, false, false, false, 64));
+        assert_eq!(facts("gfx942"), (false, false, false, true, 64));
+        assert_eq!(facts("gfx1100"), (true, false, true, false, 32));
+        assert_eq!(facts("gfx1201"), (true, true, true, false, 32));
+        assert_eq!(facts("gfx1250"), (true, true, false, true, 32));
     }
 }

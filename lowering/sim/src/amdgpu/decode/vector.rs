@@ -12,7 +12,7 @@ impl Decoder<'_> {
         let row = compare::find(name)?;
         // `v_cmpx` of gfx10 and later has no destination.
         let (mask_dst, sources) = match parts.operands.as_slice() {
-            [dst, sources @ ..] if !to_exec || self.isa.cmpx_has_mask => (Some(*dst), sources),
+            [dst, sources @ ..] if !to_exec || self.isa.cmpx_writes_mask => (Some(*dst), sources),
             sources => (None, sources),
         };
         let mut vector = self.common(row, Form::Plain, nowhere(), sources, parts)?;
