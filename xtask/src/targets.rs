@@ -117,6 +117,7 @@ enum Counter {
     Samplecnt,
     Bvhcnt,
     Asynccnt,
+    Tensorcnt,
 }
 
 /// The names are those of the table's enumeration.

@@ -3,10 +3,12 @@
 //! The rows are generated from `fixtures/targets/*.toml` (`cargo xtask targets`), where every fact has its source. Code asks
 //! a row for a capability ("has it split barriers?") and never compares names or versions, so a new GPU is a new row.
 
+mod counter;
 mod placement;
 mod scope;
 mod table;
 
+pub use counter::{Counter, waits};
 pub use placement::Placement;
 pub use scope::FenceScope;
 
@@ -196,52 +198,6 @@ pub struct Waitcnt {
     pub exp: Field,
     /// LGKMcnt.
     pub lgkm: Field,
-}
-
-/// A counter of outstanding operations (LLVM AMDGPUUsage, Memory Model; ISA manuals, Data Dependency Resolution).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Counter {
-    /// Vector memory: loads, and on GPUs without VScnt stores.
-    Vmcnt,
-    /// Vector memory stores (gfx10, gfx11).
-    Vscnt,
-    /// LDS, GDS, scalar memory and messages.
-    Lgkmcnt,
-    /// Exports and GDS.
-    Expcnt,
-    /// Vector memory loads (gfx12).
-    Loadcnt,
-    /// Vector memory stores (gfx12).
-    Storecnt,
-    /// LDS (gfx12).
-    Dscnt,
-    /// Scalar memory and messages (gfx12).
-    Kmcnt,
-    /// Image sampling (gfx12.0).
-    Samplecnt,
-    /// Ray queries (gfx12.0).
-    Bvhcnt,
-    /// Asynchronous copies between global memory and LDS (gfx12.5).
-    Asynccnt,
-}
-
-impl Counter {
-    /// The name, as in the ISA manuals but in lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Counter::Vmcnt => "vmcnt",
-            Counter::Vscnt => "vscnt",
-            Counter::Lgkmcnt => "lgkmcnt",
-            Counter::Expcnt => "expcnt",
-            Counter::Loadcnt => "loadcnt",
-            Counter::Storecnt => "storecnt",
-            Counter::Dscnt => "dscnt",
-            Counter::Kmcnt => "kmcnt",
-            Counter::Samplecnt => "samplecnt",
-            Counter::Bvhcnt => "bvhcnt",
-            Counter::Asynccnt => "asynccnt",
-        }
-    }
 }
 
 impl Waitcnt {

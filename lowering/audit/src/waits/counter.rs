@@ -1,9 +1,8 @@
-//! The counters of outstanding operations, and the instructions that wait for them.
-//!
-//! Sources: LLVM AMDGPUUsage, "Memory Model" (which instruction counts where); the ISA documents of GCN3, Vega, RDNA 1 to 4 and CDNA 1 to 3, chapters on
-//! program control and data dependency; the syntax is LLVM's (AMDGPUModifierSyntax, "waitcnt").
+//! The counters of outstanding operations as the audit tells them apart. The instructions that
+//! wait for them are read by [`splitbar_plan::target::waits`].
 
 use serde::{Deserialize, Serialize};
+use splitbar_plan::target;
 
 /// A counter. It rises when an operation is issued and falls when one has finished.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,88 +37,32 @@ pub struct Wait {
     pub at_most: u32,
 }
 
-/// Instructions that wait for one counter, and `s_waitcnt`'s fields.
-const NAMES: &[(&str, Counter)] = &[
-    ("vmcnt", Counter::Load),
-    ("loadcnt", Counter::Load),
-    ("vscnt", Counter::Store),
-    ("storecnt", Counter::Store),
-    ("lgkmcnt", Counter::Lgkm),
-    ("dscnt", Counter::Ds),
-    ("kmcnt", Counter::Km),
-    ("samplecnt", Counter::Sample),
-    ("bvhcnt", Counter::Bvh),
-    ("asynccnt", Counter::Async),
-    ("tensorcnt", Counter::Tensor),
-];
-
-fn named(name: &str) -> Option<Counter> {
-    NAMES
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, counter)| *counter)
-}
-
-/// What an instruction waits for. Empty: nothing that moves data (`expcnt`, `xcnt` and `depctr` guard registers, not memory).
+/// What an instruction waits for. Empty: nothing that moves data (`expcnt`, `xcnt` and `depctr`
+/// guard registers, not memory).
 pub fn waits(mnemonic: &str, operands: &str) -> Vec<Wait> {
-    let one = |name: &str, at_most| {
-        named(name)
-            .map(|counter| Wait { counter, at_most })
-            .into_iter()
-            .collect()
+    let all = target::waits(mnemonic, operands).unwrap_or_default();
+    let moves_data = |(counter, at_most)| {
+        let counter = Counter::of(counter)?;
+        Some(Wait { counter, at_most })
     };
-    if mnemonic == "s_waitcnt" {
-        return fields(operands);
-    }
-    // `s_waitcnt_vscnt null, 0x0`
-    if let Some(name) = mnemonic.strip_prefix("s_waitcnt_") {
-        return match operands.rsplit(',').next().and_then(number) {
-            Some(value) => one(name, value),
-            None => Vec::new(),
-        };
-    }
-    let Some(name) = mnemonic.strip_prefix("s_wait_") else {
-        return Vec::new();
-    };
-    let Some(value) = number(operands) else {
-        return Vec::new();
-    };
-    match name.split_once('_') {
-        // s_wait_loadcnt_dscnt and s_wait_storecnt_dscnt: the first in bits 13:8, the second in 5:0.
-        Some((first, second)) => {
-            [one(first, value >> 8 & 0x3f), one(second, value & 0x3f)].concat()
-        }
-        None => one(name, value),
-    }
+    all.into_iter().filter_map(moves_data).collect()
 }
 
-/// `vmcnt(0) lgkmcnt(3)`, `vmcnt(0) & lgkmcnt(0)`, or the number 0, which waits for everything.
-fn fields(operands: &str) -> Vec<Wait> {
-    if number(operands) == Some(0) {
-        return [Counter::Load, Counter::Lgkm]
-            .map(|counter| Wait {
-                counter,
-                at_most: 0,
-            })
-            .to_vec();
-    }
-    operands
-        .split([' ', '&', ','])
-        .filter_map(|field| {
-            let (name, value) = field.trim().strip_suffix(')')?.split_once('(')?;
-            Some(Wait {
-                counter: named(name)?,
-                at_most: number(value)?,
-            })
+impl Counter {
+    /// The counter of the hardware; `None` for one that guards registers.
+    fn of(counter: target::Counter) -> Option<Counter> {
+        Some(match counter {
+            target::Counter::Vmcnt | target::Counter::Loadcnt => Counter::Load,
+            target::Counter::Vscnt | target::Counter::Storecnt => Counter::Store,
+            target::Counter::Lgkmcnt => Counter::Lgkm,
+            target::Counter::Dscnt => Counter::Ds,
+            target::Counter::Kmcnt => Counter::Km,
+            target::Counter::Samplecnt => Counter::Sample,
+            target::Counter::Bvhcnt => Counter::Bvh,
+            target::Counter::Asynccnt => Counter::Async,
+            target::Counter::Tensorcnt => Counter::Tensor,
+            target::Counter::Expcnt => return None,
         })
-        .collect()
-}
-
-fn number(text: &str) -> Option<u32> {
-    let text = text.trim();
-    match text.strip_prefix("0x") {
-        Some(hex) => u32::from_str_radix(hex, 16).ok(),
-        None => text.parse().ok(),
     }
 }
 
@@ -127,33 +70,14 @@ fn number(text: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn show(text: &str) -> String {
-        let (mnemonic, operands) = text.split_once(' ').unwrap_or((text, ""));
-        waits(mnemonic, operands)
-            .iter()
-            .map(|wait| format!("{:?} {}", wait.counter, wait.at_most))
-            .collect::<Vec<_>>()
-            .join(", ")
-    }
-
     #[test]
-    fn every_form() {
-        for (text, expected) in [
-            ("s_waitcnt vmcnt(0) lgkmcnt(3)", "Load 0, Lgkm 3"),
-            ("s_waitcnt vmcnt(63) & expcnt(0)", "Load 63"),
-            ("s_waitcnt 0", "Load 0, Lgkm 0"),
-            ("s_waitcnt_vscnt null, 0x0", "Store 0"),
-            ("s_wait_loadcnt 0x2", "Load 2"),
-            ("s_wait_loadcnt_dscnt 0x103", "Load 1, Ds 3"),
-            ("s_wait_storecnt_dscnt 0x0", "Store 0, Ds 0"),
-            ("s_wait_kmcnt 0x0", "Km 0"),
-            ("s_wait_asynccnt 0x4", "Async 4"),
-            ("s_wait_xcnt 0x0", ""),
-            ("s_wait_alu depctr_sa_sdst(0)", ""),
-            ("s_waitcnt_depctr 0xfffe", ""),
-            ("s_nop 0", ""),
-        ] {
-            assert_eq!(show(text), expected, "{text}");
-        }
+    fn counters_of_registers_are_left_out() {
+        let load = Wait {
+            counter: Counter::Load,
+            at_most: 63,
+        };
+        assert_eq!(waits("s_waitcnt", "vmcnt(63) & expcnt(0)"), [load]);
+        assert_eq!(waits("s_wait_loadcnt", "0x3f"), [load]);
+        assert_eq!(waits("s_waitcnt_depctr", "0xfffe"), []);
     }
 }

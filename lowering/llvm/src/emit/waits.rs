@@ -29,6 +29,7 @@ fn spelling(counter: Counter, gpu: &Amdgpu) -> Wait {
         Counter::Samplecnt => Wait::Intrinsic("llvm.amdgcn.s.wait.samplecnt"),
         Counter::Bvhcnt => Wait::Intrinsic("llvm.amdgcn.s.wait.bvhcnt"),
         Counter::Asynccnt => Wait::Intrinsic("llvm.amdgcn.s.wait.asynccnt"),
+        Counter::Tensorcnt => Wait::Intrinsic("llvm.amdgcn.s.wait.tensorcnt"),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Waits and barriers.
 
 use super::inst::Op;
-use super::operand::Kind;
-use super::text::{Parts, number};
+use super::text::Parts;
 use crate::cache::{FAR, Levels, NEAR, OWN};
 use crate::queue::Counters;
+use splitbar_target::Counter;
 
 /// Counters of outstanding operations. Where a generation has one counter for two kinds, the operations carry the same bit.
 pub(super) mod counter {
@@ -35,43 +35,21 @@ pub(super) mod class {
     pub const ASYNC: u8 = 5;
 }
 
-/// The wait, if the instruction is one: pairs of counters and how many operations may be left in them.
+/// The wait, if the instruction is one: pairs of counters and how many operations may be left in
+/// them. Counters of exports, samples and ray tests are left out, which compute code does not have.
 pub(super) fn wait(parts: &Parts<'_>) -> Option<Box<[(Counters, u32)]>> {
-    let name = parts.mnemonic;
-    if name == "s_wait_idle" {
-        return Some([(counter::ALL, 0)].into());
-    }
-    if name == "s_waitcnt" {
-        return waitcnt(parts.rest);
-    }
-    let single = |counter| -> Option<Box<[(Counters, u32)]>> {
-        // The old ones have a register, always `null`, before the number.
-        let left = match parts.operands.last()?.kind {
-            Kind::Integer(n) => n as u32,
-            Kind::Literal(n) => n,
-            _ => return None,
-        };
-        Some([(counter, left)].into())
+    let waits = splitbar_target::waits(parts.mnemonic, parts.rest)?;
+    let bits = |counter| match counter {
+        Counter::Vmcnt | Counter::Loadcnt => Some(counter::LOAD),
+        Counter::Vscnt | Counter::Storecnt => Some(counter::STORE),
+        Counter::Lgkmcnt | Counter::Dscnt => Some(counter::LDS),
+        Counter::Kmcnt => Some(counter::SCALAR),
+        Counter::Asynccnt => Some(counter::ASYNC),
+        Counter::Tensorcnt => Some(counter::TENSOR),
+        Counter::Expcnt | Counter::Samplecnt | Counter::Bvhcnt => None,
     };
-    let both = |counter| -> Option<Box<[(Counters, u32)]>> {
-        let packed = single(counter)?.first()?.1;
-        Some([(counter, packed >> 8 & 63), (counter::LDS, packed & 63)].into())
-    };
-    match name {
-        "s_waitcnt_vscnt" | "s_wait_storecnt" => single(counter::STORE),
-        "s_waitcnt_vmcnt" | "s_wait_loadcnt" => single(counter::LOAD),
-        "s_waitcnt_lgkmcnt" | "s_wait_dscnt" => single(counter::LDS),
-        "s_wait_kmcnt" => single(counter::SCALAR),
-        "s_wait_asynccnt" => single(counter::ASYNC),
-        "s_wait_tensorcnt" => single(counter::TENSOR),
-        "s_wait_loadcnt_dscnt" => both(counter::LOAD),
-        "s_wait_storecnt_dscnt" => both(counter::STORE),
-        // Counters of exports, samples and ray tests, which compute code does not have.
-        "s_waitcnt_expcnt" | "s_wait_expcnt" | "s_wait_samplecnt" | "s_wait_bvhcnt" => {
-            Some([].into())
-        }
-        _ => None,
-    }
+    let counted = |(counter, left)| Some((bits(counter)?, left));
+    Some(waits.into_iter().filter_map(counted).collect())
 }
 
 /// The operation on caches, if the instruction is one. Source: LLVM AMDGPUUsage, "Memory Model" of each generation.
@@ -111,21 +89,4 @@ pub(super) fn cache(parts: &Parts<'_>) -> Option<Op> {
         writes_back,
         counts,
     })
-}
-
-/// `vmcnt(0) lgkmcnt(0)`.
-fn waitcnt(text: &str) -> Option<Box<[(Counters, u32)]>> {
-    let mut waits = Vec::new();
-    let separators = |c: char| c.is_whitespace() || c == '&' || c == ',';
-    for word in text.split(separators).filter(|w| !w.is_empty()) {
-        let (name, left) = word.strip_suffix(')')?.split_once('(')?;
-        let left = u32::try_from(number(left)?).ok()?;
-        match name {
-            "vmcnt" => waits.push((counter::LOAD, left)),
-            "lgkmcnt" => waits.push((counter::LDS, left)),
-            "expcnt" => {}
-            _ => return None,
-        }
-    }
-    Some(waits.into())
 }
