@@ -63,7 +63,10 @@ pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;
 pub use splitbar_passes::validate::{Environment, Validation};
 pub use splitbar_plan::{EntryPlan, FuseAt, PairPlan, Placement, Strategy, Target, Waits};
-pub use splitbar_typed::abi::{Argument, ArgumentKind, KernelAbi};
+pub use splitbar_typed::abi::{
+    AbiForm, AbiTable, Argument, ArgumentKind, BindingOffset, DescriptorPlace, DescriptorSets,
+    DescriptorSize, KernelAbi, Reach, Reached, ResourceKind, TableArgument,
+};
 pub use stage::{Artefact, Observer, Stage};
 pub use targets::{TargetRow, targets};
 pub use usage::Usage;

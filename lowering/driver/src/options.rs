@@ -4,6 +4,7 @@ use splitbar_llvm::Optimization;
 use splitbar_passes::module::SpecValues;
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{FuseAt, Placement, PlanOptions, Strategy, Target, Waits};
+use splitbar_typed::abi::AbiForm;
 use std::path::PathBuf;
 
 /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
@@ -39,6 +40,50 @@ pub struct Options {
     pub workgroup_size: Option<[u32; 3]>,
     /// Which rules the module has to keep: those of the environment that it is meant for, of another one, or none.
     pub validation: Validation,
+    /// How the buffers and images of a shader are handed over (docs/abi.md).
+    ///
+    /// An embedder can write its own table. Here one argument is the address of a root table, which
+    /// holds the address of set 0 at byte 8; another is the address of a buffer. The kernel stores
+    /// `src[127 - i] + 13 * src[i]` and runs on the simulator.
+    ///
+    /// ```
+    /// use splitbar::simulate::machine::Schedule;
+    /// use splitbar::simulate::{Inputs, Job, Place};
+    /// use splitbar::{AbiForm, AbiTable, DescriptorPlace, Options, Reach, TableArgument, Target};
+    ///
+    /// let reach = |binding, argument, descriptor| Reach { set: 0, binding, argument, descriptor };
+    /// let in_set = |offset| Some(DescriptorPlace { loads: vec![8], offset, length: None });
+    /// let target = Target::by_name("sm_90").ok_or("no such target")?;
+    /// let mut options = Options::new(target);
+    /// options.abi = AbiForm::Table(AbiTable {
+    ///     arguments: vec![TableArgument::default(); 2],
+    ///     bindings: vec![reach(0, 0, in_set(0)), reach(1, 0, in_set(24)), reach(2, 1, None)],
+    ///     stride: 8,
+    /// });
+    /// let module =
+    ///     include_bytes!("../../../fixtures/kernels/buffer_exchange/buffer_exchange.spv");
+    /// let output = splitbar::compile(module, &options)?;
+    ///
+    /// let source: Vec<u8> = (0..128u32).flat_map(u32::to_le_bytes).collect();
+    /// let inputs = Inputs {
+    ///     groups: [1, 1, 1],
+    ///     workgroup_size: None,
+    ///     buffers: vec![
+    ///         (Place::Binding(0, 0), source),
+    ///         (Place::Binding(0, 1), vec![0; 512]),
+    ///         (Place::Binding(0, 2), vec![0; 512]),
+    ///     ],
+    ///     push: Vec::new(),
+    ///     dynamic_shared: 0,
+    ///     limits: Default::default(),
+    /// };
+    /// let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
+    /// let expected: Vec<u8> = (0..128u32).flat_map(|i| (127 - i + 13 * i).to_le_bytes()).collect();
+    /// assert!(outcome.report.findings.is_empty());
+    /// assert_eq!(outcome.buffers[2], expected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub abi: AbiForm,
     /// Measures how much of every window is left in the final assembly. This generates assembly.
     pub measure: bool,
     /// Debug lines in assembly and objects: each number is the word offset, in the module, of the SPIR-V instruction that code came from, plus 1. The
@@ -70,6 +115,7 @@ impl Options {
             wave_size: plan.wave_size,
             workgroup_size: None,
             validation: Validation::Default,
+            abi: AbiForm::Arguments,
             measure: false,
             lines: false,
             ptxas: None,

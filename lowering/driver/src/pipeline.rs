@@ -169,6 +169,7 @@ impl Work<'_> {
             lines,
             origin: self.origin.filter(|_| words == Words::Original),
             optimization: self.options.optimization,
+            abi: &self.options.abi,
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use splitbar_audit::waits::Audit;
 use splitbar_passes::printf::{Call, Table};
 use splitbar_plan::Target;
-use splitbar_typed::abi::{Argument, ArgumentKind};
+use splitbar_typed::abi::{Argument, ArgumentKind, KernelAbi, Reached, ResourceKind};
 use std::borrow::Cow;
 
 /// One entry point.
@@ -26,6 +26,9 @@ struct Reflection<'o> {
     /// Bytes that the barriers take on top (Vulkan: splitBarrierReservedSharedMemory).
     reserved_shared_memory_bytes: u32,
     arguments: Vec<ArgumentReflection>,
+    /// How resources are handed over; not there where each is an argument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abi: Option<FormReflection<'o>>,
     /// What the numbers in the print buffer stand for; null for a kernel that does not print.
     prints: Option<PrintReflection<'o>>,
     pairs: Vec<PairReflection<'o>>,
@@ -44,6 +47,40 @@ struct ArgumentReflection {
     binding: Option<u32>,
     size: u32,
     offset: u32,
+}
+
+/// The form of the binary interface (docs/abi.md).
+#[derive(Debug, Serialize)]
+struct FormReflection<'o> {
+    form: &'static str,
+    /// Bytes of each descriptor, and from one of an array to the next.
+    descriptor_bytes: u32,
+    resources: Vec<ResourceReflection<'o>>,
+}
+
+/// A resource that the kernel uses. Offsets are bytes.
+#[derive(Debug, Serialize)]
+struct ResourceReflection<'o> {
+    set: u32,
+    binding: u32,
+    kind: ResourceKind,
+    /// The number of descriptors; null for an array without a length.
+    count: Option<u64>,
+    /// The kernel argument that leads to it.
+    argument: u32,
+    /// Null where the argument is the resource's own address, or that of its first descriptor.
+    descriptor: Option<PlaceReflection<'o>>,
+}
+
+/// Where the first descriptor of a resource lies.
+#[derive(Debug, Serialize)]
+struct PlaceReflection<'o> {
+    /// Offsets of the addresses that are loaded on the way.
+    loads: &'o [u32],
+    /// Offset from the last address.
+    offset: u32,
+    /// Offset of a buffer's length in the descriptor; null where it has none.
+    length: Option<u32>,
 }
 
 /// The calls of printf and the strings of a kernel; their numbers are their places. Bytes that are no UTF-8 are replaced.
@@ -93,6 +130,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         shared_memory_bytes: entry.abi.shared_memory_bytes,
         reserved_shared_memory_bytes: plan.reserved_shared_bytes,
         arguments: entry.abi.arguments.iter().map(argument).collect(),
+        abi: form(&entry.abi),
         prints: prints(&entry.abi.prints),
         pairs: plan
             .pairs
@@ -110,6 +148,28 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         usage: entry.usage,
         audit: entry.audit.as_ref(),
     }
+}
+
+fn form(abi: &KernelAbi) -> Option<FormReflection<'_>> {
+    fn resource(Reached { kind, count, reach }: &Reached) -> ResourceReflection<'_> {
+        ResourceReflection {
+            set: reach.set,
+            binding: reach.binding,
+            kind: *kind,
+            count: *count,
+            argument: reach.argument,
+            descriptor: reach.descriptor.as_ref().map(|place| PlaceReflection {
+                loads: &place.loads,
+                offset: place.offset,
+                length: place.length.filter(|_| *kind == ResourceKind::Buffer),
+            }),
+        }
+    }
+    Some(FormReflection {
+        form: abi.form.name(),
+        descriptor_bytes: abi.form.descriptor_bytes()?,
+        resources: abi.resources.iter().map(resource).collect(),
+    })
 }
 
 fn prints(table: &Table) -> Option<PrintReflection<'_>> {
@@ -145,6 +205,7 @@ fn argument(argument: &Argument) -> ArgumentReflection {
             ArgumentKind::WorkDimensions => "work_dimensions",
             ArgumentKind::Value => "value",
             ArgumentKind::PrintBuffer => "print_buffer",
+            ArgumentKind::Table => "table",
         },
         set: argument.set,
         binding: argument.binding,
@@ -163,7 +224,7 @@ mod tests {
     use splitbar_passes::module::{Id, Scope};
     use splitbar_passes::printf::{Argument as Print, Shape};
     use splitbar_plan::{EntryPlan, PairPlan, State, Strategy};
-    use splitbar_typed::abi::KernelAbi;
+    use splitbar_typed::abi::AbiForm;
 
     fn entry(windows: Option<Vec<Window>>) -> Entry {
         let pair = PairPlan {
@@ -217,6 +278,8 @@ mod tests {
             workgroup_size: Some([64, 2, 1]),
             shared_memory_bytes: 4096,
             arguments,
+            form: AbiForm::Arguments,
+            resources: Vec::new(),
             prints: Table::default(),
         };
         Entry {

@@ -31,7 +31,7 @@ use splitbar_passes::transform::Origin;
 use splitbar_passes::validate::Checked;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
-use splitbar_typed::abi::KernelAbi;
+use splitbar_typed::abi::{AbiForm, KernelAbi};
 
 /// How much LLVM optimises; `default<O2>` of its pass builder and the same level of the code generator for [`Optimization::O2`], and so on. AMDGPU's code
 /// generator is never asked for less than level 1 (docs/llvm.md).
@@ -75,6 +75,8 @@ pub struct Lowering<'m> {
     pub origin: Option<&'m Origin>,
     /// How much LLVM optimises.
     pub optimization: Optimization,
+    /// How buffers and images are handed over.
+    pub abi: &'m AbiForm,
 }
 
 /// A lowered module.

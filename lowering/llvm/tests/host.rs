@@ -13,6 +13,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Validation};
 use splitbar_plan::{PlanOptions, Target, plan};
+use splitbar_typed::abi::AbiForm;
 use splitbar_typed::{Kernel, Wanted};
 
 /// A kernel of the host's: an array that registers cannot hold, which LLVM moves to LDS on AMD GPUs.
@@ -91,6 +92,7 @@ fn lowered(target: &'static Target) -> String {
         plans: &plans,
         lines: Lines::None,
         optimization: Optimization::O2,
+        abi: &AbiForm::Arguments,
     };
     lower(&lowering).unwrap().assembly().unwrap()
 }

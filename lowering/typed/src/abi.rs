@@ -1,9 +1,25 @@
 //! The kernel's arguments: which there are, in which order, how each target passes them.
 //!
-//! GLCompute: each storage or uniform buffer by (set, binding) as a pointer to global memory (an array of descriptors: a pointer to a table of pointers), aliased
+//! How resources are handed over is a choice ([`AbiForm`]). The default, GLCompute: each storage or uniform buffer by (set, binding) as a pointer to global memory (an array of descriptors: a pointer to a table of pointers), aliased
 //! variables of one binding sharing it; the push-constant block by value; then the length in bytes (`i32`) of each buffer whose runtime array's length is asked for
 //! (of an array of descriptors: a pointer to a table of lengths). Kernel: the entry point's own parameters, and the number of dimensions where WorkDim is asked
 //! for on NVPTX. Both: last the print buffer, where a printf can be reached. Blocks that are passed by value are read in place.
+//!
+//! Data flows one way: what the kernel touches (`resources`), the chosen form (`form`), which makes
+//! a table of it, what the kernel reads by that table (`table`), and the parameters here.
+
+mod form;
+mod resources;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use form::{
+    AbiForm, AbiTable, BindingOffset, DescriptorArrays, DescriptorPlace, DescriptorSets,
+    DescriptorSize, Reach, TableArgument,
+};
+pub use resources::{Resource, ResourceKind};
+pub use table::{Access, Fetched, Reached};
 
 use crate::Result;
 use crate::image;
@@ -17,6 +33,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_passes::printf::Table;
 use splitbar_target::{Arch, Target};
+use table::Use;
 
 /// Alignment in bytes that the address of a buffer must have.
 pub const BUFFER_ALIGN: u32 = 16;
@@ -24,6 +41,15 @@ pub const BUFFER_ALIGN: u32 = 16;
 /// What LLVM is told of the alignment of texture and surface objects, in bytes. With more it loads the objects of an array side by side, and then does not
 /// know what it has (docs/llvm.md).
 const HANDLE_ALIGN: u32 = 8;
+
+/// Alignment in bytes that the address of a table of descriptors is known to have. Hosts align to
+/// 16 for all targets; the handles in a table of NVPTX are subject to [`HANDLE_ALIGN`].
+pub fn table_align(target: &Target) -> u32 {
+    match target.arch {
+        Arch::Amdgpu(_) => BUFFER_ALIGN,
+        Arch::Nvptx(_) => HANDLE_ALIGN,
+    }
+}
 
 /// Most bytes that are passed by value, of one block and of all together. The drivers allow less; LLVM takes no more than it can address.
 const MAX_BLOCK_BYTES: u64 = 1 << 16;
@@ -48,6 +74,8 @@ pub enum ArgumentKind {
     Value,
     /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a printf.
     PrintBuffer,
+    /// A pointer to a table of descriptors: that of a set, or one of an embedder's own.
+    Table,
 }
 
 /// An argument of a kernel.
@@ -57,7 +85,7 @@ pub struct Argument {
     pub index: u32,
     /// What it is.
     pub kind: ArgumentKind,
-    /// Descriptor set, for buffers and lengths of shaders.
+    /// Descriptor set, for buffers and lengths of shaders, and for tables that belong to one.
     pub set: Option<u32>,
     /// Binding, for buffers and lengths of shaders.
     pub binding: Option<u32>,
@@ -80,6 +108,10 @@ pub struct KernelAbi {
     pub shared_memory_bytes: u32,
     /// Its arguments, in order.
     pub arguments: Vec<Argument>,
+    /// How its resources are handed over.
+    pub form: AbiForm,
+    /// How each resource is reached; empty where each is an argument.
+    pub resources: Vec<Reached>,
     /// What the numbers in its print buffer stand for.
     pub prints: Table,
 }
@@ -122,6 +154,8 @@ pub enum Role {
     PushConstant(Id),
     /// The length of the buffers of these variables, or their table of lengths.
     Length(Vec<Id>),
+    /// The address of a table, and what is read there at the kernel's start.
+    Table(Vec<Access>),
     /// The number of dimensions of the launch.
     WorkDimensions,
     /// The address of the print buffer.
@@ -175,6 +209,8 @@ pub struct Parameter {
 pub struct Abi {
     /// All of them.
     pub parameters: Vec<Parameter>,
+    /// How each resource is reached; empty where each is an argument.
+    pub resources: Vec<Reached>,
 }
 
 /// Size and alignment of a block of push constants of so many bytes. The alignment divides the size: LLVM reads what is aligned in pieces of that size, and must not come to
@@ -213,16 +249,19 @@ pub fn length_passing(types: &Types, declarations: &Declarations<'_>, variable: 
 
 struct Planner<'a, 'm> {
     types: &'a Types,
+    form: &'a AbiForm,
     declarations: &'m Declarations<'m>,
     qualifiers: &'a MemoryQualifiers,
     target: &'static Target,
     parameters: Vec<Parameter>,
+    resources: Vec<Reached>,
     next: u64,
 }
 
 impl Abi {
-    /// Plans the arguments of the kernel of `entry`, which touches `uses`.
+    /// Plans the arguments of the kernel of `entry`, which touches `uses`, in the form `form`.
     pub fn plan<'m>(
+        form: &AbiForm,
         types: &Types,
         (declarations, qualifiers): (&'m Declarations<'m>, &MemoryQualifiers),
         target: &'static Target,
@@ -230,16 +269,22 @@ impl Abi {
         uses: &Uses,
         diagnostics: &mut Diagnostics,
     ) -> Abi {
+        let form = form.of_module(declarations);
         let mut planner = Planner {
             types,
+            form,
             declarations,
             qualifiers,
             target,
             parameters: Vec::new(),
+            resources: Vec::new(),
             next: 0,
         };
-        planner.buffers(uses, diagnostics);
-        planner.lengths(uses);
+        planner.resources(uses, diagnostics);
+        planner.push_constants(uses, diagnostics);
+        if *form == AbiForm::Arguments {
+            planner.lengths(uses);
+        }
         for (index, (id, ty)) in entry.params.iter().enumerate() {
             if let Err(problem) = planner.own(index, *id, *ty) {
                 diagnostics.push(*problem);
@@ -252,20 +297,12 @@ impl Abi {
         planner.print_buffer(uses);
         Abi {
             parameters: planner.parameters,
+            resources: planner.resources,
         }
     }
 }
 
 impl Planner<'_, '_> {
-    fn binding(&self, variable: Id) -> (Option<u32>, Option<u32>) {
-        (
-            self.declarations
-                .decoration(variable, spirv::Decoration::DescriptorSet),
-            self.declarations
-                .decoration(variable, spirv::Decoration::Binding),
-        )
-    }
-
     fn argument(
         &mut self,
         role: Role,
@@ -295,26 +332,93 @@ impl Planner<'_, '_> {
         }
     }
 
-    fn buffers(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
-        // Set, binding, whether it is an image.
-        let mut buffers: Vec<(u32, u32, bool, Id)> = Vec::new();
+    /// Buffers and images, in the form that was chosen.
+    fn resources(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
+        let found = resources::resources(self.types, self.declarations, self.target, uses);
+        match self.form.table(&found) {
+            Ok(None) => {
+                for resource in &found {
+                    let place = (Some(resource.set), Some(resource.binding));
+                    self.resource(resource, place);
+                }
+            }
+            Ok(Some(table)) => self.tables(&table, &found, diagnostics),
+            Err(problem) => diagnostics.push(*problem),
+        }
+    }
+
+    /// A resource that is an argument.
+    fn resource(&mut self, resource: &Resource, place: (Option<u32>, Option<u32>)) {
+        let ids = &resource.variables;
+        let image = resource.kind == ResourceKind::Image;
+        let read_only = ids.len() == 1 && ids.iter().all(|id| self.is_read_only(*id));
+        let (kind, class) = if image {
+            (ArgumentKind::Image, StorageClass::UniformConstant)
+        } else {
+            (ArgumentKind::Buffer, StorageClass::StorageBuffer)
+        };
+        let space = address_space(self.target, class).unwrap_or(1);
+        let parameter = self.argument(
+            Role::Buffer(ids.clone()),
+            kind,
+            Passing::Pointer { space },
+            layout::POINTER_BYTES,
+            8,
+            place,
+        );
+        let align = match &self.target.arch {
+            Arch::Nvptx(_) if image => HANDLE_ALIGN,
+            Arch::Amdgpu(_) | Arch::Nvptx(_) => BUFFER_ALIGN,
+        };
+        self.parameters.push(Parameter {
+            read_only,
+            align,
+            ..parameter
+        });
+    }
+
+    /// The pointer arguments of a table.
+    fn tables(&mut self, table: &AbiTable, found: &[Resource], diagnostics: &mut Diagnostics) {
+        let (uses, reached) = table::uses(table, found, diagnostics);
+        self.resources = reached;
+        // Descriptors are read where constants are.
+        let space = address_space(self.target, StorageClass::UniformConstant).unwrap_or(1);
+        for (used, argument) in uses.into_iter().zip(&table.arguments) {
+            let accesses = match used {
+                Use::Resource(resource) => {
+                    self.resource(resource, (Some(resource.set), Some(resource.binding)));
+                    continue;
+                }
+                Use::Table(accesses) => accesses,
+            };
+            let parameter = self.argument(
+                Role::Table(accesses),
+                ArgumentKind::Table,
+                Passing::Pointer { space },
+                layout::POINTER_BYTES,
+                8,
+                (argument.set, None),
+            );
+            self.parameters.push(Parameter {
+                align: table_align(self.target),
+                ..parameter
+            });
+        }
+    }
+
+    /// The blocks of push constants. Variables of a class that has neither arguments nor memory are
+    /// refused here.
+    fn push_constants(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
         let mut push_constants = Vec::new();
         for id in uses.variables.iter().chain(&uses.lengths) {
             let Some(variable) = self.declarations.variable(*id) else {
                 continue;
             };
             match variable.class {
-                StorageClass::StorageBuffer | StorageClass::Uniform => {
-                    let (set, binding) = self.binding(*id);
-                    buffers.push((set.unwrap_or(0), binding.unwrap_or(0), false, *id));
-                }
+                StorageClass::StorageBuffer | StorageClass::Uniform => {}
                 StorageClass::UniformConstant
                     if uses::pointee(self.declarations, variable)
-                        .is_some_and(|ty| image::is_image(self.types, ty)) =>
-                {
-                    let (set, binding) = self.binding(*id);
-                    buffers.push((set.unwrap_or(0), binding.unwrap_or(0), true, *id));
-                }
+                        .is_some_and(|ty| image::is_image(self.types, ty)) => {}
                 StorageClass::PushConstant => push_constants.push(*id),
                 _ if uses::is_global(variable) => {}
                 StorageClass::Input | StorageClass::Private => {}
@@ -324,39 +428,6 @@ impl Planner<'_, '_> {
                         .help("lowered are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and UniformConstant that is initialised or an image"),
                 ),
             }
-        }
-        buffers.sort_unstable();
-        buffers.dedup();
-        // Variables of one binding are one thing, but for buffers and images that an unshifted translation from HLSL numbers alike.
-        for group in buffers.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
-            let ids: Vec<Id> = group.iter().map(|b| b.3).collect();
-            let Some((set, binding, image, _)) = group.first().copied() else {
-                continue;
-            };
-            let read_only = ids.len() == 1 && ids.iter().all(|id| self.is_read_only(*id));
-            let (kind, class) = if image {
-                (ArgumentKind::Image, StorageClass::UniformConstant)
-            } else {
-                (ArgumentKind::Buffer, StorageClass::StorageBuffer)
-            };
-            let space = address_space(self.target, class).unwrap_or(1);
-            let parameter = self.argument(
-                Role::Buffer(ids),
-                kind,
-                Passing::Pointer { space },
-                layout::POINTER_BYTES,
-                8,
-                (Some(set), Some(binding)),
-            );
-            let align = match &self.target.arch {
-                Arch::Nvptx(_) if image => HANDLE_ALIGN,
-                Arch::Amdgpu(_) | Arch::Nvptx(_) => BUFFER_ALIGN,
-            };
-            self.parameters.push(Parameter {
-                read_only,
-                align,
-                ..parameter
-            });
         }
         push_constants.sort_unstable();
         push_constants.dedup();
@@ -430,8 +501,8 @@ impl Planner<'_, '_> {
             .lengths
             .iter()
             .map(|id| {
-                let (set, binding) = self.binding(*id);
-                (set.unwrap_or(0), binding.unwrap_or(0), *id)
+                let (set, binding) = resources::binding(self.declarations, *id);
+                (set, binding, *id)
             })
             .collect();
         lengths.sort_unstable();
@@ -633,82 +704,5 @@ impl Planner<'_, '_> {
             _ => return Err(refused("of a type that a host cannot pass")),
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::testing::fixture;
-    use crate::types::Waves;
-    use splitbar_passes::module::Constants;
-
-    /// How the parameters of a fixture's kernel reach it.
-    fn passed(
-        declarations: &Declarations<'_>,
-        constants: &Constants,
-        target: &str,
-    ) -> Vec<Passing> {
-        let target = Target::by_name(target).unwrap();
-        let waves = Waves {
-            size: target.default_wave_size(),
-            subgroups: None,
-        };
-        let types = Types::of(declarations, constants, target, waves);
-        let entry = declarations.entry_points.first().unwrap();
-        let (function, interface) = (entry.function, &entry.interface);
-        let order = declarations.reachable_functions(function).unwrap();
-        let uses = uses::uses(declarations, constants, function, interface, &order);
-        let mut found = Diagnostics::new();
-        let abi = Abi::plan(
-            &types,
-            (declarations, &MemoryQualifiers::of(declarations)),
-            target,
-            declarations.function(function).unwrap(),
-            uses.get(&function).unwrap(),
-            &mut found,
-        );
-        assert!(found.is_empty(), "{found}");
-        abi.parameters.iter().map(|one| one.passing).collect()
-    }
-
-    #[test]
-    fn buffers_are_addresses_and_push_constants_lie_where_the_target_has_them() {
-        fixture("tiled_matmul", |declarations, constants| {
-            for (target, space) in [("gfx1201", 4), ("sm_90", 0)] {
-                let buffer = Passing::Pointer { space: 1 };
-                let block = Passing::Block {
-                    space,
-                    bytes: 12,
-                    align: 4,
-                };
-                assert_eq!(
-                    passed(declarations, constants, target),
-                    [buffer, buffer, buffer, block]
-                );
-            }
-        });
-    }
-
-    #[test]
-    fn symbols_are_names_for_every_assembler() {
-        let cases = [
-            ("main", "main"),
-            ("", "k_"),
-            ("1st", "k_1st"),
-            ("llvm.trap", "k_llvm_trap"),
-            ("a b\n\"c", "a_b__c"),
-            ("_", "k__"),
-            ("_Z4kernPf", "_Z4kernPf"),
-            ("größe", "gr__e"),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(symbol(name, &[]), expected, "{name:?}");
-        }
-        assert_eq!(
-            symbol("main", &["main".to_owned(), "main_2".to_owned()]),
-            "main_3"
-        );
     }
 }

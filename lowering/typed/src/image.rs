@@ -1,7 +1,8 @@
 //! Images without samplers, and what describes them.
 //!
 //! An image is the address of its descriptor. A kernel gets it as an argument: a pointer to the descriptor of each (set, binding), or to the first one of
-//! an array of them, which follow each other without gaps. What a descriptor is, is up to the vendor:
+//! an array of them, which follow each other without gaps; other forms of the interface place them otherwise
+//! (docs/abi.md). What a descriptor is, is up to the vendor:
 //!
 //! | | image | combined with a sampler | texel buffer |
 //! |---|---|---|---|

@@ -176,18 +176,22 @@ pub struct Types {
 }
 
 impl Types {
-    /// Builds the table.
+    /// Builds the table. `descriptors`: bytes from one descriptor of an array of images to the next,
+    /// where the kernel's binary interface has one distance for all
+    /// ([`crate::abi::AbiForm::descriptor_bytes`]).
     pub fn of(
         declarations: &Declarations<'_>,
         constants: &Constants,
         target: &Target,
         waves: Waves,
+        descriptors: Option<u32>,
     ) -> Types {
         let mut table = Table {
             declarations,
             constants,
             target,
             waves,
+            descriptors: descriptors.map_or(0, u64::from),
             kernel: declarations.has_capability(spirv::Capability::Kernel),
             types: Types {
                 index: vec![u32::MAX; id_count(declarations)],
@@ -249,6 +253,8 @@ struct Table<'a, 'm> {
     constants: &'a Constants,
     target: &'a Target,
     waves: Waves,
+    /// Bytes that a descriptor of an image takes at least.
+    descriptors: u64,
     /// Whether vectors lie as OpenCL has them.
     kernel: bool,
     types: Types,
@@ -425,7 +431,7 @@ impl Table<'_, '_> {
                 let inst = self.declarations.module.def(id)?;
                 let described = |kind: fn(Image) -> Kind, image: Image, sampler| {
                     let bytes = image.descriptor_bytes(self.target, sampler);
-                    self.address(kind(image), bytes, 8)
+                    self.address(kind(image), bytes.max(self.descriptors), 8)
                 };
                 match inst.op()? {
                     Op::TypeImage => described(Kind::Image, Image::of(inst, &self.types)?, false),
@@ -557,7 +563,8 @@ mod tests {
                 for target in ["gfx1201", "sm_90"] {
                     let target = Target::by_name(target).unwrap();
                     let mut extents = Extents::new(declarations, constants);
-                    for (id, info) in Types::of(declarations, constants, target, waves).iter() {
+                    for (id, info) in Types::of(declarations, constants, target, waves, None).iter()
+                    {
                         let of_rules = extents.of(id).filter(|_| info.is_value);
                         if let Some(extent) = of_rules {
                             assert_eq!(info.extent(), extent, "{name}, {id}");

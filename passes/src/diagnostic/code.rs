@@ -92,6 +92,7 @@ codes! {
     UnsupportedMode = 310, Unsupported, "the execution mode is not lowered";
     EmptyWorkgroup = 311, Unsupported, "a dimension of the workgroup is 0, as specialization constants without a value can leave it";
     UnsupportedPrint = 312, Unsupported, "a printf has a format that is not a constant, that OpenCL C does not have, or that does not fit its arguments";
+    UnsupportedAbi = 313, Unsupported, "the binary interface that was asked for cannot hold or reach a resource of the kernel";
     UnsupportedDecoration = 370, Unsupported, "the decoration is not lowered";
     UnsupportedOperand = 371, Unsupported, "a bit of a memory operand, an image operand or a control is not lowered";
     BlockTooLarge = 380, Limit, "what is passed by value is larger than the arguments of a kernel can be";

@@ -6,10 +6,10 @@ use crate::support::{
 use anyhow::{Context, Result, bail, ensure};
 use half::f16;
 use libtest_mimic::Trial;
-use splitbar::Optimization;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::machine::image::Format;
 use splitbar::simulate::{Inputs, Job, Place, Texels};
+use splitbar::{AbiForm, Optimization};
 
 /// AMD GPUs that have image instructions, one of each generation (code for gfx9 does not say the shape of its images), and NVIDIA's.
 const AMD: [&str; 4] = ["gfx1030", "gfx1100", "gfx1200", "gfx1201"];
@@ -72,10 +72,37 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
+/// Whether the kernels that the target has instructions for leave what they should, with images
+/// handed over in this form.
+pub fn in_form(form: &AbiForm, target: &str, optimization: Optimization) -> Result<()> {
+    let cases = match is_nvptx(target) {
+        true => [read_kernel(), store_kernel()],
+        false => [read_kernel(), write_kernel()],
+    };
+    cases
+        .iter()
+        .try_for_each(|case| agrees_in(form, case, target, optimization))
+}
+
+/// A module with images and a texel buffer, as text.
+pub fn a_module() -> String {
+    read_kernel().module
+}
+
 fn job(case: &Case, target: &str, optimization: Optimization) -> Result<(Job, Inputs)> {
+    job_in(&AbiForm::Arguments, case, target, optimization)
+}
+
+fn job_in(
+    form: &AbiForm,
+    case: &Case,
+    target: &str,
+    optimization: Optimization,
+) -> Result<(Job, Inputs)> {
     let module = assembled(&case.module)?;
     let output = compile_bytes(&module, target, |options| {
         options.optimization = optimization;
+        options.abi.clone_from(form);
     })?;
     let inputs = launch(
         case.groups,
@@ -88,8 +115,12 @@ fn job(case: &Case, target: &str, optimization: Optimization) -> Result<(Job, In
 }
 
 fn agrees(case: &Case, target: &str, optimization: Optimization) -> Result<()> {
+    agrees_in(&AbiForm::Arguments, case, target, optimization)
+}
+
+fn agrees_in(form: &AbiForm, case: &Case, target: &str, optimization: Optimization) -> Result<()> {
     linkable(target)?;
-    let (mut job, inputs) = job(case, target, optimization)?;
+    let (mut job, inputs) = job_in(form, case, target, optimization)?;
     for (binding, (format, extent, is_buffer, _)) in (0..).zip(&case.images) {
         let texels = Texels {
             format: Format::by_name(format).context("no such format")?,

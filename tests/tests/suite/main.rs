@@ -4,6 +4,7 @@
 //! What needs a program that is not installed is ignored, with the reason.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod abi;
 mod amdgpu;
 mod atomics;
 mod audit;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
     trials.extend(filetests::trials(&fixtures));
     trials.extend(sim::trials(&fixtures));
     trials.extend(images::trials());
+    trials.extend(abi::trials(&fixtures));
     trials.extend(qualifiers::trials());
     trials.extend(promoted::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));

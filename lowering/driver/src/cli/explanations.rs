@@ -264,6 +264,11 @@ const CODES: &[Text<Code>] = &[
         "Use a literal format string, without `%n` and `*`.",
     ),
     (
+        Code::UnsupportedAbi,
+        "The kernel uses a buffer, an image or a length that the chosen form of the binary interface has no place for, or whose descriptor is too small or misaligned there. An image of an AMD GPU takes 32 bytes, one with a sampler 48. docs/abi.md specifies the forms.",
+        "Choose another form (`--abi arguments`, `--abi descriptor-sets:32`), or add the place to the interface.",
+    ),
+    (
         Code::UnsupportedDecoration,
         "The decoration changes what the module means, and it is unknown here or has no lowering. Leaving it out could give wrong results. `docs/enumerants.md` lists all decorations and what becomes of each.",
         "Remove the decoration if the module does not need it, or ask the front end for code without it.",

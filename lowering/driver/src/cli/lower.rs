@@ -157,6 +157,7 @@ fn options(args: &LowerArgs) -> Options {
     options.workgroup_size = args.workgroup_size;
     options.audit = args.audit;
     options.validation = args.validation.validation();
+    options.abi.clone_from(&args.abi);
     options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();
     options
 }

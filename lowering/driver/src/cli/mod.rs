@@ -20,7 +20,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use limits::LimitArgs;
 use splitbar::spec::Setting;
-use splitbar::{FuseAt, Optimization, Placement, Strategy, Target, Waits};
+use splitbar::{AbiForm, FuseAt, Optimization, Placement, Strategy, Target, Waits};
 use splitbar_passes::validate::Environment;
 use splitbar_plan::{FenceMemory, FenceScope};
 use std::ffi::OsString;
@@ -356,6 +356,9 @@ struct LowerArgs {
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
+    /// How buffers and images are handed over: arguments, or descriptor-sets with :16 or :32 for the bytes of a descriptor (`docs/abi.md`)
+    #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
+    abi: AbiForm,
     #[command(flatten)]
     validation: ValidationArgs,
     #[command(flatten)]

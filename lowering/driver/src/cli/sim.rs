@@ -15,7 +15,7 @@ use splitbar::simulate::machine::image::Format as TexelFormat;
 use splitbar::simulate::machine::{Finding, Limits, Place as Code, Schedule, Site};
 use splitbar::simulate::{Inputs, Job, Outcome, PRINT_CAPACITY, Place, Texels};
 use splitbar::spec::Setting;
-use splitbar::{Failure, Optimization, Options, Target, Validation, exit, spec};
+use splitbar::{AbiForm, Failure, Optimization, Options, Target, Validation, exit, spec};
 use splitbar_passes::printf::Printed;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,8 @@ pub struct SimArgs {
     /// Invocations of a workgroup, for kernels that leave it open
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
-    /// A buffer: FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT; INDEX=... for kernels without bindings
+    /// A buffer: FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT; INDEX=... for kernels without bindings,
+    /// SET:BINDING:ELEMENT=... for an element of an array of descriptors
     #[arg(long, value_name = "SET:BINDING=CONTENT", value_parser = parse_buffer)]
     buffer: Vec<BufferArg>,
     /// Says that a buffer is an image of so many texels, or a texel buffer: rgba8:64x32, r32ui:buffer:256; formats as in GLSL
@@ -89,6 +90,9 @@ pub struct SimArgs {
     /// Waves of 32 or 64 invocations; without it, the target's default
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
+    /// How buffers and images are handed over: arguments, or descriptor-sets with :16 or :32 for the bytes of a descriptor
+    #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
+    abi: AbiForm,
     #[command(flatten)]
     validation: ValidationArgs,
     /// How the findings are printed
@@ -264,6 +268,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     options.cluster = args.cluster_size;
     options.wave_size = args.wave;
     options.validation = args.validation.validation();
+    options.abi.clone_from(&args.abi);
     options.spec = spec::resolve_for(bytes, &args.spec)?;
     let output = splitbar::compile(bytes, &options).map_err(Stop::Problems)?;
     report::show(output.warnings(), &args.input, args.report);
@@ -289,6 +294,7 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
         ("--strategy", args.strategy.0.is_some()),
         ("-O", args.optimization.is_some()),
         ("--wave", args.wave.is_some()),
+        ("--abi", args.abi != AbiForm::Arguments),
         (
             "--no-validate",
             args.validation.validation() == Validation::Waived,
@@ -613,14 +619,18 @@ pub fn parse_image(text: &str) -> Result<ImageArg, String> {
 }
 
 fn split(text: &str) -> Result<(Place, &str), String> {
-    let wrong = || format!("{text:?} does not begin with SET:BINDING= or INDEX=");
+    let wrong =
+        || format!("{text:?} does not begin with SET:BINDING=, SET:BINDING:ELEMENT= or INDEX=");
+    let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
     let (place, rest) = text.split_once('=').ok_or_else(wrong)?;
     let place = match place.split_once(':') {
-        Some((set, binding)) => Place::Binding(
-            set.parse().map_err(|_| wrong())?,
-            binding.parse().map_err(|_| wrong())?,
-        ),
-        None => Place::Argument(place.parse().map_err(|_| wrong())?),
+        None => Place::Argument(number(place)?),
+        Some((set, rest)) => match rest.split_once(':') {
+            None => Place::Binding(number(set)?, number(rest)?),
+            Some((binding, element)) => {
+                Place::Element(number(set)?, number(binding)?, number(element)?)
+            }
+        },
     };
     Ok((place, rest))
 }

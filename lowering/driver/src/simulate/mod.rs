@@ -5,6 +5,7 @@
 
 pub mod amdgpu;
 pub mod nvptx;
+mod tables;
 
 use crate::asm;
 use crate::output::Output;
@@ -16,7 +17,7 @@ pub use splitbar_sim as machine;
 use splitbar_sim::image::{Format, Image};
 use splitbar_sim::memory::{Global, RegionId};
 use splitbar_sim::{Limits, Progress, Report, Schedule};
-use splitbar_typed::abi::{Argument, ArgumentKind};
+use splitbar_typed::abi::{Argument, ArgumentKind, Reached, ResourceKind};
 use std::collections::BTreeMap;
 
 /// Why a kernel cannot be run at all.
@@ -36,6 +37,8 @@ impl std::error::Error for Refusal {}
 pub enum Place {
     /// Descriptor set and binding of a shader.
     Binding(u32, u32),
+    /// Descriptor set, binding, and position in the array of descriptors there, from 0. Position 0 is the same as [`Place::Binding`].
+    Element(u32, u32, u32),
     /// The position among the kernel's arguments, from 0.
     Argument(u32),
 }
@@ -51,10 +54,11 @@ impl Place {
 }
 
 impl std::fmt::Display for Place {
-    /// `0:1`, or `2` for an argument.
+    /// `0:1`, `0:1:2` for an element of an array, or `2` for an argument.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Place::Binding(set, binding) => write!(f, "{set}:{binding}"),
+            Place::Element(set, binding, element) => write!(f, "{set}:{binding}:{element}"),
             Place::Argument(index) => write!(f, "{index}"),
         }
     }
@@ -158,6 +162,9 @@ pub struct Outcome {
 pub struct Job {
     code: Code,
     arguments: Vec<Argument>,
+    /// What is reached through tables, and the bytes of a descriptor there.
+    resources: Vec<Reached>,
+    descriptor_bytes: u32,
     workgroup_size: Option<[u32; 3]>,
     /// Workgroups of a cluster.
     cluster: [u32; 3],
@@ -212,6 +219,8 @@ impl Job {
         Ok(Job {
             code,
             arguments: abi.arguments.clone(),
+            resources: abi.resources.clone(),
+            descriptor_bytes: abi.form.descriptor_bytes().unwrap_or(0),
             workgroup_size: abi.workgroup_size,
             cluster: entry.plan.cluster.unwrap_or([1; 3]),
             images: BTreeMap::new(),
@@ -234,6 +243,8 @@ impl Job {
         Ok(Job {
             code: Code::Amdgpu(binary),
             arguments,
+            resources: Vec::new(),
+            descriptor_bytes: 0,
             workgroup_size,
             cluster: [1; 3],
             images: BTreeMap::new(),
@@ -252,6 +263,8 @@ impl Job {
         Ok(Job {
             code: Code::Nvptx(text),
             arguments,
+            resources: Vec::new(),
+            descriptor_bytes: 0,
             workgroup_size,
             cluster: [1; 3],
             images: BTreeMap::new(),
@@ -318,6 +331,8 @@ impl Job {
         Job {
             code,
             arguments: self.arguments.clone(),
+            resources: self.resources.clone(),
+            descriptor_bytes: self.descriptor_bytes,
             workgroup_size: self.workgroup_size,
             cluster: self.cluster,
             images: self.images.clone(),
@@ -358,11 +373,20 @@ impl Job {
             ArgumentKind::ArrayLength,
         ];
         let mut buffers = inputs.buffers.iter().map(|(place, _)| place);
-        if let Some(place) = buffers.find(|place| !has(place, &BUFFERS)) {
+        let in_table = |place: &Place, kinds: &[ResourceKind]| {
+            let mut resources = self.resources.iter();
+            resources.any(|one| kinds.contains(&one.kind) && tables::element(one, *place).is_some())
+        };
+        let both = [ResourceKind::Buffer, ResourceKind::Image];
+        let is_buffer = |place: &Place| has(place, &BUFFERS) || in_table(place, &both);
+        if let Some(place) = buffers.find(|place| !is_buffer(place)) {
             return Err(Refusal(format!("the kernel uses no buffer {place}")));
         }
         let mut images = self.images.keys();
-        if let Some(place) = images.find(|place| !has(place, &[ArgumentKind::Image])) {
+        let is_image = |place: &Place| {
+            has(place, &[ArgumentKind::Image]) || in_table(place, &[ResourceKind::Image])
+        };
+        if let Some(place) = images.find(|place| !is_image(place)) {
             return Err(Refusal(format!("the kernel uses no image {place}")));
         }
         let by_value = [ArgumentKind::PushConstant, ArgumentKind::Value];
@@ -468,6 +492,7 @@ impl Job {
     ) -> Result<Vec<u8>, Refusal> {
         let mut bytes = Vec::new();
         let mut push = inputs.push.as_slice();
+        let tables = self.tables(inputs, global, regions)?;
         for argument in &self.arguments {
             let place = Place::of(argument);
             let given = inputs.buffers.iter().zip(regions);
@@ -482,6 +507,11 @@ impl Job {
                     let texels = self.images.get(&place).copied();
                     let descriptor = descriptor(texels, base, length, place)?;
                     self.add_descriptor(global, place, descriptor)
+                }
+                // A table that nothing is reached through is never read.
+                ArgumentKind::Table => {
+                    let address = tables.get(&argument.index).copied().unwrap_or(0);
+                    address.to_le_bytes().to_vec()
                 }
                 ArgumentKind::ArrayLengths => {
                     return Err(Refusal(format!(
@@ -528,17 +558,25 @@ impl Job {
         Ok(bytes)
     }
 
-    /// Puts a descriptor where the kernel finds it; the bytes of the argument that points to it. NVIDIA's code takes an object, which is here its address.
+    /// Puts a descriptor where the kernel finds it; the bytes of the argument that points to it.
     fn add_descriptor(&self, global: &mut Global, place: Place, words: [u32; 8]) -> Vec<u8> {
-        let name = format!("descriptor {place}");
+        let bytes = self.described(global, place, words);
+        let holder = match self.code {
+            Code::Amdgpu(_) => "descriptor",
+            Code::Nvptx(_) => "object",
+        };
+        let descriptor = global.add(&format!("{holder} {place}"), bytes, false);
+        global.base(descriptor).to_le_bytes().to_vec()
+    }
+
+    /// The bytes of an image's descriptor as the target has it. NVIDIA's code takes an object, which is here the address of the machine's descriptor.
+    fn described(&self, global: &mut Global, place: Place, words: [u32; 8]) -> Vec<u8> {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let descriptor = global.add(&name, bytes, false);
-        let descriptor = global.base(descriptor).to_le_bytes().to_vec();
         match self.code {
-            Code::Amdgpu(_) => descriptor,
+            Code::Amdgpu(_) => bytes,
             Code::Nvptx(_) => {
-                let object = global.add(&format!("object {place}"), descriptor, false);
-                global.base(object).to_le_bytes().to_vec()
+                let descriptor = global.add(&format!("descriptor {place}"), bytes, false);
+                global.base(descriptor).to_le_bytes().to_vec()
             }
         }
     }

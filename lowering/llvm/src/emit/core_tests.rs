@@ -12,7 +12,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::validate::{Checked, Validation};
 use splitbar_plan::{PlanOptions, Target, plan};
-use splitbar_typed::abi::ArgumentKind;
+use splitbar_typed::abi::{AbiForm, ArgumentKind};
 use splitbar_typed::{Kernel, Wanted};
 
 const MATMUL: &[u8] = include_bytes!("../../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
@@ -58,6 +58,7 @@ pub(super) fn lowered_at(
         plans: &plans,
         lines: if lines { Lines::All } else { Lines::None },
         optimization,
+        abi: &AbiForm::Arguments,
     })
 }
 

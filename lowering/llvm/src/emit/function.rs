@@ -16,6 +16,7 @@ use splitbar_passes::module::{Constants, Declarations, Id, Inst};
 use splitbar_passes::printf::Table;
 use splitbar_passes::transform::Origin;
 use splitbar_plan::{EntryPlan, Target};
+use splitbar_typed::abi::DescriptorArrays;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -79,6 +80,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(crate) plan: &'e EntryPlan,
     /// Whether the module is of the OpenCL kind (capability Kernel).
     pub(crate) kernel: bool,
+    /// How arrays of descriptors of buffers lie in memory.
+    pub(super) arrays: DescriptorArrays,
     pub(super) types: &'e Types<'c>,
     /// Which memory is coherent, and which is volatile.
     pub(super) qualifiers: &'e MemoryQualifiers,

@@ -46,6 +46,7 @@ pub(crate) mod convert;
 mod core_tests;
 pub(crate) mod counter;
 pub(crate) mod derivative;
+mod descriptor;
 pub(crate) mod dispatch;
 pub(crate) mod ext;
 pub(crate) mod ext_amd;

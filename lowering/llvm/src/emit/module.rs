@@ -21,7 +21,7 @@ use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Placement, Target};
-use splitbar_typed::abi::{Abi, KernelAbi, Passing, length_passing, symbol};
+use splitbar_typed::abi::{Abi, AbiForm, KernelAbi, Passing, length_passing, symbol};
 use splitbar_typed::scratch::shared_bytes;
 use splitbar_typed::types::{self as typed, Waves, id_count};
 use std::cell::{Cell, RefCell};
@@ -66,6 +66,7 @@ pub(super) struct Emission<'e, 'c, 'm> {
     /// Program-scope data: one copy for all kernels, which pass values to one another in it.
     pub(super) program: BTreeMap<Id, Slot<'c>>,
     kernel: bool,
+    form: &'e AbiForm,
     symbols: Vec<String>,
 }
 
@@ -97,11 +98,13 @@ pub(crate) fn emit<'c>(
         size: wave,
         subgroups: subgroups(lowering.plans, wave),
     };
+    let form = lowering.abi.of_module(declarations);
     let table = typed::Types::of(
         declarations,
         lowering.module.constants(),
         lowering.target,
         waves,
+        form.descriptor_bytes(),
     );
     let types = Types::of(table, lowering.target, &b);
     let qualifiers = MemoryQualifiers::of(declarations);
@@ -122,6 +125,7 @@ pub(crate) fn emit<'c>(
         globals: BTreeMap::new(),
         program: BTreeMap::new(),
         kernel: declarations.has_capability(spirv::Capability::Kernel),
+        form,
         symbols: Vec::new(),
     };
     let abis = lowering
@@ -179,6 +183,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         let function = declarations.function(plan.function)?;
         let abi = Abi::plan(
+            self.form,
             self.types,
             (declarations, self.qualifiers),
             self.lowering.target,
@@ -193,6 +198,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             workgroup_size: plan.workgroup_size,
             shared_memory_bytes: shared_bytes(declarations, constants, self.lowering.target, entry),
             arguments: abi.parameters.into_iter().map(|p| p.argument).collect(),
+            form: self.form.clone(),
+            resources: abi.resources,
             prints: self.prints.take(),
         })
     }
@@ -240,6 +247,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             function,
             plan,
             kernel: self.kernel,
+            arrays: self.form.arrays(),
             types: self.types,
             qualifiers: self.qualifiers,
             materialized: self.materialized,

@@ -328,12 +328,17 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         indexes: &'i [u32],
     ) -> Result<(Pointer<'c>, &'i [u32])> {
         let (number, ty, rest) = self.descriptor_number(pointer.pointee, indexes)?;
-        let i64 = self.b.int_type(64);
-        let bytes = self.b.mul(number, i64.int(layout::POINTER_BYTES))?;
-        let entry = self.b.offset(pointer.address, bytes, true)?;
-        let address = self
+        let bytes = self
             .b
-            .load(pointer.address.ty(), entry, layout::POINTER_BYTES as u32)?;
+            .mul(number, self.b.i64(self.arrays.addresses.into()))?;
+        let entry = self.b.offset(pointer.address, bytes, true)?;
+        let address = match self.arrays.constant {
+            true => self.load_address(pointer.address.ty(), entry)?,
+            false => {
+                let align = layout::POINTER_BYTES as u32;
+                self.b.load(pointer.address.ty(), entry, align)?
+            }
+        };
         Ok((
             Pointer {
                 address,
@@ -400,8 +405,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         // Then it is a table with a length for each descriptor.
         let word = self.b.int_type(32);
         let (number, _, _) = self.descriptor_number(pointer.pointee, indexes)?;
-        let bytes = self.b.mul(number, self.b.i64(4))?;
-        self.b.load(word, self.b.offset(length, bytes, true)?, 4)
+        let bytes = self.b.mul(number, self.b.i64(self.arrays.lengths.into()))?;
+        let entry = self.b.offset(length, bytes, true)?;
+        match self.arrays.constant {
+            true => self.load_length(entry),
+            false => self.b.load(word, entry, 4),
+        }
     }
 
     /// The number of elements in the runtime array that ends a buffer's structure.

@@ -93,6 +93,11 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     let lengths: Vec<_> = ids.iter().map(|id| (*id, value)).collect();
                     self.lengths.extend(lengths);
                 }
+                Role::Table(accesses) => {
+                    for access in accesses {
+                        self.fetch(value, access)?;
+                    }
+                }
                 Role::WorkDimensions => self.work_dimensions = Some(value),
                 Role::PrintBuffer => self.print_buffer = Some(value),
                 Role::Own(own) => {

@@ -1,0 +1,71 @@
+//! Reads descriptors. Nobody writes them while a kernel runs, so every load of one is invariant, and
+//! a scalar load on AMDGPU where the address is uniform.
+
+use super::Result;
+use super::function::FunctionEmitter;
+use super::layout;
+use crate::ffi::{self, Opcode, Ty, Value};
+use splitbar_typed::abi::{Access, BUFFER_ALIGN, Fetched};
+
+/// LLVM's number of the global address space, on both targets.
+const GLOBAL: u32 = 1;
+
+impl<'c> FunctionEmitter<'_, 'c, '_> {
+    /// Loads an address of memory that is aligned as buffers and tables are.
+    pub(super) fn load_address(&self, ty: Ty<'c>, place: Value<'c>) -> Result<Value<'c>> {
+        let address = self.load_constant(ty, place, layout::POINTER_BYTES as u32)?;
+        let context = self.b.context();
+        let align = ffi::meta_value(self.b.i64(BUFFER_ALIGN.into()));
+        address.set_metadata(context, "align", ffi::meta_node(context, &[align]));
+        Ok(address)
+    }
+
+    /// Loads the length of a buffer.
+    pub(super) fn load_length(&self, place: Value<'c>) -> Result<Value<'c>> {
+        self.load_constant(self.b.int_type(32), place, 4)
+    }
+
+    fn load_constant(&self, ty: Ty<'c>, place: Value<'c>, align: u32) -> Result<Value<'c>> {
+        let value = self.b.load(ty, place, align)?;
+        let context = self.b.context();
+        for kind in ["invariant.load", "noundef"] {
+            value.set_metadata(context, kind, ffi::meta_node(context, &[]));
+        }
+        Ok(value)
+    }
+
+    /// Reads what `access` asks for behind the address `table`, and binds its variables to it.
+    pub(super) fn fetch(&mut self, table: Value<'c>, access: &Access) -> Result<()> {
+        let global = ffi::pointer_type(self.b.context(), GLOBAL);
+        let mut place = table;
+        for offset in &access.loads {
+            let entry = self.behind(place, *offset)?;
+            place = self.load_address(table.ty(), entry)?;
+        }
+        place = self.behind(place, access.offset)?;
+        let in_global = |e: &Self| match place.ty().address_space() {
+            GLOBAL => Ok(place),
+            _ => e.b.cast(Opcode::LLVMAddrSpaceCast, place, global),
+        };
+        let (value, is_length) = match access.value {
+            Fetched::Buffer => (self.load_address(global, place)?, false),
+            Fetched::Buffers => (in_global(self)?, false),
+            Fetched::Image => (place, false),
+            Fetched::Length => (self.load_length(place)?, true),
+            Fetched::Lengths => (in_global(self)?, true),
+        };
+        for id in &access.variables {
+            if is_length {
+                self.lengths.push((*id, value));
+            } else {
+                let slot = self.variable_slot(*id, value);
+                self.set(*id, slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn behind(&self, place: Value<'c>, bytes: u32) -> Result<Value<'c>> {
+        self.b.offset(place, self.b.i64(bytes.into()), true)
+    }
+}

@@ -1,0 +1,145 @@
+//! What a kernel touches by descriptor set and binding.
+
+use crate::image;
+use crate::pointers::is_descriptor_array;
+use crate::types::{Kind, Types};
+use spirv::{Decoration, StorageClass};
+use splitbar_passes::analysis::layout;
+use splitbar_passes::analysis::uses::{self, Uses};
+use splitbar_passes::module::{Declarations, Id};
+use splitbar_target::{Arch, Target};
+
+/// What a resource is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResourceKind {
+    /// A storage or uniform buffer.
+    Buffer,
+    /// An image or texel buffer.
+    Image,
+}
+
+/// The buffer or image of one (set, binding), or an array of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// The set.
+    pub set: u32,
+    /// The binding.
+    pub binding: u32,
+    /// What it is.
+    pub kind: ResourceKind,
+    /// The variables that name it: several alias each other.
+    pub variables: Vec<Id>,
+    /// Those whose length is asked for.
+    pub lengths: Vec<Id>,
+    /// Those that are arrays of descriptors of buffers.
+    pub arrays: Vec<Id>,
+    /// The number of descriptors; `None` for an array without a length.
+    pub count: Option<u64>,
+    /// Bytes that a descriptor takes at least; of a buffer, without its length.
+    pub descriptor_bytes: u64,
+    /// Alignment of a descriptor in bytes.
+    pub descriptor_align: u32,
+    /// The word of the module at which its first variable is declared.
+    pub declared: u32,
+}
+
+/// The set and binding of `variable`.
+pub(super) fn binding(declarations: &Declarations<'_>, variable: Id) -> (u32, u32) {
+    let get = |decoration| declarations.decoration(variable, decoration).unwrap_or(0);
+    (get(Decoration::DescriptorSet), get(Decoration::Binding))
+}
+
+/// The resources that a kernel touches, ordered by set, binding and kind.
+pub(super) fn resources(
+    types: &Types,
+    declarations: &Declarations<'_>,
+    target: &Target,
+    uses: &Uses,
+) -> Vec<Resource> {
+    let mut found: Vec<(u32, u32, ResourceKind, Id)> = uses
+        .variables
+        .iter()
+        .chain(&uses.lengths)
+        .filter_map(|id| {
+            let variable = declarations.variable(*id)?;
+            let kind = match variable.class {
+                StorageClass::StorageBuffer | StorageClass::Uniform => ResourceKind::Buffer,
+                StorageClass::UniformConstant => {
+                    let pointee = uses::pointee(declarations, variable)?;
+                    image::is_image(types, pointee).then_some(ResourceKind::Image)?
+                }
+                _ => return None,
+            };
+            let (set, binding) = binding(declarations, *id);
+            Some((set, binding, kind, *id))
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    // Variables of one binding are one thing, but for buffers and images that an unshifted
+    // translation from HLSL numbers alike.
+    found
+        .chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2))
+        .filter_map(|group| {
+            let (set, binding, kind, first) = *group.first()?;
+            let variable = declarations.variable(first)?;
+            let pointee = uses::pointee(declarations, variable);
+            let variables: Vec<Id> = group.iter().map(|one| one.3).collect();
+            let lengths = variables.iter().filter(|id| uses.lengths.contains(id));
+            let is_array = |id: &&Id| {
+                declarations.variable(**id).is_some_and(|variable| {
+                    let pointee = uses::pointee(declarations, variable);
+                    is_descriptor_array(types, declarations, variable.class, pointee)
+                })
+            };
+            let arrays: Vec<Id> = variables.iter().filter(is_array).copied().collect();
+            // The array says how many there are, where another variable names its first element.
+            let counted = arrays.first().and_then(|id| declarations.variable(*id));
+            let counted = counted.and_then(|variable| uses::pointee(declarations, variable));
+            let (count, leaf) = elements(types, counted.or(pointee));
+            let (descriptor_bytes, descriptor_align) = match (kind, leaf) {
+                (ResourceKind::Image, Some(Kind::Image(image) | Kind::SampledImage(image))) => {
+                    let sampler = matches!(leaf, Some(Kind::SampledImage(_)));
+                    let align = match target.arch {
+                        Arch::Amdgpu(_) => super::BUFFER_ALIGN,
+                        Arch::Nvptx(_) => super::HANDLE_ALIGN,
+                    };
+                    (image.descriptor_bytes(target, sampler), align)
+                }
+                _ => (layout::POINTER_BYTES, layout::POINTER_BYTES as u32),
+            };
+            Some(Resource {
+                set,
+                binding,
+                kind,
+                lengths: lengths.copied().collect(),
+                count,
+                arrays,
+                variables,
+                descriptor_bytes,
+                descriptor_align,
+                declared: variable.inst.offset,
+            })
+        })
+        .collect()
+}
+
+/// The number of elements of nested arrays, `None` without a length, and the kind of each.
+fn elements(types: &Types, ty: Option<Id>) -> (Option<u64>, Option<&Kind>) {
+    let (mut ty, mut count) = (ty, Some(1u64));
+    // Types are nested finitely.
+    loop {
+        match ty.and_then(|ty| types.get(ty)).map(|info| &info.kind) {
+            Some(Kind::Array { element, length }) => {
+                count = count.and_then(|count| count.checked_mul(*length));
+                ty = Some(*element);
+            }
+            Some(Kind::RuntimeArray { element }) => {
+                count = None;
+                ty = Some(*element);
+            }
+            kind => return (count, kind),
+        }
+    }
+}
