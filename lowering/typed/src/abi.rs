@@ -43,7 +43,7 @@ pub const BUFFER_ALIGN: u32 = 16;
 const HANDLE_ALIGN: u32 = 8;
 
 /// Alignment in bytes that the address of a table of descriptors is known to have. Hosts align to
-/// 16 for all targets; the handles in a table of NVPTX are subject to [`HANDLE_ALIGN`].
+/// 16 for all targets; of tables that hold handles NVPTX may know no more than their own alignment.
 pub fn table_align(target: &Target) -> u32 {
     match target.arch {
         Arch::Amdgpu(_) => BUFFER_ALIGN,

@@ -88,6 +88,15 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             }
         }
     }
+    for (target, (level, optimization)) in TARGETS
+        .into_iter()
+        .flat_map(|target| LEVELS.map(|level| (target, level)))
+    {
+        let name = format!("abi/texel_buffers/own/{target}/O{level}");
+        trials.push(trial(name, move || {
+            texel_buffers(&own_texels(target), target, optimization)
+        }));
+    }
     for target in TARGETS {
         trials.push(trial(format!("abi/loads/{target}"), move || loads(target)));
     }
@@ -344,6 +353,26 @@ OpImageWrite %result %i %sum
 OpReturn
 OpFunctionEnd
 ";
+
+/// The descriptors of [`TEXELS`] without gaps, behind an address in a root table.
+fn own_texels(target: &str) -> AbiForm {
+    let stride = if is_nvptx(target) { 8 } else { 16 };
+    let reach = |binding, offset| Reach {
+        set: 0,
+        binding,
+        argument: 0,
+        descriptor: Some(DescriptorPlace {
+            loads: vec![16],
+            offset,
+            length: None,
+        }),
+    };
+    AbiForm::Table(AbiTable {
+        arguments: vec![TableArgument::default()],
+        bindings: vec![reach(1, 0), reach(4, 3 * stride)],
+        stride,
+    })
+}
 
 fn texel_buffers(form: &AbiForm, target: &str, optimization: Optimization) -> Result<()> {
     linkable(target)?;

@@ -102,7 +102,9 @@ pub(crate) fn receive<M: DeserializeOwned>(from: &mut impl Read) -> io::Result<O
 #[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 mod tests {
     use super::*;
-    use crate::{Optimization, Strategy, Target};
+    use crate::{
+        AbiForm, AbiTable, DescriptorPlace, Optimization, Reach, Strategy, TableArgument, Target,
+    };
     use pretty_assertions::assert_eq;
     use splitbar_passes::diagnostic::{Code, Diagnostic, Place, SourcePosition, Span};
 
@@ -126,6 +128,20 @@ mod tests {
         options.strategy = Some(Strategy::Counter);
         options.optimization = Optimization::O3;
         options.spec.0.insert(3, u64::MAX);
+        options.abi = AbiForm::Table(AbiTable {
+            arguments: vec![TableArgument { set: Some(1) }],
+            bindings: vec![Reach {
+                set: 1,
+                binding: 2,
+                argument: 0,
+                descriptor: Some(DescriptorPlace {
+                    loads: vec![8],
+                    offset: 32,
+                    length: None,
+                }),
+            }],
+            stride: 16,
+        });
         let request = Request {
             source: Source::new(
                 vec![vec![0, 255], vec![1]],

@@ -76,7 +76,11 @@ impl Job {
                         global,
                     )?;
                     let step = u64::from(element) * u64::from(self.descriptor_bytes);
-                    descriptors.push((u64::from(place.offset) + step, bytes));
+                    let offset = u64::from(place.offset) + step;
+                    if descriptors.iter().any(|(other, _)| *other == offset) {
+                        return Err(Refusal(format!("{name} is given twice")));
+                    }
+                    descriptors.push((offset, bytes));
                 }
             }
             if descriptors.is_empty() {
@@ -110,7 +114,9 @@ impl Job {
             ResourceKind::Buffer => {
                 let mut table = Table::default();
                 table.write(0, &base.to_le_bytes());
-                if let Some(at) = place.length {
+                // A length that nothing asks for may lie elsewhere.
+                let holds = |at: &u32| u64::from(*at) + 4 <= u64::from(self.descriptor_bytes);
+                if let Some(at) = place.length.filter(holds) {
                     table.write(at as usize, &(length as u32).to_le_bytes());
                 }
                 Ok(table.bytes)

@@ -5,17 +5,22 @@ use super::Result;
 use super::function::FunctionEmitter;
 use super::layout;
 use crate::ffi::{self, Opcode, Ty, Value};
-use splitbar_typed::abi::{Access, BUFFER_ALIGN, Fetched};
+use splitbar_typed::abi::{Access, BUFFER_ALIGN, Fetched, table_align};
 
 /// LLVM's number of the global address space, on both targets.
 const GLOBAL: u32 = 1;
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
-    /// Loads an address of memory that is aligned as buffers and tables are.
-    pub(super) fn load_address(&self, ty: Ty<'c>, place: Value<'c>) -> Result<Value<'c>> {
+    /// Loads the address of a buffer.
+    pub(super) fn load_buffer(&self, ty: Ty<'c>, place: Value<'c>) -> Result<Value<'c>> {
+        self.load_address(ty, place, BUFFER_ALIGN)
+    }
+
+    /// Loads an address that is a multiple of `align`.
+    fn load_address(&self, ty: Ty<'c>, place: Value<'c>, align: u32) -> Result<Value<'c>> {
         let address = self.load_constant(ty, place, layout::POINTER_BYTES as u32)?;
         let context = self.b.context();
-        let align = ffi::meta_value(self.b.i64(BUFFER_ALIGN.into()));
+        let align = ffi::meta_value(self.b.i64(align.into()));
         address.set_metadata(context, "align", ffi::meta_node(context, &[align]));
         Ok(address)
     }
@@ -40,7 +45,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let mut place = table;
         for offset in &access.loads {
             let entry = self.behind(place, *offset)?;
-            place = self.load_address(table.ty(), entry)?;
+            place = self.load_address(table.ty(), entry, table_align(self.target))?;
         }
         place = self.behind(place, access.offset)?;
         let in_global = |e: &Self| match place.ty().address_space() {
@@ -48,7 +53,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             _ => e.b.cast(Opcode::LLVMAddrSpaceCast, place, global),
         };
         let (value, is_length) = match access.value {
-            Fetched::Buffer => (self.load_address(global, place)?, false),
+            Fetched::Buffer => (self.load_buffer(global, place)?, false),
             Fetched::Buffers => (in_global(self)?, false),
             Fetched::Image => (place, false),
             Fetched::Length => (self.load_length(place)?, true),

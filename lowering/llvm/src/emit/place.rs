@@ -333,7 +333,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             .mul(number, self.b.i64(self.arrays.addresses.into()))?;
         let entry = self.b.offset(pointer.address, bytes, true)?;
         let address = match self.arrays.constant {
-            true => self.load_address(pointer.address.ty(), entry)?,
+            true => self.load_buffer(pointer.address.ty(), entry)?,
             false => {
                 let align = layout::POINTER_BYTES as u32;
                 self.b.load(pointer.address.ty(), entry, align)?

@@ -222,8 +222,12 @@ impl DescriptorSets {
                 }),
             })
         };
+        // A buffer and an image may have the same numbers; whether they can is not decided here.
+        let places = resources
+            .chunk_by(|a, b| (a.set, a.binding) == (b.set, b.binding))
+            .filter_map(|shared| shared.first());
         Ok(AbiTable {
-            bindings: resources.iter().map(reach).collect::<Result<_>>()?,
+            bindings: places.map(reach).collect::<Result<_>>()?,
             arguments: sets
                 .iter()
                 .map(|set| TableArgument { set: Some(*set) })

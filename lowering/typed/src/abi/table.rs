@@ -119,6 +119,11 @@ fn fits(
     if end > u64::from(table.stride) {
         return Err(too_large(table, resource, end));
     }
+    if place.offset.checked_add(table.stride).is_none() {
+        return Err(format!(
+            "the descriptor of {set}:{binding} has no 32-bit offset"
+        ));
+    }
     let misplaced = |offset: &u32| !offset.is_multiple_of(8);
     if !place.offset.is_multiple_of(align) || place.loads.iter().any(misplaced) {
         return Err(format!(

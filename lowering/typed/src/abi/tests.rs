@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::testing::fixture;
+use crate::testing::{fixture, read};
 use crate::types::Waves;
-use splitbar_passes::module::Constants;
+use splitbar_passes::module::{Constants, Module, assemble};
 
 /// The parameters of a module's first kernel, and what was found wrong.
 fn planned(
@@ -103,7 +103,7 @@ fn kinds(abi: &Abi) -> Vec<(ArgumentKind, Option<u32>, u32)> {
 }
 
 /// What is read of the first table: offset and what it is.
-fn read(abi: &Abi) -> Vec<(u32, Fetched)> {
+fn read_table(abi: &Abi) -> Vec<(u32, Fetched)> {
     let Some(Role::Table(accesses)) = abi.parameters.first().map(|one| &one.role) else {
         return Vec::new();
     };
@@ -125,7 +125,7 @@ fn a_set_is_an_array_of_descriptors() {
                     "{target}"
                 );
                 let offsets = [0, step, 2 * step].map(|offset| (offset, Fetched::Buffer));
-                assert_eq!(read(&abi), offsets);
+                assert_eq!(read_table(&abi), offsets);
             }
         }
     });
@@ -143,7 +143,7 @@ fn lengths_lie_in_the_descriptors() {
             (8, Fetched::Length),
             (16, Fetched::Buffer),
         ];
-        assert_eq!(read(&abi), expected);
+        assert_eq!(read_table(&abi), expected);
     });
 }
 
@@ -180,7 +180,7 @@ fn whole() -> AbiTable {
 #[test]
 fn tables_that_do_not_reach_a_resource_are_refused() {
     type Change = fn(&mut AbiTable);
-    let cases: [(Change, &str); 11] = [
+    let cases: [(Change, &str); 12] = [
         (|_| (), ""),
         (|t| drop(t.bindings.pop()), "no place for 0:1"),
         (
@@ -192,6 +192,7 @@ fn tables_that_do_not_reach_a_resource_are_refused() {
         (|t| place(t, 0).length = Some(4), "cannot lie at byte 4"),
         (|t| place(t, 0).length = Some(16), "takes 20 bytes"),
         (|t| place(t, 1).offset = 20, "the offset 20 of 0:1"),
+        (|t| place(t, 1).offset = u32::MAX - 15, "no 32-bit offset"),
         (|t| place(t, 1).loads = vec![4], "not aligned to 8"),
         (|t| t.stride = 12, "must be aligned to 8"),
         (|t| t.bindings[1].descriptor = None, "has another use: 0:1"),
@@ -237,10 +238,7 @@ fn a_binding_whose_offset_is_too_large_is_refused() {
         OpStore %place %zero
         OpReturn
         OpFunctionEnd";
-    let words = splitbar_passes::module::assemble(text).unwrap().words;
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let module = splitbar_passes::module::Module::parse(&bytes).unwrap();
-    crate::testing::read(&module, |declarations, constants| {
+    text_module(text, |declarations, constants| {
         for (size, refused) in [
             (DescriptorSize::Bytes16, false),
             (DescriptorSize::Bytes32, true),
@@ -259,4 +257,80 @@ fn forms_are_read_as_they_are_written() {
     let plain: AbiForm = "descriptor-sets".parse().unwrap();
     assert_eq!(plain, sets(DescriptorSize::Bytes32));
     assert!("descriptor-sets:8".parse::<AbiForm>().is_err());
+}
+
+/// What `ask` says of a module in text form.
+fn text_module(text: &str, ask: impl FnOnce(&Declarations<'_>, &Constants)) {
+    let words = assemble(text).unwrap().words;
+    read(&Module::from_words(words).unwrap(), ask);
+}
+
+/// A kernel that uses an array of images of type TYPE, and a buffer at binding BUFFER.
+const IMAGE: &str = "OpCapability Shader
+    OpMemoryModel Logical GLSL450
+    OpEntryPoint GLCompute %main \"main\"
+    OpExecutionMode %main LocalSize 1 1 1
+    OpDecorate %block Block
+    OpMemberDecorate %block 0 Offset 0
+    OpDecorate %image DescriptorSet 3
+    OpDecorate %image Binding 2
+    OpDecorate %buffer DescriptorSet 3
+    OpDecorate %buffer Binding BUFFER
+    %void = OpTypeVoid
+    %function = OpTypeFunction %void
+    %uint = OpTypeInt 32 0
+    %zero = OpConstant %uint 0
+    %four = OpConstant %uint 4
+    %pair = OpTypeVector %uint 2
+    %block = OpTypeStruct %pair
+    %pblock = OpTypePointer StorageBuffer %block
+    %ppair = OpTypePointer StorageBuffer %pair
+    %plain = OpTypeImage %uint Dim2D 0 0 0 SAMPLED R32ui
+    %combined = OpTypeSampledImage %plain
+    %array = OpTypeArray %TYPE %four
+    %parray = OpTypePointer UniformConstant %array
+    %pimage = OpTypePointer UniformConstant %TYPE
+    %image = OpVariable %parray UniformConstant
+    %buffer = OpVariable %pblock StorageBuffer
+    %main = OpFunction %void None %function
+    %entry = OpLabel
+    %chosen = OpAccessChain %pimage %image %zero
+    %loaded = OpLoad %TYPE %chosen
+    %place = OpAccessChain %ppair %buffer %zero
+    %same = OpLoad %pair %place
+    OpReturn
+    OpFunctionEnd";
+
+#[test]
+fn images_lie_in_descriptors_that_hold_them() {
+    let (small, large) = (DescriptorSize::Bytes16, DescriptorSize::Bytes32);
+    let both = "is both a buffer and an image";
+    let (plain, combined) = (("plain", "2"), ("combined", "1"));
+    for ((ty, sampled), buffer, target, size, refused) in [
+        (plain, "7", "gfx1201", small, "takes 32 bytes"),
+        (plain, "7", "gfx1201", large, ""),
+        (plain, "2", "gfx1201", large, both),
+        (plain, "7", "sm_90", small, ""),
+        (combined, "7", "gfx1201", large, "takes 48 bytes"),
+        (combined, "7", "sm_90", small, ""),
+    ] {
+        let text = IMAGE
+            .replace("TYPE", ty)
+            .replace("SAMPLED", sampled)
+            .replace("BUFFER", buffer);
+        text_module(&text, |declarations, constants| {
+            let (abi, found) = planned(&sets(size), declarations, constants, target);
+            assert_eq!(found.is_empty(), refused.is_empty(), "{found}");
+            assert!(found.to_string().contains(refused), "{refused}: {found}");
+            if !refused.is_empty() {
+                return;
+            }
+            let step = size.bytes();
+            assert_eq!(
+                read_table(&abi),
+                [(2 * step, Fetched::Image), (7 * step, Fetched::Buffer)]
+            );
+            assert_eq!(abi.resources[0].count, Some(4));
+        });
+    }
 }
