@@ -338,8 +338,7 @@ impl Planner<'_, '_> {
         match self.form.table(&found) {
             Ok(None) => {
                 for resource in &found {
-                    let place = (Some(resource.set), Some(resource.binding));
-                    self.resource(resource, place);
+                    self.resource(resource);
                 }
             }
             Ok(Some(table)) => self.tables(&table, &found, diagnostics),
@@ -348,7 +347,7 @@ impl Planner<'_, '_> {
     }
 
     /// A resource that is an argument.
-    fn resource(&mut self, resource: &Resource, place: (Option<u32>, Option<u32>)) {
+    fn resource(&mut self, resource: &Resource) {
         let ids = &resource.variables;
         let image = resource.kind == ResourceKind::Image;
         let read_only = ids.len() == 1 && ids.iter().all(|id| self.is_read_only(*id));
@@ -364,7 +363,7 @@ impl Planner<'_, '_> {
             Passing::Pointer { space },
             layout::POINTER_BYTES,
             8,
-            place,
+            (Some(resource.set), Some(resource.binding)),
         );
         let align = match &self.target.arch {
             Arch::Nvptx(_) if image => HANDLE_ALIGN,
@@ -386,7 +385,7 @@ impl Planner<'_, '_> {
         for (used, argument) in uses.into_iter().zip(&table.arguments) {
             let accesses = match used {
                 Use::Resource(resource) => {
-                    self.resource(resource, (Some(resource.set), Some(resource.binding)));
+                    self.resource(resource);
                     continue;
                 }
                 Use::Table(accesses) => accesses,
