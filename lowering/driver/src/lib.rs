@@ -6,7 +6,8 @@
 //! Validation is part of compiling: a module that breaks a rule that `splitbar check` calls an error is refused, and warnings are among [`Output::warnings`]. An
 //! application that has checked its modules already says so by name, with [`Validation::Waived`] in [`Options::validation`].
 //!
-//! ```
+#![cfg_attr(feature = "llvm", doc = "```")]
+#![cfg_attr(not(feature = "llvm"), doc = "```no_run")]
 //! use splitbar::{Options, Target};
 //!
 //! let module = include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
@@ -20,12 +21,29 @@
 //!
 //! LLVM ends the process on some inputs that it cannot handle. The tables in front of it keep all known ones away from it; a caller that must survive
 //! the unknown ones too uses [`compile_isolated`], or a [`Worker`] for many modules: the command line does.
+//!
+//! # Features
+//!
+//! - `llvm`: code. Without it nothing links LLVM: [`check()`], [`plan`] and [`model()`] work as they do with it, and what needs code is refused with
+//!   [`LlvmMissing`](diagnostic::Code::LlvmMissing). A [`Worker`] makes code all the same where [`Isolation::program`] was built with LLVM.
+//! - `sim`: the simulator, in `simulate`.
+//! - `cli`: the program `splitbar`. The library needs nothing of it.
+//!
+//! All are on by default.
+
+#[cfg(feature = "llvm")]
+use splitbar_llvm as llvm;
+#[cfg(not(feature = "llvm"))]
+use without_llvm as llvm;
 
 mod check;
 mod failure;
+#[cfg(any(test, not(feature = "llvm")))]
+mod interface;
 mod isolate;
 mod link;
 mod link_modules;
+mod llvm_missing;
 pub mod machine_code;
 mod measure;
 mod model;
@@ -36,12 +54,15 @@ mod prepare;
 mod ptxas;
 mod reflect;
 mod shape;
+#[cfg(feature = "sim")]
 pub mod simulate;
 pub mod spec;
 mod stage;
 mod targets;
 mod tool;
 mod usage;
+#[cfg(not(feature = "llvm"))]
+mod without_llvm;
 
 pub use check::{CheckOptions, check};
 pub use failure::{Failure, exit};
@@ -51,6 +72,7 @@ pub use isolate::{
 };
 pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;
+pub use llvm_missing::require_llvm;
 pub use model::{Bounds, Explored, model, model_changed};
 pub use options::Options;
 pub use output::{Entry, Output};
@@ -58,11 +80,12 @@ pub use pipeline::{compile, compile_changed, compile_observed, translate};
 pub use prepare::{Planned, plan};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};
 pub use splitbar_audit::{asm, fences, waits, window};
-pub use splitbar_llvm::Optimization;
 pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;
 pub use splitbar_passes::validate::{Environment, Validation};
-pub use splitbar_plan::{EntryPlan, FuseAt, PairPlan, Placement, Strategy, Target, Waits};
+pub use splitbar_plan::{
+    EntryPlan, FuseAt, Optimization, PairPlan, Placement, Strategy, Target, Waits,
+};
 pub use splitbar_typed::abi::{
     AbiForm, AbiTable, Argument, ArgumentKind, BindingOffset, DescriptorPlace, DescriptorSets,
     DescriptorSize, KernelAbi, Reach, Reached, ResourceKind, TableArgument,

@@ -1,9 +1,9 @@
 //! AMDGPU objects, relocatable or linked, back to the functions that [`crate::asm`] reads from assembly text.
 
 use crate::asm::{Function, amdgpu};
+use crate::llvm::{self, Disassembled};
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
-use splitbar_llvm::Disassembled;
 use splitbar_plan::Target;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -28,9 +28,8 @@ pub fn functions(bytes: &[u8], target: &Target) -> Result<Vec<Function>, String>
             .and_then(|section| section.data_range(symbol.address(), symbol.size()))
             .map_err(|error| format!("the code of {name} cannot be read: {error}"))?
             .ok_or_else(|| format!("the code of {name} is not in its section"))?;
-        let lines =
-            splitbar_llvm::disassemble(target, target.default_wave_size(), code, symbol.address())
-                .map_err(|problems| problems.to_string())?;
+        let lines = llvm::disassemble(target, target.default_wave_size(), code, symbol.address())
+            .map_err(|problems| problems.to_string())?;
         write_function(&mut text, name, &lines);
     }
     let functions = amdgpu::parse(&text);

@@ -1,9 +1,8 @@
 //! What a caller can ask of [`crate::compile`].
 
-use splitbar_llvm::Optimization;
 use splitbar_passes::module::SpecValues;
 use splitbar_passes::validate::Validation;
-use splitbar_plan::{FuseAt, Placement, PlanOptions, Strategy, Target, Waits};
+use splitbar_plan::{FuseAt, Optimization, Placement, PlanOptions, Strategy, Target, Waits};
 use splitbar_typed::abi::AbiForm;
 use std::path::PathBuf;
 
@@ -87,7 +86,7 @@ pub struct Options {
     /// Measures how much of every window is left in the final assembly. This generates assembly.
     pub measure: bool,
     /// Debug lines in assembly and objects: each number is the word offset, in the module, of the SPIR-V instruction that code came from, plus 1. The
-    /// columns say which loads and stores are atomic ([`splitbar_llvm::AccessMark`]).
+    /// columns say which loads and stores are atomic ([`splitbar_plan::AccessMark`]).
     pub lines: bool,
     /// The ptxas for cubins and for windows in machine code (NVIDIA); `None` searches one: `SPLITBAR_PTXAS`, then PATH.
     pub ptxas: Option<PathBuf>,

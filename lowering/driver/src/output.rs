@@ -1,12 +1,12 @@
 //! What a compilation gives.
 
 use crate::link;
+use crate::llvm::Lowered;
 use crate::ptxas;
 use crate::reflect;
 use crate::usage::Usage;
 use crate::window::Window;
 use splitbar_audit::waits::Audit;
-use splitbar_llvm::Lowered;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
@@ -38,6 +38,10 @@ pub struct Output {
     pub(crate) lowered: Lowered,
     pub(crate) ptxas: Option<PathBuf>,
     /// Whether the assembly may have debug lines.
+    #[cfg_attr(
+        not(feature = "sim"),
+        expect(dead_code, reason = "only the simulator asks")
+    )]
     pub(crate) lines: bool,
     pub(crate) warnings: Diagnostics,
 }

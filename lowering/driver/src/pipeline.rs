@@ -2,22 +2,22 @@
 
 use crate::asm;
 use crate::failure::Failure;
+use crate::llvm::{self, Lines, Lowered, Lowering};
 use crate::measure::{self, Measured};
 use crate::options::Options;
 use crate::output::{Entry, Output};
 use crate::prepare::{Prepared, REPORT, Work, guarded, run, show};
 use crate::shape;
 use crate::stage::{Artefact, Observer, Stage};
-use splitbar_llvm::{Lines, Lowered, Lowering, Optimization};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_plan::EntryPlan;
+use splitbar_plan::{EntryPlan, Optimization};
 use splitbar_typed::Kernel;
 use tracing::info_span;
 
 /// Compiles the SPIR-V module in `bytes`.
 ///
 /// # Errors
-/// Everything that is wrong with the module, that the target or this build cannot do, or that went wrong here.
+/// Everything that is wrong with the module, that the target or this build cannot do (`LlvmMissing` in one without the feature `llvm`), or that went wrong here.
 pub fn compile(bytes: &[u8], options: &Options) -> Result<Output, Failure> {
     compile_observed(bytes, options, &mut ())
 }
@@ -66,7 +66,7 @@ pub fn translate(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
     guarded(options, || {
         run(bytes, options, &mut (), |mut prepared, _| {
             let (work, plans) = (&prepared.work, &prepared.plans);
-            splitbar_llvm::translate(&work.lowering(plans, Lines::None, Words::Planned))
+            llvm::translate(&work.lowering(plans, Lines::None, Words::Planned))
                 .map_err(|refused| prepared.problems.and(refused))
         })
     })
@@ -94,7 +94,7 @@ fn lower(
             optimization: Optimization::O0,
             ..work.lowering(changed, Lines::None, Words::Planned)
         };
-        let written = splitbar_llvm::lower(&written).map_err(|refused| problems.and(refused))?;
+        let written = llvm::lower(&written).map_err(|refused| problems.and(refused))?;
         observer.produced(Artefact::UnoptimizedIr, written.unoptimized().as_bytes());
     }
     let measures = options.measure || options.audit;
@@ -109,7 +109,7 @@ fn lower(
     } else {
         Words::Planned
     };
-    let lowered = splitbar_llvm::lower(&work.lowering(changed, lines, words))
+    let lowered = llvm::lower(&work.lowering(changed, lines, words))
         .map_err(|refused| problems.and(refused))?;
     show(observer, Artefact::Ir, || lowered.ir().into_bytes());
     span.exit();
@@ -187,7 +187,7 @@ impl Work<'_> {
         let lowered = if self.options.lines && self.origin.is_some() {
             // Its lines count the words of the user's module, which several copies of an
             // inlined instruction share.
-            again = splitbar_llvm::lower(&self.lowering(changed, Lines::All, Words::Planned))?;
+            again = llvm::lower(&self.lowering(changed, Lines::All, Words::Planned))?;
             &again
         } else {
             lowered

@@ -10,6 +10,7 @@ use inkwell::debug_info::{
 };
 use inkwell::module::{FlagBehavior, Module};
 use splitbar_passes::transform::Origin;
+use splitbar_plan::AccessMark;
 
 /// The debug information of a module.
 pub(crate) struct Lines<'c> {
@@ -100,37 +101,6 @@ pub(crate) fn line_of(origin: Option<&Origin>, offset: u32) -> u32 {
     word.map_or(0, |word| word.saturating_add(1))
 }
 
-/// Whether a load or a store of final code is atomic, and for whom. Debug columns carry it to the readers of assembly: machine code has one instruction for both.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum AccessMark {
-    /// Not atomic.
-    Plain,
-    /// Atomic for the workgroup, or the cluster of workgroups, at most.
-    Workgroup,
-    /// Atomic for the device, or more; or volatile, which PTX defines as relaxed for the whole system.
-    Device,
-}
-
-impl AccessMark {
-    const ALL: [AccessMark; 3] = [AccessMark::Plain, AccessMark::Workgroup, AccessMark::Device];
-
-    /// The column that means it; other columns mean nothing, 0 among them.
-    fn column(self) -> u32 {
-        match self {
-            AccessMark::Plain => 1,
-            AccessMark::Workgroup => 2,
-            AccessMark::Device => 3,
-        }
-    }
-
-    /// What the column of a `.loc` says; `None` where nothing is known.
-    pub fn of_column(column: u32) -> Option<AccessMark> {
-        AccessMark::ALL
-            .into_iter()
-            .find(|mark| mark.column() == column)
-    }
-}
-
 /// Scopes that reach no further than the cluster of workgroups (LLVM AMDGPUUsage, "Memory Scopes"; NVPTX's `block`).
 const NARROW: [&str; 9] = [
     "singlethread",
@@ -169,18 +139,5 @@ pub(crate) fn mark_accesses(context: &Context, module: &Module<'_>) {
             _ => AccessMark::Device,
         };
         ffi::set_column(context, instruction, mark.column());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_lead_back() {
-        for mark in AccessMark::ALL {
-            assert_eq!(AccessMark::of_column(mark.column()), Some(mark));
-        }
-        assert_eq!(AccessMark::of_column(0), None);
     }
 }

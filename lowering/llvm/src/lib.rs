@@ -19,9 +19,8 @@ mod private_arrays;
 mod shared_blocks;
 mod signed_zero;
 
-pub use debug::AccessMark;
 pub use disassemble::{Disassembled, disassemble};
-pub use ffi::NO_PASS;
+pub use splitbar_plan::Optimization;
 
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -32,21 +31,6 @@ use splitbar_passes::validate::Checked;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
 use splitbar_typed::abi::{AbiForm, KernelAbi};
-
-/// How much LLVM optimises; `default<O2>` of its pass builder and the same level of the code generator for [`Optimization::O2`], and so on. AMDGPU's code
-/// generator is never asked for less than level 1 (docs/llvm.md).
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Optimization {
-    /// Nothing but what must be inlined.
-    O0,
-    /// A little.
-    O1,
-    /// The usual.
-    #[default]
-    O2,
-    /// More, for longer.
-    O3,
-}
 
 /// Which code of a compilation carries debug lines.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -200,10 +184,10 @@ fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
     sorted
 }
 
-/// Lets LLVM say on the standard error which pass begins, whenever one does: `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`; [`NO_PASS`] says that all have ended. It sets options of LLVM that hold for the
+/// Lets LLVM say on the standard error which pass begins, whenever one does: `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`; the line `no_pass` says that all have ended. It sets options of LLVM that hold for the
 /// process, for all its users: it is for processes that do nothing but compile.
-pub fn report_passes() {
-    ffi::report_passes();
+pub fn report_passes(no_pass: &'static str) {
+    ffi::report_passes(no_pass);
 }
 
 impl Lowered {

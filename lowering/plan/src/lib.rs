@@ -4,6 +4,7 @@
 //! arrive, which wait, and how it lives beside a full barrier; the planner adds the fences that the semantics ask for. Who emits code reads the
 //! steps and knows how the target spells them; it decides nothing.
 
+mod access_mark;
 pub mod async_copies;
 mod bulk_copies;
 mod deferred;
@@ -12,6 +13,7 @@ mod groups;
 pub mod held;
 pub mod model;
 mod neighbours;
+mod optimization;
 mod plan;
 mod planner;
 pub mod protocol;
@@ -20,11 +22,13 @@ mod step;
 mod strategy;
 mod waits;
 
+pub use access_mark::AccessMark;
 pub use async_copies::{CopyPlan, Engine};
 pub use fences::around_barrier;
 pub use groups::WarpGroups;
 pub use held::HeldShape;
-pub use plan::{EntryPlan, PairPlan, State};
+pub use optimization::Optimization;
+pub use plan::{EntryPlan, PairPlan, State, waves};
 pub use planner::plan;
 pub use splitbar_target as target;
 pub use splitbar_target::{FenceScope, Placement, Target};

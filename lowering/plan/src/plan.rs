@@ -4,10 +4,11 @@ use crate::Step;
 use crate::async_copies::CopyPlan;
 use crate::held::HeldShape;
 use crate::strategy::Strategy;
-use crate::target::Placement;
+use crate::target::{Placement, Target};
 use serde::Serialize;
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
 use splitbar_passes::module::{Id, Scope};
+use splitbar_typed::types::Waves;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The plan of one split-barrier pair.
@@ -91,4 +92,24 @@ pub struct EntryPlan {
     pub state: State,
     /// Bytes of workgroup memory that the steps need (Vulkan: splitBarrierReservedSharedMemory).
     pub reserved_shared_bytes: u32,
+}
+
+/// How workgroups are divided into the waves of `target`, whose size is the same for all `plans` of one compilation; how many there are is known if all of them
+/// have the same.
+pub fn waves(plans: &[EntryPlan], target: &Target) -> Waves {
+    let size = plans
+        .first()
+        .map_or_else(|| target.default_wave_size(), |plan| plan.wave_size);
+    Waves {
+        size,
+        subgroups: subgroups(plans, size),
+    }
+}
+
+/// Subgroups of a workgroup, if all plans have the same.
+fn subgroups(plans: &[EntryPlan], wave: u32) -> Option<u32> {
+    let size = plans.first()?.workgroup_size?;
+    let invocations = size.iter().try_fold(1u32, |n, d| n.checked_mul(*d))?;
+    let same = plans.iter().all(|plan| plan.workgroup_size == Some(size));
+    same.then(|| invocations.div_ceil(wave.max(1)).max(1))
 }

@@ -103,6 +103,7 @@ codes! {
     WrongUsage = 386, Invalid, "the command line is wrong, or a file cannot be read or written";
     WorkerLimit = 387, Limit, "the work took more time or memory than it may";
     WorkerMissing = 388, Unsupported, "the process that does the work could not be started";
+    LlvmMissing = 389, Unsupported, "this build of splitbar has no LLVM, which makes and reads machine code";
 
     // 04xx: limits of targets.
     TooMuchSharedMemory = 400, Limit, "workgroup variables and what the barrier reserves are more than the target has";

@@ -1,11 +1,12 @@
 //! `splitbar audit`: what may be outstanding at each barrier of final code, and what is missing of the fences around it.
 
 use super::input::read;
-use super::{AuditArgs, Format, Memory, write};
+use super::stop::Stop;
+use super::{AuditArgs, Format, Memory, report, write};
 use serde::Deserialize;
 use splitbar::asm::{Function, Role};
 use splitbar::waits::{self, Audit, Clause, Demand};
-use splitbar::{Placement, asm, exit, machine_code};
+use splitbar::{Placement, asm, exit, machine_code, require_llvm};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceOrder};
 use std::collections::BTreeMap;
@@ -30,19 +31,24 @@ pub fn run(args: &AuditArgs) -> u8 {
                 exit::INVALID
             }
         }
-        Err(why) => {
+        Err(Stop::Problems(failure)) => {
+            report::show(&failure.diagnostics, &args.input, Format::Text);
+            failure.exit_code()
+        }
+        Err(Stop::Usage(why)) => {
             eprintln!("error: {why}");
             exit::USAGE
         }
     }
 }
 
-fn audit(args: &AuditArgs) -> Result<Vec<Audit>, String> {
+fn audit(args: &AuditArgs) -> Result<Vec<Audit>, Stop> {
     let name = args.input.display();
     let arch = &args.target.arch;
     let bytes = read(&args.input)?;
     let functions = match arch {
         Arch::Amdgpu(_) if bytes.starts_with(b"\x7fELF") => {
+            require_llvm("reading machine code")?;
             machine_code::functions(&bytes, args.target).map_err(|why| format!("{name}: {why}"))?
         }
         Arch::Amdgpu(_) | Arch::Nvptx(_) => {
@@ -56,22 +62,18 @@ fn audit(args: &AuditArgs) -> Result<Vec<Audit>, String> {
             Arch::Amdgpu(_) => "`.type NAME,@function`",
             Arch::Nvptx(_) => "`.entry` or `.func`",
         };
-        return Err(format!(
-            "{name} has no function ({announced} announces one)"
-        ));
+        return Err(format!("{name} has no function ({announced} announces one)").into());
     }
     let plan = args.plan.as_deref().map(plan).transpose()?;
     let placement = super::placement(args.cu_mode, args.tgsplit);
     if !placement.exists_on(args.target) {
-        return Err(format!("{} has no {}", args.target.name, placement.name()));
+        return Err(format!("{} has no {}", args.target.name, placement.name()).into());
     }
-    functions
-        .iter()
-        .map(|function| match &plan {
-            Some(plan) => planned(function, plan, arch),
-            None => waits::audit(function, arch, placement, &assumed(function, args)),
-        })
-        .collect()
+    let audits = functions.iter().map(|function| match &plan {
+        Some(plan) => planned(function, plan, arch),
+        None => waits::audit(function, arch, placement, &assumed(function, args)),
+    });
+    Ok(audits.collect::<Result<_, String>>()?)
 }
 
 /// What of `--emit reflect` is read back.

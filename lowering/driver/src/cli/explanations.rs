@@ -326,6 +326,11 @@ const CODES: &[Text<Code>] = &[
         "Name the program in `Isolation::program`, or put it on PATH.",
     ),
     (
+        Code::LlvmMissing,
+        "LLVM makes the code, and reads machine code back. This splitbar was built without it: it checks, plans and explores modules, and simulates and audits PTX and assembly text.",
+        "Build the crate `splitbar` with its feature `llvm`, which is among the default features.",
+    ),
+    (
         Code::LinkerMissing,
         "A code object for AMD GPUs is linked by LLVM's linker, and none was found on PATH or in the Rust tool chain.",
         "Install lld, or name one in SPLITBAR_LLD. `--emit obj` needs no linker.",

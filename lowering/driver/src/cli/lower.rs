@@ -2,25 +2,12 @@
 
 use super::input::read;
 use super::limits::in_process;
+use super::stop::Stop;
 use super::{Emit, Format, LowerArgs, report, write};
 use splitbar::{Artefact, Observer, Options, Product, Source, Stage, Worker, exit};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-
-/// Why the command did not do what it was asked to.
-enum Stop {
-    /// Something about the module or the target.
-    Problems(splitbar::Failure),
-    /// Something about the command line or the files.
-    Usage(String),
-}
-
-impl From<String> for Stop {
-    fn from(text: String) -> Self {
-        Stop::Usage(text)
-    }
-}
 
 /// Compiles as `args` ask and gives the exit code.
 pub fn run(args: &LowerArgs) -> u8 {
@@ -66,7 +53,7 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
         made.map(|made| (made.products, made.warnings))
     };
     watch.end();
-    let (products, warnings) = made.map_err(Stop::Problems)?;
+    let (products, warnings) = made?;
     report::print(&warnings, args);
     watch.result?;
     match products.first() {
@@ -158,7 +145,9 @@ fn options(args: &LowerArgs) -> Options {
     options.audit = args.audit;
     options.validation = args.validation.validation();
     options.abi.clone_from(&args.abi);
-    options.measure = args.emit == Some(Emit::Reflect) || args.measure || args.emit_dir.is_some();
+    // Whoever asks for all of it gets it measured, where there is code to measure.
+    let all = args.emit == Some(Emit::Reflect) || args.emit_dir.is_some();
+    options.measure = args.measure || all && cfg!(feature = "llvm");
     options
 }
 

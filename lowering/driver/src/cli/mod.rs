@@ -11,6 +11,7 @@ mod meter;
 mod model;
 mod report;
 mod sim;
+mod stop;
 mod targets;
 mod validation;
 mod worker;

@@ -1,9 +1,10 @@
 //! `splitbar model`: the barriers of a module, lowered for a target and explored in every interleaving.
 
 use super::input::read;
+use super::stop::Stop;
 use super::{Format, ModelArgs, report, write};
 use serde_json::{Value, json};
-use splitbar::{Bounds, Explored, Failure, Options, exit, spec};
+use splitbar::{Bounds, Explored, Options, exit, spec};
 use splitbar_passes::model::{Line, Verdict};
 
 /// Explores as `args` ask and gives the exit code: 0 proved, 1 refuted (or an invalid module), 3 too much for the bounds.
@@ -42,18 +43,6 @@ fn code(explored: &[Explored]) -> u8 {
     }
 }
 
-/// Why nothing was explored.
-enum Stop {
-    Problems(Failure),
-    Usage(String),
-}
-
-impl From<String> for Stop {
-    fn from(text: String) -> Self {
-        Stop::Usage(text)
-    }
-}
-
 fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
     let bytes = read(&args.input)?;
     let options = Options {
@@ -64,8 +53,7 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
         cluster: args.cluster_size,
         workgroup_size: args.workgroup_size,
         validation: args.validation.validation(),
-        spec: spec::resolve_for(&bytes, &args.spec)
-            .map_err(|problems| Stop::Problems(problems.into()))?,
+        spec: spec::resolve_for(&bytes, &args.spec)?,
         ..Options::new(args.target)
     };
     let bounds = Bounds {
@@ -73,7 +61,7 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
         unroll: args.unroll,
         most_states: args.states,
     };
-    let (explored, warnings) = splitbar::model(&bytes, &options, bounds).map_err(Stop::Problems)?;
+    let (explored, warnings) = splitbar::model(&bytes, &options, bounds)?;
     report::show(&warnings, &args.input, Format::Text);
     Ok(explored)
 }

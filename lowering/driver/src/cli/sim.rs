@@ -3,6 +3,7 @@
 use super::input::{MOST, read, read_at_most};
 use super::limits::LimitArgs;
 use super::meter::Meter;
+use super::stop::Stop;
 use super::validation::ValidationArgs;
 use super::{
     Choice, Format, levels, parse_setting, parse_size, parse_target, report, strategies,
@@ -10,12 +11,11 @@ use super::{
 };
 use clap::{Args, value_parser};
 use serde::Serialize;
-use splitbar::diagnostic::Diagnostics;
 use splitbar::simulate::machine::image::Format as TexelFormat;
 use splitbar::simulate::machine::{Finding, Limits, Place as Code, Schedule, Site};
 use splitbar::simulate::{Inputs, Job, Outcome, PRINT_CAPACITY, Place, Texels};
 use splitbar::spec::Setting;
-use splitbar::{AbiForm, Failure, Optimization, Options, Target, Validation, exit, spec};
+use splitbar::{AbiForm, Optimization, Options, Target, Validation, exit, require_llvm, spec};
 use splitbar_passes::printf::Printed;
 use std::path::{Path, PathBuf};
 
@@ -112,24 +112,6 @@ impl SimArgs {
     }
 }
 
-/// Why nothing was run.
-enum Stop {
-    Problems(Failure),
-    Usage(String),
-}
-
-impl From<String> for Stop {
-    fn from(text: String) -> Self {
-        Stop::Usage(text)
-    }
-}
-
-impl From<Diagnostics> for Stop {
-    fn from(problems: Diagnostics) -> Self {
-        Stop::Problems(problems.into())
-    }
-}
-
 /// Simulates as `args` ask and gives the exit code: 1 if something was found.
 pub fn run(args: &SimArgs) -> u8 {
     match simulate(args) {
@@ -164,9 +146,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
         },
     };
     check_dumps(args, &inputs)?;
-    inputs
-        .check()
-        .map_err(|problem| Stop::Problems(Diagnostics::from(problem).into()))?;
+    inputs.check()?;
     let mut job = job(args, &bytes)?.with_print_capacity(args.print_capacity);
     for (number, image) in args.image.iter().enumerate() {
         if args
@@ -237,6 +217,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
 fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     if bytes.starts_with(b"\x7fELF") {
         compiled_already(args)?;
+        require_llvm("reading machine code")?;
         let linked = match is_relocatable(bytes) {
             true => splitbar::link_code_object(bytes)?,
             false => bytes.to_vec(),
@@ -270,7 +251,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     options.validation = args.validation.validation();
     options.abi.clone_from(&args.abi);
     options.spec = spec::resolve_for(bytes, &args.spec)?;
-    let output = splitbar::compile(bytes, &options).map_err(Stop::Problems)?;
+    let output = splitbar::compile(bytes, &options)?;
     report::show(output.warnings(), &args.input, args.report);
     if output.entries().len() > 1 {
         let names: Vec<&str> = output

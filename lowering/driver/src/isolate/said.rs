@@ -4,6 +4,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+/// The line by which a worker says that LLVM's passes which it reported have all ended.
+pub(super) const NO_PASS: &str = "splitbar: no pass is running";
+
 /// How much of what a worker says is kept.
 const MOST_WORDS: usize = 1 << 16;
 
@@ -72,7 +75,7 @@ impl Listener {
 
 impl Heard {
     fn hear(&mut self, line: &str) {
-        if line == splitbar_llvm::NO_PASS {
+        if line == NO_PASS {
             self.words.clear();
             self.pass = None;
         } else if let Some(pass) = pass(line) {
@@ -128,7 +131,7 @@ LLVM ERROR: Cannot select
         let mut heard = Heard::default();
         heard.hear("Running pass: LICMPass on loop");
         assert_eq!(heard.pass.as_deref(), Some("LICMPass"));
-        heard.hear(splitbar_llvm::NO_PASS);
+        heard.hear(NO_PASS);
         assert_eq!(heard, Heard::default());
     }
 }

@@ -2,9 +2,14 @@
 
 use super::group;
 use super::message::{self, Bytes, Event, Request};
+use super::said::NO_PASS;
 use super::source::Source;
+#[cfg(not(feature = "llvm"))]
+use crate::interface::interfaces;
 use crate::output::Output;
-use crate::{Artefact, Failure, Observer, Options, Product, Stage, compile_observed, plan};
+#[cfg(not(feature = "llvm"))]
+use crate::reflect;
+use crate::{Artefact, Failure, Observer, Options, Product, Stage, compile_observed, llvm, plan};
 use splitbar_passes::diagnostic::Diagnostics;
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
@@ -25,7 +30,7 @@ pub fn serve_isolated(
     if let Some(bytes) = memory {
         limit_memory(bytes)?;
     }
-    splitbar_llvm::report_passes();
+    llvm::report_passes(NO_PASS);
     let (requests, next) = mpsc::channel();
     std::thread::spawn(move || {
         while let Ok(Some(request)) = message::receive::<Request>(&mut from) {
@@ -75,7 +80,7 @@ pub(super) fn limit_memory(_: u64) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Compiles and generates what is wanted, in this process.
+/// Compiles and generates what is wanted, in this process. A build without LLVM makes plans, and reflections with what is known without code.
 ///
 /// # Errors
 /// As [`crate::compile`], and what the products' own generation says.
@@ -90,6 +95,12 @@ pub fn perform(
     if products == [Product::Plan] && !options.measure && !options.audit {
         let planned = plan(module, options, observer)?;
         return Ok((vec![planned.to_string().into_bytes()], planned.warnings));
+    }
+    #[cfg(not(feature = "llvm"))]
+    if products == [Product::Reflect] && !options.measure && !options.audit {
+        let (entries, warnings) = interfaces(module, options, observer)?;
+        let reflection = reflect::json(&entries, options.target);
+        return Ok((vec![reflection.into_bytes()], warnings));
     }
     let output = compile_observed(module, options, observer)?;
     // What fails from here on is reported together with the warnings so far.

@@ -2,8 +2,8 @@
 
 use super::{Inputs, Refusal, Sizes};
 use crate::asm::Function;
-use splitbar_llvm::AccessMark;
-use splitbar_plan::Target;
+use crate::llvm;
+use splitbar_plan::{AccessMark, Target};
 use splitbar_sim::amdgpu::{
     CodeObject, Isa, Kernel, KernelInfo, Line, Mark, Request, prepare, synchronising_parts, unknown,
 };
@@ -61,7 +61,7 @@ impl Binary {
         let wave_size = kernel.descriptor.wave_size(isa);
         let mut lines = Vec::new();
         for (address, code) in object.code() {
-            let disassembled = splitbar_llvm::disassemble(target, wave_size, code, *address)
+            let disassembled = llvm::disassemble(target, wave_size, code, *address)
                 .map_err(|d| Refusal(d.to_string()))?;
             lines.extend(disassembled.into_iter().map(|i| Line {
                 address: address + i.offset as u64,

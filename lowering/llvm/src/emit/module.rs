@@ -20,10 +20,10 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
-use splitbar_plan::{EntryPlan, Placement, Target};
+use splitbar_plan::{EntryPlan, Placement, Target, waves};
 use splitbar_typed::abi::{Abi, AbiForm, KernelAbi, Passing, length_passing, symbol};
 use splitbar_typed::scratch::shared_bytes;
-use splitbar_typed::types::{self as typed, Waves, id_count};
+use splitbar_typed::types::{self as typed, id_count};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -70,14 +70,6 @@ pub(super) struct Emission<'e, 'c, 'm> {
     symbols: Vec<String>,
 }
 
-/// Subgroups of a workgroup, if all plans have the same.
-fn subgroups(plans: &[EntryPlan], wave: u32) -> Option<u32> {
-    let size = plans.first()?.workgroup_size?;
-    let invocations = size.iter().try_fold(1u32, |n, d| n.checked_mul(*d))?;
-    let same = plans.iter().all(|plan| plan.workgroup_size == Some(size));
-    same.then(|| invocations.div_ceil(wave.max(1)).max(1))
-}
-
 /// Writes the kernels of all plans into `module`.
 pub(crate) fn emit<'c>(
     context: &'c Context,
@@ -89,21 +81,12 @@ pub(crate) fn emit<'c>(
     check::check(lowering, diagnostics);
     let b = Build::new(context, ffi::module_ref(module));
     let ids = id_count(declarations);
-    // The plans of one compilation have one wave size.
-    let wave = lowering.plans.first().map_or_else(
-        || lowering.target.default_wave_size(),
-        |plan| plan.wave_size,
-    );
-    let waves = Waves {
-        size: wave,
-        subgroups: subgroups(lowering.plans, wave),
-    };
     let form = lowering.abi.of_module(declarations);
     let table = typed::Types::of(
         declarations,
         lowering.module.constants(),
         lowering.target,
-        waves,
+        waves(lowering.plans, lowering.target),
         form.descriptor_bytes(),
     );
     let types = Types::of(table, lowering.target, &b);

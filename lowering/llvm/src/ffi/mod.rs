@@ -27,7 +27,6 @@ pub(crate) use inkwell::llvm_sys::{
 };
 use inkwell::module::Module;
 pub(crate) use instructions::{access_facts, place_nowhere, scope_of_update, set_column};
-pub use reports::NO_PASS;
 pub(crate) use reports::{report_no_pass, report_passes, reports_passes};
 use std::ffi::{CStr, CString, c_char, c_uint};
 use std::marker::PhantomData;

@@ -1,16 +1,14 @@
 //! LLVM's reports of the passes that it runs, on the standard error.
 
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
-use std::sync::Once;
+use std::sync::OnceLock;
 
-/// The line that says that the passes which were reported have all ended.
-pub const NO_PASS: &str = "splitbar: no pass is running";
+/// The line that says that the passes which were reported have all ended; empty while the reports are off.
+static NO_PASS: OnceLock<&'static str> = OnceLock::new();
 
-static REPORTS: Once = Once::new();
-
-/// Switches the reports on: those of the code generator, which are an option of LLVM, and those that [`reports_passes`] says the optimiser is to be asked for.
-pub(crate) fn report_passes() {
-    REPORTS.call_once(|| {
+/// Switches the reports on: those of the code generator, which are an option of LLVM, and those that [`reports_passes`] says the optimiser is to be asked for. The first `no_pass` stays.
+pub(crate) fn report_passes(no_pass: &'static str) {
+    NO_PASS.get_or_init(|| {
         let arguments = [c"splitbar".as_ptr(), c"-debug-pass=Executions".as_ptr()];
         // SAFETY: two strings that end, which LLVM copies; called once, and LLVM has the option.
         unsafe {
@@ -20,17 +18,18 @@ pub(crate) fn report_passes() {
                 std::ptr::null(),
             )
         };
+        no_pass
     });
 }
 
 /// Says that the passes have ended, where they are reported.
 pub(crate) fn report_no_pass() {
-    if reports_passes() {
-        eprintln!("{NO_PASS}");
+    if let Some(no_pass) = NO_PASS.get() {
+        eprintln!("{no_pass}");
     }
 }
 
 /// Whether they are on.
 pub(crate) fn reports_passes() -> bool {
-    REPORTS.is_completed()
+    NO_PASS.get().is_some()
 }

@@ -1,0 +1,36 @@
+//! Why a command did not do what it was asked to.
+
+use splitbar::Failure;
+use splitbar::diagnostic::{Diagnostic, Diagnostics};
+
+/// What stopped it.
+pub enum Stop {
+    /// Something about the module, the target or this build.
+    Problems(Failure),
+    /// Something about the command line or the files.
+    Usage(String),
+}
+
+impl From<String> for Stop {
+    fn from(text: String) -> Self {
+        Stop::Usage(text)
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Stop::Problems(failure)
+    }
+}
+
+impl From<Diagnostics> for Stop {
+    fn from(problems: Diagnostics) -> Self {
+        Stop::Problems(problems.into())
+    }
+}
+
+impl From<Diagnostic> for Stop {
+    fn from(problem: Diagnostic) -> Self {
+        Stop::Problems(problem.into())
+    }
+}

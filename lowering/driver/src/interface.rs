@@ -1,0 +1,154 @@
+//! How kernels are launched, as far as that is known without their code: for reflections in a build without LLVM.
+
+use crate::failure::Failure;
+use crate::llvm_missing::llvm_missing;
+use crate::options::Options;
+use crate::output::Entry;
+use crate::prepare::{Prepared, Problems, REPORT, Work, guarded, run};
+use crate::stage::Observer;
+use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
+use splitbar_passes::analysis::uses::uses;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::printf::Table;
+use splitbar_plan::{EntryPlan, waves};
+use splitbar_typed::Kernel;
+use splitbar_typed::abi::{Abi, ArgumentKind, KernelAbi, symbol};
+use splitbar_typed::types::Types;
+
+/// Plan and binary interface of each entry point of the module in `bytes`, with nothing measured, and what else was noticed.
+///
+/// # Errors
+/// As [`crate::plan`]; those of [`Abi::plan`]; and `LlvmMissing` for a kernel that prints, since its strings are numbered as its code is made.
+pub(crate) fn interfaces(
+    bytes: &[u8],
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<(Vec<Entry>, Diagnostics), Failure> {
+    guarded(options, || {
+        run(bytes, options, observer, |prepared, _| {
+            let Prepared {
+                work,
+                mut problems,
+                kernels,
+                plans,
+            } = prepared;
+            let abis = abis(&work, &kernels, &plans, &mut problems)?;
+            let entries = plans.into_iter().zip(abis).map(|(plan, abi)| Entry {
+                plan,
+                abi,
+                windows: None,
+                machine_windows: None,
+                usage: None,
+                audit: None,
+            });
+            Ok((entries.collect(), problems.take_all()))
+        })
+    })
+}
+
+/// The binary interface of each kernel. The emitter of code plans it in the same way.
+fn abis(
+    work: &Work<'_>,
+    kernels: &[Kernel<'_>],
+    plans: &[EntryPlan],
+    problems: &mut Problems<'_>,
+) -> Result<Vec<KernelAbi>, Failure> {
+    let (declarations, constants) = (work.checked.declarations(), work.checked.constants());
+    let target = work.options.target;
+    let form = work.options.abi.of_module(declarations);
+    let types = Types::of(
+        declarations,
+        constants,
+        target,
+        waves(plans, target),
+        form.descriptor_bytes(),
+    );
+    let qualifiers = MemoryQualifiers::of(declarations);
+    let mut found = Diagnostics::new();
+    let mut symbols = Vec::new();
+    let mut abis = Vec::new();
+    for (kernel, plan) in kernels.iter().zip(plans) {
+        let entry = kernel.entry;
+        let order = declarations
+            .reachable_functions(plan.function)
+            .map_err(|problem| problems.and(problem.into()))?;
+        let uses = uses(
+            declarations,
+            constants,
+            plan.function,
+            &entry.interface,
+            &order,
+        );
+        let (Some(own), Some(function)) = (
+            uses.get(&plan.function),
+            declarations.function(plan.function),
+        ) else {
+            let message = format!("entry point `{}` has no function", plan.entry);
+            let problem = Diagnostic::error(Code::Internal, message).help(REPORT);
+            return Err(problems.and(problem.into()));
+        };
+        let module = (declarations, &qualifiers);
+        let abi = Abi::plan(form, &types, module, target, function, own, &mut found);
+        let parameters = abi.parameters.into_iter();
+        let arguments: Vec<_> = parameters.map(|one| one.argument).collect();
+        if arguments
+            .iter()
+            .any(|argument| argument.kind == ArgumentKind::PrintBuffer)
+        {
+            let what = format!("the strings that entry point `{}` prints", plan.entry);
+            found.push(llvm_missing(&what).at_word(entry.inst.offset));
+        }
+        let symbol = symbol(&plan.entry, &symbols);
+        symbols.push(symbol.clone());
+        abis.push(KernelAbi {
+            entry: plan.entry.clone(),
+            symbol,
+            workgroup_size: plan.workgroup_size,
+            shared_memory_bytes: kernel.shared_bytes,
+            arguments,
+            form: form.clone(),
+            resources: abi.resources,
+            prints: Table::default(),
+        });
+    }
+    problems.take(found)?;
+    Ok(abis)
+}
+
+#[cfg(all(test, feature = "llvm"))]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use splitbar_plan::Target;
+
+    #[test]
+    fn they_are_those_of_the_code() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kernels");
+        let mut compared = 0;
+        for kernel in std::fs::read_dir(folder).unwrap() {
+            let path = kernel.unwrap().path();
+            let module = path.join(path.file_name().unwrap()).with_extension("spv");
+            let Ok(bytes) = std::fs::read(&module) else {
+                continue;
+            };
+            for target in ["gfx1201", "sm_90"] {
+                let mut options = Options::new(Target::by_name(target).unwrap());
+                options.optimization = splitbar_plan::Optimization::O0;
+                let (Ok((entries, _)), Ok(compiled)) = (
+                    interfaces(&bytes, &options, &mut ()),
+                    crate::compile(&bytes, &options),
+                ) else {
+                    continue;
+                };
+                let abis = |entries: &[Entry]| -> Vec<KernelAbi> {
+                    entries.iter().map(|entry| entry.abi.clone()).collect()
+                };
+                let shown = module.display();
+                assert_eq!(abis(&entries), abis(compiled.entries()), "{shown} {target}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 50, "{compared}");
+    }
+}

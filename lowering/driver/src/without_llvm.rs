@@ -1,0 +1,97 @@
+//! What stands in for `splitbar_llvm` in a build without it: the same names, and `LlvmMissing` for everything that would make or read machine code.
+
+use crate::llvm_missing::llvm_missing;
+use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::transform::Origin;
+use splitbar_passes::validate::Checked;
+use splitbar_plan::{EntryPlan, Optimization, Target};
+use splitbar_typed::abi::{AbiForm, KernelAbi};
+use std::convert::Infallible;
+
+/// Which code would carry debug lines.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// None.
+    None,
+    /// That of [`Lowered::lined_assembly`] alone.
+    Beside,
+    /// All of it.
+    All,
+}
+
+/// What would be lowered.
+#[expect(dead_code, reason = "nobody reads it here")]
+pub(crate) struct Lowering<'m> {
+    pub(crate) module: Checked<'m>,
+    pub(crate) target: &'static Target,
+    pub(crate) plans: &'m [EntryPlan],
+    pub(crate) abi: &'m AbiForm,
+    pub(crate) lines: Lines,
+    pub(crate) origin: Option<&'m Origin>,
+    pub(crate) optimization: Optimization,
+}
+
+/// A lowered module. There is none.
+pub(crate) struct Lowered {
+    never: Infallible,
+}
+
+/// An instruction of machine code. There is none.
+pub(crate) struct Disassembled {
+    pub(crate) offset: usize,
+    pub(crate) length: usize,
+    pub(crate) text: String,
+}
+
+/// Lowers nothing.
+pub(crate) fn lower(_: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
+    Err(llvm_missing("code").into())
+}
+
+/// Translates nothing.
+pub(crate) fn translate(_: &Lowering<'_>) -> Result<Vec<u8>, Diagnostics> {
+    Err(llvm_missing("bitcode").into())
+}
+
+/// Disassembles nothing.
+pub(crate) fn disassemble(
+    _: &Target,
+    _: u32,
+    _: &[u8],
+    _: u64,
+) -> Result<Vec<Disassembled>, Diagnostics> {
+    Err(llvm_missing("reading machine code").into())
+}
+
+/// No pass runs that could be reported.
+pub(crate) fn report_passes(_: &'static str) {}
+
+impl Lowered {
+    pub(crate) fn ir(&self) -> String {
+        match self.never {}
+    }
+
+    pub(crate) fn bitcode(&self) -> Vec<u8> {
+        match self.never {}
+    }
+
+    pub(crate) fn unoptimized(&self) -> String {
+        match self.never {}
+    }
+
+    pub(crate) fn assembly(&self) -> Result<String, Diagnostics> {
+        match self.never {}
+    }
+
+    pub(crate) fn lined_assembly(&self) -> Result<String, Diagnostics> {
+        match self.never {}
+    }
+
+    pub(crate) fn object(&self) -> Result<Vec<u8>, Diagnostics> {
+        match self.never {}
+    }
+
+    pub(crate) fn kernels(&self) -> &[KernelAbi] {
+        match self.never {}
+    }
+}
