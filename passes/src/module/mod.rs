@@ -23,6 +23,7 @@ mod names;
 mod operands;
 mod reader;
 pub(crate) mod report;
+#[cfg(feature = "rspirv")]
 mod rspirv_door;
 mod scalar;
 mod semantics;

@@ -1,4 +1,4 @@
-//! From and to the modules of the `rspirv` crate, for programs that build or edit SPIR-V with it.
+//! From and to the modules of the `rspirv` crate, for programs that build or edit SPIR-V with it. The feature `rspirv` has it.
 
 use super::{Inst, Module, grammar};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
