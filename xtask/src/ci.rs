@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::{linker, llvm, ptxas, shell, test, tidy};
+use crate::{features, linker, llvm, ptxas, shell, test, tidy};
 
 /// Runs every step, also after one has failed; the last line counts the tests.
 pub fn run() -> Result<()> {
@@ -36,17 +36,21 @@ pub fn run() -> Result<()> {
             "warnings",
         ])),
     );
+    step("features", features::build());
     let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     step("documentation", shell::run(doc));
-    let (counts, result) = test::run_counting(&test::Options::all());
+    let (mut counts, result) = test::run_counting(&test::Options::all());
     step("test", result);
+    let (others, result) = test::run_without_llvm();
+    step("test without LLVM", result);
+    counts.add(others);
     if counts.passed + counts.failed == 0 {
         step("test", Err(anyhow::anyhow!("no test ran")));
     }
 
     if failed.is_empty() {
-        println!("format, tidy, lints, documentation and tests hold");
+        println!("format, tidy, lints, features, documentation and tests hold");
     } else {
         println!("failed: {}", failed.join(", "));
     }

@@ -7,6 +7,7 @@ mod bench;
 mod ci;
 mod corpus;
 mod demo;
+mod features;
 mod fixtures;
 mod gpu;
 mod linker;

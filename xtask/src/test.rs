@@ -23,6 +23,16 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds those of another run.
+    pub fn add(&mut self, other: Counts) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        for (reason, count) in other.reasons {
+            *self.reasons.entry(reason).or_default() += count;
+        }
+    }
+
     /// The closing lines: what was missing, and the numbers.
     pub fn summary(&self) -> String {
         let reasons = self.reasons.iter();
@@ -46,7 +56,7 @@ pub struct Options {
     /// Run another sample of the suite
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Run only the tests of the crates that need no LLVM
+    /// Run only the tests that need no LLVM: those of the crates without it, and of the program as it is built without it
     #[arg(long, conflicts_with = "seed")]
     fast: bool,
     /// Passed on to `cargo test`, for example a part of a test's name; takes no sample
@@ -63,22 +73,32 @@ impl Options {
         }
     }
 
-    /// The packages to test.
-    fn packages(&self) -> Vec<&'static str> {
-        if !self.fast {
-            return vec!["--workspace"];
+    /// What is tested.
+    fn selection(&self) -> &'static [&'static str] {
+        if self.fast {
+            WITHOUT_LLVM
+        } else {
+            &["--workspace"]
         }
-        let packages = WITHOUT_LLVM.iter();
-        packages.flat_map(|name| ["--package", name]).collect()
     }
 }
 
-/// The crates that are built without LLVM.
-const WITHOUT_LLVM: [&str; 4] = [
-    "splitbar-passes",
-    "splitbar-plan",
-    "splitbar-audit",
-    "splitbar-sim",
+/// The crates that are built without LLVM, and the facade in a build without it.
+const WITHOUT_LLVM: &[&str] = &[
+    "--package=splitbar-passes",
+    "--package=splitbar-plan",
+    "--package=splitbar-audit",
+    "--package=splitbar-sim",
+    "--package=splitbar",
+    "--no-default-features",
+    "--features=splitbar-passes/cli,splitbar/cli",
+];
+
+/// The facade and the program in a build without LLVM.
+const FACADE_WITHOUT_LLVM: &[&str] = &[
+    "--package=splitbar",
+    "--no-default-features",
+    "--features=cli",
 ];
 
 /// Runs the tests; an error if one failed.
@@ -105,20 +125,26 @@ pub fn run_counting(options: &Options) -> (Counts, Result<()>) {
     // One process for each test binary, so not nextest: the trials of the suite share what they
     // compile and a list of some 16,000 names, and a process for each trial would pay for both each
     // time (a second or more).
-    let packages = options.packages();
-    let mut command = shell::cargo(
-        &[
-            &["test"],
-            packages.as_slice(),
-            &["--no-fail-fast"],
-            filter.as_slice(),
-        ]
-        .concat(),
-    );
+    let mut command = tests(options.selection(), &filter);
     if !options.all {
         command.env("SPLITBAR_SAMPLE", options.seed.to_string());
     }
     ptxas::offer(&mut command);
+    count(command)
+}
+
+/// Runs the tests of the facade and of the program in a build without LLVM, which the rest of the workspace does not make.
+pub fn run_without_llvm() -> (Counts, Result<()>) {
+    count(tests(FACADE_WITHOUT_LLVM, &[]))
+}
+
+/// The tests of `selection` whose names contain `filter`, all of them also after one has failed.
+fn tests(selection: &[&str], filter: &[&str]) -> Command {
+    shell::cargo(&[&["test"], selection, &["--no-fail-fast"], filter].concat())
+}
+
+/// Runs tests, and says how many ran.
+fn count(command: Command) -> (Counts, Result<()>) {
     let shown = shell::show(&command);
     match tee(command) {
         Ok((counts, true)) => (counts, Ok(())),
@@ -178,9 +204,7 @@ fn copy(from: impl Read, show: impl Fn(&str), counts: &Mutex<Counts>) {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(found) = parse_summary(text) {
-            counts.passed += found.passed;
-            counts.failed += found.failed;
-            counts.skipped += found.skipped;
+            counts.add(found);
         } else if let Some(reason) = ignored(text) {
             *counts.reasons.entry(reason.to_owned()).or_default() += 1;
         }

@@ -7,13 +7,14 @@ mod variables;
 
 use anyhow::{Result, bail};
 
-use crate::{shell, targets};
+use crate::{features, shell, targets};
 
 /// Runs every check.
 pub fn run() -> Result<()> {
     let files = files()?;
     let mut problems = Vec::new();
     edges::check(&mut problems)?;
+    features::check(&mut problems)?;
     fixtures::check(&mut problems)?;
     text::check(&files, &mut problems);
     variables::check(&files, &mut problems)?;
