@@ -48,9 +48,9 @@ pub fn code_object(object: &[u8]) -> Result<Vec<u8>, Diagnostics> {
     let problem = match refusal {
         None => Diagnostic::error(Code::LinkerMissing, "no linker for AMDGPU code objects was found")
             .because("`ld.lld`, `ld.lld-NN`, `lld` and `rust-lld` are neither on PATH nor in the Rust tool chain")
-            .help(format!("install LLVM's lld, or name one in {LINKER_VARIABLE}; `--emit obj` needs none")),
+            .help(format!("install LLVM's lld, or name one in {LINKER_VARIABLE}; `Output::object` needs none")),
         Some((linker, refusal)) => {
-            let help = format!("name a newer lld in {LINKER_VARIABLE}; `--emit obj` gives the object as it is");
+            let help = format!("name a newer lld in {LINKER_VARIABLE}; `Output::object` gives the object as it is");
             refusal.diagnostic(&linker.program, Code::LinkerFailed, "this object", help)
         }
     };

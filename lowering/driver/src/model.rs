@@ -121,7 +121,7 @@ fn explore(
         Diagnostic::error(Code::ModuleTooLarge, message)
             .at_word(function.offset)
             .because(why)
-            .help("change --unroll")
+            .help("change `Bounds::unroll`")
     })?;
     let waves = waves(plan, bounds.waves);
     let workgroups = workgroups(plan, waves)?;
@@ -203,6 +203,6 @@ fn workgroups(plan: &EntryPlan, waves: u8) -> Result<u8, Diagnostic> {
             ),
         )
         .because(format!("the model takes {} waves", model::MOST_THREADS))
-        .help("choose a smaller --waves or --cluster-size")),
+        .help("choose a smaller `Bounds::waves` or `Options::cluster`")),
     }
 }

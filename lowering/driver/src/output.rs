@@ -125,7 +125,7 @@ impl Output {
                 format!("there is no cubin for {}", self.target.name),
             )
             .because("cubins are for NVIDIA GPUs")
-            .help("use --emit hsaco")
+            .help("use `Output::hsaco`")
             .into()),
         }
     }
@@ -135,7 +135,7 @@ impl Output {
             Arch::Amdgpu(_) => Ok(()),
             Arch::Nvptx(_) => Err(Diagnostic::error(Code::UnsupportedOnTarget, format!("there is no {what} for {}", self.target.name))
                 .because("LLVM makes PTX for NVIDIA GPUs; machine code comes from NVIDIA's ptxas or from the driver")
-                .help("use --emit cubin where ptxas is installed, or --emit asm and load the PTX as it is")
+                .help("use `Output::cubin` where ptxas is installed, or `Output::assembly` and load the PTX as it is")
                 .into()),
         }
     }

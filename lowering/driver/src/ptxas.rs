@@ -132,10 +132,10 @@ fn problem(
                 Some(named) => format!("{} is no file", named.display()),
                 None => format!("{variable} names none, and there is none on PATH"),
             })
-            .help("install NVIDIA's CUDA toolkit, or the packages nvidia-cuda-nvcc and nvidia-cuda-nvdisasm of PyPI; `--emit asm` gives the PTX, which drivers take as it is"),
+            .help("install NVIDIA's CUDA toolkit, or the packages nvidia-cuda-nvcc and nvidia-cuda-nvdisasm of PyPI; `Output::assembly` gives the PTX, which drivers take as it is"),
         Some((program, refusal)) => {
             let help = match named {
-                Some(_) => "name a release of CUDA that knows the GPU; `--emit asm` gives the PTX".to_owned(),
+                Some(_) => "name a release of CUDA that knows the GPU; `Output::assembly` gives the PTX".to_owned(),
                 None => format!("each release of CUDA knows its own range of GPUs: name another one in {variable}"),
             };
             refusal.diagnostic(program, Code::AssemblerFailed, target.name, help)

@@ -152,7 +152,7 @@ impl<'p> Planner<'p> {
                 diagnostics.push(
                     Diagnostic::error(Code::WorkgroupTooLarge, format!("the workgroup of entry point `{name}` has {count} invocations; {} allows {}", target.name, target.max_workgroup_size))
                         .at_word(self.kernel.entry.inst.offset)
-                        .help("specialise the workgroup size (--spec) or choose another target"),
+                        .help("specialise the workgroup size (`Options::spec`) or choose another target"),
                 );
             }
         }
@@ -202,7 +202,7 @@ impl<'p> Planner<'p> {
                     format!("entry point `{name}` uses {needed} bytes of workgroup memory, and a workgroup in {} has none", placement.name()),
                 )
                 .at_word(self.kernel.entry.inst.offset)
-                .help("compile it without --tgsplit"),
+                .help("compile it without `Placement::ThreadgroupSplit`"),
             );
         }
     }
@@ -219,7 +219,7 @@ impl<'p> Planner<'p> {
                     Code::UnsupportedOnTarget,
                     format!("{name} has no clusters of workgroups"),
                 )
-                .help("leave --cluster-size out"),
+                .help("leave `Options::cluster` out"),
             );
         } else if !(1..=MOST_OF_CLUSTER).contains(&invocations(size)) {
             diagnostics.push(
@@ -228,7 +228,7 @@ impl<'p> Planner<'p> {
                     format!("a cluster of {x}x{y}x{z} workgroups"),
                 )
                 .because(format!("a cluster has 1 to {MOST_OF_CLUSTER} workgroups"))
-                .help("choose a smaller --cluster-size"),
+                .help("choose a smaller `Options::cluster`"),
             );
         }
     }

@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod explain;
 mod explanations;
+mod flags;
 mod input;
 mod limits;
 mod lower;

@@ -1,6 +1,6 @@
 //! Problems on the standard error.
 
-use super::{Format, LowerArgs};
+use super::{Format, LowerArgs, flags};
 use splitbar::diagnostic::text::Colour;
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar::diagnostic::{json, text};
@@ -15,9 +15,10 @@ pub fn print(problems: &Diagnostics, args: &LowerArgs) {
 
 /// Prints problems about the module `input`.
 pub fn show(problems: &Diagnostics, input: &Path, format: Format) {
+    let problems = flags::advised(problems);
     let rendered = match format {
-        Format::Text => text::render_with(problems, &name(input), colour()),
-        Format::Json => json::render(problems, &name(input)),
+        Format::Text => text::render_with(&problems, &name(input), colour()),
+        Format::Json => json::render(&problems, &name(input)),
     };
     eprint!("{rendered}");
 }

@@ -6,7 +6,7 @@ use super::meter::Meter;
 use super::stop::Stop;
 use super::validation::ValidationArgs;
 use super::{
-    Choice, Format, levels, parse_setting, parse_size, parse_target, report, strategies,
+    Choice, Format, flags, levels, parse_setting, parse_size, parse_target, report, strategies,
     wave_sizes, write,
 };
 use clap::{Args, value_parser};
@@ -121,7 +121,7 @@ pub fn run(args: &SimArgs) -> u8 {
             failure.exit_code()
         }
         Err(Stop::Usage(text)) => {
-            eprintln!("error: {text}");
+            eprintln!("error: {}", flags::named(&text));
             exit::USAGE
         }
     }

@@ -529,7 +529,7 @@ impl Job {
                 ArgumentKind::PushConstant | ArgumentKind::Value => {
                     let (value, rest) = push.split_at_checked(argument.size as usize).ok_or_else(|| {
                         Refusal(format!(
-                            "argument {} takes {} bytes of constants, and {} are left: give them with --push",
+                            "argument {} takes {} bytes of constants, and {} are left: give them with `Inputs::push`",
                             argument.index,
                             argument.size,
                             push.len()
@@ -591,7 +591,7 @@ fn descriptor(
 ) -> Result<[u32; 8], Refusal> {
     let texels = texels.ok_or_else(|| {
         Refusal(format!(
-            "{place} is an image: say its format and extent with --image"
+            "{place} is an image: say its format and extent with `Job::with_image`"
         ))
     })?;
     let texel = texels.format.bytes() as u64;

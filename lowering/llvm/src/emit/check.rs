@@ -42,7 +42,7 @@ pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
                     format!("the workgroup of `{}` has a dimension of 0", plan.entry),
                 )
                 .at_word(at)
-                .help("give the specialization constants that its size depends on values: --workgroup-size X,Y,Z or --spec ID=VALUE"),
+                .help("give the specialization constants that its size depends on values: `Options::workgroup_size` or `Options::spec`"),
             );
         }
         for entry in declarations

@@ -360,7 +360,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                             format!("{name} is imported, and the module that has it is not there"),
                         )
                         .at_word(inst.offset)
-                        .help("give the module that exports it too: `splitbar lower` and `splitbar-opt --link` link several"),
+                        .help("give the module that exports it too: `link_modules` links several"),
                     ))
                 }
                 Some(_) => {
