@@ -11,8 +11,9 @@ use splitbar_passes::validate::{
 use splitbar_plan::{Strategy, Target};
 use std::collections::BTreeMap;
 
-/// What a module is checked for.
+/// What a module is checked for. The default asks for nothing special; fields may then be set.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct CheckOptions {
     /// Values for specialization constants.
     pub spec: SpecValues,

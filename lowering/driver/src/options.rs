@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Options {
     /// The GPU that code is made for.
     #[serde(with = "by_name")]

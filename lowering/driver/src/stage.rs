@@ -7,6 +7,7 @@ use std::time::Duration;
 #[derive(
     Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
+#[non_exhaustive]
 pub enum Stage {
     /// Bytes to instructions, declarations and constants.
     Read,
@@ -50,6 +51,7 @@ impl fmt::Display for Stage {
 
 /// What a stage leaves behind for who wants to look.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub enum Artefact {
     /// The module as it was read.
     Input,

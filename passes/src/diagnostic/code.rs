@@ -7,6 +7,7 @@ macro_rules! codes {
     ($($name:ident = $number:literal, $kind:ident, $summary:literal;)*) => {
         /// A stable diagnostic code, printed as `SB` and four digits.
         #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[non_exhaustive]
         pub enum Code {
             $(#[doc = $summary] $name,)*
         }

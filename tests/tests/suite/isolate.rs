@@ -461,10 +461,8 @@ fn tools_end_with_the_worker() -> Result<()> {
     }
     // The limit is reached while the tool runs.
     let _ = std::fs::remove_file(&number);
-    let options = Options {
-        ptxas: Some(tool),
-        ..Options::new(target("sm_90")?)
-    };
+    let mut options = Options::new(target("sm_90")?);
+    options.ptxas = Some(tool);
     let limited = Isolation {
         time: Some(Duration::from_secs(5)),
         ..isolation()?

@@ -111,14 +111,10 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 /// A kernel is proved as it is lowered: with the strategy if the planner takes it, with its own choice in any case.
 fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> Result<()> {
     let bytes = fixture.module()?;
-    let own = Options {
-        fuse_at,
-        ..Options::new(target(on)?)
-    };
-    let forced = Options {
-        strategy: Some(strategy),
-        ..own.clone()
-    };
+    let mut own = Options::new(target(on)?);
+    own.fuse_at = fuse_at;
+    let mut forced = own.clone();
+    forced.strategy = Some(strategy);
     let bounds = Bounds {
         unroll: 2,
         ..Bounds::default()
@@ -143,10 +139,8 @@ fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> R
 /// Copies that the mbarrier waits for are arrivals that its phases count: with them every wait returns, and without them none.
 fn copies_arrive() -> Result<()> {
     let bytes = Fixture::load("async_overlap")?.module()?;
-    let options = Options {
-        promote_async_copies: true,
-        ..Options::new(target("sm_80")?)
-    };
+    let mut options = Options::new(target("sm_80")?);
+    options.promote_async_copies = true;
     let bounds = Bounds {
         unroll: 2,
         ..Bounds::default()

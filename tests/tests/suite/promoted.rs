@@ -84,10 +84,8 @@ fn simulated(fixture: &Fixture, target: &str) -> Result<()> {
 /// Where the mbarrier waits for copies, nobody else does: without their arrival they are read too early.
 fn nobody_waits(target: &str) -> Result<()> {
     let fixture = Fixture::load("async_double_buffer")?;
-    let options = Options {
-        promote_async_copies: true,
-        ..Options::new(crate::support::target(target)?)
-    };
+    let mut options = Options::new(crate::support::target(target)?);
+    options.promote_async_copies = true;
     let mut left_out = 0;
     let output = splitbar::compile_changed(&fixture.module()?, &options, |plans| {
         let steps = plans.iter_mut().flat_map(|p| p.at_instruction.values_mut());

@@ -41,15 +41,14 @@ fn problems(args: &CheckArgs, bytes: &[u8]) -> Result<Diagnostics, Diagnostics> 
         let limit = limits.entry(name).or_insert(value);
         *limit = value.min(*limit);
     }
-    let options = CheckOptions {
-        spec: spec::resolve_for(bytes, &args.spec)?,
-        environment: args.target_env,
-        strict: args.strict,
-        assume_default_spec: args.assume_default_spec,
-        limits,
-        target: args.target,
-        strategy: args.strategy.0,
-    };
+    let mut options = CheckOptions::default();
+    options.spec = spec::resolve_for(bytes, &args.spec)?;
+    options.environment = args.target_env;
+    options.strict = args.strict;
+    options.assume_default_spec = args.assume_default_spec;
+    options.limits = limits;
+    options.target = args.target;
+    options.strategy = args.strategy.0;
     Ok(check(bytes, &options))
 }
 

@@ -45,17 +45,15 @@ fn code(explored: &[Explored]) -> u8 {
 
 fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
     let bytes = read(&args.input)?;
-    let options = Options {
-        entry: args.entry.clone(),
-        strategy: args.strategy.0,
-        fuse_at: args.fuse_at.into(),
-        wave_size: args.wave,
-        cluster: args.cluster_size,
-        workgroup_size: args.workgroup_size,
-        validation: args.validation.validation(),
-        spec: spec::resolve_for(&bytes, &args.spec)?,
-        ..Options::new(args.target)
-    };
+    let mut options = Options::new(args.target);
+    options.entry.clone_from(&args.entry);
+    options.strategy = args.strategy.0;
+    options.fuse_at = args.fuse_at.into();
+    options.wave_size = args.wave;
+    options.cluster = args.cluster_size;
+    options.workgroup_size = args.workgroup_size;
+    options.validation = args.validation.validation();
+    options.spec = spec::resolve_for(&bytes, &args.spec)?;
     let bounds = Bounds {
         waves: args.waves,
         unroll: args.unroll,

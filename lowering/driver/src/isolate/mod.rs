@@ -42,6 +42,7 @@ const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// What can be asked of a compilation.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Product {
     /// LLVM IR as text, optimised.
     Ir,
