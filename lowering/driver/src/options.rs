@@ -46,7 +46,8 @@ pub struct Options {
     /// holds the address of set 0 at byte 8; another is the address of a buffer. The kernel stores
     /// `src[127 - i] + 13 * src[i]` and runs on the simulator.
     ///
-    /// ```
+    #[cfg_attr(all(feature = "llvm", feature = "sim"), doc = "```")]
+    #[cfg_attr(not(all(feature = "llvm", feature = "sim")), doc = "```ignore")]
     /// use splitbar::simulate::machine::Schedule;
     /// use splitbar::simulate::{Inputs, Job, Place};
     /// use splitbar::{AbiForm, AbiTable, DescriptorPlace, Options, Reach, TableArgument, Target};
