@@ -14,6 +14,7 @@ mod ffi;
 mod hidden_lanes;
 mod lane_moves;
 pub mod marks;
+mod masked_division;
 mod own_memory;
 mod private_arrays;
 mod shared_blocks;
@@ -117,6 +118,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             codegen::run(&module, &machine, expand::passes(lowering.target))?;
             expand::none_left(&module).map_err(|problem| Diagnostics::from(*problem))?;
         }
+        masked_division::expand(&module)?;
         if let Arch::Amdgpu(_) = lowering.target.arch {
             signed_zero::keep(&context, &module)?;
             lane_moves::keep(&context, &module)?;
