@@ -16,7 +16,8 @@ use splitbar::diagnostic::{Code, Severity};
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Place};
 use splitbar::{
-    Failure, FuseAt, Optimization, Options, Output, Placement, Strategy, Target, Waits,
+    AbiForm, DescriptorSets, Failure, FuseAt, Optimization, Options, Output, Placement, Strategy,
+    Target, Waits,
 };
 use splitbar_passes::validate::{Environment, Validation};
 use splitbar_tests::random::{self, GROUPS, Memory, Program, VARIABLES};
@@ -234,6 +235,9 @@ fn options(seed: u64, program: &Program, way: Way) -> Options {
     }
     options.promote_async_copies = one_of(4);
     options.window_guards = !one_of(8);
+    if one_of(4) {
+        options.abi = AbiForm::DescriptorSets(DescriptorSets::default());
+    }
     if way.strategy == Some(Strategy::Cluster) {
         // The workgroup is alone in its cluster: what workgroups do differs.
         options.cluster = Some([1; 3]);
@@ -276,13 +280,14 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
     let words = random::inputs(seed, program);
     let slots = random::buffers(seed, program);
     let settings = format!(
-        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}",
+        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, {}",
         options.fuse_at,
         options.waits,
         options.wave_size,
         options.placement.name(),
         options.promote_async_copies,
-        options.window_guards
+        options.window_guards,
+        options.abi
     );
     let output = compiled(&bytes, options).context(settings.clone())?;
     let entry = output.entries().first().context("no entry point")?;
