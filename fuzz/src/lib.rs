@@ -1,7 +1,8 @@
-//! What the fuzz targets run on the bytes of a module. A body comes back whatever the bytes are; it panics when a promise is broken.
+//! What the fuzz targets run on the bytes of a module. A body comes back whatever the bytes are; it
+//! panics when a promise is broken.
 //!
-//! The targets for cargo-fuzz stand in `fuzz/targets`, one line each; `tests/seconds.rs` runs the same bodies on stable Rust over real modules
-//! that [`mutate`] has damaged.
+//! The targets for cargo-fuzz stand in `fuzz/targets`, one line each; `tests/seconds.rs` runs the
+//! same bodies on stable Rust over real modules that [`mutate`] has damaged.
 #![allow(
     clippy::panic,
     clippy::expect_used,
@@ -92,8 +93,8 @@ pub fn check(bytes: &[u8]) {
     }
 }
 
-/// Runs the pass of `flag` (one of [`FLAGS`]), and on a module that breaks no rule asks that what it leaves breaks none, and that it
-/// finds nothing to do when it runs again.
+/// Runs the pass of `flag` (one of [`FLAGS`]), and on a module that breaks no rule asks that what
+/// it leaves breaks none, and that it finds nothing to do when it runs again.
 pub fn pass(flag: &str, bytes: &[u8]) {
     let Ok(module) = Module::parse(bytes) else {
         return;

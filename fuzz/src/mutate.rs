@@ -1,5 +1,5 @@
-//! Damage that leaves most of a module readable: ids are exchanged, instructions dropped, doubled and moved, literals changed, barriers
-//! put in, functions taken from another module.
+//! Damage that leaves most of a module readable: ids are exchanged, instructions dropped, doubled
+//! and moved, literals changed, barriers put in, functions taken from another module.
 
 use fastrand::Rng;
 use spirv::Op;
@@ -122,7 +122,8 @@ fn with_fresh_result(module: &Module<'_>, words: &[u32], bound: &mut u32) -> Vec
     copy
 }
 
-/// Puts an arrive, a wait, or both kinds of barrier, with the operands of one that is there, or of any instruction with three.
+/// Puts an arrive, a wait, or both kinds of barrier, with the operands of one that is there, or of
+/// any instruction with three.
 fn put_barrier(code: &mut Code, at: usize, random: &mut Rng) {
     let barriers: Vec<&Vec<u32>> = code
         .iter()
@@ -145,7 +146,8 @@ fn put_barrier(code: &mut Code, at: usize, random: &mut Rng) {
     code.insert(at, words);
 }
 
-/// Appends a function of `other`. Its own ids become new ones; those of its module stay as they are and mean something else here.
+/// Appends a function of `other`. Its own ids become new ones; those of its module stay as they are
+/// and mean something else here.
 fn splice(other: &Module<'_>, code: &mut Code, bound: &mut u32, random: &mut Rng) {
     let starts: Vec<u32> = other
         .instructions()

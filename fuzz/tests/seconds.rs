@@ -1,8 +1,10 @@
-//! The bodies of the fuzz targets on damaged kernels, fixtures and modules of the corpus, for some seconds each.
+//! The bodies of the fuzz targets on damaged kernels, fixtures and modules of the corpus, for some
+//! seconds each.
 //!
-//! `SPLITBAR_FUZZ_SECONDS` says for how many (3 by default), `SPLITBAR_FUZZ_SEED` where the damage begins; the same seed gives the same modules. A module
-//! that breaks a promise is kept in the folder for temporary files, and its path is in the message. `SPLITBAR_FUZZ_SEEDS` names a folder of folders of
-//! modules that are damaged instead.
+//! `SPLITBAR_FUZZ_SECONDS` says for how many (3 by default), `SPLITBAR_FUZZ_SEED` where the damage
+//! begins; the same seed gives the same modules. A module that breaks a promise is kept in the
+//! folder for temporary files, and its path is in the message. `SPLITBAR_FUZZ_SEEDS` names a folder
+//! of folders of modules that are damaged instead.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 #[path = "../../passes/tests/corpus/mod.rs"]

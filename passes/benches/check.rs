@@ -1,5 +1,6 @@
-//! The check of the corpus, of its modules with split barriers, and of generated functions that grow; beside spirv-val on the same modules where that is
-//! installed (`SPLITBAR_SPIRV_VAL` names one).
+//! The check of the corpus, of its modules with split barriers, and of generated functions that
+//! grow; beside spirv-val on the same modules where that is installed (`SPLITBAR_SPIRV_VAL` names
+//! one).
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -115,7 +116,8 @@ fn growth(c: &mut Criterion) {
     group.finish();
 }
 
-/// Each module in a process of its own, as a build system runs both: spirv-val, and the start of a process that does nothing with it.
+/// Each module in a process of its own, as a build system runs both: spirv-val, and the start of a
+/// process that does nothing with it.
 fn peer(_: &mut Criterion) {
     let peer = std::env::var("SPLITBAR_SPIRV_VAL").unwrap_or_else(|_| "spirv-val".to_owned());
     let run = |arguments: &[&str]| {

@@ -1,7 +1,8 @@
 //! Reads SPIR-V compute modules, analyses the split barriers in them, and transforms them.
 //!
-//! Data flows one way: bytes -> [`module::Module`] (the words and an index over them) -> [`module::Declarations`]
-//! (types, decorations, entry points, functions) -> [`analysis`] -> [`transform`]. Nothing here knows LLVM.
+//! Data flows one way: bytes -> [`module::Module`] (the words and an index over them) ->
+//! [`module::Declarations`] (types, decorations, entry points, functions) -> [`analysis`] ->
+//! [`transform`]. Nothing here knows LLVM.
 
 pub mod analysis;
 pub mod diagnostic;

@@ -1,6 +1,7 @@
 //! The check language of the fixtures: which lines a text has, in which order.
 //!
-//! A check is a list of entries, each a regular expression with an optional prefix. An entry is tried on one line at a time.
+//! A check is a list of entries, each a regular expression with an optional prefix. An entry is
+//! tried on one line at a time.
 //!
 //! | entry          | meaning                                                                                  |
 //! |----------------|------------------------------------------------------------------------------------------|
@@ -10,7 +11,8 @@
 //! | `count: N re`  | exactly N lines between its neighbours                                                   |
 //! | `least: N re`  | at least N lines between its neighbours                                                  |
 //!
-//! `not`, `count` and `least` look at the lines between two matched ones, both excluded; they never move the place.
+//! `not`, `count` and `least` look at the lines between two matched ones, both excluded; they never
+//! move the place.
 
 use regex::Regex;
 use std::fmt;
@@ -66,7 +68,8 @@ impl Check {
     /// Parses the entries.
     ///
     /// # Errors
-    /// An empty list, a regular expression that does not parse, a count without a number, or `next:` after an entry that moves nothing.
+    /// An empty list, a regular expression that does not parse, a count without a number, or
+    /// `next:` after an entry that moves nothing.
     pub fn parse<S: AsRef<str>>(entries: &[S]) -> Result<Check, String> {
         if entries.is_empty() {
             return Err("a check without entries checks nothing".to_owned());
@@ -160,7 +163,8 @@ impl Entry {
     }
 }
 
-/// Holds the entries that stand between two matches against the lines between them; `first` is the number of lines before those.
+/// Holds the entries that stand between two matches against the lines between them; `first` is the
+/// number of lines before those.
 fn settle(entries: &[&Entry], lines: &[&str], first: usize) -> Result<(), String> {
     for entry in entries {
         let Kind::Between(amount) = entry.kind else {

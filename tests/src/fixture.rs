@@ -175,7 +175,8 @@ pub fn root() -> &'static Path {
 /// Every kernel, sorted by name.
 ///
 /// # Errors
-/// A folder without its module or its expectations, expectations that do not parse, or no kernel at all.
+/// A folder without its module or its expectations, expectations that do not parse, or no kernel at
+/// all.
 pub fn all() -> Result<Vec<Fixture>> {
     let folder = root().join("fixtures/kernels");
     let mut names = Vec::new();

@@ -1,6 +1,8 @@
-//! What the suites share: the check language, the fixtures, their host references, and the tools around them.
+//! What the suites share: the check language, the fixtures, their host references, and the tools
+//! around them.
 //!
-//! Nothing here knows LLVM, so that this part builds and tests in seconds; the suite in `tests/suite` links it.
+//! Nothing here knows LLVM, so that this part builds and tests in seconds; the suite in
+//! `tests/suite` links it.
 
 pub mod check;
 pub mod corpus;

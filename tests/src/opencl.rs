@@ -1,4 +1,5 @@
-//! What the kernels of `fixtures/opencl` compute, by the host: each function gives the output buffer for an input buffer.
+//! What the kernels of `fixtures/opencl` compute, by the host: each function gives the output
+//! buffer for an input buffer.
 
 /// Words of the input and of the output buffer.
 pub const WORDS: usize = 1152;
@@ -32,7 +33,8 @@ pub const KERNELS: [Kernel; 15] = [
 /// Characters that a line begins with, where it says which invocation prints it.
 pub const LINE_NUMBER: usize = 3;
 
-/// What a kernel prints, if it does: lines in the order of the invocations, and for each in its own order.
+/// What a kernel prints, if it does: lines in the order of the invocations, and for each in its own
+/// order.
 pub fn lines(kernel: &str, words: &[u32]) -> Option<Vec<String>> {
     let print: fn(&[u32], usize) -> Vec<String> = match kernel {
         "printing" => printed,
@@ -403,7 +405,8 @@ fn wide(words: &[u32], i: usize) -> [u32; 4] {
     ]
 }
 
-/// The value of the half-precision number nearest to `f`, which is one between 0.5 and 65536 (IEEE 754: 11 significant bits, ties to even).
+/// The value of the half-precision number nearest to `f`, which is one between 0.5 and 65536 (IEEE
+/// 754: 11 significant bits, ties to even).
 fn through_half(f: f32) -> f32 {
     let step = (f.to_bits() >> 23) as i32 - 127 - 10;
     let rounded = (f64::from(f) / 2_f64.powi(step)).round_ties_even() * 2_f64.powi(step);

@@ -1,4 +1,5 @@
-//! Programs that the suites use: this build's own command line, and ptxas and nvdisasm when they are installed.
+//! Programs that the suites use: this build's own command line, and ptxas and nvdisasm when they
+//! are installed.
 
 use crate::harness::{self, Missing};
 use anyhow::{Context, Result, ensure};
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Names the ptxas to use, several separated as in PATH: each release assembles for its own range of targets.
+/// Names the ptxas to use, several separated as in PATH: each release assembles for its own range
+/// of targets.
 pub const PTXAS_VARIABLE: &str = "SPLITBAR_PTXAS";
 
 /// Names the nvdisasm to use.
@@ -23,7 +25,8 @@ pub fn sentryward() -> Result<PathBuf, Missing> {
     harness::program(SENTRYWARD_VARIABLE, "sentryward")
 }
 
-/// The program `splitbar` of the build that the running test belongs to, made first if it is stale or missing.
+/// The program `splitbar` of the build that the running test belongs to, made first if it is stale
+/// or missing.
 ///
 /// # Errors
 /// The test stands in no target folder, or the build fails.
@@ -98,7 +101,8 @@ impl Ptxas {
         self.targets.iter().any(|known| known == target)
     }
 
-    /// Assembles `ptx` for `target` into the file `cubin`. The result is what ptxas had to say all the same.
+    /// Assembles `ptx` for `target` into the file `cubin`. The result is what ptxas had to say all
+    /// the same.
     ///
     /// # Errors
     /// What ptxas says.

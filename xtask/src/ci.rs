@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: everything that must hold before a change lands. It writes nothing into the tree.
+//! `cargo xtask ci`: everything that must hold before a change lands. It writes nothing into the
+//! tree.
 
 use anyhow::{Result, bail};
 

@@ -9,7 +9,8 @@ use crate::{llvm, shell};
 
 const KERNEL: &str = "fixtures/kernels/tiled_matmul/tiled_matmul.spv";
 
-/// One GPU for each of: split barriers in hardware, a barrier in one piece, an mbarrier in shared memory.
+/// One GPU for each of: split barriers in hardware, a barrier in one piece, an mbarrier in shared
+/// memory.
 const TARGETS: &[&str] = &["gfx1201", "gfx1100", "sm_90"];
 
 /// Characters of one column.
@@ -35,7 +36,8 @@ struct Window {
     kept: u32,
 }
 
-/// Builds the command line tool, lowers the kernel for each target and prints what became of its barriers.
+/// Builds the command line tool, lowers the kernel for each target and prints what became of its
+/// barriers.
 pub fn run() -> Result<()> {
     llvm::ensure()?;
     let tool = shell::release_tool()?;
@@ -157,7 +159,8 @@ fn instructions(assembly: &str) -> Vec<String> {
         .collect()
 }
 
-/// The barriers of an assembly with the fences and waits around them, and counts of what lies between.
+/// The barriers of an assembly with the fences and waits around them, and counts of what lies
+/// between.
 fn barrier_lines(assembly: &str) -> Vec<String> {
     /// How near to a barrier a wait must be to belong to it, in instructions.
     const NEAR: usize = 3;

@@ -1,4 +1,5 @@
-//! The features of the crates: what a choice of them must not bring along, and that each choice builds.
+//! The features of the crates: what a choice of them must not bring along, and that each choice
+//! builds.
 
 use std::process::Command;
 

@@ -1,7 +1,7 @@
 //! `cargo xtask fixtures`: compiles the sources of fixtures/kernels again.
 //!
-//! Every source says in its header, after `Regenerate:`, by which command its module was made. The modules are committed; the compilers are
-//! needed only for this.
+//! Every source says in its header, after `Regenerate:`, by which command its module was made. The
+//! modules are committed; the compilers are needed only for this.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! `cargo xtask gpu`: the kernels of fixtures/ with every strategy on a CUDA device, or on the simulator.
+//! `cargo xtask gpu`: the kernels of fixtures/ with every strategy on a CUDA device, or on the
+//! simulator.
 
 use crate::shell;
 use anyhow::{Context, Result};
@@ -20,7 +21,8 @@ pub struct Options {
     tool: shell::Tool,
 }
 
-/// Builds the bundle and the program that runs it, and runs it where there is something to run it on.
+/// Builds the bundle and the program that runs it, and runs it where there is something to run it
+/// on.
 pub fn run(options: &Options) -> Result<()> {
     let tool = options.tool.path()?;
     let runner = shell::release("splitbar-gpu", "splitbar-gpu")?;

@@ -1,4 +1,5 @@
-//! A linker for AMDGPU code objects, which most of the suites need: what is there, or what the system's packages have.
+//! A linker for AMDGPU code objects, which most of the suites need: what is there, or what the
+//! system's packages have.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -41,7 +42,8 @@ pub fn ensure() -> Result<()> {
     Ok(())
 }
 
-/// Whether the program that is tested would find one: `ld.lld`, `lld` or one of a version on PATH, or the `rust-lld` of the tool chain.
+/// Whether the program that is tested would find one: `ld.lld`, `lld` or one of a version on PATH,
+/// or the `rust-lld` of the tool chain.
 fn found() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let files = std::env::split_paths(&path)

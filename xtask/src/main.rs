@@ -1,7 +1,8 @@
 //! Project automation: `cargo xtask COMMAND`.
 //!
-//! This crate does not depend on LLVM: it is what provides it. Every command that needs LLVM calls [`llvm::ensure`] first, so that a machine
-//! that lacks something hears it in one sentence before cargo starts to build.
+//! This crate does not depend on LLVM: it is what provides it. Every command that needs LLVM calls
+//! [`llvm::ensure`] first, so that a machine that lacks something hears it in one sentence before
+//! cargo starts to build.
 
 mod bench;
 mod ci;
@@ -37,11 +38,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Find LLVM 23.1, or install the pinned static one into .llvm/ (every other command that needs it calls this)
+    /// Find LLVM 23.1, or install the pinned static one into .llvm/ (every other command that needs
+    /// it calls this)
     Llvm,
-    /// Find NVIDIA's ptxas, or install a pinned one into .llvm/ (under NVIDIA's licence) for the tests that need it
+    /// Find NVIDIA's ptxas, or install a pinned one into .llvm/ (under NVIDIA's licence) for the
+    /// tests that need it
     Ptxas,
-    /// Lower the tiled matrix multiply for three GPUs and show the barrier lines of each assembly side by side
+    /// Lower the tiled matrix multiply for three GPUs and show the barrier lines of each assembly
+    /// side by side
     Demo,
     /// Run the tests of the workspace: of the suite over the fixtures, a sample of each family
     Test(test::Options),
@@ -64,11 +68,13 @@ enum Command {
     },
     /// Compile every module of the corpus for every target, and write docs/corpus.md
     Corpus(corpus::Options),
-    /// Write docs/amdgpu.md: what is left of each window, and which waits stand in the loops of AMDGPU code
+    /// Write docs/amdgpu.md: what is left of each window, and which waits stand in the loops of
+    /// AMDGPU code
     Amdgpu(tables::Options),
     /// Write docs/nvptx.md: what each strategy costs and keeps on NVIDIA GPUs (needs ptxas)
     Nvptx(tables::Options),
-    /// Run every kernel with every strategy on a CUDA device, compare the results, and time the matrix products; or on the simulator
+    /// Run every kernel with every strategy on a CUDA device, compare the results, and time the
+    /// matrix products; or on the simulator
     Gpu(gpu::Options),
     /// Generate the table of targets from fixtures/targets
     Targets {
@@ -76,7 +82,8 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Check what no compiler checks: crate edges, fixtures, generated files, words that must not land
+    /// Check what no compiler checks: crate edges, fixtures, generated files, words that must not
+    /// land
     Tidy,
     /// Everything that must hold before a change lands: format, lints, documentation, tidy, tests
     Ci,

@@ -1,7 +1,8 @@
-//! NVIDIA's assembler for PTX, which tests ask whether it takes what we make: one that is there, or NVIDIA's own package, pinned.
+//! NVIDIA's assembler for PTX, which tests ask whether it takes what we make: one that is there, or
+//! NVIDIA's own package, pinned.
 //!
-//! The package has NVIDIA's licence, not ours: it is fetched from the index by whoever runs the command, onto that machine, and nothing that this project gives out
-//! contains it.
+//! The package has NVIDIA's licence, not ours: it is fetched from the index by whoever runs the
+//! command, onto that machine, and nothing that this project gives out contains it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -22,8 +22,9 @@ pub fn command(program: impl AsRef<OsStr>, args: &[&str]) -> Command {
 
 /// The cargo that started this program.
 ///
-/// It gets the environment that a person's cargo would have: the LLVM prefix that `.cargo/config.toml` put into ours is taken out again (it
-/// will put it back), so that going from one to the other builds nothing again.
+/// It gets the environment that a person's cargo would have: the LLVM prefix that
+/// `.cargo/config.toml` put into ours is taken out again (it will put it back), so that going from
+/// one to the other builds nothing again.
 pub fn cargo(args: &[&str]) -> Command {
     let mut c = command(
         std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
@@ -81,7 +82,8 @@ pub fn show(c: &Command) -> String {
     line
 }
 
-/// Keeps others from installing into `.llvm` until the result is dropped: two at once must not unpack over each other.
+/// Keeps others from installing into `.llvm` until the result is dropped: two at once must not
+/// unpack over each other.
 pub fn lock_tools() -> Result<std::fs::File> {
     let folder = root().join(".llvm");
     std::fs::create_dir_all(&folder)

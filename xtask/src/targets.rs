@@ -1,7 +1,8 @@
 //! `cargo xtask targets`: fixtures/targets/*.toml -> lowering/target/src/table.rs.
 //!
-//! The TOML holds one table per family of GPUs and one source per fact; the Rust holds one row per GPU. An unknown or missing field,
-//! and a fact without a source, is an error here, so the table cannot drift from its sources.
+//! The TOML holds one table per family of GPUs and one source per fact; the Rust holds one row per
+//! GPU. An unknown or missing field, and a fact without a source, is an error here, so the table
+//! cannot drift from its sources.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -293,7 +294,7 @@ fn generate() -> Result<String> {
     let nv: File<Nvptx> = load(&folder, "nvptx.toml", NVPTX_FACTS)?;
 
     let mut out = String::from(
-        "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data there.\n\n\
+        "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data\n//! there.\n\n\
          use super::{\n    Amdgpu, Arch, CacheOps, Counter, Execution, Field, Matrix, Mbarrier, Mma, Nvptx, Target,\n    Waitcnt,\n};\n\n\
          /// Every target: AMD by generation, then NVIDIA by number.\n\
          #[rustfmt::skip] // one row a line\n\

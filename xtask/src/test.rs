@@ -56,7 +56,8 @@ pub struct Options {
     /// Run another sample of the suite
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
-    /// Run only the tests that need no LLVM: those of the crates without it, and of the program as it is built without it
+    /// Run only the tests that need no LLVM: those of the crates without it, and of the program as
+    /// it is built without it
     #[arg(long, conflicts_with = "seed")]
     fast: bool,
     /// Passed on to `cargo test`, for example a part of a test's name; takes no sample
@@ -133,7 +134,8 @@ pub fn run_counting(options: &Options) -> (Counts, Result<()>) {
     count(command)
 }
 
-/// Runs the tests of the facade and of the program in a build without LLVM, which the rest of the workspace does not make.
+/// Runs the tests of the facade and of the program in a build without LLVM, which the rest of the
+/// workspace does not make.
 pub fn run_without_llvm() -> (Counts, Result<()>) {
     count(tests(FACADE_WITHOUT_LLVM, &[]))
 }
@@ -213,7 +215,9 @@ fn copy(from: impl Read, show: impl Fn(&str), counts: &Mutex<Counts>) {
     }
 }
 
-/// Why a test was ignored, of the line that says so: `test grid_cubin/scan/sm_60 ... ignored (no ptxas for sm_60)`, or `ignored, reason` of Rust's own harness.
+/// Why a test was ignored, of the line that says so:
+/// `test grid_cubin/scan/sm_60 ... ignored (no ptxas for sm_60)`, or `ignored, reason` of Rust's
+/// own harness.
 fn ignored(line: &str) -> Option<&str> {
     let (_, outcome) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
     let reason = outcome.strip_prefix("ignored")?;

@@ -1,4 +1,5 @@
-//! What is installed from pinned wheels of Python's package index: download with pip, verify, unpack, rename into place.
+//! What is installed from pinned wheels of Python's package index: download with pip, verify,
+//! unpack, rename into place.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -57,7 +58,8 @@ impl Set {
         }
     }
 
-    /// Installs the packages as `at`, with what is on its way in folders beside it. An interrupted run leaves nothing that looks complete.
+    /// Installs the packages as `at`, with what is on its way in folders beside it. An interrupted
+    /// run leaves nothing that looks complete.
     pub fn install(&self, at: &Path) -> Result<()> {
         let stamp = self.stamp()?;
         let python = self.python()?;
@@ -109,7 +111,8 @@ impl Set {
         })
     }
 
-    /// Fetches one package with pip, which checks the checksum itself; shows how far it is from the size of what lies in its working folder.
+    /// Fetches one package with pip, which checks the checksum itself; shows how far it is from the
+    /// size of what lies in its working folder.
     fn download(
         &self,
         python: &Path,
@@ -261,7 +264,8 @@ fn wheels_in(folder: &Path, depth: usize) -> Vec<(PathBuf, u64)> {
     found
 }
 
-/// Compares the checksum of a file with the pinned one: pip has done it, but a mirror of pip's cache need not have.
+/// Compares the checksum of a file with the pinned one: pip has done it, but a mirror of pip's
+/// cache need not have.
 fn verify(file: &Path, package: &Package, wheel: &Wheel) -> Result<()> {
     let bar = progress("verify", package.name, wheel.bytes);
     let mut input = File::open(file)?;

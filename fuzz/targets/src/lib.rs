@@ -1,10 +1,11 @@
-//! What every target consists of: a body of `splitbar-fuzz`, and its mutator besides libFuzzer's own.
+//! What every target consists of: a body of `splitbar-fuzz`, and its mutator besides libFuzzer's
+//! own.
 
 use fastrand::Rng;
 use splitbar_passes::module::Module;
 
-/// Damages the module in the first `size` bytes of `data`, and gives its new length: every other time by instructions, else by bytes. What is not a module is
-/// left to libFuzzer.
+/// Damages the module in the first `size` bytes of `data`, and gives its new length: every other
+/// time by instructions, else by bytes. What is not a module is left to libFuzzer.
 pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
     let by_bytes = |data: &mut [u8]| libfuzzer_sys::fuzzer_mutate(data, size, most);
     let mut random = Rng::with_seed(u64::from(seed));

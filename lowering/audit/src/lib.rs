@@ -1,7 +1,7 @@
 //! Final assembly, read back: what the back end made of a plan.
 //!
-//! [`asm`] reads the text, [`window`] counts what is left between arrive and wait, [`waits`] finds what may be outstanding at each barrier, [`fences`] what is left of
-//! the plan's fences.
+//! [`asm`] reads the text, [`window`] counts what is left between arrive and wait, [`waits`] finds
+//! what may be outstanding at each barrier, [`fences`] what is left of the plan's fences.
 
 pub mod asm;
 pub mod fences;

@@ -20,20 +20,26 @@ pub struct Places {
 
 /// Instructions of a pair's window, counted in the final assembly of the kernel.
 ///
-/// - `source` counts the machine instructions, anywhere in the kernel's own function, that came from a SPIR-V instruction of the window
-///   ([`Places::window`]) and do work ([`Role::Work`]): the barriers themselves, fences, waits for counters, branches, hints and, in PTX,
-///   copies between registers do not count. An instruction that the compiler merged from several places, or moved
-///   to another block before code generation, may have lost its origin; it does not count, neither here nor in `kept`.
-///   A dual-issue instruction counts once.
-/// - `kept` counts those of them that the wave can execute after it has arrived and before it waits: they are reachable, through branches and
-///   fall-through but not into calls, from a machine instruction that arrives for the pair without passing one that waits for a workgroup barrier.
+/// - `source` counts the machine instructions, anywhere in the kernel's own function, that came
+///   from a SPIR-V instruction of the window ([`Places::window`]) and do work ([`Role::Work`]): the
+///   barriers themselves, fences, waits for counters, branches, hints and, in PTX, copies between
+///   registers do not count. An instruction that the compiler merged from several places, or moved
+///   to another block before code generation, may have lost its origin; it does not count, neither
+///   here nor in `kept`. A dual-issue instruction counts once.
+/// - `kept` counts those of them that the wave can execute after it has arrived and before it
+///   waits: they are reachable, through branches and fall-through but not into calls, from a
+///   machine instruction that arrives for the pair without passing one that waits for a workgroup
+///   barrier.
 ///
-/// For NVIDIA GPUs the final assembly is the PTX, and the machine code that ptxas, which schedules once more, makes of it ([`crate::asm::sass`]).
+/// For NVIDIA GPUs the final assembly is the PTX, and the machine code that ptxas, which schedules
+/// once more, makes of it ([`crate::asm::sass`]).
 ///
 /// What follows from the strategy:
 /// - every strategy that is really split ([`Strategy::is_split`]): as above.
-/// - `fused`: one full barrier stands in place of the pair, nothing overlaps with anybody's arrival, so `kept` is 0.
-/// - `single-wave`, `subgroup`: no wave waits for another one, no instruction closes the window, so `kept` is `source`.
+/// - `fused`: one full barrier stands in place of the pair, nothing overlaps with anybody's
+///   arrival, so `kept` is 0.
+/// - `single-wave`, `subgroup`: no wave waits for another one, no instruction closes the window, so
+///   `kept` is `source`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// Machine instructions of the window.
@@ -77,8 +83,9 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
     }
 }
 
-/// What `instruction` is to the pair's barrier. A counter's are ordinary accesses of workgroup memory: what came from an arrive and adds, what came from another
-/// barrier instruction and loads. In the machine code of sm_80 to sm_89 so is the wait for an mbarrier.
+/// What `instruction` is to the pair's barrier. A counter's are ordinary accesses of workgroup
+/// memory: what came from an arrive and adds, what came from another barrier instruction and loads.
+/// In the machine code of sm_80 to sm_89 so is the wait for an mbarrier.
 fn role(instruction: &Instruction, places: &Places) -> Role {
     let counter = matches!(places.strategy, Strategy::Counter | Strategy::Mbarrier)
         && instruction
@@ -113,8 +120,8 @@ fn open_region(kernel: &Function, places: &Places) -> BTreeSet<usize> {
     open
 }
 
-/// Machine instructions that arrive for the pair. Where the compiler merged two arrives into one, its origin is lost: then every arrival that belongs
-/// to no barrier of the module counts.
+/// Machine instructions that arrive for the pair. Where the compiler merged two arrives into one,
+/// its origin is lost: then every arrival that belongs to no barrier of the module counts.
 fn arrivals(kernel: &Function, places: &Places) -> Vec<usize> {
     let arrive = |accept: &dyn Fn(Option<u32>) -> bool| -> Vec<usize> {
         kernel
@@ -152,7 +159,8 @@ mod tests {
         }
     }
 
-    /// Words: 20 before, 30 arrive, 40 and 50 window, 60 wait. One of the three FMAs was hoisted over the signal, one sank below the wait.
+    /// Words: 20 before, 30 arrive, 40 and 50 window, 60 wait. One of the three FMAs was hoisted
+    /// over the signal, one sank below the wait.
     const GFX12: &str = "\
 \t.type\tk,@function
 k:

@@ -1,8 +1,10 @@
 //! How fast real modules become LLVM IR, and what of a whole compilation is LLVM's.
 //!
-//! Each module of the corpus is translated to unoptimised bitcode, reading and planning included, and then compiled to an object (AMDGPU) or PTX at -O1. The time that
-//! the second takes longer is LLVM's: its optimiser and its code generator. Not criterion's: what counts is the sum over many modules of different kinds.
-//! `SPLITBAR_BENCH_EVERY=N` takes every N-th module (default 10), a word on the command line is the target (default gfx1201).
+//! Each module of the corpus is translated to unoptimised bitcode, reading and planning included,
+//! and then compiled to an object (AMDGPU) or PTX at -O1. The time that the second takes longer is
+//! LLVM's: its optimiser and its code generator. Not criterion's: what counts is the sum over many
+//! modules of different kinds. `SPLITBAR_BENCH_EVERY=N` takes every N-th module (default 10), a
+//! word on the command line is the target (default gfx1201).
 
 #[path = "../../../passes/tests/corpus/mod.rs"]
 mod corpus;

@@ -31,7 +31,8 @@ pub struct CheckOptions {
     pub strategy: Option<Strategy>,
 }
 
-/// Everything that is wrong with the module in `bytes`, located: what the rules say, and the planner of the lowering when there is a target.
+/// Everything that is wrong with the module in `bytes`, located: what the rules say, and the
+/// planner of the lowering when there is a target.
 pub fn check(bytes: &[u8], options: &CheckOptions) -> Diagnostics {
     let checked = read(bytes, &options.spec, None, &mut (), |source, _| {
         Ok(check_read(source, options))
@@ -66,7 +67,8 @@ fn check_read(source: Source<'_>, options: &CheckOptions) -> Diagnostics {
     let of_target = planned.map(|planned| {
         planned.map_or_else(|refused| refused.diagnostics, |planned| planned.warnings)
     });
-    // Rules that are broken, and memory that is too large by rule 13562, the planner would say once more.
+    // Rules that are broken, and memory that is too large by rule 13562, the planner would say once
+    // more.
     let (broken, too_large) = (
         problems.has_errors(),
         problems

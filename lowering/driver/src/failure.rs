@@ -25,8 +25,10 @@ pub mod exit {
 }
 
 impl Failure {
-    /// The exit code for it. One run can find problems of several kinds; the worst decides: a bug of ours (4) makes whatever else was said doubtful,
-    /// then comes an invalid module (1), then what was asked of it and it does not have (2), because what is unsupported (3) may only follow from these.
+    /// The exit code for it. One run can find problems of several kinds; the worst decides: a bug
+    /// of ours (4) makes whatever else was said doubtful, then comes an invalid module (1), then
+    /// what was asked of it and it does not have (2), because what is unsupported (3) may only
+    /// follow from these.
     pub fn exit_code(&self) -> u8 {
         let any = |is: &dyn Fn(Code) -> bool| {
             self.diagnostics

@@ -1,4 +1,5 @@
-//! How kernels are launched, as far as that is known without their code: for reflections in a build without LLVM.
+//! How kernels are launched, as far as that is known without their code: for reflections in a build
+//! without LLVM.
 
 use crate::failure::Failure;
 use crate::llvm_missing::llvm_missing;
@@ -15,10 +16,12 @@ use splitbar_typed::Kernel;
 use splitbar_typed::abi::{Abi, ArgumentKind, KernelAbi, symbol};
 use splitbar_typed::types::Types;
 
-/// Plan and binary interface of each entry point of the module in `bytes`, with nothing measured, and what else was noticed.
+/// Plan and binary interface of each entry point of the module in `bytes`, with nothing measured,
+/// and what else was noticed.
 ///
 /// # Errors
-/// As [`crate::plan`]; those of [`Abi::plan`]; and `LlvmMissing` for a kernel that prints, since its strings are numbered as its code is made.
+/// As [`crate::plan`]; those of [`Abi::plan`]; and `LlvmMissing` for a kernel that prints, since
+/// its strings are numbered as its code is made.
 pub(crate) fn interfaces(
     bytes: &[u8],
     options: &Options,

@@ -1,10 +1,13 @@
 //! SPIR-V compute modules with split barriers in, AMDGPU and NVPTX code out.
 //!
-//! [`compile`] takes the bytes of a module and [`Options`], and gives an [`Output`]: plan, reflection, LLVM IR, assembly, object, code object. What is
-//! wrong comes back as a [`Failure`] with every problem found, each with its code, its place and what to do about it; nothing panics on input.
+//! [`compile`] takes the bytes of a module and [`Options`], and gives an [`Output`]: plan,
+//! reflection, LLVM IR, assembly, object, code object. What is wrong comes back as a [`Failure`]
+//! with every problem found, each with its code, its place and what to do about it; nothing panics
+//! on input.
 //!
-//! Validation is part of compiling: a module that breaks a rule that `splitbar check` calls an error is refused, and warnings are among [`Output::warnings`]. An
-//! application that has checked its modules already says so by name, with [`Validation::Waived`] in [`Options::validation`].
+//! Validation is part of compiling: a module that breaks a rule that `splitbar check` calls an
+//! error is refused, and warnings are among [`Output::warnings`]. An application that has checked
+//! its modules already says so by name, with [`Validation::Waived`] in [`Options::validation`].
 //!
 #![cfg_attr(feature = "llvm", doc = "```")]
 #![cfg_attr(not(feature = "llvm"), doc = "```no_run")]

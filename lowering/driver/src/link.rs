@@ -31,11 +31,13 @@ impl Linker {
 
 /// Links one relocatable object into a code object that the ROCm loader takes.
 ///
-/// Tries `SPLITBAR_LLD` alone if it is set. Otherwise: `ld.lld-NN` on PATH with the highest NN first, `ld.lld`, `lld-NN`, `lld`, then the `rust-lld` of the
-/// Rust tool chain; a linker that refuses the object (an old one does not know new GPUs) makes way for the next.
+/// Tries `SPLITBAR_LLD` alone if it is set. Otherwise: `ld.lld-NN` on PATH with the highest NN
+/// first, `ld.lld`, `lld-NN`, `lld`, then the `rust-lld` of the Rust tool chain; a linker that
+/// refuses the object (an old one does not know new GPUs) makes way for the next.
 ///
 /// # Errors
-/// `LinkerMissing` when there is none; with the first one's words, `LinkerFailed` when it refuses the object and `ToolFailed` when it cannot be used.
+/// `LinkerMissing` when there is none; with the first one's words, `LinkerFailed` when it refuses
+/// the object and `ToolFailed` when it cannot be used.
 pub fn code_object(object: &[u8]) -> Result<Vec<u8>, Diagnostics> {
     let linkers = linkers();
     let mut refusal = None;

@@ -3,7 +3,8 @@
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::Module;
 
-/// The bytes of one module made of several: what one imports (decoration LinkageAttributes) becomes what another exports. One alone comes back as it is.
+/// The bytes of one module made of several: what one imports (decoration LinkageAttributes) becomes
+/// what another exports. One alone comes back as it is.
 ///
 /// # Errors
 /// What is wrong with a module, or why they do not fit together (SB0113).

@@ -1,4 +1,5 @@
-//! AMDGPU objects, relocatable or linked, back to the functions that [`crate::asm`] reads from assembly text.
+//! AMDGPU objects, relocatable or linked, back to the functions that [`crate::asm`] reads from
+//! assembly text.
 
 use crate::asm::{Function, amdgpu};
 use crate::llvm::{self, Disassembled};
@@ -8,7 +9,8 @@ use splitbar_plan::Target;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The functions of the ELF file `bytes`, in order of their names' appearance. No instruction has an origin: machine code does not say.
+/// The functions of the ELF file `bytes`, in order of their names' appearance. No instruction has
+/// an origin: machine code does not say.
 ///
 /// # Errors
 /// A sentence: no ELF file of 64 bits, no function in it, or no disassembler for `target`.
@@ -39,7 +41,8 @@ pub fn functions(bytes: &[u8], target: &Target) -> Result<Vec<Function>, String>
     Ok(functions)
 }
 
-/// Assembly text of disassembled code: branches, whose operand is a distance in machine code, get labels.
+/// Assembly text of disassembled code: branches, whose operand is a distance in machine code, get
+/// labels.
 fn write_function(text: &mut String, name: &str, lines: &[Disassembled]) {
     let targets: BTreeSet<usize> = lines.iter().filter_map(branch_target).collect();
     let _ = write!(text, "\t.type\t\"{name}\",@function\n\"{name}\":\n");
@@ -54,8 +57,8 @@ fn write_function(text: &mut String, name: &str, lines: &[Disassembled]) {
     }
 }
 
-/// Where a branch leads, in bytes from the beginning of the code: its operand counts dwords from the next instruction, 16 bits and signed
-/// (RDNA4 ISA, SOPP: S_BRANCH).
+/// Where a branch leads, in bytes from the beginning of the code: its operand counts dwords from
+/// the next instruction, 16 bits and signed (RDNA4 ISA, SOPP: S_BRANCH).
 fn branch_target(line: &Disassembled) -> Option<usize> {
     let (mnemonic, operand) = line.text.trim().split_once(char::is_whitespace)?;
     if !(mnemonic == "s_branch" || mnemonic.starts_with("s_cbranch")) {

@@ -27,8 +27,9 @@ pub(crate) struct Machine {
     usages: Vec<(String, Usage)>,
 }
 
-/// The machine code that ptxas makes of PTX with debug lines, and what it takes. Nothing for AMD GPUs, whose assembly is final, and where ptxas is not installed or refuses; no
-/// code where nvdisasm is not or does.
+/// The machine code that ptxas makes of PTX with debug lines, and what it takes. Nothing for AMD
+/// GPUs, whose assembly is final, and where ptxas is not installed or refuses; no code where
+/// nvdisasm is not or does.
 pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> Machine {
     let (target, named) = (options.target, options.ptxas.as_deref());
     if !options.measure || target.nvptx().is_none() || !ptxas::can_assemble(named) {
@@ -61,8 +62,8 @@ pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagn
     }
 }
 
-/// Measures `kernel`, whose assembly has debug lines, and `machine`, the same after ptxas, and audits it where its `shape` is given. What the audit finds wrong goes to
-/// `diagnostics`.
+/// Measures `kernel`, whose assembly has debug lines, and `machine`, the same after ptxas, and
+/// audits it where its `shape` is given. What the audit finds wrong goes to `diagnostics`.
 pub(crate) fn kernel(
     kernel: &Function,
     machine: &Machine,

@@ -43,19 +43,23 @@ pub struct Explored {
     pub waves: u8,
     /// Workgroups that were explored: those of a cluster whose barrier they share, else one.
     pub workgroups: u8,
-    /// Whether paths were left out on which arrives and waits do not alternate. [`splitbar_passes::validate`] says whether there are such paths.
+    /// Whether paths were left out on which arrives and waits do not alternate.
+    /// [`splitbar_passes::validate`] says whether there are such paths.
     pub is_partial: bool,
     /// Verdict and trace.
     pub report: Report,
 }
 
-/// Explores the barriers of the module in `bytes` as [`crate::compile`] would lower them. With them come the planner's warnings.
+/// Explores the barriers of the module in `bytes` as [`crate::compile`] would lower them. With them
+/// come the planner's warnings.
 ///
-/// Control flow around barriers is taken to be uniform: at a branch every wave goes the same way, and both ways are looked at. With [`Strategy::Cluster`] all workgroups of
-/// [`Options::cluster`] are explored side by side; the arrives and waits are promised to be those of the whole cluster.
+/// Control flow around barriers is taken to be uniform: at a branch every wave goes the same way,
+/// and both ways are looked at. With [`Strategy::Cluster`] all workgroups of [`Options::cluster`]
+/// are explored side by side; the arrives and waits are promised to be those of the whole cluster.
 ///
 /// # Errors
-/// As [`crate::plan`]; a `ModuleTooLarge` when the unrolled control flow is too large, or has no end within the bound, or when a cluster has more waves than can be explored.
+/// As [`crate::plan`]; a `ModuleTooLarge` when the unrolled control flow is too large, or has no
+/// end within the bound, or when a cluster has more waves than can be explored.
 pub fn model(
     bytes: &[u8],
     options: &Options,
@@ -64,7 +68,8 @@ pub fn model(
     model_changed(bytes, options, bounds, |_| {})
 }
 
-/// As [`model()`], with `change` made to the plans before they are explored: for tests that ask what a missing step does.
+/// As [`model()`], with `change` made to the plans before they are explored: for tests that ask
+/// what a missing step does.
 ///
 /// # Errors
 /// As [`model()`].
@@ -157,7 +162,8 @@ fn explore(
     })
 }
 
-/// What the instruction at `offset` is to the workgroup's sequence; nothing if no step stands there.
+/// What the instruction at `offset` is to the workgroup's sequence; nothing if no step stands
+/// there.
 fn place(plan: &EntryPlan, offset: u32) -> Option<Place> {
     let stands = plan.at_instruction.contains_key(&offset) || plan.at_return.contains_key(&offset);
     if !stands {

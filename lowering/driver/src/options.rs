@@ -21,24 +21,29 @@ pub struct Options {
     pub strategy: Option<Strategy>,
     /// Where a fused barrier stands.
     pub fuse_at: FuseAt,
-    /// Keeps compilers from closing the window of really split pairs. On by default; off is for measurements.
+    /// Keeps compilers from closing the window of really split pairs. On by default; off is for
+    /// measurements.
     pub window_guards: bool,
     /// Waits for outstanding memory operations at barriers (AMDGPU).
     pub waits: Waits,
     /// Where the waves of a workgroup run (AMDGPU).
     pub placement: Placement,
-    /// Workgroups of a cluster in x, y and z; `None`: the kernel is not launched in clusters. With [`Strategy::Cluster`] all of them meet at each split barrier.
+    /// Workgroups of a cluster in x, y and z; `None`: the kernel is not launched in clusters. With
+    /// [`Strategy::Cluster`] all of them meet at each split barrier.
     pub cluster: Option<[u32; 3]>,
-    /// Makes copies from global to workgroup memory asynchronous where the target has instructions for it and the program cannot tell.
+    /// Makes copies from global to workgroup memory asynchronous where the target has instructions
+    /// for it and the program cannot tell.
     pub promote_async_copies: bool,
     /// LLVM's optimisation level, -O2 by default.
     pub optimization: Optimization,
     /// The wave size; `None` is the target's default.
     pub wave_size: Option<u32>,
-    /// The workgroup size of entry points that leave it open (OpenCL kernels without `reqd_work_group_size`), and the value of each specialization
-    /// constant that is a dimension of a workgroup and has no value in `spec`.
+    /// The workgroup size of entry points that leave it open (OpenCL kernels without
+    /// `reqd_work_group_size`), and the value of each specialization constant that is a dimension
+    /// of a workgroup and has no value in `spec`.
     pub workgroup_size: Option<[u32; 3]>,
-    /// Which rules the module has to keep: those of the environment that it is meant for, of another one, or none.
+    /// Which rules the module has to keep: those of the environment that it is meant for, of
+    /// another one, or none.
     pub validation: Validation,
     /// How the buffers and images of a shader are handed over (docs/abi.md).
     ///
@@ -77,23 +82,24 @@ pub struct Options {
     ///     push: Vec::new(),
     ///     dynamic_shared: 0,
     ///     limits: Default::default(),
-    /// };
-    /// let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
-    /// let expected: Vec<u8> = (0..128u32).flat_map(|i| (127 - i + 13 * i).to_le_bytes()).collect();
-    /// assert!(outcome.report.findings.is_empty());
-    /// assert_eq!(outcome.buffers[2], expected);
+    /// }; let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?; let
+    /// expected: Vec<u8> = (0..128u32).flat_map(|i| (127 - i + 13 * i).to_le_bytes()).collect();
+    /// assert!(outcome.report.findings.is_empty()); assert_eq!(outcome.buffers[2], expected);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub abi: AbiForm,
     /// Measures how much of every window is left in the final assembly. This generates assembly.
     pub measure: bool,
-    /// Debug lines in assembly and objects: each number is the word offset, in the module, of the SPIR-V instruction that code came from, plus 1. The
-    /// columns say which loads and stores are atomic ([`splitbar_plan::AccessMark`]).
+    /// Debug lines in assembly and objects: each number is the word offset, in the module, of the
+    /// SPIR-V instruction that code came from, plus 1. The columns say which loads and stores are
+    /// atomic ([`splitbar_plan::AccessMark`]).
     pub lines: bool,
-    /// The ptxas for cubins and for windows in machine code (NVIDIA); `None` searches one: `SPLITBAR_PTXAS`, then PATH.
+    /// The ptxas for cubins and for windows in machine code (NVIDIA); `None` searches one:
+    /// `SPLITBAR_PTXAS`, then PATH.
     pub ptxas: Option<PathBuf>,
-    /// Audits the final assembly, the same that is measured. A barrier that can be reached with operations outstanding that it releases is an error then,
-    /// and so is a fence of the plan that left no invalidation, write-back or fence of PTX where it is needed.
+    /// Audits the final assembly, the same that is measured. A barrier that can be reached with
+    /// operations outstanding that it releases is an error then, and so is a fence of the plan that
+    /// left no invalidation, write-back or fence of PTX where it is needed.
     pub audit: bool,
 }
 

@@ -21,11 +21,14 @@ pub struct Entry {
     pub plan: EntryPlan,
     /// How it is launched.
     pub abi: KernelAbi,
-    /// What is left of each pair's window, in the order of the plan's pairs; `None` when it was not measured.
+    /// What is left of each pair's window, in the order of the plan's pairs; `None` when it was not
+    /// measured.
     pub windows: Option<Vec<Window>>,
-    /// The same in NVIDIA's machine code, after ptxas; `None` too where ptxas or nvdisasm is not installed, and for AMD GPUs, whose assembly is final.
+    /// The same in NVIDIA's machine code, after ptxas; `None` too where ptxas or nvdisasm is not
+    /// installed, and for AMD GPUs, whose assembly is final.
     pub machine_windows: Option<Vec<Window>>,
-    /// What the kernel takes of a multiprocessor, as ptxas says; `None` where it is not installed, and for AMD GPUs.
+    /// What the kernel takes of a multiprocessor, as ptxas says; `None` where it is not installed,
+    /// and for AMD GPUs.
     pub usage: Option<Usage>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
@@ -98,7 +101,8 @@ impl Output {
     /// A relocatable ELF object (AMDGPU).
     ///
     /// # Errors
-    /// `UnsupportedOnTarget` for NVPTX, whose objects only NVIDIA's own assembler makes; `LlvmFailed`.
+    /// `UnsupportedOnTarget` for NVPTX, whose objects only NVIDIA's own assembler makes;
+    /// `LlvmFailed`.
     pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
         self.only_amdgpu("object")?;
         self.lowered.object()
@@ -116,7 +120,8 @@ impl Output {
     /// Machine code in NVIDIA's container (NVPTX). Runs ptxas.
     ///
     /// # Errors
-    /// `UnsupportedOnTarget` for AMDGPU; `LlvmFailed`, `AssemblerMissing`, `AssemblerFailed`, `ToolFailed`.
+    /// `UnsupportedOnTarget` for AMDGPU; `LlvmFailed`, `AssemblerMissing`, `AssemblerFailed`,
+    /// `ToolFailed`.
     pub fn cubin(&self) -> Result<Vec<u8>, Diagnostics> {
         match self.target.arch {
             Arch::Nvptx(_) => ptxas::cubin(&self.assembly()?, self.target, self.ptxas.as_deref()),

@@ -17,7 +17,8 @@ use tracing::info_span;
 /// Compiles the SPIR-V module in `bytes`.
 ///
 /// # Errors
-/// Everything that is wrong with the module, that the target or this build cannot do (`LlvmMissing` in one without the feature `llvm`), or that went wrong here.
+/// Everything that is wrong with the module, that the target or this build cannot do (`LlvmMissing`
+/// in one without the feature `llvm`), or that went wrong here.
 pub fn compile(bytes: &[u8], options: &Options) -> Result<Output, Failure> {
     compile_observed(bytes, options, &mut ())
 }
@@ -39,8 +40,8 @@ pub fn compile_observed(
     })
 }
 
-/// As [`compile`], with `change` made to the plans before they are lowered: for tests that ask what a missing step does. The audit goes by the plans
-/// as they were.
+/// As [`compile`], with `change` made to the plans before they are lowered: for tests that ask what
+/// a missing step does. The audit goes by the plans as they were.
 ///
 /// # Errors
 /// As [`compile`].
@@ -58,7 +59,8 @@ pub fn compile_changed(
     })
 }
 
-/// Translates the SPIR-V module in `bytes` to LLVM bitcode and goes no further: nothing is optimised, and barriers of NVPTX are calls still.
+/// Translates the SPIR-V module in `bytes` to LLVM bitcode and goes no further: nothing is
+/// optimised, and barriers of NVPTX are calls still.
 ///
 /// # Errors
 /// As [`compile`], but for what code generation says.
@@ -84,12 +86,14 @@ fn lower(
         kernels,
         plans,
     } = prepared;
-    // Lower: bodies and steps to IR; the mid-level optimiser; barriers spelled out after it, so that it cannot close the windows.
+    // Lower: bodies and steps to IR; the mid-level optimiser; barriers spelled out after it, so
+    // that it cannot close the windows.
     let span = info_span!("lower").entered();
     observer.begin(Stage::Lower);
     let options = work.options;
     if observer.wants_artefacts() {
-        // The IR as it was written, from a run that optimises nothing: it must be there before the optimiser begins, which may not come back.
+        // The IR as it was written, from a run that optimises nothing: it must be there before the
+        // optimiser begins, which may not come back.
         let written = Lowering {
             optimization: Optimization::O0,
             ..work.lowering(changed, Lines::None, Words::Planned)

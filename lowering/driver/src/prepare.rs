@@ -1,4 +1,5 @@
-//! Bytes to plans, in order, with the reason for each step: what check, plan, model and lowering have in common. No LLVM.
+//! Bytes to plans, in order, with the reason for each step: what check, plan, model and lowering
+//! have in common. No LLVM.
 
 use crate::failure::Failure;
 use crate::options::Options;
@@ -14,8 +15,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::info_span;
 
-/// Plans the barriers of the SPIR-V module in `bytes` and goes no further: no code is generated, and what only the
-/// lowering of bodies refuses is not looked at.
+/// Plans the barriers of the SPIR-V module in `bytes` and goes no further: no code is generated,
+/// and what only the lowering of bodies refuses is not looked at.
 ///
 /// # Errors
 /// As [`crate::compile`].
@@ -102,7 +103,8 @@ pub(crate) fn run<R>(
     })
 }
 
-/// Reads a module: instructions, then declarations, then the constants that these specialization values give; each needs the one before.
+/// Reads a module: instructions, then declarations, then the constants that these specialization
+/// values give; each needs the one before.
 ///
 /// # Errors
 /// What makes declarations or constants less than whole: everything that follows relies on them.
@@ -149,7 +151,8 @@ pub(crate) fn prepare<R>(
     let mut problems = Problems::of(source.declarations);
     problems.found = source.found.clone();
 
-    // Validate: what follows takes checked modules only. The rules are asked of the module as it was given, since that is the one that people know.
+    // Validate: what follows takes checked modules only. The rules are asked of the module as it
+    // was given, since that is the one that people know.
     let span = info_span!("validate").entered();
     observer.begin(Stage::Validate);
     let (checked, warnings) =
@@ -158,7 +161,8 @@ pub(crate) fn prepare<R>(
     problems.add(warnings);
     span.exit();
 
-    // Inline: from here on every barrier stands in an entry point's own function, so one function's paths are all there is to know.
+    // Inline: from here on every barrier stands in an entry point's own function, so one function's
+    // paths are all there is to know.
     let span = info_span!("inline").entered();
     observer.begin(Stage::Inline);
     let edited = checked.inlined().map_err(|refused| problems.and(refused))?;
@@ -191,7 +195,8 @@ pub(crate) fn prepare<R>(
     };
     span.exit();
 
-    // Plan: pair the barriers, then choose what each becomes. Planning needs the size of the workgroup and how much of its memory is taken.
+    // Plan: pair the barriers, then choose what each becomes. Planning needs the size of the
+    // workgroup and how much of its memory is taken.
     let span = info_span!("plan").entered();
     observer.begin(Stage::Plan);
     let mut found = Diagnostics::new();
@@ -217,7 +222,8 @@ pub(crate) fn prepare<R>(
 /// What was found so far, located in the module that the user gave.
 pub(crate) struct Problems<'p> {
     original: &'p Declarations<'p>,
-    /// Once something was inlined, problems name instructions of that module; users know only their own.
+    /// Once something was inlined, problems name instructions of that module; users know only their
+    /// own.
     edited: Option<&'p Edited>,
     found: Diagnostics,
 }
@@ -263,7 +269,8 @@ impl<'p> Problems<'p> {
     fn add(&mut self, mut found: Diagnostics) {
         for diagnostic in found.iter_mut() {
             if let (Some(_), Some(word)) = (self.edited, diagnostic.location.word) {
-                // Whoever found it may have located it in the inlined module; all of that is told anew.
+                // Whoever found it may have located it in the inlined module; all of that is told
+                // anew.
                 *diagnostic.location = Location {
                     word: self.original_word(word),
                     ..Location::default()
@@ -300,8 +307,9 @@ impl<'w> Work<'w> {
             .collect()
     }
 
-    /// The entry points to compile: all, or those of the name that was asked for. A module may hold the other stages of a pipeline beside its kernels; they
-    /// are left out with a note, and refused later where there is nothing else.
+    /// The entry points to compile: all, or those of the name that was asked for. A module may hold
+    /// the other stages of a pipeline beside its kernels; they are left out with a note, and
+    /// refused later where there is nothing else.
     fn entries(&self, diagnostics: &mut Diagnostics) -> Vec<&'w EntryPoint<'w>> {
         let all = &self.checked.declarations().entry_points;
         let mut chosen: Vec<_> = all

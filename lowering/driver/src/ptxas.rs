@@ -1,4 +1,5 @@
-//! PTX to machine code for NVIDIA GPUs, and back to text, with NVIDIA's own ptxas and nvdisasm where they are installed.
+//! PTX to machine code for NVIDIA GPUs, and back to text, with NVIDIA's own ptxas and nvdisasm
+//! where they are installed.
 
 use crate::tool::Refusal;
 use crate::usage::{self, Usage};
@@ -7,7 +8,8 @@ use splitbar_plan::Target;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names the ptxas to use instead of the one on PATH, several separated as in PATH: each release assembles for its own range of GPUs.
+/// Names the ptxas to use instead of the one on PATH, several separated as in PATH: each release
+/// assembles for its own range of GPUs.
 pub const PTXAS_VARIABLE: &str = "SPLITBAR_PTXAS";
 
 /// Names the nvdisasm to use instead of the one on PATH.
@@ -15,10 +17,12 @@ pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
 
 /// Assembles `ptx` for `target` into a cubin.
 ///
-/// Tries `named` alone if it is there, else the programs of `SPLITBAR_PTXAS`, else those on PATH, until one takes the PTX.
+/// Tries `named` alone if it is there, else the programs of `SPLITBAR_PTXAS`, else those on PATH,
+/// until one takes the PTX.
 ///
 /// # Errors
-/// `AssemblerMissing` when there is none; with the last one's words, `AssemblerFailed` when it refuses the code and `ToolFailed` when it cannot be used.
+/// `AssemblerMissing` when there is none; with the last one's words, `AssemblerFailed` when it
+/// refuses the code and `ToolFailed` when it cannot be used.
 pub fn cubin(ptx: &str, target: &Target, named: Option<&Path>) -> Result<Vec<u8>, Diagnostics> {
     let (machine, _) = assemble(ptx, target, named, &[])?;
     Ok(machine)
@@ -31,7 +35,8 @@ pub(crate) struct Assembled {
     pub(crate) usages: Vec<(String, Usage)>,
 }
 
-/// Assembles `ptx`, which has debug lines, to be looked at: optimised all the same, and with lines of its own.
+/// Assembles `ptx`, which has debug lines, to be looked at: optimised all the same, and with lines
+/// of its own.
 ///
 /// # Errors
 /// As [`cubin`].
@@ -168,7 +173,8 @@ fn programs(variable: &str, name: &str, named: Option<&Path>) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Runs `program` on a file with `input`; the result is the file `output`, or what the program prints, and what it says.
+/// Runs `program` on a file with `input`; the result is the file `output`, or what the program
+/// prints, and what it says.
 fn run(
     program: &Path,
     arguments: &[&str],

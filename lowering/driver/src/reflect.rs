@@ -83,7 +83,8 @@ struct PlaceReflection<'o> {
     length: Option<u32>,
 }
 
-/// The calls of printf and the strings of a kernel; their numbers are their places. Bytes that are no UTF-8 are replaced.
+/// The calls of printf and the strings of a kernel; their numbers are their places. Bytes that are
+/// no UTF-8 are replaced.
 #[derive(Debug, Serialize)]
 struct PrintReflection<'o> {
     calls: Vec<CallReflection<'o>>,
@@ -93,7 +94,8 @@ struct PrintReflection<'o> {
 #[derive(Debug, Serialize)]
 struct CallReflection<'o> {
     format: Cow<'o, str>,
-    /// What lies in a record: `i32`, `i64`, `f32`, `f64`, with `x` and the components of a vector; `pointer` (64 bits); `string` (the number of one, 32 bits).
+    /// What lies in a record: `i32`, `i64`, `f32`, `f64`, with `x` and the components of a vector;
+    /// `pointer` (64 bits); `string` (the number of one, 32 bits).
     arguments: Vec<String>,
 }
 

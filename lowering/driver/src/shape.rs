@@ -7,7 +7,8 @@ use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope, Semantic
 use splitbar_plan::{Fence, FenceOrder, Step, around_barrier};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The shape of the function `id`, whose workgroups are placed on the target as `options` say; `None` if the module has no such function.
+/// The shape of the function `id`, whose workgroups are placed on the target as `options` say;
+/// `None` if the module has no such function.
 pub(crate) fn shape(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -37,8 +38,9 @@ pub(crate) fn shape(
     Some(Shape::new(cfg, words.collect(), atomics, accesses))
 }
 
-/// The fences that an atomic operation stands for: those around a barrier with its scope and semantics. Behind it an acquire is enough: one total order is made in
-/// front of it. `None` where the operands say nothing, which is refused elsewhere.
+/// The fences that an atomic operation stands for: those around a barrier with its scope and
+/// semantics. Behind it an acquire is enough: one total order is made in front of it. `None` where
+/// the operands say nothing, which is refused elsewhere.
 fn ordered(inst: Inst<'_>, constants: &Constants, options: &Options) -> Option<Atomic> {
     let scope = Scope::of(inst.id(1).ok()?, inst, constants).ok()?;
     let semantics = Semantics::of(inst.id(2).ok()?, inst, constants).ok()?;
@@ -71,7 +73,8 @@ enum Access {
 }
 
 impl Access {
-    /// The grammar's names say it: every atomic operation is an `OpAtomic`, and what loads, stores, copies, calls or reads an image says so.
+    /// The grammar's names say it: every atomic operation is an `OpAtomic`, and what loads, stores,
+    /// copies, calls or reads an image says so.
     fn of(inst: Inst<'_>) -> Access {
         const PLAIN: &[&str] = &[
             "Load", "Store", "Copy", "Call", "Image", "ExtInst", "Memory", "Prefetch", "Group",

@@ -1,7 +1,8 @@
 //! Values for specialization constants as people write them: `ID=VALUE`.
 //!
-//! The text alone does not say what bits it means: `1` is another word for an integer than for a float. So reading has two steps, the text
-//! ([`Setting`]) and, once the module is known, the bits ([`resolve`]).
+//! The text alone does not say what bits it means: `1` is another word for an integer than for a
+//! float. So reading has two steps, the text ([`Setting`]) and, once the module is known, the bits
+//! ([`resolve`]).
 
 use serde::{Deserialize, Serialize};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -73,8 +74,9 @@ impl FromStr for Setting {
     }
 }
 
-/// The bits of each setting, by the type of the constant that has its SpecId. A SpecId that the module does not have is passed on
-/// as it is: the module's reader reports it. Of two settings of one id the later counts.
+/// The bits of each setting, by the type of the constant that has its SpecId. A SpecId that the
+/// module does not have is passed on as it is: the module's reader reports it. Of two settings of
+/// one id the later counts.
 ///
 /// # Errors
 /// `BadSpecValue` for every setting whose value does not fit.
@@ -104,7 +106,8 @@ pub fn resolve(
     }
 }
 
-/// As [`resolve`], for the module in `bytes`. What is wrong with the module itself is for those to report that read it for more.
+/// As [`resolve`], for the module in `bytes`. What is wrong with the module itself is for those to
+/// report that read it for more.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -223,7 +226,8 @@ fn float_bits(value: f64, width: u32, format: FloatFormat) -> Result<u64, String
     }
 }
 
-/// `value` rounded to nearest, ties to even, into sign, `exponent` bits and `mantissa` bits (IEEE 754 interchange layout; narrower than f64).
+/// `value` rounded to nearest, ties to even, into sign, `exponent` bits and `mantissa` bits (IEEE
+/// 754 interchange layout; narrower than f64).
 fn round_to(value: f64, exponent: u32, mantissa: u32) -> u64 {
     let bits = value.to_bits();
     let sign = (bits >> 63) << (exponent + mantissa);
@@ -236,13 +240,15 @@ fn round_to(value: f64, exponent: u32, mantissa: u32) -> u64 {
         return sign;
     }
     let bias = (1i64 << (exponent - 1)) - 1;
-    // Subnormal doubles are far below everything that the narrow formats can hold, and round to zero with the exponent taken at face value.
+    // Subnormal doubles are far below everything that the narrow formats can hold, and round to
+    // zero with the exponent taken at face value.
     let unbiased = i64::try_from(magnitude >> 52).unwrap_or(0) - 1023;
     let significand = (magnitude & ((1 << 52) - 1)) | 1 << 52;
     if unbiased > bias {
         return sign | infinity;
     }
-    // How many low bits of the 53-bit significand are dropped: more below the smallest normal number.
+    // How many low bits of the 53-bit significand are dropped: more below the smallest normal
+    // number.
     let below_normal = (1 - bias - unbiased).max(0);
     let dropped = i64::from(52 - mantissa) + below_normal;
     if dropped > 54 {
@@ -252,7 +258,8 @@ fn round_to(value: f64, exponent: u32, mantissa: u32) -> u64 {
     let rest = significand & ((1u64 << dropped) - 1);
     let half = 1u64 << (dropped - 1);
     let round_up = rest > half || (rest == half && kept & 1 == 1);
-    // The leading one of `kept` adds one to the exponent field of a normal number; a carry out of the rounding does the same.
+    // The leading one of `kept` adds one to the exponent field of a normal number; a carry out of
+    // the rounding does the same.
     let field = if below_normal > 0 {
         0
     } else {

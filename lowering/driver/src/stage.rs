@@ -65,7 +65,8 @@ pub enum Artefact {
     UnoptimizedIr,
     /// LLVM IR as code is generated from it.
     Ir,
-    /// The assembly that windows are counted in: lines are word offsets, plus one, of the module (of the inlined one, if there is one).
+    /// The assembly that windows are counted in: lines are word offsets, plus one, of the module
+    /// (of the inlined one, if there is one).
     MeasuredAssembly,
     /// Assembly, or PTX.
     Assembly,
@@ -107,12 +108,14 @@ impl Artefact {
     }
 }
 
-/// Watches a compilation. Each stage's artefacts are shown before the next stage begins, so that they are there even if that one never ends.
+/// Watches a compilation. Each stage's artefacts are shown before the next stage begins, so that
+/// they are there even if that one never ends.
 pub trait Observer {
     /// `stage` begins; the one before it has ended.
     fn begin(&mut self, _stage: Stage) {}
 
-    /// `stage` goes on, for so long by now, in this pass of LLVM's if one is running. Told every five seconds, by a [`crate::Worker`] only.
+    /// `stage` goes on, for so long by now, in this pass of LLVM's if one is running. Told every
+    /// five seconds, by a [`crate::Worker`] only.
     fn waits(&mut self, _stage: Stage, _since: Duration, _pass: Option<&str>) {}
 
     /// Whether [`Observer::produced`] is worth calling: artefacts cost time to print.

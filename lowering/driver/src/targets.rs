@@ -11,11 +11,14 @@ pub struct TargetRow {
     pub name: &'static str,
     /// Wave (warp) sizes, the default first.
     pub wave_sizes: &'static [u32],
-    /// The strategy of a split barrier in a workgroup of more than one wave, while workgroup memory is left for it.
+    /// The strategy of a split barrier in a workgroup of more than one wave, while workgroup memory
+    /// is left for it.
     pub strategy: &'static str,
-    /// All strategies that it has for some pair, the names that `--strategy` takes; `subgroup` is what pairs of that scope get.
+    /// All strategies that it has for some pair, the names that `--strategy` takes; `subgroup` is
+    /// what pairs of that scope get.
     pub strategies: Vec<&'static str>,
-    /// How the target copies to workgroup memory without registers: `async` (marks and a counter of its own), `dma`, `cp.async`, or null.
+    /// How the target copies to workgroup memory without registers: `async` (marks and a counter of
+    /// its own), `dma`, `cp.async`, or null.
     pub async_copies: Option<&'static str>,
     /// The PTX version that the code needs, such as `8.0`; null for AMDGPU.
     pub minimum_ptx: Option<String>,

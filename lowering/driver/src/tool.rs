@@ -27,7 +27,8 @@ impl Refusal {
         }
     }
 
-    /// The diagnostic: `code` if the program refused the code for `what`, else `ToolFailed` with `help`.
+    /// The diagnostic: `code` if the program refused the code for `what`, else `ToolFailed` with
+    /// `help`.
     pub(crate) fn diagnostic(
         self,
         program: &Path,

@@ -17,7 +17,8 @@ pub struct Usage {
 
 /// The kernels that ptxas speaks of, by name.
 ///
-/// `Compiling entry function 'NAME' for 'sm_90'`, then `... N bytes spill stores, ...` and `Used N registers, used N barriers, N bytes smem, ...`; what is zero is left out.
+/// `Compiling entry function 'NAME' for 'sm_90'`, then `... N bytes spill stores, ...` and
+/// `Used N registers, used N barriers, N bytes smem, ...`; what is zero is left out.
 pub(crate) fn read(said: &str) -> Vec<(String, Usage)> {
     let mut kernels: Vec<(String, Usage)> = Vec::new();
     for line in said.lines() {

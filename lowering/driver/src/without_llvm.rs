@@ -1,4 +1,5 @@
-//! What stands in for `splitbar_llvm` in a build without it: the same names, and `LlvmMissing` for everything that would make or read machine code.
+//! What stands in for `splitbar_llvm` in a build without it: the same names, and `LlvmMissing` for
+//! everything that would make or read machine code.
 
 use crate::llvm_missing::llvm_missing;
 use splitbar_passes::diagnostic::Diagnostics;

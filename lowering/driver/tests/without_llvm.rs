@@ -1,4 +1,5 @@
-//! The program `splitbar` in a build without LLVM: what needs no code works, and the rest is refused with `LlvmMissing`.
+//! The program `splitbar` in a build without LLVM: what needs no code works, and the rest is
+//! refused with `LlvmMissing`.
 #![cfg(not(feature = "llvm"))]
 #![expect(clippy::unwrap_used, reason = "tests")]
 

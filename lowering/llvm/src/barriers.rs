@@ -1,17 +1,24 @@
 //! Barrier objects of AMD GPUs for front ends that write their own LLVM IR with inkwell.
 //!
-//! Every operation asks the target row first, because LLVM 23.1 ends the process on some operations that a target lacks and silently encodes others. None orders memory:
-//! put a release fence before an arrival and an acquire fence behind a wait. All of them are executed by whole waves, in uniform control flow.
+//! Every operation asks the target row first, because LLVM 23.1 ends the process on some operations
+//! that a target lacks and silently encodes others. None orders memory: put a release fence before
+//! an arrival and an acquire fence behind a wait. All of them are executed by whole waves, in
+//! uniform control flow.
 //!
 //! The rules that the caller keeps (LLVM AMDGPUExecutionSynchronization, "Barriers"):
 //!
-//! - a named barrier is initialised once, by one wave, and a full barrier of the workgroup stands between that and any other use;
-//! - a wave joins a named barrier before it waits for it, and before an arrival that takes part in what it waits for; it waits for the one that it joined last;
+//! - a named barrier is initialised once, by one wave, and a full barrier of the workgroup stands
+//!   between that and any other use;
+//! - a wave joins a named barrier before it waits for it, and before an arrival that takes part in
+//!   what it waits for; it waits for the one that it joined last;
 //! - a wave that has arrived leaves only after that phase is complete;
-//! - on the cluster's barrier one wave of each workgroup arrives; [`Barriers::cluster_barrier`] sees to that.
+//! - on the cluster's barrier one wave of each workgroup arrives; [`Barriers::cluster_barrier`]
+//!   sees to that.
 //!
-//! Producers and consumers, in a kernel that a front end of its own makes: waves 0 to 3 fill a tile in LDS, waves 4 to 7 use it. A producer arrives at `full` and goes on at
-//! once; only when it wants to fill the tile again it waits for `empty`. Both objects count all eight waves, since who waits arrives too.
+//! Producers and consumers, in a kernel that a front end of its own makes: waves 0 to 3 fill a tile
+//! in LDS, waves 4 to 7 use it. A producer arrives at `full` and goes on at once; only when it
+//! wants to fill the tile again it waits for `empty`. Both objects count all eight waves, since who
+//! waits arrives too.
 //!
 //! ```
 //! use inkwell::context::Context;
@@ -97,7 +104,8 @@ use inkwell::values::IntValue;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_plan::{Fence, Target};
 
-/// What an operation gives, or why the target cannot do it (`UnsupportedOnTarget`) or the operand is wrong (`TypeMismatch`).
+/// What an operation gives, or why the target cannot do it (`UnsupportedOnTarget`) or the operand
+/// is wrong (`TypeMismatch`).
 pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// A named barrier object of the workgroup. It takes no LDS.
@@ -111,7 +119,8 @@ pub struct Barriers<'c> {
 }
 
 impl<'c> Barriers<'c> {
-    /// Operations for `target` at the end of `block`, which has no terminator yet. An inkwell builder that stands there too stays behind what is written.
+    /// Operations for `target` at the end of `block`, which has no terminator yet. An inkwell
+    /// builder that stands there too stays behind what is written.
     pub fn at_end_of(
         context: &'c Context,
         module: &Module<'c>,
@@ -145,7 +154,8 @@ impl<'c> Barriers<'c> {
         }
     }
 
-    /// A fence with the scope and the kind of memory that it names, on any target: LLVM waits for no more than that.
+    /// A fence with the scope and the kind of memory that it names, on any target: LLVM waits for
+    /// no more than that.
     ///
     /// # Errors
     /// `Internal` when LLVM lacks an intrinsic.
@@ -161,7 +171,8 @@ impl<'c> Barriers<'c> {
         self.objects().signal()
     }
 
-    /// As [`Barriers::signal`]; the result is true (`i1`) in the wave that is the first to arrive in the phase.
+    /// As [`Barriers::signal`]; the result is true (`i1`) in the wave that is the first to arrive
+    /// in the phase.
     ///
     /// # Errors
     /// `UnsupportedOnTarget` below gfx12.
@@ -177,7 +188,8 @@ impl<'c> Barriers<'c> {
         self.objects().wait()
     }
 
-    /// All waves of all workgroups of the cluster meet (gfx12.5). One wave of each workgroup arrives for it.
+    /// All waves of all workgroups of the cluster meet (gfx12.5). One wave of each workgroup
+    /// arrives for it.
     ///
     /// # Errors
     /// `UnsupportedOnTarget` where clusters have no barrier.
@@ -185,8 +197,8 @@ impl<'c> Barriers<'c> {
         self.objects().cluster_barrier()
     }
 
-    /// Arrives at the cluster's barrier for the workgroup: for callers who know that one wave of it does, for example because
-    /// [`Barriers::signal_is_first`] said so.
+    /// Arrives at the cluster's barrier for the workgroup: for callers who know that one wave of it
+    /// does, for example because [`Barriers::signal_is_first`] said so.
     ///
     /// # Errors
     /// `UnsupportedOnTarget` where clusters have no barrier.

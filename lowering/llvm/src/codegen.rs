@@ -66,7 +66,8 @@ pub(crate) fn llvm_failed(what: &str, text: &str) -> Diagnostic {
 /// What LLVM reported while it worked: none, or the diagnostics for it.
 ///
 /// # Errors
-/// `ModuleTooLarge` for a limit of the back end that the program exceeds (stack, registers), `LlvmFailed` for anything else.
+/// `ModuleTooLarge` for a limit of the back end that the program exceeds (stack, registers),
+/// `LlvmFailed` for anything else.
 pub(crate) fn check(errors: &Errors) -> Result<(), Diagnostics> {
     let mut diagnostics = Diagnostics::new();
     for text in errors.take() {
@@ -118,7 +119,8 @@ pub(crate) fn machine(
     let llvm = LlvmTarget::from_triple(&triple)
         .map_err(|e| llvm_failed("LLVM lacks the target", &e.to_string()))?;
     let level = match (optimization, &target.arch) {
-        // Without any optimisation LLVM does not look for what is uniform, takes nearly all for it, and cannot put the code that it selects right (docs/llvm.md).
+        // Without any optimisation LLVM does not look for what is uniform, takes nearly all for it,
+        // and cannot put the code that it selects right (docs/llvm.md).
         (Optimization::O0, Arch::Amdgpu(_)) => OptimizationLevel::Less,
         (Optimization::O0, Arch::Nvptx(_)) => OptimizationLevel::None,
         (Optimization::O1, _) => OptimizationLevel::Less,
@@ -142,7 +144,8 @@ pub(crate) fn adopt(module: &Module<'_>, machine: &TargetMachine) {
     module.set_data_layout(&machine.get_target_data().get_data_layout());
 }
 
-/// As [`adopt`], of a machine for `target`: its data layout is that of the architecture, for which LLVM is asked once.
+/// As [`adopt`], of a machine for `target`: its data layout is that of the architecture, for which
+/// LLVM is asked once.
 ///
 /// # Errors
 /// As [`machine`].
@@ -190,7 +193,8 @@ pub(crate) fn instructions<'c>(module: &Module<'c>) -> impl Iterator<Item = Inst
         .flat_map(|block| block.get_instructions())
 }
 
-/// A value of a vector register through an empty assembly statement, which LLVM does not look through.
+/// A value of a vector register through an empty assembly statement, which LLVM does not look
+/// through.
 ///
 /// # Errors
 /// `BuilderError` when the statement cannot be built or gives no value.

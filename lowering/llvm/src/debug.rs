@@ -1,5 +1,7 @@
-//! Debug lines: the line of an LLVM instruction is the word offset of its SPIR-V instruction plus one, so that `.loc` directives in the assembly say which
-//! machine instruction came from which SPIR-V instruction. The column of a load or a store says whether it is atomic ([`AccessMark`]), which machine code does not.
+//! Debug lines: the line of an LLVM instruction is the word offset of its SPIR-V instruction plus
+//! one, so that `.loc` directives in the assembly say which machine instruction came from which
+//! SPIR-V instruction. The column of a load or a store says whether it is atomic ([`AccessMark`]),
+//! which machine code does not.
 
 use crate::codegen;
 use crate::ffi::{self, AtomicOrdering, Func, Meta, meta_from_raw};
@@ -77,8 +79,9 @@ impl<'c> Lines<'c> {
     }
 }
 
-/// Declares the debug information of `module`, without which readers of bitcode drop it. To be called
-/// last: LLVM has no way to take the declaration back, and what has no lines must not have it.
+/// Declares the debug information of `module`, without which readers of bitcode drop it. To be
+/// called last: LLVM has no way to take the declaration back, and what has no lines must not have
+/// it.
 pub(crate) fn declare_lines(module: &Module<'_>) {
     let context: ContextRef<'_> = module.get_context();
     let word = context.i32_type();
@@ -95,13 +98,15 @@ pub(crate) fn without_lines<'c>(module: &Module<'c>) -> Module<'c> {
     copy
 }
 
-/// The debug line of what comes from the instruction at word `offset` of a module that `origin` leads to. 0, "no place", where it came from nowhere.
+/// The debug line of what comes from the instruction at word `offset` of a module that `origin`
+/// leads to. 0, "no place", where it came from nowhere.
 pub(crate) fn line_of(origin: Option<&Origin>, offset: u32) -> u32 {
     let word = origin.map_or(Some(offset), |origin| origin.of(offset));
     word.map_or(0, |word| word.saturating_add(1))
 }
 
-/// Scopes that reach no further than the cluster of workgroups (LLVM AMDGPUUsage, "Memory Scopes"; NVPTX's `block`).
+/// Scopes that reach no further than the cluster of workgroups (LLVM AMDGPUUsage, "Memory Scopes";
+/// NVPTX's `block`).
 const NARROW: [&str; 9] = [
     "singlethread",
     "wavefront",
@@ -114,8 +119,8 @@ const NARROW: [&str; 9] = [
     "block",
 ];
 
-/// Says of every instruction without a place that it has none, by line 0: in assembly it would have that of the instruction before it. To be called when the optimiser has
-/// run.
+/// Says of every instruction without a place that it has none, by line 0: in assembly it would have
+/// that of the instruction before it. To be called when the optimiser has run.
 pub(crate) fn place(context: &Context, module: &Module<'_>) {
     for function in module.get_functions() {
         let blocks = function.get_basic_block_iter();
@@ -125,7 +130,8 @@ pub(crate) fn place(context: &Context, module: &Module<'_>) {
     }
 }
 
-/// Writes the mark of every load and store into its debug location. To be called when the optimiser has run: it merges locations and makes accesses of its own.
+/// Writes the mark of every load and store into its debug location. To be called when the optimiser
+/// has run: it merges locations and makes accesses of its own.
 pub(crate) fn mark_accesses(context: &Context, module: &Module<'_>) {
     let narrow = NARROW.map(|name| ffi::sync_scope(context, name));
     for instruction in codegen::instructions(module) {

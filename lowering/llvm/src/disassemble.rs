@@ -16,7 +16,8 @@ pub struct Disassembled {
     pub text: String,
 }
 
-/// Disassembles AMDGPU machine code that lies at `address`. `wave_size` is that of the kernel (it decides how masks are printed).
+/// Disassembles AMDGPU machine code that lies at `address`. `wave_size` is that of the kernel (it
+/// decides how masks are printed).
 ///
 /// # Errors
 /// `UnsupportedOnTarget` for targets whose machine code LLVM does not know.
@@ -59,8 +60,8 @@ pub fn disassemble(
     Ok(instructions)
 }
 
-/// Vector instructions of gfx10 and later whose mask goes nowhere: LLVM writes `v_mad_u64_u32` with `null`, and does not read it back. With a
-/// register for the mask it reads them.
+/// Vector instructions of gfx10 and later whose mask goes nowhere: LLVM writes `v_mad_u64_u32` with
+/// `null`, and does not read it back. With a register for the mask it reads them.
 fn without_mask(
     target: &Target,
     disassembler: &Disassembler,

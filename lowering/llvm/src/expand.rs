@@ -1,4 +1,5 @@
-//! Bodies for the barrier functions, given after the mid-level optimiser has run and inlined at once: `nvptx.rs` has those of NVPTX, `counter.rs` AMDGPU's.
+//! Bodies for the barrier functions, given after the mid-level optimiser has run and inlined at
+//! once: `nvptx.rs` has those of NVPTX, `counter.rs` AMDGPU's.
 
 mod counter;
 mod nvptx;
@@ -19,7 +20,8 @@ const MAX_HELD: usize = 256;
 /// The passes that inline the bodies and drop what is left of them.
 pub(crate) fn passes(target: &Target) -> &'static str {
     match target.arch {
-        // What a kernel does not ask its launch for is found out once more: before, there were calls in it that might have asked.
+        // What a kernel does not ask its launch for is found out once more: before, there were
+        // calls in it that might have asked.
         Arch::Amdgpu(_) => "always-inline,globaldce,amdgpu-attributor",
         Arch::Nvptx(_) => "always-inline,globaldce",
     }
@@ -51,7 +53,8 @@ pub(crate) fn expand<'c>(
     }
 }
 
-/// That LLVM has inlined all the bodies: what it leaves would be compiled for another kernel than its caller.
+/// That LLVM has inlined all the bodies: what it leaves would be compiled for another kernel than
+/// its caller.
 ///
 /// # Errors
 /// `Internal` with the name of a function that is left.
@@ -76,8 +79,10 @@ fn missing(name: &str) -> Box<Diagnostic> {
     )
 }
 
-/// The values that the window before each of `calls` leaves, by call: what was computed before it in its block and is used behind it, in order. Phis are among them: they stand
-/// for what was computed, or loaded, under a condition that ends before the call. Every block is walked once, however many of the calls it has.
+/// The values that the window before each of `calls` leaves, by call: what was computed before it
+/// in its block and is used behind it, in order. Phis are among them: they stand for what was
+/// computed, or loaded, under a condition that ends before the call. Every block is walked once,
+/// however many of the calls it has.
 fn leaving<'c>(calls: &[Value<'c>]) -> HashMap<Value<'c>, Vec<Value<'c>>> {
     let wanted: HashSet<Value<'c>> = calls.iter().copied().collect();
     let mut done = HashSet::new();
@@ -94,7 +99,8 @@ fn leaving_in_block<'c>(
     calls: &HashSet<Value<'c>>,
 ) -> Vec<(Value<'c>, Vec<Value<'c>>)> {
     let places: HashMap<Value<'c>, usize> = instructions.iter().copied().zip(0..).collect();
-    // The values that are used further on, by place, and which of them have their last use at each place.
+    // The values that are used further on, by place, and which of them have their last use at each
+    // place.
     let mut live = BTreeMap::new();
     let mut ends: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut left = Vec::new();

@@ -1,8 +1,9 @@
-//! Hides what reads other lanes from the mid-level optimiser. LLVM 23.1's AMDGPUUniformIntrinsicCombine
-//! simplifies such intrinsics and says that the uniformity analysis still holds, but not the cycles
-//! that this refers to: when it comes to the same function again, or Reassociate does, both read
-//! memory that was freed (docs/llvm.md). So these intrinsics are calls of opaque functions until the
-//! optimiser has run, and are simplified once, in a run of their own.
+//! Hides what reads other lanes from the mid-level optimiser. LLVM 23.1's
+//! AMDGPUUniformIntrinsicCombine simplifies such intrinsics and says that the uniformity analysis
+//! still holds, but not the cycles that this refers to: when it comes to the same function again,
+//! or Reassociate does, both read memory that was freed (docs/llvm.md). So these intrinsics are
+//! calls of opaque functions until the optimiser has run, and are simplified once, in a run of
+//! their own.
 
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Module;
@@ -25,8 +26,8 @@ const PREFIX: &str = "splitbar.hidden.";
 pub(crate) const PASSES: &str = "globaldce,amdgpu-attributor,function(amdgpu-uniform-intrinsic-combine,\
     early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
-/// Puts opaque functions in the place of the intrinsics. To be called on AMDGPU before the optimiser
-/// runs.
+/// Puts opaque functions in the place of the intrinsics. To be called on AMDGPU before the
+/// optimiser runs.
 pub(crate) fn hide(module: &Module<'_>) {
     for (intrinsic, name) in named(module, "") {
         let is_hidden = INTRINSICS.iter().any(|hidden| {

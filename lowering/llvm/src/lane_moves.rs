@@ -1,6 +1,8 @@
-//! Keeps values that come from other lanes (`llvm.amdgcn.update.dpp`) where they are used as parts of wider ones. LLVM 23.1 merges such a move into the instructions
-//! that use it, and takes it away although a store of several words still reads it: that word of the store is then undefined (docs/llvm.md). An empty assembly statement
-//! behind the move keeps it whole. A move with a single use, in arithmetic of 32 bits, can lose nothing and stays open to the merge.
+//! Keeps values that come from other lanes (`llvm.amdgcn.update.dpp`) where they are used as parts
+//! of wider ones. LLVM 23.1 merges such a move into the instructions that use it, and takes it away
+//! although a store of several words still reads it: that word of the store is then undefined
+//! (docs/llvm.md). An empty assembly statement behind the move keeps it whole. A move with a single
+//! use, in arithmetic of 32 bits, can lose nothing and stays open to the merge.
 
 use crate::codegen::{self, llvm_failed};
 use inkwell::builder::{Builder, BuilderError};
@@ -12,7 +14,8 @@ use inkwell::values::{
 };
 use splitbar_passes::diagnostic::Diagnostics;
 
-/// Puts the statement behind every move that needs it. To be called on AMDGPU when the optimiser has run, since that makes such moves of shuffles.
+/// Puts the statement behind every move that needs it. To be called on AMDGPU when the optimiser
+/// has run, since that makes such moves of shuffles.
 ///
 /// # Errors
 /// `LlvmFailed` when LLVM cannot build it.
@@ -40,7 +43,8 @@ fn is_move(instruction: InstructionValue<'_>) -> bool {
         })
 }
 
-/// Whether the value has no use but one in arithmetic of 32 bits, so that no wider value can hold it.
+/// Whether the value has no use but one in arithmetic of 32 bits, so that no wider value can hold
+/// it.
 fn is_used_once(moved: InstructionValue<'_>) -> bool {
     let Some(only) = moved.get_first_use() else {
         return true;

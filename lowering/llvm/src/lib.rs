@@ -1,7 +1,9 @@
-//! SPIR-V bodies and barrier steps to LLVM IR, assembly and objects. The only crate that names LLVM.
+//! SPIR-V bodies and barrier steps to LLVM IR, assembly and objects. The only crate that names
+//! LLVM.
 //!
-//! [`lower`] takes a module's declarations, its constants and the barrier plans of its entry points, and gives a [`Lowered`]: verified LLVM IR that
-//! the mid-level optimiser has been over, from which text, bitcode, assembly and objects are made.
+//! [`lower`] takes a module's declarations, its constants and the barrier plans of its entry
+//! points, and gives a [`Lowered`]: verified LLVM IR that the mid-level optimiser has been over,
+//! from which text, bitcode, assembly and objects are made.
 #![deny(unsafe_code)]
 
 pub mod barriers;
@@ -54,9 +56,11 @@ pub struct Lowering<'m> {
     pub target: &'static Target,
     /// The barrier plan of each entry point that becomes a kernel.
     pub plans: &'m [EntryPlan],
-    /// Which code carries debug lines. A line is the word offset of the SPIR-V instruction plus one.
+    /// Which code carries debug lines. A line is the word offset of the SPIR-V instruction plus
+    /// one.
     pub lines: Lines,
-    /// Where the declarations' module came from, if a pass has made it: lines then count the words of the module before the pass.
+    /// Where the declarations' module came from, if a pass has made it: lines then count the words
+    /// of the module before the pass.
     pub origin: Option<&'m Origin>,
     /// How much LLVM optimises.
     pub optimization: Optimization,
@@ -79,7 +83,8 @@ pub struct Lowered {
 /// Lowers the kernels of all plans into one LLVM module.
 ///
 /// # Errors
-/// Everything that is not lowered, each with its place (`UnsupportedInstruction`, `UnsupportedType`, ...), or what LLVM refused (`LlvmFailed`).
+/// Everything that is not lowered, each with its place (`UnsupportedInstruction`,
+/// `UnsupportedType`, ...), or what LLVM refused (`LlvmFailed`).
 pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
     codegen::on_large_stack(|| {
         let context = Context::create();
@@ -151,7 +156,8 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
     })
 }
 
-/// Lowers the kernels of all plans, and gives the bitcode as the emitter wrote it: nothing is linked, optimised or expanded.
+/// Lowers the kernels of all plans, and gives the bitcode as the emitter wrote it: nothing is
+/// linked, optimised or expanded.
 ///
 /// # Errors
 /// As [`lower`].
@@ -186,8 +192,10 @@ fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
     sorted
 }
 
-/// Lets LLVM say on the standard error which pass begins, whenever one does: `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`; the line `no_pass` says that all have ended. It sets options of LLVM that hold for the
-/// process, for all its users: it is for processes that do nothing but compile.
+/// Lets LLVM say on the standard error which pass begins, whenever one does:
+/// `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`; the line `no_pass` says that
+/// all have ended. It sets options of LLVM that hold for the process, for all its users: it is for
+/// processes that do nothing but compile.
 pub fn report_passes(no_pass: &'static str) {
     ffi::report_passes(no_pass);
 }
@@ -203,7 +211,8 @@ impl Lowered {
         self.bitcode.clone()
     }
 
-    /// The LLVM IR as it was written, before the mid-level optimiser and with the NVPTX barriers as calls, as text.
+    /// The LLVM IR as it was written, before the mid-level optimiser and with the NVPTX barriers as
+    /// calls, as text.
     pub fn unoptimized(&self) -> String {
         text(&self.unoptimized)
     }
@@ -233,7 +242,8 @@ impl Lowered {
             .to_owned())
     }
 
-    /// A relocatable AMDGPU ELF object; for NVPTX the PTX text, which is what drivers and ptxas take.
+    /// A relocatable AMDGPU ELF object; for NVPTX the PTX text, which is what drivers and ptxas
+    /// take.
     ///
     /// # Errors
     /// `LlvmFailed` with LLVM's reason.

@@ -1,8 +1,11 @@
-//! Asynchronous marks of any LLVM module: what has no effect is taken out, before functions are inlined into each other.
+//! Asynchronous marks of any LLVM module: what has no effect is taken out, before functions are
+//! inlined into each other.
 //!
-//! "Implementation notes" of LLVM's AMDGPU Asynchronous Operations: a mark that no later wait of its function counts, and a wait that can never block, do nothing by
-//! themselves; but once a callee is inlined its marks stand among the caller's, and make the caller wait for more. The groups of PTX (cp.async.commit_group) are the
-//! same but for their sequence, which belongs to the invocation: there a call may make and wait for some, and so may the callers of a function.
+//! "Implementation notes" of LLVM's AMDGPU Asynchronous Operations: a mark that no later wait of
+//! its function counts, and a wait that can never block, do nothing by themselves; but once a
+//! callee is inlined its marks stand among the caller's, and make the caller wait for more. The
+//! groups of PTX (cp.async.commit_group) are the same but for their sequence, which belongs to the
+//! invocation: there a call may make and wait for some, and so may the callers of a function.
 
 use crate::codegen;
 use inkwell::context::Context;
@@ -23,7 +26,8 @@ pub struct Eliminated {
     pub waits: usize,
 }
 
-/// Takes the marks and waits without effect out of every function of the module in `bitcode`; gives the module and what was taken out. To be called before the inliner.
+/// Takes the marks and waits without effect out of every function of the module in `bitcode`; gives
+/// the module and what was taken out. To be called before the inliner.
 ///
 /// # Errors
 /// `LlvmFailed` when `bitcode` is none that this LLVM reads.
@@ -120,7 +124,8 @@ fn tick(instruction: InstructionValue<'_>) -> Option<Known> {
     }
 }
 
-/// The constant that a wait takes; one that is larger than anything that is counted stays where it is.
+/// The constant that a wait takes; one that is larger than anything that is counted stays where it
+/// is.
 fn count(wait: InstructionValue<'_>) -> u8 {
     let operand = wait.get_operand(0).and_then(Operand::value);
     let constant = match operand {

@@ -1,6 +1,8 @@
-//! Says whose memory read-modify-writes are for. Where the host and other devices do not take part, the memory is the device's own and coarse-grained. AMDGPUs before
-//! gfx942 and gfx12 may lack the operation for other memory, so that LLVM makes a loop of it unless it is told (AMDGPUUsage, "Memory Metadata"). The optimiser
-//! drops what it is told when it makes one operation of two, so it is said behind it.
+//! Says whose memory read-modify-writes are for. Where the host and other devices do not take part,
+//! the memory is the device's own and coarse-grained. AMDGPUs before gfx942 and gfx12 may lack the
+//! operation for other memory, so that LLVM makes a loop of it unless it is told (AMDGPUUsage,
+//! "Memory Metadata"). The optimiser drops what it is told when it makes one operation of two, so
+//! it is said behind it.
 
 use crate::codegen::{self, llvm_failed};
 use crate::ffi;
@@ -9,7 +11,8 @@ use inkwell::module::Module;
 use inkwell::values::InstructionOpcode;
 use splitbar_passes::diagnostic::Diagnostics;
 
-/// Marks every read-modify-write that others than this device's invocations take no part in. To be called on AMDGPU when the optimiser has run.
+/// Marks every read-modify-write that others than this device's invocations take no part in. To be
+/// called on AMDGPU when the optimiser has run.
 ///
 /// # Errors
 /// `LlvmFailed` when LLVM refuses the mark.

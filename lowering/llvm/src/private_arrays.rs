@@ -1,9 +1,13 @@
-//! Keeps private arrays out of LDS. AMDGPU's code generator moves arrays that registers cannot hold to LDS when the workgroup seems to have room. Neither the
-//! plan nor the reflection nor the launch would know how much that takes, and the accesses would stand among those that barriers order (docs/llvm.md).
+//! Keeps private arrays out of LDS. AMDGPU's code generator moves arrays that registers cannot hold
+//! to LDS when the workgroup seems to have room. Neither the plan nor the reflection nor the launch
+//! would know how much that takes, and the accesses would stand among those that barriers order
+//! (docs/llvm.md).
 //!
-//! The pass that does it makes vectors of small arrays first, and it leaves an alloca alone that counts elements (`alloca i8, i32 256` beside
-//! `alloca [256 x i8]`). So its half for vectors runs here, and what is left in memory becomes a count of bytes: nothing else looks at the difference.
-//! The option `-disable-promote-alloca-to-lds` is no alternative. It holds for the process, whose other users of LLVM want their own code.
+//! The pass that does it makes vectors of small arrays first, and it leaves an alloca alone that
+//! counts elements (`alloca i8, i32 256` beside `alloca [256 x i8]`). So its half for vectors runs
+//! here, and what is left in memory becomes a count of bytes: nothing else looks at the difference.
+//! The option `-disable-promote-alloca-to-lds` is no alternative. It holds for the process, whose
+//! other users of LLVM want their own code.
 
 use crate::codegen::{self, llvm_failed};
 use inkwell::builder::BuilderError;
@@ -12,7 +16,8 @@ use inkwell::targets::{TargetData, TargetMachine};
 use inkwell::values::{FunctionValue, InstructionOpcode, PointerValue};
 use splitbar_passes::diagnostic::Diagnostics;
 
-/// Makes vectors of the private arrays that are small enough, and keeps all others in private memory. To be called on AMDGPU when the optimiser has run.
+/// Makes vectors of the private arrays that are small enough, and keeps all others in private
+/// memory. To be called on AMDGPU when the optimiser has run.
 ///
 /// # Errors
 /// `LlvmFailed` with LLVM's reason.

@@ -1,6 +1,8 @@
-//! Keeps the sign of a zero that is a product and becomes a half. LLVM 23.1 rounds `fptrunc (fmul a, b)` by `v_fma_mixlo_f16 a, b, 0` on AMDGPU, and -0 + 0 is 0
-//! (fixed later by llvm-project pull request 214544). What stands between the two in the end is an empty assembly statement, which LLVM does not look through.
-//! (`llvm.arithmetic.fence` would do the same, but the back end cannot copy what it holds where the value is the same for the whole wave.)
+//! Keeps the sign of a zero that is a product and becomes a half. LLVM 23.1 rounds
+//! `fptrunc (fmul a, b)` by `v_fma_mixlo_f16 a, b, 0` on AMDGPU, and -0 + 0 is 0 (fixed later by
+//! llvm-project pull request 214544). What stands between the two in the end is an empty assembly
+//! statement, which LLVM does not look through. (`llvm.arithmetic.fence` would do the same, but the
+//! back end cannot copy what it holds where the value is the same for the whole wave.)
 
 use crate::codegen::{self, llvm_failed};
 use inkwell::builder::{Builder, BuilderError};
@@ -12,7 +14,8 @@ use inkwell::values::{
 };
 use splitbar_passes::diagnostic::Diagnostics;
 
-/// Puts the statement behind every product that is rounded to 16 bits and whose zeros have a sign. To be called when the optimiser has run.
+/// Puts the statement behind every product that is rounded to 16 bits and whose zeros have a sign.
+/// To be called when the optimiser has run.
 ///
 /// # Errors
 /// `LlvmFailed` when LLVM cannot build it.

@@ -1,5 +1,6 @@
-//! Lowering changes nothing outside itself: a host that uses LLVM for code of its own gets the same code after a lowering as before. LLVM's options
-//! hold for a process, so this test is the only one of its process.
+//! Lowering changes nothing outside itself: a host that uses LLVM for code of its own gets the same
+//! code after a lowering as before. LLVM's options hold for a process, so this test is the only one
+//! of its process.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use inkwell::OptimizationLevel;
@@ -16,7 +17,8 @@ use splitbar_plan::{PlanOptions, Target, plan};
 use splitbar_typed::abi::AbiForm;
 use splitbar_typed::{Kernel, Wanted};
 
-/// A kernel of the host's: an array that registers cannot hold, which LLVM moves to LDS on AMD GPUs.
+/// A kernel of the host's: an array that registers cannot hold, which LLVM moves to LDS on AMD
+/// GPUs.
 const HOSTS: &str = "
 define KIND void @host(ptr addrspace(1) %to, i32 %at, i32 %from) #0 {
   %array = alloca [64 x i32], align 4, addrspace(PRIVATE)

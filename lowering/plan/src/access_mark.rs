@@ -1,13 +1,16 @@
-//! What the columns of debug lines say of loads and stores: the emitter writes them, the simulator reads them back from assembly.
+//! What the columns of debug lines say of loads and stores: the emitter writes them, the simulator
+//! reads them back from assembly.
 
-/// Whether a load or a store of final code is atomic, and for whom. Debug columns carry it to the readers of assembly: machine code has one instruction for both.
+/// Whether a load or a store of final code is atomic, and for whom. Debug columns carry it to the
+/// readers of assembly: machine code has one instruction for both.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum AccessMark {
     /// Not atomic.
     Plain,
     /// Atomic for the workgroup, or the cluster of workgroups, at most.
     Workgroup,
-    /// Atomic for the device, or more; or volatile, which PTX defines as relaxed for the whole system.
+    /// Atomic for the device, or more; or volatile, which PTX defines as relaxed for the whole
+    /// system.
     Device,
 }
 

@@ -1,14 +1,21 @@
-//! Copies of groups that one invocation asks for (sm_90+): `cp.async.bulk`, whose bytes an mbarrier counts.
+//! Copies of groups that one invocation asks for (sm_90+): `cp.async.bulk`, whose bytes an mbarrier
+//! counts.
 //!
-//! A large contiguous copy is one instruction of one thread instead of one for each 16 bytes. It completes on an mbarrier: the thread arrives with the number of bytes to
-//! expect, the copy unit takes off what it has written, and the phase completes at zero (PTX ISA, "cp.async.bulk", "Tracking asynchronous operations by the mbarrier object").
+//! A large contiguous copy is one instruction of one thread instead of one for each 16 bytes. It
+//! completes on an mbarrier: the thread arrives with the number of bytes to expect, the copy unit
+//! takes off what it has written, and the phase completes at zero (PTX ISA, "cp.async.bulk",
+//! "Tracking asynchronous operations by the mbarrier object").
 //!
-//! Copies take the mbarriers of a ring in turn, copy `c` the one with number `c mod slots`, in its phase `c / slots`. All invocations count the copies that were begun and those that they
-//! have waited for; a wait polls one phase after the other until few enough are left. An mbarrier is used again only when its last phase was seen by all: the ring is as
-//! long as the most copies that are ever outstanding, so an OpGroupWaitEvents, which ends with the workgroup's barrier, stands between.
+//! Copies take the mbarriers of a ring in turn, copy `c` the one with number `c mod slots`, in its
+//! phase `c / slots`. All invocations count the copies that were begun and those that they have
+//! waited for; a wait polls one phase after the other until few enough are left. An mbarrier is
+//! used again only when its last phase was seen by all: the ring is as long as the most copies that
+//! are ever outstanding, so an OpGroupWaitEvents, which ends with the workgroup's barrier, stands
+//! between.
 //!
-//! Taken are copies to workgroup memory of elements that are known to be aligned to 16 bytes, of which there are a constant number without gaps, if they are
-//! large enough to be worth a trip to another unit. Both sides of a copy are aligned to its elements (OpenCL C, "Alignment of types").
+//! Taken are copies to workgroup memory of elements that are known to be aligned to 16 bytes, of
+//! which there are a constant number without gaps, if they are large enough to be worth a trip to
+//! another unit. Both sides of a copy are aligned to its elements (OpenCL C, "Alignment of types").
 
 use crate::async_copies::{CopyPlan, Engine};
 use crate::strategy::MBARRIER_BYTES;
@@ -26,7 +33,8 @@ const UNIT: u32 = 16;
 /// Bytes from which on a copy is large: two `cp.async` of 16 bytes by every lane of a warp.
 const LARGE: u32 = 1024;
 
-/// Bytes that the transaction count of an mbarrier holds (PTX ISA, "Contents of the mbarrier object").
+/// Bytes that the transaction count of an mbarrier holds (PTX ISA, "Contents of the mbarrier
+/// object").
 const MOST_BYTES: u32 = (1 << 20) - 1;
 
 /// mbarriers that copies may take.
@@ -37,13 +45,15 @@ const MOST_SLOTS: u32 = 8;
 pub(crate) struct BulkCopies {
     /// By word offset of the OpGroupAsyncCopy.
     pub copies: BTreeMap<u32, CopyPlan>,
-    /// By word offset of the OpGroupWaitEvents: how many copies, the newest, may be outstanding behind it.
+    /// By word offset of the OpGroupWaitEvents: how many copies, the newest, may be outstanding
+    /// behind it.
     pub waits: BTreeMap<u32, u8>,
     /// mbarriers of the ring, a power of two; `None`: no bulk copy.
     pub slots: Option<u32>,
 }
 
-/// Which copies of a function with graph `cfg` are bulk copies on `target`, with so many bytes of workgroup memory left for their mbarriers.
+/// Which copies of a function with graph `cfg` are bulk copies on `target`, with so many bytes of
+/// workgroup memory left for their mbarriers.
 pub(crate) fn plan(
     cfg: &Cfg,
     group: &GroupCopies,

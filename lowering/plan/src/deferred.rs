@@ -1,21 +1,30 @@
-//! Copies that the mbarrier itself waits for (sm_80+): `cp.async.mbarrier.arrive` in place of a wait before the arrive.
+//! Copies that the mbarrier itself waits for (sm_80+): `cp.async.mbarrier.arrive` in place of a
+//! wait before the arrive.
 //!
-//! An arrive that publishes copies has to find them complete, so the plan has a wait before it, and the window hides nothing of them. The mbarrier can do better. Each
-//! thread asks for one more arrival, which the hardware makes when the thread's copies so far have landed; the phase completes when the last of these has come, so the
-//! copies may take until the wait.
+//! An arrive that publishes copies has to find them complete, so the plan has a wait before it, and
+//! the window hides nothing of them. The mbarrier can do better. Each thread asks for one more
+//! arrival, which the hardware makes when the thread's copies so far have landed; the phase
+//! completes when the last of these has come, so the copies may take until the wait.
 //!
 //! Why that is right:
-//! - Counts. With `.noinc` the arrival is one of those that every phase expects: one for each warp's leader and one for each thread, `W + N` as `mbarrier.init` sets it. That
-//!   takes a `.noinc` of every thread in every phase, so it is used where every arrive of the entry point publishes copies so. Elsewhere the form without
-//!   `.noinc` raises the pending count of the current phase by the one that it will lower it by, and other phases stay as they are, `W` arrivals. Either
-//!   way the phase cannot complete before the count is raised: a thread raises it before its warp syncs, and its leader arrives behind that.
-//! - Phases. A thread's copies land before its phase completes, and it arrives in the next phase only behind the wait for this one. So no arrival comes
-//!   in another phase than the one that it was asked for in.
-//! - Memory. A wait that returns true makes the accesses before each leader's arrival visible, and the copies before each `cp.async.mbarrier.arrive` of the phase (PTX ISA,
-//!   "mbarrier.test_wait, mbarrier.try_wait", the second of the orderings; "cp.async.mbarrier.arrive").
-//! - Nothing in the window asks for the copies: the analysis says so of each arrive ([`AsyncCopies::deferred`](splitbar_passes::analysis::async_copy::AsyncCopies)).
+//! - Counts. With `.noinc` the arrival is one of those that every phase expects: one for each
+//!   warp's leader and one for each thread, `W + N` as `mbarrier.init` sets it. That takes a
+//!   `.noinc` of every thread in every phase, so it is used where every arrive of the entry point
+//!   publishes copies so. Elsewhere the form without `.noinc` raises the pending count of the
+//!   current phase by the one that it will lower it by, and other phases stay as they are, `W`
+//!   arrivals. Either way the phase cannot complete before the count is raised: a thread raises it
+//!   before its warp syncs, and its leader arrives behind that.
+//! - Phases. A thread's copies land before its phase completes, and it arrives in the next phase
+//!   only behind the wait for this one. So no arrival comes in another phase than the one that it
+//!   was asked for in.
+//! - Memory. A wait that returns true makes the accesses before each leader's arrival visible, and
+//!   the copies before each `cp.async.mbarrier.arrive` of the phase (PTX ISA, "mbarrier.test_wait,
+//!   mbarrier.try_wait", the second of the orderings; "cp.async.mbarrier.arrive").
+//! - Nothing in the window asks for the copies: the analysis says so of each arrive
+//!   ([`AsyncCopies::deferred`](splitbar_passes::analysis::async_copy::AsyncCopies)).
 //!
-//! The arrival tracks all copies before it, so it takes the place of a wait for all of them and of no other: a wait that leaves newer copies in flight stays.
+//! The arrival tracks all copies before it, so it takes the place of a wait for all of them and of
+//! no other: a wait that leaves newer copies in flight stays.
 
 use crate::plan::EntryPlan;
 use crate::step::Step;
@@ -28,12 +37,14 @@ use std::collections::BTreeSet;
 /// What the reason of a pair says when copies arrive at it.
 const REASON: &str = "its copies arrive when they have landed, which need not be before the wait";
 
-/// Lets copies arrive where that saves a wait. Changes nothing in a plan whose workgroup pairs are not [`Strategy::Mbarrier`]'s.
+/// Lets copies arrive where that saves a wait. Changes nothing in a plan whose workgroup pairs are
+/// not [`Strategy::Mbarrier`]'s.
 pub(crate) fn defer(plan: &mut EntryPlan, copies: &Copies) {
     let pairs = plan.pairs.iter();
     let mut of_workgroup = pairs.filter(|pair| pair.scope == Scope::Workgroup);
     let all_mbarrier = of_workgroup.all(|pair| pair.strategy == Strategy::Mbarrier);
-    // Copies of groups are in flight over arrives that do not publish them: they would hold up the phase.
+    // Copies of groups are in flight over arrives that do not publish them: they would hold up the
+    // phase.
     if !all_mbarrier || copies.any_of_group() {
         return;
     }

@@ -17,7 +17,8 @@ pub(crate) enum Side {
     Alone,
 }
 
-/// The memory that `classes` name. SubgroupMemory, AtomicCounterMemory and OutputMemory name memory that compute kernels of these targets do not have.
+/// The memory that `classes` name. SubgroupMemory, AtomicCounterMemory and OutputMemory name memory
+/// that compute kernels of these targets do not have.
 pub(crate) fn memory(classes: Classes) -> Option<FenceMemory> {
     let global = classes.uniform || classes.cross_workgroup || classes.image;
     match (classes.workgroup, global) {
@@ -28,7 +29,8 @@ pub(crate) fn memory(classes: Classes) -> Option<FenceMemory> {
     }
 }
 
-/// The scope of a fence; `None` where there is nobody to order with. ShaderCall belongs to ray tracing and is refused before.
+/// The scope of a fence; `None` where there is nobody to order with. ShaderCall belongs to ray
+/// tracing and is refused before.
 fn scope(scope: Scope) -> Option<FenceScope> {
     match scope {
         Scope::Invocation | Scope::ShaderCall => None,
@@ -41,7 +43,8 @@ fn scope(scope: Scope) -> Option<FenceScope> {
 
 fn order(order: Order, side: Side, scope: FenceScope) -> Option<FenceOrder> {
     let order = match order {
-        // Everybody within reach of the fence meets at the barrier itself: what is before it happens before what is after it, and one total order adds nothing.
+        // Everybody within reach of the fence meets at the barrier itself: what is before it
+        // happens before what is after it, and one total order adds nothing.
         Order::SequentiallyConsistent if side != Side::Alone && scope <= FenceScope::Workgroup => {
             Order::AcquireRelease
         }
@@ -80,7 +83,8 @@ pub(crate) fn fence(semantics: Semantics, at: Scope, side: Side) -> Option<Fence
     })
 }
 
-/// The steps of that fence, none if a synchronisation that orders `built_in` stands at the same place.
+/// The steps of that fence, none if a synchronisation that orders `built_in` stands at the same
+/// place.
 pub(crate) fn steps(
     semantics: Semantics,
     at: Scope,
@@ -121,7 +125,8 @@ pub(crate) fn of_workgroup(
     steps(semantics, Scope::Workgroup, side, built_in, waiting)
 }
 
-/// The steps around a barrier outside of the plan that carries `semantics` at memory scope `at`: those before it and those after it.
+/// The steps around a barrier outside of the plan that carries `semantics` at memory scope `at`:
+/// those before it and those after it.
 pub fn around_barrier(
     semantics: Semantics,
     at: Scope,
@@ -324,7 +329,8 @@ mod tests {
             let wait = release(0x144, Scope::Workgroup, target, Default);
             assert_eq!(wait, "wait-zero vmcnt", "{target}");
         }
-        // Nobody else sees workgroup memory; a wider release waits by itself, and so does one where waves have caches of their own.
+        // Nobody else sees workgroup memory; a wider release waits by itself, and so does one where
+        // waves have caches of their own.
         for (bits, scope, target, placement) in [
             (0x104, Scope::Workgroup, "gfx942", Default),
             (0x144, Scope::Device, "gfx942", Default),

@@ -1,19 +1,27 @@
-//! Warps in groups, each group with a hardware barrier of its own: what the strategies on NVPTX's named barriers have in common.
+//! Warps in groups, each group with a hardware barrier of its own: what the strategies on NVPTX's
+//! named barriers have in common.
 //!
-//! At an arrive a warp arrives (`bar.arrive`) at the barrier of every other group; at a wait it syncs (`bar.sync`) on its own group's. So a group's barrier
-//! completes when all other warps have arrived and all of its own members wait: each warp arrives once, and the count is the number of warps. One warp a group is a
-//! barrier that is split for everybody; warps that share a group wait for each other at the wait and are split from all the rest.
+//! At an arrive a warp arrives (`bar.arrive`) at the barrier of every other group; at a wait it
+//! syncs (`bar.sync`) on its own group's. So a group's barrier completes when all other warps have
+//! arrived and all of its own members wait: each warp arrives once, and the count is the number of
+//! warps. One warp a group is a barrier that is split for everybody; warps that share a group wait
+//! for each other at the wait and are split from all the rest.
 //!
-//! A warp that is ahead may arrive for the next phase before a slower one has synced for this phase. Two sets of barriers, used in turn, keep the two apart: for a third
-//! phase everybody must have arrived for the second, and so synced for the first. One set is enough where a full barrier stands between each wait and the next arrive.
+//! A warp that is ahead may arrive for the next phase before a slower one has synced for this
+//! phase. Two sets of barriers, used in turn, keep the two apart: for a third phase everybody must
+//! have arrived for the second, and so synced for the first. One set is enough where a full barrier
+//! stands between each wait and the next arrive.
 //!
-//! To arrive and to sync on the same barrier is wrong (PTX ISA, `bar`: sync is an arrival too): with two warps, one that arrives and syncs has completed the barrier alone.
+//! To arrive and to sync on the same barrier is wrong (PTX ISA, `bar`: sync is an arrival too):
+//! with two warps, one that arrives and syncs has completed the barrier alone.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Groups of [`Strategy::GroupNamed`](crate::Strategy::GroupNamed). An SM has four schedulers (CUDA C++ Programming Guide, compute capabilities 5.x to 12.x; 6.0 has
-/// two), and warp `w` runs on scheduler `w mod 4`: warps that wait for each other then are those that compete for one scheduler anyhow.
+/// Groups of [`Strategy::GroupNamed`](crate::Strategy::GroupNamed). An SM has four schedulers (CUDA
+/// C++ Programming Guide, compute capabilities 5.x to 12.x; 6.0 has two), and warp `w` runs on
+/// scheduler `w mod 4`: warps that wait for each other then are those that compete for one
+/// scheduler anyhow.
 pub const SCHEDULERS: u32 = 4;
 
 /// How the warps of a workgroup are grouped, and how many sets of barriers they take.
@@ -28,7 +36,8 @@ pub struct WarpGroups {
 }
 
 impl WarpGroups {
-    /// The first barrier that is used, because barrier 0 is the full barrier's; barrier `FIRST + set * groups + group` belongs to a group.
+    /// The first barrier that is used, because barrier 0 is the full barrier's; barrier
+    /// `FIRST + set * groups + group` belongs to a group.
     pub const FIRST: u32 = 1;
 
     /// Barriers that are used.

@@ -1,18 +1,25 @@
-//! Copies to workgroup memory that go through registers, with their loads in flight: the load stands where the copy stands, the store where somebody needs it.
+//! Copies to workgroup memory that go through registers, with their loads in flight: the load
+//! stands where the copy stands, the store where somebody needs it.
 //!
-//! Between a copy and the wait that completes it nobody looks at the destination or writes it (OpGroupAsyncCopy asks that of the program; of plain copies the analysis has
-//! proved it), so the store may stand at any place between the two. It stands at the last of them at which nothing is lost:
+//! Between a copy and the wait that completes it nobody looks at the destination or writes it
+//! (OpGroupAsyncCopy asks that of the program; of plain copies the analysis has proved it), so the
+//! store may stand at any place between the two. It stands at the last of them at which nothing is
+//! lost:
 //!
 //! - at a wait that completes the copy, before the wait's fence;
-//! - at the next copy into the same registers. In a loop that is the iteration after: the loads are in flight for one iteration, over all of its barriers. A ring of more
-//!   stages could have more iterations in flight, but to alternate between two sets of registers the set has to be moved, and a move waits for the load;
+//! - at the next copy into the same registers. In a loop that is the iteration after: the loads are
+//!   in flight for one iteration, over all of its barriers. A ring of more stages could have more
+//!   iterations in flight, but to alternate between two sets of registers the set has to be moved,
+//!   and a move waits for the load;
 //! - where control enters a loop that would have to store it in its first iteration alone;
 //! - nowhere before a return: workgroup memory ends with the workgroup.
 //!
-//! Each set of registers has a note that it holds something, per invocation: one that did not copy does not store. The optimiser folds the note wherever all
-//! paths agree, and turns the registers into phis.
+//! Each set of registers has a note that it holds something, per invocation: one that did not copy
+//! does not store. The optimiser folds the note wherever all paths agree, and turns the registers
+//! into phis.
 //!
-//! Registers are dear: copies take at most [`MOST_REGISTERS`] of an invocation, in the order in which they stand; what does not fit is stored at once.
+//! Registers are dear: copies take at most [`MOST_REGISTERS`] of an invocation, in the order in
+//! which they stand; what does not fit is stored at once.
 
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dataflow::{self, Analysis, Direction};
@@ -39,8 +46,9 @@ pub struct HeldShape {
     pub unit: u32,
     /// How many values.
     pub rounds: u32,
-    /// The units of the copy of a group, of which invocation `i` moves those with the numbers `i`, `i` and the size of the workgroup, and so on; `None` for a store, whose
-    /// one value goes to an address of its own.
+    /// The units of the copy of a group, of which invocation `i` moves those with the numbers `i`,
+    /// `i` and the size of the workgroup, and so on; `None` for a store, whose one value goes to an
+    /// address of its own.
     pub units: Option<u32>,
 }
 
@@ -71,7 +79,8 @@ pub(crate) struct Timeline<'t> {
     pub cfg: &'t Cfg,
     /// Per block the moments in order, with the word offset of the instruction.
     pub moments: Vec<Vec<(u32, Moment)>>,
-    /// Per block the word offset of the last instruction that steps can stand before: its merge instruction or its terminator.
+    /// Per block the word offset of the last instruction that steps can stand before: its merge
+    /// instruction or its terminator.
     pub ends: &'t [u32],
     /// What each copy takes, in module order.
     pub shapes: &'t [HeldShape],
@@ -118,8 +127,9 @@ pub(crate) fn hold(mut timeline: Timeline<'_>, free: u32) -> Held {
     held
 }
 
-/// For each copy the one whose registers it takes: itself, or, for one that a copy in a loop finds still held when it also finds its own of the iteration before, that copy. Each
-/// shares with one at most, the newest. So the loop's registers are filled on every way into it.
+/// For each copy the one whose registers it takes: itself, or, for one that a copy in a loop finds
+/// still held when it also finds its own of the iteration before, that copy. Each shares with one
+/// at most, the newest. So the loop's registers are filled on every way into it.
 fn share(timeline: &Timeline<'_>, alone: &[Option<usize>]) -> Vec<Option<usize>> {
     let copies = alone.len();
     let mut found = vec![vec![false; copies]; copies];
@@ -169,7 +179,8 @@ fn assign(shapes: &[HeldShape], shared: &[Option<usize>], free: u32) -> Held {
     held
 }
 
-/// Blocks that lead into a loop, and the sets that are stored at their ends: those that the loop stores and does not fill.
+/// Blocks that lead into a loop, and the sets that are stored at their ends: those that the loop
+/// stores and does not fill.
 fn before_loops(timeline: &Timeline<'_>, held: &Held) -> BTreeSet<(usize, usize)> {
     let cfg = timeline.cfg;
     let Some(loops) = loops::natural(cfg, &Dominators::of(cfg), MOST_LOOPS) else {
@@ -220,7 +231,8 @@ struct Flow<'f> {
     at_start: Vec<Ages>,
 }
 
-/// By set: 0 when it holds nothing on any path, else one more than the greatest number of marks since it was filled.
+/// By set: 0 when it holds nothing on any path, else one more than the greatest number of marks
+/// since it was filled.
 type Ages = Vec<u8>;
 
 impl<'f> Flow<'f> {
@@ -266,7 +278,8 @@ impl<'f> Flow<'f> {
         }
     }
 
-    /// Goes over a block from the `ages` at its start to those at its end. `see` gets each moment with the ages before it and the sets that are stored there.
+    /// Goes over a block from the `ages` at its start to those at its end. `see` gets each moment
+    /// with the ages before it and the sets that are stored there.
     fn walk(
         &self,
         block: usize,
@@ -292,7 +305,8 @@ impl<'f> Flow<'f> {
         }
     }
 
-    /// All moments in blocks that control can reach, with their blocks, as [`Flow::walk`] shows them.
+    /// All moments in blocks that control can reach, with their blocks, as [`Flow::walk`] shows
+    /// them.
     fn visit(&self, mut see: impl FnMut(usize, (u32, Moment), &Ages, &[usize])) {
         for block in self.timeline.cfg.reverse_postorder() {
             let mut ages = self.at_start.get(*block).cloned().unwrap_or_default();

@@ -1,8 +1,9 @@
 //! Barrier plans, strategies and their steps. No LLVM, no SPIR-V words.
 //!
-//! Data flows one way: a [`splitbar_typed::Kernel`] goes in, an [`EntryPlan`] comes out. A strategy is a [`protocol::Protocol`]: which steps
-//! arrive, which wait, and how it lives beside a full barrier; the planner adds the fences that the semantics ask for. Who emits code reads the
-//! steps and knows how the target spells them; it decides nothing.
+//! Data flows one way: a [`splitbar_typed::Kernel`] goes in, an [`EntryPlan`] comes out. A strategy
+//! is a [`protocol::Protocol`]: which steps arrive, which wait, and how it lives beside a full
+//! barrier; the planner adds the fences that the semantics ask for. Who emits code reads the steps
+//! and knows how the target spells them; it decides nothing.
 
 mod access_mark;
 pub mod async_copies;

@@ -1,7 +1,9 @@
 //! Steps as programs of the execution model: what is explored is what is lowered.
 //!
-//! [`system`] makes the waves of an entry point out of its plan and its barrier skeleton; [`Modelled`] makes a protocol of a strategy's steps alone. Fences and window
-//! guards order memory and scheduling, which the model does not speak of; waves are its threads, so what syncs the lanes of one wave is nothing here.
+//! [`system`] makes the waves of an entry point out of its plan and its barrier skeleton;
+//! [`Modelled`] makes a protocol of a strategy's steps alone. Fences and window guards order memory
+//! and scheduling, which the model does not speak of; waves are its threads, so what syncs the
+//! lanes of one wave is nothing here.
 
 use crate::groups::WarpGroups;
 use crate::plan::EntryPlan;
@@ -18,7 +20,8 @@ use splitbar_passes::model::{
 use splitbar_passes::module::Scope;
 use std::collections::BTreeMap;
 
-/// The mbarrier's parity, the set of named barriers or the counter's target: no entry point has two of them.
+/// The mbarrier's parity, the set of named barriers or the counter's target: no entry point has two
+/// of them.
 const PHASE: Register = Register(0);
 
 /// Whether an arrive is outstanding.
@@ -143,7 +146,8 @@ impl Scribe<'_> {
                 self.first_wave(Op::Init { object, count });
                 self.full();
             }
-            // Copies land at any time, but before the phase completes, and nothing keeps them from it: when they come makes no difference to who may pass.
+            // Copies land at any time, but before the phase completes, and nothing keeps them from
+            // it: when they come makes no difference to who may pass.
             Step::CopiesArrive { noinc: true } => self.arrive(Object::mbarrier()),
             // One more arrival is expected, and one more comes.
             Step::CopiesArrive { noinc: false } => {}
@@ -294,10 +298,12 @@ fn words() -> Vec<(String, u8)> {
     vec![("counter".to_owned(), GARBAGE)]
 }
 
-/// `waves` waves that execute the entry point of `plan` along `skeleton`, whose places are the keys of [`EntryPlan::at_instruction`] and
-/// [`EntryPlan::at_return`]. `describe` says what traces call the instruction at a place.
+/// `waves` waves that execute the entry point of `plan` along `skeleton`, whose places are the keys
+/// of [`EntryPlan::at_instruction`] and [`EntryPlan::at_return`]. `describe` says what traces call
+/// the instruction at a place.
 ///
-/// The promise of arrives and waits of scope Workgroup is [`SPLIT`], that of OpControlBarriers [`FULL`].
+/// The promise of arrives and waits of scope Workgroup is [`SPLIT`], that of OpControlBarriers
+/// [`FULL`].
 pub fn system(
     plan: &EntryPlan,
     arch: &Arch,
@@ -308,8 +314,9 @@ pub fn system(
     cluster(plan, arch, skeleton, 1, waves, describe)
 }
 
-/// As [`system`], for a cluster of `workgroups` workgroups of `waves` waves each. With [`Strategy::Cluster`] all of them take part in [`SPLIT`]; nothing is promised of
-/// full barriers where there are several workgroups, since each has its own.
+/// As [`system`], for a cluster of `workgroups` workgroups of `waves` waves each. With
+/// [`Strategy::Cluster`] all of them take part in [`SPLIT`]; nothing is promised of full barriers
+/// where there are several workgroups, since each has its own.
 pub fn cluster(
     plan: &EntryPlan,
     arch: &Arch,
@@ -341,7 +348,8 @@ pub fn cluster(
             .map(|_| scribe.program.label())
             .collect();
         let end = scribe.program.label();
-        // The first node is the last one, and each stands before those that follow it: every jump goes forward.
+        // The first node is the last one, and each stands before those that follow it: every jump
+        // goes forward.
         for (node, label) in skeleton.nodes.iter().zip(&labels).rev() {
             scribe.program.bind(*label);
             for place in &node.places {
@@ -408,7 +416,8 @@ impl Scribe<'_> {
     }
 }
 
-/// A strategy's steps as a protocol of the model. What the planner adds beside a full barrier is not in it.
+/// A strategy's steps as a protocol of the model. What the planner adds beside a full barrier is
+/// not in it.
 #[derive(Copy, Clone, Debug)]
 pub struct Modelled {
     /// The strategy, one that the target has.

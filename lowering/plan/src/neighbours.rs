@@ -1,7 +1,9 @@
 //! Fences that stand next to each other become one.
 //!
-//! OpMemoryBarrier is often written beside a barrier that orders other memory, and two fences cost a fence more than one for both. A code generator may also take two
-//! neighbours for one (docs/llvm.md). Two are merged where one instruction promises exactly what both together do: more would wait for what neither waits for.
+//! OpMemoryBarrier is often written beside a barrier that orders other memory, and two fences cost
+//! a fence more than one for both. A code generator may also take two neighbours for one
+//! (docs/llvm.md). Two are merged where one instruction promises exactly what both together do:
+//! more would wait for what neither waits for.
 
 use crate::plan::EntryPlan;
 use crate::step::{Fence, FenceMemory, FenceOrder, Step};
@@ -31,7 +33,8 @@ fn join(a: FenceOrder, b: FenceOrder) -> FenceOrder {
     }
 }
 
-/// The part that promises what both do, unless it would promise one's order at the other's scope too.
+/// The part that promises what both do, unless it would promise one's order at the other's scope
+/// too.
 fn union(a: Option<Part>, b: Option<Part>) -> Option<Option<Part>> {
     let (Some(a), Some(b)) = (a, b) else {
         return Some(a.or(b));
@@ -52,7 +55,8 @@ fn together(a: Fence, b: Fence) -> Option<Fence> {
         (Some(local), None) => Some(one(local, FenceMemory::Local)),
         (None, Some(global)) => Some(one(global, FenceMemory::Global)),
         (Some(local), Some(global)) => {
-            // To order workgroup memory costs the same in every order, and the same in the workgroup and beyond it. In a subgroup it costs nothing.
+            // To order workgroup memory costs the same in every order, and the same in the
+            // workgroup and beyond it. In a subgroup it costs nothing.
             let as_wide = global.1.min(FenceScope::Workgroup) == local.1;
             (as_wide && join(local.0, global.0) == global.0)
                 .then_some(one(global, FenceMemory::All))
@@ -92,8 +96,8 @@ fn merged(fence: Fence, parts: impl Iterator<Item = Step>) -> Vec<Step> {
     wait.into_iter().chain([Step::Fence(fence)]).collect()
 }
 
-/// Makes one fence of the last of `earlier` and the first of `later`, if one can do what both do. It stays with the later steps, unless it only acquires. Whether
-/// there was one to make.
+/// Makes one fence of the last of `earlier` and the first of `later`, if one can do what both do.
+/// It stays with the later steps, unless it only acquires. Whether there was one to make.
 fn merge_lists(earlier: &mut Vec<Step>, later: &mut Vec<Step>) -> bool {
     let (Some((a, from)), Some((b, to))) = (last(earlier), first(later)) else {
         return false;

@@ -1,4 +1,5 @@
-//! The barrier plan of one entry point on one target: which steps stand at which instruction, and why.
+//! The barrier plan of one entry point on one target: which steps stand at which instruction, and
+//! why.
 
 use crate::Step;
 use crate::async_copies::CopyPlan;
@@ -26,7 +27,8 @@ pub struct PairPlan {
     pub arrives: Vec<SiteId>,
     /// Its waits.
     pub waits: Vec<SiteId>,
-    /// Word offsets of the instructions that can be executed between an arrive and a wait of the pair; sorted.
+    /// Word offsets of the instructions that can be executed between an arrive and a wait of the
+    /// pair; sorted.
     pub window: Vec<u32>,
 }
 
@@ -37,13 +39,16 @@ pub struct State {
     pub parity: bool,
     /// Which set of named barriers the phase uses, where there are two.
     pub named_set: bool,
-    /// What the counter reaches when all have arrived for the last arrive ([`Strategy::Counter`]); zero at the entry.
+    /// What the counter reaches when all have arrived for the last arrive ([`Strategy::Counter`]);
+    /// zero at the entry.
     pub counted: bool,
-    /// Whether this wave was the first of its workgroup to arrive ([`Strategy::Cluster`] on AMDGPU).
+    /// Whether this wave was the first of its workgroup to arrive ([`Strategy::Cluster`] on
+    /// AMDGPU).
     pub first: bool,
     /// Whether an arrive is outstanding, where that is not known at every place.
     pub outstanding: bool,
-    /// How many bulk copies were begun, and how many were waited for; where there are some, how many mbarriers they take in turn, a power of two.
+    /// How many bulk copies were begun, and how many were waited for; where there are some, how
+    /// many mbarriers they take in turn, a power of two.
     pub bulk_slots: Option<u32>,
 }
 
@@ -70,9 +75,10 @@ pub struct EntryPlan {
     pub sites: Vec<Site>,
     /// Steps at the entry, before anything else.
     pub at_entry: Vec<Step>,
-    /// Steps that take the place of a barrier instruction, by the instruction's word offset.
-    /// Every OpControlBarrierArrive/Wait, OpControlBarrier and OpMemoryBarrier that the entry point reaches is a key, possibly with no step.
-    /// So is every OpGroupWaitEvents; the steps of an OpGroupAsyncCopy stand behind it.
+    /// Steps that take the place of a barrier instruction, by the instruction's word offset. Every
+    /// OpControlBarrierArrive/Wait, OpControlBarrier and OpMemoryBarrier that the entry point
+    /// reaches is a key, possibly with no step. So is every OpGroupWaitEvents; the steps of an
+    /// OpGroupAsyncCopy stand behind it.
     pub at_instruction: BTreeMap<u32, Vec<Step>>,
     /// Steps before an instruction that stays, by its word offset: what asynchronous copies need.
     pub before_instruction: BTreeMap<u32, Vec<Step>>,
@@ -84,7 +90,8 @@ pub struct EntryPlan {
     pub held: Vec<HeldShape>,
     /// Steps before a return from the entry point, by the word offset of the return.
     pub at_return: BTreeMap<u32, Vec<Step>>,
-    /// Steps of a wave that ends, where all of its invocations have come to a return of the entry point.
+    /// Steps of a wave that ends, where all of its invocations have come to a return of the entry
+    /// point.
     pub at_end: Vec<Step>,
     /// Whether a wave may release to other workgroups what others of its own have released to it.
     pub passed_on: bool,
@@ -94,8 +101,8 @@ pub struct EntryPlan {
     pub reserved_shared_bytes: u32,
 }
 
-/// How workgroups are divided into the waves of `target`, whose size is the same for all `plans` of one compilation; how many there are is known if all of them
-/// have the same.
+/// How workgroups are divided into the waves of `target`, whose size is the same for all `plans` of
+/// one compilation; how many there are is known if all of them have the same.
 pub fn waves(plans: &[EntryPlan], target: &Target) -> Waves {
     let size = plans
         .first()

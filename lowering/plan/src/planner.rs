@@ -1,4 +1,5 @@
-//! Pairing and target to plan: what stands at the entry, at every barrier instruction, and at every return.
+//! Pairing and target to plan: what stands at the entry, at every barrier instruction, and at every
+//! return.
 
 use crate::async_copies::{self, CopyPlan, Planned};
 use crate::deferred;
@@ -18,7 +19,9 @@ use std::collections::BTreeMap;
 
 /// Plans the barriers of one entry point.
 ///
-/// What cannot be done as asked goes to `diagnostics` (`UnsupportedStrategy`, `UnsupportedOnTarget`, `TooMuchSharedMemory`, `WorkgroupTooLarge`); the plan is complete all the same.
+/// What cannot be done as asked goes to `diagnostics` (`UnsupportedStrategy`,
+/// `UnsupportedOnTarget`, `TooMuchSharedMemory`, `WorkgroupTooLarge`); the plan is complete all the
+/// same.
 pub fn plan(kernel: &Kernel<'_>, options: PlanOptions, diagnostics: &mut Diagnostics) -> EntryPlan {
     let planner = Planner::new(kernel, options, diagnostics);
     planner.check_limits(diagnostics);
@@ -40,8 +43,8 @@ struct Planner<'p> {
     copies: Planned,
 }
 
-/// The wave size: the one that is asked for if the target has it, else the one that the entry point needs (SubgroupSize) if the target has that, else the
-/// target's default.
+/// The wave size: the one that is asked for if the target has it, else the one that the entry point
+/// needs (SubgroupSize) if the target has that, else the target's default.
 fn wave_size(kernel: &Kernel<'_>, wanted: Option<u32>, diagnostics: &mut Diagnostics) -> u32 {
     let target = kernel.target;
     match wanted {
@@ -253,20 +256,24 @@ impl<'p> Planner<'p> {
     /// The lanes that a warp-wide sync names.
     fn lanes(&self, conditional: bool) -> WarpMask {
         match (self.situation.waves, self.kernel.workgroup_size) {
-            // Lanes that the workgroup does not have must not be named; in a workgroup of one warp they are known.
+            // Lanes that the workgroup does not have must not be named; in a workgroup of one warp
+            // they are known.
             (Some(1), Some(size)) if !conditional => {
                 let count = u32::try_from(invocations(size)).unwrap_or(32).clamp(1, 32);
                 WarpMask::Lanes(u32::MAX >> (32 - count))
             }
-            // Lanes of a partial last warp that do not exist count as exited, and a sync does not wait for exited lanes.
+            // Lanes of a partial last warp that do not exist count as exited, and a sync does not
+            // wait for exited lanes.
             _ if !conditional => WarpMask::Lanes(u32::MAX),
-            // Vulkan lets subgroup barriers stand in non-uniform control flow: who is here takes part.
+            // Vulkan lets subgroup barriers stand in non-uniform control flow: who is here takes
+            // part.
             _ => WarpMask::Active,
         }
     }
 
     fn protocol(&self, strategy: Strategy, conditional: bool) -> Protocol {
-        // A workgroup of one warp meets only in uniform control flow (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558), so all of its lanes are there.
+        // A workgroup of one warp meets only in uniform control flow
+        // (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558), so all of its lanes are there.
         let conditional = conditional && strategy == Strategy::Subgroup;
         let protocol = Protocol::of(
             strategy,
@@ -431,7 +438,8 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// What a wave does when it ends: it leaves what its end does not drop, where others may have phases left. None may be open there.
+    /// What a wave does when it ends: it leaves what its end does not drop, where others may have
+    /// phases left. None may be open there.
     fn at_end(&self, workgroup: &Protocol) -> Vec<Step> {
         let pairing = &self.kernel.pairing;
         let uneven = pairing.sites.iter().any(|site| {
@@ -447,7 +455,8 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// The cluster that the kernel is launched in: the one that is asked for, or the workgroup's own where its barrier is used.
+    /// The cluster that the kernel is launched in: the one that is asked for, or the workgroup's
+    /// own where its barrier is used.
     fn cluster(&self) -> Option<[u32; 3]> {
         let uses = self.has_workgroup_pairs() && self.workgroup.0 == Strategy::Cluster;
         self.options.cluster.or(uses.then_some([1; 3]))
@@ -472,7 +481,8 @@ impl<'p> Planner<'p> {
             (SiteKind::Arrive | SiteKind::Wait, execution) => {
                 let scope = execution.unwrap_or(Scope::Workgroup);
                 let protocol = self.protocol(self.strategy_of(scope).0, site.conditional);
-                // Notes are kept only of the workgroup's sequence: no strategy for subgroups shares an object with a full barrier.
+                // Notes are kept only of the workgroup's sequence: no strategy for subgroups shares
+                // an object with a full barrier.
                 let noted = outstanding && scope == Scope::Workgroup;
                 if site.kind == SiteKind::Arrive {
                     let note = noted.then_some(Step::SetOutstanding(true));
@@ -525,7 +535,8 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// The steps in place of an OpGroupWaitEvents: the invocation's own copies, then those of the others. OpenCL C 6.15.10: what was copied is there for all work-items.
+    /// The steps in place of an OpGroupWaitEvents: the invocation's own copies, then those of the
+    /// others. OpenCL C 6.15.10: what was copied is there for all work-items.
     fn wait_events(&self, wait: &[Step], memory: FenceMemory) -> Vec<Step> {
         let (barrier, built_in) = self.full_barrier(Scope::Workgroup, false);
         // Nobody has looked whether control comes here again.
@@ -541,7 +552,8 @@ impl<'p> Planner<'p> {
         .concat()
     }
 
-    /// The step of a full barrier of `execution` scope, and the widest memory scope that it orders by itself.
+    /// The step of a full barrier of `execution` scope, and the widest memory scope that it orders
+    /// by itself.
     fn full_barrier(&self, execution: Scope, conditional: bool) -> (Step, Option<FenceScope>) {
         let one_wave = execution == Scope::Subgroup || self.situation.waves == Some(1);
         match (&self.kernel.target.arch, one_wave) {
@@ -567,8 +579,9 @@ fn complete_noted(protocol: &Protocol) -> Vec<Step> {
     )]
 }
 
-/// Most workgroups of a cluster. CUDA C++ programming guide, "Thread Block Clusters": 8, and 16 on GPUs that let a launch ask for more; LLVM 23 reads a workgroup's place
-/// in its cluster on AMDGPU from four bits.
+/// Most workgroups of a cluster. CUDA C++ programming guide, "Thread Block Clusters": 8, and 16 on
+/// GPUs that let a launch ask for more; LLVM 23 reads a workgroup's place in its cluster on AMDGPU
+/// from four bits.
 const MOST_OF_CLUSTER: u64 = 16;
 
 /// Invocations of a workgroup of `size`, or workgroups of a cluster.

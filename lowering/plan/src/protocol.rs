@@ -1,18 +1,21 @@
-//! What each strategy does at the entry, at an arrive and at a wait: a table. Fences are not part of it; the planner adds them.
+//! What each strategy does at the entry, at an arrive and at a wait: a table. Fences are not part
+//! of it; the planner adds them.
 
 use crate::groups::{SCHEDULERS, WarpGroups};
 use crate::step::{Step, WarpMask};
 use crate::strategy::{COUNTER_BYTES, FuseAt, MBARRIER_BYTES, Strategy};
 use crate::target::{Arch, FenceScope, Mbarrier};
 
-/// How a strategy lives beside a full barrier (OpControlBarrier) that stands between an arrive and its wait.
+/// How a strategy lives beside a full barrier (OpControlBarrier) that stands between an arrive and
+/// its wait.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum BesideFullBarrier {
     /// They use different objects and do not meet.
     Independent,
     /// They use the same object: the open phase must be completed before the full barrier.
     CompleteFirst,
-    /// The full barrier itself proves that everybody has arrived, so the wait need not wait any more.
+    /// The full barrier itself proves that everybody has arrived, so the wait need not wait any
+    /// more.
     Satisfies,
 }
 
@@ -23,7 +26,8 @@ pub enum Unwaited {
     Nowhere,
     /// Before each return.
     AtReturn,
-    /// Where all invocations of the wave have come to a return: what completes it is one instruction of all of them.
+    /// Where all invocations of the wave have come to a return: what completes it is one
+    /// instruction of all of them.
     AtEnd,
 }
 
@@ -40,11 +44,13 @@ pub struct Protocol {
     pub complete: Vec<Step>,
     /// Where an arrive that is never waited for is completed.
     pub unwaited: Unwaited,
-    /// Before a return that other waves may go on from, with none of the wave's arrivals open: the phases that are left do without it.
+    /// Before a return that other waves may go on from, with none of the wave's arrivals open: the
+    /// phases that are left do without it.
     pub leave: Vec<Step>,
     /// Beside a full barrier.
     pub beside: BesideFullBarrier,
-    /// The widest memory scope that the instructions order by themselves: up to it no fence is needed.
+    /// The widest memory scope that the instructions order by themselves: up to it no fence is
+    /// needed.
     pub orders: Option<FenceScope>,
     /// Workgroup memory that it takes, in bytes.
     pub reserved_shared_bytes: u32,
@@ -81,12 +87,15 @@ impl Protocol {
         }
     }
 
-    /// The protocol of `strategy` on `arch`, in a workgroup of `waves` waves (0: only the launch knows). `barrier` is the full workgroup barrier; `lanes` are the lanes
-    /// that [`Strategy::SingleWave`] and [`Strategy::Subgroup`] sync on NVPTX.
+    /// The protocol of `strategy` on `arch`, in a workgroup of `waves` waves (0: only the launch
+    /// knows). `barrier` is the full workgroup barrier; `lanes` are the lanes that
+    /// [`Strategy::SingleWave`] and [`Strategy::Subgroup`] sync on NVPTX.
     ///
-    /// Sources: AMDGPU usage guide, "Memory Model gfx12" (signal and wait carry no memory order); PTX ISA "Parallel Synchronization and Communication Instructions: bar,
-    /// mbarrier, bar.warp.sync" (each orders memory among who takes part; mbarrier.arrive releases and its waits acquire at .cta scope by default);
-    /// PTX ISA "barrier.cluster" (`.relaxed` orders nothing, and costs no fence of cluster scope).
+    /// Sources: AMDGPU usage guide, "Memory Model gfx12" (signal and wait carry no memory order);
+    /// PTX ISA "Parallel Synchronization and Communication Instructions: bar, mbarrier,
+    /// bar.warp.sync" (each orders memory among who takes part; mbarrier.arrive releases and its
+    /// waits acquire at .cta scope by default); PTX ISA "barrier.cluster" (`.relaxed` orders
+    /// nothing, and costs no fence of cluster scope).
     pub fn of(
         strategy: Strategy,
         arch: &Arch,
@@ -100,7 +109,8 @@ impl Protocol {
             FuseAt::Wait => Protocol::new(vec![], vec![barrier], Satisfies, orders),
             FuseAt::Arrive => Protocol::new(vec![barrier], vec![], Independent, orders),
         };
-        // bar.sync and barrier.cluster.wait are single instructions, over which ptxas would move the work of the window: they need both guards.
+        // bar.sync and barrier.cluster.wait are single instructions, over which ptxas would move
+        // the work of the window: they need both guards.
         let named = |groups, sets| {
             let groups = WarpGroups {
                 warps: waves,
@@ -108,7 +118,8 @@ impl Protocol {
                 sets,
             };
             Protocol {
-                // A sync is the last of the arrivals that its barrier waits for. PTX says nothing of a CTA that ends with some of them.
+                // A sync is the last of the arrivals that its barrier waits for. PTX says nothing
+                // of a CTA that ends with some of them.
                 complete: vec![Step::GroupSync(groups)],
                 unwaited: Unwaited::AtEnd,
                 ..Protocol::new(
@@ -129,8 +140,9 @@ impl Protocol {
                 Independent,
                 None,
             ),
-            // The cluster's object counts workgroups: the first wave arrives for its own, once all waves of it are there. A wave that ends drops the object, so an
-            // arrival that nobody waits for is completed before.
+            // The cluster's object counts workgroups: the first wave arrives for its own, once all
+            // waves of it are there. A wave that ends drops the object, so an arrival that nobody
+            // waits for is completed before.
             (Strategy::Cluster, Arch::Amdgpu(_)) => Protocol {
                 complete: vec![Step::ClusterWait],
                 ..Protocol::new(
@@ -154,10 +166,12 @@ impl Protocol {
                     None,
                 )
             },
-            // An arrival that nobody waits for leaves nothing behind: the object ends with the workgroup.
+            // An arrival that nobody waits for leaves nothing behind: the object ends with the
+            // workgroup.
             (Strategy::Named, _) => Protocol {
                 at_entry: vec![Step::NamedInit, Step::NamedJoin],
-                // The workgroup's own object would be dropped by the end of the wave; this one is not.
+                // The workgroup's own object would be dropped by the end of the wave; this one is
+                // not.
                 leave: vec![Step::NamedLeave],
                 ..Protocol::new(
                     vec![Step::NamedArrive, Step::OpenWindow],
@@ -169,8 +183,9 @@ impl Protocol {
             (Strategy::Mbarrier, arch) => {
                 let try_wait =
                     matches!(arch, Arch::Nvptx(gpu) if gpu.mbarrier == Mbarrier::TryWait);
-                // A test_wait does not suspend the warp, so it does no harm in the window, where ptxas hoists the
-                // first poll of a loop; a try_wait does, and needs a guard of its own.
+                // A test_wait does not suspend the warp, so it does no harm in the window, where
+                // ptxas hoists the first poll of a loop; a try_wait does, and needs a guard of its
+                // own.
                 let poll = Step::MbarrierWait { try_wait };
                 let wait = if try_wait {
                     vec![Step::CloseWindow, poll]
@@ -188,8 +203,9 @@ impl Protocol {
                     )
                 }
             }
-            // An arrival that nobody waits for leaves nothing behind: the counter ends with the workgroup, and full barriers use another object. On NVPTX a leader
-            // releases for its warp, which fences of the lanes before it could not do.
+            // An arrival that nobody waits for leaves nothing behind: the counter ends with the
+            // workgroup, and full barriers use another object. On NVPTX a leader releases for its
+            // warp, which fences of the lanes before it could not do.
             (Strategy::Counter, arch) => Protocol {
                 at_entry: vec![Step::CounterInit],
                 reserved_shared_bytes: COUNTER_BYTES,
@@ -208,7 +224,8 @@ impl Protocol {
             (Strategy::SingleWave | Strategy::Subgroup, Arch::Amdgpu(_)) => {
                 Protocol::new(vec![], vec![Step::WaveBarrier], Independent, None)
             }
-            // The one warp is the whole workgroup: what its sync orders is ordered for the workgroup.
+            // The one warp is the whole workgroup: what its sync orders is ordered for the
+            // workgroup.
             (Strategy::SingleWave, Arch::Nvptx(_)) => Protocol::new(
                 vec![],
                 vec![Step::WarpSync(lanes)],

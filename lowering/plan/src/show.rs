@@ -84,7 +84,8 @@ fn list(sites: &[SiteId]) -> String {
         .join(" ")
 }
 
-/// `#2 wait Workgroup, Workgroup Acquire|WorkgroupMemory`: execution scope, then memory scope and semantics.
+/// `#2 wait Workgroup, Workgroup Acquire|WorkgroupMemory`: execution scope, then memory scope and
+/// semantics.
 fn describe(site: &Site) -> String {
     let kind = match site.kind {
         SiteKind::Arrive => "arrive",

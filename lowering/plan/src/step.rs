@@ -1,4 +1,5 @@
-//! The steps that a strategy asks for at a place of the program. They say where and what; the emitter alone knows how a target spells them.
+//! The steps that a strategy asks for at a place of the program. They say where and what; the
+//! emitter alone knows how a target spells them.
 
 use crate::groups::WarpGroups;
 use crate::target::{Counter, FenceScope};
@@ -42,31 +43,37 @@ pub struct Fence {
     pub memory: FenceMemory,
 }
 
-/// One step. A place of the program (an arrive, a wait, a barrier, the entry, a return) has a list of them.
+/// One step. A place of the program (an arrive, a wait, a barrier, the entry, a return) has a list
+/// of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A memory fence.
     Fence(Fence),
-    /// AMDGPU: waits until each of these counters of outstanding operations is zero. Sorted, not empty.
+    /// AMDGPU: waits until each of these counters of outstanding operations is zero. Sorted, not
+    /// empty.
     WaitZero(Vec<Counter>),
     /// AMDGPU gfx12+: signals the workgroup's barrier object.
     Signal,
-    /// AMDGPU gfx12+: signals the workgroup's barrier object, and notes whether this wave is the first to do so in the phase.
+    /// AMDGPU gfx12+: signals the workgroup's barrier object, and notes whether this wave is the
+    /// first to do so in the phase.
     SignalFirst,
     /// Does the steps only in the wave that the last [`Step::SignalFirst`] found to be the first.
     IfFirst(Vec<Step>),
     /// AMDGPU gfx12+: waits for the workgroup's barrier object.
     WaitSignal,
-    /// AMDGPU gfx12.5: one wave initialises the named barrier object for all waves of the workgroup, and a full barrier publishes it. Stands at the entry.
+    /// AMDGPU gfx12.5: one wave initialises the named barrier object for all waves of the
+    /// workgroup, and a full barrier publishes it. Stands at the entry.
     NamedInit,
-    /// AMDGPU gfx12.5: the wave joins the named barrier object: it is the one that it waits for. Stands at the entry.
+    /// AMDGPU gfx12.5: the wave joins the named barrier object: it is the one that it waits for.
+    /// Stands at the entry.
     NamedJoin,
     /// AMDGPU gfx12.5: arrives at the named barrier object.
     NamedArrive,
     /// AMDGPU gfx12.5: waits for the named barrier object.
     NamedWait,
-    /// AMDGPU gfx12.5: the wave drops the named barrier object, whose phases need one arrival less from then on. Stands where it may end while others go on; no arrival
-    /// of the wave is open there.
+    /// AMDGPU gfx12.5: the wave drops the named barrier object, whose phases need one arrival less
+    /// from then on. Stands where it may end while others go on; no arrival of the wave is open
+    /// there.
     NamedLeave,
     /// AMDGPU: the full workgroup barrier.
     WorkgroupBarrier,
@@ -78,13 +85,14 @@ pub enum Step {
     CtaSync,
     /// NVPTX: `bar.warp.sync` among the lanes of `mask`.
     WarpSync(WarpMask),
-    /// NVPTX: one invocation initialises the workgroup's mbarrier, and a full barrier publishes it. Stands at the entry.
+    /// NVPTX: one invocation initialises the workgroup's mbarrier, and a full barrier publishes it.
+    /// Stands at the entry.
     MbarrierInit {
         /// Each phase expects an arrival for every invocation's copies, beside one for every warp.
         copies: bool,
     },
-    /// NVPTX sm_80+: one more arrival on the mbarrier in this phase, when the copies that the invocation has begun so far have landed. Stands before
-    /// [`Step::MbarrierArrive`].
+    /// NVPTX sm_80+: one more arrival on the mbarrier in this phase, when the copies that the
+    /// invocation has begun so far have landed. Stands before [`Step::MbarrierArrive`].
     CopiesArrive {
         /// The phase expects it; else the instruction raises the pending count itself.
         noinc: bool,
@@ -96,17 +104,22 @@ pub enum Step {
         /// With `try_wait`, which may suspend the warp (sm_90+); else `test_wait`.
         try_wait: bool,
     },
-    /// NVPTX: `bar.arrive` at the barrier of every group but the warp's own, in the set of this phase.
+    /// NVPTX: `bar.arrive` at the barrier of every group but the warp's own, in the set of this
+    /// phase.
     GroupArrive(WarpGroups),
-    /// NVPTX: `bar.sync` on the barrier of the warp's own group, in the set of this phase; the next phase uses the next set.
+    /// NVPTX: `bar.sync` on the barrier of the warp's own group, in the set of this phase; the next
+    /// phase uses the next set.
     GroupSync(WarpGroups),
-    /// Arrives at the barrier of the cluster, without ordering memory. NVPTX sm_90+: for the warp; AMDGPU gfx12.5: for the workgroup, of which one wave does it.
+    /// Arrives at the barrier of the cluster, without ordering memory. NVPTX sm_90+: for the warp;
+    /// AMDGPU gfx12.5: for the workgroup, of which one wave does it.
     ClusterArrive,
     /// Waits for the barrier of the cluster (NVPTX sm_90+, AMDGPU gfx12.5).
     ClusterWait,
-    /// One invocation clears the workgroup's counter, and a full barrier publishes it. Stands at the entry.
+    /// One invocation clears the workgroup's counter, and a full barrier publishes it. Stands at
+    /// the entry.
     CounterInit,
-    /// The phase's target grows by the number of waves, and one lane of the wave adds one to the counter.
+    /// The phase's target grows by the number of waves, and one lane of the wave adds one to the
+    /// counter.
     CounterArrive,
     /// Polls the counter until it has reached the phase's target (in arithmetic that may wrap).
     CounterWait,
@@ -114,18 +127,23 @@ pub enum Step {
     OpenWindow,
     /// The window ends: nothing before it may be scheduled after it.
     CloseWindow,
-    /// Behind the wait: nothing after it may be scheduled before it. Else arithmetic that needs what the window loads comes in front of the wait, and
-    /// with it the waits for the loads.
+    /// Behind the wait: nothing after it may be scheduled before it. Else arithmetic that needs
+    /// what the window loads comes in front of the wait, and with it the waits for the loads.
     LeaveWindow,
-    /// A mark: it covers every asynchronous copy of the invocation before it (`asyncmark`; `cp.async.commit_group`).
+    /// A mark: it covers every asynchronous copy of the invocation before it (`asyncmark`;
+    /// `cp.async.commit_group`).
     AsyncMark,
-    /// Waits until at most so many marks, the newest, are outstanding (`wait.asyncmark`; `cp.async.wait_group`).
+    /// Waits until at most so many marks, the newest, are outstanding (`wait.asyncmark`;
+    /// `cp.async.wait_group`).
     AsyncWait(u8),
-    /// NVPTX sm_90+: one invocation initialises so many mbarriers for bulk copies, a power of two, and a full barrier publishes them. Stands at the entry.
+    /// NVPTX sm_90+: one invocation initialises so many mbarriers for bulk copies, a power of two,
+    /// and a full barrier publishes them. Stands at the entry.
     BulkInit(u32),
-    /// NVPTX sm_90+: waits until at most so many bulk copies of the workgroup, the newest, are outstanding.
+    /// NVPTX sm_90+: waits until at most so many bulk copies of the workgroup, the newest, are
+    /// outstanding.
     BulkWait(u8),
-    /// Stores to workgroup memory what the set of registers with this number holds, if it holds something ([`crate::EntryPlan::held`]).
+    /// Stores to workgroup memory what the set of registers with this number holds, if it holds
+    /// something ([`crate::EntryPlan::held`]).
     StoreHeld(usize),
     /// Run-time note: an arrive is outstanding (`true`) or has been completed (`false`).
     SetOutstanding(bool),

@@ -11,26 +11,36 @@ use std::str::FromStr;
     Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 pub enum Strategy {
-    /// The target's own split barrier: `s_barrier_signal` and `s_barrier_wait` (AMDGPU gfx12 and later).
+    /// The target's own split barrier: `s_barrier_signal` and `s_barrier_wait` (AMDGPU gfx12 and
+    /// later).
     Native,
-    /// A named barrier object of the workgroup's own (AMDGPU gfx12.5), beside which full barriers may stand in the window. Taken where one can.
+    /// A named barrier object of the workgroup's own (AMDGPU gfx12.5), beside which full barriers
+    /// may stand in the window. Taken where one can.
     Named,
-    /// One full barrier in place of the pair. Always right unless an invocation spins between arrive and wait on another's progress.
+    /// One full barrier in place of the pair. Always right unless an invocation spins between
+    /// arrive and wait on another's progress.
     Fused,
     /// An mbarrier in shared memory, one arrival per warp (NVPTX sm_80 and later).
     Mbarrier,
-    /// The barrier of the cluster that the workgroup belongs to (NVPTX sm_90 and later, AMDGPU gfx12.5): no workgroup memory, more expensive than what a workgroup has for itself.
+    /// The barrier of the cluster that the workgroup belongs to (NVPTX sm_90 and later, AMDGPU
+    /// gfx12.5): no workgroup memory, more expensive than what a workgroup has for itself.
     ///
-    /// SPIR-V has no scope between Workgroup and Device. With [`PlanOptions::cluster`] of several workgroups, all of them meet at every pair of scope Workgroup: the
-    /// caller knows that they execute the same pairs. On NVPTX the workgroup is alone in its cluster unless the options say otherwise.
+    /// SPIR-V has no scope between Workgroup and Device. With [`PlanOptions::cluster`] of several
+    /// workgroups, all of them meet at every pair of scope Workgroup: the caller knows that they
+    /// execute the same pairs. On NVPTX the workgroup is alone in its cluster unless the options
+    /// say otherwise.
     Cluster,
-    /// A named hardware barrier per warp, in two sets that are used in turn (NVPTX, two to seven warps).
+    /// A named hardware barrier per warp, in two sets that are used in turn (NVPTX, two to seven
+    /// warps).
     WarpNamed,
-    /// A named hardware barrier per warp, the same for all phases (NVPTX, up to fifteen warps): only where a full barrier stands between each wait and the next arrive.
+    /// A named hardware barrier per warp, the same for all phases (NVPTX, up to fifteen warps):
+    /// only where a full barrier stands between each wait and the next arrive.
     WarpNamedSingle,
-    /// A named hardware barrier per group of warps, in two sets (NVPTX): warps of a group wait for each other, the groups are split.
+    /// A named hardware barrier per group of warps, in two sets (NVPTX): warps of a group wait for
+    /// each other, the groups are split.
     GroupNamed,
-    /// A counter in workgroup memory, one addition per wave, polled by the wait: really split where the hardware is not. Never chosen unless asked for.
+    /// A counter in workgroup memory, one addition per wave, polled by the wait: really split where
+    /// the hardware is not. Never chosen unless asked for.
     Counter,
     /// The workgroup is one wave: its fences, and nothing that waits for another wave.
     SingleWave,
@@ -71,7 +81,8 @@ impl Strategy {
         }
     }
 
-    /// The one that the planner takes on `target` for a workgroup of four waves while workgroup memory is left, with no full barrier between phases.
+    /// The one that the planner takes on `target` for a workgroup of four waves while workgroup
+    /// memory is left, with no full barrier between phases.
     pub fn of_target(target: &'static Target) -> Strategy {
         let situation = Situation {
             target,
@@ -84,8 +95,9 @@ impl Strategy {
         choose(Scope::Workgroup, situation).0
     }
 
-    /// Every strategy that can lower a pair on `target`, in the order of [`Strategy::ALL`]: in a workgroup of the size that it needs, with memory left, a full barrier
-    /// between phases and a launch in clusters.
+    /// Every strategy that can lower a pair on `target`, in the order of [`Strategy::ALL`]: in a
+    /// workgroup of the size that it needs, with memory left, a full barrier between phases and a
+    /// launch in clusters.
     pub fn all_of_target(target: &'static Target) -> Vec<Strategy> {
         let possible = |strategy: Strategy, waves| {
             let situation = Situation {
@@ -108,7 +120,8 @@ impl Strategy {
             .collect()
     }
 
-    /// Whether other waves may run between this wave's arrive and its wait, so that work in the window overlaps with their arrival.
+    /// Whether other waves may run between this wave's arrive and its wait, so that work in the
+    /// window overlaps with their arrival.
     pub fn is_split(self) -> bool {
         match self {
             Strategy::Native
@@ -158,14 +171,17 @@ pub enum FuseAt {
     Arrive,
 }
 
-/// Which waits for outstanding memory operations the barriers of an AMD GPU get. Other targets have no such waits.
+/// Which waits for outstanding memory operations the barriers of an AMD GPU get. Other targets have
+/// no such waits.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Waits {
     /// What the fences need and LLVM's code generator writes, and nothing else.
     #[default]
     Auto,
-    /// The same, spelled as instructions ahead of every fence, for those who schedule the code themselves. On GPUs without BackOffBarrier `s_barrier` then stands
-    /// alone: operations that no fence speaks of stay outstanding over it, and a memory fault of theirs may be reported at the barrier.
+    /// The same, spelled as instructions ahead of every fence, for those who schedule the code
+    /// themselves. On GPUs without BackOffBarrier `s_barrier` then stands alone: operations that no
+    /// fence speaks of stay outstanding over it, and a memory fault of theirs may be reported at
+    /// the barrier.
     Explicit,
     /// Everything that is outstanding, at every barrier instruction: to compare with.
     Conservative,
@@ -233,16 +249,20 @@ impl Situation {
     }
 }
 
-/// Bytes of workgroup memory that an mbarrier takes (PTX ISA, "Size and alignment of mbarrier object").
+/// Bytes of workgroup memory that an mbarrier takes (PTX ISA, "Size and alignment of mbarrier
+/// object").
 pub(crate) const MBARRIER_BYTES: u32 = 8;
 
-/// Bytes of workgroup memory that [`Strategy::Counter`] takes: one word for all pairs and all phases.
+/// Bytes of workgroup memory that [`Strategy::Counter`] takes: one word for all pairs and all
+/// phases.
 pub(crate) const COUNTER_BYTES: u32 = 4;
 
-/// What the planner tries on a target, the best first. [`Strategy::Fused`], which every target has, comes last.
+/// What the planner tries on a target, the best first. [`Strategy::Fused`], which every target has,
+/// comes last.
 ///
-/// Where a full barrier meets an open window on the barrier object that both use, the open phase has to be completed first, each time; an object of its own costs one
-/// full barrier at the entry and keeps the window open.
+/// Where a full barrier meets an open window on the barrier object that both use, the open phase
+/// has to be completed first, each time; an object of its own costs one full barrier at the entry
+/// and keeps the window open.
 fn preferences(arch: &Arch, barrier_in_window: bool) -> &'static [Strategy] {
     match arch {
         Arch::Amdgpu(gpu) if barrier_in_window && gpu.named_barriers > 0 => {
@@ -259,7 +279,8 @@ fn preferences(arch: &Arch, barrier_in_window: bool) -> &'static [Strategy] {
     }
 }
 
-/// Chooses the strategy of a pair of execution scope `scope` and says why: why not the target's best, if so, and what speaks for the one that is taken.
+/// Chooses the strategy of a pair of execution scope `scope` and says why: why not the target's
+/// best, if so, and what speaks for the one that is taken.
 pub(crate) fn choose(scope: Scope, situation: Situation) -> (Strategy, String) {
     if scope == Scope::Subgroup {
         return (
@@ -390,7 +411,8 @@ pub(crate) fn objection(strategy: Strategy, situation: Situation) -> Option<Stri
 fn no_named_barriers(strategy: Strategy, situation: Situation, gpu: &Nvptx) -> Option<String> {
     let name = situation.target.name;
     if gpu.barriers_limit_occupancy {
-        // Every warp has another barrier, so the numbers are in registers, and ptxas then reserves all of them.
+        // Every warp has another barrier, so the numbers are in registers, and ptxas then reserves
+        // all of them.
         return Some(format!(
             "a named barrier for each warp reserves all {} barriers, which on {name} limits the workgroups that an SM can hold",
             gpu.named_barriers

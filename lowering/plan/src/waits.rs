@@ -2,19 +2,26 @@
 //!
 //! LLVM's fences wait by themselves, with three gaps. What closes them is part of every plan:
 //!
-//! - A release leaves scalar loads in flight where they have a counter that it does not wait for. A scalar load that is overtaken by another wave's store behind the
-//!   barrier would read the new value in a program without a race.
-//! - In a loop LLVM 23.1 drops the waits of a fence if its first look at the block finds nothing outstanding on the way in, and does not come back for what the turn
-//!   before left (fixed later: llvm-project pull request 220357). Waits that are spelled out are never dropped, so a release that control can come to again has its own.
+//! - A release leaves scalar loads in flight where they have a counter that it does not wait for. A
+//!   scalar load that is overtaken by another wave's store behind the barrier would read the new
+//!   value in a program without a race.
+//! - In a loop LLVM 23.1 drops the waits of a fence if its first look at the block finds nothing
+//!   outstanding on the way in, and does not come back for what the turn before left (fixed later:
+//!   llvm-project pull request 220357). Waits that are spelled out are never dropped, so a release
+//!   that control can come to again has its own.
 //!
-//! - Where the waves of a workgroup share one cache, a release to the workgroup leaves stores on their way to memory: those who acquire read the cache. Who of them
-//!   releases to other workgroups waits for stores of his own alone, and each channel of the memory has a queue of its own, so the others' stores may come after his
-//!   ("Memory Model gfx6-gfx9", "gfx90a" and "gfx942": vmcnt(0) is what orders operations of different waves; llvm-project pull request 161638 fixed the same
-//!   for CU mode of gfx10 and later). An entry point that releases beyond the workgroup waits for them.
+//! - Where the waves of a workgroup share one cache, a release to the workgroup leaves stores on
+//!   their way to memory: those who acquire read the cache. Who of them releases to other
+//!   workgroups waits for stores of his own alone, and each channel of the memory has a queue of
+//!   its own, so the others' stores may come after his ("Memory Model gfx6-gfx9", "gfx90a" and
+//!   "gfx942": vmcnt(0) is what orders operations of different waves; llvm-project pull request
+//!   161638 fixed the same for CU mode of gfx10 and later). An entry point that releases beyond the
+//!   workgroup waits for them.
 //!
 //! [`Waits::Explicit`] spells out every wait, [`Waits::Conservative`] waits for everything.
 //!
-//! Source: LLVM AMDGPUUsage, "Memory Model" (code sequences of each generation); LLVM 23.1.1 measured.
+//! Source: LLVM AMDGPUUsage, "Memory Model" (code sequences of each generation); LLVM 23.1.1
+//! measured.
 
 use crate::protocol::full_barrier;
 use crate::step::{Fence, FenceMemory, FenceOrder, Step};
@@ -80,7 +87,8 @@ impl Waiting {
     /// The full barrier of a workgroup of several waves.
     pub fn workgroup_barrier(self) -> Step {
         match &self.target.arch {
-            // Before s_barrier LLVM would wait for all that is outstanding; the fences around it wait for what the semantics ask for.
+            // Before s_barrier LLVM would wait for all that is outstanding; the fences around it
+            // wait for what the semantics ask for.
             Arch::Amdgpu(gpu)
                 if !gpu.back_off_barrier
                     && (self.waits == Waits::Explicit
@@ -98,7 +106,8 @@ impl Waiting {
             return Vec::new();
         }
         let mut counters = Vec::new();
-        // Nobody outside of the workgroup sees its memory, but a fence of a wider scope orders it all the same.
+        // Nobody outside of the workgroup sees its memory, but a fence of a wider scope orders it
+        // all the same.
         if fence.memory != FenceMemory::Global && self.placement != Placement::ThreadgroupSplit {
             counters.extend([Counter::Lgkmcnt, Counter::Dscnt]);
         }
@@ -118,8 +127,9 @@ impl Waiting {
         counters
     }
 
-    /// The counters that the fence should wait for and does not: of scalar loads, if it releases memory that they may have read; of vector memory operations, if others
-    /// may release them further.
+    /// The counters that the fence should wait for and does not: of scalar loads, if it releases
+    /// memory that they may have read; of vector memory operations, if others may release them
+    /// further.
     fn gap(self, fence: Fence, gpu: &Amdgpu) -> Vec<Counter> {
         if fence.order == FenceOrder::Acquire
             || fence.memory == FenceMemory::Local
@@ -127,7 +137,8 @@ impl Waiting {
         {
             return Vec::new();
         }
-        // A fence that orders LDS too waits for the counter that the two share; a workgroup that is spread over compute units has no LDS to order.
+        // A fence that orders LDS too waits for the counter that the two share; a workgroup that is
+        // spread over compute units has no LDS to order.
         let orders_lds =
             fence.memory != FenceMemory::Global && self.placement != Placement::ThreadgroupSplit;
         let mut counters = if gpu.kmcnt {
@@ -148,8 +159,10 @@ impl Waiting {
     }
 }
 
-/// The counters that have to be zero before a release which control can come to again: those of a fence of its kind, and of scalar loads. For releases that are no
-/// barrier's (atomic operations); with `passed_on`, other waves may release further what is released here ([`crate::EntryPlan::passed_on`]). None on other than AMD GPUs.
+/// The counters that have to be zero before a release which control can come to again: those of a
+/// fence of its kind, and of scalar loads. For releases that are no barrier's (atomic operations);
+/// with `passed_on`, other waves may release further what is released here
+/// ([`crate::EntryPlan::passed_on`]). None on other than AMD GPUs.
 pub fn release_waits(
     scope: FenceScope,
     target: &'static Target,

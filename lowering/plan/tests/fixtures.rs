@@ -1,4 +1,5 @@
-//! Plans of the fixture kernels whose shapes are the difficult ones: what stands where, on four kinds of target.
+//! Plans of the fixture kernels whose shapes are the difficult ones: what stands where, on four
+//! kinds of target.
 
 use anyhow::{Context, Result, anyhow};
 use expect_test::{Expect, expect};

@@ -1,4 +1,5 @@
-//! Planning costs about as much for each pair of a large function as for each of a small one, whatever the shape and the strategy.
+//! Planning costs about as much for each pair of a large function as for each of a small one,
+//! whatever the shape and the strategy.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 #[path = "../../../passes/tests/shapes/mod.rs"]
@@ -31,7 +32,8 @@ const MANY: usize = if cfg!(debug_assertions) {
 /// On a machine that is busy; a square law would make it at least twenty.
 const MOST_GROWTH: f64 = 10.0;
 
-/// The steps of the plan as far as they count here, and the time that preparation and plan took: the least of some runs.
+/// The steps of the plan as far as they count here, and the time that preparation and plan took:
+/// the least of some runs.
 fn planned(
     module: &Module<'_>,
     (target, strategy): (&str, Option<Strategy>),
@@ -113,7 +115,8 @@ fn inlined(text: &str) -> Vec<u32> {
     }
 }
 
-/// Words of a buffer to workgroup memory, a pair around work behind each: copies that may become asynchronous and arrive by themselves.
+/// Words of a buffer to workgroup memory, a pair around work behind each: copies that may become
+/// asynchronous and arrive by themselves.
 fn copies(pairs: usize) -> String {
     let mut text = String::from(
         "; Version: 1.6

@@ -1,4 +1,5 @@
-//! Plans in the execution model: as they are they hold, and without any one of their barrier steps they do not.
+//! Plans in the execution model: as they are they hold, and without any one of their barrier steps
+//! they do not.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use expect_test::expect;
@@ -144,8 +145,9 @@ fn survey(kernels: &[(&str, &str, Strategy)]) -> Result<String> {
     Ok(text)
 }
 
-/// What survives is not needed in this kernel: behind the full barrier of `arrive_barrier_wait` the wait has nothing left to wait for, and without the note nothing waits twice.
-/// Whoever leaves does it for waves that go on without him, of which the model's uniform choices make none.
+/// What survives is not needed in this kernel: behind the full barrier of `arrive_barrier_wait` the
+/// wait has nothing left to wait for, and without the note nothing waits twice. Whoever leaves does
+/// it for waves that go on without him, of which the model's uniform choices make none.
 #[test]
 fn every_barrier_step_is_needed() -> Result<()> {
     let kernels = [
@@ -235,7 +237,8 @@ fn every_barrier_step_is_needed() -> Result<()> {
     Ok(())
 }
 
-/// Two workgroups of two waves, and what becomes of them without one of the steps. Nothing is promised there of the full barriers, which each workgroup has for itself.
+/// Two workgroups of two waves, and what becomes of them without one of the steps. Nothing is
+/// promised there of the full barriers, which each workgroup has for itself.
 #[test]
 fn the_workgroups_of_a_cluster_meet() -> Result<()> {
     let mut text = String::new();
@@ -290,7 +293,8 @@ fn the_workgroups_of_a_cluster_meet() -> Result<()> {
     Ok(())
 }
 
-/// A wave that ends before the others: the named object, unlike the workgroup's own, waits for it unless it leaves.
+/// A wave that ends before the others: the named object, unlike the workgroup's own, waits for it
+/// unless it leaves.
 #[test]
 fn a_wave_that_ends_leaves_the_named_barrier() -> Result<()> {
     let kernel = Kernel::load("tiled_matmul", "gfx1250", Strategy::Named)?;
@@ -315,7 +319,8 @@ fn a_wave_that_ends_leaves_the_named_barrier() -> Result<()> {
         let object = u8::try_from(object.unwrap_or_default()).unwrap_or_default();
         let early = of(&ends_at_once, &nothing).threads.pop();
         if let (Some(mut early), Some(last)) = (early, all.threads.last_mut()) {
-            // Nobody waits for who has ended: he counts as having arrived, as often as the others do.
+            // Nobody waits for who has ended: he counts as having arrived, as often as the others
+            // do.
             for _ in 0..4 {
                 early
                     .program

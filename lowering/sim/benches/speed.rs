@@ -9,7 +9,8 @@ use splitbar_sim::{Launch, Limits, Schedule, run};
 /// Iterations of the loop.
 const ROUNDS: &str = "s_movk_i32 s4, 0x100";
 
-/// Four waves: arithmetic with a few LDS accesses and a barrier in every round, as in a tiled product.
+/// Four waves: arithmetic with a few LDS accesses and a barrier in every round, as in a tiled
+/// product.
 const PROGRAM: [&str; 22] = [
     ROUNDS,
     "v_and_b32_e32 v0, 0x3ff, v0",

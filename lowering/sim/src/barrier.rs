@@ -1,4 +1,5 @@
-//! Barrier objects: how many must arrive, how many have, and what the waves that go on learn of those that arrived.
+//! Barrier objects: how many must arrive, how many have, and what the waves that go on learn of
+//! those that arrived.
 
 use crate::clock::Clock;
 use std::collections::BTreeMap;
@@ -110,7 +111,8 @@ impl Barrier {
         &self.completed
     }
 
-    /// `count` arrivals that bring `clock`. Gives the phase that they belong to: the one to wait for.
+    /// `count` arrivals that bring `clock`. Gives the phase that they belong to: the one to wait
+    /// for.
     ///
     /// # Errors
     /// [`TooMany`]; the object is left as it was.
@@ -142,7 +144,8 @@ impl Barrier {
         self.tallies.get(&phase).copied().unwrap_or_default()
     }
 
-    /// Sets how many arrivals complete this phase and the later ones; what has arrived may complete it.
+    /// Sets how many arrivals complete this phase and the later ones; what has arrived may complete
+    /// it.
     pub fn expect(&mut self, expected: u32) {
         self.expected = expected;
         self.renewed = expected;
@@ -156,7 +159,8 @@ impl Barrier {
         self.complete_if_full();
     }
 
-    /// `count` members leave for good with the phase that they have arrived in: the later ones expect as many fewer.
+    /// `count` members leave for good with the phase that they have arrived in: the later ones
+    /// expect as many fewer.
     pub fn leave_later(&mut self, count: u32) {
         self.renewed = self.renewed.saturating_sub(count);
         if self.arrived == 0 {
@@ -164,7 +168,8 @@ impl Barrier {
         }
     }
 
-    /// Whether all invocations of the workgroup take part, so that those that end leave it ([`Barriers::end`]).
+    /// Whether all invocations of the workgroup take part, so that those that end leave it
+    /// ([`Barriers::end`]).
     pub fn set_whole(&mut self, whole: bool) {
         self.whole = whole;
     }

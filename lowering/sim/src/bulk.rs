@@ -1,6 +1,8 @@
-//! `cp.async.bulk`: one thread has a piece of global memory copied to shared memory, and an mbarrier counts the bytes (PTX ISA, "cp.async.bulk", "Async proxy").
+//! `cp.async.bulk`: one thread has a piece of global memory copied to shared memory, and an
+//! mbarrier counts the bytes (PTX ISA, "cp.async.bulk", "Async proxy").
 //!
-//! A copy lands when somebody asks its mbarrier and the answer is no, or before if the schedule will have it. It belongs to the workgroup: who asked for it may be done.
+//! A copy lands when somebody asks its mbarrier and the answer is no, or before if the schedule
+//! will have it. It belongs to the workgroup: who asked for it may be done.
 
 use crate::barrier::Name;
 use crate::clock::Order;
@@ -89,7 +91,8 @@ pub(crate) fn begin(
         return;
     }
     context.group.shared.fence_proxies(start, length);
-    // Who sees the phase complete sees the copy: it is published with the phase, though it is no arrival.
+    // Who sees the phase complete sees the copy: it is published with the phase, though it is no
+    // arrival.
     context.arrive(name, 0, Order::Release);
     let by = Pending {
         wave: context.wave,

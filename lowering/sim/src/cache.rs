@@ -1,7 +1,10 @@
-//! Caches that do not see what others write: which loads may still find what was there before, and which stores others cannot find yet.
+//! Caches that do not see what others write: which loads may still find what was there before, and
+//! which stores others cannot find yet.
 //!
-//! Nothing is cached here. A load through a cache *may* be answered with an old value if somebody wrote the byte since the agent last invalidated that cache,
-//! though the write happened before the load: a line can have come there at any time. So what is kept is what each agent knew when it invalidated.
+//! Nothing is cached here. A load through a cache *may* be answered with an old value if somebody
+//! wrote the byte since the agent last invalidated that cache, though the write happened before the
+//! load: a line can have come there at any time. So what is kept is what each agent knew when it
+//! invalidated.
 
 use crate::clock::{Clock, Time};
 use crate::race::Stamp;
@@ -16,7 +19,8 @@ pub const OWN: Levels = 1;
 pub const NEAR: Levels = 2;
 /// A cache behind it, which workgroups elsewhere do not load through.
 pub const FAR: Levels = 4;
-/// A cache that keeps what is stored until it is written back; other workgroups do not see it before.
+/// A cache that keeps what is stored until it is written back; other workgroups do not see it
+/// before.
 pub const DIRTY: Levels = 8;
 
 /// What the agents of a workgroup did about the caches that they load through.
@@ -46,11 +50,12 @@ impl Caches {
         }
     }
 
-    /// Whether a load of `agent`, which knows `now`, is of workgroup `group` in cluster `cluster`, and may be answered by `levels`, sees a write of another agent that
-    /// happened before it: by which invalidations, or `None` if it can miss the write.
+    /// Whether a load of `agent`, which knows `now`, is of workgroup `group` in cluster `cluster`,
+    /// and may be answered by `levels`, sees a write of another agent that happened before it: by
+    /// which invalidations, or `None` if it can miss the write.
     ///
-    /// The far cache is one for all waves of the workgroup, and so is the nearest one where no wave has one of its own. What one wave invalidates there is fresh for those
-    /// who know of it.
+    /// The far cache is one for all waves of the workgroup, and so is the nearest one where no wave
+    /// has one of its own. What one wave invalidates there is fresh for those who know of it.
     pub fn see(
         &self,
         (group, cluster): (u32, u32),
@@ -117,7 +122,8 @@ mod tests {
 
     #[test]
     fn what_one_wave_invalidates_is_fresh_for_those_that_know_of_it() {
-        // Waves 0 and 1 of group 1; wave 0 has learnt of a write of cluster 0, invalidates, and tells wave 1.
+        // Waves 0 and 1 of group 1; wave 0 has learnt of a write of cluster 0, invalidates, and
+        // tells wave 1.
         let (mut first, mut second) = (WaveClock::start(0, 2), WaveClock::start(1, 2));
         let write = Stamp {
             site: Site {

@@ -1,12 +1,14 @@
-//! Vector clocks: what each wave knows of the others. An access of wave `w` at time `t` happens before everything that a wave does whose clock has
-//! `t` or more for `w`.
+//! Vector clocks: what each wave knows of the others. An access of wave `w` at time `t` happens
+//! before everything that a wave does whose clock has `t` or more for `w`.
 
 use crate::foreign::Foreign;
 
-/// Time of one wave: it grows by one with every release, so that what a wave does after a release is not covered by it. 0 is before everything.
+/// Time of one wave: it grows by one with every release, so that what a wave does after a release
+/// is not covered by it. 0 is before everything.
 pub type Time = u32;
 
-/// What is known of the waves of one cluster of workgroups (of one workgroup, where there are no clusters), and of those of other clusters.
+/// What is known of the waves of one cluster of workgroups (of one workgroup, where there are no
+/// clusters), and of those of other clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     waves: Vec<Time>,
@@ -46,7 +48,8 @@ impl Clock {
         self.foreign.join(&other.foreign);
     }
 
-    /// Begins a new time of `wave`: what it does from now on is not known to those who learnt its clock before.
+    /// Begins a new time of `wave`: what it does from now on is not known to those who learnt its
+    /// clock before.
     pub fn tick(&mut self, wave: u16) {
         if let Some(time) = self.waves.get_mut(usize::from(wave)) {
             *time = time.saturating_add(1);
@@ -65,7 +68,8 @@ impl Clock {
         self.foreign.of(cluster, wave)
     }
 
-    /// What other clusters may learn of this one, which is `cluster`: the times of its waves, and what they know of others.
+    /// What other clusters may learn of this one, which is `cluster`: the times of its waves, and
+    /// what they know of others.
     pub fn outside(&self, cluster: u32) -> Clock {
         let mut foreign = self.foreign.clone();
         foreign.learn(cluster, &self.waves);
@@ -136,8 +140,8 @@ impl WaveClock {
         }
     }
 
-    /// The fence `pc` of `wave`. Gives whether it acquired what was not known. Whether its release matters shows later: when a relaxed access publishes
-    /// what it set aside.
+    /// The fence `pc` of `wave`. Gives whether it acquired what was not known. Whether its release
+    /// matters shows later: when a relaxed access publishes what it set aside.
     pub fn fence(&mut self, wave: u16, order: Order, scope: Scope, pc: u32) -> bool {
         let wide = (scope == Scope::Device).then_some(&mut self.device);
         let mut learnt = false;
@@ -157,7 +161,8 @@ impl WaveClock {
         learnt
     }
 
-    /// What an atomic write or an arrival of this order tells those whom a scope means, and the fence that made it so.
+    /// What an atomic write or an arrival of this order tells those whom a scope means, and the
+    /// fence that made it so.
     pub fn tell(&self, order: Order, scope: Scope) -> (&Clock, Option<u32>) {
         let fenced = self.fenced(scope);
         if order.releases() {
@@ -167,7 +172,8 @@ impl WaveClock {
         }
     }
 
-    /// What an atomic write or an arrival of this order publishes in the cluster. What follows is not part of it.
+    /// What an atomic write or an arrival of this order publishes in the cluster. What follows is
+    /// not part of it.
     pub fn publish(&mut self, wave: u16, order: Order) -> Clock {
         let published = self.tell(order, Scope::Workgroup).0.clone();
         if order.releases() {
@@ -176,7 +182,8 @@ impl WaveClock {
         published
     }
 
-    /// What an atomic read or a completed wait of this order brings, which was told to those whom `scope` means.
+    /// What an atomic read or a completed wait of this order brings, which was told to those whom
+    /// `scope` means.
     pub fn learn(&mut self, clock: &Clock, order: Order, scope: Scope) {
         if order.acquires() {
             self.now.join(clock);

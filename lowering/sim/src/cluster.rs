@@ -1,4 +1,5 @@
-//! The workgroups of a cluster, whose waves share the cluster's barrier; a workgroup alone, where there are no clusters.
+//! The workgroups of a cluster, whose waves share the cluster's barrier; a workgroup alone, where
+//! there are no clusters.
 
 use crate::barrier::{Barrier, Name};
 use crate::context::Group;
@@ -8,12 +9,14 @@ pub(crate) struct Cluster {
     groups: Vec<Group>,
     /// Waves of each.
     waves: usize,
-    /// The cluster's barrier object, while no step is done; a workgroup that is alone keeps its own.
+    /// The cluster's barrier object, while no step is done; a workgroup that is alone keeps its
+    /// own.
     barrier: Option<Barrier>,
 }
 
 impl Cluster {
-    /// The workgroups as one cluster. What the program made in each for the cluster's barrier is that workgroup's share of it.
+    /// The workgroups as one cluster. What the program made in each for the cluster's barrier is
+    /// that workgroup's share of it.
     pub fn of(groups: Vec<Group>, waves: u16) -> Cluster {
         let mut cluster = Cluster {
             groups,

@@ -30,7 +30,8 @@ pub struct Group {
     pub shared: Shared,
     /// Its barrier objects.
     pub barriers: Barriers,
-    /// What each of its agents knows of the others of the cluster: [`Program::agents`](crate::Program::agents) for each wave.
+    /// What each of its agents knows of the others of the cluster:
+    /// [`Program::agents`](crate::Program::agents) for each wave.
     pub clocks: Vec<WaveClock>,
     /// Bulk copies on their way.
     pub(crate) bulk: Vec<BulkCopy>,
@@ -118,9 +119,11 @@ pub struct Context<'m> {
     pub time: u64,
     /// Index of the wave in its workgroup.
     pub wave: u16,
-    /// Whose clock the next access and synchronisation is about: index in [`Group::clocks`]. The wave, or its first lane, unless the program sets it.
+    /// Whose clock the next access and synchronisation is about: index in [`Group::clocks`]. The
+    /// wave, or its first lane, unless the program sets it.
     pub agent: u16,
-    /// The time of the agent's first access that is not known to be done for other clusters: what it did from then on is not told to them.
+    /// The time of the agent's first access that is not known to be done for other clusters: what
+    /// it did from then on is not told to them.
     pub(crate) unproved: Option<Time>,
     /// What atomics for the whole device published.
     pub(crate) published_to_device: &'m mut HashMap<u64, PublishedToDevice>,
@@ -187,7 +190,8 @@ impl Context<'_> {
         })
     }
 
-    /// Writes bytes. What cannot be written is reported and not written; then the answer is `false`.
+    /// Writes bytes. What cannot be written is reported and not written; then the answer is
+    /// `false`.
     pub fn write(
         &mut self,
         space: Space,
@@ -216,8 +220,9 @@ impl Context<'_> {
         }
     }
 
-    /// Reads `size` bytes (1, 2, 4 or 8), and writes what `update` makes of them, as one atomic access; `None` writes nothing. Gives the old value;
-    /// 0 when the access is not possible, which is reported.
+    /// Reads `size` bytes (1, 2, 4 or 8), and writes what `update` makes of them, as one atomic
+    /// access; `None` writes nothing. Gives the old value; 0 when the access is not possible, which
+    /// is reported.
     pub fn update(
         &mut self,
         space: Space,
@@ -323,7 +328,8 @@ impl Context<'_> {
         Some(phase)
     }
 
-    /// Whether a phase of a barrier object is complete; if so, this wave learns what those knew that arrived.
+    /// Whether a phase of a barrier object is complete; if so, this wave learns what those knew
+    /// that arrived.
     pub fn pass(&mut self, name: Name, phase: Phase, order: Order) -> bool {
         let Some(barrier) = self.group.barriers.get(name).filter(|b| b.passed(phase)) else {
             return false;
@@ -337,7 +343,8 @@ impl Context<'_> {
         true
     }
 
-    /// Says that a barrier object changed in another way than by [`Context::arrive`]: blocked waves try again.
+    /// Says that a barrier object changed in another way than by [`Context::arrive`]: blocked waves
+    /// try again.
     pub fn changed(&mut self) {
         self.group.events += 1;
     }
@@ -417,7 +424,8 @@ impl Context<'_> {
         }
     }
 
-    /// Publishes what this wave knows at a location; a read-modify-write (`adds`) keeps what was published there before.
+    /// Publishes what this wave knows at a location; a read-modify-write (`adds`) keeps what was
+    /// published there before.
     fn publish_at(&mut self, space: Space, address: u64, access: Access, adds: bool) {
         let (agent, cluster) = (self.me(), self.group.cluster);
         let wide = space == Space::Global && access.scope == Scope::Device;

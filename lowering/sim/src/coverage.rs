@@ -1,7 +1,8 @@
 //! Which instructions a run executed, and which of those that synchronise changed anything.
 //!
-//! A wait matters when it retires an operation, a fence when somebody learns something through it. One that is executed and never matters could be left
-//! out of the same executions: that is a proof, where a run without it that goes well is none.
+//! A wait matters when it retires an operation, a fence when somebody learns something through it.
+//! One that is executed and never matters could be left out of the same executions: that is a
+//! proof, where a run without it that goes well is none.
 
 /// The coverage of one run, by the program's numbers for its instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +19,8 @@ impl Coverage {
         self.has(pc, EXECUTED)
     }
 
-    /// Whether a wait or a fence changed anything for any wave. Of one that a test leaves out: whether it would have.
+    /// Whether a wait or a fence changed anything for any wave. Of one that a test leaves out:
+    /// whether it would have.
     pub fn mattered(&self, pc: u32) -> bool {
         self.has(pc, MATTERED)
     }

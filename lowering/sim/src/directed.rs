@@ -1,5 +1,6 @@
-//! Arithmetic of floats whose results are rounded once, in any direction (IEEE 754-2019, 4.3 and 5.4.1). The host computes to the nearest; what
-//! is asked for in another direction comes through here.
+//! Arithmetic of floats whose results are rounded once, in any direction (IEEE 754-2019, 4.3 and
+//! 5.4.1). The host computes to the nearest; what is asked for in another direction comes through
+//! here.
 
 use rustc_apfloat::ieee::{BFloatS, DoubleS, HalfS, IeeeFloat, QuadS, Semantics, SingleS};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -61,7 +62,8 @@ pub enum Step {
     Scale,
 }
 
-/// The bits of a result, of the bits of its operands; operands that the step does not have do not matter.
+/// The bits of a result, of the bits of its operands; operands that the step does not have do not
+/// matter.
 pub fn compute(step: Step, format: Format, rounding: Rounding, operands: [u64; 3]) -> u64 {
     match format {
         Format::Half => of::<HalfS>(step, rounding, operands),
@@ -87,8 +89,9 @@ fn of<S: Semantics>(step: Step, rounding: Rounding, operands: [u64; 3]) -> u64 {
     result.to_bits() as u64
 }
 
-/// The host's root is the nearest one, though a narrow one is rounded twice: 53 bits are enough for that (Figueroa, "When is double rounding innocuous?", 1995). Its square is
-/// exact in 113 bits and says on which side it lies.
+/// The host's root is the nearest one, though a narrow one is rounded twice: 53 bits are enough for
+/// that (Figueroa, "When is double rounding innocuous?", 1995). Its square is exact in 113 bits and
+/// says on which side it lies.
 fn root<S: Semantics>(a: IeeeFloat<S>, rounding: Rounding) -> IeeeFloat<S> {
     let host = f64::from_bits(exact::<S, DoubleS>(a).to_bits() as u64);
     let nearest: IeeeFloat<S> =

@@ -1,4 +1,5 @@
-//! What the machine reports: findings, each with its place. The list of kinds is closed and every kind has a stable code.
+//! What the machine reports: findings, each with its place. The list of kinds is closed and every
+//! kind has a stable code.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,7 +16,8 @@ macro_rules! kinds {
             /// Every kind, in order of number.
             pub const ALL: &'static [FindingKind] = &[$(FindingKind::$name),*];
 
-            /// The four digits of the code, printed as `SB3001`. A number is never given a second meaning.
+            /// The four digits of the code, printed as `SB3001`. A number is never given a second
+            /// meaning.
             pub fn number(self) -> u16 {
                 match self { $(FindingKind::$name => $number,)* }
             }
@@ -88,7 +90,8 @@ pub struct Finding {
     pub site: Site,
     /// The instruction at [`Site::pc`]. Filled in when the run is over.
     pub place: Place,
-    /// The other instruction, when two are involved: who issued what is outstanding, or accessed the byte before.
+    /// The other instruction, when two are involved: who issued what is outstanding, or accessed
+    /// the byte before.
     pub other: Option<(Site, Place)>,
     /// What happened, with addresses and names.
     pub message: String,
@@ -176,7 +179,8 @@ impl Findings {
         self.more
     }
 
-    /// The findings, with what `place` says about their instructions, in the order in which they were made.
+    /// The findings, with what `place` says about their instructions, in the order in which they
+    /// were made.
     pub fn into_list(self, place: impl Fn(u32) -> Place) -> Vec<Finding> {
         let mut list = self.list;
         for finding in &mut list {

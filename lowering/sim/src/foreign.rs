@@ -1,7 +1,9 @@
 //! What is known of other clusters: up to which time each of their agents.
 //!
-//! Many clocks know the same of other clusters, so it is shared until it changes. Of the clusters that began last the times are known; those of older ones, which have
-//! nearly always ended, are forgotten, and all that they did counts as known: what a clock takes does not grow with the launch, and nothing is reported in error.
+//! Many clocks know the same of other clusters, so it is shared until it changes. Of the clusters
+//! that began last the times are known; those of older ones, which have nearly always ended, are
+//! forgotten, and all that they did counts as known: what a clock takes does not grow with the
+//! launch, and nothing is reported in error.
 
 use crate::clock::{Time, covers, join};
 use std::sync::Arc;

@@ -1,7 +1,10 @@
-//! Images: texels in a region of global memory, one after the other, and what a format makes of their bytes.
+//! Images: texels in a region of global memory, one after the other, and what a format makes of
+//! their bytes.
 //!
-//! What a GPU keeps in a descriptor is its own affair, and code passes it on unread: only the elements of a texel buffer stand where AMD's buffer resources have them,
-//! because code for AMD reads them there. So the machine's descriptors are of one form for all GPUs, and an instruction that meets another one is a finding.
+//! What a GPU keeps in a descriptor is its own affair, and code passes it on unread: only the
+//! elements of a texel buffer stand where AMD's buffer resources have them, because code for AMD
+//! reads them there. So the machine's descriptors are of one form for all GPUs, and an instruction
+//! that meets another one is a finding.
 
 /// What the bits of a component mean.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -29,7 +32,8 @@ pub struct Format {
     pub meaning: Meaning,
 }
 
-/// The formats by the names that GLSL has for them. Their places in the table are their numbers in descriptors, from 1.
+/// The formats by the names that GLSL has for them. Their places in the table are their numbers in
+/// descriptors, from 1.
 const FORMATS: &[(&str, u8, u8, Meaning)] = &[
     ("rgba32f", 4, 32, Meaning::Float),
     ("rg32f", 2, 32, Meaning::Float),
@@ -103,7 +107,8 @@ impl Format {
         usize::from(self.components) * usize::from(self.bits) / 8
     }
 
-    /// OpenCL's number for what the channels are (`cl.h`, `cl_channel_type`): `CL_SNORM_INT8` and so on.
+    /// OpenCL's number for what the channels are (`cl.h`, `cl_channel_type`): `CL_SNORM_INT8` and
+    /// so on.
     pub fn channel_type(self) -> u32 {
         let size = u32::from(self.bits).ilog2() - 3;
         match self.meaning {
@@ -116,7 +121,8 @@ impl Format {
         }
     }
 
-    /// OpenCL's number for the order of the channels (`cl.h`, `cl_channel_order`): `CL_R`, `CL_RG`, `CL_RGBA`.
+    /// OpenCL's number for the order of the channels (`cl.h`, `cl_channel_order`): `CL_R`, `CL_RG`,
+    /// `CL_RGBA`.
     pub fn channel_order(self) -> u32 {
         match self.components {
             1 => 0x10b0,
@@ -129,7 +135,8 @@ impl Format {
         matches!(self.meaning, Meaning::Signed | Meaning::Unsigned)
     }
 
-    /// What the bytes of a texel are read as. Components that the format lacks are 0, and the fourth 1 (Vulkan, "Component Substitution").
+    /// What the bytes of a texel are read as. Components that the format lacks are 0, and the
+    /// fourth 1 (Vulkan, "Component Substitution").
     pub fn decode(self, bytes: &[u8]) -> Texel {
         let one = if self.is_integer() { 1 } else { 1f32.to_bits() };
         let mut texel = [0, 0, 0, one];
@@ -159,8 +166,9 @@ impl Format {
         }
     }
 
-    /// The bytes that are stored for a texel: the first [`Format::bytes`] of these. What a component cannot hold becomes the nearest that it can (Vulkan, "Conversion
-    /// to Normalized Fixed-Point"); integers keep their low bits.
+    /// The bytes that are stored for a texel: the first [`Format::bytes`] of these. What a
+    /// component cannot hold becomes the nearest that it can (Vulkan, "Conversion to Normalized
+    /// Fixed-Point"); integers keep their low bits.
     pub fn encode(self, texel: Texel) -> [u8; MOST_TEXEL] {
         let mut bytes = [0; MOST_TEXEL];
         let width = usize::from(self.bits / 8);
@@ -196,7 +204,8 @@ impl Format {
 pub struct Image {
     /// The address of the first texel. Below 2^48.
     pub base: u64,
-    /// Texels in each direction; layers are in the first direction that has no texels. 1 where there is nothing.
+    /// Texels in each direction; layers are in the first direction that has no texels. 1 where
+    /// there is nothing.
     pub extent: [u32; 3],
     /// What a texel is.
     pub format: Format,
@@ -218,7 +227,8 @@ impl Image {
         inside.then(|| self.base.wrapping_add(offset))
     }
 
-    /// The descriptor: of a texel buffer the first four words, laid out as AMD's buffer resources: address, stride, elements, format.
+    /// The descriptor: of a texel buffer the first four words, laid out as AMD's buffer resources:
+    /// address, stride, elements, format.
     pub fn descriptor(&self) -> [u32; 8] {
         let stride = self.format.bytes() as u32;
         let last = MARK | self.format.number();

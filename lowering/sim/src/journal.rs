@@ -1,8 +1,9 @@
 //! What agents did in order, and whether barriers alone keep conflicting accesses apart.
 //!
-//! A second opinion on races, by another way than clocks: an access is before another one of a different agent if the first agent arrived, after it, in a
-//! phase of a barrier object that the second agent knew to be complete before its own: it waited for it, or was told by barriers of others who had.
-//! Atomics order nothing here.
+//! A second opinion on races, by another way than clocks: an access is before another one of a
+//! different agent if the first agent arrived, after it, in a phase of a barrier object that the
+//! second agent knew to be complete before its own: it waited for it, or was told by barriers of
+//! others who had. Atomics order nothing here.
 
 use crate::barrier::{Name, Phase};
 use crate::memory::Space;
@@ -38,7 +39,8 @@ pub(crate) enum Event {
     Pass(Name, Phase),
 }
 
-/// An access, as far as it matters: where, in which stretch, whether it writes, whether it is atomic.
+/// An access, as far as it matters: where, in which stretch, whether it writes, whether it is
+/// atomic.
 type Touch = (Byte, usize, bool, bool);
 
 /// A stretch of one agent's events without arrivals and completed waits.
@@ -84,8 +86,9 @@ impl Journal {
         }
     }
 
-    /// Whether every two accesses of one byte by two agents, of which one writes and not both are atomic, have a barrier between them. `None`: the
-    /// journal was not kept, or did not hold the whole run.
+    /// Whether every two accesses of one byte by two agents, of which one writes and not both are
+    /// atomic, have a barrier between them. `None`: the journal was not kept, or did not hold the
+    /// whole run.
     pub fn is_separated(&self) -> Option<bool> {
         if self.most == 0 || self.cut {
             return None;

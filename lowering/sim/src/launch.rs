@@ -1,11 +1,13 @@
 //! What is launched, and how much it may cost.
 
-/// A launch of a kernel. Buffers and arguments are regions of the global memory; the program knows their addresses.
+/// A launch of a kernel. Buffers and arguments are regions of the global memory; the program knows
+/// their addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// Workgroups in x, y and z.
     pub groups: [u32; 3],
-    /// Workgroups of a cluster in x, y and z; `[1, 1, 1]` is no cluster. The workgroups of a cluster begin together and share a barrier.
+    /// Workgroups of a cluster in x, y and z; `[1, 1, 1]` is no cluster. The workgroups of a
+    /// cluster begin together and share a barrier.
     pub cluster: [u32; 3],
     /// Invocations of a workgroup in x, y and z.
     pub workgroup_size: [u32; 3],
@@ -37,8 +39,9 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// A hundred million steps, a million workgroups, buffers of 256 MiB, 64 KiB of arguments; 1 MiB of shared memory, 4096 invocations, clusters of 16 workgroups: as much
-    /// as any GPU has, or more.
+    /// A hundred million steps, a million workgroups, buffers of 256 MiB, 64 KiB of arguments; 1
+    /// MiB of shared memory, 4096 invocations, clusters of 16 workgroups: as much as any GPU has,
+    /// or more.
     fn default() -> Limits {
         Limits {
             steps: 100_000_000,

@@ -1,8 +1,11 @@
-//! A SIMT machine for programs of two vendors: what would a hostile but lawful GPU do with this kernel?
+//! A SIMT machine for programs of two vendors: what would a hostile but lawful GPU do with this
+//! kernel?
 //!
-//! A [`Schedule`] chooses which workgroup goes on, which of its waves, and how late outstanding memory operations take effect; all follow from a seed, so
-//! that every finding can be replayed. A front end ([`Program`]) says what one instruction of one wave does; the machine has what waves share: [`memory`],
-//! [`barrier`] objects, and the happens-before relation between waves ([`clock`], [`race`]).
+//! A [`Schedule`] chooses which workgroup goes on, which of its waves, and how late outstanding
+//! memory operations take effect; all follow from a seed, so that every finding can be replayed. A
+//! front end ([`Program`]) says what one instruction of one wave does; the machine has what waves
+//! share: [`memory`], [`barrier`] objects, and the happens-before relation between waves
+//! ([`clock`], [`race`]).
 //!
 //! ```text
 //! machine code, PTX -> front end's program --+
@@ -10,7 +13,8 @@
 //! seed --------------> Schedule -------------+
 //! ```
 //!
-//! What is wrong with a kernel is a [`Finding`], never an error of the library: hostile programs end with one too.
+//! What is wrong with a kernel is a [`Finding`], never an error of the library: hostile programs
+//! end with one too.
 #![forbid(unsafe_code)]
 
 pub mod amdgpu;

@@ -1,4 +1,5 @@
-//! The run loop: clusters of workgroups (workgroups, where there are none) begin, take turns and end.
+//! The run loop: clusters of workgroups (workgroups, where there are none) begin, take turns and
+//! end.
 
 use crate::barrier::Name;
 use crate::cache::Written;
@@ -21,8 +22,8 @@ pub trait Program {
     /// Lanes of a wave: 32 or 64.
     fn wave_size(&self) -> u32;
 
-    /// Clocks of a wave: 1 where its lanes go in lock step, [`Program::wave_size`] where each lane is a thread of its own that others of the same wave
-    /// have to synchronise with.
+    /// Clocks of a wave: 1 where its lanes go in lock step, [`Program::wave_size`] where each lane
+    /// is a thread of its own that others of the same wave have to synchronise with.
     fn agents(&self) -> u32 {
         1
     }
@@ -38,12 +39,14 @@ pub trait Program {
     /// Runs one instruction of a wave, or for some of its lanes.
     fn step(&self, wave: &mut Self::Wave, context: &mut Context<'_>) -> Step;
 
-    /// Lets one outstanding operation take effect early. Called at times under [`Completion::Random`](crate::schedule::Completion::Random).
+    /// Lets one outstanding operation take effect early. Called at times under
+    /// [`Completion::Random`](crate::schedule::Completion::Random).
     fn complete_one(&self, wave: &mut Self::Wave, context: &mut Context<'_>) {
         let _ = (wave, context);
     }
 
-    /// Where a blocked wave waits: the instruction, and for which barrier. For the text of a deadlock.
+    /// Where a blocked wave waits: the instruction, and for which barrier. For the text of a
+    /// deadlock.
     fn waiting(&self, wave: &Self::Wave) -> Vec<(u32, Option<Name>)>;
 
     /// What the program knows about its instruction `pc`.
@@ -103,8 +106,10 @@ pub struct Report {
     pub journal: Journal,
 }
 
-/// Runs a launch under one schedule. Clusters begin in order (workgroups, where there are none). Under the schedules that take waves in order and in reverse, one goes on
-/// until it ends or all of its waves spin; under the others, those that have begun take turns. Buffers are changed in place.
+/// Runs a launch under one schedule. Clusters begin in order (workgroups, where there are none).
+/// Under the schedules that take waves in order and in reverse, one goes on until it ends or all of
+/// its waves spin; under the others, those that have begun take turns. Buffers are changed in
+/// place.
 pub fn run<P: Program>(
     program: &P,
     global: &mut Global,
@@ -161,8 +166,9 @@ pub fn run_watched<P: Program>(
     }
 }
 
-/// Waves of clusters that have begun and not ended, from which on no further cluster begins; two may always run. A workgroup that waits for one that cannot begin waits for ever,
-/// as on a GPU that is full.
+/// Waves of clusters that have begun and not ended, from which on no further cluster begins; two
+/// may always run. A workgroup that waits for one that cannot begin waits for ever, as on a GPU
+/// that is full.
 const MOST_WAVES: usize = 64;
 
 /// What all waves of a launch share.
@@ -233,7 +239,8 @@ impl<P: Program> Run<'_, P> {
         self.take_turns((0..).zip(firsts), invocations);
     }
 
-    /// Runs the clusters, which are numbered and said by their first workgroups, until all have ended or the launch has to.
+    /// Runs the clusters, which are numbered and said by their first workgroups, until all have
+    /// ended or the launch has to.
     fn take_turns(&mut self, teams: impl Iterator<Item = (u32, [u32; 3])>, invocations: u32) {
         let mut waiting = teams.peekable();
         let mut resident: Vec<Resident<P::Wave>> = Vec::new();
@@ -266,7 +273,8 @@ impl<P: Program> Run<'_, P> {
                     continue;
                 }
                 Turn::Spins => true,
-                // Nothing is drawn where there is nobody else: what a seed gives does not depend on it.
+                // Nothing is drawn where there is nobody else: what a seed gives does not depend on
+                // it.
                 Turn::Ran => {
                     self.schedule.policy.mixes_workgroups()
                         && (resident.len() > 1 || waiting.peek().is_some())
@@ -287,7 +295,8 @@ impl<P: Program> Run<'_, P> {
         }
     }
 
-    /// The workgroups of the cluster that begins with workgroup `first`; fewer at the end of a grid that is no multiple of the cluster.
+    /// The workgroups of the cluster that begins with workgroup `first`; fewer at the end of a grid
+    /// that is no multiple of the cluster.
     pub fn members(&self, first: [u32; 3]) -> Vec<(u32, [u32; 3])> {
         let (groups, cluster) = (self.launch.groups, self.launch.cluster);
         let range =

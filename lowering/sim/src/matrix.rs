@@ -1,7 +1,10 @@
-//! Products of small matrices, as the matrix instructions of both vendors compute them; which lane holds which element is the front ends' business.
+//! Products of small matrices, as the matrix instructions of both vendors compute them; which lane
+//! holds which element is the front ends' business.
 //!
-//! Every element type is exact in `f64`, and so is every product of two factors that are not `f64` themselves. A sum is rounded once, at the end: hardware
-//! is free in the order of its additions and in what it drops on the way, so a kernel whose result depends on that has none that can be relied on.
+//! Every element type is exact in `f64`, and so is every product of two factors that are not `f64`
+//! themselves. A sum is rounded once, at the end: hardware is free in the order of its additions
+//! and in what it drops on the way, so a kernel whose result depends on that has none that can be
+//! relied on.
 
 use half::{bf16, f16};
 use std::cmp::Ordering;
@@ -83,7 +86,8 @@ impl Element {
         }
     }
 
-    /// The element at `index` of registers of 32 bits that hold elements of this type one after the other.
+    /// The element at `index` of registers of 32 bits that hold elements of this type one after the
+    /// other.
     pub fn unpack(self, register: impl Fn(u32) -> u32, index: u32) -> f64 {
         let bit = index * self.bits();
         let word = |n: u32| u64::from(register(bit / 32 + n));
@@ -111,7 +115,8 @@ impl Element {
     }
 }
 
-/// The matrices of one product: A has `rows` x `depth` elements, B `depth` x `columns`, the sum `rows` x `columns`.
+/// The matrices of one product: A has `rows` x `depth` elements, B `depth` x `columns`, the sum
+/// `rows` x `columns`.
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
     rows: usize,

@@ -50,7 +50,8 @@ impl Region {
     }
 }
 
-/// Which bytes of a memory a thread has written since the last fence between its view of them and that of the unit for bulk copies.
+/// Which bytes of a memory a thread has written since the last fence between its view of them and
+/// that of the unit for bulk copies.
 #[derive(Clone, Debug, Default)]
 struct Unfenced(Vec<bool>);
 
@@ -82,7 +83,8 @@ pub struct Global {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct RegionId(usize);
 
-/// Distance of the regions that [`Global::add`] places: no kernel's index arithmetic with 32 bits reaches the next region.
+/// Distance of the regions that [`Global::add`] places: no kernel's index arithmetic with 32 bits
+/// reaches the next region.
 const STRIDE: u64 = 1 << 36;
 
 impl Global {
@@ -166,7 +168,8 @@ pub struct Shared {
     written: Vec<bool>,
     shadow: Shadow,
     unfenced: Unfenced,
-    /// Bytes that an outstanding asynchronous copy will write: per dword, which instruction of which wave, as the program numbers them.
+    /// Bytes that an outstanding asynchronous copy will write: per dword, which instruction of
+    /// which wave, as the program numbers them.
     pending: BTreeMap<usize, Vec<Pending>>,
 }
 
@@ -180,7 +183,8 @@ pub struct Pending {
 }
 
 impl Shared {
-    /// Shared memory of `bytes` bytes, filled with `noise`: what a kernel reads without having written it is not 0.
+    /// Shared memory of `bytes` bytes, filled with `noise`: what a kernel reads without having
+    /// written it is not 0.
     pub fn new(bytes: usize, mut noise: impl FnMut() -> u8) -> Shared {
         Shared {
             bytes: (0..bytes).map(|_| noise()).collect(),

@@ -1,8 +1,10 @@
 //! Operations of one wave that are outstanding, and which of them a wait proves complete.
 //!
-//! An operation counts in one or more counters. A counter is decremented in order for operations of one class and in any order between classes (the
-//! AMDGPU rule: LDS in order, vector loads in order, scalar loads in no order). So a wait for "at most `n` left" proves nothing about an operation of
-//! a class without order unless `n` is 0, and proves of an ordered class that all but its youngest `n` are complete.
+//! An operation counts in one or more counters. A counter is decremented in order for operations of
+//! one class and in any order between classes (the AMDGPU rule: LDS in order, vector loads in
+//! order, scalar loads in no order). So a wait for "at most `n` left" proves nothing about an
+//! operation of a class without order unless `n` is 0, and proves of an ordered class that all but
+//! its youngest `n` are complete.
 
 use std::collections::VecDeque;
 
@@ -27,7 +29,8 @@ pub struct Rules {
     pub class: u8,
     /// The order inside the class.
     pub order: InClass,
-    /// Operations on one path take effect in the order of issue, whatever the counters say: one wave sees its own accesses in order. But see [`Work::follows`].
+    /// Operations on one path take effect in the order of issue, whatever the counters say: one
+    /// wave sees its own accesses in order. But see [`Work::follows`].
     pub path: Option<u8>,
 }
 
@@ -56,7 +59,8 @@ pub struct Outstanding<T> {
     pub rules: Rules,
     /// Whether it has taken effect.
     pub performed: bool,
-    /// Counters that a wait which is left out would have taken it out of ([`Queue::leave_out_wait`]).
+    /// Counters that a wait which is left out would have taken it out of
+    /// ([`Queue::leave_out_wait`]).
     overdue: Counters,
     /// What it does.
     pub what: T,
@@ -117,7 +121,8 @@ impl<T: Work> Queue<T> {
         self.operations.iter()
     }
 
-    /// Waits until at most `left` operations count in `counter`: what that proves complete is out of the counter. Gives whether anything was that matters.
+    /// Waits until at most `left` operations count in `counter`: what that proves complete is out
+    /// of the counter. Gives whether anything was that matters.
     pub fn wait(&mut self, counter: Counters, left: u32) -> bool {
         let mut any = false;
         self.each_proved(counter, left, |operation| {
@@ -166,8 +171,9 @@ impl<T: Work> Queue<T> {
         }
     }
 
-    /// Takes out every operation that is out of all its counters, the oldest first. `perform` lets an operation take effect: each exactly once, and
-    /// after the older ones of its path. What tells others goes before what nothing keeps it behind. `retire` gets what is taken out.
+    /// Takes out every operation that is out of all its counters, the oldest first. `perform` lets
+    /// an operation take effect: each exactly once, and after the older ones of its path. What
+    /// tells others goes before what nothing keeps it behind. `retire` gets what is taken out.
     pub fn settle(&mut self, mut perform: impl FnMut(&mut T), mut retire: impl FnMut(u32, T)) {
         for at in 0..self.operations.len() {
             let early = |o: &Outstanding<T>| o.rules.counters == 0 && o.what.tells();
@@ -183,7 +189,8 @@ impl<T: Work> Queue<T> {
         }
     }
 
-    /// Lets one operation take effect early, with the older ones of its path; `choose` picks it among those that have not (it gets their number).
+    /// Lets one operation take effect early, with the older ones of its path; `choose` picks it
+    /// among those that have not (it gets their number).
     pub fn perform_one(
         &mut self,
         choose: impl FnOnce(usize) -> usize,

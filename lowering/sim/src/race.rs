@@ -1,7 +1,8 @@
 //! Who accessed a byte last, and whether the next access comes after: the data races of a memory.
 //!
-//! One cell per dword, in pages that come with the first access. A cell remembers its last write and the reads since. An access that covers part of a
-//! dword splits the cell into four. Reads of one agent replace each other; of the reads by other clusters the first and the last are kept.
+//! One cell per dword, in pages that come with the first access. A cell remembers its last write
+//! and the reads since. An access that covers part of a dword splits the cell into four. Reads of
+//! one agent replace each other; of the reads by other clusters the first and the last are kept.
 
 use crate::clock::{Clock, Time};
 use crate::finding::Site;
@@ -12,7 +13,8 @@ use std::collections::HashMap;
 pub enum Sharing {
     /// Races with every unordered access that conflicts.
     Plain,
-    /// Cannot be told from an atomic access (machine code has one instruction for both): races with what is not atomic.
+    /// Cannot be told from an atomic access (machine code has one instruction for both): races with
+    /// what is not atomic.
     Unknown,
     /// Never races with atomic accesses.
     Atomic,
@@ -25,7 +27,8 @@ pub struct Stamp {
     pub site: Site,
     /// Which cluster's clocks count.
     pub cluster: u32,
-    /// Whose clock counts: the wave, or one of its lanes where the program says that lanes have clocks ([`crate::Program::agents`]).
+    /// Whose clock counts: the wave, or one of its lanes where the program says that lanes have
+    /// clocks ([`crate::Program::agents`]).
     pub agent: u16,
     /// The agent's own time; 0: no access at all.
     pub time: Time,
@@ -54,7 +57,8 @@ impl Stamp {
         self.cluster == other.cluster && self.agent == other.agent
     }
 
-    /// Whether this access and a later one by `next` may race: they are of different agents, not both atomic, and not ordered by what `next` knows.
+    /// Whether this access and a later one by `next` may race: they are of different agents, not
+    /// both atomic, and not ordered by what `next` knows.
     fn races(&self, next: &Stamp, known: &Clock) -> bool {
         if self.time == 0 || self.same_agent(next) {
             return false;
@@ -139,7 +143,8 @@ impl Shadow {
             .filter(move |write| write.time > 0 && !write.same_agent(&stamp))
     }
 
-    /// Records an access to `bytes` bytes at `offset` and gives an earlier access that races with it, if any.
+    /// Records an access to `bytes` bytes at `offset` and gives an earlier access that races with
+    /// it, if any.
     pub fn access(
         &mut self,
         offset: usize,

@@ -1,4 +1,5 @@
-//! A cluster that has begun: which of the waves of its workgroups goes on, until all have ended or nobody can.
+//! A cluster that has begun: which of the waves of its workgroups goes on, until all have ended or
+//! nobody can.
 
 use crate::barrier::Barriers;
 use crate::cache::Caches;
@@ -25,7 +26,8 @@ enum State {
 pub(crate) enum Turn {
     /// A wave went on.
     Ran,
-    /// Every wave that can go on asks that others go first: perhaps they wait for another workgroup.
+    /// Every wave that can go on asks that others go first: perhaps they wait for another
+    /// workgroup.
     Spins,
     /// All waves have ended.
     Done,

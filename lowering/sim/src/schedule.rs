@@ -1,4 +1,5 @@
-//! Schedules: which wave goes on, and how late outstanding operations take effect. All follow from a seed.
+//! Schedules: which wave goes on, and how late outstanding operations take effect. All follow from
+//! a seed.
 
 use fastrand::Rng;
 use std::fmt;
@@ -14,7 +15,8 @@ pub enum Policy {
     Random,
     /// One for a while, then another.
     Burst,
-    /// One is held back while another can go on (but for one turn in 256: the others may spin until it moves); which one changes with the workgroup.
+    /// One is held back while another can go on (but for one turn in 256: the others may spin until
+    /// it moves); which one changes with the workgroup.
     Starve,
 }
 
@@ -63,7 +65,8 @@ impl Schedule {
         (Policy::Random, Completion::Late),
     ];
 
-    /// Schedule number `index` of those that `seed` gives: all kinds come in turn, with other chances each time.
+    /// Schedule number `index` of those that `seed` gives: all kinds come in turn, with other
+    /// chances each time.
     pub fn nth(index: u32, seed: u64) -> Schedule {
         let (policy, completion) = Self::KINDS[index as usize % Self::KINDS.len()];
         Schedule {
@@ -100,7 +103,8 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// Steps that a wave may take in a row before the others get a turn: a wave that spins must not keep out the one that it waits for.
+    /// Steps that a wave may take in a row before the others get a turn: a wave that spins must not
+    /// keep out the one that it waits for.
     pub const QUANTUM: u32 = 4096;
 
     pub fn new(policy: Policy, waves: usize, rng: &mut Rng) -> Scheduler {
@@ -111,7 +115,8 @@ impl Scheduler {
         }
     }
 
-    /// One of `ready` (indices in ascending order, not empty) and the number of steps that it may take in a row.
+    /// One of `ready` (indices in ascending order, not empty) and the number of steps that it may
+    /// take in a row.
     pub fn pick(&mut self, ready: &[usize], rng: &mut Rng) -> (usize, u32) {
         let any = |rng: &mut Rng| {
             ready

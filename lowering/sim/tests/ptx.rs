@@ -5,8 +5,8 @@ use pretty_assertions::assert_eq;
 use splitbar_sim::memory::Global;
 use splitbar_sim::{FindingKind, Launch, Limits, Schedule, ptx};
 
-/// A kernel around `body`: `%out` points to 256 words, `%t` is the thread. Registers `%r`, `%rd`, `%f`, `%p` up to 40; 1 KiB of shared memory `s`, which
-/// begins with what may be an mbarrier.
+/// A kernel around `body`: `%out` points to 256 words, `%t` is the thread. Registers `%r`, `%rd`,
+/// `%f`, `%p` up to 40; 1 KiB of shared memory `s`, which begins with what may be an mbarrier.
 fn kernel(body: &str) -> String {
     format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n\
@@ -101,7 +101,8 @@ fn lanes_leave_a_loop_one_after_the_other() {
 
 #[test]
 fn a_lane_that_spins_does_not_starve_the_one_it_waits_for() {
-    // Each lane takes a lock, adds, and gives it back: without independent progress of lanes this never ends.
+    // Each lane takes a lock, adds, and gives it back: without independent progress of lanes this
+    // never ends.
     let body = "mov.u64 %rd1, s; setp.ne.u32 %p1, %t, 0; @%p1 bra READY; st.shared.u64 [%rd1], 0;\n\
                 READY: bar.warp.sync -1;\n\
                 TRY: atom.acquire.cta.shared.cas.b32 %r1, [%rd1], 0, 1; setp.ne.u32 %p2, %r1, 0; @%p2 bra TRY;\n\
@@ -301,7 +302,8 @@ fn copies_land_when_they_are_waited_for() {
     gives(&format!("{zeros} cp.async.wait_all; {USE}"), 64, |_| 1000);
 }
 
-/// Thread 0 asks for a copy of the first 64 words to `s + 16`; thread t adds 1000 to word t of it, behind `wait`.
+/// Thread 0 asks for a copy of the first 64 words to `s + 16`; thread t adds 1000 to word t of it,
+/// behind `wait`.
 fn bulk(published: &str, before: &str, expected: u32, size: u32, wait: &str) -> String {
     format!(
         "mov.u64 %rd1, s; add.s64 %rd2, %rd1, 16; setp.ne.u32 %p1, %t, 0; @%p1 bra READY; mbarrier.init.shared.b64 [%rd1], 1; {published}\n\
@@ -327,7 +329,8 @@ fn bulk_copies_land_when_their_mbarrier_has_counted_them() {
     // More bytes are expected than come.
     finds(bulk(fence, "", 272, 256, wait), FindingKind::StepLimit);
     finds(bulk(fence, "", 252, 252, wait), FindingKind::Misaligned);
-    // The mbarrier, and what a thread has written where the copy goes, are known to the copy unit behind a fence of the proxies.
+    // The mbarrier, and what a thread has written where the copy goes, are known to the copy unit
+    // behind a fence of the proxies.
     finds(bulk("", "", 256, 256, wait), FindingKind::MissingProxyFence);
     let store = "st.shared.u32 [%rd2], %t;";
     finds(
@@ -456,7 +459,8 @@ fn barriers_are_checked() {
         64,
         FindingKind::BarrierMisuse,
     );
-    // bar.arrive and bar.sync of the same count: the phase is complete before the second warp's data is there.
+    // bar.arrive and bar.sync of the same count: the phase is complete before the second warp's
+    // data is there.
     let cluster = "st.shared.u32 [s], %t; barrier.cluster.wait.aligned;";
     finds(cluster, 1, FindingKind::BarrierMisuse);
     let split = "mov.u64 %rd1, s; mul.wide.u32 %rd2, %t, 4; add.s64 %rd2, %rd1, %rd2; st.shared.u32 [%rd2], %t;\n\
@@ -533,7 +537,8 @@ fn what_is_not_known_is_named() {
     assert!(ptx::kernel(&kernel(".reg .b32 %x<4000000000>;"), None).is_err());
 }
 
-/// A of `mma` holds the row in each element, B ones, so each element of the sum is its row times the depth.
+/// A of `mma` holds the row in each element, B ones, so each element of the sum is its row times
+/// the depth.
 const FACTORS: &str = "shr.u32 %r1, %t, 2; and.b32 %r1, %r1, 7; cvt.rn.f16.u32 %rs1, %r1; mov.b32 %r2, {%rs1, %rs1}; \
                        add.u32 %r3, %r1, 8; cvt.rn.f16.u32 %rs2, %r3; mov.b32 %r4, {%rs2, %rs2}; mov.u32 %r5, 0x3c003c00; mov.u32 %r10, 0;";
 
@@ -615,7 +620,8 @@ fn a_barrier_asks_all_threads() {
     gives(&ask(twice), 128, |_| 96_040);
 }
 
-/// Workgroup `sender` writes 7 and raises a flag by `publish`; the other one waits for the flag by `load` and what is `behind` it, reads, and gives what it read.
+/// Workgroup `sender` writes 7 and raises a flag by `publish`; the other one waits for the flag by
+/// `load` and what is `behind` it, reads, and gives what it read.
 fn passing(sender: u32, publish: &str, load: &str, behind: &str) -> String {
     format!(
         "mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, {sender}; @%p1 bra send;

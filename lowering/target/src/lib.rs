@@ -1,7 +1,8 @@
 //! What each GPU can do, as data. No LLVM, no SPIR-V.
 //!
-//! The rows are generated from `fixtures/targets/*.toml` (`cargo xtask targets`), where every fact has its source. Code asks
-//! a row for a capability ("has it split barriers?") and never compares names or versions, so a new GPU is a new row.
+//! The rows are generated from `fixtures/targets/*.toml` (`cargo xtask targets`), where every fact
+//! has its source. Code asks a row for a capability ("has it split barriers?") and never compares
+//! names or versions, so a new GPU is a new row.
 
 mod counter;
 mod placement;
@@ -47,37 +48,44 @@ pub struct Amdgpu {
     pub cpu: &'static str,
     /// The generation (`gfx9`, `gfx12.5`). For printing only: decisions use the facts below.
     pub generation: &'static str,
-    /// `s_barrier_signal` and `s_barrier_wait` exist. Where they do not, LLVM 23.1 crashes on their intrinsics.
+    /// `s_barrier_signal` and `s_barrier_wait` exist. Where they do not, LLVM 23.1 crashes on their
+    /// intrinsics.
     pub split_barrier: bool,
     /// Named barrier objects of a workgroup; their ids are `1..=named_barriers`. 0: none.
     pub named_barriers: u32,
     /// The barrier of a workgroup cluster (id -3).
     pub cluster_barrier: bool,
-    /// Memory operations may stay outstanding over `s_barrier`; without it LLVM drains all of them first.
+    /// Memory operations may stay outstanding over `s_barrier`; without it LLVM drains all of them
+    /// first.
     pub back_off_barrier: bool,
     /// Scalar loads are counted apart (KMcnt) and do not share LGKMcnt with LDS.
     pub kmcnt: bool,
-    /// The vector memory operations of one workgroup pass one cache in order, so that a release at workgroup scope waits for none of them.
+    /// The vector memory operations of one workgroup pass one cache in order, so that a release at
+    /// workgroup scope waits for none of them.
     pub ordered_vmem: bool,
     /// LLVM's `cumode` feature exists and changes what workgroup fences do.
     pub cumode_feature: bool,
-    /// Waves of one workgroup may be spread over compute units (threadgroup split); a workgroup that is has no LDS.
+    /// Waves of one workgroup may be spread over compute units (threadgroup split); a workgroup
+    /// that is has no LDS.
     pub tg_split: bool,
     /// Memory can be accessed through a generic pointer (FLAT instructions).
     pub generic_access: bool,
     /// Wave sizes in which any lane can read any other lane's register with one instruction.
     pub wave_shuffle: &'static [u32],
-    /// The immediate of `s_waitcnt`; `None` where every counter has a wait of its own (`s_wait_loadcnt` and so on).
+    /// The immediate of `s_waitcnt`; `None` where every counter has a wait of its own
+    /// (`s_wait_loadcnt` and so on).
     pub waitcnt: Option<Waitcnt>,
     /// The counters of outstanding operations, and the largest count that each holds.
     pub counters: &'static [(Counter, u32)],
     /// Matrix multiply-add.
     pub matrix: Matrix,
-    /// Image loads, stores and size queries. Where there are none, LLVM 23.1 may crash on their intrinsics.
+    /// Image loads, stores and size queries. Where there are none, LLVM 23.1 may crash on their
+    /// intrinsics.
     pub images: bool,
     /// Formatted buffer accesses; the same.
     pub texel_buffers: bool,
-    /// A clock that counts in a constant rate, for all waves of the device. Where there is none, LLVM 23.1 reads 0.
+    /// A clock that counts in a constant rate, for all waves of the device. Where there is none,
+    /// LLVM 23.1 reads 0.
     pub real_time_clock: bool,
     /// Sizes in bytes of a global to LDS copy that passes no register. Empty: no such copy.
     pub lds_dma_bytes: &'static [u32],
@@ -85,7 +93,8 @@ pub struct Amdgpu {
     pub async_marks: bool,
     /// Asynchronous copies have a counter of their own (ASYNCcnt).
     pub async_counter: bool,
-    /// What an acquire of global memory invalidates. That of workgroup scope is for placements in which the waves of a workgroup load through several caches.
+    /// What an acquire of global memory invalidates. That of workgroup scope is for placements in
+    /// which the waves of a workgroup load through several caches.
     pub acquire: CacheOps,
     /// What a release of global memory writes back.
     pub release: CacheOps,
@@ -119,7 +128,8 @@ pub struct Execution {
     pub repeats_components: bool,
 }
 
-/// Instructions that look after caches, by the scope that they are for, as assembly has them. Those of one scope are all needed.
+/// Instructions that look after caches, by the scope that they are for, as assembly has them. Those
+/// of one scope are all needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheOps {
     /// At workgroup scope.
@@ -181,7 +191,8 @@ impl Amdgpu {
             .map(|(_, most)| *most)
     }
 
-    /// Whether stores have a counter of their own (VScnt, STOREcnt) and do not share one with loads.
+    /// Whether stores have a counter of their own (VScnt, STOREcnt) and do not share one with
+    /// loads.
     pub fn counts_stores_apart(&self) -> bool {
         [Counter::Vscnt, Counter::Storecnt]
             .iter()
@@ -210,7 +221,8 @@ impl Waitcnt {
     }
 }
 
-/// Matrix multiply-add with results of 16 x 16, by the instructions and the way that lanes hold their operands.
+/// Matrix multiply-add with results of 16 x 16, by the instructions and the way that lanes hold
+/// their operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matrix {
     /// There is none.
@@ -248,7 +260,8 @@ pub struct Nvptx {
     pub volta_fences: bool,
     /// `cp.async` with commit and wait groups.
     pub cp_async: bool,
-    /// `cp.async.bulk` from global to shared memory, complete on an mbarrier (PTX 8.6 for the form to `.shared::cta`).
+    /// `cp.async.bulk` from global to shared memory, complete on an mbarrier (PTX 8.6 for the form
+    /// to `.shared::cta`).
     pub bulk_copy: bool,
     /// Matrix multiply-add, `mma.sync`.
     pub mma: Mma,
@@ -258,7 +271,8 @@ pub struct Nvptx {
     pub named_barriers: u32,
     /// The barriers that a kernel reserves limit how many workgroups share an SM.
     pub barriers_limit_occupancy: bool,
-    /// Threads are scheduled independently, so that a thread that polls does not keep others from running, and `nanosleep` exists.
+    /// Threads are scheduled independently, so that a thread that polls does not keep others from
+    /// running, and `nanosleep` exists.
     pub nanosleep: bool,
 }
 
@@ -299,9 +313,11 @@ impl Target {
         table::TARGETS
     }
 
-    /// The targets whose names look most like `name`, best first, at most three: for "did you mean". Empty when nothing is near.
+    /// The targets whose names look most like `name`, best first, at most three: for "did you
+    /// mean". Empty when nothing is near.
     ///
-    /// Case and separators do not count (`SM90` finds `sm_90`); otherwise the distance is the number of single-character edits.
+    /// Case and separators do not count (`SM90` finds `sm_90`); otherwise the distance is the
+    /// number of single-character edits.
     pub fn nearest(name: &str) -> Vec<&'static Target> {
         const MOST: usize = 3;
         const LONGEST: usize = 32; // no name is longer than half of this; a hostile argument must not cost time
@@ -502,7 +518,8 @@ mod tests {
         );
     }
 
-    /// LLVM AMDGPUUsage and the ISA manuals, "S_WAITCNT": the fields move from generation to generation.
+    /// LLVM AMDGPUUsage and the ISA manuals, "S_WAITCNT": the fields move from generation to
+    /// generation.
     #[test]
     fn immediates_of_s_waitcnt() {
         for (name, nothing, vector_memory, lds) in [

@@ -1,4 +1,5 @@
-//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data there.
+//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data
+//! there.
 
 use super::{
     Amdgpu, Arch, CacheOps, Counter, Execution, Field, Matrix, Mbarrier, Mma, Nvptx, Target,

@@ -1,9 +1,13 @@
 //! The kernel's arguments: which there are, in which order, how each target passes them.
 //!
-//! How resources are handed over is a choice ([`AbiForm`]). The default, GLCompute: each storage or uniform buffer by (set, binding) as a pointer to global memory (an array of descriptors: a pointer to a table of pointers), aliased
-//! variables of one binding sharing it; the push-constant block by value; then the length in bytes (`i32`) of each buffer whose runtime array's length is asked for
-//! (of an array of descriptors: a pointer to a table of lengths). Kernel: the entry point's own parameters, and the number of dimensions where WorkDim is asked
-//! for on NVPTX. Both: last the print buffer, where a printf can be reached. Blocks that are passed by value are read in place.
+//! How resources are handed over is a choice ([`AbiForm`]). The default, GLCompute: each storage or
+//! uniform buffer by (set, binding) as a pointer to global memory (an array of descriptors: a
+//! pointer to a table of pointers), aliased variables of one binding sharing it; the push-constant
+//! block by value; then the length in bytes (`i32`) of each buffer whose runtime array's length is
+//! asked for (of an array of descriptors: a pointer to a table of lengths). Kernel: the entry
+//! point's own parameters, and the number of dimensions where WorkDim is asked for on NVPTX. Both:
+//! last the print buffer, where a printf can be reached. Blocks that are passed by value are read
+//! in place.
 //!
 //! Data flows one way: what the kernel touches (`resources`), the chosen form (`form`), which makes
 //! a table of it, what the kernel reads by that table (`table`), and the parameters here.
@@ -38,8 +42,8 @@ use table::Use;
 /// Alignment in bytes that the address of a buffer must have.
 pub const BUFFER_ALIGN: u32 = 16;
 
-/// What LLVM is told of the alignment of texture and surface objects, in bytes. With more it loads the objects of an array side by side, and then does not
-/// know what it has (docs/llvm.md).
+/// What LLVM is told of the alignment of texture and surface objects, in bytes. With more it loads
+/// the objects of an array side by side, and then does not know what it has (docs/llvm.md).
 const HANDLE_ALIGN: u32 = 8;
 
 /// Alignment in bytes that the address of a table of descriptors is known to have. Hosts align to
@@ -51,7 +55,8 @@ pub fn table_align(target: &Target) -> u32 {
     }
 }
 
-/// Most bytes that are passed by value, of one block and of all together. The drivers allow less; LLVM takes no more than it can address.
+/// Most bytes that are passed by value, of one block and of all together. The drivers allow less;
+/// LLVM takes no more than it can address.
 const MAX_BLOCK_BYTES: u64 = 1 << 16;
 
 /// What an argument is.
@@ -60,7 +65,8 @@ const MAX_BLOCK_BYTES: u64 = 1 << 16;
 pub enum ArgumentKind {
     /// A pointer to a buffer, or to a table of pointers to buffers.
     Buffer,
-    /// A pointer to the descriptor of an image or texel buffer, or to the first one of an array of them.
+    /// A pointer to the descriptor of an image or texel buffer, or to the first one of an array of
+    /// them.
     Image,
     /// The push-constant block, by value.
     PushConstant,
@@ -68,11 +74,13 @@ pub enum ArgumentKind {
     ArrayLength,
     /// A pointer to a table of such lengths, one for each descriptor of an array.
     ArrayLengths,
-    /// The number of dimensions of the launch (WorkDim of OpenCL), 32 bits, where the hardware does not say it.
+    /// The number of dimensions of the launch (WorkDim of OpenCL), 32 bits, where the hardware does
+    /// not say it.
     WorkDimensions,
     /// A parameter of an OpenCL kernel that is not a pointer to memory, by value.
     Value,
-    /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a printf.
+    /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a
+    /// printf.
     PrintBuffer,
     /// A pointer to a table of descriptors: that of a set, or one of an embedder's own.
     Table,
@@ -100,7 +108,8 @@ pub struct Argument {
 pub struct KernelAbi {
     /// The entry point's name.
     pub entry: String,
-    /// The kernel's symbol: the name, with what an assembler or LLVM would not take as a name replaced.
+    /// The kernel's symbol: the name, with what an assembler or LLVM would not take as a name
+    /// replaced.
     pub symbol: String,
     /// Its workgroup size; `None` when the launch decides.
     pub workgroup_size: Option<[u32; 3]>,
@@ -116,7 +125,8 @@ pub struct KernelAbi {
     pub prints: Table,
 }
 
-/// The symbol for an entry point called `name` beside kernels that have the symbols `taken`: letters, digits, `_` and `$`, no digit first, not LLVM's own.
+/// The symbol for an entry point called `name` beside kernels that have the symbols `taken`:
+/// letters, digits, `_` and `$`, no digit first, not LLVM's own.
 pub fn symbol(name: &str, taken: &[String]) -> String {
     let plain: String = name
         .chars()
@@ -162,7 +172,8 @@ pub enum Role {
     PrintBuffer,
     /// The entry point's own parameter number.
     Own(usize),
-    /// The entry point's own parameter number: a block that is passed by value and wants a copy of its own.
+    /// The entry point's own parameter number: a block that is passed by value and wants a copy of
+    /// its own.
     OwnBlock(usize, Id),
 }
 
@@ -213,8 +224,9 @@ pub struct Abi {
     pub resources: Vec<Reached>,
 }
 
-/// Size and alignment of a block of push constants of so many bytes. The alignment divides the size: LLVM reads what is aligned in pieces of that size, and must not come to
-/// what lies behind the block.
+/// Size and alignment of a block of push constants of so many bytes. The alignment divides the
+/// size: LLVM reads what is aligned in pieces of that size, and must not come to what lies behind
+/// the block.
 pub fn push_constants_place(bytes: u64) -> (u64, u32) {
     let size = layout::round_up(bytes, 4);
     let align = 1 << size.trailing_zeros().min(BUFFER_ALIGN.trailing_zeros());
@@ -235,7 +247,8 @@ fn fits_arguments(what: &str, bytes: u64, at: u32) -> Result<()> {
     ))
 }
 
-/// What a kernel or function gets for the length of the buffers of `variable`: the number of bytes, or a pointer to a table of them.
+/// What a kernel or function gets for the length of the buffers of `variable`: the number of bytes,
+/// or a pointer to a table of them.
 pub fn length_passing(types: &Types, declarations: &Declarations<'_>, variable: Id) -> Passing {
     let table = declarations.variable(variable).is_some_and(|v| {
         is_descriptor_array(types, declarations, v.class, uses::pointee(declarations, v))
@@ -461,8 +474,9 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Whether nobody writes the buffer while the kernel runs: no access by this variable can, no other variable may name the same memory, and the module does not say
-    /// that others may write it.
+    /// Whether nobody writes the buffer while the kernel runs: no access by this variable can, no
+    /// other variable may name the same memory, and the module does not say that others may write
+    /// it.
     fn is_read_only(&self, id: Id) -> bool {
         let has = |decoration| self.declarations.decoration(id, decoration).is_some();
         if has(spirv::Decoration::Aliased)
@@ -523,7 +537,8 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// That all that is passed by value fits together: push constants, and the parameters of `entry` that are no buffers.
+    /// That all that is passed by value fits together: push constants, and the parameters of
+    /// `entry` that are no buffers.
     fn fit_together(&self, entry: &Function<'_>) -> Result<()> {
         let mut sum = 0u64;
         for parameter in &self.parameters {

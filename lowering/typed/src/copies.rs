@@ -26,7 +26,8 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Those of `entry`, a workgroup of which has `size`, if that is known. With `promote`, plain copies that can be made asynchronous are among them.
+    /// Those of `entry`, a workgroup of which has `size`, if that is known. With `promote`, plain
+    /// copies that can be made asynchronous are among them.
     pub fn of(
         declarations: &Declarations<'_>,
         constants: &Constants,
@@ -75,12 +76,14 @@ impl Copies {
         !self.group.copies.is_empty()
     }
 
-    /// Word offsets of the arrives whose promoted copies need not be complete before the wait returns.
+    /// Word offsets of the arrives whose promoted copies need not be complete before the wait
+    /// returns.
     pub fn deferred(&self) -> &[u32] {
         &self.promoted.deferred
     }
 
-    /// What stands at word offsets, per block in the order of the offsets; at one offset in the order in which it comes.
+    /// What stands at word offsets, per block in the order of the offsets; at one offset in the
+    /// order in which it comes.
     pub fn by_block<T>(&self, mut all: Vec<(u32, T)>) -> Vec<Vec<(u32, T)>> {
         all.sort_by_key(|(offset, _)| *offset); // stable
         let mut by_block: Vec<Vec<(u32, T)>> = self.starts.iter().map(|_| Vec::new()).collect();

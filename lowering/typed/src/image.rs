@@ -1,8 +1,9 @@
 //! Images without samplers, and what describes them.
 //!
-//! An image is the address of its descriptor. A kernel gets it as an argument: a pointer to the descriptor of each (set, binding), or to the first one of
-//! an array of them, which follow each other without gaps; other forms of the interface place them otherwise
-//! (docs/abi.md). What a descriptor is, is up to the vendor:
+//! An image is the address of its descriptor. A kernel gets it as an argument: a pointer to the
+//! descriptor of each (set, binding), or to the first one of an array of them, which follow each
+//! other without gaps; other forms of the interface place them otherwise (docs/abi.md). What a
+//! descriptor is, is up to the vendor:
 //!
 //! | | image | combined with a sampler | texel buffer |
 //! |---|---|---|---|
@@ -55,18 +56,21 @@ impl Shape {
 /// An image type.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Image {
-    /// What a texel's components are read as; `None`: what the instruction says, as in OpenCL, whose image types do not.
+    /// What a texel's components are read as; `None`: what the instruction says, as in OpenCL,
+    /// whose image types do not.
     pub component: Option<Scalar>,
     /// How it is addressed.
     pub shape: Shape,
     /// The format, if the module says it.
     pub format: Option<spirv::ImageFormat>,
-    /// Whether it is a storage image (or storage texel buffer), not one that is sampled or fetched from.
+    /// Whether it is a storage image (or storage texel buffer), not one that is sampled or fetched
+    /// from.
     pub storage: bool,
 }
 
 impl Image {
-    /// Decodes OpTypeImage: sampled type, Dim, depth, arrayed, multisampled, sampled, format, access. `None`: it is not lowered.
+    /// Decodes OpTypeImage: sampled type, Dim, depth, arrayed, multisampled, sampled, format,
+    /// access. `None`: it is not lowered.
     pub fn of(inst: Inst<'_>, types: &Types) -> Option<Image> {
         let [
             sampled_type,
@@ -141,7 +145,8 @@ pub fn sampled(inst: Inst<'_>, types: &Types) -> Option<Image> {
     }
 }
 
-/// What a component is while it is on its way to or from an image: texels of half floats are those of floats, converted (OpenCL C, `read_imageh`).
+/// What a component is while it is on its way to or from an image: texels of half floats are those
+/// of floats, converted (OpenCL C, `read_imageh`).
 pub fn texel_scalar(scalar: Scalar) -> Option<Scalar> {
     match scalar {
         Scalar::Float {

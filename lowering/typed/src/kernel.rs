@@ -7,7 +7,8 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint};
 use splitbar_target::Target;
 
-/// An entry point on a target, prepared once: the check of limits, the plan, the model and the lowering go by it.
+/// An entry point on a target, prepared once: the check of limits, the plan, the model and the
+/// lowering go by it.
 #[derive(Clone, Debug)]
 pub struct Kernel<'m> {
     /// The entry point.
@@ -37,7 +38,8 @@ impl<'m> Kernel<'m> {
     /// The kernel of `entry`, whose barriers all stand in its own function.
     ///
     /// # Errors
-    /// To `diagnostics`: those of [`Pairing::analyse`], and `UnsupportedMode` for another workgroup size than the module's.
+    /// To `diagnostics`: those of [`Pairing::analyse`], and `UnsupportedMode` for another workgroup
+    /// size than the module's.
     pub fn of(
         declarations: &Declarations<'_>,
         constants: &Constants,

@@ -1,8 +1,8 @@
-//! What a kernel is on a target before anything is planned or generated: its types and where they lie, where pointers point, its workgroup memory, its
-//! arguments. No LLVM.
+//! What a kernel is on a target before anything is planned or generated: its types and where they
+//! lie, where pointers point, its workgroup memory, its arguments. No LLVM.
 //!
-//! Data flows one way: a module that was read and a row of the targets go in. The plan, the lowering and the reflection ask here, so that each fact has one
-//! answer.
+//! Data flows one way: a module that was read and a row of the targets go in. The plan, the
+//! lowering and the reflection ask here, so that each fact has one answer.
 
 pub mod abi;
 mod copies;

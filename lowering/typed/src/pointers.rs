@@ -5,10 +5,12 @@ use spirv::{Decoration, StorageClass};
 use splitbar_passes::module::{Declarations, Id};
 use splitbar_target::{Arch, Target};
 
-/// The address space of a storage class, as LLVM numbers them; `None` when the class is not lowered.
+/// The address space of a storage class, as LLVM numbers them; `None` when the class is not
+/// lowered.
 ///
-/// AMDGPU: global 1, LDS 3, constant 4, private 5 (LLVM AMDGPUUsage, "Address Spaces"). NVPTX: global 1, shared 3, and 0 (generic) for
-/// the stack, whose allocas LLVM makes local by itself; read-only data stays in global memory there because a host passes global addresses.
+/// AMDGPU: global 1, LDS 3, constant 4, private 5 (LLVM AMDGPUUsage, "Address Spaces"). NVPTX:
+/// global 1, shared 3, and 0 (generic) for the stack, whose allocas LLVM makes local by itself;
+/// read-only data stays in global memory there because a host passes global addresses.
 pub fn address_space(target: &Target, class: StorageClass) -> Option<u32> {
     use StorageClass as S;
     let amdgpu = matches!(target.arch, Arch::Amdgpu(_));
@@ -41,7 +43,8 @@ pub fn address_space(target: &Target, class: StorageClass) -> Option<u32> {
     })
 }
 
-/// Whether a pointer of class `class` to `pointee` is one to an array of descriptors: one or more arrays of a block.
+/// Whether a pointer of class `class` to `pointee` is one to an array of descriptors: one or more
+/// arrays of a block.
 pub fn is_descriptor_array(
     types: &Types,
     declarations: &Declarations<'_>,
@@ -77,7 +80,8 @@ mod tests {
     use super::*;
     use splitbar_passes::enumerants::{Outcome, storage_class};
 
-    /// A class has memory or values exactly where the table says that it is honoured; texels have no address.
+    /// A class has memory or values exactly where the table says that it is honoured; texels have
+    /// no address.
     #[test]
     fn storage_classes_are_as_the_table_has_them() {
         for target in ["gfx1100", "sm_90"] {

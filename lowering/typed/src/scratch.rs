@@ -1,4 +1,5 @@
-//! Workgroup memory of the OpGroup* instructions of workgroup scope (SPIR-V 1.6, section 3.52.21), which of them need none, and what an entry point takes in all.
+//! Workgroup memory of the OpGroup* instructions of workgroup scope (SPIR-V 1.6, section 3.52.21),
+//! which of them need none, and what an entry point takes in all.
 
 use spirv::{GroupOperation, Op};
 use splitbar_passes::analysis::layout::round_up;
@@ -6,13 +7,15 @@ use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Inst, Scope, Type};
 use splitbar_target::{Arch, Target};
 
-/// Workgroup memory that these instructions share, in bytes: eight for each of 32 subgroups, or one value of OpGroupBroadcast.
+/// Workgroup memory that these instructions share, in bytes: eight for each of 32 subgroups, or one
+/// value of OpGroupBroadcast.
 pub const SCRATCH_BYTES: u32 = 256;
 
 /// Its alignment.
 pub const SCRATCH_ALIGN: u32 = 16;
 
-/// Bytes of workgroup memory that `entry` takes on `target` before barriers reserve any: its variables, and behind them what OpGroup* instructions need.
+/// Bytes of workgroup memory that `entry` takes on `target` before barriers reserve any: its
+/// variables, and behind them what OpGroup* instructions need.
 pub fn shared_bytes(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -42,7 +45,8 @@ pub fn shared_bytes(
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// Whether the instruction works on a group that its first operand names, and may name the workgroup.
+/// Whether the instruction works on a group that its first operand names, and may name the
+/// workgroup.
 pub fn is_group(op: Op) -> bool {
     matches!(
         op,
@@ -79,7 +83,8 @@ pub enum Vote {
     Count,
 }
 
-/// The predicate and the vote that the instruction is, where the target has barriers that vote: a count is the sum of `OpSelect %predicate 1 0`.
+/// The predicate and the vote that the instruction is, where the target has barriers that vote: a
+/// count is the sum of `OpSelect %predicate 1 0`.
 pub fn vote(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -121,7 +126,8 @@ mod tests {
     use crate::testing::read;
     use splitbar_passes::module::assemble;
 
-    /// The memory of a kernel with this instruction, on an AMD GPU and on one of NVIDIA's, which votes at a barrier.
+    /// The memory of a kernel with this instruction, on an AMD GPU and on one of NVIDIA's, which
+    /// votes at a barrier.
     fn bytes(instruction: &str) -> [u32; 2] {
         let text = format!(
             "; Version: 1.1

@@ -120,7 +120,8 @@ pub enum Kind {
 pub struct TypeInfo {
     /// What it is.
     pub kind: Kind,
-    /// Whether there are values of it: not of void, runtime arrays, functions, and what is not lowered.
+    /// Whether there are values of it: not of void, runtime arrays, functions, and what is not
+    /// lowered.
     pub is_value: bool,
     /// Bytes in memory.
     pub size: u64,
@@ -176,8 +177,8 @@ pub struct Types {
 }
 
 impl Types {
-    /// Builds the table. `descriptors`: bytes from one descriptor of an array of images to the next,
-    /// where the kernel's binary interface has one distance for all
+    /// Builds the table. `descriptors`: bytes from one descriptor of an array of images to the
+    /// next, where the kernel's binary interface has one distance for all
     /// ([`crate::abi::AbiForm::descriptor_bytes`]).
     pub fn of(
         declarations: &Declarations<'_>,
@@ -202,7 +203,8 @@ impl Types {
             if inst.op() == Some(Op::Function) {
                 break;
             }
-            // A structure may hold a pointer to itself: OpTypeForwardPointer names it before its OpTypePointer.
+            // A structure may hold a pointer to itself: OpTypeForwardPointer names it before its
+            // OpTypePointer.
             let (id, opcode) = match (inst.op(), inst.result()) {
                 (Some(Op::TypeForwardPointer), _) => match inst.id(0) {
                     Ok(id) => (id, Op::TypePointer as u16),
@@ -230,7 +232,8 @@ impl Types {
         Some(info)
     }
 
-    /// All types, parts before what they are parts of. A pointer that is named before its definition comes twice.
+    /// All types, parts before what they are parts of. A pointer that is named before its
+    /// definition comes twice.
     pub fn iter(&self) -> impl Iterator<Item = (Id, &TypeInfo)> {
         self.infos.iter().map(|(id, info)| (*id, info))
     }
@@ -454,7 +457,8 @@ impl Table<'_, '_> {
                     ..self.address(Kind::NamedBarrier, 4, 4)
                 })?
             }
-            // Nothing is kept of an event at run time: which copies it stands for is known to the plan.
+            // Nothing is kept of an event at run time: which copies it stands for is known to the
+            // plan.
             Type::Event => self.plain(
                 Scalar::Int {
                     width: 32,
@@ -473,7 +477,8 @@ impl Table<'_, '_> {
     }
 }
 
-/// The diagnostic for the use of a type that is not lowered; the same at every use, so that one remains.
+/// The diagnostic for the use of a type that is not lowered; the same at every use, so that one
+/// remains.
 fn unsupported_type(types: &Types, declarations: &Declarations<'_>, id: Id) -> Box<Diagnostic> {
     let refused = |id: &Id| {
         types

@@ -31,7 +31,8 @@ impl CallGraph {
         CallGraph { calls }
     }
 
-    /// The functions that `function` calls itself, each once, with the word offset of the first call.
+    /// The functions that `function` calls itself, each once, with the word offset of the first
+    /// call.
     pub fn callees(&self, function: Id) -> &[(Id, u32)] {
         self.calls.get(&function).map_or(&[], Vec::as_slice)
     }
@@ -54,7 +55,8 @@ impl CallGraph {
         found
     }
 
-    /// The functions of `within` that `roots` reach by calls inside of `within`, callees before callers.
+    /// The functions of `within` that `roots` reach by calls inside of `within`, callees before
+    /// callers.
     ///
     /// # Errors
     /// `RecursiveCall` when they call each other in a circle.

@@ -1,12 +1,14 @@
-//! The control-flow graph of one function: blocks as indices in module order, block 0 is the entry block.
+//! The control-flow graph of one function: blocks as indices in module order, block 0 is the entry
+//! block.
 //!
-//! Nothing here assumes structured or reducible control flow. An edge to a label that the function does not have is left
-//! out (the reader reports it).
+//! Nothing here assumes structured or reducible control flow. An edge to a label that the function
+//! does not have is left out (the reader reports it).
 
 use crate::module::{Function, Id, Inst, Module, targets};
 use std::collections::BTreeMap;
 
-/// Terminators that end the invocation's run of a function, OpUnreachable not among them: control never gets to that one.
+/// Terminators that end the invocation's run of a function, OpUnreachable not among them: control
+/// never gets to that one.
 const EXITS: &[spirv::Op] = &[
     spirv::Op::Return,
     spirv::Op::ReturnValue,
@@ -88,8 +90,9 @@ impl Cfg {
         Cfg::build(labels, index, edges, exits)
     }
 
-    /// A graph of `len` blocks with labels `%1`, `%2` and so on; for callers that have a graph and no function.
-    /// Edges that name a block that is not there are left out; blocks without a successor are exits.
+    /// A graph of `len` blocks with labels `%1`, `%2` and so on; for callers that have a graph and
+    /// no function. Edges that name a block that is not there are left out; blocks without a
+    /// successor are exits.
     pub fn from_edges(len: usize, edges: &[(usize, usize)]) -> Cfg {
         let labels: Vec<Id> = (1u32..).map(Id).take(len).collect();
         let index = labels.iter().copied().zip(0..).collect();
@@ -197,7 +200,8 @@ impl Cfg {
         self.index.get(&label).copied()
     }
 
-    /// Where control can go after `block`, each block once, in the order of the terminator's operands.
+    /// Where control can go after `block`, each block once, in the order of the terminator's
+    /// operands.
     pub fn succs(&self, block: usize) -> &[usize] {
         self.succs.get(block)
     }
@@ -212,7 +216,8 @@ impl Cfg {
         self.exits[block]
     }
 
-    /// The blocks that control can reach, in reverse postorder: a block before its successors, but for back edges.
+    /// The blocks that control can reach, in reverse postorder: a block before its successors, but
+    /// for back edges.
     pub fn reverse_postorder(&self) -> &[usize] {
         &self.reverse_postorder
     }

@@ -1,7 +1,9 @@
-//! Strongly connected components of a graph, by the algorithm of Tarjan (1972) with a stack of its own: linear time.
+//! Strongly connected components of a graph, by the algorithm of Tarjan (1972) with a stack of its
+//! own: linear time.
 
-/// Gives each of the nodes `0..len` the number of its component. Where an edge leads from one component to another, the number gets
-/// smaller, so components in descending order are in the direction of the edges.
+/// Gives each of the nodes `0..len` the number of its component. Where an edge leads from one
+/// component to another, the number gets smaller, so components in descending order are in the
+/// direction of the edges.
 pub fn strongly_connected<'g>(len: usize, succs: impl Fn(usize) -> &'g [usize]) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let mut component = vec![NONE; len];

@@ -1,4 +1,5 @@
-//! Where copies stand among what else may come to workgroup memory: nothing but a fence orders an access before an asynchronous copy into the same bytes.
+//! Where copies stand among what else may come to workgroup memory: nothing but a fence orders an
+//! access before an asynchronous copy into the same bytes.
 
 use crate::module::{Declarations, Function, Inst, Type};
 use spirv::{Op, StorageClass};
@@ -13,7 +14,8 @@ pub enum Mention {
     Copy(u32),
 }
 
-/// Copies and other accesses of `function`, in order, per block that has copies; `copies` has the word offsets of the copies.
+/// Copies and other accesses of `function`, in order, per block that has copies; `copies` has the
+/// word offsets of the copies.
 pub fn order(
     declarations: &Declarations<'_>,
     function: &Function<'_>,

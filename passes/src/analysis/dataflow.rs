@@ -1,8 +1,9 @@
-//! A solver for dataflow problems over a [`Cfg`]: states, a join, a transfer function per block, a worklist.
+//! A solver for dataflow problems over a [`Cfg`]: states, a join, a transfer function per block, a
+//! worklist.
 //!
-//! An analysis must be monotone and its states must not rise for ever; then the result is the least solution, whatever the
-//! shape of the graph. A block is looked at again only when the state before it has changed, blocks earlier in the direction
-//! of flow first.
+//! An analysis must be monotone and its states must not rise for ever; then the result is the least
+//! solution, whatever the shape of the graph. A block is looked at again only when the state before
+//! it has changed, blocks earlier in the direction of flow first.
 
 use super::cfg::Cfg;
 use std::cmp::Reverse;
@@ -30,7 +31,8 @@ pub trait Analysis {
     /// The state of a place that no fact has reached.
     fn bottom(&self) -> Self::State;
 
-    /// The state where flow starts: before the entry block (forward), after a block without successors (backward).
+    /// The state where flow starts: before the entry block (forward), after a block without
+    /// successors (backward).
     fn boundary(&self) -> Self::State;
 
     /// Adds `other` to `state`; says whether `state` has changed.
@@ -40,8 +42,9 @@ pub trait Analysis {
     fn transfer(&self, block: usize, state: Self::State) -> Self::State;
 }
 
-/// The solution: for each block the state before it in the direction of flow. That is the state at its first instruction for a
-/// forward problem, and after its terminator for a backward one. Blocks that control cannot reach keep the bottom state.
+/// The solution: for each block the state before it in the direction of flow. That is the state at
+/// its first instruction for a forward problem, and after its terminator for a backward one. Blocks
+/// that control cannot reach keep the bottom state.
 pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
     let order: Vec<usize> = match A::DIRECTION {
         Direction::Forward => cfg.reverse_postorder().to_vec(),
@@ -72,7 +75,8 @@ pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
             Direction::Backward => cfg.preds(block),
         };
         for block in next {
-            // Predecessors that control cannot reach have no position: nothing is known of them, nothing is asked.
+            // Predecessors that control cannot reach have no position: nothing is known of them,
+            // nothing is asked.
             let Some(place) = position[*block] else {
                 continue;
             };
@@ -86,8 +90,9 @@ pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
     states
 }
 
-/// The solution of a problem whose facts are a set (a bit for each, or one `bool`) and hold where they hold on some path: states join by union, and nothing holds where
-/// flow starts. `transfer` is [`Analysis::transfer`]; the result is that of [`solve`].
+/// The solution of a problem whose facts are a set (a bit for each, or one `bool`) and hold where
+/// they hold on some path: states join by union, and nothing holds where flow starts. `transfer` is
+/// [`Analysis::transfer`]; the result is that of [`solve`].
 pub fn solve_any<S>(cfg: &Cfg, direction: Direction, transfer: impl Fn(usize, S) -> S) -> Vec<S>
 where
     S: Copy + Default + PartialEq + BitOr<Output = S>,

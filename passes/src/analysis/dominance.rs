@@ -1,8 +1,8 @@
 //! Dominators and post-dominators.
 //!
-//! The algorithm is that of Lengauer and Tarjan (1979) in its simple form: path compression without balancing, O(m log n)
-//! on every graph, irreducible ones included, with stacks of its own. The common iterative one is quadratic on graphs that
-//! an enemy can write.
+//! The algorithm is that of Lengauer and Tarjan (1979) in its simple form: path compression without
+//! balancing, O(m log n) on every graph, irreducible ones included, with stacks of its own. The
+//! common iterative one is quadratic on graphs that an enemy can write.
 
 use super::cfg::Cfg;
 
@@ -13,8 +13,8 @@ const NONE: usize = usize::MAX;
 pub struct Dominators {
     /// Immediate dominator; `NONE` for the root and for nodes outside of the tree.
     idom: Vec<usize>,
-    /// Interval of each node in a walk over the tree: a node's interval holds those of the nodes that it dominates.
-    /// Empty for nodes outside of the tree.
+    /// Interval of each node in a walk over the tree: a node's interval holds those of the nodes
+    /// that it dominates. Empty for nodes outside of the tree.
     interval: Vec<(usize, usize)>,
 }
 
@@ -31,13 +31,14 @@ impl Dominators {
         Dominators::solve(len, 0, |block| cfg.succs(block), |block| cfg.preds(block))
     }
 
-    /// The immediate dominator of `block`; `None` for the entry block and for blocks that control cannot reach.
+    /// The immediate dominator of `block`; `None` for the entry block and for blocks that control
+    /// cannot reach.
     pub fn immediate(&self, block: usize) -> Option<usize> {
         self.idom.get(block).copied().filter(|idom| *idom != NONE)
     }
 
-    /// Whether every path from the entry block to `block` goes through `over`; a block dominates itself.
-    /// False when control cannot reach one of them.
+    /// Whether every path from the entry block to `block` goes through `over`; a block dominates
+    /// itself. False when control cannot reach one of them.
     pub fn dominates(&self, over: usize, block: usize) -> bool {
         match (self.interval.get(over), self.interval.get(block)) {
             (Some((start, end)), Some((at, last))) => at < last && start <= at && at < end,
@@ -101,7 +102,8 @@ impl Dominators {
     }
 }
 
-/// Preorder numbers by node (`NONE` where the search does not come), nodes by number, parents by number.
+/// Preorder numbers by node (`NONE` where the search does not come), nodes by number, parents by
+/// number.
 fn depth_first<'g>(
     len: usize,
     root: usize,
@@ -132,7 +134,8 @@ fn depth_first<'g>(
     (number, node, parent)
 }
 
-/// The forest of Lengauer and Tarjan: answers with the node of least semidominator on the way to a tree's root.
+/// The forest of Lengauer and Tarjan: answers with the node of least semidominator on the way to a
+/// tree's root.
 struct Forest {
     ancestor: Vec<usize>,
     label: Vec<usize>,
@@ -161,7 +164,8 @@ impl Forest {
     }
 }
 
-/// Intervals of a walk over the tree that `idom` describes; a node's dominator has a smaller number than the node.
+/// Intervals of a walk over the tree that `idom` describes; a node's dominator has a smaller number
+/// than the node.
 fn intervals(idom: &[usize]) -> Vec<(usize, usize)> {
     let count = idom.len();
     let mut size = vec![1; count];
@@ -181,9 +185,9 @@ fn intervals(idom: &[usize]) -> Vec<(usize, usize)> {
 
 /// Which blocks lie on every path from a block to the end of the function.
 ///
-/// The end is a return or a kill. Blocks from which control only gets to an OpUnreachable are outside of the tree: no run
-/// goes there. A loop without a way out counts as an end too (one block of it does), so what comes after a branch into it is
-/// not taken for granted.
+/// The end is a return or a kill. Blocks from which control only gets to an OpUnreachable are
+/// outside of the tree: no run goes there. A loop without a way out counts as an end too (one block
+/// of it does), so what comes after a branch into it is not taken for granted.
 #[derive(Clone, Debug)]
 pub struct PostDominators {
     tree: Dominators,
@@ -217,8 +221,8 @@ impl PostDominators {
         PostDominators { tree }
     }
 
-    /// Whether every path from `block` to the end of the function goes through `over`; a block post-dominates itself.
-    /// False when no path leads from one of them to the end.
+    /// Whether every path from `block` to the end of the function goes through `over`; a block
+    /// post-dominates itself. False when no path leads from one of them to the end.
     pub fn post_dominates(&self, over: usize, block: usize) -> bool {
         self.tree.dominates(over, block)
     }
@@ -228,14 +232,16 @@ impl PostDominators {
         self.tree.dominates(block, block)
     }
 
-    /// The immediate post-dominator of `block`; `None` when that is the end itself, or no path leads to the end.
+    /// The immediate post-dominator of `block`; `None` when that is the end itself, or no path
+    /// leads to the end.
     pub fn immediate(&self, block: usize) -> Option<usize> {
         let end = self.tree.idom.len().checked_sub(1)?;
         self.tree.immediate(block).filter(|idom| *idom != end)
     }
 }
 
-/// The blocks that the end of the function is taken to follow: exits, and one block of each loop without a way out.
+/// The blocks that the end of the function is taken to follow: exits, and one block of each loop
+/// without a way out.
 fn ends(cfg: &Cfg) -> Vec<usize> {
     let len = cfg.len();
     let mut ends: Vec<usize> = (0..len).filter(|block| cfg.is_exit(*block)).collect();
@@ -304,7 +310,8 @@ mod tests {
 
     #[test]
     fn a_ladder_of_100_000_blocks_is_quick() {
-        // Two ways lead to every block but 1 and the last: nothing but the entry dominates it. The search goes 100,000 deep.
+        // Two ways lead to every block but 1 and the last: nothing but the entry dominates it. The
+        // search goes 100,000 deep.
         let len = 100_000;
         let edges: Vec<_> = (0..len - 2)
             .flat_map(|block| [(block, block + 1), (block, block + 2)])

@@ -1,14 +1,17 @@
 //! Where the parts of a value lie in memory: sizes, alignments, offsets.
 //!
-//! A structure with Offset decorations, an array with ArrayStride, a matrix member with MatrixStride lie where these say. Anything else is laid out
-//! naturally: OpenCL's rules in kernels (a vector of three has the size of four, structures are padded; CPacked: no padding), and the same in shaders
-//! except that a vector of three has the size of three components (aligned as four), as in GLSL's std430.
+//! A structure with Offset decorations, an array with ArrayStride, a matrix member with
+//! MatrixStride lie where these say. Anything else is laid out naturally: OpenCL's rules in kernels
+//! (a vector of three has the size of four, structures are padded; CPacked: no padding), and the
+//! same in shaders except that a vector of three has the size of three components (aligned as
+//! four), as in GLSL's std430.
 
 use crate::module::{Constants, Declarations, Id, Type};
 use spirv::{Capability, Decoration};
 use std::collections::BTreeMap;
 
-/// Bytes of a pointer in memory: both vendors have 64-bit addressing; pointers into workgroup memory occupy as much.
+/// Bytes of a pointer in memory: both vendors have 64-bit addressing; pointers into workgroup
+/// memory occupy as much.
 pub const POINTER_BYTES: u64 = 8;
 
 /// Size and alignment of a type.
@@ -77,7 +80,8 @@ pub fn alignment_of_offset(limit: u32, offset: u64) -> u32 {
     u64::from(limit).min(low) as u32
 }
 
-/// Bytes between the elements of the array type, or that a pointer of the type counts: `id` is the type.
+/// Bytes between the elements of the array type, or that a pointer of the type counts: `id` is the
+/// type.
 pub fn stride(declarations: &Declarations<'_>, id: Id, element: Extent) -> u64 {
     match declarations.decoration(id, Decoration::ArrayStride) {
         Some(stride) if stride != 0 => u64::from(stride),
@@ -88,7 +92,8 @@ pub fn stride(declarations: &Declarations<'_>, id: Id, element: Extent) -> u64 {
 /// Largest alignment that a variable is given, in bytes.
 const MAX_ALIGN: u32 = 1 << 12;
 
-/// The alignment of the variable `id`, whose memory wants `natural` at least: more where the decoration Alignment asks for it.
+/// The alignment of the variable `id`, whose memory wants `natural` at least: more where the
+/// decoration Alignment asks for it.
 pub fn variable_align(declarations: &Declarations<'_>, id: Id, natural: u32) -> u32 {
     let asked = declarations
         .decoration(id, Decoration::Alignment)
@@ -96,7 +101,8 @@ pub fn variable_align(declarations: &Declarations<'_>, id: Id, natural: u32) -> 
     natural.max(asked.unwrap_or(1))
 }
 
-/// Layout of a matrix in memory (decorations MatrixStride, RowMajor, ColMajor of a structure member).
+/// Layout of a matrix in memory (decorations MatrixStride, RowMajor, ColMajor of a structure
+/// member).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct MatrixLayout {
     /// Bytes between columns, or between rows when row-major.
@@ -172,7 +178,8 @@ pub fn structure(
     (extent, places)
 }
 
-/// Extents of types, each computed once. Types are nested at most [`crate::module::MOST_TYPE_DEPTH`] deep.
+/// Extents of types, each computed once. Types are nested at most
+/// [`crate::module::MOST_TYPE_DEPTH`] deep.
 pub struct Extents<'s, 'm> {
     declarations: &'s Declarations<'m>,
     constants: &'s Constants,
@@ -189,7 +196,8 @@ impl<'s, 'm> Extents<'s, 'm> {
         }
     }
 
-    /// The extent of the type `id`; `None` for one without a size, or with one that the target decides.
+    /// The extent of the type `id`; `None` for one without a size, or with one that the target
+    /// decides.
     pub fn of(&mut self, id: Id) -> Option<Extent> {
         if let Some(known) = self.known.get(&id) {
             return *known;

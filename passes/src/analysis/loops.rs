@@ -1,4 +1,5 @@
-//! Natural loops of a control-flow graph: a block that dominates one of its predecessors, and all that comes back to it without leaving through it (Aho, Sethi, Ullman).
+//! Natural loops of a control-flow graph: a block that dominates one of its predecessors, and all
+//! that comes back to it without leaving through it (Aho, Sethi, Ullman).
 
 use super::cfg::Cfg;
 use super::dominance::Dominators;
@@ -33,8 +34,8 @@ impl Loops {
     }
 }
 
-/// The natural loops of `cfg`, by header; loops that share one count as one. `None` when there are more than `most`: looking at each costs time
-/// linear in the graph.
+/// The natural loops of `cfg`, by header; loops that share one count as one. `None` when there are
+/// more than `most`: looking at each costs time linear in the graph.
 pub fn natural(cfg: &Cfg, dominators: &Dominators, most: usize) -> Option<Vec<Loop>> {
     let mut latches: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for block in cfg.reverse_postorder() {

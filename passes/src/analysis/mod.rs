@@ -1,7 +1,8 @@
-//! Questions about a module: control flow, dominance, dataflow, and which wait belongs to which arrive.
+//! Questions about a module: control flow, dominance, dataflow, and which wait belongs to which
+//! arrive.
 //!
-//! An analysis answers and changes nothing. All of them are iterative and take graphs of any shape; their cost grows almost
-//! linearly with the function, or a documented limit ends them.
+//! An analysis answers and changes nothing. All of them are iterative and take graphs of any shape;
+//! their cost grows almost linearly with the function, or a documented limit ends them.
 
 pub mod async_copy;
 pub mod callgraph;

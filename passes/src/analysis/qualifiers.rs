@@ -1,8 +1,12 @@
-//! Which memory is Coherent and which is Volatile: the decorations of variables, parameters and members, followed to the pointers and images that lead there.
+//! Which memory is Coherent and which is Volatile: the decorations of variables, parameters and
+//! members, followed to the pointers and images that lead there.
 //!
-//! SPIR-V 2.18.1 and 3.20: before Vulkan's memory model it is the memory that is decorated, not the access. What an access has to do follows from where its pointer comes
-//! from: through access chains, copies, casts, selections, phis and calls, by union. A pointer that is loaded may be any that the module stores; beside these, the
-//! members of the type that it points to are asked (a buffer reference is an address from outside). Nothing is lost by a union: a qualifier only forbids.
+//! SPIR-V 2.18.1 and 3.20: before Vulkan's memory model it is the memory that is decorated, not the
+//! access. What an access has to do follows from where its pointer comes from: through access
+//! chains, copies, casts, selections, phis and calls, by union. A pointer that is loaded may be any
+//! that the module stores; beside these, the members of the type that it points to are asked (a
+//! buffer reference is an address from outside). Nothing is lost by a union: a qualifier only
+//! forbids.
 
 use super::callgraph::callee;
 use crate::module::{Declarations, Id, Inst, Type};
@@ -48,7 +52,8 @@ impl Qualifiers {
 /// The qualifiers of all pointers and images of a module.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryQualifiers {
-    /// By pointer or image, and by function for what it returns; those without a qualifier are not there.
+    /// By pointer or image, and by function for what it returns; those without a qualifier are not
+    /// there.
     of: BTreeMap<Id, Qualifiers>,
     /// Of anything inside of a type, pointers not followed.
     types: BTreeMap<Id, TypeFacts>,
@@ -66,7 +71,8 @@ struct TypeFacts {
 }
 
 impl MemoryQualifiers {
-    /// Reads the whole module. One without the decorations costs a look at its types and decorations.
+    /// Reads the whole module. One without the decorations costs a look at its types and
+    /// decorations.
     pub fn of(declarations: &Declarations<'_>) -> MemoryQualifiers {
         let module = declarations.module;
         let decorates = |inst: Inst<'_>| {
@@ -97,7 +103,8 @@ impl MemoryQualifiers {
         this
     }
 
-    /// What accesses through the pointer `id`, or to the image `id`, have to do: the qualifiers of the place, and those of anything in it.
+    /// What accesses through the pointer `id`, or to the image `id`, have to do: the qualifiers of
+    /// the place, and those of anything in it.
     pub fn get(&self, declarations: &Declarations<'_>, id: Id) -> Qualifiers {
         let mut all = self.of.get(&id).copied().unwrap_or_default();
         if !self.types.is_empty() {
@@ -106,7 +113,8 @@ impl MemoryQualifiers {
         all
     }
 
-    /// What the members of the type `ty` ask of accesses to memory of that type: an untyped pointer says nothing of it.
+    /// What the members of the type `ty` ask of accesses to memory of that type: an untyped pointer
+    /// says nothing of it.
     pub fn of_type(&self, ty: Id) -> Qualifiers {
         self.facts(Some(ty)).members
     }
@@ -278,7 +286,8 @@ fn pointee(declarations: &Declarations<'_>, ty: Id) -> Option<Id> {
     }
 }
 
-/// The facts of all types. A type stands behind what it is made of, but for what a pointer points to.
+/// The facts of all types. A type stands behind what it is made of, but for what a pointer points
+/// to.
 fn type_facts(declarations: &Declarations<'_>) -> BTreeMap<Id, TypeFacts> {
     let mut facts: BTreeMap<Id, TypeFacts> = BTreeMap::new();
     let defined = declarations

@@ -5,7 +5,8 @@ use crate::module::{Constants, Declarations, Id, Module, SpecValues};
 use rspirv::grammar::INSTRUCTION_TABLE;
 use std::collections::BTreeMap;
 
-/// What most tests need: types, scopes, semantics, numbers, and an entry point %main with workgroups of 64.
+/// What most tests need: types, scopes, semantics, numbers, and an entry point %main with
+/// workgroups of 64.
 const PRELUDE: &str = "
     OpCapability 1
     OpCapability 6141
@@ -73,8 +74,9 @@ pub(crate) fn declared<'m>(module: &'m Module<'m>) -> (Declarations<'m>, Constan
 
 /// The prelude, `annotations` (names, decorations), the prelude's types, and `functions`.
 ///
-/// One instruction a line, as `%result = OpName %type operands`; operands are `%name`, numbers or 'strings'. In functions `arrive`, `wait`, `barrier`
-/// stand for Workgroup barriers, and `arrive.sub`, `wait.sub` for Subgroup ones.
+/// One instruction a line, as `%result = OpName %type operands`; operands are `%name`, numbers or
+/// 'strings'. In functions `arrive`, `wait`, `barrier` stand for Workgroup barriers, and
+/// `arrive.sub`, `wait.sub` for Subgroup ones.
 pub(crate) fn assemble(annotations: &str, functions: &str) -> Assembled {
     let mut names = BTreeMap::new();
     let mut words = vec![0x0723_0203, 0x0001_0300, 0, 0, 0];

@@ -1,4 +1,5 @@
-//! Which module-scope variables a function touches, itself or through its callees: they decide a kernel's arguments and the hidden parameters of functions.
+//! Which module-scope variables a function touches, itself or through its callees: they decide a
+//! kernel's arguments and the hidden parameters of functions.
 
 use crate::module::{Constants, Declarations, Function, Id, Inst, Type, Variable, called};
 use spirv::{Op, StorageClass};
@@ -68,7 +69,8 @@ impl Uses {
         uses
     }
 
-    /// Adds `id` if it is a variable or holds addresses, and with it all that its initializer or constituents hold.
+    /// Adds `id` if it is a variable or holds addresses, and with it all that its initializer or
+    /// constituents hold.
     fn reach(&mut self, id: Id, declarations: &Declarations<'_>, constants: &Constants) {
         let mut todo = vec![id];
         while let Some(id) = todo.pop() {
@@ -100,7 +102,8 @@ impl Uses {
     }
 }
 
-/// The ids of the module's variables and of the constants that are made of others. Few instructions name one, and a look at their words tells which may.
+/// The ids of the module's variables and of the constants that are made of others. Few instructions
+/// name one, and a look at their words tells which may.
 struct Touchable(Vec<bool>);
 
 impl Touchable {
@@ -132,8 +135,9 @@ impl Touchable {
     }
 }
 
-/// The variable that the pointer to a buffer's structure comes from, and the indexes into the variable's array of descriptors (none without an array).
-/// `None`: it is not one access chain from a variable.
+/// The variable that the pointer to a buffer's structure comes from, and the indexes into the
+/// variable's array of descriptors (none without an array). `None`: it is not one access chain from
+/// a variable.
 pub fn described<'m>(declarations: &Declarations<'m>, structure: Id) -> Option<(Id, &'m [u32])> {
     if declarations.variable(structure).is_some() {
         return Some((structure, &[]));
@@ -148,7 +152,8 @@ pub fn described<'m>(declarations: &Declarations<'m>, structure: Id) -> Option<(
         .then(|| (variable, chain.operands().get(1..).unwrap_or(&[])))
 }
 
-/// Whether the workgroup variable shares its memory with others: a block (SPV_KHR_workgroup_memory_explicit_layout: all of them begin at the same place).
+/// Whether the workgroup variable shares its memory with others: a block
+/// (SPV_KHR_workgroup_memory_explicit_layout: all of them begin at the same place).
 pub fn is_shared_block(declarations: &Declarations<'_>, variable: &Variable<'_>) -> bool {
     variable.class == StorageClass::Workgroup
         && pointee(declarations, variable).is_some_and(|ty| {
@@ -158,8 +163,9 @@ pub fn is_shared_block(declarations: &Declarations<'_>, variable: &Variable<'_>)
         })
 }
 
-/// Uses of every function of `functions`, which stand callees first and are what the kernel `function` reaches. A kernel that touches a block in workgroup
-/// memory also touches those of its `interface` that start as zeros: they share their memory.
+/// Uses of every function of `functions`, which stand callees first and are what the kernel
+/// `function` reaches. A kernel that touches a block in workgroup memory also touches those of its
+/// `interface` that start as zeros: they share their memory.
 pub fn uses(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -189,7 +195,8 @@ pub fn uses(
     done
 }
 
-/// Whether a variable is an LLVM global that every function can name: workgroup memory and initialised program-scope data.
+/// Whether a variable is an LLVM global that every function can name: workgroup memory and
+/// initialised program-scope data.
 pub fn is_global(variable: &Variable<'_>) -> bool {
     match variable.class {
         StorageClass::Workgroup | StorageClass::CrossWorkgroup => true,

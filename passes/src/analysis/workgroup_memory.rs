@@ -13,9 +13,11 @@ pub const VARIABLE_ALIGN: u32 = 16;
 /// The workgroup variables that an entry point reaches.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkgroupMemory {
-    /// Bytes that all blocks share (SPV_KHR_workgroup_memory_explicit_layout: all begin at the same place).
+    /// Bytes that all blocks share (SPV_KHR_workgroup_memory_explicit_layout: all begin at the same
+    /// place).
     pub block_bytes: u64,
-    /// Bytes of all of them, at most `u64::MAX`: the blocks, and behind them the others, each aligned to 16 or more.
+    /// Bytes of all of them, at most `u64::MAX`: the blocks, and behind them the others, each
+    /// aligned to 16 or more.
     pub bytes: u64,
 }
 

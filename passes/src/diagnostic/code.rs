@@ -205,7 +205,8 @@ codes! {
 }
 
 impl Code {
-    /// Whether it speaks of what was asked for and not of the module: the tools call that wrong usage.
+    /// Whether it speaks of what was asked for and not of the module: the tools call that wrong
+    /// usage.
     pub fn is_about_request(self) -> bool {
         matches!(
             self,

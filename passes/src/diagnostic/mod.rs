@@ -1,4 +1,5 @@
-//! What is wrong with a module, where, why, and what to do: one value type, collected many, rendered late.
+//! What is wrong with a module, where, why, and what to do: one value type, collected many,
+//! rendered late.
 
 mod code;
 pub mod json;
@@ -48,7 +49,8 @@ pub enum Kind {
 /// Where in the module a diagnostic points. Every field that is known is filled in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Location {
-    /// Offset of the instruction's first word, counted in words from the start of the module (the header is 0 to 4).
+    /// Offset of the instruction's first word, counted in words from the start of the module (the
+    /// header is 0 to 4).
     pub word: Option<u32>,
     /// The function's name (OpName) or `%id`.
     pub function: Option<String>,
@@ -142,7 +144,8 @@ pub struct Diagnostic {
     pub witness: Vec<Place>,
 }
 
-/// Reads an identifier. It is kept for as long as the process lives, once: there are only as many as the specification has.
+/// Reads an identifier. It is kept for as long as the process lives, once: there are only as many
+/// as the specification has.
 fn interned<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'static str>, D::Error> {
     static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let Some(text) = Option::<String>::deserialize(deserializer)? else {
@@ -182,14 +185,16 @@ impl Diagnostic {
         }
     }
 
-    /// Places it at the instruction that starts at `word`; [`crate::module::Declarations::locate`] fills in the rest.
+    /// Places it at the instruction that starts at `word`; [`crate::module::Declarations::locate`]
+    /// fills in the rest.
     #[must_use]
     pub fn at_word(mut self, word: u32) -> Self {
         self.location.word = Some(word);
         self
     }
 
-    /// Says which operand of the instruction it is about, counted from 0 without result type and result.
+    /// Says which operand of the instruction it is about, counted from 0 without result type and
+    /// result.
     #[must_use]
     pub fn at_operand(mut self, operand: usize) -> Self {
         self.location.operand = u32::try_from(operand).ok();

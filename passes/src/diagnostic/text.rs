@@ -1,4 +1,5 @@
-//! Diagnostics as text for a person at a terminal: the instruction with what is wrong in it underlined, the way there, the source line.
+//! Diagnostics as text for a person at a terminal: the instruction with what is wrong in it
+//! underlined, the way there, the source line.
 
 use super::{Diagnostic, Diagnostics, Location, Place, Severity, SourcePosition, Span};
 use annotate_snippets::{
@@ -18,12 +19,14 @@ pub enum Colour {
 /// Columns of a line; what is longer is cut around its marks.
 const WIDTH: usize = 160;
 
-/// All of `problems`, one after the other in their order, about the module `file`; plain text that ends with a line feed (empty when there are none).
+/// All of `problems`, one after the other in their order, about the module `file`; plain text that
+/// ends with a line feed (empty when there are none).
 pub fn render(problems: &Diagnostics, file: &str) -> String {
     render_with(problems, file, Colour::Off)
 }
 
-/// As [`render`], with a choice of colour. The numbers at the left are word offsets in the module, and line numbers in a source.
+/// As [`render`], with a choice of colour. The numbers at the left are word offsets in the module,
+/// and line numbers in a source.
 ///
 /// ```text
 /// error[SB2001]: OpControlBarrierWaitEXT is executed without an arrive before it
@@ -128,7 +131,8 @@ fn sourced<'t>(group: Group<'t>, source: &'t SourcePosition) -> Group<'t> {
     let file = plain(&source.file);
     match &source.text {
         Some(text) => {
-            // Columns are counted in characters or bytes, by whom nobody says; the start of the line is as good when they lead nowhere.
+            // Columns are counted in characters or bytes, by whom nobody says; the start of the
+            // line is as good when they lead nowhere.
             let column = usize::try_from(source.column).unwrap_or(0);
             let start = text
                 .char_indices()

@@ -1,4 +1,5 @@
-//! Capabilities (SPIR-V 3.31). Most only allow instructions, types, storage classes, built-ins and decorations, and these are looked at where they stand.
+//! Capabilities (SPIR-V 3.31). Most only allow instructions, types, storage classes, built-ins and
+//! decorations, and these are looked at where they stand.
 
 use super::Outcome::{self, Honoured, NoEffect, Refused};
 use crate::diagnostic::Code;

@@ -1,4 +1,5 @@
-//! The table put to a module: decorations of what kernels use, and bits of operands in what they run.
+//! The table put to a module: decorations of what kernels use, and bits of operands in what they
+//! run.
 
 use super::Outcome::{self, Refused};
 use super::{decoration, operand};
@@ -86,7 +87,8 @@ fn operands(
     }
 }
 
-/// The bits of `value` that the table does not have. What it refuses is reported by the instruction's own lowering.
+/// The bits of `value` that the table does not have. What it refuses is reported by the
+/// instruction's own lowering.
 fn unlisted(rows: &[(u32, Outcome)], value: u32) -> impl Iterator<Item = u32> {
     let known = rows.iter().fold(0, |all, (bit, _)| all | bit);
     let rest = value & !known;

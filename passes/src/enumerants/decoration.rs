@@ -3,7 +3,8 @@
 use super::Outcome::{self, Honoured, NoEffect, Refused};
 use crate::diagnostic::Code;
 
-/// What a decoration does. The grammar gains one: this function does not compile until it says what that does.
+/// What a decoration does. The grammar gains one: this function does not compile until it says what
+/// that does.
 pub fn decoration(one: spirv::Decoration) -> Outcome {
     use spirv::Decoration as E;
     match one {

@@ -1,7 +1,10 @@
-//! What becomes of every decoration, execution mode, memory operand, image operand, control, floating-point mode, built-in, storage class and capability of the grammar that
-//! a kernel can have: one table, `docs/enumerants.md` as text. Nothing of it is dropped: what is not honoured is without effect on code for a reason, or refused with a code.
+//! What becomes of every decoration, execution mode, memory operand, image operand, control,
+//! floating-point mode, built-in, storage class and capability of the grammar that a kernel can
+//! have: one table, `docs/enumerants.md` as text. Nothing of it is dropped: what is not honoured is
+//! without effect on code for a reason, or refused with a code.
 //!
-//! Enumerations are matched without a default, so that a grammar with one more row does not compile; a test holds the rows of masks against their types.
+//! Enumerations are matched without a default, so that a grammar with one more row does not
+//! compile; a test holds the rows of masks against their types.
 
 mod capability;
 mod check;
@@ -31,7 +34,8 @@ pub enum Outcome {
     Refused(Code),
 }
 
-/// Capabilities that the grammar in use does not name, whose instructions are reported where they stand.
+/// Capabilities that the grammar in use does not name, whose instructions are reported where they
+/// stand.
 const NAMELESS: std::ops::RangeInclusive<u32> = 6912..=6919;
 
 /// What the capability with this number does; one that the grammar does not have is refused.

@@ -1,4 +1,5 @@
-//! Bits of operands: memory operands (SPIR-V 3.26), image operands (3.14), controls of loops, selections and functions (3.23 to 3.25), fast-math modes (3.15).
+//! Bits of operands: memory operands (SPIR-V 3.26), image operands (3.14), controls of loops,
+//! selections and functions (3.23 to 3.25), fast-math modes (3.15).
 
 use super::Outcome::{self, Honoured, NoEffect, Refused};
 use crate::diagnostic::Code;
@@ -103,7 +104,8 @@ pub(super) const FAST_MATH: &[(FPFastMathMode, Outcome)] = &[
     (FPFastMathMode::ALLOW_TRANSFORM, Honoured("control.rs")),
 ];
 
-/// The bits of an operand of this kind and what each does; `None` where the table has no bits of the kind.
+/// The bits of an operand of this kind and what each does; `None` where the table has no bits of
+/// the kind.
 pub(super) fn bits(kind: OperandKind) -> Option<Vec<(u32, Outcome)>> {
     macro_rules! rows {
         ($table:ident) => {

@@ -7,7 +7,8 @@ macro_rules! axioms {
     ($($(#[$doc:meta])* $name:ident: $text:literal, $source:literal;)*) => {
         /// A rule of the execution model.
         ///
-        /// The source is LLVM's "AMDGPU Execution Synchronization", section "Execution Model", unless [`Axiom::source`], which says the part, names another.
+        /// The source is LLVM's "AMDGPU Execution Synchronization", section "Execution Model",
+        /// unless [`Axiom::source`], which says the part, names another.
         #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Axiom {
             $($(#[$doc])* #[doc = concat!("Demands: ", $text, ".")] $name,)*

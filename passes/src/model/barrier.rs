@@ -34,7 +34,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Barrier wait. Which of several completed phases it takes is not fixed: each is a way, oldest first.
+    /// Barrier wait. Which of several completed phases it takes is not fixed: each is a way, oldest
+    /// first.
     pub fn wait(
         &self,
         state: &mut [u8],
@@ -108,7 +109,8 @@ impl Machine {
             }
             state[layout.expected(object)] = expected;
         }
-        // A wait after this arrive cannot take an earlier phase: this phase would lie between (`PhasesSeparate`).
+        // A wait after this arrive cannot take an earlier phase: this phase would lie between
+        // (`PhasesSeparate`).
         let seat = &mut state[layout.seat(thread, object)];
         *seat &= (1 << seat::COMPLETE) - 1;
         if self.dropped[object] {

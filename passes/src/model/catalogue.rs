@@ -1,4 +1,5 @@
-//! Protocols that are worth knowing, good ones and bad ones, written by hand. What splitbar lowers is modelled from its own steps, in `splitbar-plan`.
+//! Protocols that are worth knowing, good ones and bad ones, written by hand. What splitbar lowers
+//! is modelled from its own steps, in `splitbar-plan`.
 
 use super::object::Object;
 use super::program::{Op, Program, Register, Value, Word};
@@ -84,7 +85,8 @@ pub const FUSED_AT_ARRIVE: Known = Known {
     ..EMPTY
 };
 
-/// Every warp executes `bar.arrive 1, N` and later `bar.sync 1, N`. Wrong: a sync is an arrival too.
+/// Every warp executes `bar.arrive 1, N` and later `bar.sync 1, N`. Wrong: a sync is an arrival
+/// too.
 pub const SYMMETRIC_NAMED: Known = Known {
     name: "`bar.arrive` and `bar.sync` on one barrier, count N",
     objects: |waves| vec![Object::cta(1, waves)],
@@ -215,7 +217,8 @@ pub const MBARRIER_UNFLIPPED: Known = Known {
     ..MBARRIER
 };
 
-/// The workgroup barrier of gfx12, signal and wait apart. A full barrier uses the same object: with one in between, the open phase has to be completed first.
+/// The workgroup barrier of gfx12, signal and wait apart. A full barrier uses the same object: with
+/// one in between, the open phase has to be completed first.
 pub const SIGNAL_WAIT: Known = Known {
     name: "signal and wait on the workgroup barrier",
     arrive: |program, _| arrive(program, FULL),

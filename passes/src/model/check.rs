@@ -57,11 +57,13 @@ impl Relations {
 
 /// Checks an execution.
 ///
-/// The document leaves open which phase a wait takes, and says that only one choice satisfies everything else. Waits take the earliest phase that their thread's own operations allow;
-/// where that breaks a rule, later ones are tried.
+/// The document leaves open which phase a wait takes, and says that only one choice satisfies
+/// everything else. Waits take the earliest phase that their thread's own operations allow; where
+/// that breaks a rule, later ones are tried.
 ///
 /// # Errors
-/// The rules that the execution breaks, sorted. One of more than 1024 events is not looked at: it breaks [`Axiom::StrictTotalOrder`] at the first that is too many.
+/// The rules that the execution breaks, sorted. One of more than 1024 events is not looked at: it
+/// breaks [`Axiom::StrictTotalOrder`] at the first that is too many.
 pub fn check(execution: &Execution) -> Result<Relations, Vec<Violation>> {
     let mut checker = Checker {
         execution,
@@ -100,7 +102,8 @@ impl Checker<'_> {
         self.violations
     }
 
-    /// Objects exist and are reachable; modification orders are total orders of the modifications that respect the threads.
+    /// Objects exist and are reachable; modification orders are total orders of the modifications
+    /// that respect the threads.
     fn shape(&mut self) {
         let execution = self.execution;
         let mut expected: Vec<BTreeSet<EventId>> = vec![BTreeSet::new(); execution.objects.len()];
@@ -257,7 +260,8 @@ impl Checker<'_> {
         Err(first.unwrap_or_default())
     }
 
-    /// By wait: the earliest phase that it can take, no earlier than `least` says. Waits without one are left out, and break [`Axiom::WaitCompletes`].
+    /// By wait: the earliest phase that it can take, no earlier than `least` says. Waits without
+    /// one are left out, and break [`Axiom::WaitCompletes`].
     fn earliest(&mut self, least: &BTreeMap<EventId, usize>) -> BTreeMap<EventId, usize> {
         let execution = self.execution;
         let mut taken = BTreeMap::new();
@@ -297,7 +301,8 @@ impl Checker<'_> {
         taken
     }
 
-    /// The number of the first phase that completes after `id`, which is in none: that of its object's phases before it.
+    /// The number of the first phase that completes after `id`, which is in none: that of its
+    /// object's phases before it.
     fn next_phase(&self, object: usize, id: EventId) -> usize {
         let order = self
             .execution
@@ -387,7 +392,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Nothing that belongs to another phase stands between an arrive and the wait that it takes part in.
+    /// Nothing that belongs to another phase stands between an arrive and the wait that it takes
+    /// part in.
     fn separation(
         &mut self,
         taken: &BTreeMap<EventId, usize>,

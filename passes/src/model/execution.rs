@@ -54,7 +54,8 @@ pub struct Trail {
     pub events: Vec<Event>,
 }
 
-/// An execution. Inits and joins that a launch performs ([`Object::initial`], [`Object::joined`]) are not events; they come before all of them.
+/// An execution. Inits and joins that a launch performs ([`Object::initial`], [`Object::joined`])
+/// are not events; they come before all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Execution {
     /// The objects.

@@ -1,4 +1,5 @@
-//! The explorer: every interleaving of a system's threads, breadth first, so that what goes wrong is shown on a shortest way.
+//! The explorer: every interleaving of a system's threads, breadth first, so that what goes wrong
+//! is shown on a shortest way.
 
 use super::machine::{Fault, Machine, Step};
 use super::program::System;
@@ -31,7 +32,8 @@ pub fn explore(system: &System) -> Report {
 
 /// Explores `system`.
 ///
-/// [`Verdict::Proved`] means: in every interleaving every thread ends (if no program jumps back; else: no thread ever blocks for good), no behaviour is undefined, and every wait of a
+/// [`Verdict::Proved`] means: in every interleaving every thread ends (if no program jumps back;
+/// else: no thread ever blocks for good), no behaviour is undefined, and every wait of a
 /// [`super::Sequence`] returns after the arrives that it waits for.
 pub fn explore_with(system: &System, options: Options) -> Report {
     let machine = match Machine::new(system) {
@@ -99,7 +101,8 @@ impl Seen {
         &self.arena[index * self.units..(index + 1) * self.units]
     }
 
-    /// Multiplication and rotation, unit by unit: states differ in few bytes, and a table is asked for nothing else.
+    /// Multiplication and rotation, unit by unit: states differ in few bytes, and a table is asked
+    /// for nothing else.
     fn hash(state: &[u64]) -> usize {
         let mut hash = 0u64;
         for unit in state {
@@ -288,8 +291,9 @@ impl<'m> Search<'m> {
         End { verdict, at, last }
     }
 
-    /// The way from the launch to the end, under the names that the threads have in `system`. States are told apart up to a permutation of threads, so
-    /// the way is walked again to see who is who.
+    /// The way from the launch to the end, under the names that the threads have in `system`.
+    /// States are told apart up to a permutation of threads, so the way is walked again to see who
+    /// is who.
     fn trace(&self, system: &System, end: End) -> (Verdict, Trace) {
         let mut moves: Vec<Move> = end.last.into_iter().collect();
         let mut at = end.at;
@@ -300,7 +304,8 @@ impl<'m> Search<'m> {
         }
         let mut walk = Walk::new(system, self.machine);
         let mut state = vec![0u64; self.machine.layout.units()];
-        // What fails is shown as it fails: the last step's fault, or the launch's, is the verdict already.
+        // What fails is shown as it fails: the last step's fault, or the launch's, is the verdict
+        // already.
         let _ = self.machine.launch(bytemuck::cast_slice_mut(&mut state));
         self.canonical(&mut state, |one, two| walk.swap(one, two));
         for how in moves.into_iter().rev() {

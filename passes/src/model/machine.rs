@@ -1,8 +1,10 @@
 //! What one step of one thread does to a state.
 //!
-//! A step is one operation on what threads share, with the private ones around it. That is the first reduction, and it is sound: a private operation
-//! commutes with all steps of other threads. The ghosts are placed to show an early return whenever there is one: the begin of an arrive is put off
-//! until its thread's next shared operation (whoever returns before then, returns early all the more), the end of a wait follows its last shared operation at once.
+//! A step is one operation on what threads share, with the private ones around it. That is the
+//! first reduction, and it is sound: a private operation commutes with all steps of other threads.
+//! The ghosts are placed to show an early return whenever there is one: the begin of an arrive is
+//! put off until its thread's next shared operation (whoever returns before then, returns early all
+//! the more), the end of a wait follows its last shared operation at once.
 
 use super::axiom::Axiom;
 use super::code::{Code, MOST, OBJECTS, resolve};
@@ -42,7 +44,8 @@ pub(super) struct Machine {
     /// By thread: its code.
     pub code_of: Vec<usize>,
     pub layout: Layout,
-    /// By object: whether waits by phase, drops, and waits by parity use it. What nobody asks for is not kept, so that states meet.
+    /// By object: whether waits by phase, drops, and waits by parity use it. What nobody asks for
+    /// is not kept, so that states meet.
     pub waited: Vec<bool>,
     pub dropped: Vec<bool>,
     pub parity: Vec<bool>,
@@ -199,7 +202,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Does a step of `thread`, the `way`-th of its ways; `log` is told of each operation, after it was done.
+    /// Does a step of `thread`, the `way`-th of its ways; `log` is told of each operation, after it
+    /// was done.
     pub fn step(
         &self,
         state: &mut [u8],
@@ -307,7 +311,8 @@ impl Machine {
         ))
     }
 
-    /// The promise of a split barrier: who returns from the n-th wait, returns after everybody's n-th arrive.
+    /// The promise of a split barrier: who returns from the n-th wait, returns after everybody's
+    /// n-th arrive.
     fn waited(&self, state: &mut [u8], thread: usize, sequence: Sequence) -> Result<(), Fault> {
         let at = self.layout.waits(thread, sequence.0);
         state[at] = state[at].wrapping_add(1);
@@ -434,7 +439,8 @@ impl Machine {
         Ok(Step::Done { ways: 1 })
     }
 
-    /// A uniform choice of `alternatives`: how many ways there are, and the alternative that the `way`-th takes.
+    /// A uniform choice of `alternatives`: how many ways there are, and the alternative that the
+    /// `way`-th takes.
     fn choose(
         &self,
         state: &mut [u8],

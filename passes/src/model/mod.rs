@@ -1,10 +1,13 @@
-//! The execution model of barriers, executable: an explorer of protocols and a checker of executions.
+//! The execution model of barriers, executable: an explorer of protocols and a checker of
+//! executions.
 //!
-//! The model is the one of LLVM's "AMDGPU Execution Synchronization": barrier *objects* with an expected count and an arrive count, operations on them, and the relations that say
-//! which waits depend on which arrives. The barriers of both vendors are instances of it ([`Object`]): AMDGPU's workgroup, cluster, named and NULL barriers, and the CTA
-//! barriers and mbarriers of PTX.
+//! The model is the one of LLVM's "AMDGPU Execution Synchronization": barrier *objects* with an
+//! expected count and an arrive count, operations on them, and the relations that say which waits
+//! depend on which arrives. The barriers of both vendors are instances of it ([`Object`]): AMDGPU's
+//! workgroup, cluster, named and NULL barriers, and the CTA barriers and mbarriers of PTX.
 //!
-//! [`explore`] takes a [`System`], a small program per thread, and looks at every interleaving: does it always end, is the behaviour defined, does no wait return before its arrives.
+//! [`explore`] takes a [`System`], a small program per thread, and looks at every interleaving:
+//! does it always end, is the behaviour defined, does no wait return before its arrives.
 //!
 //! ```
 //! use splitbar_passes::model::{Object, Op, Program, Sequence, System, Verdict, explore};
@@ -26,7 +29,8 @@
 //! assert!(matches!(report.verdict, Verdict::Early { .. }));
 //! ```
 //!
-//! [`check`] takes an [`Execution`], what each thread did and in which order each object saw it, and says which rules it breaks, and where.
+//! [`check`] takes an [`Execution`], what each thread did and in which order each object saw it,
+//! and says which rules it breaks, and where.
 //!
 //! ```
 //! use splitbar_passes::model::{Axiom, Event, EventId, Execution, Object, Operation, Trail, check};

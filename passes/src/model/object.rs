@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// The scope that an object exists in; only threads of the same instance of the scope may operate on it.
+/// The scope that an object exists in; only threads of the same instance of the scope may operate
+/// on it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// One workgroup, by its number within the cluster.
@@ -23,8 +24,8 @@ impl Scope {
 
 /// A barrier object as it is at launch.
 ///
-/// A *thread* of the model is whoever arrives as one: a wave or a warp where the instruction counts waves, as `s_barrier`, `bar.sync` and an elected
-/// arrival on an mbarrier do.
+/// A *thread* of the model is whoever arrives as one: a wave or a warp where the instruction counts
+/// waves, as `s_barrier`, `bar.sync` and an elected arrival on an mbarrier do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     /// What traces call it.
@@ -37,7 +38,8 @@ pub struct Object {
     pub joined: bool,
     /// Whether a thread that ends drops it if it is joined.
     pub dropped_at_end: bool,
-    /// Whether it is mutually exclusive with every other object that is marked so: a thread is joined to one of them at a time.
+    /// Whether it is mutually exclusive with every other object that is marked so: a thread is
+    /// joined to one of them at a time.
     pub exclusive: bool,
     /// Whether every operation on it but join does nothing.
     pub null: bool,
@@ -59,7 +61,8 @@ impl Object {
         }
     }
 
-    /// The workgroup barrier of AMDGPU (id -1, and the one that `s_barrier` uses before gfx12) in a workgroup of `waves` waves.
+    /// The workgroup barrier of AMDGPU (id -1, and the one that `s_barrier` uses before gfx12) in a
+    /// workgroup of `waves` waves.
     pub fn workgroup(waves: u8) -> Object {
         Object {
             initial: Some(waves),
@@ -69,14 +72,15 @@ impl Object {
         }
     }
 
-    /// The user's cluster barrier of AMDGPU gfx12.5 (id -3) in a cluster of `workgroups` workgroups: one wave of each arrives.
+    /// The user's cluster barrier of AMDGPU gfx12.5 (id -3) in a cluster of `workgroups`
+    /// workgroups: one wave of each arrives.
     pub fn cluster(workgroups: u8) -> Object {
         Object {
             scope: Scope::Cluster,
             initial: Some(workgroups),
             joined: true,
-            // A wave that ends drops a count that only one wave per workgroup arrives on; the guide leaves open how that
-            // adds up, so ends are not counted.
+            // A wave that ends drops a count that only one wave per workgroup arrives on; the guide
+            // leaves open how that adds up, so ends are not counted.
             dropped_at_end: false,
             ..Object::of_workgroup("cluster barrier".to_owned())
         }
@@ -90,7 +94,8 @@ impl Object {
         }
     }
 
-    /// The NULL named barrier of AMDGPU gfx12.5 (id 0): joining it leaves whichever named barrier was joined.
+    /// The NULL named barrier of AMDGPU gfx12.5 (id 0): joining it leaves whichever named barrier
+    /// was joined.
     pub fn null() -> Object {
         Object {
             initial: Some(1),
@@ -100,9 +105,10 @@ impl Object {
         }
     }
 
-    /// CTA barrier `id` (0 to 15) of PTX with a thread count of `warps` warps, as `bar.sync` and `bar.arrive` use it: a sync is an arrive and a wait for
-    /// the generation that it arrived in (PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier"). PTX has no meaning for a CTA that ends
-    /// with some of the arrivals, so none may.
+    /// CTA barrier `id` (0 to 15) of PTX with a thread count of `warps` warps, as `bar.sync` and
+    /// `bar.arrive` use it: a sync is an arrive and a wait for the generation that it arrived in
+    /// (PTX ISA, "Parallel Synchronization and Communication Instructions: bar, barrier"). PTX has
+    /// no meaning for a CTA that ends with some of the arrivals, so none may.
     pub fn cta(id: u8, warps: u8) -> Object {
         Object {
             initial: Some(warps),
@@ -121,7 +127,8 @@ impl Object {
         }
     }
 
-    /// An mbarrier in shared memory (PTX ISA, "mbarrier"): an init gives it its count, whoever can read it may wait.
+    /// An mbarrier in shared memory (PTX ISA, "mbarrier"): an init gives it its count, whoever can
+    /// read it may wait.
     pub fn mbarrier() -> Object {
         Object {
             joined: true,

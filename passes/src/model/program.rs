@@ -1,4 +1,5 @@
-//! The language of protocols: what one thread does to barrier objects, shared words and its own registers.
+//! The language of protocols: what one thread does to barrier objects, shared words and its own
+//! registers.
 
 use super::object::Object;
 
@@ -50,7 +51,8 @@ impl From<Register> for Value {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Label(pub(super) u16);
 
-/// A sequence of split (or whole) barriers whose promise is checked: a wait returns only when every thread has arrived as often as the waiting thread has waited.
+/// A sequence of split (or whole) barriers whose promise is checked: a wait returns only when every
+/// thread has arrived as often as the waiting thread has waited.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sequence(pub u8);
 
@@ -75,11 +77,13 @@ pub enum Op {
         /// The expected count to set before arriving, where the instruction sets one.
         expected: Option<u8>,
     },
-    /// Barrier arrive, which also tells whether the thread is the first of its phase: the register becomes 1 if it is, 0 if not.
+    /// Barrier arrive, which also tells whether the thread is the first of its phase: the register
+    /// becomes 1 if it is, 0 if not.
     ArriveFirst(Value, Register),
     /// Barrier wait.
     Wait(Value),
-    /// Waits until the phase of this parity (of the bit that starts at 0 and flips when the barrier completes) is complete, as `mbarrier.test_wait.parity` in a loop does.
+    /// Waits until the phase of this parity (of the bit that starts at 0 and flips when the barrier
+    /// completes) is complete, as `mbarrier.test_wait.parity` in a loop does.
     WaitParity {
         /// The object.
         object: Value,
@@ -97,7 +101,8 @@ pub enum Op {
         /// Where the old value goes.
         old: Option<Register>,
     },
-    /// Spins until `word - value`, taken as a signed number, is not negative: the comparison that survives wrapping.
+    /// Spins until `word - value`, taken as a signed number, is not negative: the comparison that
+    /// survives wrapping.
     AwaitReached(Word, Value),
     /// Spins until the word has this value.
     AwaitEqual(Word, Value),
@@ -109,7 +114,8 @@ pub enum Op {
     Goto(Label),
     /// Goes on at the label if the register has this value, else with the next operation.
     IfEqual(Register, u8, Label),
-    /// Uniform control flow that the model does not decide: goes on at any of the labels, every thread at the same one the n-th time it chooses.
+    /// Uniform control flow that the model does not decide: goes on at any of the labels, every
+    /// thread at the same one the n-th time it chooses.
     Choose(Vec<Label>),
     /// Ghost: the arrive of a sequence begins here.
     Arrived(Sequence),
@@ -287,7 +293,8 @@ pub struct Thread {
 pub struct System {
     /// Barrier objects.
     pub objects: Vec<Object>,
-    /// Shared words: name, and value at launch. Memory that a launch does not clear is given a value that would show.
+    /// Shared words: name, and value at launch. Memory that a launch does not clear is given a
+    /// value that would show.
     pub words: Vec<(String, u8)>,
     /// Threads.
     pub threads: Vec<Thread>,

@@ -1,7 +1,7 @@
 //! Protocols, and the programs that put them to the test.
 //!
-//! A protocol says what a wave does at the entry, at an arrive, at a wait and at a full barrier. A [`Usage`] is a way in which kernels use split barriers;
-//! the two together make a [`System`].
+//! A protocol says what a wave does at the entry, at an arrive, at a wait and at a full barrier. A
+//! [`Usage`] is a way in which kernels use split barriers; the two together make a [`System`].
 
 use super::object::Object;
 use super::program::{Op, Program, Sequence, System, Word};
@@ -17,7 +17,8 @@ pub struct Wave {
 
 /// A way to make a split barrier out of what the hardware has.
 ///
-/// The operations name objects and words by their index in [`Protocol::objects`] and [`Protocol::words`]. Registers are the protocol's own.
+/// The operations name objects and words by their index in [`Protocol::objects`] and
+/// [`Protocol::words`]. Registers are the protocol's own.
 pub trait Protocol {
     /// The objects of a workgroup of `waves` waves.
     fn objects(&self, waves: u8) -> Vec<Object>;
@@ -52,7 +53,8 @@ pub enum Usage {
     FullBarrierBetween,
     /// The same, with a full barrier between an arrive and its wait.
     FullBarrierInside,
-    /// A second arrive before the wait of the first; Vulkan forbids it (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13560).
+    /// A second arrive before the wait of the first; Vulkan forbids it
+    /// (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13560).
     Overlapping,
     /// The last arrive is never waited for.
     Dangling,

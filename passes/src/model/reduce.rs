@@ -1,11 +1,14 @@
 //! Which interleavings need not be looked at.
 //!
-//! Three reductions. Steps (see [`super::machine`]) keep private operations together. Threads that run the same code are interchangeable: nothing shared names a
-//! thread, so a state stands for all that differ from it by a permutation of such threads ([`Symmetry`]). And of the threads that can go on, one alone is
-//! enough if its step is independent of whatever the others can still do ([`Footprints`]), a persistent set of one: whichever steps of others come first, they lead to the same
-//! place in either order, and neither can block the other or lead it astray. A step that begins an arrive is never such a one, since a wait that returns before it
-//! would be missed; a step that ends a wait may be, since later it could only look better. A step that goes backwards in its program is none either, so that no
-//! cycle puts the other threads off for ever.
+//! Three reductions. Steps (see [`super::machine`]) keep private operations together. Threads that
+//! run the same code are interchangeable: nothing shared names a thread, so a state stands for all
+//! that differ from it by a permutation of such threads ([`Symmetry`]). And of the threads that can
+//! go on, one alone is enough if its step is independent of whatever the others can still do
+//! ([`Footprints`]), a persistent set of one: whichever steps of others come first, they lead to
+//! the same place in either order, and neither can block the other or lead it astray. A step that
+//! begins an arrive is never such a one, since a wait that returns before it would be missed; a
+//! step that ends a wait may be, since later it could only look better. A step that goes backwards
+//! in its program is none either, so that no cycle puts the other threads off for ever.
 
 use super::code::{MOST, OBJECTS};
 use super::machine::Machine;
@@ -40,7 +43,8 @@ impl Resources {
                 modified: objects | word,
                 observed: objects | word,
             },
-            // A wait and a join change the thread's own place at the object, which only modifications by others touch.
+            // A wait and a join change the thread's own place at the object, which only
+            // modifications by others touch.
             Op::Join(_)
             | Op::Wait(_)
             | Op::WaitParity { .. }
@@ -77,7 +81,8 @@ const _: () = assert!(OBJECTS + MOST <= 64, "resources are bits of one word");
 /// What each step touches, and what a thread can still touch from a place of its program on.
 #[derive(Clone, Debug)]
 pub(super) struct Footprints {
-    /// By code and program counter: the operation itself, and all that can follow it, itself among them.
+    /// By code and program counter: the operation itself, and all that can follow it, itself among
+    /// them.
     of: Vec<Vec<(Resources, Resources)>>,
 }
 
@@ -115,7 +120,8 @@ impl Footprints {
         }
     }
 
-    /// Whether the step that `thread` is at is independent of everything that the other threads can still do.
+    /// Whether the step that `thread` is at is independent of everything that the other threads can
+    /// still do.
     pub fn is_independent(&self, machine: &Machine, state: &[u8], thread: usize) -> bool {
         let print =
             |thread: usize| self.of[machine.code_of[thread]][machine.layout.pc(state, thread)];

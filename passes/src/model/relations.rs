@@ -1,11 +1,14 @@
-//! The relations that an execution gives rise to: phases and who takes part in them, what joined whom, what executes before what.
+//! The relations that an execution gives rise to: phases and who takes part in them, what joined
+//! whom, what executes before what.
 
 use super::execution::{EventId, Execution, Operation};
 use std::collections::BTreeMap;
 
-/// What completes a barrier once: the operations from an arrive count of zero to an arrive count that equals the expected count.
+/// What completes a barrier once: the operations from an arrive count of zero to an arrive count
+/// that equals the expected count.
 ///
-/// A drop while nothing has arrived may be counted to the phase that follows or to none; here it is counted to none.
+/// A drop while nothing has arrived may be counted to the phase that follows or to none; here it is
+/// counted to none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phase {
     pub members: Vec<EventId>,

@@ -1,8 +1,11 @@
-//! The barrier skeleton of a function: which of its interesting instructions can be executed in which order, loops unrolled.
+//! The barrier skeleton of a function: which of its interesting instructions can be executed in
+//! which order, loops unrolled.
 //!
-//! Blocks without an interesting instruction disappear, branches whose ways are alike too; what is left is a graph without cycles whose forks are
-//! uniform choices. A loop goes back as often as the caller says; a path that cannot end within that is left out. So is a path on which arrives and waits do not
-//! alternate, as two equal conditions make them seem to: that they alternate is the module's duty (VUIDs 13559 to 13561), and a question for validation.
+//! Blocks without an interesting instruction disappear, branches whose ways are alike too; what is
+//! left is a graph without cycles whose forks are uniform choices. A loop goes back as often as the
+//! caller says; a path that cannot end within that is left out. So is a path on which arrives and
+//! waits do not alternate, as two equal conditions make them seem to: that they alternate is the
+//! module's duty (VUIDs 13559 to 13561), and a question for validation.
 
 use crate::analysis::cfg::Cfg;
 use crate::module::Function;
@@ -57,7 +60,8 @@ struct Loop {
 }
 
 impl Skeleton {
-    /// The skeleton of `function`, whose graph is `cfg`, with the instructions that `is_place` picks; loops go back at most `unroll` times.
+    /// The skeleton of `function`, whose graph is `cfg`, with the instructions that `is_place`
+    /// picks; loops go back at most `unroll` times.
     ///
     /// # Errors
     /// Why it cannot be made: too many nodes, or no way to an end within the bound.
@@ -89,7 +93,8 @@ impl Skeleton {
     }
 }
 
-/// Whether an arrive is outstanding after `places` if one is before them (`open`); `None` when arrives and waits do not alternate.
+/// Whether an arrive is outstanding after `places` if one is before them (`open`); `None` when
+/// arrives and waits do not alternate.
 fn after(open: bool, places: &[(u32, Place)]) -> Option<bool> {
     places
         .iter()
@@ -153,7 +158,8 @@ impl Unrolling {
         Ok(graph)
     }
 
-    /// Children before parents: a node is made when all that follow it are, and nodes that are alike are one.
+    /// Children before parents: a node is made when all that follow it are, and nodes that are
+    /// alike are one.
     fn skeleton(&self, cfg: &Cfg, places: &[Vec<(u32, Place)>]) -> Result<Skeleton, String> {
         let mut made: Vec<Option<usize>> = vec![None; self.spots.len()]; // none: no way to an end
         let mut skeleton = Skeleton {
@@ -190,7 +196,8 @@ impl Unrolling {
         let Some(start) = made[0] else {
             return Err("no path ends within the bound; unroll more".to_owned());
         };
-        // The start is made last, unless it is one with a node that was there before: then all later ones lead nowhere that matters.
+        // The start is made last, unless it is one with a node that was there before: then all
+        // later ones lead nowhere that matters.
         skeleton.nodes.truncate(start + 1);
         Ok(skeleton)
     }

@@ -8,7 +8,8 @@ pub(super) mod seat {
     pub const ARRIVED: u8 = 2;
     /// A join of a mutually exclusive object took the join away.
     pub const LOST: u8 = 4;
-    /// From here on: how many phases have completed that a wait of the thread may take; no more than [`MOST`] are told apart.
+    /// From here on: how many phases have completed that a wait of the thread may take; no more
+    /// than [`MOST`] are told apart.
     pub const COMPLETE: u8 = 3;
     /// The greatest number of completed phases.
     pub const MOST: u8 = 3;

@@ -1,4 +1,5 @@
-//! A way through the states, told for people: who did what, what came of it, and where everybody stands at the end.
+//! A way through the states, told for people: who did what, what came of it, and where everybody
+//! stands at the end.
 
 use super::explore::Move;
 use super::machine::Machine;
@@ -91,7 +92,8 @@ impl<'w> Walk<'w> {
         self.names.get(place).copied().unwrap_or(place)
     }
 
-    /// Does a step and tells it. A step that fails is told as far as it got, with the operation that failed last.
+    /// Does a step and tells it. A step that fails is told as far as it got, with the operation
+    /// that failed last.
     pub fn step(&mut self, state: &mut [u8], how: Move) {
         let place = usize::from(how.thread);
         let (machine, mut done) = (self.machine, Vec::new());
@@ -110,7 +112,8 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// The trace, with what comes next. Where everybody waits, what they wait for is behind the begin of an arrive.
+    /// The trace, with what comes next. Where everybody waits, what they wait for is behind the
+    /// begin of an arrive.
     pub fn finish(mut self, state: &mut [u8], verdict: &Verdict) -> Trace {
         if matches!(verdict, Verdict::Deadlock { .. }) {
             for place in 0..self.machine.threads() {

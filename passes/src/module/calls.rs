@@ -15,7 +15,8 @@ impl<'m> Declarations<'m> {
     /// Functions that `entry` reaches, callees before callers.
     ///
     /// # Errors
-    /// `RecursiveCall` when functions call each other in a circle, `UndefinedId` when one is not there.
+    /// `RecursiveCall` when functions call each other in a circle, `UndefinedId` when one is not
+    /// there.
     pub fn reachable_functions(&self, entry: Id) -> Result<Vec<Id>, Diagnostic> {
         let mut order = Vec::new();
         let mut finished: BTreeMap<Id, bool> = BTreeMap::new();
@@ -78,7 +79,8 @@ fn callees(function: &Function<'_>) -> Vec<(Id, u32)> {
         .collect()
 }
 
-/// The function that `inst` calls: once, or for each element of a cooperative matrix (SPV_NV_cooperative_matrix2).
+/// The function that `inst` calls: once, or for each element of a cooperative matrix
+/// (SPV_NV_cooperative_matrix2).
 pub fn called(inst: Inst<'_>) -> Option<Id> {
     use spirv::Op;
     let operand = match inst.op()? {

@@ -5,8 +5,9 @@ use super::{Declarations, Id, Inst, Type, fold, scalar};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Scalars that all constants of a module together may have, at least; a larger module may have [`SCALARS_PER_WORD`] for each of its words.
-/// Without a limit a few hundred bytes that nest one composite in another could stand for more memory than there is.
+/// Scalars that all constants of a module together may have, at least; a larger module may have
+/// [`SCALARS_PER_WORD`] for each of its words. Without a limit a few hundred bytes that nest one
+/// composite in another could stand for more memory than there is.
 const LEAST_SCALARS: usize = 1 << 16;
 
 /// See [`LEAST_SCALARS`].
@@ -46,7 +47,8 @@ pub enum Constant {
 }
 
 impl Constant {
-    /// The value as an unsigned number of at most 32 bits (OpConstantNull is 0); an integer wider than that must fit.
+    /// The value as an unsigned number of at most 32 bits (OpConstantNull is 0); an integer wider
+    /// than that must fit.
     pub fn as_u32(&self) -> Option<u32> {
         self.as_u64().and_then(|bits| u32::try_from(bits).ok())
     }
@@ -75,7 +77,8 @@ impl Constant {
         }
     }
 
-    /// How many scalars it holds, with one for each composite. Constants are nested as deep as types at the most.
+    /// How many scalars it holds, with one for each composite. Constants are nested as deep as
+    /// types at the most.
     fn scalars(&self) -> usize {
         match self {
             Constant::Composite(parts) => 1 + parts.iter().map(Constant::scalars).sum::<usize>(),
@@ -99,10 +102,12 @@ pub struct Constants {
 impl Constants {
     /// Evaluates all constants, OpSpecConstantOp included, in module order.
     ///
-    /// What has no value here (addresses of variables, samplers, the length of a cooperative matrix) is left out without a word: the instruction stays in
-    /// the module. A result that SPIR-V leaves undefined (division by zero, a shift by the width or more) is [`Constant::Undef`].
-    /// `diagnostics` gets `UnknownSpecId` for values that no constant takes, `BadConstant` and `TypeMismatch` for constants that break a rule, and
-    /// `NestingTooDeep` when all values together would be out of proportion to the module.
+    /// What has no value here (addresses of variables, samplers, the length of a cooperative
+    /// matrix) is left out without a word: the instruction stays in the module. A result that
+    /// SPIR-V leaves undefined (division by zero, a shift by the width or more) is
+    /// [`Constant::Undef`]. `diagnostics` gets `UnknownSpecId` for values that no constant takes,
+    /// `BadConstant` and `TypeMismatch` for constants that break a rule, and `NestingTooDeep` when
+    /// all values together would be out of proportion to the module.
     pub fn evaluate(
         declarations: &Declarations<'_>,
         spec: &SpecValues,
@@ -165,7 +170,8 @@ impl Constants {
         self.values.iter().map(|(id, value)| (*id, value))
     }
 
-    /// Whether the value of `id` is the default of a specialization constant that was given none, or computed from one: another run may have another value.
+    /// Whether the value of `id` is the default of a specialization constant that was given none,
+    /// or computed from one: another run may have another value.
     pub fn is_default(&self, id: Id) -> bool {
         self.defaults.contains(&id)
     }
@@ -414,7 +420,8 @@ impl Evaluator<'_, '_> {
         Ok((parts.map(Constant::Composite), warning))
     }
 
-    /// Whether `inst` is an OpSpecConstantComposite and the two types are integers of one width: glslang writes gl_WorkGroupSize so when a dimension is an int.
+    /// Whether `inst` is an OpSpecConstantComposite and the two types are integers of one width:
+    /// glslang writes gl_WorkGroupSize so when a dimension is an int.
     fn differ_in_sign(&self, inst: Inst<'_>, found: Option<Id>, wanted: Id) -> bool {
         let width = |ty: Id| match self.declarations.ty(ty) {
             Some(Type::Int { width, .. }) => Some(*width),
@@ -449,7 +456,8 @@ impl Evaluator<'_, '_> {
         )))
     }
 
-    /// The types of the constituents of the composite `inst`; `None` for types whose constants are not decoded here.
+    /// The types of the constituents of the composite `inst`; `None` for types whose constants are
+    /// not decoded here.
     fn wanted(&self, inst: Inst<'_>) -> Result<Option<Wanted<'_>>, Diagnostic> {
         let ty = inst.result_type().and_then(|id| self.declarations.ty(id));
         Ok(match ty {

@@ -1,4 +1,5 @@
-//! What a module declares: capabilities, types, decorations, entry points, variables, functions and their blocks.
+//! What a module declares: capabilities, types, decorations, entry points, variables, functions and
+//! their blocks.
 
 use super::decorations::Decorations;
 use super::functions::FunctionReader;
@@ -125,11 +126,13 @@ pub struct Declarations<'m> {
 }
 
 impl<'m> Declarations<'m> {
-    /// Decodes the declarations of `module`. What is wrong goes to `diagnostics` (at most a hundred problems); the rest is still decoded.
+    /// Decodes the declarations of `module`. What is wrong goes to `diagnostics` (at most a hundred
+    /// problems); the rest is still decoded.
     ///
-    /// After it, with no error reported: every id that an instruction uses is defined, result types are types, types are nested at most
-    /// [`super::MOST_TYPE_DEPTH`] deep and contain themselves only through pointers, blocks end with a terminator, branches stay in their function, and entry
-    /// points name functions.
+    /// After it, with no error reported: every id that an instruction uses is defined, result types
+    /// are types, types are nested at most [`super::MOST_TYPE_DEPTH`] deep and contain themselves
+    /// only through pointers, blocks end with a terminator, branches stay in their function, and
+    /// entry points name functions.
     pub fn of(module: &'m Module<'m>, diagnostics: &mut Diagnostics) -> Declarations<'m> {
         let mut report = Report::new(diagnostics);
         let mut this = Declarations {
@@ -225,7 +228,8 @@ impl<'m> Declarations<'m> {
         Ok(())
     }
 
-    /// Gives every entry point the modes of its function. Many entry points may share one function: the copies are bounded.
+    /// Gives every entry point the modes of its function. Many entry points may share one function:
+    /// the copies are bounded.
     fn distribute_modes(&mut self, modes: &BTreeMap<Id, Vec<Inst<'m>>>, report: &mut Report<'_>) {
         let mut left = 4 * self.module.words().len();
         for entry in &mut self.entry_points {
@@ -247,8 +251,8 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// Every id that is used has a definition in its function or outside of all of them, and result types are types. Names and decorations may be left over
-    /// from what was removed.
+    /// Every id that is used has a definition in its function or outside of all of them, and result
+    /// types are types. Names and decorations may be left over from what was removed.
     fn check_uses(&self, report: &mut Report<'_>) {
         use spirv::Op;
         let first = self
@@ -270,7 +274,8 @@ impl<'m> Declarations<'m> {
                 def >= first
                     && !(in_function && here.contains(&def))
                     && self.function_at(def).map_or(
-                        // NonSemantic instructions may follow the last function (SPV_KHR_non_semantic_info); only each other use them.
+                        // NonSemantic instructions may follow the last function
+                        // (SPV_KHR_non_semantic_info); only each other use them.
                         in_function,
                         |function| function.offset != def,
                     )
@@ -326,7 +331,8 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// Whether `inst` is a printf of OpenCL.std: it writes memory that no operand points to, and its result is no function of its operands.
+    /// Whether `inst` is a printf of OpenCL.std: it writes memory that no operand points to, and
+    /// its result is no function of its operands.
     pub fn is_printf(&self, inst: Inst<'_>) -> bool {
         let is_ext = inst.op() == Some(spirv::Op::ExtInst);
         match inst.operands() {
@@ -337,8 +343,9 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// What is wrong with `inst`, which stands in a body and names `id`: labels are for branches, merges and phis, functions for calls (and for the
-    /// instructions that start kernels); neither is a value. Debug information and extensions have uses of their own.
+    /// What is wrong with `inst`, which stands in a body and names `id`: labels are for branches,
+    /// merges and phis, functions for calls (and for the instructions that start kernels); neither
+    /// is a value. Debug information and extensions have uses of their own.
     fn misuse(&self, inst: Inst<'_>, id: Id) -> Option<Diagnostic> {
         use spirv::Op;
         let def = self.module.def(id)?;
@@ -410,7 +417,8 @@ impl<'m> Declarations<'m> {
         self.decorations.of_member(id, member)
     }
 
-    /// The first operand of decoration `kind` on `id` (0 if it has none); `None` if it is not there.
+    /// The first operand of decoration `kind` on `id` (0 if it has none); `None` if it is not
+    /// there.
     pub fn decoration(&self, id: Id, kind: spirv::Decoration) -> Option<u32> {
         self.decorations(id)
             .iter()
@@ -471,8 +479,8 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// The name of an instruction as this module spells it: as [`Inst::name`], with INTEL for EXT in the split-barrier instructions
-    /// of a module that declares SPV_INTEL_split_barrier.
+    /// The name of an instruction as this module spells it: as [`Inst::name`], with INTEL for EXT
+    /// in the split-barrier instructions of a module that declares SPV_INTEL_split_barrier.
     pub fn op_name(&self, inst: Inst<'_>) -> String {
         match (inst.opcode(), self.spelling()) {
             (6142, Spelling::Intel) => "OpControlBarrierArriveINTEL".to_owned(),

@@ -85,8 +85,8 @@ impl<'m> Decorations<'m> {
         true
     }
 
-    /// The decorations of `group`; `None` when groups have copied more than the module's size allows (a small file must not
-    /// become a large table).
+    /// The decorations of `group`; `None` when groups have copied more than the module's size
+    /// allows (a small file must not become a large table).
     fn of_group(
         &mut self,
         module: &Module<'_>,

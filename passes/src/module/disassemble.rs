@@ -12,13 +12,15 @@ const MOST_CHARACTERS: usize = 240;
 impl Declarations<'_> {
     /// The instruction in the notation of the disassembler: `%12 = OpIAdd %uint %10 %11`.
     ///
-    /// An id is `%` and its OpName (of a scalar or vector type: its usual name), else its number; the number follows the name when another id has the same or
-    /// it would not be read as one word. A line that would be longer than 240 characters ends with `...`.
+    /// An id is `%` and its OpName (of a scalar or vector type: its usual name), else its number;
+    /// the number follows the name when another id has the same or it would not be read as one
+    /// word. A line that would be longer than 240 characters ends with `...`.
     pub fn disassemble(&self, inst: Inst<'_>) -> String {
         self.disassemble_marking(inst, None).0
     }
 
-    /// As [`Declarations::disassemble`], and where the operand with number `wanted` (from 0, without result type and result) stands in the line.
+    /// As [`Declarations::disassemble`], and where the operand with number `wanted` (from 0,
+    /// without result type and result) stands in the line.
     pub fn disassemble_marking(
         &self,
         inst: Inst<'_>,

@@ -13,7 +13,8 @@ pub(super) enum ExtSet {
     Glsl450,
     /// OpenCL.std: ids, and a few literals.
     OpenCl,
-    /// SPV_AMD_shader_ballot, SPV_AMD_gcn_shader, SPV_AMD_shader_trinary_minmax and SPV_AMD_shader_explicit_vertex_parameter: ids only.
+    /// SPV_AMD_shader_ballot, SPV_AMD_gcn_shader, SPV_AMD_shader_trinary_minmax and
+    /// SPV_AMD_shader_explicit_vertex_parameter: ids only.
     Amd,
     /// NonSemantic.*: ids only (SPV_KHR_non_semantic_info).
     NonSemantic,

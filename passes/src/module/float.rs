@@ -1,4 +1,5 @@
-//! Floating-point numbers of every format, by way of `f64`: all values of the narrower formats are values of `f64`.
+//! Floating-point numbers of every format, by way of `f64`: all values of the narrower formats are
+//! values of `f64`.
 
 use super::FloatFormat;
 
@@ -6,7 +7,8 @@ use super::FloatFormat;
 struct Layout {
     exponent_bits: u32,
     mantissa_bits: u32,
-    /// Has infinities and many NaNs, as IEEE 754; else the one pattern of all ones is NaN, and there is no infinity.
+    /// Has infinities and many NaNs, as IEEE 754; else the one pattern of all ones is NaN, and
+    /// there is no infinity.
     ieee: bool,
 }
 
@@ -65,7 +67,8 @@ pub(super) fn decode(bits: u64, width: u32, format: FloatFormat) -> f64 {
     if negative { -magnitude } else { magnitude }
 }
 
-/// The bits of `value`, rounded to the nearest, ties to even; what is too large becomes infinity, or NaN where there is none.
+/// The bits of `value`, rounded to the nearest, ties to even; what is too large becomes infinity,
+/// or NaN where there is none.
 pub(super) fn encode(value: f64, width: u32, format: FloatFormat) -> u64 {
     let Some(Layout {
         exponent_bits,
@@ -106,7 +109,8 @@ pub(super) fn encode(value: f64, width: u32, format: FloatFormat) -> u64 {
     let rest = significand & ((1 << dropped) - 1);
     let half = 1u64 << (dropped - 1);
     let rounded = kept + u64::from(rest > half || rest == half && kept & 1 == 1);
-    // The significand's leading 1 adds the last unit to the exponent field, and so does a carry out of the rounding.
+    // The significand's leading 1 adds the last unit to the exponent field, and so does a carry out
+    // of the rounding.
     let magnitude = ((exponent - least).max(0) as u64) * (1 << mantissa_bits) + rounded;
     sign | if magnitude > largest {
         too_large

@@ -1,4 +1,5 @@
-//! OpSpecConstantOp: the operations that can be evaluated when the specialization constants are known (SPIR-V 3.49.7).
+//! OpSpecConstantOp: the operations that can be evaluated when the specialization constants are
+//! known (SPIR-V 3.49.7).
 
 use super::scalar::{Scalar, arity, evaluate, number, numeric_width};
 use super::{Constant, Constants, Declarations, Id, Inst, Type};
@@ -20,11 +21,13 @@ impl From<Diagnostic> for Stop {
     }
 }
 
-/// The value of the OpSpecConstantOp `inst`; `None` when it has none here, or when a null composite would have to be written out as more than `room` scalars.
-/// A value always has the shape of its type, so it is nested no deeper.
+/// The value of the OpSpecConstantOp `inst`; `None` when it has none here, or when a null composite
+/// would have to be written out as more than `room` scalars. A value always has the shape of its
+/// type, so it is nested no deeper.
 ///
 /// # Errors
-/// `BadConstant` when an index is outside of its composite, `TypeMismatch` when operands do not fit the operation, `MissingOperand`.
+/// `BadConstant` when an index is outside of its composite, `TypeMismatch` when operands do not fit
+/// the operation, `MissingOperand`.
 pub(super) fn operation(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -301,7 +304,8 @@ impl<'f> Folder<'f, '_> {
         ))
     }
 
-    /// The same bits as another type: the lowest component holds the lowest bits (SPIR-V 3.49.11, OpBitcast).
+    /// The same bits as another type: the lowest component holds the lowest bits (SPIR-V 3.49.11,
+    /// OpBitcast).
     fn bitcast(&self) -> Result<Constant, Stop> {
         let (value, from) = self.argument(0)?;
         let (from, from_lanes) = self.shape(from)?;

@@ -14,7 +14,8 @@ pub struct Block<'m> {
     pub label: Id,
     /// Offset of the OpLabel.
     pub offset: u32,
-    /// Everything after the OpLabel, terminator last; OpLine, OpNoLine and debug-only instructions are left out.
+    /// Everything after the OpLabel, terminator last; OpLine, OpNoLine and debug-only instructions
+    /// are left out.
     pub insts: Vec<Inst<'m>>,
 }
 
@@ -24,7 +25,8 @@ impl<'m> Block<'m> {
         self.insts.last().copied()
     }
 
-    /// The last instruction that another can stand before: the merge instruction, which stays with the terminator, or else that.
+    /// The last instruction that another can stand before: the merge instruction, which stays with
+    /// the terminator, or else that.
     pub fn end(&self) -> Option<Inst<'m>> {
         let merge = self
             .insts
@@ -70,7 +72,8 @@ pub(super) struct FunctionReader<'m> {
     done: Vec<Function<'m>>,
     open: Option<Function<'m>>,
     block: Option<Block<'m>>,
-    /// An instruction outside of any block was reported for the open function: one report is enough.
+    /// An instruction outside of any block was reported for the open function: one report is
+    /// enough.
     strayed: bool,
 }
 
@@ -231,7 +234,8 @@ fn open_function(inst: Inst<'_>) -> Result<Function<'_>, Diagnostic> {
     })
 }
 
-/// Labels that control can go to from `terminator`, in the order of its operands; a label that stands there twice comes twice.
+/// Labels that control can go to from `terminator`, in the order of its operands; a label that
+/// stands there twice comes twice.
 pub fn targets(module: &Module<'_>, terminator: Inst<'_>) -> Vec<Id> {
     use spirv::Op;
     let skip = match terminator.op() {

@@ -1,17 +1,21 @@
-//! What the SPIR-V grammar says about each opcode: is there a result, which words are ids, what stands in its tail.
+//! What the SPIR-V grammar says about each opcode: is there a result, which words are ids, what
+//! stands in its tail.
 //!
-//! The instruction table comes from the `rspirv` crate; [`OWN`] adds the opcodes that it does not know yet. From both,
-//! one dense table of [`Shape`]s is made on first use, small enough for the reader to look at for every instruction.
+//! The instruction table comes from the `rspirv` crate; [`OWN`] adds the opcodes that it does not
+//! know yet. From both, one dense table of [`Shape`]s is made on first use, small enough for the
+//! reader to look at for every instruction.
 
 use rspirv::dr;
 use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// What the reader asks of an opcode for every instruction. The default is an opcode that no table knows.
+/// What the reader asks of an opcode for every instruction. The default is an opcode that no table
+/// knows.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct Shape {
-    /// Of [`Tail::Bits`]: the bits, of [`Tail::Number`]: the values below 64 (bit `v` for the value `v`), that are followed by plain literals at the most.
+    /// Of [`Tail::Bits`]: the bits, of [`Tail::Number`]: the values below 64 (bit `v` for the value
+    /// `v`), that are followed by plain literals at the most.
     pub plain: u64,
     /// Bit `i`: word `i + 1` of the instruction is an id (words before the tail only).
     pub ids: u32,
@@ -30,7 +34,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Whether no table knows the opcode: whether it has a result, and which words are ids, cannot be said.
+    /// Whether no table knows the opcode: whether it has a result, and which words are ids, cannot
+    /// be said.
     pub(super) fn is_unknown(self) -> bool {
         self.least == 0 // every other counts its opcode word
     }
@@ -79,7 +84,8 @@ const DOT_ACCUMULATE: &[LogicalOperand] = &[
     one(OperandKind::IdRef),
 ];
 
-/// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341), from the extension SPV_VALVE_mixed_float_dot_product.
+/// Opcodes newer than the grammar of `rspirv` 0.13 (SDK 1.4.341), from the extension
+/// SPV_VALVE_mixed_float_dot_product.
 const OWN: &[Own] = &[
     Own {
         opcode: 6916,
@@ -113,7 +119,8 @@ struct Grammar {
     parameters: BTreeMap<(u8, u32), &'static [LogicalOperand]>,
 }
 
-/// Kinds whose values or bits take parameters, in the order of their number in [`Grammar::parameters`].
+/// Kinds whose values or bits take parameters, in the order of their number in
+/// [`Grammar::parameters`].
 const WITH_PARAMETERS: [(OperandKind, Values); 7] = [
     (OperandKind::ImageOperands, Values::Bits),
     (OperandKind::LoopControl, Values::Bits),
@@ -127,7 +134,8 @@ const WITH_PARAMETERS: [(OperandKind, Values); 7] = [
 /// How the values of an enumerated operand kind are formed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Values {
-    /// A mask: parameters of its bits follow in the order of the bits, lowest first (SPIR-V 2.3, "mask").
+    /// A mask: parameters of its bits follow in the order of the bits, lowest first (SPIR-V 2.3,
+    /// "mask").
     Bits,
     /// One value of many.
     Numbers,
@@ -326,7 +334,8 @@ pub(super) fn shape(opcode: u16) -> Shape {
         .unwrap_or_default()
 }
 
-/// The operands of `opcode` in order, result type and result included; `None` when no table knows it.
+/// The operands of `opcode` in order, result type and result included; `None` when no table knows
+/// it.
 pub(super) fn pattern(opcode: u16) -> Option<&'static [LogicalOperand]> {
     grammar()
         .patterns
@@ -334,7 +343,8 @@ pub(super) fn pattern(opcode: u16) -> Option<&'static [LogicalOperand]> {
         .map(|(_, operands)| *operands)
 }
 
-/// The name of `opcode` with its `Op` prefix, today's alias preferred; `Op` and the number when no table knows it.
+/// The name of `opcode` with its `Op` prefix, today's alias preferred; `Op` and the number when no
+/// table knows it.
 pub(super) fn name(opcode: u16) -> String {
     if let Some((_, name)) = RENAMED.iter().find(|(renamed, _)| *renamed == opcode) {
         return (*name).to_owned();
@@ -346,7 +356,8 @@ pub(super) fn name(opcode: u16) -> String {
     }
 }
 
-/// Calls `$callback` with the names of all operand kinds that `rspirv` enumerates: those with one value of many, and masks.
+/// Calls `$callback` with the names of all operand kinds that `rspirv` enumerates: those with one
+/// value of many, and masks.
 macro_rules! enumerated {
     ($callback:ident) => {
         $callback! {
@@ -364,7 +375,8 @@ macro_rules! enumerated {
     };
 }
 
-/// The word `word` as an operand of the enumerated kind `kind`; `None` for other kinds, and for values that `rspirv` does not know.
+/// The word `word` as an operand of the enumerated kind `kind`; `None` for other kinds, and for
+/// values that `rspirv` does not know.
 pub(super) fn concrete(kind: OperandKind, word: u32) -> Option<dr::Operand> {
     macro_rules! by_kind {
         (values: $($value:ident)*; masks: $($mask:ident)*) => {
@@ -378,8 +390,8 @@ pub(super) fn concrete(kind: OperandKind, word: u32) -> Option<dr::Operand> {
     enumerated!(by_kind)
 }
 
-/// The number of the enumerant, or of the one bit of a mask, that the specification calls `name`; aliases count. `None` for kinds that are not
-/// enumerated, and for names that nobody knows.
+/// The number of the enumerant, or of the one bit of a mask, that the specification calls `name`;
+/// aliases count. `None` for kinds that are not enumerated, and for names that nobody knows.
 pub(super) fn enumerant(kind: OperandKind, name: &str) -> Option<u32> {
     use rspirv::binary::Disassemble;
     if kind == OperandKind::Capability && name == "SplitBarrierEXT" {
@@ -390,7 +402,8 @@ pub(super) fn enumerant(kind: OperandKind, name: &str) -> Option<u32> {
             match kind {
                 $(OperandKind::$value => name.parse::<rspirv::spirv::$value>().ok().map(|value| value as u32),)*
                 $(OperandKind::$mask => {
-                    // Bits lost their vendor's suffix when they went into the core; both spellings are one bit.
+                    // Bits lost their vendor's suffix when they went into the core; both spellings
+                    // are one bit.
                     let plain = |name: &str| name.strip_suffix("KHR").unwrap_or(name).to_owned();
                     (name == "None").then_some(0).or_else(|| (0..32).map(|bit| 1 << bit).find(|bit| {
                         rspirv::spirv::$mask::from_bits(*bit).is_some_and(|mask| plain(&mask.disassemble()) == plain(name))

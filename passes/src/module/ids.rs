@@ -1,4 +1,5 @@
-//! The ids of one instruction, found without the grammar where the opcode's shape says where they stand.
+//! The ids of one instruction, found without the grammar where the opcode's shape says where they
+//! stand.
 
 use super::grammar::{self, Tail};
 use super::operands::Operands;
@@ -10,7 +11,8 @@ pub struct Ids<'m>(Walk<'m>);
 
 #[derive(Clone, Debug)]
 enum Walk<'m> {
-    /// Which words are ids is known: bit `i` of `ids` for word `i + 1` of those before `fixed`, all words from `tail` on.
+    /// Which words are ids is known: bit `i` of `ids` for word `i + 1` of those before `fixed`, all
+    /// words from `tail` on.
     Shape {
         words: &'m [u32],
         at: usize,

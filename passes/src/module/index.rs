@@ -1,4 +1,5 @@
-//! One pass over the words: where instructions start, which one defines each id, and what is wrong with the binary form.
+//! One pass over the words: where instructions start, which one defines each id, and what is wrong
+//! with the binary form.
 
 use super::ext::ExtSet;
 use super::grammar::{self, Shape, Tail};
@@ -17,7 +18,8 @@ pub(super) struct Index {
     definitions: Definitions,
     /// Bit `i % 64` of element `i / 64`: an instruction starts at word `i`.
     starts: Vec<u64>,
-    /// Words 1 and 2 of instructions that no table knows, with the first place of each: the result is one of them, if there is one.
+    /// Words 1 and 2 of instructions that no table knows, with the first place of each: the result
+    /// is one of them, if there is one.
     guesses: BTreeMap<u32, u32>,
 }
 
@@ -59,7 +61,8 @@ impl Definitions {
 }
 
 impl Index {
-    /// Indexes `words`, which start with a whole header. Everything that is wrong goes to `diagnostics`.
+    /// Indexes `words`, which start with a whole header. Everything that is wrong goes to
+    /// `diagnostics`.
     pub(super) fn build(words: &[u32], diagnostics: &mut Diagnostics) -> Index {
         let bound = words.get(3).copied().unwrap_or(0);
         let definitions = if bound as usize <= words.len() {
@@ -105,7 +108,8 @@ impl Index {
         }
     }
 
-    /// The instruction of `words` that may define `id`, which nothing else defines: no table knows it.
+    /// The instruction of `words` that may define `id`, which nothing else defines: no table knows
+    /// it.
     pub(super) fn guess<'m>(&self, words: &'m [u32], id: u32) -> Option<Inst<'m>> {
         self.at(words, *self.guesses.get(&id)?)
     }
@@ -209,8 +213,8 @@ impl<'m> Scan<'m, '_> {
         }
     }
 
-    /// Whether the instruction has its words, its ids are in range and its strings end. Most instructions are done here; the walk over their operands
-    /// is for what is left.
+    /// Whether the instruction has its words, its ids are in range and its strings end. Most
+    /// instructions are done here; the walk over their operands is for what is left.
     #[inline(always)]
     fn is_sound(&mut self, inst: Inst<'m>, shape: Shape, limit: u32) -> bool {
         let (head, tail) = inst
@@ -250,7 +254,8 @@ impl<'m> Scan<'m, '_> {
             }
     }
 
-    /// Whether the set of the OpExtInst `inst` has only ids as operands. Most modules have one set: the last answer is kept.
+    /// Whether the set of the OpExtInst `inst` has only ids as operands. Most modules have one set:
+    /// the last answer is kept.
     fn has_only_ids(&mut self, inst: Inst<'m>) -> bool {
         let set = inst.words.get(3).copied().unwrap_or(0);
         if self.last_set.0 != set {

@@ -30,7 +30,8 @@ impl<'m> Inst<'m> {
         (self.words.first().copied().unwrap_or(0) & 0xffff) as u16
     }
 
-    /// The opcode as the `spirv` crate names it, if it knows it. 6142 and 6143 come back under their INTEL names.
+    /// The opcode as the `spirv` crate names it, if it knows it. 6142 and 6143 come back under
+    /// their INTEL names.
     pub fn op(self) -> Option<spirv::Op> {
         grammar::shape(self.opcode()).op
     }
@@ -86,14 +87,14 @@ impl<'m> Inst<'m> {
         self.operand(index).map(Id)
     }
 
-    /// The literal string that starts at operand word `index`; empty when the instruction ends before it. Bytes that are no UTF-8
-    /// are replaced.
+    /// The literal string that starts at operand word `index`; empty when the instruction ends
+    /// before it. Bytes that are no UTF-8 are replaced.
     pub fn string(self, index: usize) -> String {
         literal_string(self.operands().get(index..).unwrap_or(&[])).0
     }
 
-    /// The name with its `Op` prefix; an unknown opcode is `Op` and its number. 6142 and 6143 have their EXT names here;
-    /// [`super::Declarations::op_name`] gives the module's own spelling.
+    /// The name with its `Op` prefix; an unknown opcode is `Op` and its number. 6142 and 6143 have
+    /// their EXT names here; [`super::Declarations::op_name`] gives the module's own spelling.
     pub fn name(self) -> String {
         grammar::name(self.opcode())
     }

@@ -8,8 +8,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, SourcePosition};
 use std::collections::BTreeMap;
 
 impl<'m> Declarations<'m> {
-    /// Fills in function, block, instruction text and source position of a diagnostic that has a word offset. For several, [`Declarations::locate_all`] looks at
-    /// each instruction and each source once.
+    /// Fills in function, block, instruction text and source position of a diagnostic that has a
+    /// word offset. For several, [`Declarations::locate_all`] looks at each instruction and each
+    /// source once.
     pub fn locate(&self, diagnostic: &mut Diagnostic) {
         self.locate_each(&mut [diagnostic]);
     }
@@ -61,14 +62,16 @@ impl<'m> Declarations<'m> {
             .filter(|function| word <= function.end)
     }
 
-    /// The source position that is in force at the instruction at word `word`: the last OpLine, or DebugLine of NonSemantic.Shader.DebugInfo.100, before it, unless
-    /// OpNoLine, DebugNoLine or the end of a block came later (SPIR-V 3.49.2).
+    /// The source position that is in force at the instruction at word `word`: the last OpLine, or
+    /// DebugLine of NonSemantic.Shader.DebugInfo.100, before it, unless OpNoLine, DebugNoLine or
+    /// the end of a block came later (SPIR-V 3.49.2).
     pub fn source_position(&self, word: u32) -> Option<SourcePosition> {
         let lines = self.lines_in_force(vec![word]);
         self.position_of(*lines.get(&word)?, &mut Texts::default())
     }
 
-    /// The instructions that give the lines in force at `words`, by word. Words of one block cost one walk over it.
+    /// The instructions that give the lines in force at `words`, by word. Words of one block cost
+    /// one walk over it.
     fn lines_in_force(&self, mut words: Vec<u32>) -> BTreeMap<u32, Inst<'m>> {
         words.sort_unstable();
         words.dedup();

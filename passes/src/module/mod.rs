@@ -1,8 +1,9 @@
 //! A SPIR-V module: its words, an index over them, and what its declarations say.
 //!
-//! [`Module`] holds the words themselves; an [`Inst`] is a slice of them, unknown instructions are kept as they are.
-//! [`Declarations`] decodes what stands outside of function bodies and where functions and blocks begin and end.
-//! [`Constants`] gives every constant its value once the specialization constants are known.
+//! [`Module`] holds the words themselves; an [`Inst`] is a slice of them, unknown instructions are
+//! kept as they are. [`Declarations`] decodes what stands outside of function bodies and where
+//! functions and blocks begin and end. [`Constants`] gives every constant its value once the
+//! specialization constants are known.
 
 mod assemble;
 mod calls;

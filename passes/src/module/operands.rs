@@ -1,6 +1,7 @@
 //! The operands of one instruction, each with its kind: the walk that needs the whole grammar.
 //!
-//! The reader does without it for most instructions. Passes that rename ids, and the disassembler, use it for all.
+//! The reader does without it for most instructions. Passes that rename ids, and the disassembler,
+//! use it for all.
 
 use super::ext::ExtSet;
 use super::grammar::{self, Values};
@@ -161,7 +162,8 @@ pub(super) fn has_zero_byte(word: u32) -> bool {
     word.wrapping_sub(0x0101_0101) & !word & 0x8080_8080 != 0
 }
 
-/// Words of the literal string at the start of `words`: up to and with the one that holds the zero byte.
+/// Words of the literal string at the start of `words`: up to and with the one that holds the zero
+/// byte.
 fn string_words(words: &[u32]) -> usize {
     words
         .iter()
@@ -169,7 +171,8 @@ fn string_words(words: &[u32]) -> usize {
         .map_or(words.len(), |last| last + 1)
 }
 
-/// The literal string at the start of `words`, and how many words it takes; bytes that are no UTF-8 are replaced.
+/// The literal string at the start of `words`, and how many words it takes; bytes that are no UTF-8
+/// are replaced.
 pub(super) fn literal_string(words: &[u32]) -> (String, usize) {
     let len = string_words(words);
     let mut bytes: Vec<u8> = words
@@ -188,7 +191,8 @@ pub(super) fn literal_string(words: &[u32]) -> (String, usize) {
     )
 }
 
-/// Whether the literal string at the start of `words` starts with `prefix` (with a zero byte at its end: is it).
+/// Whether the literal string at the start of `words` starts with `prefix` (with a zero byte at its
+/// end: is it).
 pub(super) fn string_starts_with(words: &[u32], prefix: &[u8]) -> bool {
     let mut bytes = words.iter().flat_map(|word| word.to_le_bytes());
     prefix

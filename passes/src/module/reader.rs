@@ -14,7 +14,8 @@ const MAGIC: u32 = spirv::MAGIC_NUMBER;
 /// Versions that are read: 1.0 to this minor version of 1.
 const LAST_MINOR: u32 = 6;
 
-/// Words that a module can have: 4 GiB. Offsets stay below 2^30, so that they fit `u32` with room for marks.
+/// Words that a module can have: 4 GiB. Offsets stay below 2^30, so that they fit `u32` with room
+/// for marks.
 const MOST_WORDS: usize = 1 << 30;
 
 /// Byte order of the file that a module came from.
@@ -48,7 +49,8 @@ pub struct Header {
     pub schema: u32,
 }
 
-/// A module: its words, borrowed from the input where alignment and byte order allow, and an index over them.
+/// A module: its words, borrowed from the input where alignment and byte order allow, and an index
+/// over them.
 #[derive(Clone, Debug)]
 pub struct Module<'a> {
     words: Cow<'a, [u32]>,
@@ -57,13 +59,16 @@ pub struct Module<'a> {
 }
 
 impl<'a> Module<'a> {
-    /// Reads a module and checks its binary form: header, word counts, ids below the bound, strings that end.
+    /// Reads a module and checks its binary form: header, word counts, ids below the bound, strings
+    /// that end.
     ///
-    /// The words are borrowed when `bytes` are aligned to four and in this machine's byte order; else they are copied once.
-    /// The index takes at most 1.04 times the size of the input, a few times that when the bound in the header is absurd.
+    /// The words are borrowed when `bytes` are aligned to four and in this machine's byte order;
+    /// else they are copied once. The index takes at most 1.04 times the size of the input, a few
+    /// times that when the bound in the header is absurd.
     ///
     /// # Errors
-    /// Every problem of the binary form (the codes below 100), each with its word offset; at most a hundred.
+    /// Every problem of the binary form (the codes below 100), each with its word offset; at most a
+    /// hundred.
     pub fn parse(bytes: &'a [u8]) -> Result<Module<'a>, Diagnostics> {
         let mut diagnostics = Diagnostics::new();
         let whole = bytes.len() - bytes.len() % 4;
@@ -220,7 +225,8 @@ impl<'a> Module<'a> {
         self.instructions_from(HEADER_WORDS as u32)
     }
 
-    /// The instructions from the one that starts at word `offset` to the end; none when no instruction starts there.
+    /// The instructions from the one that starts at word `offset` to the end; none when no
+    /// instruction starts there.
     pub fn instructions_from(&self, offset: u32) -> impl Iterator<Item = Inst<'_>> {
         std::iter::successors(self.at(offset), |inst| {
             self.at(inst
@@ -239,17 +245,20 @@ impl<'a> Module<'a> {
         self.index.def(&self.words, id.0)
     }
 
-    /// The instruction that may define `id`, which no known instruction does: nobody knows where its result stands.
+    /// The instruction that may define `id`, which no known instruction does: nobody knows where
+    /// its result stands.
     pub(super) fn guess(&self, id: Id) -> Option<Inst<'_>> {
         self.index.guess(&self.words, id.0)
     }
 
-    /// The operands of an instruction of this module, each with its kind; result type and result id included.
+    /// The operands of an instruction of this module, each with its kind; result type and result id
+    /// included.
     pub fn operands<'m>(&self, inst: Inst<'m>) -> Operands<'m> {
         Operands::new(inst, self.index.context(&self.words, inst))
     }
 
-    /// Every id in an instruction of this module with its index in [`Inst::words`]; result type and result id included.
+    /// Every id in an instruction of this module with its index in [`Inst::words`]; result type and
+    /// result id included.
     pub fn ids<'m>(&self, inst: Inst<'m>) -> Ids<'m> {
         Ids::of(self, inst)
     }

@@ -2,7 +2,8 @@
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 
-/// Problems that one stage of one run reports at the most: a file of noise has one in every instruction.
+/// Problems that one stage of one run reports at the most: a file of noise has one in every
+/// instruction.
 pub(crate) const MOST_PROBLEMS: usize = 100;
 
 /// Where one stage puts its problems.

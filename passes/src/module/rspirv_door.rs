@@ -1,4 +1,5 @@
-//! From and to the modules of the `rspirv` crate, for programs that build or edit SPIR-V with it. The feature `rspirv` has it.
+//! From and to the modules of the `rspirv` crate, for programs that build or edit SPIR-V with it.
+//! The feature `rspirv` has it.
 
 use super::{Inst, Module, grammar};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -12,7 +13,8 @@ impl TryFrom<&dr::Module> for Module<'static> {
     /// Assembles `module` and reads the words.
     ///
     /// # Errors
-    /// As [`Module::from_words`]: `rspirv` lets a module have no header, ids above its bound, or ids that are defined twice.
+    /// As [`Module::from_words`]: `rspirv` lets a module have no header, ids above its bound, or
+    /// ids that are defined twice.
     fn try_from(module: &dr::Module) -> Result<Self, Diagnostics> {
         Module::from_words(module.assemble())
     }
@@ -21,11 +23,13 @@ impl TryFrom<&dr::Module> for Module<'static> {
 impl TryFrom<&Module<'_>> for dr::Module {
     type Error = Diagnostics;
 
-    /// Loads the words with `rspirv`, and keeps the generator number, which its loader replaces with its own.
+    /// Loads the words with `rspirv`, and keeps the generator number, which its loader replaces
+    /// with its own.
     ///
     /// # Errors
-    /// `RspirvRefused` when the loader of `rspirv` does not accept the module: it stops at opcodes and enumerants that it does not know, and at instructions that it
-    /// does not expect where they stand.
+    /// `RspirvRefused` when the loader of `rspirv` does not accept the module: it stops at opcodes
+    /// and enumerants that it does not know, and at instructions that it does not expect where they
+    /// stand.
     fn try_from(module: &Module<'_>) -> Result<Self, Diagnostics> {
         if let Some(inst) = module.instructions().find(|inst| would_stop(*inst)) {
             let reason = format!("the operation of {} is not one of a constant", inst.name());
@@ -44,7 +48,8 @@ fn refused(reason: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::RspirvRefused, "rspirv does not accept the module").because(reason)
 }
 
-/// Whether the loader of `rspirv` 0.13 would panic: it does not expect literals of another type's width in OpSpecConstantOp.
+/// Whether the loader of `rspirv` 0.13 would panic: it does not expect literals of another type's
+/// width in OpSpecConstantOp.
 fn would_stop(inst: Inst<'_>) -> bool {
     let operation = inst
         .operands()

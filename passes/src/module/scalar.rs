@@ -89,7 +89,8 @@ impl Scalar<'_> {
     }
 }
 
-/// How many operands an operation on scalars takes; `None` for operations that are not evaluated here.
+/// How many operands an operation on scalars takes; `None` for operations that are not evaluated
+/// here.
 pub(super) fn arity(op: spirv::Op) -> Option<usize> {
     use spirv::Op;
     Some(match op {
@@ -309,7 +310,8 @@ fn to_integer(result: &Type, signed: bool, value: f64) -> Result<Constant, Stop>
     )
 }
 
-/// Rounds to a 16-bit number; what would be subnormal becomes zero (SPIR-V 3.49.11, OpQuantizeToF16).
+/// Rounds to a 16-bit number; what would be subnormal becomes zero (SPIR-V 3.49.11,
+/// OpQuantizeToF16).
 fn quantize_to_f16(value: f64) -> f64 {
     let narrow = float::decode(
         float::encode(value, 16, FloatFormat::Ieee),
@@ -324,7 +326,8 @@ fn quantize_to_f16(value: f64) -> f64 {
     }
 }
 
-/// In double precision: rounding the result once more to a format of at most half of its digits gives what one rounding would.
+/// In double precision: rounding the result once more to a format of at most half of its digits
+/// gives what one rounding would.
 fn float_binary(op: spirv::Op, a: f64, b: f64) -> Result<f64, Stop> {
     use spirv::Op;
     let with_sign_of_divisor = |rest: f64| {

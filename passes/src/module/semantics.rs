@@ -1,4 +1,5 @@
-//! Scopes and memory semantics, decoded once at the door into closed types (SPIR-V specification 3.27 and 3.25).
+//! Scopes and memory semantics, decoded once at the door into closed types (SPIR-V specification
+//! 3.27 and 3.25).
 
 use super::{Constants, Id, Inst};
 use crate::diagnostic::Diagnostic;

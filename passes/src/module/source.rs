@@ -1,4 +1,5 @@
-//! The source text that a module carries, line by line: OpSource with its continuations, and DebugSource.
+//! The source text that a module carries, line by line: OpSource with its continuations, and
+//! DebugSource.
 
 use super::{Declarations, Id, Inst};
 use spirv::Op;

@@ -6,7 +6,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use rspirv::grammar::reflect;
 use std::collections::BTreeMap;
 
-/// Types can be nested this deep: the universal limit "structure nesting depth" of SPIR-V 2.17. What walks over types may recurse.
+/// Types can be nested this deep: the universal limit "structure nesting depth" of SPIR-V 2.17.
+/// What walks over types may recurse.
 pub const MOST_TYPE_DEPTH: u32 = 255;
 
 /// How the bits of a floating-point type are read.
@@ -150,8 +151,9 @@ pub(super) struct Types {
 }
 
 impl Types {
-    /// Takes the declaration `inst`. A type whose parts are not sound is left out, so that what is in the table is nested
-    /// finitely and at most [`MOST_TYPE_DEPTH`] deep (pointers start at 1 again).
+    /// Takes the declaration `inst`. A type whose parts are not sound is left out, so that what is
+    /// in the table is nested finitely and at most [`MOST_TYPE_DEPTH`] deep (pointers start at 1
+    /// again).
     pub(super) fn declare(&mut self, module: &Module<'_>, inst: Inst<'_>, report: &mut Report<'_>) {
         let Some(id) = inst.result() else { return };
         match decode(inst).and_then(|ty| self.depth_of(module, inst, &ty).map(|depth| (ty, depth)))
@@ -338,7 +340,8 @@ fn float(inst: Inst<'_>) -> Result<Type, Diagnostic> {
     Ok(Type::Float { width, format })
 }
 
-/// Components of a vector or columns of a matrix: at least 2 (SPIR-V 3.49.6), at most 16 (SPIR-V 2.16.1, Vector16).
+/// Components of a vector or columns of a matrix: at least 2 (SPIR-V 3.49.6), at most 16 (SPIR-V
+/// 2.16.1, Vector16).
 fn count(inst: Inst<'_>) -> Result<u32, Diagnostic> {
     let count = inst.operand(1)?;
     if (2..=16).contains(&count) {

@@ -4,8 +4,10 @@ use super::{Constant, Constants, Declarations, EntryPoint, Id, SpecValues};
 use spirv::{Decoration, Op};
 
 impl<'m> Declarations<'m> {
-    /// The size of the workgroup of `entry`: a constant decorated with the WorkgroupSize built-in, else LocalSizeId, else LocalSize (the built-in takes
-    /// precedence over the execution modes, SPIR-V 3.21 "WorkgroupSize"); `None` when the module leaves it open (OpenCL without reqd_work_group_size).
+    /// The size of the workgroup of `entry`: a constant decorated with the WorkgroupSize built-in,
+    /// else LocalSizeId, else LocalSize (the built-in takes precedence over the execution modes,
+    /// SPIR-V 3.21 "WorkgroupSize"); `None` when the module leaves it open (OpenCL without
+    /// reqd_work_group_size).
     pub fn workgroup_size(
         &self,
         entry: &EntryPoint<'m>,
@@ -41,8 +43,9 @@ impl<'m> Declarations<'m> {
             })
     }
 
-    /// Gives every specialization constant that is itself a dimension of a workgroup, and that `values` leaves at its default, that dimension of `size`:
-    /// what an application does when it creates a pipeline.
+    /// Gives every specialization constant that is itself a dimension of a workgroup, and that
+    /// `values` leaves at its default, that dimension of `size`: what an application does when it
+    /// creates a pipeline.
     pub fn specialize_workgroup_size(&self, size: [u32; 3], values: &mut SpecValues) {
         let built_in = self
             .workgroup_sizes

@@ -1,11 +1,13 @@
-//! The format strings of OpenCL C's printf, taken apart (OpenCL C 3.0, 6.15.14 "printf": C99's, without `*`, `n`, `L` and wide characters, with vectors).
+//! The format strings of OpenCL C's printf, taken apart (OpenCL C 3.0, 6.15.14 "printf": C99's,
+//! without `*`, `n`, `L` and wide characters, with vectors).
 //!
-//! Accepted beside the specification are C's `ll`, `j`, `z` and `t`, which are 64 bits here, and a vector without a length modifier, whose components then have
-//! the 32 bits of `hl`.
+//! Accepted beside the specification are C's `ll`, `j`, `z` and `t`, which are 64 bits here, and a
+//! vector without a length modifier, whose components then have the 32 bits of `hl`.
 
 use super::{Argument, Shape};
 
-/// The greatest width and precision (C99 asks for 4095 characters from one conversion at least, 7.19.6.1).
+/// The greatest width and precision (C99 asks for 4095 characters from one conversion at least,
+/// 7.19.6.1).
 pub const MOST_CHARACTERS: u32 = 4095;
 
 /// A format string: what is printed as it stands, and the conversions of arguments, in order.
@@ -86,7 +88,8 @@ pub enum Style {
 }
 
 impl Conversion {
-    /// The argument that the conversion takes. A float's bits are those of the value that is given: 64, or 32 for all others.
+    /// The argument that the conversion takes. A float's bits are those of the value that is given:
+    /// 64, or 32 for all others.
     pub fn argument(&self, float_bits: u32) -> Argument {
         let (shape, bits) = match self.style {
             Style::Signed | Style::Unsigned | Style::Octal | Style::Hexadecimal => {

@@ -1,6 +1,8 @@
-//! OpenCL's printf: format strings, the buffer that kernels print into, and the text that its records come to.
+//! OpenCL's printf: format strings, the buffer that kernels print into, and the text that its
+//! records come to.
 //!
-//! A kernel that can reach a printf has a last parameter: the address, aligned to 8, of a *print buffer*, little-endian:
+//! A kernel that can reach a printf has a last parameter: the address, aligned to 8, of a *print
+//! buffer*, little-endian:
 //!
 //! | offset | bytes | |
 //! |--:|--:|---|
@@ -8,8 +10,9 @@
 //! | 8 | 8 | written: how many bytes calls have asked for. The host writes 0; kernels add to it. |
 //! | 16 | capacity | records. The host writes zeros. |
 //!
-//! Every executed call reserves its record with one relaxed addition to `written` at device scope, and fills it if it ends within the capacity. Then the call gives 0,
-//! else -1 and nothing is printed; so `written` above the capacity says that there was more. A record is
+//! Every executed call reserves its record with one relaxed addition to `written` at device scope,
+//! and fills it if it ends within the capacity. Then the call gives 0, else -1 and nothing is
+//! printed; so `written` above the capacity says that there was more. A record is
 //!
 //! | offset | bytes | |
 //! |--:|--:|---|
@@ -17,8 +20,9 @@
 //! | 4 | 4 | the number of its [`Call`] in the kernel's [`Table`] |
 //! | 8 | | the arguments in order, each component at its natural alignment of 4 or 8 |
 //!
-//! [`Argument`] says what is there of each. Stores are plain: the end of the kernel makes them known to the host. Nothing orders the records of different
-//! invocations; those of one invocation stand in the order of its calls.
+//! [`Argument`] says what is there of each. Stores are plain: the end of the kernel makes them
+//! known to the host. Nothing orders the records of different invocations; those of one invocation
+//! stand in the order of its calls.
 
 pub mod format;
 mod records;
@@ -34,7 +38,8 @@ use std::fmt;
 /// What an argument is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
-    /// An integer. One of 8 or 16 bits (`hh`, `h`, `c`) is widened to 32 by C's rules: with its sign for `d` and `i`, with zeros for all others.
+    /// An integer. One of 8 or 16 bits (`hh`, `h`, `c`) is widened to 32 by C's rules: with its
+    /// sign for `d` and `i`, with zeros for all others.
     Integer,
     /// A float; a half is widened to 32 bits.
     Float,

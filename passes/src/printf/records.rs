@@ -9,7 +9,8 @@ pub const HEADER_BYTES: usize = 16;
 /// The text of one buffer, about: a format may be much longer than the records of its calls.
 const MOST_TEXT: usize = 1 << 24;
 
-/// A print buffer for records of `capacity` bytes (rounded up to a multiple of 8), as the host gives it to a kernel.
+/// A print buffer for records of `capacity` bytes (rounded up to a multiple of 8), as the host
+/// gives it to a kernel.
 pub fn empty_buffer(capacity: u32) -> Vec<u8> {
     let capacity = (capacity as usize).next_multiple_of(8);
     let mut bytes = vec![0; HEADER_BYTES + capacity];
@@ -26,7 +27,8 @@ pub struct Printed {
     pub text: Vec<u8>,
     /// Bytes of records that found no room, or whose text would be more than 16 MiB.
     pub missed: u64,
-    /// Where a record begins that this table did not make: an offset in bytes from the first record. Nothing is read from there on.
+    /// Where a record begins that this table did not make: an offset in bytes from the first
+    /// record. Nothing is read from there on.
     pub damaged: Option<usize>,
 }
 

@@ -3,7 +3,8 @@
 use super::Argument;
 use std::collections::BTreeMap;
 
-/// A printf: its format string, and what it puts into a record. Calls with the same of both are one.
+/// A printf: its format string, and what it puts into a record. Calls with the same of both are
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call {
     /// The format string, without the zero byte at its end.

@@ -1,4 +1,5 @@
-//! One value as text, as C's printf writes it (C99, 7.19.6.1) in the C locale. Floats are rounded exactly, to the nearest and of two to the even.
+//! One value as text, as C's printf writes it (C99, 7.19.6.1) in the C locale. Floats are rounded
+//! exactly, to the nearest and of two to the even.
 
 use super::format::{Conversion, Style};
 
@@ -123,7 +124,8 @@ fn exponent(conversion: &Conversion, size: f64, digits: usize) -> String {
     format!("{mantissa}e{exponent:+03}")
 }
 
-/// As many significant digits as the precision says, in the style that is shorter, without zeros at the end but in the alternative form.
+/// As many significant digits as the precision says, in the style that is shorter, without zeros at
+/// the end but in the alternative form.
 fn shorter(conversion: &Conversion, size: f64, significant: usize) -> String {
     let (mantissa, exponent) = scientific(size, significant - 1);
     let fixed = (-4..significant as i32).contains(&exponent);
@@ -143,7 +145,8 @@ fn shorter(conversion: &Conversion, size: f64, significant: usize) -> String {
     format!("{number}{tail}")
 }
 
-/// `h.hhhp+d` without its `0x`: the first digit is 1, or 0 for 0 and the numbers below the least normal one.
+/// `h.hhhp+d` without its `0x`: the first digit is 1, or 0 for 0 and the numbers below the least
+/// normal one.
 fn hexadecimal(conversion: &Conversion, size: f64) -> String {
     let bits = size.to_bits();
     let (biased, fraction) = (bits >> 52, bits & ((1 << 52) - 1));

@@ -1,6 +1,8 @@
-//! Changes to a module by places: what stands before, after and instead of instructions of the old module, and what is added to its sections.
+//! Changes to a module by places: what stands before, after and instead of instructions of the old
+//! module, and what is added to its sections.
 //!
-//! A pass notes changes in any order; [`Edit::finish`] writes the new module in one walk and says `None` when its words are those of the old one.
+//! A pass notes changes in any order; [`Edit::finish`] writes the new module in one walk and says
+//! `None` when its words are those of the old one.
 
 use super::rewrite::{Edited, Writer, instruction};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -29,7 +31,8 @@ pub(super) struct Edit<'d, 'm> {
     known: BTreeMap<Words, Id>,
 }
 
-/// Where sections of the old module end: the offset of the first instruction behind them; `None` at the end of the module.
+/// Where sections of the old module end: the offset of the first instruction behind them; `None` at
+/// the end of the module.
 #[derive(Default)]
 struct Sections {
     capabilities: Option<u32>,
@@ -155,7 +158,8 @@ impl<'d, 'm> Edit<'d, 'm> {
         Ok(())
     }
 
-    /// The id of a type (operands without the result) that the module has already, or that is added to it.
+    /// The id of a type (operands without the result) that the module has already, or that is added
+    /// to it.
     pub(super) fn type_of(&mut self, op: Op, operands: &[u32]) -> Result<u32, Diagnostic> {
         let mut all = vec![0];
         all.extend(operands);
@@ -185,7 +189,8 @@ impl<'d, 'm> Edit<'d, 'm> {
         self.constant(Op::Constant, uint, &[value])
     }
 
-    /// A module-scope instruction with a result of its own: `operands` has a 0 in the place of the result, which is index `result`.
+    /// A module-scope instruction with a result of its own: `operands` has a 0 in the place of the
+    /// result, which is index `result`.
     pub(super) fn global(
         &mut self,
         op: Op,
@@ -279,7 +284,8 @@ pub(super) fn string(text: &str) -> Words {
         .collect()
 }
 
-/// Whether a second instruction like this would be forbidden (types, SPIR-V 2.8) or of no use (constants).
+/// Whether a second instruction like this would be forbidden (types, SPIR-V 2.8) or of no use
+/// (constants).
 fn is_unique(op: Option<Op>) -> bool {
     matches!(
         op,

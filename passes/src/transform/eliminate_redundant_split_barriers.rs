@@ -1,22 +1,31 @@
-//! Removes barriers that a neighbour makes redundant. A barrier here is an OpControlBarrier, or an arrive and the wait that follows it in the same block.
+//! Removes barriers that a neighbour makes redundant. A barrier here is an OpControlBarrier, or an
+//! arrive and the wait that follows it in the same block.
 //!
-//! What is provably redundant: X, when on every path to it (or on every path from it) a barrier U of the same execution scope comes, nothing that memory or
-//! other invocations could see happens between them, U has nothing in its own window (OpControlBarrier, or arrive and wait with nothing seen between), and
-//! U orders at least what X orders: order, storage classes, memory scope, availability and visibility, on both sides.
+//! What is provably redundant: X, when on every path to it (or on every path from it) a barrier U
+//! of the same execution scope comes, nothing that memory or other invocations could see happens
+//! between them, U has nothing in its own window (OpControlBarrier, or arrive and wait with nothing
+//! seen between), and U orders at least what X orders: order, storage classes, memory scope,
+//! availability and visibility, on both sides.
 //!
-//! Proof. Let U come before X. No access, fence or barrier is between U and X, so whatever is before X is before U or U itself, and what is behind X is
-//! behind U. X lets accesses before its arrive happen before accesses behind its wait in other invocations of the scope; these are before U and behind U,
-//! and U orders them with at least the same semantics. Accesses in X's window X does not order, and removing it does not either. A fence
-//! elsewhere that synchronises through X does so through U in the same way: it is before or behind both. X waits for invocations to get to its arrive, and
-//! between U and it they do nothing that can be seen. With U behind X it is the same, mirrored. The window of X may have plain accesses; with an atomic, a
+//! Proof. Let U come before X. No access, fence or barrier is between U and X, so whatever is
+//! before X is before U or U itself, and what is behind X is behind U. X lets accesses before its
+//! arrive happen before accesses behind its wait in other invocations of the scope; these are
+//! before U and behind U, and U orders them with at least the same semantics. Accesses in X's
+//! window X does not order, and removing it does not either. A fence elsewhere that synchronises
+//! through X does so through U in the same way: it is before or behind both. X waits for
+//! invocations to get to its arrive, and between U and it they do nothing that can be seen. With U
+//! behind X it is the same, mirrored. The window of X may have plain accesses; with an atomic, a
 //! call, a fence or a barrier in it X stays.
 //!
-//! Who takes part: all invocations that execute one of two barriers in a block execute the other. Over several blocks that is so for the scope Workgroup,
-//! whose barriers all invocations of the workgroup execute or none (SPIR-V, OpControlBarrier: undefined otherwise; VUID 13558), and not for Subgroup, whose
-//! barriers may stand where only some invocations come: these are looked at block by block.
+//! Who takes part: all invocations that execute one of two barriers in a block execute the other.
+//! Over several blocks that is so for the scope Workgroup, whose barriers all invocations of the
+//! workgroup execute or none (SPIR-V, OpControlBarrier: undefined otherwise; VUID 13558), and not
+//! for Subgroup, whose barriers may stand where only some invocations come: these are looked at
+//! block by block.
 //!
-//! Never looked at: pairs over several blocks, barriers of another scope (a Workgroup barrier does not replace a Subgroup one here), operands from
-//! specialization constants. Capability and extension stay declared.
+//! Never looked at: pairs over several blocks, barriers of another scope (a Workgroup barrier does
+//! not replace a Subgroup one here), operands from specialization constants. Capability and
+//! extension stay declared.
 
 mod reduce;
 
@@ -176,8 +185,8 @@ fn is_plain_access(inst: Inst<'_>) -> bool {
     )
 }
 
-/// Whether `inst` does nothing that another invocation can see, and sees nothing that another one does: values, addresses, and accesses to memory of the
-/// invocation's own.
+/// Whether `inst` does nothing that another invocation can see, and sees nothing that another one
+/// does: values, addresses, and accesses to memory of the invocation's own.
 fn is_quiet(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     match inst.op() {
         Some(Op::Load | Op::Store) => inst.id(0).is_ok_and(|pointer| {

@@ -1,17 +1,22 @@
-//! Makes one OpControlBarrier out of an arrive and the wait that belongs to it: at the wait, or at the arrive.
+//! Makes one OpControlBarrier out of an arrive and the wait that belongs to it: at the wait, or at
+//! the arrive.
 //!
-//! Needs: arrives and waits that alternate (VUIDs 13559 to 13561). Functions with barriers are inlined first. Gives: entry functions without arrive and wait;
-//! the capability and the extension go with the last of them.
+//! Needs: arrives and waits that alternate (VUIDs 13559 to 13561). Functions with barriers are
+//! inlined first. Gives: entry functions without arrive and wait; the capability and the extension
+//! go with the last of them.
 //!
-//! Why it is right. At the wait, every access before the arrive is before the barrier and every access after the wait behind it; the window's accesses, which
-//! the pair left unordered, come before it too. At the arrive they come behind it. The barrier's semantics are the union of both sides: the order that releases
-//! and acquires as they did, all their storage classes, the wider memory scope. What the vanished side did alone, as a fence between it and an atomic, a call or
-//! another barrier in the window, stays as an OpMemoryBarrier in its place; so do the OpMemoryBarriers of the module. An arrive that no wait follows
-//! completes nothing and goes, but for its fence.
-//! Exported functions are treated as entry functions when their pairs are their own; one that waits for an arrive of its caller, or leaves one, stays.
+//! Why it is right. At the wait, every access before the arrive is before the barrier and every
+//! access after the wait behind it; the window's accesses, which the pair left unordered, come
+//! before it too. At the arrive they come behind it. The barrier's semantics are the union of both
+//! sides: the order that releases and acquires as they did, all their storage classes, the wider
+//! memory scope. What the vanished side did alone, as a fence between it and an atomic, a call or
+//! another barrier in the window, stays as an OpMemoryBarrier in its place; so do the
+//! OpMemoryBarriers of the module. An arrive that no wait follows completes nothing and goes, but
+//! for its fence. Exported functions are treated as entry functions when their pairs are their own;
+//! one that waits for an arrive of its caller, or leaves one, stays.
 //!
-//! What changes: an invocation that spins in the window until another one has got past its arrive, or its wait, may spin for ever. SPIR-V promises no such
-//! progress, yet programs may count on it.
+//! What changes: an invocation that spins in the window until another one has got past its arrive,
+//! or its wait, may spin for ever. SPIR-V promises no such progress, yet programs may count on it.
 
 use super::edit::Edit;
 use super::inlined::{each_paired, inlined};
@@ -183,7 +188,8 @@ impl Fuse<'_, '_, '_> {
         }
     }
 
-    /// Whether something in the window can meet the fence of a side: an atomic, a call, or a control barrier.
+    /// Whether something in the window can meet the fence of a side: an atomic, a call, or a
+    /// control barrier.
     fn is_window_seen(&self, pair: &Pair) -> bool {
         let module = self.edit.module();
         pair.window
@@ -204,7 +210,8 @@ fn sites<'p>(pairing: &'p Pairing, ids: &[SiteId]) -> Vec<&'p Site> {
         .collect()
 }
 
-/// Whether a fence can synchronise through `inst`: atomics do, a callee may contain some, extensions have more of them.
+/// Whether a fence can synchronise through `inst`: atomics do, a callee may contain some,
+/// extensions have more of them.
 fn meets_fences(inst: Inst<'_>) -> bool {
     matches!(inst.opcode(), 227..=242 | 318 | 319 | 4096..)
         || matches!(inst.op(), None | Some(Op::FunctionCall))

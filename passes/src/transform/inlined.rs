@@ -1,4 +1,5 @@
-//! What passes need that ask which wait belongs to which arrive: a module with its barriers in entry functions, and these functions.
+//! What passes need that ask which wait belongs to which arrive: a module with its barriers in
+//! entry functions, and these functions.
 
 use super::inline::inline_barrier_functions;
 use super::rewrite::Edited;
@@ -7,7 +8,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, EntryPoint, Function, Module, Scope, SpecValues};
 use std::collections::BTreeSet;
 
-/// Runs `pass` on the module with its barrier functions inlined. When `pass` finds nothing to do the module stays as it was, calls and all.
+/// Runs `pass` on the module with its barrier functions inlined. When `pass` finds nothing to do
+/// the module stays as it was, calls and all.
 pub(super) fn inlined(
     module: &Module<'_>,
     declarations: &Declarations<'_>,
@@ -61,8 +63,9 @@ pub(super) fn entries<'d, 'm>(
         .collect()
 }
 
-/// Shows `look` every function whose pairs are known, with them: entry functions, and exported functions that begin and end with nothing outstanding and
-/// have no wait of their caller's arrives. Functions are to be inlined.
+/// Shows `look` every function whose pairs are known, with them: entry functions, and exported
+/// functions that begin and end with nothing outstanding and have no wait of their caller's
+/// arrives. Functions are to be inlined.
 ///
 /// # Errors
 /// What the pairing of an entry function has against it, and what `look` says.
@@ -112,7 +115,8 @@ pub(super) fn each_paired(
                 .into_iter()
                 .any(|scope| pairing.open_before(scope, *offset) != Open::Never)
         };
-        // A wait that some path leads to without an arrive may be meant for an arrive of the caller.
+        // A wait that some path leads to without an arrive may be meant for an arrive of the
+        // caller.
         let is_callers = pairing.sites.iter().any(|site| {
             site.kind == SiteKind::Wait
                 && site.reachable

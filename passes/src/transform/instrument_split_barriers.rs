@@ -1,9 +1,13 @@
-//! Puts checks of VUIDs 13559 to 13561 into the module: the first violation of the dispatch is written to a storage buffer.
+//! Puts checks of VUIDs 13559 to 13561 into the module: the first violation of the dispatch is
+//! written to a storage buffer.
 //!
-//! Every invocation keeps, per execution scope, what its last arrive or wait was, in a Private variable, so that calls and any control flow are right. A call
-//! before each arrive and wait checks the rule: a wait with no arrive before it (13559), a second wait with none since the last arrive (13560, as meant), a
-//! second arrive with no wait since (13561). The first invocation that breaks one takes the record with an atomic compare-exchange and fills it in. The
-//! program then goes on as it would have: a dispatch that hangs must be ended by its driver before the record can be read.
+//! Every invocation keeps, per execution scope, what its last arrive or wait was, in a Private
+//! variable, so that calls and any control flow are right. A call before each arrive and wait
+//! checks the rule: a wait with no arrive before it (13559), a second wait with none since the last
+//! arrive (13560, as meant), a second arrive with no wait since (13561). The first invocation that
+//! breaks one takes the record with an atomic compare-exchange and fills it in. The program then
+//! goes on as it would have: a dispatch that hangs must be ended by its driver before the record
+//! can be read.
 //!
 //! The record, at the set and binding of the flag, seven 32-bit words that start as zeros:
 //!
@@ -15,7 +19,8 @@
 //! | 12 | LocalInvocationIndex |
 //! | 16 | WorkgroupId, three words |
 //!
-//! A module that has these checks already, at this set and binding, stays as it is. OpenCL kernels have no descriptors and are refused.
+//! A module that has these checks already, at this set and binding, stays as it is. OpenCL kernels
+//! have no descriptors and are refused.
 
 mod checks;
 
@@ -97,7 +102,8 @@ pub(super) fn run(
         let result = edit.fresh()?;
         edit.before(site.offset, Op::FunctionCall, &[void, result, check, place])?;
     }
-    // Up to version 1.3 the interface lists Input and Output variables, from 1.4 on all of them (SPIR-V, OpEntryPoint).
+    // Up to version 1.3 the interface lists Input and Output variables, from 1.4 on all of them
+    // (SPIR-V, OpEntryPoint).
     let mut interface = record.inputs.to_vec();
     if module.header().version >= 0x0001_0400 {
         interface.push(record.variable);
@@ -134,7 +140,8 @@ fn occupied(module: &Module<'_>, variable: Id, set: u32, binding: u32) -> Diagno
     }
 }
 
-/// Whether a call stands before every arrive and wait to a function that leads, by a call, to one that uses a variable of `records`.
+/// Whether a call stands before every arrive and wait to a function that leads, by a call, to one
+/// that uses a variable of `records`.
 fn is_instrumented(declarations: &Declarations<'_>, records: &[Id]) -> bool {
     let uses = |wanted: &dyn Fn(Id) -> bool| -> BTreeSet<Id> {
         let names = |inst: Inst<'_>| declarations.module.ids(inst).any(|(_, id)| wanted(id));

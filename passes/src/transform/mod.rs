@@ -1,6 +1,8 @@
-//! SPIR-V to SPIR-V: one file (or folder) per pass, and the layers that they write new modules with.
+//! SPIR-V to SPIR-V: one file (or folder) per pass, and the layers that they write new modules
+//! with.
 //!
-//! [`registry`] names the passes, [`pipeline`] runs them. [`link()`] is no pass: it makes one module of several.
+//! [`registry`] names the passes, [`pipeline`] runs them. [`link()`] is no pass: it makes one
+//! module of several.
 
 mod edit;
 mod eliminate_redundant_split_barriers;

@@ -1,6 +1,8 @@
-//! What the operands of barriers say, as bits: taking them apart, putting them together, and comparing what they order.
+//! What the operands of barriers say, as bits: taking them apart, putting them together, and
+//! comparing what they order.
 //!
-//! Bits, and not the decoded [`crate::module::Semantics`], because passes write operands back and must keep every bit that they do not mean to change.
+//! Bits, and not the decoded [`crate::module::Semantics`], because passes write operands back and
+//! must keep every bit that they do not mean to change.
 
 use super::edit::Edit;
 use crate::diagnostic::{Code, Diagnostic};
@@ -44,8 +46,9 @@ impl Fence {
         self.bits & (ACQUIRE | ACQUIRE_RELEASE | SEQUENTIALLY_CONSISTENT) != 0
     }
 
-    /// The weakest that orders all that `self` and `other` order: classes of both, the wider memory scope. A side whose semantics are None has no scope
-    /// to speak of: SPIR-V ignores it. `None` for ShaderCallKHR against another scope: neither contains the other.
+    /// The weakest that orders all that `self` and `other` order: classes of both, the wider memory
+    /// scope. A side whose semantics are None has no scope to speak of: SPIR-V ignores it. `None`
+    /// for ShaderCallKHR against another scope: neither contains the other.
     pub(super) fn union(self, other: Fence) -> Option<Fence> {
         if other.bits == 0 {
             return Some(self);
@@ -123,7 +126,8 @@ fn width(scope: u32) -> Option<u32> {
         .find_map(|(known, rank)| (*known == scope).then_some(rank))
 }
 
-/// The value of the constant `id` of a 32-bit integer type; `None` for a specialization constant, whose value may still change.
+/// The value of the constant `id` of a 32-bit integer type; `None` for a specialization constant,
+/// whose value may still change.
 pub(super) fn literal(declarations: &Declarations<'_>, id: Id) -> Option<u32> {
     let def = declarations.module.def(id)?;
     let ty = declarations.module.def(def.result_type()?)?;
@@ -142,7 +146,8 @@ pub(super) fn execution(declarations: &Declarations<'_>, inst: Inst<'_>) -> Opti
     literal(declarations, inst.id(0).ok()?)
 }
 
-/// Memory scope and semantics of an arrive, a wait or an OpControlBarrier, when both are known for good.
+/// Memory scope and semantics of an arrive, a wait or an OpControlBarrier, when both are known for
+/// good.
 pub(super) fn fence(declarations: &Declarations<'_>, inst: Inst<'_>) -> Option<Fence> {
     Some(Fence {
         scope: literal(declarations, inst.id(1).ok()?)?,
@@ -172,7 +177,8 @@ pub(super) fn known_fence(
     })
 }
 
-/// Words of an arrive, a wait or an OpControlBarrier with a new fence; constants that are missing are added.
+/// Words of an arrive, a wait or an OpControlBarrier with a new fence; constants that are missing
+/// are added.
 pub(super) fn barrier_operands(
     edit: &mut Edit<'_, '_>,
     execution: u32,

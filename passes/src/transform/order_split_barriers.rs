@@ -1,15 +1,20 @@
-//! Completes an open pair before an OpControlBarrier of its scope and before the end of the shader, so that a target on which
-//! OpControlBarrier is itself an arrive and a wait never has two arrives in a row.
+//! Completes an open pair before an OpControlBarrier of its scope and before the end of the shader,
+//! so that a target on which OpControlBarrier is itself an arrive and a wait never has two arrives
+//! in a row.
 //!
-//! Vulkan allows arrive, OpControlBarrier, wait, and an arrive that no wait follows. After the pass, functions with barriers inlined, an entry function has
-//! arrive, wait, OpControlBarrier: the wait stands directly before the barrier, what the later wait acquired stays in its place as an OpMemoryBarrier, and its
-//! waiting is gone. An open arrive is waited for before each return. Workgroup and Subgroup are independent.
+//! Vulkan allows arrive, OpControlBarrier, wait, and an arrive that no wait follows. After the
+//! pass, functions with barriers inlined, an entry function has arrive, wait, OpControlBarrier: the
+//! wait stands directly before the barrier, what the later wait acquired stays in its place as an
+//! OpMemoryBarrier, and its waiting is gone. An open arrive is waited for before each return.
+//! Workgroup and Subgroup are independent.
 //!
-//! Where paths differ (an arrive under a condition, a wait that follows a barrier on one path only) the question is asked at run time: a Function variable
-//! of type bool says whether an arrive is outstanding. It is set after each arrive and cleared after each wait of the scope, and nowhere else; by that a
-//! second run knows it again, and finds nothing to do.
+//! Where paths differ (an arrive under a condition, a wait that follows a barrier on one path only)
+//! the question is asked at run time: a Function variable of type bool says whether an arrive is
+//! outstanding. It is set after each arrive and cleared after each wait of the scope, and nowhere
+//! else; by that a second run knows it again, and finds nothing to do.
 //!
-//! A wait that is put in acquires what any arrive of its scope in the function releases: more than some need, never less.
+//! A wait that is put in acquires what any arrive of its scope in the function releases: more than
+//! some need, never less.
 
 mod flag;
 mod state;
@@ -310,7 +315,8 @@ impl Order<'_, '_, '_> {
     }
 }
 
-/// What is to do before `event` in `state`. A wait that no arrive can precede breaks a rule and stays as it is.
+/// What is to do before `event` in `state`. A wait that no arrive can precede breaks a rule and
+/// stays as it is.
 fn action(event: Event, state: u8) -> Option<Action> {
     match event {
         Event::Arrive => None,

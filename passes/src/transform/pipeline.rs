@@ -20,10 +20,12 @@ pub struct Step {
 /// How the passes are run.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Settings {
-    /// Look closely at the module after every pass: that it breaks no rule of [`crate::validate`] that it did not break before, that "changed" is true, and
-    /// that the pass finds nothing to do when it runs again.
+    /// Look closely at the module after every pass: that it breaks no rule of [`crate::validate`]
+    /// that it did not break before, that "changed" is true, and that the pass finds nothing to do
+    /// when it runs again.
     pub validate_after_all: bool,
-    /// Passes that may change the module, counted from the first; those that come later are left out. `None`: all.
+    /// Passes that may change the module, counted from the first; those that come later are left
+    /// out. `None`: all.
     pub fuel: Option<u64>,
 }
 
@@ -56,7 +58,8 @@ pub struct Outcome {
 /// Runs `steps` on `module`. `observe` sees the module after every pass that changed it.
 ///
 /// # Errors
-/// What is wrong with the module or what a pass cannot do, at places of the first module; `Internal` when a pass left a module that cannot be read.
+/// What is wrong with the module or what a pass cannot do, at places of the first module;
+/// `Internal` when a pass left a module that cannot be read.
 pub fn run(
     module: Module<'static>,
     steps: &[Step],
@@ -150,7 +153,8 @@ fn check(
         .instructions()
         .any(|inst| inst.op() == Some(spirv::Op::ControlBarrier))
     {
-        // A control barrier in control flow that is not uniform is wrong too, and no rule says so before it is split.
+        // A control barrier in control flow that is not uniform is wrong too, and no rule says so
+        // before it is split.
         known.insert(Code::NonUniformSplitBarrier);
     }
     let mut found = errors(declarations);

@@ -1,7 +1,9 @@
-//! Writes down which copies from global to workgroup memory may be asynchronous, where their marks stand, and where they must be complete.
+//! Writes down which copies from global to workgroup memory may be asynchronous, where their marks
+//! stand, and where they must be complete.
 //!
-//! The analysis is [`crate::analysis::async_copy`]. What it finds is written as instructions of the set `NonSemantic.Splitbar.AsyncCopy`, so that taking them away
-//! (`spirv-opt --strip-nonsemantic`) leaves the program that there was:
+//! The analysis is [`crate::analysis::async_copy`]. What it finds is written as instructions of the
+//! set `NonSemantic.Splitbar.AsyncCopy`, so that taking them away (`spirv-opt --strip-nonsemantic`)
+//! leaves the program that there was:
 //!
 //! | number | instruction | stands before | says |
 //! | --- | --- | --- | --- |
@@ -9,10 +11,12 @@
 //! | 2 | Mark | any instruction | the copies before it are a group |
 //! | 3 | Wait | any instruction | at most so many marks, the newest, may be outstanding; operand: a 32-bit constant |
 //!
-//! Marks and waits belong to the copies of their function body. Whoever reads them proves them again: they hold for the default values of specialization
-//! constants, and other passes may have moved things about since.
+//! Marks and waits belong to the copies of their function body. Whoever reads them proves them
+//! again: they hold for the default values of specialization constants, and other passes may have
+//! moved things about since.
 //!
-//! Annotations that are there already are replaced. Functions with barriers are inlined first when there is something to be said.
+//! Annotations that are there already are replaced. Functions with barriers are inlined first when
+//! there is something to be said.
 
 use super::edit::Edit;
 use super::inlined::{entries, inlined};

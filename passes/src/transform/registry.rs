@@ -108,7 +108,8 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// Flags that `-O` stands for, in order: what every later pass and lowering profits from and no program can tell apart.
+/// Flags that `-O` stands for, in order: what every later pass and lowering profits from and no
+/// program can tell apart.
 pub const OPTIMIZE: &[&str] = &[
     "inline-barrier-functions",
     "eliminate-redundant-split-barriers",

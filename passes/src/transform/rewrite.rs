@@ -1,4 +1,5 @@
-//! Writing a new module: instructions are appended, fresh ids handed out, and every instruction remembers where it came from.
+//! Writing a new module: instructions are appended, fresh ids handed out, and every instruction
+//! remembers where it came from.
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Id, Module};
@@ -17,14 +18,16 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The word offset, in the old module, of the instruction that the one at word `offset` of the new module came from: the instruction
-    /// that was copied, or that the new one stands in for. An offset inside of an instruction is taken for its start.
+    /// The word offset, in the old module, of the instruction that the one at word `offset` of the
+    /// new module came from: the instruction that was copied, or that the new one stands in for. An
+    /// offset inside of an instruction is taken for its start.
     pub fn of(&self, offset: u32) -> Option<u32> {
         let after = self.pairs.partition_point(|(new, _)| *new <= offset);
         self.pairs.get(after.checked_sub(1)?).map(|(_, old)| *old)
     }
 
-    /// The same instructions with the places that they had a step earlier: `self` leads to a module that `earlier` leads on from.
+    /// The same instructions with the places that they had a step earlier: `self` leads to a module
+    /// that `earlier` leads on from.
     #[must_use]
     pub fn through(&self, earlier: &Origin) -> Origin {
         let old = |(new, old): &(u32, u32)| Some((*new, earlier.of(*old)?));
@@ -82,7 +85,8 @@ impl Writer {
         Ok(id)
     }
 
-    /// Appends an instruction: all its words, the first with word count and opcode, and the word offset of its origin in the old module.
+    /// Appends an instruction: all its words, the first with word count and opcode, and the word
+    /// offset of its origin in the old module.
     ///
     /// # Errors
     /// `ModuleTooLarge` when the new module gets larger than 2^24 words.

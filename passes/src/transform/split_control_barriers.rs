@@ -1,13 +1,17 @@
-//! Makes an arrive, directly followed by its wait, out of every OpControlBarrier: the raw material for motion of either side.
+//! Makes an arrive, directly followed by its wait, out of every OpControlBarrier: the raw material
+//! for motion of either side.
 //!
-//! The arrive has what the barrier releases (Release, MakeAvailable), the wait what it acquires (Acquire, MakeVisible); both have its storage classes and
-//! memory scope, and a side with nothing to order has semantics None. SequentiallyConsistent is taken as AcquireRelease: split barriers have no
-//! stronger order (VUIDs 13556, 13557; cl_intel_split_work_group_barrier).
+//! The arrive has what the barrier releases (Release, MakeAvailable), the wait what it acquires
+//! (Acquire, MakeVisible); both have its storage classes and memory scope, and a side with nothing
+//! to order has semantics None. SequentiallyConsistent is taken as AcquireRelease: split barriers
+//! have no stronger order (VUIDs 13556, 13557; cl_intel_split_work_group_barrier).
 //!
-//! Left alone: barriers of other scopes than Workgroup and Subgroup; one inside of an open pair of its scope (two arrives would follow each other, VUID
-//! 13561); one with operands from specialization constants, or marked Volatile; in OpenCL kernels also Subgroup barriers and those that do not both
-//! release and acquire, which the extension there has no form for. A module with an entry point that is no compute shader and no kernel stays as it is
-//! (VUID 13552). Where the module has arrives, functions with barriers are inlined first, to know what is open.
+//! Left alone: barriers of other scopes than Workgroup and Subgroup; one inside of an open pair of
+//! its scope (two arrives would follow each other, VUID 13561); one with operands from
+//! specialization constants, or marked Volatile; in OpenCL kernels also Subgroup barriers and those
+//! that do not both release and acquire, which the extension there has no form for. A module with
+//! an entry point that is no compute shader and no kernel stays as it is (VUID 13552). Where the
+//! module has arrives, functions with barriers are inlined first, to know what is open.
 
 use super::edit::Edit;
 use super::inlined::{each_paired, inlined};
@@ -101,7 +105,8 @@ fn can_split(declarations: &Declarations<'_>, scope: u32, fence: Fence) -> bool 
     has_form && fence.bits & VOLATILE == 0
 }
 
-/// Declares capability and extension where they are missing; OpenCL's compilers know the INTEL name only.
+/// Declares capability and extension where they are missing; OpenCL's compilers know the INTEL name
+/// only.
 pub(super) fn declare(edit: &mut Edit<'_, '_>) -> Result<(), Diagnostic> {
     let declarations = edit.declarations;
     if !declarations

@@ -1,8 +1,10 @@
-//! Leaves one spelling of the split-barrier extension: SPV_EXT_split_barrier or SPV_INTEL_split_barrier.
+//! Leaves one spelling of the split-barrier extension: SPV_EXT_split_barrier or
+//! SPV_INTEL_split_barrier.
 //!
-//! Numbers of capability and instructions are the same under both names, so only the OpExtension string tells them apart, and consumers that look at the
-//! string see two extensions. After the pass a module that has the capability, the instructions or either string has the wanted string once, and the
-//! capability once if it has the instructions or had the capability.
+//! Numbers of capability and instructions are the same under both names, so only the OpExtension
+//! string tells them apart, and consumers that look at the string see two extensions. After the
+//! pass a module that has the capability, the instructions or either string has the wanted string
+//! once, and the capability once if it has the instructions or had the capability.
 
 use super::edit::{Edit, string};
 use super::operands::{CAPABILITY, EXTENSION_EXT, EXTENSION_INTEL, is_split};

@@ -14,11 +14,13 @@ pub enum Validation {
     Default,
     /// Those of this environment.
     Environment(Environment),
-    /// None but those that code cannot be made without ([`super::rules::REQUIRED`]). A module that breaks another rule may never end, or compute anything.
+    /// None but those that code cannot be made without ([`super::rules::REQUIRED`]). A module that
+    /// breaks another rule may never end, or compute anything.
     Waived,
 }
 
-/// A module that may be lowered. Only [`Checked::of`] makes one, from declarations and constants without errors.
+/// A module that may be lowered. Only [`Checked::of`] makes one, from declarations and constants
+/// without errors.
 #[derive(Copy, Clone, Debug)]
 pub struct Checked<'c> {
     declarations: &'c Declarations<'c>,
@@ -26,7 +28,8 @@ pub struct Checked<'c> {
 }
 
 impl<'c> Checked<'c> {
-    /// Checks the rules that `validation` asks for. With the module come the warnings; they have their places.
+    /// Checks the rules that `validation` asks for. With the module come the warnings; they have
+    /// their places.
     ///
     /// # Errors
     /// The rules that are broken, with the warnings.
@@ -67,7 +70,8 @@ impl<'c> Checked<'c> {
         self.constants
     }
 
-    /// The module with its barrier functions inlined, which keeps the rules that it keeps; `None` when there is nothing to inline.
+    /// The module with its barrier functions inlined, which keeps the rules that it keeps; `None`
+    /// when there is nothing to inline.
     ///
     /// # Errors
     /// As [`inline_barrier_functions`].
@@ -89,7 +93,8 @@ impl Inlined {
         &self.edited
     }
 
-    /// The module as one that may be lowered; `None` when `declarations` are those of another module.
+    /// The module as one that may be lowered; `None` when `declarations` are those of another
+    /// module.
     pub fn checked<'n>(
         &'n self,
         declarations: &'n Declarations<'n>,

@@ -200,7 +200,8 @@ impl<'c, 'm> Context<'c, 'm> {
         &self.operations
     }
 
-    /// The execution models of the entry points that reach `function`, each with the name of one entry point.
+    /// The execution models of the entry points that reach `function`, each with the name of one
+    /// entry point.
     pub fn models(&self, function: Id) -> impl Iterator<Item = (u32, &str)> {
         self.models
             .get(&function)
@@ -219,7 +220,8 @@ impl<'c, 'm> Context<'c, 'm> {
         self.declarations.memory_model == spirv::MemoryModel::Vulkan as u32
     }
 
-    /// Whether Vulkan's rules for memory semantics hold: in its environments, and under its memory model everywhere.
+    /// Whether Vulkan's rules for memory semantics hold: in its environments, and under its memory
+    /// model everywhere.
     pub fn vulkan_semantics(&self) -> bool {
         self.settings.environment.is_vulkan() || self.vulkan_model()
     }
@@ -239,7 +241,8 @@ impl<'c, 'm> Context<'c, 'm> {
         matches!(self.type_of(id), Some(Type::Int { width: 32, .. }))
     }
 
-    /// The value of a scope or semantics operand: a constant of a 32-bit integer type. Specialization constants have the values that they are given.
+    /// The value of a scope or semantics operand: a constant of a 32-bit integer type.
+    /// Specialization constants have the values that they are given.
     pub fn value(&self, id: Id) -> Option<u32> {
         if self.is_int32(id) {
             self.constants.as_u32(id)
@@ -264,7 +267,8 @@ impl<'c, 'm> Context<'c, 'm> {
     }
 }
 
-/// Follows calls from the entry points: each function gets each model once, so the cost is calls times models.
+/// Follows calls from the entry points: each function gets each model once, so the cost is calls
+/// times models.
 fn models(declarations: &Declarations<'_>) -> BTreeMap<Id, Models> {
     let mut callees: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
     for function in &declarations.functions {

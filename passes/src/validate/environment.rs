@@ -63,8 +63,8 @@ impl Environment {
         self >= Environment::OpenCl12
     }
 
-    /// The environment that a module is meant for when nobody says: OpenCL 2.0 for one with the Kernel capability, Vulkan 1.3 for one with Shader,
-    /// else none in particular.
+    /// The environment that a module is meant for when nobody says: OpenCL 2.0 for one with the
+    /// Kernel capability, Vulkan 1.3 for one with Shader, else none in particular.
     pub fn of(declarations: &Declarations<'_>) -> Environment {
         if declarations.has_capability(spirv::Capability::Kernel) {
             Environment::OpenCl20
@@ -75,8 +75,10 @@ impl Environment {
         }
     }
 
-    /// The environment whose rules a module must keep to be lowered when nobody says: as [`Environment::of`], but only the universal rules for OpenCL
-    /// modules. OpenCL's split-barrier extension has no Subgroup scope, which the lowering does well and tools that rewrite barriers make.
+    /// The environment whose rules a module must keep to be lowered when nobody says: as
+    /// [`Environment::of`], but only the universal rules for OpenCL modules. OpenCL's split-barrier
+    /// extension has no Subgroup scope, which the lowering does well and tools that rewrite
+    /// barriers make.
     pub fn for_lowering(declarations: &Declarations<'_>) -> Environment {
         let environment = Environment::of(declarations);
         if environment.is_opencl() {
@@ -112,14 +114,17 @@ impl FromStr for Environment {
 pub struct Settings {
     /// Whose rules are checked.
     pub environment: Environment,
-    /// Limits of the implementation by Vulkan's names, such as `maxComputeSharedMemorySize`. A rule whose limit is not here is not checked.
+    /// Limits of the implementation by Vulkan's names, such as `maxComputeSharedMemorySize`. A rule
+    /// whose limit is not here is not checked.
     pub limits: BTreeMap<String, u64>,
-    /// Bytes of workgroup memory that the implementation takes for split barriers (Vulkan's `splitBarrierReservedSharedMemory`).
+    /// Bytes of workgroup memory that the implementation takes for split barriers (Vulkan's
+    /// `splitBarrierReservedSharedMemory`).
     pub reserved_shared_bytes: u32,
     /// What cannot be decided is an error instead of a warning.
     pub strict: bool,
-    /// Specialization constants that are given no value have their defaults, as in a run that lowers the module. Without it, the run-time rules say of a branch on
-    /// such a constant only what holds for all its values.
+    /// Specialization constants that are given no value have their defaults, as in a run that
+    /// lowers the module. Without it, the run-time rules say of a branch on such a constant only
+    /// what holds for all its values.
     pub assume_default_spec: bool,
 }
 

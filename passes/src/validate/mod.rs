@@ -1,7 +1,9 @@
-//! The rules of SPIR-V, Vulkan and OpenCL for barriers, split barriers and atomics, checked on a module.
+//! The rules of SPIR-V, Vulkan and OpenCL for barriers, split barriers and atomics, checked on a
+//! module.
 //!
-//! Every rule stands once in the table of [`rules`], with its documentation, a bad and a good example. A rule looks at one operation or at the whole module,
-//! reports what it finds, and changes nothing; the order of the table does not matter.
+//! Every rule stands once in the table of [`rules`], with its documentation, a bad and a good
+//! example. A rule looks at one operation or at the whole module, reports what it finds, and
+//! changes nothing; the order of the table does not matter.
 
 mod checked;
 mod context;
@@ -24,11 +26,12 @@ use crate::module::{Constants, Declarations};
 /// Problems that one run reports at the most.
 pub const MOST_PROBLEMS: usize = 1000;
 
-/// Checks every rule on the module behind `declarations`. The problems that it adds to `diagnostics` have their places filled in; sort them before
-/// they are shown.
+/// Checks every rule on the module behind `declarations`. The problems that it adds to
+/// `diagnostics` have their places filled in; sort them before they are shown.
 ///
-/// The cost of the static rules is one pass over the instructions, and every rule for each barrier and atomic. The run-time rules
-/// ([`flow::check`]) follow; they say nothing that depends on an operand which breaks a static rule.
+/// The cost of the static rules is one pass over the instructions, and every rule for each barrier
+/// and atomic. The run-time rules ([`flow::check`]) follow; they say nothing that depends on an
+/// operand which breaks a static rule.
 pub fn validate(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -43,7 +46,8 @@ pub fn validate(
     diagnostics.extend(found);
 }
 
-/// Checks the rules that code cannot be made without, [`rules::REQUIRED`], and no other. As [`validate`] otherwise.
+/// Checks the rules that code cannot be made without, [`rules::REQUIRED`], and no other. As
+/// [`validate`] otherwise.
 pub fn check_required(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -64,7 +68,8 @@ pub fn check_required(
     diagnostics.extend(found);
 }
 
-/// The static rules alone: what one instruction, or the declarations, break. As [`validate`] otherwise, but for places, which are words, and order.
+/// The static rules alone: what one instruction, or the declarations, break. As [`validate`]
+/// otherwise, but for places, which are words, and order.
 pub fn check_static(
     declarations: &Declarations<'_>,
     constants: &Constants,

@@ -20,7 +20,8 @@ pub struct Rule {
     pub code: Code,
     /// The identifier in Vulkan's specification.
     pub vuid: Option<&'static str>,
-    /// What it asks for, why, and examples: the file `explain/SBnnnn.md`, whose first line is the code and what it means. The tests run the examples.
+    /// What it asks for, why, and examples: the file `explain/SBnnnn.md`, whose first line is the
+    /// code and what it means. The tests run the examples.
     pub text: &'static str,
     /// The check.
     pub check: Check,

@@ -16,7 +16,8 @@ fn declared<'m>(module: &'m Module<'m>, path: &str) -> Declarations<'m> {
     declarations
 }
 
-/// Barriers of the entry points of a module, callees included, each call counted: what inlining must not change.
+/// Barriers of the entry points of a module, callees included, each call counted: what inlining
+/// must not change.
 fn barriers_by_calls(declarations: &Declarations<'_>) -> Vec<[usize; 3]> {
     let count = |entry: splitbar_passes::module::Id| {
         let mut by_function = std::collections::BTreeMap::new();
@@ -55,7 +56,8 @@ impl Numbers {
     }
 }
 
-/// Damages a module the way that keeps most of it readable: words of function bodies are swapped, replaced by a neighbour or by a small number.
+/// Damages a module the way that keeps most of it readable: words of function bodies are swapped,
+/// replaced by a neighbour or by a small number.
 fn damage(words: &mut [u32], first: usize, numbers: &mut Numbers) {
     for _ in 0..1 + numbers.below(3) {
         let at = first + numbers.below(words.len() - first);

@@ -1,5 +1,5 @@
-//! A check costs about as much for each block of a large function as for each of a small one, whatever the shape, and no depth
-//! overflows the stack.
+//! A check costs about as much for each block of a large function as for each of a small one,
+//! whatever the shape, and no depth overflows the stack.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 #[path = "../shapes/mod.rs"]
@@ -30,7 +30,8 @@ fn check(module: &Module<'_>, runs: usize) -> (usize, Duration) {
     (problems, least)
 }
 
-/// Blocks (or pairs) of the small function and of the large one; the benchmark `growth` has 100,000.
+/// Blocks (or pairs) of the small function and of the large one; the benchmark `growth` has
+/// 100,000.
 const FEW: usize = MANY / 20;
 const MANY: usize = if cfg!(debug_assertions) {
     10_000

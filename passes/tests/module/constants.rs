@@ -362,7 +362,8 @@ fn specialization_values_reach_what_depends_on_them() {
 #[test]
 fn a_workgroup_size_reaches_the_constants_that_are_its_dimensions() {
     let mut asm = Asm::new(100);
-    // Decorations first: WorkgroupSize on %40 = (%20 with SpecId 5, %21 with SpecId 6, %22 a constant).
+    // Decorations first: WorkgroupSize on %40 = (%20 with SpecId 5, %21 with SpecId 6, %22 a
+    // constant).
     asm.op(Op::Decorate, &[20, Decoration::SpecId as u32, 5])
         .op(Op::Decorate, &[21, Decoration::SpecId as u32, 6])
         .op(

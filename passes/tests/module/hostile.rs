@@ -1,4 +1,5 @@
-//! Input that wants to break the reader: cut, flipped, made up, and small files that stand for a lot.
+//! Input that wants to break the reader: cut, flipped, made up, and small files that stand for a
+//! lot.
 
 use crate::asm::Asm;
 use crate::corpus::{self, File};

@@ -14,7 +14,8 @@ fn text(words: &str) -> Vec<u32> {
         .collect()
 }
 
-/// A kernel with an extension string, names, a line, and a pair of split barriers in its only block.
+/// A kernel with an extension string, names, a line, and a pair of split barriers in its only
+/// block.
 fn kernel(extension: &str) -> (Asm, u32) {
     let mut asm = Asm::new(30);
     asm.op(Op::Extension, &text(extension));

@@ -1,4 +1,5 @@
-//! Every module of the corpus, looked at in every way; `index.tsv` and `rspirv` are the second opinions.
+//! Every module of the corpus, looked at in every way; `index.tsv` and `rspirv` are the second
+//! opinions.
 
 use crate::corpus;
 use rspirv::dr;

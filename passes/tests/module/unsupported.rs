@@ -1,4 +1,5 @@
-//! What follows from an unsupported type or an unknown instruction is not reported: such a module is unsupported, not invalid.
+//! What follows from an unsupported type or an unknown instruction is not reported: such a module
+//! is unsupported, not invalid.
 
 use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, assemble};
@@ -7,7 +8,8 @@ use splitbar_passes::validate::{Checked, Validation};
 /// Opcodes that no table knows.
 const UNKNOWN: [u32; 2] = [60_000, 60_001];
 
-/// A compute shader with more globals and more of a body. OpTypeNamedBarrier, OpBitReverse and OpNop become instructions that no table knows.
+/// A compute shader with more globals and more of a body. OpTypeNamedBarrier, OpBitReverse and
+/// OpNop become instructions that no table knows.
 fn module(annotations: &str, globals: &str, body: &str) -> Module<'static> {
     let text = format!(
         "; Version: 1.6
@@ -168,7 +170,8 @@ fn an_unknown_instruction_excuses_no_other_id() {
     assert!(kinds.contains(&Kind::Invalid), "{kinds:?}");
 }
 
-/// What drivers take is a warning: glslang writes gl_WorkGroupSize so when a dimension is a signed specialization constant.
+/// What drivers take is a warning: glslang writes gl_WorkGroupSize so when a dimension is a signed
+/// specialization constant.
 #[test]
 fn a_constituent_of_the_other_sign_is_a_warning() {
     let annotations = "OpDecorate %s SpecId 0\nOpDecorate %wg BuiltIn WorkgroupSize";

@@ -1,6 +1,7 @@
 //! Scopes and semantics in all combinations where spirv-val has rules too, its verdict beside ours.
 //!
-//! It starts a process for each of some thousand modules. What only one of the two tools asks for is explained in docs/validation.md.
+//! It starts a process for each of some thousand modules. What only one of the two tools asks for
+//! is explained in docs/validation.md.
 
 use crate::fixtures::validated;
 use crate::spirv_val::SpirvVal;
@@ -10,7 +11,8 @@ use splitbar_passes::module::assemble;
 use splitbar_passes::validate::{Environment, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Instructions with a memory scope `%m` and semantics `%s`, without and with the version of spirv-val that checks split barriers.
+/// Instructions with a memory scope `%m` and semantics `%s`, without and with the version of
+/// spirv-val that checks split barriers.
 const OPERATIONS: &[&str] = &[
     "OpControlBarrier %workgroup %m %s",
     "OpControlBarrier %m %workgroup %s",

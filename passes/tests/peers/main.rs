@@ -1,4 +1,5 @@
-//! What we say beside what programs say that are not ours: spirv-val, and a C compiler. Without the program a test is ignored.
+//! What we say beside what programs say that are not ours: spirv-val, and a C compiler. Without the
+//! program a test is ignored.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 mod agreement;

@@ -7,7 +7,8 @@ use crate::testing;
 use splitbar_harness::Missing;
 use splitbar_passes::module::Module;
 
-/// Asked with the INTEL name of the extension, which all its versions that know split barriers know.
+/// Asked with the INTEL name of the extension, which all its versions that know split barriers
+/// know.
 fn complaint(peer: &SpirvVal, module: &Module<'_>, path: &str) -> Option<String> {
     let flag = "strip-split-barrier-spelling=intel";
     match once(flag, module, &declared(module, path), path) {

@@ -1,4 +1,5 @@
-//! Generated entry points of any size: shapes of control flow that are deep, wide or tangled, with split barriers in them.
+//! Generated entry points of any size: shapes of control flow that are deep, wide or tangled, with
+//! split barriers in them.
 
 use std::fmt::Write;
 
@@ -157,7 +158,8 @@ fn loops(blocks: usize) -> String {
     module(&text, "")
 }
 
-/// Each block goes to the next but one or two, and every fourth one back into the middle of what came before.
+/// Each block goes to the next but one or two, and every fourth one back into the middle of what
+/// came before.
 fn irreducible(blocks: usize) -> String {
     let mut text = "OpBranch %l0\n".to_owned();
     for at in 0..blocks {

@@ -1,4 +1,5 @@
-//! What every pass keeps: names of ids that are still there, and the source line of every instruction that it copies.
+//! What every pass keeps: names of ids that are still there, and the source line of every
+//! instruction that it copies.
 
 use super::support::{FLAGS, declared, kernels, once};
 use splitbar_passes::module::{Id, Inst, Module};

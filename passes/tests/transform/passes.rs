@@ -259,7 +259,8 @@ fn instrumenting_checks_every_site_once() {
     assert!(sites > 1000, "{sites} sites");
 }
 
-/// Words of function bodies are swapped or replaced, the way that keeps most modules readable: passes may refuse what is left, and must come back.
+/// Words of function bodies are swapped or replaced, the way that keeps most modules readable:
+/// passes may refuse what is left, and must come back.
 #[test]
 fn damaged_modules_are_refused_or_changed_and_nothing_else() {
     let mut numbers = 0x5eed_u64; // xorshift, Marsaglia 2003

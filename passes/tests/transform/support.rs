@@ -69,7 +69,8 @@ pub fn declared<'m>(module: &'m Module<'m>, path: &str) -> Declarations<'m> {
     declarations
 }
 
-/// Runs the pass `flag` (`name` or `name=value`); the module after it and whether it has changed. What must hold for every pass is looked at here.
+/// Runs the pass `flag` (`name` or `name=value`); the module after it and whether it has changed.
+/// What must hold for every pass is looked at here.
 pub fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'static>, bool) {
     let declarations = declared(module, path);
     let context = format!("{flag} on {path}");

@@ -1,4 +1,5 @@
-//! Runs the examples of the rules' texts: what is bad raises the rule's code, what is good does not.
+//! Runs the examples of the rules' texts: what is bad raises the rule's code, what is good does
+//! not.
 //!
 //! An example is a fenced block. The words behind `spirv` say what it is and where it stands:
 //!
@@ -79,7 +80,8 @@ impl<'t> Example<'t> {
         example
     }
 
-    /// The example in a whole module: its lines go to the sections that their instructions belong to.
+    /// The example in a whole module: its lines go to the sections that their instructions belong
+    /// to.
     fn module(&self) -> String {
         let kernel = self.model == "Kernel";
         let mut sections: [Vec<&str>; 8] = Default::default();

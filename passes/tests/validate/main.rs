@@ -1,7 +1,9 @@
-//! Every module of `fixtures/invalid` is checked against the expectations on its lines; `tests/peers` compares them with spirv-val.
+//! Every module of `fixtures/invalid` is checked against the expectations on its lines;
+//! `tests/peers` compares them with spirv-val.
 //!
-//! `; error: SB1104 SB1112` or `; warning: ...` at the end of a line is what is expected at its instruction; a line without one expects nothing. The head of a
-//! file says for whom it is: `; env: vulkan1.3`, `; limit: NAME=N`, `; reserved: BYTES`.
+//! `; error: SB1104 SB1112` or `; warning: ...` at the end of a line is what is expected at its
+//! instruction; a line without one expects nothing. The head of a file says for whom it is:
+//! `; env: vulkan1.3`, `; limit: NAME=N`, `; reserved: BYTES`.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 #[path = "../corpus/mod.rs"]
@@ -80,7 +82,8 @@ fn problems_are_sorted_located_and_single() {
     }
 }
 
-/// Codes of the errors on the corpus, and how many modules have each. The modules are real: each number is understood, in docs/validation.md.
+/// Codes of the errors on the corpus, and how many modules have each. The modules are real: each
+/// number is understood, in docs/validation.md.
 #[test]
 fn the_corpus_has_the_errors_that_are_understood() {
     let mut errors = std::collections::BTreeMap::new();

@@ -1,7 +1,9 @@
-//! Runs the checks in a child process: a kernel that hangs is ended, one that breaks the driver's context takes no other with it.
+//! Runs the checks in a child process: a kernel that hangs is ended, one that breaks the driver's
+//! context takes no other with it.
 //!
-//! The child ([`serve`]) runs kernels in order and writes a line for each. It ends after the first that goes wrong, because nothing that a GPU does after
-//! that can be trusted; the parent ([`run`]) starts another for the rest.
+//! The child ([`serve`]) runs kernels in order and writes a line for each. It ends after the first
+//! that goes wrong, because nothing that a GPU does after that can be trusted; the parent ([`run`])
+//! starts another for the rest.
 
 use crate::bundle::Bundle;
 use crate::check::{self, Outcome};
@@ -47,8 +49,9 @@ pub fn serve(
     Ok(())
 }
 
-/// The parent: has kernels 0 to `kernels` run by children that `child` prepares (its argument is the first kernel's number) and hands on what became of
-/// each, in order. A child that says nothing for `limit` is ended.
+/// The parent: has kernels 0 to `kernels` run by children that `child` prepares (its argument is
+/// the first kernel's number) and hands on what became of each, in order. A child that says nothing
+/// for `limit` is ended.
 ///
 /// # Errors
 /// A child cannot be started, or writes something else.
@@ -105,7 +108,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// What becomes of three kernels when the children are this shell script; `$0` is the first kernel's number.
+    /// What becomes of three kernels when the children are this shell script; `$0` is the first
+    /// kernel's number.
     fn outcomes(script: &'static str) -> Vec<Outcome> {
         let mut found = Vec::new();
         let child = |first: usize| {

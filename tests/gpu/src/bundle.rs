@@ -1,4 +1,5 @@
-//! The bundle: a folder with PTX, launches and a manifest, which is all that a machine with a GPU needs.
+//! The bundle: a folder with PTX, launches and a manifest, which is all that a machine with a GPU
+//! needs.
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};

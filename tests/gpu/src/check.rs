@@ -1,4 +1,5 @@
-//! Runs the kernels of a bundle and compares what they leave in their buffers with the host references.
+//! Runs the kernels of a bundle and compares what they leave in their buffers with the host
+//! references.
 
 use crate::bundle::{Bundle, Kernel};
 use crate::device::{Device, Grid, Trouble};
@@ -10,7 +11,8 @@ use splitbar_tests::reference::Case;
 /// What became of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// The buffers hold what the reference says. The time is in milliseconds, where the device takes one.
+    /// The buffers hold what the reference says. The time is in milliseconds, where the device
+    /// takes one.
     Right(Option<f32>),
     /// The device cannot run it, and why.
     LeftOut(String),

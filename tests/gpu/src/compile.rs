@@ -1,4 +1,5 @@
-//! Makes a bundle: every kernel of fixtures/ with every strategy, compiled by the program `splitbar`.
+//! Makes a bundle: every kernel of fixtures/ with every strategy, compiled by the program
+//! `splitbar`.
 
 use crate::bundle::{Argument, Bundle, Kernel, Manifest};
 use anyhow::{Context, Result, bail};
@@ -8,7 +9,8 @@ use splitbar_tests::reference;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What is compiled for when nothing is asked for: one target for each set of barrier instructions that CUDA 13 still runs.
+/// What is compiled for when nothing is asked for: one target for each set of barrier instructions
+/// that CUDA 13 still runs.
 pub const TARGETS: &[&str] = &["sm_75", "sm_80", "sm_90"];
 
 /// Every way to lower a barrier for these GPUs, and the options that ask for it.
@@ -59,7 +61,8 @@ enum Compiled {
 /// Compiles the selection into `bundle`.
 ///
 /// # Errors
-/// The program fails (what it does not support is no failure), a kernel has no host reference, or files cannot be written.
+/// The program fails (what it does not support is no failure), a kernel has no host reference, or
+/// files cannot be written.
 pub fn run(selection: &Selection, bundle: &Bundle) -> Result<Manifest> {
     let fixtures = if selection.kernels.is_empty() {
         fixture::all()?
@@ -92,8 +95,8 @@ pub fn run(selection: &Selection, bundle: &Bundle) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// A kernel with every strategy that the planner takes for it. Strategies that come to the same PTX are there once. The inner error says why the
-/// kernel cannot be compiled for the target at all.
+/// A kernel with every strategy that the planner takes for it. Strategies that come to the same PTX
+/// are there once. The inner error says why the kernel cannot be compiled for the target at all.
 fn strategies(
     tool: &Path,
     fixture: &Fixture,

@@ -96,7 +96,8 @@ pub trait Device {
     /// What is wrong with the text, or what of it the device lacks.
     fn load(&mut self, ptx: &str, symbol: &str) -> Result<KernelId, Trouble>;
 
-    /// What a kernel takes in workgroups of so many invocations; `None` where the device cannot say.
+    /// What a kernel takes in workgroups of so many invocations; `None` where the device cannot
+    /// say.
     ///
     /// # Errors
     /// What the driver says.
@@ -117,7 +118,8 @@ pub trait Device {
     /// What the driver says.
     fn read(&self, buffer: BufferId) -> Result<Vec<u8>, Trouble>;
 
-    /// Runs a kernel to its end. The result is the time that it took on the device, in milliseconds; `None` where time means nothing.
+    /// Runs a kernel to its end. The result is the time that it took on the device, in
+    /// milliseconds; `None` where time means nothing.
     ///
     /// # Errors
     /// What went wrong in it.
@@ -128,7 +130,8 @@ pub trait Device {
         parameters: &[u8],
     ) -> Result<Option<f32>, Trouble>;
 
-    /// The same product by the vendor's library, and its time in milliseconds; `None` where there is no library.
+    /// The same product by the vendor's library, and its time in milliseconds; `None` where there
+    /// is no library.
     ///
     /// # Errors
     /// What the library says.

@@ -6,11 +6,12 @@
 //!                  CUDA device, simulator (both a Device) --------> check, timing
 //! ```
 //!
-//! A bundle is complete: the machine with the GPU needs it and this crate's program, and neither a compiler nor the repository. Whatever uses a device
-//! goes through [`device::Device`], so that all of it but the driver's door is tested on the simulator.
+//! A bundle is complete: the machine with the GPU needs it and this crate's program, and neither a
+//! compiler nor the repository. Whatever uses a device goes through [`device::Device`], so that all
+//! of it but the driver's door is tested on the simulator.
 //!
-//! [`vulkan`] stands beside it: modules, not PTX, on a Vulkan driver that runs on the processor. [`corpus`] makes launches for published modules, to run them there and on
-//! the simulator.
+//! [`vulkan`] stands beside it: modules, not PTX, on a Vulkan driver that runs on the processor.
+//! [`corpus`] makes launches for published modules, to run them there and on the simulator.
 
 pub mod attempts;
 pub mod bundle;

@@ -28,7 +28,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Compile the kernels of fixtures/ with every strategy into a folder that needs neither compiler nor repository
+    /// Compile the kernels of fixtures/ with every strategy into a folder that needs neither
+    /// compiler nor repository
     Bundle {
         /// The program `splitbar`
         #[arg(long, value_name = "PATH")]

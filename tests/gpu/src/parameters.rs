@@ -1,4 +1,5 @@
-//! The parameter block of a launch: what the kernel's arguments say, filled with addresses, lengths and constants.
+//! The parameter block of a launch: what the kernel's arguments say, filled with addresses, lengths
+//! and constants.
 
 use crate::bundle::Argument;
 use anyhow::{Context, Result, bail};
@@ -7,7 +8,8 @@ use splitbar_tests::reference::{Case, Place};
 /// The block for a launch of `case` whose buffers, in their order, stand at `addresses`.
 ///
 /// # Errors
-/// An argument that names no buffer of the case, one of a kind that is not known here (an image), or too few push constants.
+/// An argument that names no buffer of the case, one of a kind that is not known here (an image),
+/// or too few push constants.
 pub fn block(arguments: &[Argument], case: &Case, addresses: &[u64]) -> Result<Vec<u8>> {
     let constants: Vec<u8> = case
         .push_constants

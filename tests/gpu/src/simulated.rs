@@ -1,4 +1,5 @@
-//! The simulator as a device: what it runs, it runs under one hostile schedule, and what it finds is a failure.
+//! The simulator as a device: what it runs, it runs under one hostile schedule, and what it finds
+//! is a failure.
 
 use crate::device::{BufferId, Device, Grid, KernelId, Product, Resources, Trouble};
 use splitbar_sim::memory::{Global, RegionId};

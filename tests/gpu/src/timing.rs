@@ -38,8 +38,8 @@ struct Loaded {
     buffers: Vec<BufferId>,
 }
 
-/// Times every product of the bundle with every strategy for the newest target that the device runs; a table per kernel. Each result is compared with
-/// the host's in a sample of its elements.
+/// Times every product of the bundle with every strategy for the newest target that the device
+/// runs; a table per kernel. Each result is compared with the host's in a sample of its elements.
 ///
 /// # Errors
 /// A wrong result, a failure on the device, or a bundle that cannot be read.
@@ -161,7 +161,8 @@ fn upload(case: &str, device: &mut dyn Device, choices: Choices) -> Result<Loade
     Ok(Loaded { product, buffers })
 }
 
-/// The median time of `runs` launches after a few that do not count; `None` where the device takes no time, after one launch.
+/// The median time of `runs` launches after a few that do not count; `None` where the device takes
+/// no time, after one launch.
 fn median(
     runs: u32,
     mut launch: impl FnMut() -> Result<Option<f32>, Trouble>,
@@ -178,7 +179,8 @@ fn median(
     Ok(times.get(times.len() / 2).copied())
 }
 
-/// Whether a sample of the result is right. The factors are small whole numbers, so every order of summation gives the same.
+/// Whether a sample of the result is right. The factors are small whole numbers, so every order of
+/// summation gives the same.
 fn compare(loaded: &Loaded, device: &dyn Device) -> Result<()> {
     let [rows, columns, _] = loaded.product.size;
     let result = loaded.buffers.last().context("no result")?;

@@ -1,6 +1,8 @@
-//! Compute modules on a Vulkan driver that runs on the processor (lavapipe): a second opinion on what a module means.
+//! Compute modules on a Vulkan driver that runs on the processor (lavapipe): a second opinion on
+//! what a module means.
 //!
-//! Each launch has a process of its own: [`run`] starts the program, which calls [`serve`]. A driver that hangs is ended, one that crashes is an answer.
+//! Each launch has a process of its own: [`run`] starts the program, which calls [`serve`]. A
+//! driver that hangs is ended, one that crashes is an answer.
 
 use crate::ffi::vulkan::{Bound, Descriptor, Launch, Trouble, run as launch};
 use anyhow::{Context, Result};
@@ -70,8 +72,9 @@ pub fn fused(bytes: &[u8]) -> Result<Vec<u32>> {
     Ok(outcome.map_err(told)?.module.words().to_vec())
 }
 
-/// Whether the variable of a set and binding is a uniform buffer: a block of storage class Uniform (Vulkan, "Shader Resource and Descriptor Type
-/// Correspondence"). BufferBlock was the older spelling of a storage buffer.
+/// Whether the variable of a set and binding is a uniform buffer: a block of storage class Uniform
+/// (Vulkan, "Shader Resource and Descriptor Type Correspondence"). BufferBlock was the older
+/// spelling of a storage buffer.
 pub fn is_uniform(declarations: &Declarations<'_>, set: u32, binding: u32) -> bool {
     use spirv::Decoration;
     use splitbar_passes::module::Type;

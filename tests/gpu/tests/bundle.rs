@@ -25,7 +25,8 @@ fn bundle(folder: &tempfile::TempDir, kernels: &[&str], targets: &[&str]) -> Bun
 #[test]
 fn every_strategy_gives_the_results_of_the_references() {
     let folder = tempfile::tempdir().unwrap();
-    // Partial last waves, a pair inside a pair, parameters of its own, a second binding and array lengths.
+    // Partial last waves, a pair inside a pair, parameters of its own, a second binding and array
+    // lengths.
     let kernels = [
         "odd_workgroup",
         "subgroup_and_workgroup",
@@ -71,7 +72,8 @@ fn every_strategy_gives_the_results_of_the_references() {
     assert_eq!(said.matches(&all).count(), 2, "{said}");
 }
 
-/// The check can fail: on a wrong reference, on a barrier that is missing, on PTX that is none, and it goes on after each.
+/// The check can fail: on a wrong reference, on a barrier that is missing, on PTX that is none, and
+/// it goes on after each.
 #[test]
 fn what_is_wrong_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,7 +108,8 @@ fn what_is_wrong_is_noticed() {
     assert!(wrong(check()).starts_with("dst[299]"));
 }
 
-/// The timing's launches are larger than the references': they are right too, and a wrong product is noticed.
+/// The timing's launches are larger than the references': they are right too, and a wrong product
+/// is noticed.
 #[test]
 fn timed_products_are_compared() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,8 @@
-//! Published modules give the same results on the simulator as on a Vulkan driver that runs on the processor.
+//! Published modules give the same results on the simulator as on a Vulkan driver that runs on the
+//! processor.
 //!
-//! A plain run takes every tenth of the modules; `SPLITBAR_CORPUS=all` takes all, and `SPLITBAR_CORPUS_ONLY=TEXT` those with TEXT in their names.
+//! A plain run takes every tenth of the modules; `SPLITBAR_CORPUS=all` takes all, and
+//! `SPLITBAR_CORPUS_ONLY=TEXT` those with TEXT in their names.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use splitbar_gpu::corpus::launch::{self, GUESSES, Launch};
@@ -15,7 +17,8 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Bytes of the largest module that is taken: a driver for processors takes minutes to compile larger ones.
+/// Bytes of the largest module that is taken: a driver for processors takes minutes to compile
+/// larger ones.
 const LARGEST: usize = 40_000;
 
 /// Modules that do not agree, and why.
@@ -44,8 +47,9 @@ const CODE: [Code; 4] = [
     },
 ];
 
-/// What the simulator may find in a module that is launched with guessed sizes: races, shared bytes that nobody wrote, accesses outside, what it does not know, and
-/// too many steps or bytes. Everything else is a mistake of the compiler or the simulator.
+/// What the simulator may find in a module that is launched with guessed sizes: races, shared bytes
+/// that nobody wrote, accesses outside, what it does not know, and too many steps or bytes.
+/// Everything else is a mistake of the compiler or the simulator.
 const EXCUSES: [&str; 7] = [
     "SB3003", "SB3004", "SB3005", "SB3006", "SB3011", "SB3013", "SB3014",
 ];

@@ -1,7 +1,10 @@
-//! What SentryWard, a verifier of PTX that is not ours, says of the kernels of fixtures/: no race and no misuse of a barrier, whatever the schedule.
+//! What SentryWard, a verifier of PTX that is not ours, says of the kernels of fixtures/: no race
+//! and no misuse of a barrier, whatever the schedule.
 //!
-//! It needs the program `sentryward` (PyPI), named in SPLITBAR_SENTRYWARD or on PATH; without it the tests are ignored. Windows are not guarded: a guard is a
-//! branch that nobody can fold, and the verifier wants to fold all of them. It does not take mbarriers that are polled, and no constants of a launch here.
+//! It needs the program `sentryward` (PyPI), named in SPLITBAR_SENTRYWARD or on PATH; without it
+//! the tests are ignored. Windows are not guarded: a guard is a branch that nobody can fold, and
+//! the verifier wants to fold all of them. It does not take mbarriers that are polled, and no
+//! constants of a launch here.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use serde::Deserialize;

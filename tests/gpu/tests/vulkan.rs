@@ -1,6 +1,8 @@
-//! The kernels of fixtures/, their pairs fused, on a Vulkan driver that runs on the processor: it leaves what the host references say.
+//! The kernels of fixtures/, their pairs fused, on a Vulkan driver that runs on the processor: it
+//! leaves what the host references say.
 //!
-//! This checks the references and the pass fuse-split-barriers against a compiler that is not ours. Without such a driver they are ignored.
+//! This checks the references and the pass fuse-split-barriers against a compiler that is not ours.
+//! Without such a driver they are ignored.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use splitbar_gpu::vulkan::{self, Answer, Buffer, Job};
@@ -19,7 +21,8 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "cooperative_matmul",
         "the driver has no cooperative matrices before Mesa 24",
     ),
-    // With the same loads and stores less MakePointerVisible and NonPrivatePointer, it runs the branch.
+    // With the same loads and stores less MakePointerVisible and NonPrivatePointer, it runs the
+    // branch.
     (
         "message_passing",
         "Mesa 22.3 loses the branch of one invocation in which a loop makes what it loads visible",

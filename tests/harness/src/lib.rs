@@ -1,7 +1,8 @@
-//! Tests of a harness of our own: what needs a program that is not installed is ignored, and counted so, with the reason.
+//! Tests of a harness of our own: what needs a program that is not installed is ignored, and
+//! counted so, with the reason.
 //!
-//! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and ends the test; there is no way to ask whether a program is there
-//! and pass without it.
+//! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and
+//! ends the test; there is no way to ask whether a program is there and pass without it.
 
 mod sample;
 
@@ -16,7 +17,8 @@ use std::process::ExitCode;
 pub struct Missing(String);
 
 impl Missing {
-    /// Says what is missing, and how one is named: `no ptxas for sm_60 (name one in SPLITBAR_PTXAS)`.
+    /// Says what is missing, and how one is named:
+    /// `no ptxas for sm_60 (name one in SPLITBAR_PTXAS)`.
     pub fn new(what: impl Into<String>) -> Missing {
         Missing(what.into())
     }
@@ -30,7 +32,8 @@ impl fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// The programs that the environment variable `variable` names, separated as in PATH, or else those called `name` on PATH.
+/// The programs that the environment variable `variable` names, separated as in PATH, or else those
+/// called `name` on PATH.
 pub fn programs(variable: &str, name: &str) -> Vec<PathBuf> {
     let named = std::env::var_os(variable).filter(|value| !value.is_empty());
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,5 +1,6 @@
-//! Atomics: every operation at every width in buffers and in workgroup memory, on a word of one's own (old value and new value), and on one that all invocations
-//! share, where the operation commutes.
+//! Atomics: every operation at every width in buffers and in workgroup memory, on a word of one's
+//! own (old value and new value), and on one that all invocations share, where the operation
+//! commutes.
 
 use super::edges;
 use super::ty::{F16, F32, F64, Scalar, Ty, U32, U64};
@@ -62,7 +63,8 @@ fn needs(s: Scalar) -> Vec<&'static str> {
         .collect()
 }
 
-/// Scope and semantics of relaxed and ordered operations: Workgroup relaxed, Device acquire and release of buffers, Workgroup acquire and release of workgroup memory.
+/// Scope and semantics of relaxed and ordered operations: Workgroup relaxed, Device acquire and
+/// release of buffers, Workgroup acquire and release of workgroup memory.
 const ORDERS: [&str; 3] = ["%u32_2 %u32_0", "%u32_1 %u32_72", "%u32_2 %u32_264"];
 
 /// Where the word is.
@@ -81,7 +83,8 @@ impl Place {
     }
 }
 
-/// A feature with `count` words of `s` at `place`; `$w` is the address of the word that the invocation gets: its own, or the first.
+/// A feature with `count` words of `s` at `place`; `$w` is the address of the word that the
+/// invocation gets: its own, or the first.
 fn with_words(
     mut feature: Feature,
     flavour: Flavour,
@@ -178,7 +181,8 @@ fn number(s: Scalar, bits: u64) -> Want {
     super::want::float_or_bits(s, bits)
 }
 
-/// On one word: what all invocations of the launch leave in a buffer, those of a workgroup in its memory.
+/// On one word: what all invocations of the launch leave in a buffer, those of a workgroup in its
+/// memory.
 fn shared(flavour: Flavour, place: Place, s: Scalar, operation: Operation) -> Feature {
     let (op, has_value, host) = operation;
     let ty = Ty::from(s);

@@ -1,4 +1,5 @@
-//! What subgroup and group instructions combine values with, and operands whose combination is exact in any order.
+//! What subgroup and group instructions combine values with, and operands whose combination is
+//! exact in any order.
 
 use super::ty::{Bool, Scalar};
 use super::want::Want::{self, Bits};
@@ -45,7 +46,8 @@ pub const LOGICAL: [Operation; 3] = [
     ("LogicalXor", |_| 0, |_, a, b| a ^ b),
 ];
 
-/// All values combined. A zero sum may have either sign: the identity of addition is written -0 or 0.
+/// All values combined. A zero sum may have either sign: the identity of addition is written -0 or
+/// 0.
 pub fn combine_all((_, identity, combine): Operation, s: Scalar, values: &[u64]) -> Want {
     let result = values
         .iter()
@@ -57,7 +59,8 @@ pub fn combine_all((_, identity, combine): Operation, s: Scalar, values: &[u64])
     }
 }
 
-/// One operand for each invocation. Floats are small powers of two with either sign, most of them 1: sums and products of a workgroup are exact.
+/// One operand for each invocation. Floats are small powers of two with either sign, most of them
+/// 1: sums and products of a workgroup are exact.
 pub fn operands(s: Scalar) -> Vec<Row> {
     if !s.is_float() {
         let seed = if s == Bool { 62 } else { 61 };

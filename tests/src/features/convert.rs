@@ -201,7 +201,8 @@ pub fn features() -> Vec<Feature> {
             }
         }
     }
-    // The sign of a product that is zero outlives the rounding, which AMD's GPUs do in one instruction with it.
+    // The sign of a product that is zero outlives the rounding, which AMD's GPUs do in one
+    // instruction with it.
     for lanes in [1, 2] {
         let (wide, half) = match lanes {
             1 => (Ty::from(F32), Ty::from(F16)),
@@ -227,7 +228,8 @@ pub fn features() -> Vec<Feature> {
     all.push(convert("OpQuantizeToF16", F32, F32, |v| {
         let value = F32.float(v);
         let half = F16.float(F16.bits_of(value));
-        // Denormal halves become zero; of either sign for either, says the specification of the sign only that it is kept.
+        // Denormal halves become zero; of either sign for either, says the specification of the
+        // sign only that it is kept.
         if half.abs() < F16.least_normal() {
             Bits(F32.bits_of(0.0f64.copysign(value)))
         } else {

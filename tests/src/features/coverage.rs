@@ -1,4 +1,5 @@
-//! Which instructions are lowered but have no feature, and why: the list that the suite holds against `docs/instructions.md` and the extended instruction sets.
+//! Which instructions are lowered but have no feature, and why: the list that the suite holds
+//! against `docs/instructions.md` and the extended instruction sets.
 
 use super::Family;
 use std::collections::BTreeSet;
@@ -91,8 +92,9 @@ pub fn lowered(page: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What is wrong with the cover of `wanted`: instructions without a feature and without a reason, reasons for what has a feature or is not wanted, and features whose code does not have
-/// their instruction.
+/// What is wrong with the cover of `wanted`: instructions without a feature and without a reason,
+/// reasons for what has a feature or is not wanted, and features whose code does not have their
+/// instruction.
 pub fn problems(families: &[Family], wanted: &[String]) -> Vec<String> {
     let features = || families.iter().flat_map(|f| &f.features);
     let tested: BTreeSet<&str> = features().map(|f| f.op.as_str()).collect();

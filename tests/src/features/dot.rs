@@ -1,4 +1,5 @@
-//! Integer dot products: vectors and packed bytes, of either sign and both, without and with a saturating sum.
+//! Integer dot products: vectors and packed bytes, of either sign and both, without and with a
+//! saturating sum.
 
 use super::Feature;
 use super::edges;
@@ -60,7 +61,8 @@ fn saturated(to: Scalar, products: &[i128], accumulator: u64, signed: bool) -> W
     Bits(sum.clamp(least, most) as u64 & to.mask())
 }
 
-/// Both forms of one opcode: `x` and `y` are `lanes` components of `s`, given as one word if `packed`.
+/// Both forms of one opcode: `x` and `y` are `lanes` components of `s`, given as one word if
+/// `packed`.
 fn forms(all: &mut Vec<Feature>, s: Scalar, lanes: usize, to: Scalar, packed: bool) {
     let operand = if packed {
         Ty::from(U32)
@@ -107,7 +109,8 @@ fn forms(all: &mut Vec<Feature>, s: Scalar, lanes: usize, to: Scalar, packed: bo
                 x_signed,
             )]
         });
-        // Products of whole ranges overflow, which leaves the result open: half of the rows are short.
+        // Products of whole ranges overflow, which leaves the result open: half of the rows are
+        // short.
         let mut inputs = edges::rows(81, &params);
         for row in inputs.iter_mut().step_by(2) {
             let last = row.len() - 1;

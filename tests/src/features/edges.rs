@@ -56,7 +56,8 @@ fn float_edges(scalar: Scalar) -> Vec<u64> {
     values.iter().map(|v| scalar.bits_of(*v)).collect()
 }
 
-/// A random value: any bits for an integer; for a float a magnitude that is common as often as any other.
+/// A random value: any bits for an integer; for a float a magnitude that is common as often as any
+/// other.
 pub fn random(rng: &mut Rng, scalar: Scalar) -> u64 {
     if !scalar.is_float() {
         let bits = rng.u64(..) & scalar.mask();
@@ -76,7 +77,8 @@ pub fn random(rng: &mut Rng, scalar: Scalar) -> u64 {
     scalar.bits_of(value * super::ty::power_of_two(rng.i32(-reach..reach)))
 }
 
-/// One row of operands for each invocation: the edges of all parameters against each other as far as there is room for them, then random values.
+/// One row of operands for each invocation: the edges of all parameters against each other as far
+/// as there is room for them, then random values.
 pub fn rows(seed: u64, params: &[Ty]) -> Vec<Vec<u64>> {
     let scalars: Vec<Scalar> = params
         .iter()

@@ -1,4 +1,5 @@
-//! Instructions of extensions that stand beside those of the core: integer functions, fused multiplication, bfloat16, clocks.
+//! Instructions of extensions that stand beside those of the core: integer functions, fused
+//! multiplication, bfloat16, clocks.
 
 use super::Feature;
 use super::float_rules;
@@ -23,7 +24,8 @@ fn saturate(s: Scalar, value: i128, signed: bool) -> i128 {
 
 type OfTwo = fn(Scalar, i128, i128, bool) -> i128;
 
-/// SPV_INTEL_shader_integer_functions2: the opcode, whether its operands are signed, the exact result.
+/// SPV_INTEL_shader_integer_functions2: the opcode, whether its operands are signed, the exact
+/// result.
 #[rustfmt::skip] // a table
 const TWO: [(&str, bool, OfTwo); 10] = [
     ("OpAbsISubINTEL", true, |_, a, b, _| (a - b).abs()),
@@ -70,7 +72,8 @@ fn integers(all: &mut Vec<Feature>) {
     }
 }
 
-/// The nearest bfloat16, the even one of two; subnormal ones may be zero. Its bits are the upper half of the float's.
+/// The nearest bfloat16, the even one of two; subnormal ones may be zero. Its bits are the upper
+/// half of the float's.
 fn brain(value: f64) -> Want {
     if value.is_nan() {
         return Want::Any;
@@ -134,8 +137,8 @@ fn brains(all: &mut Vec<Feature>) {
     }
 }
 
-/// A clock is read twice by `read`, which gives a `time`: the later time is the larger one. No host knows more of it, and not even that of the bits beyond the twentieth, which gfx11
-/// does not have.
+/// A clock is read twice by `read`, which gives a `time`: the later time is the larger one. No host
+/// knows more of it, and not even that of the bits beyond the twentieth, which gfx11 does not have.
 pub(super) fn clock(op: &str, time: Ty, read: &str) -> Feature {
     let word = Ty::from(U32);
     let whole = if time.lanes == 1 {

@@ -1,4 +1,5 @@
-//! Conversions of the 16-bit and 8-bit floats that have an encoding of their own: bfloat16, and E4M3 and E5M2 of OCP.
+//! Conversions of the 16-bit and 8-bit floats that have an encoding of their own: bfloat16, and
+//! E4M3 and E5M2 of OCP.
 
 use super::Feature;
 use super::ty::{F16, F32, F64, Scalar, Ty, U8, U16, U32, power_of_two};
@@ -100,7 +101,8 @@ fn widened(format: Format, to: Scalar) -> Feature {
         .with_inputs((0..256).map(|code| vec![code]).collect())
 }
 
-/// From a float to a format: every number of it, the middle between it and the next, and what is just to both sides of that.
+/// From a float to a format: every number of it, the middle between it and the next, and what is
+/// just to both sides of that.
 fn narrowed(from: Scalar, format: Format, saturated: bool) -> Feature {
     let four = |scalar| Ty::vector(scalar, 4);
     let body = format!(

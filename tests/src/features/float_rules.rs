@@ -1,4 +1,5 @@
-//! Rules of floats that both extended instruction sets share: extremes, splitting, scaling, fused products.
+//! Rules of floats that both extended instruction sets share: extremes, splitting, scaling, fused
+//! products.
 
 use super::ty::{F16, F32, Scalar, U32, power_of_two};
 use super::want::Want::{self, Any, Bits, OneOf};
@@ -41,8 +42,8 @@ pub fn clamp(s: Scalar, x: f64, low: f64, high: f64) -> Want {
 pub fn fma(s: Scalar, [a, b, c]: [u64; 3]) -> Want {
     match s {
         F16 => {
-            // The product is exact in 53 bits, and the sum of three halves is but for what rounds the same way: the error of one more rounding to 53 bits
-            // moves no tie of 11.
+            // The product is exact in 53 bits, and the sum of three halves is but for what rounds
+            // the same way: the error of one more rounding to 53 bits moves no tie of 11.
             float(s, exact_sum(s.float(a) * s.float(b), s.float(c)))
         }
         F32 => {

@@ -1,5 +1,6 @@
-//! Control flow: switches of every width, phi webs, loops with every way out, functions, unstructured and irreducible flow of kernels, and what must not change
-//! anything (lifetimes, assumptions, hints).
+//! Control flow: switches of every width, phi webs, loops with every way out, functions,
+//! unstructured and irreducible flow of kernels, and what must not change anything (lifetimes,
+//! assumptions, hints).
 
 use super::Feature;
 use super::edges;
@@ -37,7 +38,8 @@ fn cases(s: Scalar) -> [u64; 5] {
 fn switches(all: &mut Vec<Feature>) {
     for s in INTEGERS {
         let [zero, five, minus, least, most] = cases(s);
-        // The case of -1 falls through into that of the smallest number; that of 5 goes to the merge block at once.
+        // The case of -1 falls through into that of the smallest number; that of 5 goes to the
+        // merge block at once.
         let body = format!(
             "OpStore $v %u32_1\nOpSelectionMerge $m None\n\
              OpSwitch $a $d {zero} $c0 {five} $m {minus} $c2 {least} $c3 {most} $c0\n\
@@ -145,7 +147,8 @@ fn phis(all: &mut Vec<Feature>) {
 }
 
 fn loops(all: &mut Vec<Feature>) {
-    // Two nested loops with break and continue of both; the inner one leaves the outer one by a flag.
+    // Two nested loops with break and continue of both; the inner one leaves the outer one by a
+    // flag.
     let body = "OpBranch $start\n$start = OpLabel\n$n = OpBitwiseAnd %u32 $a %u32_7\nOpBranch $h\n\
         $h = OpLabel\n$i = OpPhi %u32 %u32_0 $start $i2 $c\n$sum = OpPhi %u32 $b $start $sum2 $c\nOpLoopMerge $m $c None\nOpBranch $b1\n\
         $b1 = OpLabel\n$q1 = OpULessThan %bool $i $n\nOpBranchConditional $q1 $b2 $m\n\

@@ -314,7 +314,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A function of vectors of `lanes` whose result is a scalar or such a vector, with an absolute error that the size of its terms gives.
+/// A function of vectors of `lanes` whose result is a scalar or such a vector, with an absolute
+/// error that the size of its terms gives.
 fn geometric(
     op: &str,
     s: Scalar,

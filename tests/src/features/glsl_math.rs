@@ -1,5 +1,6 @@
-//! GLSL.std.450: functions with an error bound. Bounds of 32 and 16 bits are those of Vulkan's appendix "Precision and Operation of SPIR-V Instructions"; where
-//! it lets a function inherit the error of a formula, the bound here is smaller, because the library is used.
+//! GLSL.std.450: functions with an error bound. Bounds of 32 and 16 bits are those of Vulkan's
+//! appendix "Precision and Operation of SPIR-V Instructions"; where it lets a function inherit the
+//! error of a formula, the bound here is smaller, because the library is used.
 
 use super::Feature;
 use super::edges::between;

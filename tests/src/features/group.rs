@@ -5,7 +5,8 @@ use super::ty::{Bool, F16, F32, F64, INTEGERS, Scalar, Ty, U32};
 use super::want::Want::{self, Bits};
 use super::{Feature, WORKGROUP};
 
-/// The operations that the core has; the others come from SPV_KHR_uniform_group_instructions and end in KHR.
+/// The operations that the core has; the others come from SPV_KHR_uniform_group_instructions and
+/// end in KHR.
 const CORE: [&str; 8] = [
     "IAdd", "FAdd", "FMin", "UMin", "SMin", "FMax", "UMax", "SMax",
 ];

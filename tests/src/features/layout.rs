@@ -1,4 +1,5 @@
-//! Types with a layout: structures with offsets, arrays with strides, matrices in rows and in columns, and where each of their scalars lies in memory.
+//! Types with a layout: structures with offsets, arrays with strides, matrices in rows and in
+//! columns, and where each of their scalars lies in memory.
 
 use super::ty::Scalar;
 use std::fmt::Write;
@@ -10,7 +11,8 @@ pub enum Layout {
     Scalar(Scalar),
     /// Components side by side.
     Vector(Scalar, u32),
-    /// Columns, or rows, so many bytes apart. Only as a member of a structure, which has the decorations.
+    /// Columns, or rows, so many bytes apart. Only as a member of a structure, which has the
+    /// decorations.
     Matrix {
         scalar: Scalar,
         columns: u32,
@@ -36,7 +38,8 @@ pub struct Leaf {
 }
 
 impl Layout {
-    /// Declares the type: its name after `$` or `%`, with lines to `types` and `decorate`. Names of its own begin with `prefix`.
+    /// Declares the type: its name after `$` or `%`, with lines to `types` and `decorate`. Names of
+    /// its own begin with `prefix`.
     pub fn declare(&self, prefix: &str, types: &mut String, decorate: &mut String) -> String {
         match self {
             Layout::Scalar(s) => format!("%{}", s.name()),

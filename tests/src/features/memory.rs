@@ -1,4 +1,5 @@
-//! Memory: access chains into nested types with layouts, indices that are computed, loads and stores of whole objects and of parts, copies, lengths of arrays.
+//! Memory: access chains into nested types with layouts, indices that are computed, loads and
+//! stores of whole objects and of parts, copies, lengths of arrays.
 
 use super::layout::{self, Layout};
 use super::ty::{F16, F32, F64, Scalar, Ty, U8, U16, U32, U64};
@@ -150,7 +151,8 @@ fn chain(op: &str, id: &str, base: &str, leaf: &layout::Leaf, class: &str) -> St
     )
 }
 
-/// Each scalar of each structure, loaded from an element whose number is an operand; four to a feature.
+/// Each scalar of each structure, loaded from an element whose number is an operand; four to a
+/// feature.
 fn loads(all: &mut Vec<Feature>) {
     for structure in structures() {
         let (_, stride, layout) = &structure;
@@ -197,7 +199,8 @@ fn indices() -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// Every other scalar of each type in each structure, stored by each invocation into an element of its own; nothing beside it changes.
+/// Every other scalar of each type in each structure, stored by each invocation into an element of
+/// its own; nothing beside it changes.
 fn stores(all: &mut Vec<Feature>) {
     for structure in structures() {
         let (_, stride, layout) = &structure;
@@ -309,7 +312,8 @@ fn whole(all: &mut Vec<Feature>) {
                 let at = row * stride + leaf.offset as usize;
                 layout::write(&mut after, at, leaf.scalar, values[0]);
             }
-            // The bytes between members have no value after a copy, so they begin as those of the source.
+            // The bytes between members have no value after a copy, so they begin as those of the
+            // source.
             let mut before = before.clone();
             for (at, _) in touched.iter().enumerate().filter(|(_, touched)| !**touched) {
                 before[at] = bytes[at % stride];
@@ -330,11 +334,13 @@ fn whole(all: &mut Vec<Feature>) {
     }
 }
 
-/// Vectors, matrices and arrays in the memory of an invocation or a workgroup, whose layout is the compiler's: a whole is written, a part with a computed index read and
-/// written, and the whole read again.
+/// Vectors, matrices and arrays in the memory of an invocation or a workgroup, whose layout is the
+/// compiler's: a whole is written, a part with a computed index read and written, and the whole
+/// read again.
 fn own(all: &mut Vec<Feature>) {
     for class in ["Function", "Private", "Workgroup"] {
-        // No vector of three narrow components: it is loaded with its padding, of which the simulator sees the half of a register used.
+        // No vector of three narrow components: it is loaded with its padding, of which the
+        // simulator sees the half of a register used.
         for (s, part) in [
             (U8, "v4"),
             (U16, "v4"),

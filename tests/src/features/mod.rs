@@ -1,6 +1,8 @@
-//! One instruction, one test: every feature is a snippet of SPIR-V with operands and a function on the host that says its results.
+//! One instruction, one test: every feature is a snippet of SPIR-V with operands and a function on
+//! the host that says its results.
 //!
-//! A family of features is a table in a file of its own. [`module`] makes modules of many features, so that the cost of a compilation is shared.
+//! A family of features is a table in a file of its own. [`module`] makes modules of many features,
+//! so that the cost of a compilation is shared.
 
 mod amd;
 mod atomic;
@@ -59,7 +61,8 @@ pub enum Flavour {
 
 /// Memory that the invocations of a launch share: a buffer of its own.
 ///
-/// `$NAME` is a pointer of type `%pointer`: in shaders a StorageBuffer variable, in kernels a parameter.
+/// `$NAME` is a pointer of type `%pointer`: in shaders a StorageBuffer variable, in kernels a
+/// parameter.
 pub struct Memory {
     /// The name after `$`.
     pub name: &'static str,
@@ -69,7 +72,8 @@ pub struct Memory {
     pub before: Vec<u8>,
     /// After the launch; none if nobody writes.
     pub after: Option<Vec<u8>>,
-    /// Where in it, before the launch, the address of which of the feature's buffers is, and how many bytes are added to it.
+    /// Where in it, before the launch, the address of which of the feature's buffers is, and how
+    /// many bytes are added to it.
     pub links: Vec<(usize, usize, u64)>,
 }
 
@@ -105,7 +109,8 @@ pub struct Feature {
     pub functions: String,
     /// Buffers beside those of operands and results.
     pub memory: Vec<Memory>,
-    /// Values of specialization constants, by SpecId; `$N` in a decoration stands for the first number that is not used yet plus `N`.
+    /// Values of specialization constants, by SpecId; `$N` in a decoration stands for the first
+    /// number that is not used yet plus `N`.
     pub spec: Vec<u64>,
     /// Capabilities beyond those of the types.
     pub needs: Vec<&'static str>,

@@ -1,8 +1,9 @@
 //! A module out of features: one entry point that applies each to its own slices of the buffers.
 //!
-//! In the text of a feature `%NAME` is a type or constant that is declared when it is named (see `Declarations`), `$NAME` an id of its own. Operands are
-//! `$a`, `$b`, `$c`, `$d`, results `$r`, `$s`. There is a buffer of operands and one of results for each scalar type; a component of an operand is a slice with an
-//! element for each invocation.
+//! In the text of a feature `%NAME` is a type or constant that is declared when it is named (see
+//! `Declarations`), `$NAME` an id of its own. Operands are `$a`, `$b`, `$c`, `$d`, results `$r`,
+//! `$s`. There is a buffer of operands and one of results for each scalar type; a component of an
+//! operand is a slice with an element for each invocation.
 
 use super::ty::{Bool, Scalar, Ty};
 use super::{Feature, Flavour, INVOCATIONS, WORKGROUP};
@@ -50,7 +51,8 @@ pub struct Buffer {
     pub output: bool,
 }
 
-/// Floats that are operands only through their bits: their encodings have no arithmetic on the host.
+/// Floats that are operands only through their bits: their encodings have no arithmetic on the
+/// host.
 const SMALL_FLOATS: [(&str, &str); 3] = [
     ("bf16", "OpTypeFloat 16 BFloat16KHR"),
     ("e4m3", "OpTypeFloat 8 Float8E4M3EXT"),
@@ -66,8 +68,9 @@ struct Declarations {
 }
 
 impl Declarations {
-    /// Declares every `%NAME` of `text` that says what it is:
-    /// `u32`, `f32v4`, `bf16`, `e4m3`, `e5m2v2`, `f32m4x3`, `u32a8` (an array), `s_u32_f32` (a structure), `p_Function_u32` (a pointer), `u32_7` (a constant), `true`.
+    /// Declares every `%NAME` of `text` that says what it is: `u32`, `f32v4`, `bf16`, `e4m3`,
+    /// `e5m2v2`, `f32m4x3`, `u32a8` (an array), `s_u32_f32` (a structure), `p_Function_u32` (a
+    /// pointer), `u32_7` (a constant), `true`.
     fn name_all(&mut self, text: &str) {
         for token in text.split('%').skip(1) {
             let end = token

@@ -1,5 +1,5 @@
-//! OpenCL.std: mathematical functions, with the bounds of the OpenCL C specification, section "Relative Error as ULPs" (full profile, and
-//! cl_khr_fp16), and with the special cases of C.
+//! OpenCL.std: mathematical functions, with the bounds of the OpenCL C specification, section
+//! "Relative Error as ULPs" (full profile, and cl_khr_fp16), and with the special cases of C.
 
 use super::Feature;
 use super::edges;
@@ -22,7 +22,8 @@ fn bound(s: Scalar, bounds: Bounds) -> f64 {
     }
 }
 
-/// The exact result within its bound. References for doubles are rounded themselves, which counts for one ULP more.
+/// The exact result within its bound. References for doubles are rounded themselves, which counts
+/// for one ULP more.
 fn near(s: Scalar, exact: f64, bounds: Bounds) -> Want {
     match bound(s, bounds) {
         0.0 => float(s, exact),
@@ -116,7 +117,8 @@ const ONE: [One; 40] = [
     one("radians", |x| x * (PI / 180.0), (-900.0, 900.0), [2.0; 3]),
 ];
 
-/// Functions of which OpenCL asks 8192 ULP within bounds, or nothing; only singles have them. The native ones are held to 2^-10.
+/// Functions of which OpenCL asks 8192 ULP within bounds, or nothing; only singles have them. The
+/// native ones are held to 2^-10.
 #[rustfmt::skip] // a table
 const ROUGH: [One; 24] = [
     one("half_cos", f64::cos, (-100.0, 100.0), [0.0, 8192.0, 0.0]),

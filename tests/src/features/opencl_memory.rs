@@ -1,4 +1,5 @@
-//! OpenCL.std: loads and stores of vectors, halves with every rounding, prefetch, printf; and the asynchronous copies of a group.
+//! OpenCL.std: loads and stores of vectors, halves with every rounding, prefetch, printf; and the
+//! asynchronous copies of a group.
 
 use super::convert::ROUNDING;
 use super::ty::{F16, F32, F64, FLOATS, INTEGERS, Scalar, Ty, U8, U32, U64};
@@ -17,7 +18,8 @@ fn element(rows: &[Vec<u64>], at: usize) -> u64 {
     rows[at % INVOCATIONS][at / INVOCATIONS]
 }
 
-/// Loads at offset 1: `lanes` elements behind the invocation's own, which are those of its neighbours and, at the end, of the second operand.
+/// Loads at offset 1: `lanes` elements behind the invocation's own, which are those of its
+/// neighbours and, at the end, of the second operand.
 fn loads(all: &mut Vec<Feature>) {
     let load = |op: &str, s: Scalar, to: Scalar, lanes: usize, count: &str| {
         let result = Ty::vector(to, lanes);
@@ -49,7 +51,8 @@ fn loads(all: &mut Vec<Feature>) {
     all.push(load("vload_half", F16, F32, 1, ""));
 }
 
-/// Where element `offset` of vectors begins, in elements: the aligned forms keep three in the room of four.
+/// Where element `offset` of vectors begins, in elements: the aligned forms keep three in the room
+/// of four.
 fn stride(op: &str, lanes: usize) -> usize {
     if op.contains("a_half") && lanes == 3 {
         4
@@ -291,7 +294,8 @@ fn group_copies(all: &mut Vec<Feature>) {
     }
 }
 
-/// Where the print buffer has room the result is 0; what is printed is looked at where whole kernels are (`opencl/printing`).
+/// Where the print buffer has room the result is 0; what is printed is looked at where whole
+/// kernels are (`opencl/printing`).
 fn prints(all: &mut Vec<Feature>) {
     for (format, ty) in [
         ("%d", Ty::from(U32)),

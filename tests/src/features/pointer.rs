@@ -1,4 +1,5 @@
-//! Pointers: variable ones of shaders, physical ones of kernels, generic ones, addresses as numbers, copies of so many bytes.
+//! Pointers: variable ones of shaders, physical ones of kernels, generic ones, addresses as
+//! numbers, copies of so many bytes.
 
 use super::ty::{Bool, F32, Ty, U8, U16, U32, U64};
 use super::want::Want::Bits;
@@ -9,7 +10,8 @@ fn truth(value: bool) -> super::want::Want {
     Bits(u64::from(value))
 }
 
-/// A feature on two words, whose slices follow each other in one buffer: `$b_p` is `INVOCATIONS` elements behind `$a_p`.
+/// A feature on two words, whose slices follow each other in one buffer: `$b_p` is `INVOCATIONS`
+/// elements behind `$a_p`.
 fn two(op: &str, variant: &str, body: &str, host: fn(u64, u64) -> u64) -> Feature {
     let ty = Ty::from(U32);
     Feature::new(op, &[ty, ty], &[ty], body, move |row| {
@@ -312,7 +314,8 @@ fn copies(all: &mut Vec<Feature>) {
     );
 }
 
-/// Of shaders with the addresses of buffers as numbers (SPV_KHR_physical_storage_buffer): `$m` begins with the address of `$m2`.
+/// Of shaders with the addresses of buffers as numbers (SPV_KHR_physical_storage_buffer): `$m`
+/// begins with the address of `$m2`.
 pub fn address_features() -> Vec<Feature> {
     let mut all = Vec::new();
     let ty = Ty::from(U32);
@@ -375,7 +378,8 @@ pub fn address_features() -> Vec<Feature> {
     through.globals += "$pt = OpTypePointer PhysicalStorageBuffer %u32\n";
     through.decorate += "OpDecorate $pt ArrayStride 4\n";
     all.push(with_memory(through, words.clone()));
-    // A list: each node has a number and the address of the next; as many steps as the operand says.
+    // A list: each node has a number and the address of the next; as many steps as the operand
+    // says.
     let nodes = 6u64;
     let mut bytes = Vec::new();
     for node in 0..nodes {

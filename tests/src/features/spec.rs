@@ -1,13 +1,16 @@
-//! Specialization constants: every operation of OpSpecConstantOp that is one of run time too, on operands from the module and from the launch.
+//! Specialization constants: every operation of OpSpecConstantOp that is one of run time too, on
+//! operands from the module and from the launch.
 //!
-//! The features of the other families are taken: the operands of some of their rows become specialization constants, and the host function stays.
+//! The features of the other families are taken: the operands of some of their rows become
+//! specialization constants, and the host function stays.
 
 use super::ty::{Bool, Scalar, Ty};
 use super::want::Want;
 use super::{Feature, INVOCATIONS, Launch};
 use std::fmt::Write;
 
-/// What shaders may name in OpSpecConstantOp (SPIR-V 1.6, 3.49.7), as far as it is no operation on pointers.
+/// What shaders may name in OpSpecConstantOp (SPIR-V 1.6, 3.49.7), as far as it is no operation on
+/// pointers.
 const SHADER: [&str; 39] = [
     "OpSConvert",
     "OpUConvert",
@@ -69,7 +72,8 @@ const KERNEL: [&str; 12] = [
 /// How many rows of operands go into a feature: as many as there are results.
 const ROWS: usize = 4;
 
-/// The feature with constants instead of operands; none if its code is more than one instruction, or its results are all undefined.
+/// The feature with constants instead of operands; none if its code is more than one instruction,
+/// or its results are all undefined.
 fn constant(feature: Feature) -> Option<Feature> {
     let [result] = feature.results[..] else {
         return None;
@@ -150,7 +154,8 @@ fn constant(feature: Feature) -> Option<Feature> {
     )
 }
 
-/// A scalar constant: `written` in the module, or given by the launch over another one in the module.
+/// A scalar constant: `written` in the module, or given by the launch over another one in the
+/// module.
 fn one(
     globals: &mut String,
     decorate: &mut String,

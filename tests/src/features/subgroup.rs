@@ -1,4 +1,5 @@
-//! Subgroups: votes, ballots, shuffles, quads, rotation, and reductions in every form, with all lanes and with some.
+//! Subgroups: votes, ballots, shuffles, quads, rotation, and reductions in every form, with all
+//! lanes and with some.
 
 use super::collectives::{self, FLOAT, INTEGER, LOGICAL, Row, combine_all};
 use super::ty::{Bool, F16, F32, F64, INTEGERS, Scalar, Ty, U32};
@@ -457,7 +458,8 @@ fn set_bits<'k>(keys: impl Iterator<Item = &'k u64>, key: u64) -> u64 {
     set.fold(0, |bits, (lane, _)| bits | 1 << lane)
 }
 
-/// Of a quad the lanes that a derivative subtracts: that of the right or lower one minus that of the other.
+/// Of a quad the lanes that a derivative subtracts: that of the right or lower one minus that of
+/// the other.
 type Pair = fn(usize) -> (usize, usize);
 
 #[rustfmt::skip] // a table

@@ -1,4 +1,5 @@
-//! SPV_INTEL_subgroups, of kernels: shuffles out of two registers, and blocks of memory that a subgroup reads and writes together.
+//! SPV_INTEL_subgroups, of kernels: shuffles out of two registers, and blocks of memory that a
+//! subgroup reads and writes together.
 
 use super::subgroup::feature;
 use super::ty::{F16, F32, F64, Ty, U8, U16, U32};
@@ -45,7 +46,8 @@ pub fn features() -> Vec<Feature> {
     for (s, lanes) in [(U32, 1), (U32, 2), (U32, 4), (U16, 1), (U8, 2)] {
         let (ty, scalar) = (Ty::vector(s, lanes), s.name());
         let size = s.bits() as usize / 8;
-        // Every subgroup has a place of its own: that of its first invocation, times the components.
+        // Every subgroup has a place of its own: that of its first invocation, times the
+        // components.
         let base = format!(
             "$n = OpUConvert %u64 %lane\n$first = OpISub %u64 %gid $n\n$at = OpIMul %u64 $first %u64_{lanes}\n$p = OpInBoundsPtrAccessChain %p_CrossWorkgroup_{scalar} $m $at\n"
         );

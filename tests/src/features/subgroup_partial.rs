@@ -1,4 +1,5 @@
-//! Subgroups of which some lanes do not take part: votes, ballots, elections and shuffles among the others.
+//! Subgroups of which some lanes do not take part: votes, ballots, elections and shuffles among the
+//! others.
 
 use super::collectives::Row;
 use super::subgroup::{SCOPE, feature, truth};

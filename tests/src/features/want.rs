@@ -11,7 +11,8 @@ pub enum Want {
     OneOf(Vec<u64>),
     /// A NaN.
     Nan,
-    /// A number near this one. A result below the normal numbers may be 0, one beyond the largest an infinity or the largest.
+    /// A number near this one. A result below the normal numbers may be 0, one beyond the largest
+    /// an infinity or the largest.
     Near(f64, Limit),
     /// Anything: the specification leaves it undefined.
     Any,

@@ -1,9 +1,11 @@
-//! Random compute shaders from a seed: arithmetic of all widths, vectors, branches, loops and the ways out of them, functions, subgroup operations, and exchanges
-//! through workgroup memory and storage buffers, ordered by barriers in one piece and split and by memory barriers beside them. They are free of races by
-//! construction.
+//! Random compute shaders from a seed: arithmetic of all widths, vectors, branches, loops and the
+//! ways out of them, functions, subgroup operations, and exchanges through workgroup memory and
+//! storage buffers, ordered by barriers in one piece and split and by memory barriers beside them.
+//! They are free of races by construction.
 //!
-//! A program is a tree (`Top`, `Statement`, `Expression`). `order` says what its barriers order, and so which programs are free of races; `walk` and `reshape`
-//! make programs that are, and [`shrink`] makes them smaller. [`text`] writes one as a module, [`run`] executes it on the host.
+//! A program is a tree (`Top`, `Statement`, `Expression`). `order` says what its barriers order,
+//! and so which programs are free of races; `walk` and `reshape` make programs that are, and
+//! [`shrink`] makes them smaller. [`text`] writes one as a module, [`run`] executes it on the host.
 
 mod expression;
 mod order;
@@ -113,16 +115,19 @@ impl Dialect {
     }
 }
 
-/// The last workgroup that comes to the end adds up what all of them left in a buffer. Each publishes that at device scope, and counts itself by an atomic addition.
+/// The last workgroup that comes to the end adds up what all of them left in a buffer. Each
+/// publishes that at device scope, and counts itself by an atomic addition.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Last {
     /// What is added up.
     pub from: usize,
-    /// Only the invocation that counts publishes at device scope: what the others wrote it knows by a barrier of the workgroup.
+    /// Only the invocation that counts publishes at device scope: what the others wrote it knows by
+    /// a barrier of the workgroup.
     pub by_one: bool,
 }
 
-/// A function of two words with variables and an array of its own, which begin as those of an invocation do.
+/// A function of two words with variables and an array of its own, which begin as those of an
+/// invocation do.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     /// What it does.
@@ -150,7 +155,8 @@ pub(crate) enum Top {
     ShuffleXor { to: usize, from: usize, mask: u32 },
     /// `to` becomes the value of one lane.
     Broadcast { to: usize, from: usize, lane: u32 },
-    /// `to` becomes the number of lanes, before this one or in all, in whose `from` this bit is set.
+    /// `to` becomes the number of lanes, before this one or in all, in whose `from` this bit is
+    /// set.
     Count {
         to: usize,
         from: usize,

@@ -1,8 +1,11 @@
-//! What the barriers of a random program order: whether every access to a slot comes after those that it conflicts with.
+//! What the barriers of a random program order: whether every access to a slot comes after those
+//! that it conflicts with.
 //!
-//! Vulkan's rule: a release before (or on) the arrive of one invocation synchronizes with an acquire on (or after) the wait of another, where both cover the memory
-//! and their scopes include both invocations. So the accesses of a slot climb four steps (released, arrived, met, acquired), and an access that conflicts with them may
-//! come when they are at the top. Each step is taken by all invocations, since all execute the same.
+//! Vulkan's rule: a release before (or on) the arrive of one invocation synchronizes with an
+//! acquire on (or after) the wait of another, where both cover the memory and their scopes include
+//! both invocations. So the accesses of a slot climb four steps (released, arrived, met, acquired),
+//! and an access that conflicts with them may come when they are at the top. Each step is taken by
+//! all invocations, since all execute the same.
 
 use super::share::{Access, Atomic, BUFFER, Fence, Index, MAKE_AVAILABLE, MAKE_VISIBLE};
 use super::share::{Reach, SHARED_MEMORY, Scope, When};
@@ -11,7 +14,8 @@ use super::{Dialect, Program, SHARED, SLOTS, Top};
 /// Scopes of execution that barriers have; pairs of both may be open at the same time.
 const EXECUTION: [Scope; 2] = [Scope::Subgroup, Scope::Workgroup];
 
-/// How far the earlier accesses are ordered before the later ones, among the invocations of one scope.
+/// How far the earlier accesses are ordered before the later ones, among the invocations of one
+/// scope.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 struct Progress {
     /// A release came after them.
@@ -124,7 +128,8 @@ impl State {
         }
     }
 
-    /// At the beginning of a loop's body, whatever the body is, as long as it leaves no pair open: what was accessed before is taken for unordered.
+    /// At the beginning of a loop's body, whatever the body is, as long as it leaves no pair open:
+    /// what was accessed before is taken for unordered.
     pub(crate) fn again(&self) -> State {
         let mut state = *self;
         for slot in &mut state.slots {
@@ -166,7 +171,8 @@ impl State {
         self.slots[slot].filled
     }
 
-    /// Whether it can be said of this access that it races with none before it, and reads what has been written.
+    /// Whether it can be said of this access that it races with none before it, and reads what has
+    /// been written.
     pub(crate) fn allows(&self, top: &Top) -> bool {
         match top {
             Top::Put {
@@ -437,7 +443,8 @@ mod tests {
             ),
             (vec![fence(0x44), barrier(0x108), fence(0x42)], [true, true]),
             (vec![barrier(0x108), fence(0x148)], [true, false]),
-            // A full barrier inside of a pair orders what it names; the arrive is no release for it.
+            // A full barrier inside of a pair orders what it names; the arrive is no release for
+            // it.
             (vec![arrive(0x44), barrier(0x108), wait(0x42)], [true, true]),
             (vec![arrive(0x44), barrier(0x108), wait(0)], [true, false]),
             (

@@ -3,8 +3,8 @@
 use super::share::{Count, Of, Scope};
 use super::{Program, Rng, Top, flaw};
 
-/// Puts parts of a program into functions and into both branches of selections, and begins loops in the middle of their bodies, so that pairs stand across
-/// blocks, functions and iterations.
+/// Puts parts of a program into functions and into both branches of selections, and begins loops in
+/// the middle of their bodies, so that pairs stand across blocks, functions and iterations.
 pub(super) fn reshape(program: &mut Program, rng: &mut Rng) {
     rotate_some(&mut program.tops, rng);
     for _ in 0..rng.usize(..4) {
@@ -17,7 +17,8 @@ pub(super) fn reshape(program: &mut Program, rng: &mut Rng) {
     }
 }
 
-/// Loops whose bodies have a pair: `(a; arrive; b; wait; c)*n` is `a; arrive; (b; wait; c; a; arrive)*(n - 1); b; wait; c`.
+/// Loops whose bodies have a pair: `(a; arrive; b; wait; c)*n` is
+/// `a; arrive; (b; wait; c; a; arrive)*(n - 1); b; wait; c`.
 fn rotate_some(tops: &mut Vec<Top>, rng: &mut Rng) {
     let mut at = 0;
     while at < tops.len() {

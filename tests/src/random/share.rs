@@ -1,4 +1,5 @@
-//! How the invocations of a random program share memory: which element, which marks, which barriers.
+//! How the invocations of a random program share memory: which element, which marks, which
+//! barriers.
 
 /// An element of a slot.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

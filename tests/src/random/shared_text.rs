@@ -1,4 +1,5 @@
-//! What invocations share, as instructions: accesses of slots, atomic operations, barriers, functions that contain some, and what the last workgroup does.
+//! What invocations share, as instructions: accesses of slots, atomic operations, barriers,
+//! functions that contain some, and what the last workgroup does.
 
 use super::share::{ACQUIRE, ACQUIRE_RELEASE, Access, BUFFER, Count, Fence, Index};
 use super::share::{MAKE_AVAILABLE, MAKE_VISIBLE, Of, SHARED_MEMORY, Scope, When};

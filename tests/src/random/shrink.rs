@@ -2,7 +2,8 @@
 
 use super::{Last, Program, Scope, Top, flaw};
 
-/// The smallest program that `fails` among those that are made from `program` by leaving out one thing after the other. It stays free of races.
+/// The smallest program that `fails` among those that are made from `program` by leaving out one
+/// thing after the other. It stays free of races.
 pub fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
     let mut best = program.clone();
     let mut try_it = |candidate: Program, best: &mut Program| {
@@ -41,7 +42,8 @@ pub fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Pro
     }
 }
 
-/// `tops` with its `number`th part, in the order of the text, left out, or replaced by what is in it; `None` when there are not so many. `number` goes down by what was passed.
+/// `tops` with its `number`th part, in the order of the text, left out, or replaced by what is in
+/// it; `None` when there are not so many. `number` goes down by what was passed.
 fn variants(tops: &[Top], number: &mut usize) -> Option<Vec<Vec<Top>>> {
     for (at, top) in tops.iter().enumerate() {
         let with = |parts: &[Top]| {

@@ -25,7 +25,8 @@ pub(crate) enum Statement {
     },
     /// One of three branches, by the low bits of a variable; the selector has so many bits.
     Switch(usize, u32, [Vec<Statement>; 3]),
-    /// Out of the loop or the function around it, or on with the next iteration, if a bit of a variable is set.
+    /// Out of the loop or the function around it, or on with the next iteration, if a bit of a
+    /// variable is set.
     Leave {
         how: Leave,
         variable: usize,
@@ -95,7 +96,8 @@ pub(crate) enum Operation {
     Divide64,
     /// The same, shifted to the right by the low six bits of the second; the low word of it.
     Shift64,
-    /// `a * b` and `a ^ b` as a vector of four with the operands, turned and added; the sum of its components.
+    /// `a * b` and `a ^ b` as a vector of four with the operands, turned and added; the sum of its
+    /// components.
     Vector,
     /// As signed numbers; the divisor is made odd and positive.
     SignedRemainder,

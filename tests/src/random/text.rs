@@ -4,8 +4,9 @@ use super::{ARRAY, Combine, Dialect, Function, Leave, Program, SHARED, Statement
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The module. Binding 0 has two words of each invocation, binding 1 takes its variables. Bindings 2 and 3 are the slots that are buffers; 4 has a word that counts
-/// workgroups, 5 what they leave for the last one, and 6 what that one makes of it. The push constants are the program's counts.
+/// The module. Binding 0 has two words of each invocation, binding 1 takes its variables. Bindings
+/// 2 and 3 are the slots that are buffers; 4 has a word that counts workgroups, 5 what they leave
+/// for the last one, and 6 what that one makes of it. The push constants are the program's counts.
 pub fn text(program: &Program) -> String {
     let mut writer = Writer {
         code: String::new(),

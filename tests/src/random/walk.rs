@@ -230,7 +230,8 @@ impl Walk {
         self.access(take, to);
     }
 
-    /// Slots that no exchange around this place uses: one of workgroup memory, one that is a buffer, or both.
+    /// Slots that no exchange around this place uses: one of workgroup memory, one that is a
+    /// buffer, or both.
     fn slots(&mut self) -> Vec<usize> {
         let free = |busy: &[bool; SLOTS], buffers: bool| -> Vec<usize> {
             (0..SLOTS)
@@ -451,7 +452,8 @@ impl Walk {
         }
     }
 
-    /// The end of the program: sometimes an arrive that nobody waits for, sometimes workgroups that end with it. Whether some do.
+    /// The end of the program: sometimes an arrive that nobody waits for, sometimes workgroups that
+    /// end with it. Whether some do.
     fn end(&mut self, to: &mut Vec<Top>) -> bool {
         if !self.chance(1, 5) {
             return false;
@@ -476,8 +478,9 @@ impl Walk {
         early
     }
 
-    /// Orders all accesses of these slots before those that come after, among the invocations of `scope`: a full barrier or a pair with work in its window. Its
-    /// orders stand on it or on memory barriers beside it, for one memory or for both.
+    /// Orders all accesses of these slots before those that come after, among the invocations of
+    /// `scope`: a full barrier or a pair with work in its window. Its orders stand on it or on
+    /// memory barriers beside it, for one memory or for both.
     fn barrier(&mut self, slots: &[usize], scope: Scope, around: Around, to: &mut Vec<Top>) {
         let classes = slots.iter().fold(0, |all, slot| all | memory(*slot));
         let split = around.depth < 3 && !self.state.is_open(scope) && self.chance(2, 3);

@@ -5,7 +5,8 @@ use super::{Buffer, Case, Place, input, noise, output};
 /// Workgroups of every launch here.
 const GROUPS: usize = 3;
 
-/// A launch in which each workgroup turns `words` words of `src` into a part of `dst`, by `formula`.
+/// A launch in which each workgroup turns `words` words of `src` into a part of `dst`, by
+/// `formula`.
 fn launch(size: usize, words: usize, formula: impl Fn(&[u32]) -> Vec<u32>) -> Case {
     let src = noise(GROUPS * words);
     let dst = src.chunks(words).flat_map(formula).collect();

@@ -1,4 +1,5 @@
-//! Kernels that exchange values inside a workgroup: `mirror(t) = N - 1 - t`, `next(t) = (t + 1) mod N`.
+//! Kernels that exchange values inside a workgroup: `mirror(t) = N - 1 - t`,
+//! `next(t) = (t + 1) mod N`.
 
 use super::{Buffer, Case, Place, input, noise, output};
 
@@ -20,7 +21,8 @@ impl Group<'_> {
     }
 }
 
-/// A launch of workgroups of `size` invocations that each turn one value of `src` into one value of `dst`.
+/// A launch of workgroups of `size` invocations that each turn one value of `src` into one value of
+/// `dst`.
 fn exchange(size: usize, formula: impl Fn(&Group<'_>, usize) -> u32) -> Case {
     let src = noise(GROUPS * size);
     let dst = src
@@ -170,7 +172,8 @@ pub fn volume(groups: [u32; 3], workgroup_size: [u32; 3]) -> Case {
     }
 }
 
-/// The kernel of the suite `sizes` that asks its workgroup four questions, in workgroups of `size` invocations: the first and the third are true.
+/// The kernel of the suite `sizes` that asks its workgroup four questions, in workgroups of `size`
+/// invocations: the first and the third are true.
 pub fn votes(groups: [u32; 3], size: u32) -> Case {
     let count = groups.iter().product::<u32>() * size;
     Case {

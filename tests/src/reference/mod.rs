@@ -1,6 +1,8 @@
-//! Host references: for every kernel one launch with fixed inputs, and what its buffers hold afterwards.
+//! Host references: for every kernel one launch with fixed inputs, and what its buffers hold
+//! afterwards.
 //!
-//! Plain Rust without barriers: each function states the result as a formula over the inputs, not as the kernel computes it.
+//! Plain Rust without barriers: each function states the result as a formula over the inputs, not
+//! as the kernel computes it.
 
 mod copies;
 mod exchanges;
@@ -103,7 +105,8 @@ pub fn case(kernel: &str) -> Option<Case> {
 }
 
 impl Case {
-    /// Compares what a launch left in the buffers (one slice per buffer, in their order) with what is expected.
+    /// Compares what a launch left in the buffers (one slice per buffer, in their order) with what
+    /// is expected.
     ///
     /// # Errors
     /// The first word that differs, with buffer, index, expected and found value.
@@ -182,7 +185,8 @@ fn output(binding: u32, name: &'static str, after: Vec<u32>) -> Buffer {
     }
 }
 
-/// `count` words that look random and are the same in every run (a multiplicative hash of the index).
+/// `count` words that look random and are the same in every run (a multiplicative hash of the
+/// index).
 fn noise(count: usize) -> Vec<u32> {
     (0u32..)
         .take(count)

@@ -1,4 +1,5 @@
-//! Matrix products. The elements are small whole numbers, so that every order of summation gives the same floats.
+//! Matrix products. The elements are small whole numbers, so that every order of summation gives
+//! the same floats.
 
 use super::{Case, Element, input, noise, output};
 
@@ -13,13 +14,15 @@ pub const KERNELS: &[&str] = &[
     "cooperative_matmul",
 ];
 
-/// A launch of `c = a b` with `a` of m rows and k columns, `b` of k rows and n columns, all row-major. The result is not computed: for large matrices
-/// that takes long, and [`Product::element`] gives single elements.
+/// A launch of `c = a b` with `a` of m rows and k columns, `b` of k rows and n columns, all
+/// row-major. The result is not computed: for large matrices that takes long, and
+/// [`Product::element`] gives single elements.
 #[derive(Clone, Debug)]
 pub struct Product {
     /// m, n and k.
     pub size: [u32; 3],
-    /// Whether the elements of `a` and `b` are floats of 16 bits, of which a word holds two, the first in its low half. Else all are of 32 bits.
+    /// Whether the elements of `a` and `b` are floats of 16 bits, of which a word holds two, the
+    /// first in its low half. Else all are of 32 bits.
     pub halves: bool,
     /// The launch; its buffers are `a`, `b` and `c`.
     pub case: Case,
@@ -28,7 +31,8 @@ pub struct Product {
 }
 
 impl Product {
-    /// A product of this size by the kernel of this name; `None` for other kernels, and where tiles do not divide the size.
+    /// A product of this size by the kernel of this name; `None` for other kernels, and where tiles
+    /// do not divide the size.
     pub fn of(kernel: &str, size: [u32; 3]) -> Option<Product> {
         // Rows and columns of c that a workgroup makes, how deep it goes in one turn, and its size.
         let (tile, workgroup_size, halves) = match kernel {

@@ -1,4 +1,5 @@
-//! Kernels that combine all values of a workgroup, or of all: reduction, prefix sum, softmax, message passing.
+//! Kernels that combine all values of a workgroup, or of all: reduction, prefix sum, softmax,
+//! message passing.
 
 use super::{Buffer, Case, Element, input, lcg, noise, output};
 
@@ -92,7 +93,8 @@ pub(super) fn softmax() -> Case {
         output(1, "dst", dst),
     ];
     for buffer in &mut buffers {
-        // Vulkan allows exp an error of 3 + 2 |x| units in the last place and division 2.5; |x| is at most 16.
+        // Vulkan allows exp an error of 3 + 2 |x| units in the last place and division 2.5; |x| is
+        // at most 16.
         buffer.element = Element::F32 { tolerance: 1e-5 };
     }
     case(64, buffers)

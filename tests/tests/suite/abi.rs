@@ -410,8 +410,8 @@ fn texel_buffers(form: &AbiForm, target: &str, optimization: Optimization) -> Re
     Ok(())
 }
 
-/// Each descriptor is read once, by loads that are invariant, scalar on AMD GPUs; nothing is claimed
-/// of the buffers but their alignment.
+/// Each descriptor is read once, by loads that are invariant, scalar on AMD GPUs; nothing is
+/// claimed of the buffers but their alignment.
 fn loads(target: &str) -> Result<()> {
     let fixture = Fixture::load("stencil_halo")?;
     let output = compile_bytes(&fixture.module()?, target, |options| {

@@ -1,4 +1,5 @@
-//! AMDGPU: every target with every strategy, wave size and kind of workgroup; what LLVM would crash on or get wrong is never asked of it.
+//! AMDGPU: every target with every strategy, wave size and kind of workgroup; what LLVM would crash
+//! on or get wrong is never asked of it.
 
 use crate::generations::kernels::{ARRIVE, LOAD, MULTIPLY, WAIT, exchange};
 use crate::support::{assembled, compile_bytes, instruction, launch, linkable, told, trial};
@@ -31,7 +32,8 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// A kernel whose workgroup size is a specialization constant, with every combination that the target has.
+/// A kernel whose workgroup size is a specialization constant, with every combination that the
+/// target has.
 fn grid(target: &'static Target) -> Result<()> {
     let module = Fixture::load("spec_size")?.module()?;
     let mut built = 0;
@@ -63,8 +65,9 @@ fn grid(target: &'static Target) -> Result<()> {
     Ok(())
 }
 
-/// An exchange through LDS with a load of global memory in its window. Without BackOffBarrier LLVM waits for that load at `s_barrier`, and the explicit form does not; where
-/// nothing is outstanding, nobody waits. With it the load stays in flight.
+/// An exchange through LDS with a load of global memory in its window. Without BackOffBarrier LLVM
+/// waits for that load at `s_barrier`, and the explicit form does not; where nothing is
+/// outstanding, nobody waits. With it the load stays in flight.
 fn back_off_barrier() -> Result<()> {
     let (loading, idle) = (
         exchange(256, ARRIVE, LOAD, WAIT)?,
@@ -180,7 +183,8 @@ fn named() -> Result<()> {
     Ok(())
 }
 
-/// Elsewhere the instructions are refused before LLVM sees an intrinsic that it would encode, or crash on.
+/// Elsewhere the instructions are refused before LLVM sees an intrinsic that it would encode, or
+/// crash on.
 fn named_refused() -> Result<()> {
     let module = opencl()?;
     for target in ["gfx906", "gfx1100", "gfx1201", "gfx1310", "sm_90"] {
@@ -210,7 +214,8 @@ fn halves() -> Result<()> {
                 }
                 let out = outcome.buffers.first().context("no buffer")?;
                 for (at, word) in (0u32..).zip(out.as_chunks::<4>().0) {
-                    // What the neighbour in the half left, and what its neighbour in the other half made of that.
+                    // What the neighbour in the half left, and what its neighbour in the other half
+                    // made of that.
                     let expected = at ^ 64 ^ 128;
                     ensure!(
                         u32::from_le_bytes(*word) == expected,
@@ -223,8 +228,9 @@ fn halves() -> Result<()> {
     Ok(())
 }
 
-/// See [`halves`]: 256 invocations in eight waves. Every invocation writes its number, meets its half, takes what its neighbour there wrote, meets all, and takes what
-/// its neighbour in the other half took.
+/// See [`halves`]: 256 invocations in eight waves. Every invocation writes its number, meets its
+/// half, takes what its neighbour there wrote, meets all, and takes what its neighbour in the other
+/// half took.
 const HALVES: &str = "OpCapability NamedBarrier
 OpCapability SubgroupDispatch
 OpCapability SplitBarrierINTEL

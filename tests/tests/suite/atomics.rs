@@ -1,8 +1,10 @@
-//! What every atomic operation becomes on every generation: `fixtures/atomics/TARGET.txt`, a line for each operation, order, scope and kind of memory, and the instructions
-//! between the accesses of the source around it: its own, and those that order memory.
+//! What every atomic operation becomes on every generation: `fixtures/atomics/TARGET.txt`, a line
+//! for each operation, order, scope and kind of memory, and the instructions between the accesses
+//! of the source around it: its own, and those that order memory.
 //!
-//! As with the fences, people read the tables beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `cargo xtask bless` writes them. Checked apart is that an
-//! operation orders as much as the fence of its order and scope does (`fixtures/fences`), and a relaxed one nothing.
+//! As with the fences, people read the tables beside the memory model of LLVM's AMDGPUUsage and the
+//! PTX ISA; `cargo xtask bless` writes them. Checked apart is that an operation orders as much as
+//! the fence of its order and scope does (`fixtures/fences`), and a relaxed one nothing.
 
 use crate::fences::{orders, table_of, waited};
 use crate::support::{assembled, compile_bytes, confirm, instruction, is_nvptx, told, trial};
@@ -29,7 +31,8 @@ const RELEASE: Order = ("release", 0x4);
 const BOTH: Order = ("acquire-release", 0x8);
 const SEQUENTIAL: Order = ("sequentially-consistent", 0x10);
 
-/// The operations, and the orders that each may have. 64 bits wide, by which they are told from the other accesses.
+/// The operations, and the orders that each may have. 64 bits wide, by which they are told from the
+/// other accesses.
 const OPERATIONS: &[(&str, &str, &[Order])] = &[
     (
         "load",
@@ -92,8 +95,9 @@ fn table(target: &str) -> Result<()> {
     confirm(&table_of("atomics", target), &text)
 }
 
-/// A relaxed operation orders nothing. One that releases has in front of it what a release fence of all memory is, for the same scope; one that acquires has behind it what
-/// an acquire fence does to caches: the waits there are for the operation alone.
+/// A relaxed operation orders nothing. One that releases has in front of it what a release fence of
+/// all memory is, for the same scope; one that acquires has behind it what an acquire fence does to
+/// caches: the waits there are for the operation alone.
 fn check(case: &Case, target: &str, before: &[String], after: &[String]) -> Result<()> {
     let waits = |line: &&String| line.starts_with("s_wait");
     let effects = |lines: &[String]| -> BTreeSet<String> {
@@ -172,7 +176,8 @@ fn fence(target: &str, order: &str, scope: &str) -> Result<Vec<String>> {
         .collect())
 }
 
-/// The ordering instructions in front of the operation in kernel number `index`, its own, and the ordering ones behind it, up to the accesses next to it.
+/// The ordering instructions in front of the operation in kernel number `index`, its own, and the
+/// ordering ones behind it, up to the accesses next to it.
 fn around(assembly: &str, index: usize, target: &str) -> Result<[Vec<String>; 3]> {
     let (access, own) = if is_nvptx(target) {
         (r"^(ld|st|atom|red)\.", r"^(ld|st|atom|red)\..*[usb]64\b")
@@ -235,7 +240,8 @@ fn around(assembly: &str, index: usize, target: &str) -> Result<[Vec<String>; 3]
     Ok([before, vec![own], after])
 }
 
-/// A kernel for each operation: a load and a store of global memory and a store to workgroup memory, the operation, and a load of each memory.
+/// A kernel for each operation: a load and a store of global memory and a store to workgroup
+/// memory, the operation, and a load of each memory.
 fn module() -> Result<(Vec<u8>, Vec<Case>)> {
     let (mut entries, mut bodies, mut cases) = (String::new(), String::new(), Vec::new());
     for (operation, text, allowed) in OPERATIONS {

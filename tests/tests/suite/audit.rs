@@ -45,7 +45,8 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// Every kernel is clean, and at least 95 of 100 instructions that fences made are missed when they are taken away, of every kind.
+/// Every kernel is clean, and at least 95 of 100 instructions that fences made are missed when they
+/// are taken away, of every kind.
 fn mutants(name: &str, fixtures: &[Fixture]) -> Result<()> {
     let mut tally = Tally::default();
     for fixture in fixtures {
@@ -156,7 +157,8 @@ fn foreign_code() -> Result<()> {
     Ok(())
 }
 
-/// What machine code says is what assembly text says: the same functions, instruction by instruction, and the same control flow.
+/// What machine code says is what assembly text says: the same functions, instruction by
+/// instruction, and the same control flow.
 fn objects() -> Result<()> {
     for target in AMDGPU {
         for kernel in ["tiled_matmul_double_buffered", "reduction"] {
@@ -188,7 +190,8 @@ fn objects() -> Result<()> {
     Ok(())
 }
 
-/// Assembly of somebody else: what the fences of a device need on each generation, then one of them left out.
+/// Assembly of somebody else: what the fences of a device need on each generation, then one of them
+/// left out.
 fn foreign_caches() -> Result<()> {
     let amdgpu = |body: &str| format!("\t.type\tk,@function\nk:\n{body}\ts_endpgm\n");
     let ptx = |body: &str| {

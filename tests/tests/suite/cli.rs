@@ -168,7 +168,8 @@ fn unsupported_is_3() -> Result<()> {
     Ok(())
 }
 
-/// A module with the stages of a whole pipeline: the kernels are compiled, and a note says what is left out.
+/// A module with the stages of a whole pipeline: the kernels are compiled, and a note says what is
+/// left out.
 fn other_stages_are_left_out() -> Result<()> {
     let module = |kernel: &str| {
         crate::support::assembled(&format!(
@@ -389,7 +390,8 @@ fn check_knows_the_target() -> Result<()> {
     check(&["--spec", "0=1.5", "--diagnostics=json"], 2, "SB0112")
 }
 
-/// A split barrier under a branch on a specialization constant, and one whose scope a kernel computes: undecided, an error in strict checks.
+/// A split barrier under a branch on a specialization constant, and one whose scope a kernel
+/// computes: undecided, an error in strict checks.
 fn check_decides_what_it_is_told() -> Result<()> {
     let (branch, scope) = (assembled(SPEC_BRANCH)?, assembled(COMPUTED_SCOPE)?);
     let check = |module: &[u8], options: &[&str], said: Option<&str>| -> Result<()> {
@@ -581,7 +583,8 @@ fn model_proves_or_says_why_not() -> Result<()> {
         "{json}"
     );
     ensure!(json[0]["waves"] == 2, "{json}");
-    // Two workgroups that meet at the barrier of their cluster; more waves than can be explored are refused.
+    // Two workgroups that meet at the barrier of their cluster; more waves than can be explored are
+    // refused.
     for (target, size, code, says) in [
         (
             "gfx1250",
@@ -755,7 +758,8 @@ fn json_says_what_the_text_says() -> Result<()> {
     }
     let one = lines(&["lower", "--diagnostics=json"], b"", 2)?;
     ensure!(one.len() == 1 && one[0]["code"] == "SB0386", "{one:?}");
-    // A wait without its arrive, and one that releases: a path for the one, an operand for the other.
+    // A wait without its arrive, and one that releases: a path for the one, an operand for the
+    // other.
     let mut said = Vec::new();
     for semantics in [258, 260] {
         let invalid = crate::support::assembled(&format!(

@@ -1,7 +1,10 @@
-//! Kernels that are launched in clusters of workgroups, on GPUs that have them: the workgroups of a cluster run side by side on the simulator, and meet at its barrier.
+//! Kernels that are launched in clusters of workgroups, on GPUs that have them: the workgroups of a
+//! cluster run side by side on the simulator, and meet at its barrier.
 //!
-//! SPIR-V has no scope for a cluster. `--strategy cluster --cluster-size X,Y,Z` lets the pairs of scope Workgroup meet in the whole cluster: every kernel of the fixtures
-//! is such a kernel then, and has to compute the same; one that exchanges data between the workgroups of a cluster needs it.
+//! SPIR-V has no scope for a cluster. `--strategy cluster --cluster-size X,Y,Z` lets the pairs of
+//! scope Workgroup meet in the whole cluster: every kernel of the fixtures is such a kernel then,
+//! and has to compute the same; one that exchanges data between the workgroups of a cluster needs
+//! it.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, launch, linkable, told, trial};
@@ -46,7 +49,8 @@ fn clustered(size: [u32; 3]) -> impl Fn(&mut Options) {
     }
 }
 
-/// A cluster of two workgroups of the fixture's grid; of one where the grid has no two side by side.
+/// A cluster of two workgroups of the fixture's grid; of one where the grid has no two side by
+/// side.
 fn pair_of(groups: [u32; 3]) -> [u32; 3] {
     let axis = groups.iter().position(|n| n.is_multiple_of(2));
     std::array::from_fn(|a| if Some(a) == axis { 2 } else { 1 })
@@ -71,7 +75,8 @@ fn same_results(fixture: &Fixture, gpu: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every invocation writes a word; behind the barrier it reads that of its neighbour in the next workgroup of the cluster, in each of two iterations.
+/// Every invocation writes a word; behind the barrier it reads that of its neighbour in the next
+/// workgroup of the cluster, in each of two iterations.
 fn exchange(gpu: &str) -> Result<()> {
     linkable(gpu)?;
     let module = assembled(EXCHANGE)?;
@@ -162,7 +167,8 @@ fn found(output: &Output) -> Result<Vec<FindingKind>> {
     Ok(kinds)
 }
 
-/// The code of both vendors: on AMD GPUs the wave that is the first of its workgroup arrives, once the workgroup is complete.
+/// The code of both vendors: on AMD GPUs the wave that is the first of its workgroup arrives, once
+/// the workgroup is complete.
 fn one_wave_arrives() -> Result<()> {
     let module = assembled(EXCHANGE)?;
     let amdgpu = [
@@ -238,7 +244,8 @@ fn refused() -> Result<()> {
     Ok(())
 }
 
-/// See [`exchange`]. The first buffer has two words for each invocation, the second one. The pairs have memory scope Device, since other workgroups read what they release.
+/// See [`exchange`]. The first buffer has two words for each invocation, the second one. The pairs
+/// have memory scope Device, since other workgroups read what they release.
 const EXCHANGE: &str = "OpCapability Shader
 OpCapability SplitBarrierINTEL
 OpCapability VulkanMemoryModel

@@ -1,7 +1,9 @@
-//! Real modules: nothing that people publish takes the compiler down. Unsupported is an answer; a panic, an abort or a bug report is not.
+//! Real modules: nothing that people publish takes the compiler down. Unsupported is an answer; a
+//! panic, an abort or a bug report is not.
 //!
-//! Each module is compiled in a process of its own, without the command line's shield, so that a crash is seen as one. Normally every module meets one
-//! of the targets, in turn; `SPLITBAR_CORPUS=all` gives every module every target.
+//! Each module is compiled in a process of its own, without the command line's shield, so that a
+//! crash is seen as one. Normally every module meets one of the targets, in turn;
+//! `SPLITBAR_CORPUS=all` gives every module every target.
 
 use crate::support::{run, trial};
 use anyhow::{Result, ensure};
@@ -47,7 +49,8 @@ fn survives(target: &'static str, share: usize, everything: bool) -> Result<()> 
             true,
         )?;
         match ran.code {
-            // Not 1: other compilers take these modules every day, so calling one invalid is our mistake.
+            // Not 1: other compilers take these modules every day, so calling one invalid is our
+            // mistake.
             Some(code @ (0 | 3)) => codes[code as usize] += 1,
             code => {
                 let said: String = ran.stderr.chars().take(800).collect();

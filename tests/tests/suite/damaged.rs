@@ -1,8 +1,9 @@
-//! Fixtures and real modules, damaged by the mutator of the fuzz targets, through `splitbar lower`: done, invalid or unsupported, in time. Never a bug report, a crash
-//! or a hang.
+//! Fixtures and real modules, damaged by the mutator of the fuzz targets, through `splitbar lower`:
+//! done, invalid or unsupported, in time. Never a bug report, a crash or a hang.
 //!
-//! A plain run takes some. `SPLITBAR_DAMAGED=5000 cargo test --release -p splitbar-tests --test suite -- damaged/` takes so many, `SPLITBAR_FIRST_DAMAGE=N` begins
-//! with this one. A module that fails is left in the folder for temporary files.
+//! A plain run takes some. `SPLITBAR_DAMAGED=5000 cargo test --release -p splitbar-tests --test
+//! suite -- damaged/` takes so many, `SPLITBAR_FIRST_DAMAGE=N` begins with this one. A module that
+//! fails is left in the folder for temporary files.
 
 use crate::support::trial;
 use anyhow::{Context, Result, ensure};

@@ -1,4 +1,5 @@
-//! What the table of enumerants says, seen at what `compile` does: refusals have their codes, and what is honoured is in the code (docs/enumerants.md).
+//! What the table of enumerants says, seen at what `compile` does: refusals have their codes, and
+//! what is honoured is in the code (docs/enumerants.md).
 
 use crate::support::{assembled, compile_bytes, launch, target, trial};
 use anyhow::{Result, bail, ensure};
@@ -7,7 +8,8 @@ use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Job, Place};
 use splitbar::{Optimization, Options};
 
-/// A line for the capabilities, one for the decorations, one for the load, and the code of the refusal.
+/// A line for the capabilities, one for the decorations, one for the load, and the code of the
+/// refusal.
 const REFUSED: &[(&str, &str, &str, &str)] = &[
     ("", "OpDecorate %b BindlessImageNV", "", "SB0370"),
     ("", "OpDecorate %b AlignmentId %u1", "", "SB0370"),

@@ -1,7 +1,9 @@
-//! One instruction, one test: on the simulated machine, as code for an AMD and an NVIDIA GPU, against functions on the host.
+//! One instruction, one test: on the simulated machine, as code for an AMD and an NVIDIA GPU,
+//! against functions on the host.
 //!
-//! `cargo test -p splitbar-tests --test suite -- features/integer` runs a family. Features of a family share modules; a module that fails is taken apart, so that
-//! each failure has the name of its feature.
+//! `cargo test -p splitbar-tests --test suite -- features/integer` runs a family. Features of a
+//! family share modules; a module that fails is taken apart, so that each failure has the name of
+//! its feature.
 
 use crate::support::{assembled, compile_bytes, confirm, launch, linkable, trial};
 use anyhow::{Context, Result, anyhow, ensure};
@@ -22,7 +24,8 @@ use std::sync::{Arc, OnceLock};
 /// One GPU of each vendor, and one of AMD's that has waves of 64 and other instructions.
 const TARGETS: [&str; 3] = ["gfx1201", "sm_80", "gfx906"];
 
-/// Where lanes reach each other in other ways (wave size; 0 is the target's): the reductions and scans of subgroups run there too.
+/// Where lanes reach each other in other ways (wave size; 0 is the target's): the reductions and
+/// scans of subgroups run there too.
 const OTHER_LANES: [(&str, u32); 4] = [
     ("gfx1030", 64),
     ("gfx1100", 64),
@@ -302,7 +305,8 @@ fn execute(
         .collect())
 }
 
-/// The bytes of a buffer with the addresses of others in it. The simulator puts each behind the one before, wherever that ends.
+/// The bytes of a buffer with the addresses of others in it. The simulator puts each behind the one
+/// before, wherever that ends.
 fn linked(own: &Own) -> Vec<u8> {
     let mut bytes = own.bytes.clone();
     for (at, buffer, plus) in &own.links {

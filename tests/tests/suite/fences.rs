@@ -1,9 +1,11 @@
-//! What every fence becomes on every generation: `fixtures/fences/TARGET.txt`, a line for each order, scope and kind of memory, and the instructions that the
-//! assembly has between the last access before the fence and the first one behind it, with everything outstanding that can be.
+//! What every fence becomes on every generation: `fixtures/fences/TARGET.txt`, a line for each
+//! order, scope and kind of memory, and the instructions that the assembly has between the last
+//! access before the fence and the first one behind it, with everything outstanding that can be.
 //!
-//! The tables are read by people, beside the memory model of LLVM's AMDGPUUsage and the PTX ISA; `cargo xtask bless` writes them. What a table may never say is checked
-//! apart: that a wait which the plan of `--waits explicit` knows to be needed is not there, and that caches are looked after in another way than the target's row says,
-//! by which the audit goes.
+//! The tables are read by people, beside the memory model of LLVM's AMDGPUUsage and the PTX ISA;
+//! `cargo xtask bless` writes them. What a table may never say is checked apart: that a wait which
+//! the plan of `--waits explicit` knows to be needed is not there, and that caches are looked after
+//! in another way than the target's row says, by which the audit goes.
 
 use crate::support::{assembled, compile_bytes, confirm, instruction, is_nvptx, told, trial};
 use anyhow::{Result, bail, ensure};
@@ -151,7 +153,8 @@ pub fn table_of(folder: &str, name: &str) -> PathBuf {
     folder.join(format!("{name}.txt"))
 }
 
-/// Accesses of [`kernel`] before its fence, and all of them: a workgroup that is spread over compute units has no LDS to access.
+/// Accesses of [`kernel`] before its fence, and all of them: a workgroup that is spread over
+/// compute units has no LDS to access.
 fn accesses(placement: Placement) -> (usize, usize) {
     match placement {
         Placement::Default | Placement::CuMode => (3, 6),
@@ -159,7 +162,8 @@ fn accesses(placement: Placement) -> (usize, usize) {
     }
 }
 
-/// The instructions that order memory between the last access of the source before the fence and the first one behind it.
+/// The instructions that order memory between the last access of the source before the fence and
+/// the first one behind it.
 fn between_accesses(assembly: &str, target: &str, placement: Placement) -> Result<Vec<String>> {
     let (before, all) = self::accesses(placement);
     let accesses: &[&str] = if is_nvptx(target) {
@@ -216,8 +220,10 @@ pub fn waited(lines: &[String]) -> BTreeSet<Counter> {
         .collect()
 }
 
-/// A load and a store of global memory and a store to workgroup memory, the fence, and a load of each. Every address depends on an argument, so that the wait for the
-/// arguments stands before all of them. A workgroup that is spread over compute units has no workgroup memory, and the kernel does without.
+/// A load and a store of global memory and a store to workgroup memory, the fence, and a load of
+/// each. Every address depends on an argument, so that the wait for the arguments stands before all
+/// of them. A workgroup that is spread over compute units has no workgroup memory, and the kernel
+/// does without.
 fn kernel(scope: u32, semantics: u32, placement: Placement) -> Result<Vec<u8>> {
     let text = source(scope, semantics);
     match placement {

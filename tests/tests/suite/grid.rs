@@ -1,4 +1,5 @@
-//! Every fixture compiles for every target, unoptimised and optimised; ptxas and the linker take the code.
+//! Every fixture compiles for every target, unoptimised and optimised; ptxas and the linker take
+//! the code.
 
 use crate::support::{compile, is_nvptx, linkable, ptxas, told, trial};
 use anyhow::{Result, bail, ensure};

@@ -1,5 +1,5 @@
-//! Damaged modules: one word replaced, swapped or removed. The answer is a diagnostic or code, never a crash.
-//! Large ones, too: they are answered within a limit.
+//! Damaged modules: one word replaced, swapped or removed. The answer is a diagnostic or code,
+//! never a crash. Large ones, too: they are answered within a limit.
 //!
 //! The damage is the same in every run. `SPLITBAR_HOSTILE=N` tries N of them for each kernel.
 
@@ -55,7 +55,8 @@ const LARGE: [(&str, Shape, usize); 3] = [
 /// The seconds that a large kernel may take.
 const SECONDS: u32 = 10;
 
-/// A large kernel is compiled, or it is said that it takes too long: soon after the limit at the latest.
+/// A large kernel is compiled, or it is said that it takes too long: soon after the limit at the
+/// latest.
 fn answer(shape: Shape, count: usize) -> Result<()> {
     let module = shape(count)?;
     let limit = SECONDS.to_string();

@@ -1,4 +1,5 @@
-//! Storage images and texel buffers on the simulated machine: compiled kernels leave what the host says.
+//! Storage images and texel buffers on the simulated machine: compiled kernels leave what the host
+//! says.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_nvptx, launch, linkable, run, told, trial,
@@ -11,7 +12,8 @@ use splitbar::simulate::machine::image::Format;
 use splitbar::simulate::{Inputs, Job, Place, Texels};
 use splitbar::{AbiForm, Optimization};
 
-/// AMD GPUs that have image instructions, one of each generation (code for gfx9 does not say the shape of its images), and NVIDIA's.
+/// AMD GPUs that have image instructions, one of each generation (code for gfx9 does not say the
+/// shape of its images), and NVIDIA's.
 const AMD: [&str; 4] = ["gfx1030", "gfx1100", "gfx1200", "gfx1201"];
 const NVIDIA: [&str; 3] = ["sm_60", "sm_80", "sm_90"];
 
@@ -206,7 +208,8 @@ fn command_line() -> Result<()> {
 const WIDTH: u32 = 16;
 const HEIGHT: u32 = 8;
 
-/// Each texel of an `rgba8` image to an `r32f` image: red, twice the alpha, a number of a table, the width.
+/// Each texel of an `rgba8` image to an `r32f` image: red, twice the alpha, a number of a table,
+/// the width.
 fn read_kernel() -> Case {
     let texels = WIDTH * HEIGHT;
     let source: Vec<u8> = (0..4 * texels).map(|n| (n * 37 % 251) as u8).collect();
@@ -231,7 +234,8 @@ fn read_kernel() -> Case {
     }
 }
 
-/// Sums in an `r32ui` image by atomic additions, an `rgba16f` texel buffer, and a layer of an `rg32i` image from another one, with its components exchanged.
+/// Sums in an `r32ui` image by atomic additions, an `rgba16f` texel buffer, and a layer of an
+/// `rg32i` image from another one, with its components exchanged.
 fn write_kernel() -> Case {
     let invocations = 64u32;
     let mut bins = [0u32; 8];
@@ -282,7 +286,8 @@ fn store_kernel() -> Case {
     }
 }
 
-/// The simulator is not the only one that reads the code: every ptxas that knows the GPU takes what reads and stores become, for each shape.
+/// The simulator is not the only one that reads the code: every ptxas that knows the GPU takes what
+/// reads and stores become, for each shape.
 fn taken_by_ptxas(target: &str) -> Result<()> {
     let tools = all_ptxas(target)?;
     let edges = EDGES.map(|(shape, extent)| edges(shape, extent, ""));
@@ -348,8 +353,9 @@ fn edge_values(extent: u32) -> Vec<u32> {
     ]
 }
 
-/// Every combination of coordinates at the edges: each invocation stores what it reads from its texel, and then writes the texel, or adds to it. Outside of the image reads give 0
-/// and the rest does nothing (Vulkan, "Robust Image Access"; OpenCL leaves it open).
+/// Every combination of coordinates at the edges: each invocation stores what it reads from its
+/// texel, and then writes the texel, or adds to it. Outside of the image reads give 0 and the rest
+/// does nothing (Vulkan, "Robust Image Access"; OpenCL leaves it open).
 fn edges(shape: &'static str, extent: [u32; 3], how: &str) -> Case {
     let along = |direction: usize| match extent[direction] {
         1 => vec![0],
@@ -484,7 +490,8 @@ OpReturn
 OpFunctionEnd
 ";
 
-/// The channel types and orders of an image that is written and one that is read, as SPIR-V numbers them (3.12, 3.13).
+/// The channel types and orders of an image that is written and one that is read, as SPIR-V numbers
+/// them (3.12, 3.13).
 fn queries(target: &str) -> Result<()> {
     let output = compile_bytes(&assembled(QUERIES)?, target, |_| {})?;
     let inputs = launch(

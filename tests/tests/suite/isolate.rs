@@ -1,4 +1,5 @@
-//! Compilation in a worker process: the same bytes as in this process, limits, deaths, and owners that end.
+//! Compilation in a worker process: the same bytes as in this process, limits, deaths, and owners
+//! that end.
 
 use crate::support::{assembled, compile, run, target, trial};
 use anyhow::{Context, Result, ensure};
@@ -53,7 +54,8 @@ fn isolation() -> Result<Isolation> {
     })
 }
 
-/// A kernel around `body`, which has the invocation's index `%i`, one word of a buffer at `%place`, and the constants `%zero`, `%one` and `%two`.
+/// A kernel around `body`, which has the invocation's index `%i`, one word of a buffer at `%place`,
+/// and the constants `%zero`, `%one` and `%two`.
 pub fn kernel(body: &str) -> Result<Vec<u8>> {
     assembled(&format!(
         "OpCapability Shader
@@ -505,7 +507,8 @@ fn long_compilations_name_the_pass() -> Result<()> {
     Ok(())
 }
 
-/// Reading several modules and values is the worker's work, and what is wrong with them is told as before.
+/// Reading several modules and values is the worker's work, and what is wrong with them is told as
+/// before.
 fn the_worker_links_and_specializes() -> Result<()> {
     let module = Fixture::load("spec_size")?.module()?;
     let options = Options::new(target("sm_80")?);

@@ -1,4 +1,5 @@
-//! Launches that no simulator can run have an answer at once: a code or wrong usage, and little memory. Long runs say how far they are.
+//! Launches that no simulator can run have an answer at once: a code or wrong usage, and little
+//! memory. Long runs say how far they are.
 
 use crate::support::{Ran, run, trial};
 use anyhow::{Result, ensure};
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 /// Far more than a refusal takes, and far less than the launch would.
 const AT_ONCE: Duration = Duration::from_secs(20);
 
-/// A launch of the kernel that is right but for the arguments that follow; its name, the exit code, and what is said.
+/// A launch of the kernel that is right but for the arguments that follow; its name, the exit code,
+/// and what is said.
 const REFUSED: [(&str, &[&str], i32, &str); 19] = [
     ("workgroups", &["--groups", "4294967295,1,1"], 3, "SB3020"),
     (
@@ -139,7 +141,8 @@ const REFUSED: [(&str, &[&str], i32, &str); 19] = [
     ),
 ];
 
-/// Flags for PTX that say something else than the PTX does, or how a module is compiled; and what is said.
+/// Flags for PTX that say something else than the PTX does, or how a module is compiled; and what
+/// is said.
 const OF_MODULES: [(&str, &str); 9] = [
     ("--spec=0=1", "--spec is for modules"),
     ("--strategy=fused", "--strategy is for modules"),
@@ -274,7 +277,8 @@ fn compiled() -> Result<()> {
     Ok(())
 }
 
-/// With `--verbose` the standard error says how far it is; without, and where the output is for programs, it does not.
+/// With `--verbose` the standard error says how far it is; without, and where the output is for
+/// programs, it does not.
 fn progress() -> Result<()> {
     let arguments = ["--groups", "2,1,1", "--schedules", "3"];
     for (more, lines) in [

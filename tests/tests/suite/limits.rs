@@ -1,4 +1,5 @@
-//! Types that decorations and lengths make gigabytes: a limit with its place, never LLVM's refusal or sizes that wrap; and types that this build does not know.
+//! Types that decorations and lengths make gigabytes: a limit with its place, never LLVM's refusal
+//! or sizes that wrap; and types that this build does not know.
 
 use crate::support::{assembled, run, trial};
 use anyhow::{Context, Result, ensure};
@@ -154,7 +155,8 @@ fn refused(module: &[u8], target: &str, code: Option<&str>, instruction: &str) -
     Ok(())
 }
 
-/// What does not fit together although each fits: its name, and the module for a number of bytes of each, the most that fits, the code, and the instruction.
+/// What does not fit together although each fits: its name, and the module for a number of bytes of
+/// each, the most that fits, the code, and the instruction.
 const SUMS: [(&str, Sum); 4] = [
     (
         "private",

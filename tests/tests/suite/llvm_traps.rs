@@ -1,5 +1,7 @@
-//! What LLVM 23.1 gets wrong without a word, or crashes on (docs/llvm.md): every fixture, compiled for the GPUs where it happens with the options that come nearest to
-//! it, has nothing that would meet it. A row also holds what LLVM makes of the trap, or what leads it there: the row's own check has to refuse that.
+//! What LLVM 23.1 gets wrong without a word, or crashes on (docs/llvm.md): every fixture, compiled
+//! for the GPUs where it happens with the options that come nearest to it, has nothing that would
+//! meet it. A row also holds what LLVM makes of the trap, or what leads it there: the row's own
+//! check has to refuse that.
 
 use crate::support::{assembled, compile_bytes, launch, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -30,11 +32,13 @@ struct Trap {
     text: Text,
     /// What is wrong in it.
     check: Check,
-    /// A line that shows that the trap was near, of an output or of what is said where there is none: without one, nothing was checked.
+    /// A line that shows that the trap was near, of an output or of what is said where there is
+    /// none: without one, nothing was checked.
     near: &'static str,
     /// Text that the check refuses.
     hit: &'static str,
-    /// Takes out of a plan what keeps its code from the trap, where that is part of the plan: some output then meets it.
+    /// Takes out of a plan what keeps its code from the trap, where that is part of the plan: some
+    /// output then meets it.
     cure: Option<fn(&mut EntryPlan)>,
 }
 
@@ -68,7 +72,8 @@ fn promoted(options: &mut Options) {
 }
 
 const TRAPS: &[Trap] = &[
-    // LLVM looks for the size of an instruction that the GPU does not have, and reads where nothing is; in a workgroup of one wave it drops them before that.
+    // LLVM looks for the size of an instruction that the GPU does not have, and reads where nothing
+    // is; in a workgroup of one wave it drops them before that.
     Trap {
         name: "split_barrier_before_gfx12",
         on: |gpu| !gpu.split_barrier,
@@ -94,7 +99,8 @@ const TRAPS: &[Trap] = &[
         hit: "\ts_add_u32 s4, s4, llvm.amdgcn.asyncmark@rel32@lo+4",
         cure: None,
     },
-    // The wait for the counter of copies orders no memory: a load behind it may be hoisted in front of it, unless something else stands between that orders.
+    // The wait for the counter of copies orders no memory: a load behind it may be hoisted in front
+    // of it, unless something else stands between that orders.
     Trap {
         name: "wait_for_copies_that_orders_nothing",
         on: |gpu| gpu.async_counter,
@@ -114,7 +120,8 @@ const TRAPS: &[Trap] = &[
             })
         }),
     },
-    // Tensor copies have no pointer operand, so that LLVM removes the accesses of the bytes that they read and write.
+    // Tensor copies have no pointer operand, so that LLVM removes the accesses of the bytes that
+    // they read and write.
     Trap {
         name: "tensor_copy",
         on: |gpu| gpu.async_counter,
@@ -140,7 +147,8 @@ const TRAPS: &[Trap] = &[
         hit: "  call void @llvm.amdgcn.load.async.to.lds.p1(ptr addrspace(1) %p, ptr addrspace(3) @lds, i32 4, i32 4096, i32 0)",
         cure: None,
     },
-    // Where the offset counts for both addresses, LLVM must not be let to fold what is added to one of them.
+    // Where the offset counts for both addresses, LLVM must not be let to fold what is added to one
+    // of them.
     Trap {
         name: "offset_of_a_copy_in_the_code",
         on: |gpu| !gpu.lds_dma_bytes.is_empty() && !gpu.async_counter,
@@ -154,7 +162,8 @@ const TRAPS: &[Trap] = &[
         hit: "\tglobal_load_dword v[0:1], off offset:-2048 lds",
         cure: None,
     },
-    // LLVM waits for no LDS operation before a copy that reads or writes the same bytes; a release fence of the workgroup between them does.
+    // LLVM waits for no LDS operation before a copy that reads or writes the same bytes; a release
+    // fence of the workgroup between them does.
     Trap {
         name: "copy_behind_lds_access",
         on: |gpu| !gpu.lds_dma_bytes.is_empty(),
@@ -170,7 +179,8 @@ const TRAPS: &[Trap] = &[
             })
         }),
     },
-    // The attribute's presence alone counts; and the subtarget feature of older releases is ignored, so that fences would be too weak.
+    // The attribute's presence alone counts; and the subtarget feature of older releases is
+    // ignored, so that fences would be too weak.
     Trap {
         name: "tg_split_unasked",
         on: |_| true,
@@ -258,7 +268,8 @@ const TRAPS: &[Trap] = &[
         hit: "  call void @llvm.amdgcn.load.async.to.lds.p1(ptr addrspace(1) %p, ptr addrspace(3) @lds, i32 4, i32 0, i32 0)\n  call void @llvm.amdgcn.wait.asyncmark(i16 0)",
         cure: Some(|plan| change(plan, |step| *step != Step::AsyncMark)),
     },
-    // The waits of gfx11 are encoded for gfx12.0 too, which has others; LLVM does not account for them, and they abort on gfx12.5.
+    // The waits of gfx11 are encoded for gfx12.0 too, which has others; LLVM does not account for
+    // them, and they abort on gfx12.5.
     Trap {
         name: "legacy_waits",
         on: |gpu| gpu.split_barrier,
@@ -329,7 +340,8 @@ fn avoided(trap: &Trap, fixtures: &[Fixture]) -> Result<()> {
     );
     let near = Regex::new(trap.near)?;
     let mut came_near = false;
-    // One GPU of each row's kind is enough, but the trap is where the facts say, not where somebody remembered.
+    // One GPU of each row's kind is enough, but the trap is where the facts say, not where somebody
+    // remembered.
     let targets = Target::all()
         .iter()
         .filter(|target| target.amdgpu().is_some_and(trap.on));
@@ -399,7 +411,8 @@ fn change(plan: &mut EntryPlan, keep: fn(&Step) -> bool) {
     }
 }
 
-/// An access of memory behind a wait for the counter of copies, with nothing between that orders memory.
+/// An access of memory behind a wait for the counter of copies, with nothing between that orders
+/// memory.
 fn access_behind_bare_wait(ir: &str) -> Option<String> {
     let mut bare = false;
     for line in ir.lines() {
@@ -446,7 +459,8 @@ fn copy_behind_lds_access_in(function: &Function) -> Option<String> {
             || mnemonic.starts_with("global_load_lds")
             || mnemonic.contains("_load_") && operands.split_whitespace().any(|word| word == "lds")
     };
-    // Whether an operation on LDS may be outstanding in front of each instruction; what is not reached yet is `None`.
+    // Whether an operation on LDS may be outstanding in front of each instruction; what is not
+    // reached yet is `None`.
     let mut outstanding: Vec<Option<bool>> = vec![None; function.instructions.len()];
     let mut work = vec![(0, false)];
     while let Some((position, incoming)) = work.pop() {
@@ -477,9 +491,10 @@ fn copy_behind_lds_access_in(function: &Function) -> Option<String> {
     None
 }
 
-/// A load that LLVM makes scalar, an exchange through the buffer that it reads, and a store by another wave behind the barrier: whatever the fence orders, the load
-/// is waited for before the wave arrives. LLVM 23.1 alone leaves it in flight on gfx12 and, for fences of global memory alone, on gfx90a and later. Without the wait,
-/// the audit finds it.
+/// A load that LLVM makes scalar, an exchange through the buffer that it reads, and a store by
+/// another wave behind the barrier: whatever the fence orders, the load is waited for before the
+/// wave arrives. LLVM 23.1 alone leaves it in flight on gfx12 and, for fences of global memory
+/// alone, on gfx90a and later. Without the wait, the audit finds it.
 fn scalar_load() -> Result<()> {
     let module = assembled(SCALAR_LOAD)?;
     let older = [

@@ -1,4 +1,5 @@
-//! Products of cooperative matrices: which are instructions of the target, and that all of them give the right sums on the simulator, also those that are shuffles.
+//! Products of cooperative matrices: which are instructions of the target, and that all of them
+//! give the right sums on the simulator, also those that are shuffles.
 
 use crate::support::{
     all_ptxas, assembled, assembles, compile_bytes, is_simulated, launch, linkable, target, told,
@@ -23,7 +24,8 @@ type Native = (
     usize,
 );
 
-/// Target, lanes of a wave, elements of A, B and the sum, rows x columns x depth, what the assembly must have, and how often.
+/// Target, lanes of a wave, elements of A, B and the sum, rows x columns x depth, what the assembly
+/// must have, and how often.
 #[rustfmt::skip] // a table
 const NATIVE: &[Native] = &[
     ("gfx908", 64, [F16, F16, F32], [16, 16, 16], "v_mfma_f32_16x16x16f16", 1),
@@ -164,7 +166,8 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// What a trial is called: where the simulator does not run the GPU, it is about the code alone and its name says so.
+/// What a trial is called: where the simulator does not run the GPU, it is about the code alone and
+/// its name says so.
 fn named(kind: &str, gpu: &str) -> String {
     let code = if is_simulated(gpu) { "" } else { "_code" };
     format!("{kind}{code}")
@@ -267,7 +270,8 @@ fn gives_the_sums(gpu: &str, product: &Product, output: &Output) -> Result<()> {
     Ok(())
 }
 
-/// Two waves of a workgroup share the rows of A and of the result; B is whole in both. Four waves have one row block each, and of 16 rows one wave stores.
+/// Two waves of a workgroup share the rows of A and of the result; B is whole in both. Four waves
+/// have one row block each, and of 16 rows one wave stores.
 fn share_rows() -> Result<()> {
     let tiles = |workgroup, shape| -> Result<(usize, usize)> {
         let product = Product {

@@ -1,5 +1,7 @@
-//! Messages between workgroups and between waves on the simulated machine: one stores data and then raises a flag, another reads the flag and then the data. Ordered by
-//! atomics or by fences nothing is found; without, something is. AMDGPU code has one instruction for plain and for atomic stores: what the compiler knows decides.
+//! Messages between workgroups and between waves on the simulated machine: one stores data and then
+//! raises a flag, another reads the flag and then the data. Ordered by atomics or by fences nothing
+//! is found; without, something is. AMDGPU code has one instruction for plain and for atomic
+//! stores: what the compiler knows decides.
 
 use crate::support::{assembled, compile_bytes, launch, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -14,7 +16,8 @@ const TARGETS: [&str; 12] = [
     "sm_75", "sm_80", "sm_90",
 ];
 
-/// What the writer does behind its data, what the reader does in front of it, and what has to be found.
+/// What the writer does behind its data, what the reader does in front of it, and what has to be
+/// found.
 struct Case {
     name: &'static str,
     write: &'static str,
@@ -105,7 +108,8 @@ const CASES: [Case; 8] = [
 enum Between {
     /// Two workgroups, through buffers.
     Workgroups,
-    /// Two waves of one workgroup, through its memory; the kernel has a barrier in a function of its own.
+    /// Two waves of one workgroup, through its memory; the kernel has a barrier in a function of
+    /// its own.
     Waves,
 }
 
@@ -113,7 +117,8 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for between in [Between::Workgroups, Between::Waves] {
         for case in &CASES {
-            // One wave's accesses of shared memory take effect in order on AMD GPUs, whatever was asked for.
+            // One wave's accesses of shared memory take effect in order on AMD GPUs, whatever was
+            // asked for.
             if let (Between::Waves, Found::Disorder) = (between, case.found) {
                 continue;
             }
@@ -204,7 +209,8 @@ fn module(case: &Case, between: Between) -> String {
         "fence" => SPIN.replace("SEMANTICS", "%relaxed") + "OpMemoryBarrier %scope %acquire\n",
         _ => LOOK.to_owned(),
     };
-    // Semantics: UniformMemory or WorkgroupMemory beside the order. Scopes: Device is 1, Workgroup 2.
+    // Semantics: UniformMemory or WorkgroupMemory beside the order. Scopes: Device is 1, Workgroup
+    // 2.
     let (memory, scope, size, class, variable, number) = match between {
         Between::Workgroups => (0x40, 1, 64, "StorageBuffer", "%buffer", GROUP),
         Between::Waves => (0x100, 2, 128, "Workgroup", "%shared", HALF),

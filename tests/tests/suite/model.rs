@@ -1,4 +1,5 @@
-//! The execution model: every kernel as it is lowered is proved, and docs/model.md says what the explorer says.
+//! The execution model: every kernel as it is lowered is proved, and docs/model.md says what the
+//! explorer says.
 
 use crate::support::{confirm, target, trial};
 use anyhow::{Context, Result, ensure};
@@ -108,7 +109,8 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// A kernel is proved as it is lowered: with the strategy if the planner takes it, with its own choice in any case.
+/// A kernel is proved as it is lowered: with the strategy if the planner takes it, with its own
+/// choice in any case.
 fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> Result<()> {
     let bytes = fixture.module()?;
     let mut own = Options::new(target(on)?);
@@ -136,7 +138,8 @@ fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> R
     Ok(())
 }
 
-/// Copies that the mbarrier waits for are arrivals that its phases count: with them every wait returns, and without them none.
+/// Copies that the mbarrier waits for are arrivals that its phases count: with them every wait
+/// returns, and without them none.
 fn copies_arrive() -> Result<()> {
     let bytes = Fixture::load("async_overlap")?.module()?;
     let mut options = Options::new(target("sm_80")?);

@@ -1,5 +1,7 @@
-//! The execution modes of AMD GPUs (`--wave`, `--cu-mode`, `--tgsplit`): every fixture in each of them, unoptimised and optimised. Every function is compiled for the mode,
-//! and the simulator, where it runs the GPU, gets the reference's results. And the three ways to wait (`--waits`), beside each other.
+//! The execution modes of AMD GPUs (`--wave`, `--cu-mode`, `--tgsplit`): every fixture in each of
+//! them, unoptimised and optimised. Every function is compiled for the mode, and the simulator,
+//! where it runs the GPU, gets the reference's results. And the three ways to wait (`--waits`),
+//! beside each other.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, linkable, target, told, trial};
@@ -118,8 +120,9 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// `--waits conservative` is the oracle: nothing on memory of others is outstanding at a barrier that releases. What the other two leave outstanding there is nothing that the fences
-/// speak of, and the results are the same.
+/// `--waits conservative` is the oracle: nothing on memory of others is outstanding at a barrier
+/// that releases. What the other two leave outstanding there is nothing that the fences speak of,
+/// and the results are the same.
 fn oracle(gpu: &str, fixtures: &[Fixture]) -> Result<()> {
     linkable(gpu)?;
     let (mut judged, mut left) = (0, 0);
@@ -193,7 +196,8 @@ fn every_level(mode: Mode, fixture: &Fixture) -> Result<()> {
     Ok(())
 }
 
-/// LLVM inlines no function that has other features than its caller, and compiles it for waves of the default size.
+/// LLVM inlines no function that has other features than its caller, and compiles it for waves of
+/// the default size.
 fn agrees_with_itself(mode: Mode, output: &Output) -> Result<()> {
     let ir = output.ir();
     let mut functions = 0;

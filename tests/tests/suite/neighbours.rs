@@ -1,7 +1,9 @@
 //! Neighbouring fences of different memory: each does its part in the final code.
 //!
-//! LLVM takes two neighbours for one (docs/llvm.md). The plan merges what it can see; what becomes a neighbour later is kept apart. The patterns here order all memory in
-//! pieces, so each is compared with the exchange that orders it with one fence on each side; the simulator runs them; and fences are counted before and after optimisation.
+//! LLVM takes two neighbours for one (docs/llvm.md). The plan merges what it can see; what becomes
+//! a neighbour later is kept apart. The patterns here order all memory in pieces, so each is
+//! compared with the exchange that orders it with one fence on each side; the simulator runs them;
+//! and fences are counted before and after optimisation.
 
 use crate::fences::{orders, waited};
 use crate::support::{
@@ -92,7 +94,8 @@ const PATTERNS: &[Pattern] = &[
          OpMemoryBarrier %workgroup %both_tile
          OpMemoryBarrier %workgroup %both_buffer",
     ),
-    // Neighbours that the plan does not see: what stands between them goes when LLVM optimises. Here it is what is done where the pair is still open.
+    // Neighbours that the plan does not see: what stands between them goes when LLVM optimises.
+    // Here it is what is done where the pair is still open.
     Pattern {
         strategy: Some(Strategy::Fused),
         merged: false,
@@ -197,7 +200,8 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// Every invocation stores to global and to workgroup memory; then it reads what one of another wave has stored.
+/// Every invocation stores to global and to workgroup memory; then it reads what one of another
+/// wave has stored.
 fn kernel(before: &str, after: &str) -> Result<Vec<u8>> {
     assembled(&format!(
         "OpCapability Shader
@@ -300,7 +304,8 @@ fn planned(of: &Pattern, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// What orders memory on the way from the last store before the barrier to the first load behind it.
+/// What orders memory on the way from the last store before the barrier to the first load behind
+/// it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Side {
     waited: BTreeSet<Counter>,
@@ -437,7 +442,8 @@ fn fences(ir: &str) -> BTreeMap<String, usize> {
     kinds
 }
 
-/// The optimiser leaves every fence; of equal ones that NVPTX has no difference between it may leave one. It may make more: it unrolls and inlines.
+/// The optimiser leaves every fence; of equal ones that NVPTX has no difference between it may
+/// leave one. It may make more: it unrolls and inlines.
 fn none_dropped(module: &[u8], name: &str) -> Result<()> {
     for (number, level) in LEVELS {
         let mut texts = Texts::default();
@@ -477,7 +483,8 @@ fn kept_apart(ir: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every fence of all memory as two neighbours, which the optimiser sees: the code waits for as much. How many there were.
+/// Every fence of all memory as two neighbours, which the optimiser sees: the code waits for as
+/// much. How many there were.
 fn taken_apart(fixture: &Fixture, name: &str) -> Result<usize> {
     let mut count = 0;
     let mut options = Options::new(target(name)?);

@@ -1,4 +1,5 @@
-//! NVPTX: every target with every strategy and kind of workgroup, and what PTX must say or may never rely on, in every fixture.
+//! NVPTX: every target with every strategy and kind of workgroup, and what PTX must say or may
+//! never rely on, in every fixture.
 
 use crate::strategies;
 use crate::support::{compile_bytes, target, told, trial};
@@ -8,10 +9,12 @@ use regex::Regex;
 use splitbar::{Optimization, Strategy, Target};
 use splitbar_tests::fixture::Fixture;
 
-/// Invocations of the workgroup: one warp, one and a bit, up to one set of named barriers and more, the most.
+/// Invocations of the workgroup: one warp, one and a bit, up to one set of named barriers and more,
+/// the most.
 const SIZES: [u32; 5] = [32, 65, 224, 480, 1024];
 
-/// One of each kind: no independent threads, named barriers with and without them, both mbarriers, the newest.
+/// One of each kind: no independent threads, named barriers with and without them, both mbarriers,
+/// the newest.
 const GPUS: [&str; 6] = ["sm_50", "sm_70", "sm_75", "sm_80", "sm_90", "sm_120"];
 
 pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
@@ -31,7 +34,8 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// A kernel whose workgroup size is a specialization constant, with every combination that the target has.
+/// A kernel whose workgroup size is a specialization constant, with every combination that the
+/// target has.
 fn grid(target: &'static Target) -> Result<()> {
     let module = Fixture::load("spec_size")?.module()?;
     let ptx = target.nvptx().context("not NVIDIA's")?.ptx;
@@ -110,7 +114,8 @@ fn every_text(fixture: &Fixture) -> Result<()> {
 struct Text<'t> {
     lines: Vec<&'t str>,
     invocations: u32,
-    /// ptxas counts the barriers of a kernel, and what it reserves limits how many workgroups share an SM.
+    /// ptxas counts the barriers of a kernel, and what it reserves limits how many workgroups share
+    /// an SM.
     limited: bool,
     barriers: Vec<Barrier<'t>>,
 }
@@ -174,9 +179,11 @@ impl<'t> Text<'t> {
 
 /// What nothing may depend on.
 ///
-/// Sources: PTX ISA, "bar, barrier" (numbers 0 to 15; counts are multiples of the warp size; an arrive followed by another barrier instruction on the same barrier counts
-/// twice), "Special Registers: %warpid" (it may change while a thread runs), "State Spaces: Shared" (no initialisers); ptxas: a count of 4096 is encoded as all threads, and a
-/// barrier number in a register reserves all sixteen.
+/// Sources: PTX ISA, "bar, barrier" (numbers 0 to 15; counts are multiples of the warp size; an
+/// arrive followed by another barrier instruction on the same barrier counts twice), "Special
+/// Registers: %warpid" (it may change while a thread runs), "State Spaces: Shared" (no
+/// initialisers); ptxas: a count of 4096 is encoded as all threads, and a barrier number in a
+/// register reserves all sixteen.
 fn rely(text: &Text<'_>) -> Result<()> {
     text.never("a warp's slot is not its number", r"%n?warpid")?;
     text.never(
@@ -200,7 +207,8 @@ fn rely(text: &Text<'_>) -> Result<()> {
             Some(Err(_)) => anyhow::bail!("a count in a register: {line}"),
         }
     }
-    // A warp that has arrived at a barrier and then syncs on it is counted twice, so a phase ends before all are there.
+    // A warp that has arrived at a barrier and then syncs on it is counted twice, so a phase ends
+    // before all are there.
     for arrive in text.barriers.iter().filter(|b| b.arrives) {
         let same = |b: &&Barrier<'_>| !b.arrives && b.number.is_some() && b.number == arrive.number;
         let sync = text.barriers.iter().find(same);

@@ -1,4 +1,5 @@
-//! Kernels in OpenCL C on the simulated machine, as two compilers translate them, against functions on the host.
+//! Kernels in OpenCL C on the simulated machine, as two compilers translate them, against functions
+//! on the host.
 
 use crate::support::{compile_bytes, launch, linkable, trial};
 use anyhow::{Context, Result, ensure};
@@ -9,7 +10,8 @@ use splitbar_tests::fixture;
 use splitbar_tests::opencl::{GROUPS, KERNELS, Kernel, LINE_NUMBER, WORDS, input, lines};
 
 const TARGETS: [&str; 3] = ["gfx1201", "sm_80", "gfx906"];
-/// clang's own SPIR-V back end, and the translator from LLVM IR to SPIR-V, the latter without optimisation.
+/// clang's own SPIR-V back end, and the translator from LLVM IR to SPIR-V, the latter without
+/// optimisation.
 const COMPILERS: [&str; 2] = ["clang", "translator"];
 /// Kernels of which a compiler makes a module that spirv-val refuses; there is no trial of them.
 const REFUSED: [(&str, &str); 6] = [

@@ -1,5 +1,6 @@
-//! Every kernel with its copies made asynchronous, on the simulated machine: the results are those of the host references, and nothing is found. A copy that is not waited
-//! for in time is read too early under one of the schedules.
+//! Every kernel with its copies made asynchronous, on the simulated machine: the results are those
+//! of the host references, and nothing is found. A copy that is not waited for in time is read too
+//! early under one of the schedules.
 
 use crate::sim::{agrees, compare, inputs};
 use crate::support::{compile_bytes, is_nvptx, linkable, told, trial};
@@ -14,8 +15,9 @@ use splitbar_plan::Step;
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::reference::{self, Case};
 
-/// Targets with instructions for copies, one of each kind: LDS DMA without and with BackOffBarrier, with a counter of stores, loads to LDS, `cp.async` with mbarriers that are
-/// tested and tried; and without any: loads that wait in registers, in one counter and in counters of their own, NVIDIA.
+/// Targets with instructions for copies, one of each kind: LDS DMA without and with BackOffBarrier,
+/// with a counter of stores, loads to LDS, `cp.async` with mbarriers that are tested and tried; and
+/// without any: loads that wait in registers, in one counter and in counters of their own, NVIDIA.
 const TARGETS: [&str; 9] = [
     "gfx906", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
 ];
@@ -81,7 +83,8 @@ fn simulated(fixture: &Fixture, target: &str) -> Result<()> {
     agrees(fixture, &output, SCHEDULES)
 }
 
-/// Where the mbarrier waits for copies, nobody else does: without their arrival they are read too early.
+/// Where the mbarrier waits for copies, nobody else does: without their arrival they are read too
+/// early.
 fn nobody_waits(target: &str) -> Result<()> {
     let fixture = Fixture::load("async_double_buffer")?;
     let mut options = Options::new(crate::support::target(target)?);
@@ -118,7 +121,8 @@ fn copies(fixture: &Fixture, expected: usize) -> Result<()> {
     Ok(())
 }
 
-/// Copies that take zeros outside of a matrix, in workgroups of one invocation, of a partial wave, of full and of partial last ones.
+/// Copies that take zeros outside of a matrix, in workgroups of one invocation, of a partial wave,
+/// of full and of partial last ones.
 fn bounds(target: &str) -> Result<()> {
     linkable(target)?;
     let module = Fixture::load("async_bounds")?.module()?;
@@ -178,7 +182,8 @@ fn no_zeros(target: &str) -> Result<()> {
     Ok(())
 }
 
-/// PTX in which one `cp.async` reads all of its bytes, each in turn, or the zeros in memory are ones.
+/// PTX in which one `cp.async` reads all of its bytes, each in turn, or the zeros in memory are
+/// ones.
 fn without_zeros(text: &str) -> Vec<String> {
     let sized = Regex::new(r"(?m)^(\s*cp\.async\.c.*, \d+), %r\d+;$").unwrap();
     let of_copies = sized.captures_iter(text).map(|found| {

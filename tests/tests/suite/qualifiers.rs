@@ -1,5 +1,7 @@
-//! Memory that is decorated Coherent or Volatile: every way from a decoration to an access, in the code of both vendors and on the simulated machine. One workgroup stores data and
-//! raises a flag; the other loads the flag in a loop until it is up, and copies the data. Without the decoration the load leaves the loop, which then never ends.
+//! Memory that is decorated Coherent or Volatile: every way from a decoration to an access, in the
+//! code of both vendors and on the simulated machine. One workgroup stores data and raises a flag;
+//! the other loads the flag in a loop until it is up, and copies the data. Without the decoration
+//! the load leaves the loop, which then never ends.
 
 use crate::support::{assembled, compile_bytes, is_nvptx, launch, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -10,11 +12,12 @@ use splitbar::simulate::machine::{FindingKind, Schedule};
 use splitbar::simulate::{Inputs, Job, Place, Texels};
 use splitbar_tests::check::Check;
 
-/// What accesses look like on a target: its name, a coherent store, a coherent load, a volatile load, a volatile store.
+/// What accesses look like on a target: its name, a coherent store, a coherent load, a volatile
+/// load, a volatile store.
 type Row = (&'static str, [&'static str; 4]);
 
-/// One of each memory hardware. Sources: LLVM AMDGPUUsage, "Memory Model" (load and store atomic monotonic of scope agent; volatile ones); PTX ISA, "Operation Types" and
-/// "Volatile Operation".
+/// One of each memory hardware. Sources: LLVM AMDGPUUsage, "Memory Model" (load and store atomic
+/// monotonic of scope agent; volatile ones); PTX ISA, "Operation Types" and "Volatile Operation".
 const TARGETS: &[Row] = &[
     (
         "gfx906",
@@ -157,7 +160,8 @@ fn buffers(text: &str, decorations: &str) -> String {
     text.replace("DECORATIONS", decorations)
 }
 
-/// The loop has its load, and all four stores are there where all is volatile: two of them go to one place.
+/// The loop has its load, and all four stores are there where all is volatile: two of them go to
+/// one place.
 fn code(text: &str, row: &Row, qualifier: &str, whole: bool) -> Result<()> {
     let (target, [coherent_store, coherent_load, volatile_load, volatile_store]) = row;
     let (label, branch) = match is_nvptx(target) {
@@ -187,7 +191,8 @@ fn code(text: &str, row: &Row, qualifier: &str, whole: bool) -> Result<()> {
     Ok(())
 }
 
-/// The launch ends, and the data has come over. The accesses are no atomics, whose order the machine would know: it may tell of the race.
+/// The launch ends, and the data has come over. The accesses are no atomics, whose order the
+/// machine would know: it may tell of the race.
 fn ends(text: &str, target: &str, is_image: bool) -> Result<()> {
     linkable(target)?;
     let output = compile_bytes(&assembled(text)?, target, |_| {})?;
@@ -233,7 +238,8 @@ fn ends(text: &str, target: &str, is_image: bool) -> Result<()> {
     Ok(())
 }
 
-/// Two reads of one texel stay two, and one whose result nobody wants stays, by the operand and by the decoration; without either one of the three is left.
+/// Two reads of one texel stay two, and one whose result nobody wants stays, by the operand and by
+/// the decoration; without either one of the three is left.
 fn volatile_texels() -> Result<()> {
     let text = |decoration: &str, operand: &str| {
         TEXELS
@@ -312,7 +318,8 @@ fn workgroup() -> Result<()> {
     Ok(())
 }
 
-/// A block with a structure in it: flag, data, what the other workgroup saw. The flag is read by a function that gets a pointer.
+/// A block with a structure in it: flag, data, what the other workgroup saw. The flag is read by a
+/// function that gets a pointer.
 const BUFFER: &str = "\
 OpCapability Shader
 OpExtension \"SPV_KHR_storage_buffer_storage_class\"

@@ -1,10 +1,14 @@
-//! Random programs on both vendors' GPUs, with every strategy and optimisation: the simulator's results are those of the host, and neither it nor the rules find anything.
+//! Random programs on both vendors' GPUs, with every strategy and optimisation: the simulator's
+//! results are those of the host, and neither it nor the rules find anything.
 //!
-//! A plain run takes the first programs, and with them every target at every level by every strategy. More programs take one way each, all ways in turn:
+//! A plain run takes the first programs, and with them every target at every level by every
+//! strategy. More programs take one way each, all ways in turn:
 //!
-//! - `SPLITBAR_SEEDS=50000 cargo test --release -p splitbar-tests --test suite -- random/` runs so many programs;
+//! - `SPLITBAR_SEEDS=50000 cargo test --release -p splitbar-tests --test suite -- random/` runs so
+//!   many programs;
 //! - `SPLITBAR_FIRST_SEED=N` begins with this one;
-//! - `SPLITBAR_WAY=gfx1201,O2,native` runs all of them one way only (`auto` leaves the strategy to the planner);
+//! - `SPLITBAR_WAY=gfx1201,O2,native` runs all of them one way only (`auto` leaves the strategy to
+//!   the planner);
 //! - `SPLITBAR_UNAUDITED=1` leaves the audit of the code out, which takes half of the time.
 //!
 //! A program that fails is made smaller, and its module is left in the folder for temporary files.

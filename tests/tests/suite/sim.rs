@@ -1,4 +1,5 @@
-//! Every kernel on the simulated machine: the results are those of the host references under all schedules, and nothing is found.
+//! Every kernel on the simulated machine: the results are those of the host references under all
+//! schedules, and nothing is found.
 
 use crate::support::{assembled, compile, compile_bytes, launch, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
@@ -9,8 +10,9 @@ use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::reference::{self, Case};
 
-/// One AMD GPU of each generation that is simulated; NVIDIA's before and after independent progress of lanes, with and without mbarriers. Each with the number of
-/// schedules: 8 are one of each kind, 16 are each once more with other chances.
+/// One AMD GPU of each generation that is simulated; NVIDIA's before and after independent progress
+/// of lanes, with and without mbarriers. Each with the number of schedules: 8 are one of each kind,
+/// 16 are each once more with other chances.
 const TARGETS: [(&str, u32); 13] = [
     ("gfx906", 16),
     ("gfx90a", 16),
@@ -49,7 +51,8 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     trials
 }
 
-/// A race is found, and both places name the SPIR-V instruction: here two waves store to the same word.
+/// A race is found, and both places name the SPIR-V instruction: here two waves store to the same
+/// word.
 fn names_the_instruction(target: &str) -> Result<()> {
     linkable(target)?;
     let module = assembled(RACE)?;
@@ -146,7 +149,8 @@ pub fn compare(case: &Case, outcome: &Outcome) -> Result<(), String> {
     case.compare(&words.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
 
-/// Runs a compiled fixture under so many schedules: nothing may be found, and the results are the reference's.
+/// Runs a compiled fixture under so many schedules: nothing may be found, and the results are the
+/// reference's.
 pub fn agrees(fixture: &Fixture, output: &Output, schedules: u32) -> Result<()> {
     let case = reference::case(&fixture.name).context("no host reference")?;
     let job = Job::compiled(output, 0)?;

@@ -1,11 +1,15 @@
-//! Mutants: every wait, every fence and every barrier is left out in turn, and something has to notice.
+//! Mutants: every wait, every fence and every barrier is left out in turn, and something has to
+//! notice.
 //!
-//! From the machine code of AMD GPUs (`amdgpu.rs`), from PTX (`ptx.rs`), and from the plan's steps before they are lowered (`steps.rs`). A mutant is noticed by a
-//! finding of the simulator, by a wrong result, by the audit of waits, or by the explorer of barriers. One that is not noticed is equivalent where that can
-//! be proved ([`Fate`]); whatever else survives stands in `survivors.toml` with its reason, and nothing else does.
+//! From the machine code of AMD GPUs (`amdgpu.rs`), from PTX (`ptx.rs`), and from the plan's steps
+//! before they are lowered (`steps.rs`). A mutant is noticed by a finding of the simulator, by a
+//! wrong result, by the audit of waits, or by the explorer of barriers. One that is not noticed is
+//! equivalent where that can be proved ([`Fate`]); whatever else survives stands in
+//! `survivors.toml` with its reason, and nothing else does.
 //!
-//! A plain run takes a third of the kernels on each target, another third on the next one. `SPLITBAR_MUTANTS=all` takes all, asks that 95 of 100 be
-//! noticed, and compares with the tables of docs/simulation.md (`cargo xtask bless` writes them).
+//! A plain run takes a third of the kernels on each target, another third on the next one.
+//! `SPLITBAR_MUTANTS=all` takes all, asks that 95 of 100 be noticed, and compares with the tables
+//! of docs/simulation.md (`cargo xtask bless` writes them).
 
 mod amdgpu;
 mod ptx;
@@ -45,13 +49,16 @@ pub enum Fate {
     Explorer,
     /// Equivalent: no launch of the suite executes the instruction.
     NotExecuted,
-    /// Equivalent: in every execution the wait retires nothing, or nobody learns anything through the fence.
+    /// Equivalent: in every execution the wait retires nothing, or nobody learns anything through
+    /// the fence.
     Idle,
-    /// Equivalent: in every execution other waits retire the same operations before they are used and before the wave tells others of them.
+    /// Equivalent: in every execution other waits retire the same operations before they are used
+    /// and before the wave tells others of them.
     MadeUpFor,
     /// Equivalent: the machine code is the same without it.
     SameCode,
-    /// Equivalent: in every execution without it, other barriers stand between all conflicting accesses of different waves (of different lanes, on NVIDIA).
+    /// Equivalent: in every execution without it, other barriers stand between all conflicting
+    /// accesses of different waves (of different lanes, on NVIDIA).
     Separated,
     /// Not noticed.
     Survives,

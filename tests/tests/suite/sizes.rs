@@ -1,5 +1,7 @@
-//! Workgroups of every kind of size, one to three dimensions, with every strategy, wave size and generation: full and partial last waves, one wave, the most that there
-//! are, some that end before others. A strategy takes a size or says why it cannot; what it takes runs on the simulator and gives the reference's results.
+//! Workgroups of every kind of size, one to three dimensions, with every strategy, wave size and
+//! generation: full and partial last waves, one wave, the most that there are, some that end before
+//! others. A strategy takes a size or says why it cannot; what it takes runs on the simulator and
+//! gives the reference's results.
 
 use crate::sim;
 use crate::support::{assembled, compile_bytes, is_nvptx, linkable, told, trial};
@@ -11,7 +13,8 @@ use splitbar::{Placement, Strategy};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::reference::{self, Case};
 
-/// What is compiled for. AMD: gfx6 to gfx9 (waves of 64), both wave sizes, native and named barriers, CU mode; NVIDIA: named barriers, counter, both mbarriers, cluster.
+/// What is compiled for. AMD: gfx6 to gfx9 (waves of 64), both wave sizes, native and named
+/// barriers, CU mode; NVIDIA: named barriers, counter, both mbarriers, cluster.
 const GPUS: [(&str, Placement); 11] = [
     ("gfx906", Placement::Default),
     ("gfx942", Placement::Default),
@@ -26,7 +29,8 @@ const GPUS: [(&str, Placement); 11] = [
     ("sm_90", Placement::Default),
 ];
 
-/// Invocations of a workgroup. 224 and 480 are the most for two sets and for one set of a named barrier per warp, 256 is one more warp.
+/// Invocations of a workgroup. 224 and 480 are the most for two sets and for one set of a named
+/// barrier per warp, 256 is one more warp.
 const SIZES: [[u32; 3]; 14] = [
     [1, 1, 1],
     [31, 1, 1],
@@ -60,8 +64,9 @@ pub fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// Asks the workgroup four questions: whether all of its invocations have a number below its size, whether all have one below that of the last, whether any is the last, and
-/// whether any has a number that is none. The answers are bits 0 to 3.
+/// Asks the workgroup four questions: whether all of its invocations have a number below its size,
+/// whether all have one below that of the last, whether any is the last, and whether any has a
+/// number that is none. The answers are bits 0 to 3.
 const VOTES: &str = "
     OpCapability Kernel
     OpCapability Addresses
@@ -123,7 +128,8 @@ const VOTES: &str = "
 /// GPUs whose workgroups vote: `bar.red` of each way to write fences, and waves of both widths.
 const VOTING: [&str; 6] = ["gfx906", "gfx1201", "sm_50", "sm_75", "sm_80", "sm_90"];
 
-/// A vote counts each invocation that there is, and none of the lanes of the last wave that there are not.
+/// A vote counts each invocation that there is, and none of the lanes of the last wave that there
+/// are not.
 fn votes(gpu: &str) -> Result<()> {
     linkable(gpu)?;
     let module = assembled(VOTES)?;

@@ -1,5 +1,6 @@
-//! Every fixture with every strategy that can lower it: LLVM verifies, ptxas assembles and has nothing to say, and the simulator finds nothing and gets the reference's
-//! results under one schedule of each kind.
+//! Every fixture with every strategy that can lower it: LLVM verifies, ptxas assembles and has
+//! nothing to say, and the simulator finds nothing and gets the reference's results under one
+//! schedule of each kind.
 
 use crate::generations::kernels::{ARRIVE, FULL, MULTIPLY, WAIT, exchange};
 use crate::sim;
@@ -114,7 +115,8 @@ fn body(assembly: &str) -> String {
         .join("\n")
 }
 
-/// The last arrive has no wait: the end of a warp completes the phase, or named barriers are left with some of their arrivals.
+/// The last arrive has no wait: the end of a warp completes the phase, or named barriers are left
+/// with some of their arrivals.
 fn nobody_waits() -> Result<()> {
     let module = exchange(128, ARRIVE, MULTIPLY, &format!("{WAIT}\n{FULL}\n{ARRIVE}"))?;
     for strategy in [
@@ -150,7 +152,8 @@ fn nobody_waits() -> Result<()> {
     Ok(())
 }
 
-/// The last wave ends before the barrier. The end of a wave drops the workgroup's own object; with an object of its own it has to leave, or the others wait for ever.
+/// The last wave ends before the barrier. The end of a wave drops the workgroup's own object; with
+/// an object of its own it has to leave, or the others wait for ever.
 fn ends_early() -> Result<()> {
     linkable("gfx1250")?;
     let module = assembled(ENDS_EARLY)?;
@@ -197,7 +200,8 @@ fn ends_early() -> Result<()> {
     Ok(())
 }
 
-/// See [`ends_early`]: 128 invocations, of which the last 32 return at once; the others store what a neighbour wrote to workgroup memory.
+/// See [`ends_early`]: 128 invocations, of which the last 32 return at once; the others store what
+/// a neighbour wrote to workgroup memory.
 pub const ENDS_EARLY: &str = "OpCapability Shader
 OpCapability SplitBarrierINTEL
 OpExtension \"SPV_INTEL_split_barrier\"

@@ -40,7 +40,8 @@ pub fn compile_bytes(
         .map_err(|failure| anyhow::anyhow!("{target_name}: {failure}"))
 }
 
-/// That a generated file of the repository is up to date; `cargo xtask bless` writes it. Nothing else ever writes there.
+/// That a generated file of the repository is up to date; `cargo xtask bless` writes it. Nothing
+/// else ever writes there.
 pub fn confirm(path: &Path, text: &str) -> anyhow::Result<()> {
     if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
         std::fs::write(path, text).with_context(|| path.display().to_string())?;
@@ -56,7 +57,8 @@ pub fn confirm(path: &Path, text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The instruction in a line of assembly, its words one space apart; empty where there is none. A semicolon ends instructions of PTX and begins comments of AMDGPU.
+/// The instruction in a line of assembly, its words one space apart; empty where there is none. A
+/// semicolon ends instructions of PTX and begins comments of AMDGPU.
 pub fn instruction(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default();
     let code = code.split(';').next().unwrap_or_default();
@@ -133,7 +135,8 @@ pub fn assembles(tool: &Ptxas, assembly: &str, gpu: &str) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// That code for the target can be linked, so that the simulator can run it: AMDGPU code needs a linker.
+/// That code for the target can be linked, so that the simulator can run it: AMDGPU code needs a
+/// linker.
 ///
 /// # Errors
 /// [`Missing`].

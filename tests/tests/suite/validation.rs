@@ -1,4 +1,5 @@
-//! The library refuses what `splitbar check` calls an error, whatever it is asked for, and gives the warnings once; only a waiver by name lets such a module pass.
+//! The library refuses what `splitbar check` calls an error, whatever it is asked for, and gives
+//! the warnings once; only a waiver by name lets such a module pass.
 
 use crate::support::{assembled, run, target, trial};
 use anyhow::{Context, Result, ensure};
@@ -174,7 +175,8 @@ fn warnings_come_once() -> Result<()> {
     Ok(())
 }
 
-/// `lower`, `sim` and `model` refuse a module with a barrier in divergent control flow, and take it where that is waived.
+/// `lower`, `sim` and `model` refuse a module with a barrier in divergent control flow, and take it
+/// where that is waived.
 fn commands_agree() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/invalid");
     let text = std::fs::read_to_string(root.join("together/static_and_run_time.spvasm"))?;

@@ -1,4 +1,5 @@
-//! The window of the tiled multiplication stays open to the end: in the measurement, and in the assembly as it can be read without it.
+//! The window of the tiled multiplication stays open to the end: in the measurement, and in the
+//! assembly as it can be read without it.
 
 use crate::support::{compile_bytes, is_nvptx, ptxas, told, trial};
 use anyhow::{Context, Result, ensure};
@@ -131,7 +132,8 @@ fn open(kept: usize, source: usize) -> Result<()> {
     Ok(())
 }
 
-/// Measures the one window of a kernel: in the final assembly, and in NVIDIA's machine code where that can be had.
+/// Measures the one window of a kernel: in the final assembly, and in NVIDIA's machine code where
+/// that can be had.
 fn measure(
     kernel: &str,
     target: &str,
@@ -176,7 +178,8 @@ fn measured(kernel: &str, target: &str, strategy: &str) -> Result<()> {
     Ok(())
 }
 
-/// The matrix instructions stay in the window, and no optimiser may sink their calls to where only some lanes are active.
+/// The matrix instructions stay in the window, and no optimiser may sink their calls to where only
+/// some lanes are active.
 fn matrices(target: &str, strategy: &str) -> Result<()> {
     let kernel = "cooperative_matmul";
     let (window, machine) = measure(kernel, target, strategy, true)?;
@@ -210,7 +213,8 @@ fn matrices(target: &str, strategy: &str) -> Result<()> {
     Ok(())
 }
 
-/// Without the guards LLVM closes the window: that they are needed, and that the measurement sees it.
+/// Without the guards LLVM closes the window: that they are needed, and that the measurement sees
+/// it.
 fn unguarded(target: &str) -> Result<()> {
     let (window, _) = measure("tiled_matmul", target, "auto", false)?;
     let (kept, source) = (window.kept as usize, window.source as usize);
@@ -243,8 +247,8 @@ fn between<'t>(text: &'t str, from: &Regex, to: &Regex) -> Result<Vec<&'t str>> 
     anyhow::bail!("no {to} after {from}")
 }
 
-/// The arithmetic stands between a signal and the wait that follows it. The full barrier of the kernel is a signal with a wait behind it too, with
-/// nothing between; so all the spans are added.
+/// The arithmetic stands between a signal and the wait that follows it. The full barrier of the
+/// kernel is a signal with a wait behind it too, with nothing between; so all the spans are added.
 fn read_amdgpu(target: &str) -> Result<()> {
     let text = assembly("tiled_matmul", target)?;
     let (mut inside, mut kept, mut all) = (false, 0, 0);
@@ -320,7 +324,8 @@ fn read_ptx(arithmetic: Arithmetic, target: &str) -> Result<()> {
     )
 }
 
-/// What ptxas leaves. In SASS an arrive is `SYNCS.ARRIVE...` and the wait's first question `SYNCS.PHASECHK...`.
+/// What ptxas leaves. In SASS an arrive is `SYNCS.ARRIVE...` and the wait's first question
+/// `SYNCS.PHASECHK...`.
 fn read_sass(arithmetic: Arithmetic, target: &str) -> Result<()> {
     let (disassembler, tool) = (tools::nvdisasm()?, ptxas(target)?);
     let folder = tempfile::tempdir()?;

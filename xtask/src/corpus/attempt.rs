@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// What a module gets whose workgroup size is left to specialization constants that default to 0: an application has to give it one too.
+/// What a module gets whose workgroup size is left to specialization constants that default to 0:
+/// an application has to give it one too.
 pub const WORKGROUP_SIZE: &str = "64,1,1";
 
 /// The diagnostic for a workgroup dimension of 0 (`splitbar explain SB0311`).
@@ -78,7 +79,8 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Compiles the module at `path` for `target`; once more with a workgroup size if it turns out to need one.
+    /// Compiles the module at `path` for `target`; once more with a workgroup size if it turns out
+    /// to need one.
     pub fn new(
         tool: &Path,
         path: &Path,
@@ -134,7 +136,8 @@ impl Attempt {
             let reader = scope.spawn(move || {
                 let mut said = Vec::new();
                 if let Some(mut stderr) = stderr {
-                    // What cannot be read is missing from the reasons, and the exit code still counts.
+                    // What cannot be read is missing from the reasons, and the exit code still
+                    // counts.
                     let _ = stderr.read_to_end(&mut said);
                 }
                 said

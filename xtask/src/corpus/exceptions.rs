@@ -1,5 +1,5 @@
-//! What may be refused: the one list of what this project leaves out until it is asked for. The share of the modules that are compiled is given without these
-//! modules too.
+//! What may be refused: the one list of what this project leaves out until it is asked for. The
+//! share of the modules that are compiled is given without these modules too.
 
 use super::attempt::{Attempt, Reason};
 

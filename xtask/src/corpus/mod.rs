@@ -1,7 +1,8 @@
-//! `cargo xtask corpus`: every module of the corpus for every target, and the table of what became of them.
+//! `cargo xtask corpus`: every module of the corpus for every target, and the table of what became
+//! of them.
 //!
-//! Each compilation has a process of its own, as many at once as there are processors. What is done is written down at once, so that a run that was
-//! interrupted goes on where it stopped.
+//! Each compilation has a process of its own, as many at once as there are processors. What is done
+//! is written down at once, so that a run that was interrupted goes on where it stopped.
 
 mod attempt;
 mod exceptions;

@@ -19,7 +19,8 @@ pub struct Module {
     pub path: PathBuf,
 }
 
-/// Unpacks the archive into `folder` and lists its modules in order of name. What is there already is kept.
+/// Unpacks the archive into `folder` and lists its modules in order of name. What is there already
+/// is kept.
 pub fn unpack(folder: &Path) -> Result<Vec<Module>> {
     let packed = std::fs::read(shell::root().join(ARCHIVE)).context(ARCHIVE)?;
     let mut unpacked = Vec::new();

@@ -1,4 +1,5 @@
-//! The file of results: a first line that says what they hold for, then a line for each compilation.
+//! The file of results: a first line that says what they hold for, then a line for each
+//! compilation.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -28,7 +29,8 @@ pub struct Results {
 }
 
 impl Results {
-    /// Reads the results at `path` that hold for `fingerprint`; with `keep`, also what was compiled under another one.
+    /// Reads the results at `path` that hold for `fingerprint`; with `keep`, also what was compiled
+    /// under another one.
     pub fn open(path: &Path, fingerprint: &str, keep: bool) -> Result<Results> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let mut lines = text.lines();

@@ -1,4 +1,5 @@
-//! docs/corpus.md: how many modules each target takes, what is refused and why, and what went wrong.
+//! docs/corpus.md: how many modules each target takes, what is refused and why, and what went
+//! wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -1,8 +1,9 @@
 //! Providing LLVM: find one that is there, else install the pinned one.
 //!
-//! In this order: the prefix that the user names in `LLVM_SYS_231_PREFIX` (and then only that one); what an earlier run put into `.llvm/sdk`;
-//! an `llvm-config` on PATH, linked as `.llvm/sdk`; the pinned packages, installed as `.llvm/sdk`. `.cargo/config.toml` points plain cargo
-//! at the same folder.
+//! In this order: the prefix that the user names in `LLVM_SYS_231_PREFIX` (and then only that one);
+//! what an earlier run put into `.llvm/sdk`; an `llvm-config` on PATH, linked as `.llvm/sdk`; the
+//! pinned packages, installed as `.llvm/sdk`. `.cargo/config.toml` points plain cargo at the same
+//! folder.
 
 mod config;
 mod host;
@@ -14,7 +15,8 @@ use anyhow::{Context, Result};
 
 use crate::{shell, wheels};
 
-/// The variable by which llvm-sys finds LLVM. `.cargo/config.toml` sets it to `.llvm/sdk` unless the environment has it.
+/// The variable by which llvm-sys finds LLVM. `.cargo/config.toml` sets it to `.llvm/sdk` unless
+/// the environment has it.
 pub const VARIABLE: &str = "LLVM_SYS_231_PREFIX";
 
 /// Where the LLVM is put or linked that the build uses when the environment names no other.

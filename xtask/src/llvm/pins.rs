@@ -19,7 +19,8 @@ pub const SDK: Set = Set {
 /// The part of each package that is the SDK.
 const PARTS: &[(&str, &str)] = &[("mlc_llvm_static/static", "")];
 
-/// The core with the host's back end, and all other back ends. Both are installed over each other into one prefix.
+/// The core with the host's back end, and all other back ends. Both are installed over each other
+/// into one prefix.
 const PACKAGES: &[Package] = &[
     Package {
         name: "mlc-llvm-static",

@@ -1,4 +1,5 @@
-//! `cargo xtask amdgpu`: docs/amdgpu.md, what is left of each window and which waits stand in the loops of AMDGPU code.
+//! `cargo xtask amdgpu`: docs/amdgpu.md, what is left of each window and which waits stand in the
+//! loops of AMDGPU code.
 
 use super::loops::{self, Waits};
 use super::{Options, Window, deliver, lower, reflection};

@@ -9,7 +9,8 @@ pub struct Waits {
     pub for_all_loads: u32,
 }
 
-/// Counts the waits in the loops of the kernel `symbol`: between a label and a later branch back to it.
+/// Counts the waits in the loops of the kernel `symbol`: between a label and a later branch back to
+/// it.
 pub fn waits(assembly: &str, symbol: &str) -> Waits {
     let body: Vec<&str> = assembly
         .lines()

@@ -1,4 +1,5 @@
-//! Pages of docs/ with what each strategy keeps and costs, measured in final code: one file per vendor.
+//! Pages of docs/ with what each strategy keeps and costs, measured in final code: one file per
+//! vendor.
 
 pub mod amdgpu;
 mod loops;

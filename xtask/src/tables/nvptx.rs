@@ -1,4 +1,5 @@
-//! `cargo xtask nvptx`: docs/nvptx.md, what each strategy costs and keeps on NVIDIA GPUs, as ptxas sees it.
+//! `cargo xtask nvptx`: docs/nvptx.md, what each strategy costs and keeps on NVIDIA GPUs, as ptxas
+//! sees it.
 
 use super::{Options, Window, deliver, reflection};
 use anyhow::{Context, Result, bail};
@@ -26,7 +27,8 @@ const STRATEGIES: &[&str] = &[
     "fused",
 ];
 
-/// What one multiprocessor has. Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; barriers: cuda_occupancy.h of CUDA 13.5,
+/// What one multiprocessor has. Sources: CUDA C++ Programming Guide, "Technical Specifications per
+/// Compute Capability"; barriers: cuda_occupancy.h of CUDA 13.5,
 /// `cudaOccMaxBlocksPerSMBlockBarrierLimit`, which limits from compute capability 9.0 on.
 struct Multiprocessor {
     name: &'static str,
@@ -38,7 +40,8 @@ struct Multiprocessor {
     barriers: Option<u32>,
 }
 
-/// Registers of a multiprocessor, and what a warp's registers are rounded up to: the same on all of these.
+/// Registers of a multiprocessor, and what a warp's registers are rounded up to: the same on all of
+/// these.
 const REGISTERS: u32 = 65536;
 const REGISTER_UNIT: u32 = 256;
 
@@ -102,7 +105,8 @@ type Seen = fn(&Pair) -> Option<Window>;
 /// One row of a table.
 struct Row {
     text: String,
-    /// The windows of pairs that are split, less than 90 % of which are left in the PTX or in the machine code.
+    /// The windows of pairs that are split, less than 90 % of which are left in the PTX or in the
+    /// machine code.
     closed: Vec<String>,
 }
 

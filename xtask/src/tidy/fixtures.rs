@@ -1,4 +1,5 @@
-//! Every kernel of fixtures/ is complete: a source, a module, expectations, and a line in fixtures/README.md.
+//! Every kernel of fixtures/ is complete: a source, a module, expectations, and a line in
+//! fixtures/README.md.
 
 use anyhow::Result;
 

@@ -55,7 +55,8 @@ fn files() -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// ARCHITECTURE.md has to name every folder that holds a crate, and every folder at the top and one below.
+/// ARCHITECTURE.md has to name every folder that holds a crate, and every folder at the top and one
+/// below.
 fn folders_are_described(files: &[String], problems: &mut Vec<String>) {
     let text = std::fs::read_to_string(shell::root().join("ARCHITECTURE.md")).unwrap_or_default();
     let mut folders: Vec<String> = files

@@ -10,6 +10,9 @@ const LONGEST: usize = 900;
 const FFI: &[&str] = &["lowering/llvm/src/ffi/", "tests/gpu/src/ffi/"];
 const LONGEST_FFI: usize = 1200;
 
+/// Most columns of a line that is a comment alone.
+const WIDEST_COMMENT: usize = 100;
+
 /// Words that say that something is not finished. Split in two here, so that this file may pass.
 const UNFINISHED: &[&str] = &[
     concat!("TO", "DO"),
@@ -70,7 +73,25 @@ fn judge(file: &str, text: &str, problems: &mut Vec<String>) {
     if rust && count > longest {
         problems.push(format!("{file}: {count} lines; the most is {longest}"));
     }
+    let mut is_example = false;
     for (number, line) in (1..).zip(text.lines()) {
+        if rust {
+            let comment = line.trim_start().strip_prefix("//");
+            let words = comment.map(|text| text.trim_start_matches(['/', '!']).trim_start());
+            is_example = match words {
+                Some(words) if words.starts_with("```") => !is_example,
+                Some(_) => is_example,
+                None => false,
+            };
+            // Tables, pictures and code are as wide as they have to be.
+            let is_text =
+                words.is_some_and(|words| !words.starts_with('|') && !words.contains("--"));
+            if is_text && !is_example && line.chars().count() > WIDEST_COMMENT {
+                problems.push(format!(
+                    "{file}:{number}: a comment of more than {WIDEST_COMMENT} columns"
+                ));
+            }
+        }
         for (words, what) in [
             (UNFINISHED, "is not for a finished tree"),
             (MACHINE_PATHS, "is a path of one machine"),
@@ -124,6 +145,13 @@ mod tests {
             problems("a.rs", concat!("//! Why.\nfn f() { uns", "afe { g() } }\n")),
             1
         );
+        let wide = "word ".repeat(20);
+        assert_eq!(
+            problems("a.rs", &format!("//! Why.\n    // {wide}end\n")),
+            1
+        );
+        let table = format!("//! Why.\n//! | {wide}|\n//! ```\n//! {wide}end\n//! ```\n");
+        assert_eq!(problems("a.rs", &table), 0);
         assert_eq!(problems("a.toml", concat!("a = 1 # TO", "DO\n")), 1);
         assert_eq!(problems("a.md", concat!("see /ro", "ot/x\n")), 1);
     }

@@ -1,5 +1,5 @@
-//! Environment variables: each one that the sources read has a row in CONTRIBUTING.md, and each row is
-//! read somewhere.
+//! Environment variables: each one that the sources read has a row in CONTRIBUTING.md, and each row
+//! is read somewhere.
 
 use std::collections::BTreeSet;
 

@@ -1,10 +1,13 @@
-//! Reads AMDGPU assembly as LLVM prints it: one instruction, label or directive on a line, `;` begins a comment.
+//! Reads AMDGPU assembly as LLVM prints it: one instruction, label or directive on a line, `;`
+//! begins a comment.
 
 use super::{Builder, Function, Pending, Role};
 
-/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means work.
+/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means
+/// work.
 ///
-/// Sources: LLVM AMDGPUUsage ("Barrier Execution Model", "Memory Model"), RDNA4 ISA chapter 5 (program control).
+/// Sources: LLVM AMDGPUUsage ("Barrier Execution Model", "Memory Model"), RDNA4 ISA chapter 5
+/// (program control).
 const ROLES: &[(&str, Role)] = &[
     ("s_barrier_signal", Role::Arrive),
     ("s_barrier_wait", Role::Wait),

@@ -1,8 +1,10 @@
-//! Final assembly text, read back: functions, labels, instructions, and which SPIR-V instruction each machine instruction came from.
+//! Final assembly text, read back: functions, labels, instructions, and which SPIR-V instruction
+//! each machine instruction came from.
 //!
-//! The text must have been generated with debug lines whose number is a word offset plus one (`.loc FILE LINE COLUMN` in front of the
-//! instructions it speaks of, in force until the next one). One reader per vendor, because the two notations share nothing but `.loc`;
-//! what they read is the same for both.
+//! The text must have been generated with debug lines whose number is a word offset plus one
+//! (`.loc FILE LINE COLUMN` in front of the instructions it speaks of, in force until the next
+//! one). One reader per vendor, because the two notations share nothing but `.loc`; what they read
+//! is the same for both.
 
 pub mod amdgpu;
 pub mod ptx;
@@ -22,13 +24,15 @@ pub enum Role {
     Wait,
     /// Arrives at a workgroup barrier and waits for it.
     ArriveAndWait,
-    /// Housekeeping that no SPIR-V instruction asked for as work: waits for counters, fences, cache maintenance, branches, returns,
-    /// scheduling hints, the synchronisation of one wave with itself.
+    /// Housekeeping that no SPIR-V instruction asked for as work: waits for counters, fences, cache
+    /// maintenance, branches, returns, scheduling hints, the synchronisation of one wave with
+    /// itself.
     Housekeeping,
 }
 
 impl Role {
-    /// What `mnemonic` is by a table of first letters; the first row that fits counts, and no row means work.
+    /// What `mnemonic` is by a table of first letters; the first row that fits counts, and no row
+    /// means work.
     fn of(mnemonic: &str, rows: &[(&str, Role)]) -> Role {
         rows.iter()
             .find(|(prefix, _)| mnemonic.starts_with(prefix))
@@ -56,8 +60,9 @@ pub struct Instruction {
     pub mnemonic: String,
     /// What follows the mnemonic on its line, without comment.
     pub operands: String,
-    /// Word offset of the SPIR-V instruction that it came from; `None` where the compiler merged several or made it itself. Of what was inlined, this is
-    /// the call in the kernel's own function, as far as the text tells.
+    /// Word offset of the SPIR-V instruction that it came from; `None` where the compiler merged
+    /// several or made it itself. Of what was inlined, this is the call in the kernel's own
+    /// function, as far as the text tells.
     pub word: Option<u32>,
     /// The column of its own place, of what was inlined too; 0 where there is none.
     pub column: u32,
@@ -157,10 +162,13 @@ impl Builder {
             .insert(label.to_owned(), self.instructions.len());
     }
 
-    /// What follows `.loc`: `FILE LINE COLUMN` and options, the comment included. Line 0 is "no place".
+    /// What follows `.loc`: `FILE LINE COLUMN` and options, the comment included. Line 0 is "no
+    /// place".
     ///
-    /// Inlined code says where it was inlined: PTX with `, function_name NAME, inlined_at FILE LINE COLUMN`, after a `.loc` of that place; both vendors, where
-    /// comments are printed, with `FILE:LINE:COLUMN @[ FILE:LINE:COLUMN ]` once for every level.
+    /// Inlined code says where it was inlined: PTX with
+    /// `, function_name NAME, inlined_at FILE LINE COLUMN`, after a `.loc` of that place; both
+    /// vendors, where comments are printed, with `FILE:LINE:COLUMN @[ FILE:LINE:COLUMN ]` once for
+    /// every level.
     fn location(&mut self, operands: &str) {
         let number = |text: &str, at: usize| {
             text.split_whitespace()

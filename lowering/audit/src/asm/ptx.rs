@@ -1,12 +1,14 @@
-//! Reads PTX as LLVM prints it: statements end with `;`, labels with `:`, `//` begins a comment, and calls and jump tables
-//! go over several lines.
+//! Reads PTX as LLVM prints it: statements end with `;`, labels with `:`, `//` begins a comment,
+//! and calls and jump tables go over several lines.
 
 use super::{Builder, Function, Pending, Role};
 use std::collections::BTreeMap;
 
-/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means work.
+/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means
+/// work.
 ///
-/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions" and "Control Flow Instructions".
+/// Source: PTX ISA, "Parallel Synchronization and Communication Instructions" and "Control Flow
+/// Instructions".
 const ROLES: &[(&str, Role)] = &[
     ("mbarrier.arrive", Role::Arrive),
     ("mbarrier.try_wait", Role::Wait),

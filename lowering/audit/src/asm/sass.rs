@@ -1,14 +1,18 @@
-//! Reads SASS, NVIDIA's machine code, as `nvdisasm -c -gi` prints it: `/*ADDRESS*/ @PREDICATE MNEMONIC OPERANDS ;`, labels that end with `:`, and comments
-//! `//## File "NAME", line N` in front of the instructions that they speak of; of inlined code the last such comment is the outermost place.
+//! Reads SASS, NVIDIA's machine code, as `nvdisasm -c -gi` prints it:
+//! `/*ADDRESS*/ @PREDICATE MNEMONIC OPERANDS ;`, labels that end with `:`, and comments
+//! `//## File "NAME", line N` in front of the instructions that they speak of; of inlined code the
+//! last such comment is the outermost place.
 
 use super::{Builder, Function, Pending, Role};
 
-/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means work.
+/// What a mnemonic that begins with the text is; the first row that fits counts, and no row means
+/// work.
 ///
-/// There is no public description of SASS but the list of mnemonics in NVIDIA's "CUDA Binary Utilities". What each PTX barrier becomes was read off ptxas 13.5's output for
-/// sm_75 to sm_120.
+/// There is no public description of SASS but the list of mnemonics in NVIDIA's "CUDA Binary
+/// Utilities". What each PTX barrier becomes was read off ptxas 13.5's output for sm_75 to sm_120.
 const ROLES: &[(&str, Role)] = &[
-    // mbarrier.arrive, mbarrier.try_wait from sm_90 on; before, an atomic, and a load that only its line tells from others.
+    // mbarrier.arrive, mbarrier.try_wait from sm_90 on; before, an atomic, and a load that only its
+    // line tells from others.
     ("SYNCS.ARRIVE", Role::Arrive),
     ("SYNCS.PHASECHK", Role::Wait),
     ("SYNCS", Role::Housekeeping),
@@ -102,7 +106,8 @@ fn instruction(function: &mut Builder, code: &str) {
         .map(|(label, _)| label.to_owned());
     let kind = mnemonic.split('.').next().unwrap_or("");
     let flow = match (kind, target) {
-        // A condition is a predicate in front, one among the operands, or in the mnemonic (`BRA.DIV`).
+        // A condition is a predicate in front, one among the operands, or in the mnemonic
+        // (`BRA.DIV`).
         ("BRA", Some(target)) if predicated || mnemonic != "BRA" || !operands.starts_with('`') => {
             Pending::Branch(vec![target])
         }

@@ -1,7 +1,9 @@
-//! Which synchronisation a fence stands beside, where it is not part of one: an OpMemoryBarrier, or an arrive or wait that has no instruction of its own.
+//! Which synchronisation a fence stands beside, where it is not part of one: an OpMemoryBarrier, or
+//! an arrive or wait that has no instruction of its own.
 //!
-//! A release before a fence counts for the next synchronisation behind it, an acquire for the one before it. What stands between the two is not ordered by the fence,
-//! and of what can go around the fence nothing is known: both are exempt.
+//! A release before a fence counts for the next synchronisation behind it, an acquire for the one
+//! before it. What stands between the two is not ordered by the fence, and of what can go around
+//! the fence nothing is known: both are exempt.
 
 use super::shape::{Shape, Words};
 use std::collections::BTreeSet;
@@ -84,8 +86,10 @@ impl Searcher<'_> {
         exempt
     }
 
-    /// The words of the blocks that control does not come through on the way to the synchronisation at word `sync`, or from it, without going back in a loop: the other sides
-    /// of branches. Machine code lays these one after the other, and LLVM takes a fence that both sides begin with out of them.
+    /// The words of the blocks that control does not come through on the way to the synchronisation
+    /// at word `sync`, or from it, without going back in a loop: the other sides of branches.
+    /// Machine code lays these one after the other, and LLVM takes a fence that both sides begin
+    /// with out of them.
     pub fn elsewhere(&mut self, sync: u32) -> Words {
         let shape = self.shape;
         self.visits = self.visits.saturating_add(2 * shape.len());
@@ -129,7 +133,8 @@ impl Searcher<'_> {
             let ordered = on_the_way.contains(&other)
                 && (forward || other == home || shape.leads_through(home, other));
             if other == home {
-                // Between the fence and the end of its block, or between the block's beginning and the fence.
+                // Between the fence and the end of its block, or between the block's beginning and
+                // the fence.
                 exempt.push(if forward {
                     fence..words.end
                 } else {
@@ -149,7 +154,8 @@ impl Searcher<'_> {
     }
 }
 
-/// The synchronisations in `words`, nearest first, up to a sure one; and whether there is none of these.
+/// The synchronisations in `words`, nearest first, up to a sure one; and whether there is none of
+/// these.
 fn hits(syncs: Syncs<'_>, words: std::ops::Range<u32>, forward: bool) -> (Vec<u32>, bool) {
     if words.start >= words.end {
         return (Vec::new(), true);
@@ -282,7 +288,8 @@ mod tests {
 
     #[test]
     fn the_other_side_of_a_branch_is_exempt() {
-        // A loop: 1 has the fence, 2 accesses, 3 has the flag, 4 goes back. Machine code lays 2 before 3.
+        // A loop: 1 has the fence, 2 accesses, 3 has the flag, 4 goes back. Machine code lays 2
+        // before 3.
         let sides = shape(6, &[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 1), (4, 5)]);
         let found = beside(&sides, 15, &[35], true);
         let exempt = |word: u32| found[0].exempt.iter().any(|words| words.contains(&word));

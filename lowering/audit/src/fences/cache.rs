@@ -1,7 +1,9 @@
-//! What AMDGPU code does about caches: write-backs before a release, invalidations after an acquire.
+//! What AMDGPU code does about caches: write-backs before a release, invalidations after an
+//! acquire.
 //!
-//! What a fence needs is in the target's row ([`Amdgpu::acquire`], [`Amdgpu::release`]); what is in the code is read here. An invalidation counts for an atomic operation
-//! only when that has returned.
+//! What a fence needs is in the target's row ([`Amdgpu::acquire`], [`Amdgpu::release`]); what is in
+//! the code is read here. An invalidation counts for an atomic operation only when that has
+//! returned.
 
 use super::demand::{Clause, Demand, tells_of_others};
 use super::walk::Walker;
@@ -36,8 +38,9 @@ const NAMES: &[&str] = &[
     "global_wbinv",
 ];
 
-/// Scopes as instructions spell them, by how far they reach: `SCOPE_CU` and nothing at all are 0. Source: as above, and "GFX12 cache controls"; `sc0` and `sc1` of gfx942
-/// are the bits of the scope.
+/// Scopes as instructions spell them, by how far they reach: `SCOPE_CU` and nothing at all are 0.
+/// Source: as above, and "GFX12 cache controls"; `sc0` and `sc1` of gfx942 are the bits of the
+/// scope.
 fn level(operands: &str) -> u8 {
     operands
         .split([' ', ',', '\t'])
@@ -94,7 +97,8 @@ fn bits(needed: &[CacheOp<'_>]) -> u32 {
         .fold(0, |all, (bit, _)| all | 1 << bit)
 }
 
-/// How far an access reaches past the caches on its way: 1 past the workgroup's, 2 past the device's, 3 to memory.
+/// How far an access reaches past the caches on its way: 1 past the workgroup's, 2 past the
+/// device's, 3 to memory.
 fn reaches(gpu: &Amdgpu, operands: &str) -> u8 {
     let has = |name: &str| operands.split([' ', ',']).any(|word| word == name);
     let glc = match (has("glc"), has("dlc")) {
@@ -143,7 +147,8 @@ impl Caches<'_, '_> {
         }
     }
 
-    /// A load behind the synchronisation that a cache may answer with what it held before, or that may overtake the synchronisation itself.
+    /// A load behind the synchronisation that a cache may answer with what it held before, or that
+    /// may overtake the synchronisation itself.
     fn acquire(&mut self, sync: usize, clause: &Clause) -> Option<Finding> {
         let names = match clause.fence.memory {
             FenceMemory::Local => &[],
@@ -233,7 +238,8 @@ impl Caches<'_, '_> {
         })
     }
 
-    /// A store before the synchronisation, or something that others made known, which stays where they do not look.
+    /// A store before the synchronisation, or something that others made known, which stays where
+    /// they do not look.
     fn release(&mut self, sync: usize, clause: &Clause) -> Option<Finding> {
         let names = match clause.fence.memory {
             FenceMemory::Local => &[],
@@ -336,7 +342,8 @@ fn keeps_order(
     };
     match (atomic.memory, load.memory) {
         (Memory::Local, Memory::Local) => true,
-        // The memory model has no wait where the waves of a workgroup share one cache: "If CU wavefront execution mode, omit", "If not TgSplit execution mode, omit".
+        // The memory model has no wait where the waves of a workgroup share one cache: "If CU
+        // wavefront execution mode, omit", "If not TgSplit execution mode, omit".
         (Memory::Global, _) => {
             let one_cache = match placement {
                 Placement::ThreadgroupSplit => false,

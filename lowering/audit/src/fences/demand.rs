@@ -94,16 +94,17 @@ pub(crate) fn barrier_sides(inst: &Instruction) -> Sides {
     }
 }
 
-/// Whether the barrier instruction at `position` tells of others what the synchronisation at `sync` has to pass on. A part of `sync` itself that comes before it does
-/// not: invocations meet there behind their fences, before one of them arrives for all.
+/// Whether the barrier instruction at `position` tells of others what the synchronisation at `sync`
+/// has to pass on. A part of `sync` itself that comes before it does not: invocations meet there
+/// behind their fences, before one of them arrives for all.
 pub(super) fn tells_of_others(function: &Function, position: usize, sync: usize) -> bool {
     let waits = |inst: &Instruction| barrier_sides(inst).waits;
     function.instructions.get(position).is_some_and(waits)
         && !is_part_before(function, position, sync)
 }
 
-/// Whether `position` is a part of what `sync` came from that comes before it: it stands before it, or control comes from there through nothing that came from another
-/// instruction of the program.
+/// Whether `position` is a part of what `sync` came from that comes before it: it stands before it,
+/// or control comes from there through nothing that came from another instruction of the program.
 fn is_part_before(function: &Function, position: usize, sync: usize) -> bool {
     let word = |at: usize| function.instructions.get(at).and_then(|inst| inst.word);
     if word(sync).is_none() || word(position) != word(sync) {
@@ -130,8 +131,9 @@ fn is_part_before(function: &Function, position: usize, sync: usize) -> bool {
     false
 }
 
-/// The memory accesses that have lost their word: they have none, or that of something that accesses no memory, a neighbour's. LLVM folds a conversion into a load and
-/// gives it the conversion's place, which is that of what stood behind the load.
+/// The memory accesses that have lost their word: they have none, or that of something that
+/// accesses no memory, a neighbour's. LLVM folds a conversion into a load and gives it the
+/// conversion's place, which is that of what stood behind the load.
 fn lost(function: &Function, promises: &Promises, arch: &Arch) -> BTreeSet<usize> {
     let instructions = function.instructions.iter().enumerate();
     instructions
@@ -153,7 +155,8 @@ fn accesses(inst: &Instruction, arch: &Arch) -> bool {
     }
 }
 
-/// Whether `inst` waits until what is at `position` has finished: then nothing is wrong with it, unless the wait is the fence's and goes missing.
+/// Whether `inst` waits until what is at `position` has finished: then nothing is wrong with it,
+/// unless the wait is the fence's and goes missing.
 fn waits_for(function: &Function, position: usize, inst: &Instruction, arch: &Arch) -> bool {
     let Arch::Amdgpu(gpu) = arch else {
         return false; // PTX has no such waits
@@ -166,8 +169,9 @@ fn waits_for(function: &Function, position: usize, inst: &Instruction, arch: &Ar
     complete.any(|wait| counted.iter().any(|(counter, _)| *counter == wait.counter))
 }
 
-/// Whether what is at `position`, between a fence and its synchronisation or beyond the fence, is surely beyond: so it is where the fence, or what is known to be beyond, comes
-/// next on the way to the synchronisation (`forward` or back). Neither this nor that is moved over a fence.
+/// Whether what is at `position`, between a fence and its synchronisation or beyond the fence, is
+/// surely beyond: so it is where the fence, or what is known to be beyond, comes next on the way to
+/// the synchronisation (`forward` or back). Neither this nor that is moved over a fence.
 fn is_beyond(
     function: &Function,
     position: usize,
@@ -195,7 +199,8 @@ fn is_beyond(
     }
 }
 
-/// The demands on the instructions of `function` by position. A synchronisation whose origin is lost has none.
+/// The demands on the instructions of `function` by position. A synchronisation whose origin is
+/// lost has none.
 pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMap<usize, Demand> {
     let mut by_word: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (position, inst) in function.instructions.iter().enumerate() {
@@ -330,7 +335,8 @@ mod tests {
 
     #[test]
     fn parts_of_the_same_barrier_may_be_laid_behind_it() {
-        // The loop's barrier first completes what an earlier arrive has left open; LLVM lays that behind the loop.
+        // The loop's barrier first completes what an earlier arrive has left open; LLVM lays that
+        // behind the loop.
         let text = "\
 \t.type\tk,@function
 k:
@@ -430,7 +436,8 @@ k:
 
     #[test]
     fn an_access_with_a_word_that_accesses_nothing_may_be_any() {
-        // Both loads stand behind the release of word 20; the second one has got the word of the barrier, 40.
+        // Both loads stand behind the release of word 20; the second one has got the word of the
+        // barrier, 40.
         let text = "\
 \t.type\tk,@function
 k:

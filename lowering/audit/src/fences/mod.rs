@@ -1,10 +1,13 @@
 //! The audit of fences: what the plan's fences promise is in the final code.
 //!
-//! One way: the plan and the program's control flow ([`Shape`]) -> what is promised, by the word of each synchronisation (`promise.rs`, `beside.rs`) -> what that asks of
-//! machine instructions ([`Demand`]) -> walks over the code, which find an access with nothing between it and the synchronisation (`cache.rs` for AMD GPUs,
-//! `ptx.rs`). The waits of a release are looked for by [`crate::waits`].
+//! One way: the plan and the program's control flow ([`Shape`]) -> what is promised, by the word of
+//! each synchronisation (`promise.rs`, `beside.rs`) -> what that asks of machine instructions
+//! ([`Demand`]) -> walks over the code, which find an access with nothing between it and the
+//! synchronisation (`cache.rs` for AMD GPUs, `ptx.rs`). The waits of a release are looked for by
+//! [`crate::waits`].
 //!
-//! Nothing here knows what LLVM makes of a fence: what has to be there is a fact of the target, or of PTX.
+//! Nothing here knows what LLVM makes of a fence: what has to be there is a fact of the target, or
+//! of PTX.
 
 mod beside;
 mod cache;

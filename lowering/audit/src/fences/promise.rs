@@ -16,7 +16,8 @@ pub struct Ask {
     pub word: u32,
     /// Words of accesses that it does not order with the synchronisation.
     pub exempt: Words,
-    /// Whether some of these access memory, so that an access that has lost its word may be one of them.
+    /// Whether some of these access memory, so that an access that has lost its word may be one of
+    /// them.
     pub unknown: bool,
 }
 
@@ -42,7 +43,8 @@ pub struct Promise {
     pub acquire: Vec<Ask>,
 }
 
-/// The promises of an entry point, by the word of the synchronisation; and whether some fence has none because there was too much to look at.
+/// The promises of an entry point, by the word of the synchronisation; and whether some fence has
+/// none because there was too much to look at.
 #[derive(Clone, Debug, Default)]
 pub struct Promises {
     /// By word.
@@ -252,7 +254,8 @@ fn flatten<'p>(steps: &'p [Step], sure: bool, into: &mut Vec<(&'p Step, bool)>) 
     }
 }
 
-/// How a step synchronises with other invocations; `None` if it does not, by an instruction of its own.
+/// How a step synchronises with other invocations; `None` if it does not, by an instruction of its
+/// own.
 fn means(step: &Step) -> Option<Means> {
     match step {
         Step::Signal
@@ -317,7 +320,8 @@ fn acquires(fence: &Fence) -> bool {
     fence.order != FenceOrder::Release
 }
 
-/// Whether a fence orders no more than one wave of an AMD GPU does by itself: its lanes share every cache and issue in one order.
+/// Whether a fence orders no more than one wave of an AMD GPU does by itself: its lanes share every
+/// cache and issue in one order.
 fn within_one_wave(plan: &EntryPlan, fence: &Fence) -> bool {
     let is_amdgpu = Target::by_name(plan.target).is_some_and(|target| target.amdgpu().is_some());
     let one_wave = plan.workgroup_size.is_some_and(|size| {

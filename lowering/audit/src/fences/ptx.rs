@@ -1,7 +1,9 @@
 //! What PTX does about order: fences, and what barriers and atomic operations order by themselves.
 //!
-//! Sources: PTX ISA, "Memory Consistency Model", "membar/fence", "bar", "mbarrier.arrive", "mbarrier.test_wait", "barrier.cluster". Barriers of a CTA order memory among
-//! its threads; an mbarrier releases and acquires at `.cta` unless it says otherwise, a cluster's barrier at `.cluster` unless it is `.relaxed`.
+//! Sources: PTX ISA, "Memory Consistency Model", "membar/fence", "bar", "mbarrier.arrive",
+//! "mbarrier.test_wait", "barrier.cluster". Barriers of a CTA order memory among its threads; an
+//! mbarrier releases and acquires at `.cta` unless it says otherwise, a cluster's barrier at
+//! `.cluster` unless it is `.relaxed`.
 
 use super::demand::{Clause, Demand, tells_of_others};
 use super::walk::Walker;
@@ -38,7 +40,8 @@ pub(super) struct Access {
     pub(super) writes: bool,
 }
 
-/// What begins so accesses memory; the first row that fits counts. Asynchronous copies are not among them: their marks order them.
+/// What begins so accesses memory; the first row that fits counts. Asynchronous copies are not
+/// among them: their marks order them.
 const ACCESSES: &[(&str, bool, bool)] = &[
     ("ldmatrix", true, false),
     ("ld.", true, false),
@@ -56,7 +59,8 @@ const ACCESSES: &[(&str, bool, bool)] = &[
     ("sured.", false, true),
 ];
 
-/// The access of an instruction; `None` if it has none, or of memory that is the thread's own or never written. LLVM's `%SP` and `%SPL` point to the thread's stack.
+/// The access of an instruction; `None` if it has none, or of memory that is the thread's own or
+/// never written. LLVM's `%SP` and `%SPL` point to the thread's stack.
 pub(super) fn access(mnemonic: &str, operands: &str) -> Option<Access> {
     let (_, reads, writes) = ACCESSES
         .iter()
@@ -79,7 +83,8 @@ pub(super) fn access(mnemonic: &str, operands: &str) -> Option<Access> {
     })
 }
 
-/// What an instruction orders. A fence that speaks of proxies, or of some accesses alone, orders nothing here.
+/// What an instruction orders. A fence that speaks of proxies, or of some accesses alone, orders
+/// nothing here.
 fn fence(mnemonic: &str) -> Option<Orders> {
     let mut parts = mnemonic.split('.');
     let kind = parts.next()?;

@@ -1,4 +1,5 @@
-//! The control flow of the program that was compiled, as far as fences ask: blocks of words, and what can come before what.
+//! The control flow of the program that was compiled, as far as fences ask: blocks of words, and
+//! what can come before what.
 
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dominance::Dominators;
@@ -7,7 +8,8 @@ use splitbar_plan::Fence;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Most loops that are looked at; in a function with more, only fences beside their synchronisation count.
+/// Most loops that are looked at; in a function with more, only fences beside their synchronisation
+/// count.
 const MOST_LOOPS: usize = 1 << 10;
 
 /// Words of the module, as half-open ranges.
@@ -38,8 +40,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A function with the control flow `cfg`. `blocks` has the words of each of its blocks, in order; `atomics` has its atomic operations by word, `accesses` the words
-    /// of everything that accesses memory.
+    /// A function with the control flow `cfg`. `blocks` has the words of each of its blocks, in
+    /// order; `atomics` has its atomic operations by word, `accesses` the words of everything that
+    /// accesses memory.
     pub fn new(
         cfg: Cfg,
         blocks: Words,
@@ -94,8 +97,9 @@ impl Shape {
         }
     }
 
-    /// Whether every way to `block` leads through `over`, and `block` is in every loop that `over` is in: then machine code, in which divergent branches are laid one after
-    /// the other, has no way around either.
+    /// Whether every way to `block` leads through `over`, and `block` is in every loop that `over`
+    /// is in: then machine code, in which divergent branches are laid one after the other, has no
+    /// way around either.
     pub(super) fn leads_through(&self, over: usize, block: usize) -> bool {
         let Some(loops) = &self.loops else {
             return false;
@@ -106,7 +110,8 @@ impl Shape {
                 .all(|one| !one.body.contains(&over) || one.body.contains(&block))
     }
 
-    /// The blocks that can be reached from `from` without passing through `not`, `from` itself only where control comes back to it.
+    /// The blocks that can be reached from `from` without passing through `not`, `from` itself only
+    /// where control comes back to it.
     pub(super) fn reach(&self, from: usize, not: Option<usize>, forward: bool) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
         let mut todo = vec![from];
@@ -121,8 +126,9 @@ impl Shape {
         found
     }
 
-    /// The blocks that control may come through on the way to `block`, or from it, without another iteration of a loop that `block` is in; all others stand on other sides
-    /// of branches. `None` when there are too many loops to say.
+    /// The blocks that control may come through on the way to `block`, or from it, without another
+    /// iteration of a loop that `block` is in; all others stand on other sides of branches. `None`
+    /// when there are too many loops to say.
     pub(super) fn on_the_way(&self, block: usize) -> Option<BTreeSet<usize>> {
         let loops = self.loops.as_ref()?;
         let begins_again = |from: usize, to: usize| {

@@ -1,4 +1,5 @@
-//! Walks over the instructions of a function from one place on, forward or backward, with a few bits of state.
+//! Walks over the instructions of a function from one place on, forward or backward, with a few
+//! bits of state.
 
 use crate::asm::Function;
 use std::collections::BTreeSet;
@@ -35,8 +36,9 @@ impl<'f> Walker<'f> {
         self.visits > MOST_VISITS
     }
 
-    /// Visits what comes right after `from` (`forward`) or right before it with `state`, and goes on with the state that `visit` gives until it gives none. Each instruction
-    /// is visited once for each state.
+    /// Visits what comes right after `from` (`forward`) or right before it with `state`, and goes
+    /// on with the state that `visit` gives until it gives none. Each instruction is visited once
+    /// for each state.
     pub fn walk(
         &mut self,
         from: usize,

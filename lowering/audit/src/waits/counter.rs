@@ -8,7 +8,8 @@ use splitbar_plan::target;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Counter {
-    /// VMcnt; on gfx12 and later LOADcnt: vector memory loads, and stores where they have no counter of their own.
+    /// VMcnt; on gfx12 and later LOADcnt: vector memory loads, and stores where they have no
+    /// counter of their own.
     Load,
     /// VScnt, STOREcnt: vector memory stores and atomics without a result.
     Store,

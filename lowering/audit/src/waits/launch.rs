@@ -1,5 +1,7 @@
-//! Which scalar registers still hold what the launch put there. A scalar load by one of their addresses reads arguments or the packet of the launch, which nobody writes while
-//! the kernel runs: it is loaded where registers are free, behind a release too. Source: LLVM AMDGPUUsage, "Initial Kernel Execution State".
+//! Which scalar registers still hold what the launch put there. A scalar load by one of their
+//! addresses reads arguments or the packet of the launch, which nobody writes while the kernel
+//! runs: it is loaded where registers are free, behind a release too. Source: LLVM AMDGPUUsage,
+//! "Initial Kernel Execution State".
 
 use crate::asm::{Function, Instruction};
 

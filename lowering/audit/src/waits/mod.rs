@@ -1,10 +1,12 @@
-//! The audit of final code: which memory operations may be outstanding at each barrier of the machine code, whether the plan allows it, and whether the plan's fences
-//! left there what they promise.
+//! The audit of final code: which memory operations may be outstanding at each barrier of the
+//! machine code, whether the plan allows it, and whether the plan's fences left there what they
+//! promise.
 //!
-//! One way: instructions -> operations and waits ([`operation`], [`counter`]) -> what is outstanding where (`outstanding.rs`) -> what the plan asks
-//! ([`crate::fences`]) -> [`Audit`].
+//! One way: instructions -> operations and waits ([`operation`], [`counter`]) -> what is
+//! outstanding where (`outstanding.rs`) -> what the plan asks ([`crate::fences`]) -> [`Audit`].
 //!
-//! The audit trusts neither LLVM's wait insertion nor our fences: it knows only the machine instructions and the fences of the plan.
+//! The audit trusts neither LLVM's wait insertion nor our fences: it knows only the machine
+//! instructions and the fences of the plan.
 
 pub mod counter;
 mod launch;
@@ -33,13 +35,15 @@ pub struct Audit {
     pub placement: Placement,
     /// Its barriers, and what else synchronises by the plan, in order of the code.
     pub barriers: Vec<Barrier>,
-    /// Fences of the plan that left no trace where they are needed, beside the operations that barriers find outstanding.
+    /// Fences of the plan that left no trace where they are needed, beside the operations that
+    /// barriers find outstanding.
     pub findings: Vec<Finding>,
     /// Waits that retire nothing: with or without them the same operations may be outstanding.
     pub redundant_waits: Vec<Place>,
     /// Waits in all.
     pub waits: u32,
-    /// Whether calls leave the code that was read. What the callee leaves outstanding is not known then.
+    /// Whether calls leave the code that was read. What the callee leaves outstanding is not known
+    /// then.
     pub calls: bool,
 }
 
@@ -63,7 +67,8 @@ pub struct Barrier {
     pub outstanding: Vec<InFlight>,
     /// What the plan asks; `None` where it asks nothing or is not known: nothing is judged then.
     pub demand: Option<Demand>,
-    /// Positions of those among [`Barrier::outstanding`] that must not be. Empty: the barrier is right.
+    /// Positions of those among [`Barrier::outstanding`] that must not be. Empty: the barrier is
+    /// right.
     pub violations: Vec<usize>,
     /// The fences that these violate, in order.
     pub violated: Vec<Fence>,
@@ -91,7 +96,8 @@ impl Audit {
             .collect()
     }
 
-    /// Audits other code with the same barriers at the same positions: what this was made of, changed.
+    /// Audits other code with the same barriers at the same positions: what this was made of,
+    /// changed.
     ///
     /// # Errors
     /// As [`audit`].
@@ -109,7 +115,8 @@ impl Audit {
     }
 }
 
-/// Audits the code of one kernel, whose workgroups are placed so, against `demands`, which are by position (see [`fences::demands`]).
+/// Audits the code of one kernel, whose workgroups are placed so, against `demands`, which are by
+/// position (see [`fences::demands`]).
 ///
 /// # Errors
 /// A sentence when there is more to look at than is allowed.
@@ -253,10 +260,12 @@ fn barrier(
     }
 }
 
-/// Whether a release by `fence` promises that `operation`, outstanding under `counters`, has finished.
+/// Whether a release by `fence` promises that `operation`, outstanding under `counters`, has
+/// finished.
 ///
-/// Sources: LLVM AMDGPUUsage, "Memory Model" tables (release at workgroup, agent and system scope per generation); scalar loads are loads of global memory like
-/// any other, although LLVM's own sequences for gfx12 do not wait for them.
+/// Sources: LLVM AMDGPUUsage, "Memory Model" tables (release at workgroup, agent and system scope
+/// per generation); scalar loads are loads of global memory like any other, although LLVM's own
+/// sequences for gfx12 do not wait for them.
 fn covers(
     fence: &Fence,
     operation: &Operation,

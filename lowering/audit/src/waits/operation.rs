@@ -1,7 +1,9 @@
-//! Memory operations of AMD machine code: which memory they touch, and under which counter they are outstanding.
+//! Memory operations of AMD machine code: which memory they touch, and under which counter they are
+//! outstanding.
 //!
-//! Sources: LLVM AMDGPUUsage, "Memory Model" and "Asynchronous Operations"; the ISA documents' chapters on data dependency. Operations of one [`Order`] finish in
-//! the order of issue; between two orders that share a counter nothing is promised.
+//! Sources: LLVM AMDGPUUsage, "Memory Model" and "Asynchronous Operations"; the ISA documents'
+//! chapters on data dependency. Operations of one [`Order`] finish in the order of issue; between
+//! two orders that share a counter nothing is promised.
 
 use super::counter::Counter;
 use serde::{Deserialize, Serialize};
@@ -19,7 +21,8 @@ pub enum Memory {
     Scalar,
     /// Either of LDS and global memory (flat addressing), or both (copies between them).
     Both,
-    /// The wave's own scratch, registers of other lanes, clocks and messages: nothing that another wave can see.
+    /// The wave's own scratch, registers of other lanes, clocks and messages: nothing that another
+    /// wave can see.
     Own,
 }
 
@@ -34,7 +37,8 @@ pub enum Order {
     Lds,
     /// Asynchronous copies.
     Async,
-    /// Nothing: operations of this kind overtake each other (scalar loads, flat accesses, samples, tensor copies).
+    /// Nothing: operations of this kind overtake each other (scalar loads, flat accesses, samples,
+    /// tensor copies).
     None,
 }
 
@@ -74,9 +78,11 @@ enum Kind {
     WriteBack,
 }
 
-/// What a mnemonic that begins with the text is; the first row that fits counts. `reads` and `writes` are what the table says unless the kind says it.
+/// What a mnemonic that begins with the text is; the first row that fits counts. `reads` and
+/// `writes` are what the table says unless the kind says it.
 const OPERATIONS: &[(&str, Kind, Memory)] = &[
-    // Lanes exchange registers through the LDS hardware; no LDS byte is touched, the counter counts.
+    // Lanes exchange registers through the LDS hardware; no LDS byte is touched, the counter
+    // counts.
     ("ds_bpermute", Kind::Lds, Memory::Own),
     ("ds_permute", Kind::Lds, Memory::Own),
     ("ds_swizzle", Kind::Lds, Memory::Own),
@@ -128,10 +134,12 @@ pub fn operation(gpu: &Amdgpu, mnemonic: &str, operands: &str) -> Option<Operati
         .iter()
         .find(|(prefix, _, _)| mnemonic.starts_with(prefix))?;
     let returns = returns_old_value(operands);
-    // Older DMA loads write LDS instead of a register: `buffer_load_dword ... lds`, `global_load_lds_dword`.
+    // Older DMA loads write LDS instead of a register: `buffer_load_dword ... lds`,
+    // `global_load_lds_dword`.
     let to_lds = matches!(kind, Kind::VectorLoad)
         && (mnemonic.contains("_lds_") || operands.split_whitespace().any(|word| word == "lds"));
-    // A write-back of no scope writes nothing back: every kernel of gfx12.5 begins with one, around a hazard.
+    // A write-back of no scope writes nothing back: every kernel of gfx12.5 begins with one, around
+    // a hazard.
     let idle = mnemonic == "global_wb" && !operands.contains("scope:");
     let memory = match (to_lds, idle) {
         (true, _) => Memory::Both,
@@ -158,7 +166,8 @@ pub fn operation(gpu: &Amdgpu, mnemonic: &str, operands: &str) -> Option<Operati
     })
 }
 
-/// Whether an atomic gives the old value back, which makes it a load to the counters. The spelling changed with the generations.
+/// Whether an atomic gives the old value back, which makes it a load to the counters. The spelling
+/// changed with the generations.
 fn returns_old_value(operands: &str) -> bool {
     operands.split_whitespace().any(|word| {
         matches!(word, "glc" | "sc0" | "th:TH_ATOMIC_RETURN")

@@ -1,9 +1,11 @@
 //! Which memory operations may be outstanding where: a dataflow over the machine code.
 //!
-//! A fact is an operation with its age, the least number of operations of its order that any path has issued after it. A wait for `counter <= n` proves an operation
-//! of age n or more finished: were it outstanding, so would be the n younger ones of its order, and it would be one too many. Operations without an order overtake
-//! each other, so only a wait for 0 proves anything of them. Facts of several paths are united, ages take the smaller. Sharing of a counter with operations of
-//! another order changes nothing: these can only make the counter higher.
+//! A fact is an operation with its age, the least number of operations of its order that any path
+//! has issued after it. A wait for `counter <= n` proves an operation of age n or more finished:
+//! were it outstanding, so would be the n younger ones of its order, and it would be one too many.
+//! Operations without an order overtake each other, so only a wait for 0 proves anything of them.
+//! Facts of several paths are united, ages take the smaller. Sharing of a counter with operations
+//! of another order changes nothing: these can only make the counter higher.
 
 use super::counter::{Counter, waits};
 use super::launch;
@@ -12,10 +14,12 @@ use crate::asm::{Function, Instruction};
 use splitbar_plan::target::Amdgpu;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The highest age that is told apart: no counter has more than six bits (LLVM AMDGPUUsage; `loadcnt` 6).
+/// The highest age that is told apart: no counter has more than six bits (LLVM AMDGPUUsage;
+/// `loadcnt` 6).
 const OLDEST: u8 = 63;
 
-/// Most facts that are kept at one place. A function with more outstanding operations than this is not audited.
+/// Most facts that are kept at one place. A function with more outstanding operations than this is
+/// not audited.
 const MOST_FACTS: usize = 1 << 14;
 
 /// Operations that may be outstanding, by position and counter, with their ages.
@@ -31,7 +35,8 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    /// Solves the dataflow for `function`; `None` if there is more outstanding at one place than is kept.
+    /// Solves the dataflow for `function`; `None` if there is more outstanding at one place than is
+    /// kept.
     pub fn of(function: &Function, gpu: &Amdgpu) -> Option<Outstanding> {
         let stack = has_stack_in_buffer(function);
         let instructions = function.instructions.iter();
@@ -105,7 +110,8 @@ impl Outstanding {
             }
     }
 
-    /// Whether any of what may be outstanding before `position` is certainly finished after the wait there. `None`: the instruction is no wait.
+    /// Whether any of what may be outstanding before `position` is certainly finished after the
+    /// wait there. `None`: the instruction is no wait.
     pub fn is_useful_wait(&self, function: &Function, position: usize) -> Option<bool> {
         let inst = function.instructions.get(position)?;
         let waits = waits(&inst.mnemonic, &inst.operands);
@@ -143,11 +149,12 @@ impl Outstanding {
     }
 }
 
-/// Where the buffer of the wave's scratch is at the beginning, where there is one. Source: LLVM AMDGPUUsage, "Private Segment Buffer".
+/// Where the buffer of the wave's scratch is at the beginning, where there is one. Source: LLVM
+/// AMDGPUUsage, "Private Segment Buffer".
 const STACK: &str = "s[0:3]";
 
-/// Whether [`STACK`] is the wave's scratch all over the function: nobody puts another buffer there. The address in its first two words grows by the wave's offset;
-/// the last two stay.
+/// Whether [`STACK`] is the wave's scratch all over the function: nobody puts another buffer there.
+/// The address in its first two words grows by the wave's offset; the last two stay.
 fn has_stack_in_buffer(function: &Function) -> bool {
     let mut instructions = function.instructions.iter();
     !instructions.any(|inst| {

@@ -1,4 +1,5 @@
-//! `splitbar audit`: what may be outstanding at each barrier of final code, and what is missing of the fences around it.
+//! `splitbar audit`: what may be outstanding at each barrier of final code, and what is missing of
+//! the fences around it.
 
 use super::input::read;
 use super::stop::Stop;
@@ -99,7 +100,8 @@ fn plan(path: &Path) -> Result<Vec<Audit>, String> {
         .collect()
 }
 
-/// Audits against the plan's demands on this code, which must be the code that the plan was made with.
+/// Audits against the plan's demands on this code, which must be the code that the plan was made
+/// with.
 fn planned(function: &Function, plan: &[Audit], arch: &Arch) -> Result<Audit, String> {
     let Some(audit) = plan.iter().find(|audit| audit.kernel == function.name) else {
         // A function that is not a kernel.
@@ -120,7 +122,8 @@ fn planned(function: &Function, plan: &[Audit], arch: &Arch) -> Result<Audit, St
     audit.of_changed(function, arch)
 }
 
-/// The same demand on every barrier: what is to be released on its arriving side, and acquired on its waiting side.
+/// The same demand on every barrier: what is to be released on its arriving side, and acquired on
+/// its waiting side.
 fn assumed(function: &Function, args: &AuditArgs) -> BTreeMap<usize, Demand> {
     let clauses = |order, memory: Option<Memory>, role: Role, sides: [Role; 2]| {
         let memory = memory.filter(|_| sides.contains(&role));

@@ -7,8 +7,8 @@ use splitbar::{CheckOptions, Failure, check, exit, spec};
 use splitbar_passes::validate::LIMITS;
 use std::collections::BTreeMap;
 
-/// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with; 2 when the module lacks what was asked for, 3 when this build does not
-/// know something that it has.
+/// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with; 2 when the
+/// module lacks what was asked for, 3 when this build does not know something that it has.
 pub fn run(args: &CheckArgs) -> u8 {
     let bytes = match read(&args.input) {
         Ok(bytes) => bytes,

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The most bytes of a file: many times the largest module, and little enough that a file without an end has an answer at once.
+/// The most bytes of a file: many times the largest module, and little enough that a file without
+/// an end has an answer at once.
 pub const MOST: usize = 1 << 28;
 
 /// The bytes of the file `input`, or of the standard input for `-`.

@@ -1,4 +1,5 @@
-//! The limits of time and memory that every command with a module has, and the process of its own that they hold for.
+//! The limits of time and memory that every command with a module has, and the process of its own
+//! that they hold for.
 
 use super::{Format, parse_seconds, report};
 use clap::{Args, value_parser};
@@ -40,8 +41,8 @@ pub fn in_process() -> bool {
     std::env::var_os(IN_PROCESS).is_some()
 }
 
-/// Runs the command that this process was started with in a process of its own, and gives its exit code. `input` is the module that problems are about, `format` how they
-/// are printed.
+/// Runs the command that this process was started with in a process of its own, and gives its exit
+/// code. `input` is the module that problems are about, `format` how they are printed.
 pub fn isolated(limits: &LimitArgs, input: &Path, format: Format) -> u8 {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     match run_isolated(&arguments, &limits.isolation(), format == Format::Json) {

@@ -1,4 +1,5 @@
-//! How far a simulation is: a line on a terminal that is written again and again, or lines where somebody asked for them.
+//! How far a simulation is: a line on a terminal that is written again and again, or lines where
+//! somebody asked for them.
 
 use super::Format;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -84,15 +84,18 @@ enum Command {
     /// Compiles a module for one GPU
     #[command(after_help = LOWER_EXAMPLES)]
     Lower(Box<LowerArgs>),
-    /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0 without errors, 1 with
+    /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0
+    /// without errors, 1 with
     Check(Box<CheckArgs>),
-    /// Audits final code: what may be outstanding at each barrier, waits that retire nothing, and what is missing of the fences; exit code 1 if something is
+    /// Audits final code: what may be outstanding at each barrier, waits that retire nothing, and
+    /// what is missing of the fences; exit code 1 if something is
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Explores a module's barriers, lowered for one GPU, in every interleaving of a few waves
     #[command(after_help = MODEL_EXAMPLES)]
     Model(Box<ModelArgs>),
-    /// Runs a kernel on a simulated GPU under hostile schedules; exit code 1 if a race, a missing wait, a deadlock or another misuse is found
+    /// Runs a kernel on a simulated GPU under hostile schedules; exit code 1 if a race, a missing
+    /// wait, a deadlock or another misuse is found
     #[command(after_help = sim::EXAMPLES)]
     Sim(Box<sim::SimArgs>),
     /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
@@ -129,7 +132,8 @@ struct Served {
 struct CheckArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
-    /// Whose rules: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0 [default: by the module's capabilities]
+    /// Whose rules: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0 [default: by the
+    /// module's capabilities]
     #[arg(long, value_name = "ENV", value_parser = parse_environment)]
     target_env: Option<Environment>,
     /// A GPU whose limits the module must keep, with what its lowering reserves for split barriers
@@ -138,10 +142,12 @@ struct CheckArgs {
     /// How the lowering for --target takes split barriers
     #[arg(long, default_value = "auto", value_parser = strategies(), requires = "target")]
     strategy: Choice,
-    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false
+    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
+    /// false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
-    /// Takes specialization constants without --spec at their defaults, as `lower` does; else a branch on one is undecided
+    /// Takes specialization constants without --spec at their defaults, as `lower` does; else a
+    /// branch on one is undecided
     #[arg(long)]
     assume_default_spec: bool,
     /// Makes an error of what can be neither proved nor refuted
@@ -164,7 +170,8 @@ struct AuditArgs {
     /// The GPU that it is for
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// What the barriers ask: the output of `splitbar lower --audit --emit reflect` with the same options
+    /// What the barriers ask: the output of `splitbar lower --audit --emit reflect` with the same
+    /// options
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     plan: Option<PathBuf>,
     /// The memory that every barrier releases; without this, --acquire and --plan nothing is judged
@@ -176,10 +183,12 @@ struct AuditArgs {
     /// The scope of --release and --acquire
     #[arg(long, value_enum, default_value_t = MemoryScope::Workgroup, conflicts_with = "plan")]
     scope: MemoryScope,
-    /// The code is for workgroups on one compute unit of a work-group processor (AMDGPU gfx10 to gfx12.0)
+    /// The code is for workgroups on one compute unit of a work-group processor (AMDGPU gfx10 to
+    /// gfx12.0)
     #[arg(long, conflicts_with = "plan")]
     cu_mode: bool,
-    /// The code is for workgroups that are spread over compute units (AMDGPU gfx90a, gfx942, gfx950)
+    /// The code is for workgroups that are spread over compute units (AMDGPU gfx90a, gfx942,
+    /// gfx950)
     #[arg(long, conflicts_with_all = ["cu_mode", "plan"])]
     tgsplit: bool,
     /// How the audit is printed
@@ -205,7 +214,8 @@ struct ModelArgs {
     /// Where a fused barrier stands
     #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
     fuse_at: FuseAtArg,
-    /// The kernel is launched in clusters of so many workgroups; with --strategy cluster all of a cluster are explored
+    /// The kernel is launched in clusters of so many workgroups; with --strategy cluster all of a
+    /// cluster are explored
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
     /// Waves of a workgroup that are explored, 1 to 16; no more than it has
@@ -223,7 +233,8 @@ struct ModelArgs {
     /// The workgroup size of kernels that leave it open
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
-    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false
+    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
+    /// false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
     /// How the verdicts are printed
@@ -292,7 +303,8 @@ fn parse_environment(text: &str) -> Result<Environment, String> {
 struct LowerArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
-    /// More modules, which export what the first one imports, or the other way round: they are linked to one
+    /// More modules, which export what the first one imports, or the other way round: they are
+    /// linked to one
     #[arg(value_name = "MODULE")]
     linked: Vec<PathBuf>,
     /// The GPU, such as gfx1201 or sm_90 (`splitbar targets` lists them)
@@ -301,7 +313,8 @@ struct LowerArgs {
     /// Compiles this entry point alone; without it, all of the module's kernels
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false
+    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
+    /// false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
     /// How workgroup-scope split barriers are lowered
@@ -322,16 +335,20 @@ struct LowerArgs {
     /// Runs a workgroup on one compute unit of a work-group processor (AMDGPU gfx10 to gfx12.0)
     #[arg(long)]
     cu_mode: bool,
-    /// Spreads the waves of a workgroup, which then has no workgroup memory, over compute units (AMDGPU gfx90a, gfx942, gfx950)
+    /// Spreads the waves of a workgroup, which then has no workgroup memory, over compute units
+    /// (AMDGPU gfx90a, gfx942, gfx950)
     #[arg(long, conflicts_with = "cu_mode")]
     tgsplit: bool,
-    /// Makes copies from global to workgroup memory asynchronous where the target can and the program cannot tell (`docs/async.md`)
+    /// Makes copies from global to workgroup memory asynchronous where the target can and the
+    /// program cannot tell (`docs/async.md`)
     #[arg(long)]
     promote_async_copies: bool,
-    /// The kernel is launched in clusters of so many workgroups; with --strategy cluster all of a cluster meet at each split barrier
+    /// The kernel is launched in clusters of so many workgroups; with --strategy cluster all of a
+    /// cluster meet at each split barrier
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
-    /// The workgroup size of kernels that leave it open, or to specialization constants without a --spec
+    /// The workgroup size of kernels that leave it open, or to specialization constants without a
+    /// --spec
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
     /// What is written [default: asm, or nothing but the stages with --emit-dir]
@@ -343,29 +360,34 @@ struct LowerArgs {
     /// Writes every stage into this folder, each before the next begins
     #[arg(long, value_name = "DIR")]
     emit_dir: Option<PathBuf>,
-    /// With --emit plan: counts how much of each window is left in the assembly (--emit reflect always does)
+    /// With --emit plan: counts how much of each window is left in the assembly (--emit reflect
+    /// always does)
     #[arg(long)]
     measure: bool,
-    /// Audits the final assembly: fails if a wait, an invalidation, a write-back or a fence is missing that a fence of the plan promises. --emit reflect shows the audit
+    /// Audits the final assembly: fails if a wait, an invalidation, a write-back or a fence is
+    /// missing that a fence of the plan promises. --emit reflect shows the audit
     #[arg(long)]
     audit: bool,
     /// Leaves out what keeps the compiler from closing windows (to see what it would do)
     #[arg(long)]
     no_window_guards: bool,
-    /// The ptxas for --emit cubin and for windows in machine code [default: SPLITBAR_PTXAS, then PATH]
+    /// The ptxas for --emit cubin and for windows in machine code [default: SPLITBAR_PTXAS, then
+    /// PATH]
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
-    /// How buffers and images are handed over: arguments, or descriptor-sets with :16 or :32 for the bytes of a descriptor (`docs/abi.md`)
+    /// How buffers and images are handed over: arguments, or descriptor-sets with :16 or :32 for
+    /// the bytes of a descriptor (`docs/abi.md`)
     #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
     abi: AbiForm,
     #[command(flatten)]
     validation: ValidationArgs,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Prints the time that each stage took, and every five seconds which stage and which pass of LLVM's is running
+    /// Prints the time that each stage took, and every five seconds which stage and which pass of
+    /// LLVM's is running
     #[arg(short, long)]
     verbose: bool,
 }
@@ -509,7 +531,8 @@ pub fn run() -> ExitCode {
 }
 
 impl Command {
-    /// What limits a command that runs in a process of its own, the module that its problems are about, and how they are printed. `lower` has a worker for its work alone.
+    /// What limits a command that runs in a process of its own, the module that its problems are
+    /// about, and how they are printed. `lower` has a worker for its work alone.
     fn limited(&self) -> Option<(&LimitArgs, &Path, Format)> {
         match self {
             Command::Check(args) => Some((&args.limits, &args.input, args.diagnostics)),

@@ -1,4 +1,5 @@
-//! `splitbar model`: the barriers of a module, lowered for a target and explored in every interleaving.
+//! `splitbar model`: the barriers of a module, lowered for a target and explored in every
+//! interleaving.
 
 use super::input::read;
 use super::stop::Stop;
@@ -7,7 +8,8 @@ use serde_json::{Value, json};
 use splitbar::{Bounds, Explored, Options, exit, spec};
 use splitbar_passes::model::{Line, Verdict};
 
-/// Explores as `args` ask and gives the exit code: 0 proved, 1 refuted (or an invalid module), 3 too much for the bounds.
+/// Explores as `args` ask and gives the exit code: 0 proved, 1 refuted (or an invalid module), 3
+/// too much for the bounds.
 pub fn run(args: &ModelArgs) -> u8 {
     match explore(args) {
         Ok(explored) => {

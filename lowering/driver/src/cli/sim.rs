@@ -33,7 +33,8 @@ Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that can
 /// What the command line says.
 #[derive(Debug, Args)]
 pub struct SimArgs {
-    /// A SPIR-V module, which is compiled first, an AMDGPU code object, or PTX; `-` is the standard input
+    /// A SPIR-V module, which is compiled first, an AMDGPU code object, or PTX; `-` is the standard
+    /// input
     input: PathBuf,
     /// The GPU
     #[arg(long, value_parser = parse_target)]
@@ -47,11 +48,12 @@ pub struct SimArgs {
     /// Invocations of a workgroup, for kernels that leave it open
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
-    /// A buffer: FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT; INDEX=... for kernels without bindings,
-    /// SET:BINDING:ELEMENT=... for an element of an array of descriptors
+    /// A buffer: FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT; INDEX=... for kernels without
+    /// bindings, SET:BINDING:ELEMENT=... for an element of an array of descriptors
     #[arg(long, value_name = "SET:BINDING=CONTENT", value_parser = parse_buffer)]
     buffer: Vec<BufferArg>,
-    /// Says that a buffer is an image of so many texels, or a texel buffer: rgba8:64x32, r32ui:buffer:256; formats as in GLSL
+    /// Says that a buffer is an image of so many texels, or a texel buffer: rgba8:64x32,
+    /// r32ui:buffer:256; formats as in GLSL
     #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
     image: Vec<ImageArg>,
     /// Push constants, or arguments by value: hexadecimal bytes, or a file
@@ -75,7 +77,8 @@ pub struct SimArgs {
     /// The most instructions of waves that a launch may take
     #[arg(long, default_value_t = 100_000_000)]
     steps: u64,
-    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or false
+    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
+    /// false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
     /// How workgroup-scope split barriers are lowered
@@ -90,7 +93,8 @@ pub struct SimArgs {
     /// Waves of 32 or 64 invocations; without it, the target's default
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
-    /// How buffers and images are handed over: arguments, or descriptor-sets with :16 or :32 for the bytes of a descriptor
+    /// How buffers and images are handed over: arguments, or descriptor-sets with :16 or :32 for
+    /// the bytes of a descriptor
     #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
     abi: AbiForm,
     #[command(flatten)]
@@ -98,7 +102,8 @@ pub struct SimArgs {
     /// How the findings are printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     report: Format,
-    /// Says on the standard error how far it is, also where that is not a terminal; not with `--report json`
+    /// Says on the standard error how far it is, also where that is not a terminal; not with
+    /// `--report json`
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
@@ -293,7 +298,8 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
     }
 }
 
-/// That each buffer that is to be written is there, and that its file can be written and is none that is read.
+/// That each buffer that is to be written is there, and that its file can be written and is none
+/// that is read.
 fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
     let read: Vec<&Path> = std::iter::once(args.input.as_path())
         .chain(
@@ -525,7 +531,8 @@ fn buffers(arguments: &[BufferArg]) -> Result<Vec<(Place, Vec<u8>)>, String> {
     Ok(buffers)
 }
 
-/// Reads `SET:BINDING=FILE`, `...=zeros:BYTES`, `...=seq:u32:COUNT` or `...=seq:f32:COUNT`; `INDEX=...` for kernels without bindings.
+/// Reads `SET:BINDING=FILE`, `...=zeros:BYTES`, `...=seq:u32:COUNT` or `...=seq:f32:COUNT`;
+/// `INDEX=...` for kernels without bindings.
 pub fn parse_buffer(text: &str) -> Result<BufferArg, String> {
     let (place, content) = split(text)?;
     let number = |text: &str, unit: usize| {

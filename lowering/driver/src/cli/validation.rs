@@ -7,10 +7,12 @@ use splitbar::{Environment, Validation};
 /// The two flags that `lower`, `sim` and `model` share.
 #[derive(Debug, Args)]
 pub struct ValidationArgs {
-    /// Does not check the rules of `splitbar check` first, but for those that code cannot be made without
+    /// Does not check the rules of `splitbar check` first, but for those that code cannot be made
+    /// without
     #[arg(long)]
     no_validate: bool,
-    /// Whose rules the module must keep: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0 [default: vulkan1.3, or universal for OpenCL modules]
+    /// Whose rules the module must keep: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0
+    /// [default: vulkan1.3, or universal for OpenCL modules]
     #[arg(long, value_name = "ENV", value_parser = parse_environment, conflicts_with = "no_validate")]
     target_env: Option<Environment>,
 }

@@ -1,4 +1,5 @@
-//! `splitbar worker`: the process that a [`splitbar::Worker`] or another command starts. People do not call it.
+//! `splitbar worker`: the process that a [`splitbar::Worker`] or another command starts. People do
+//! not call it.
 
 use super::{Cli, Command, Served};
 use clap::Parser;

@@ -1,10 +1,12 @@
-//! Output files that are whole or not there, and a standard output that takes binary data only when no terminal listens.
+//! Output files that are whole or not there, and a standard output that takes binary data only when
+//! no terminal listens.
 
 use splitbar::exit;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-/// Writes `bytes` to `path` by way of a temporary file beside it, so that nobody ever sees half of it.
+/// Writes `bytes` to `path` by way of a temporary file beside it, so that nobody ever sees half of
+/// it.
 ///
 /// # Errors
 /// What the file system says, with the path in front.

@@ -1,4 +1,5 @@
-//! A whole command of `splitbar` in a process of its own: what it prints is its own, and the owner says why when it had to be ended.
+//! A whole command of `splitbar` in a process of its own: what it prints is its own, and the owner
+//! says why when it had to be ended.
 
 use super::group::{self, Group};
 use super::{Isolation, death, memory_limit, missing, program, serve};
@@ -11,11 +12,14 @@ use std::time::{Duration, Instant};
 /// The exit codes that a command gives itself.
 const OWN_CODES: std::ops::RangeInclusive<i32> = 0..=4;
 
-/// Runs the program's command with these `arguments` in a process of its own, with this process's standard streams, and gives its exit code. With `quiet` what it says on the standard
-/// error is passed on when it has ended; of one that died, only the diagnostics as JSON, and the rest is in the result.
+/// Runs the program's command with these `arguments` in a process of its own, with this process's
+/// standard streams, and gives its exit code. With `quiet` what it says on the standard error is
+/// passed on when it has ended; of one that died, only the diagnostics as JSON, and the rest is in
+/// the result.
 ///
 /// # Errors
-/// `WorkerLimit` when a limit ended the process, `WorkerMissing` when it cannot be started, `Internal` when it died of itself.
+/// `WorkerLimit` when a limit ended the process, `WorkerMissing` when it cannot be started,
+/// `Internal` when it died of itself.
 pub fn run_isolated(
     arguments: &[OsString],
     isolation: &Isolation,
@@ -105,7 +109,8 @@ fn feed(child: &mut Child) {
     }
 }
 
-/// Makes this process the one of a command: it ends when `owner` does, with what it has started, and uses `memory` bytes at most.
+/// Makes this process the one of a command: it ends when `owner` does, with what it has started,
+/// and uses `memory` bytes at most.
 ///
 /// # Errors
 /// What the system says when the limit cannot be set.

@@ -1,4 +1,5 @@
-//! A process and the programs that it starts (ptxas, lld), as one group: when it ends, or is ended, they end with it.
+//! A process and the programs that it starts (ptxas, lld), as one group: when it ends, or is ended,
+//! they end with it.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -36,7 +37,8 @@ impl Group {
         self.child.id()
     }
 
-    /// Waits for the end of the process, until `deadline` at most; `None` when it is still running then. What it has left of its group ends.
+    /// Waits for the end of the process, until `deadline` at most; `None` when it is still running
+    /// then. What it has left of its group ends.
     ///
     /// # Errors
     /// What the system says.
@@ -102,7 +104,8 @@ impl Drop for Group {
     }
 }
 
-/// Ends this process at once, and its group if it is the first of one. Work may be going on, under which nothing may be taken down.
+/// Ends this process at once, and its group if it is the first of one. Work may be going on, under
+/// which nothing may be taken down.
 pub(super) fn end_own() -> ! {
     #[cfg(unix)]
     {

@@ -1,9 +1,11 @@
-//! Compilation in a process of its own, since LLVM ends its process on some inputs: with an abort, a segmentation fault, or an exit code.
+//! Compilation in a process of its own, since LLVM ends its process on some inputs: with an abort,
+//! a segmentation fault, or an exit code.
 //!
-//! A [`Worker`] owns the process: the program `splitbar` with the hidden command `worker`. Requests go to its standard input, events and
-//! replies come from its standard output (`message.rs`). It compiles one module after the other. When it dies the request that
-//! killed it becomes a diagnostic, and the next one starts another process. It ends with its owner: its
-//! standard input is closed then. The programs that it has started end with it (`group.rs`).
+//! A [`Worker`] owns the process: the program `splitbar` with the hidden command `worker`. Requests
+//! go to its standard input, events and replies come from its standard output (`message.rs`). It
+//! compiles one module after the other. When it dies the request that killed it becomes a
+//! diagnostic, and the next one starts another process. It ends with its owner: its standard input
+//! is closed then. The programs that it has started end with it (`group.rs`).
 //!
 //! Commands that are more than a compilation run in such a process as a whole (`command.rs`).
 
@@ -65,7 +67,8 @@ pub enum Product {
 /// The worker process and its limits.
 #[derive(Clone, Debug, Default)]
 pub struct Isolation {
-    /// The program `splitbar`; `None` takes this program if it is called so, else the one beside it, else the one on PATH.
+    /// The program `splitbar`; `None` takes this program if it is called so, else the one beside
+    /// it, else the one on PATH.
     pub program: Option<PathBuf>,
     /// The time that one compilation or command may take, the start of a process included.
     pub time: Option<Duration>,
@@ -85,8 +88,8 @@ pub struct Isolated {
 /// Compiles `source` in a process of its own, which ends with the call.
 ///
 /// # Errors
-/// As [`crate::compile`]. `WorkerLimit` when a limit ended the process, `WorkerMissing` when it cannot be started, and
-/// `LlvmFailed` or `Internal` when it died of itself.
+/// As [`crate::compile`]. `WorkerLimit` when a limit ended the process, `WorkerMissing` when it
+/// cannot be started, and `LlvmFailed` or `Internal` when it died of itself.
 pub fn compile_isolated(
     source: impl Into<Source>,
     options: &Options,
@@ -288,7 +291,8 @@ fn late(stage: Option<Stage>, limit: Option<Duration>, pass: Option<&str>) -> Di
     problem.help("raise the limit, split the kernel, or optimise less")
 }
 
-/// The limit in bytes on the memory of a process that is started now: ours, or the one that this process has itself.
+/// The limit in bytes on the memory of a process that is started now: ours, or the one that this
+/// process has itself.
 fn memory_limit(isolation: &Isolation) -> Option<u64> {
     #[cfg(unix)]
     let own = {
@@ -320,7 +324,8 @@ fn death(
                 diagnostic.because(line)
             })
     };
-    // Who has no memory left cannot always say so: under a limit a silent death is one for want of it.
+    // Who has no memory left cannot always say so: under a limit a silent death is one for want of
+    // it.
     let silent = memory.is_some() && status.code().is_none() && said.trim().is_empty();
     if silent || is_out_of_memory(status, said) {
         let limit = Diagnostic::error(Code::WorkerLimit, format!("{who} ran out of memory{what}"));
@@ -354,8 +359,8 @@ fn name(stage: Option<Stage>) -> &'static str {
 
 /// Whether the system ended the process for want of memory, or an allocation failed in it.
 fn is_out_of_memory(status: ExitStatus, said: &str) -> bool {
-    /// What Rust, LLVM and the C++ library say when an allocation fails. The last is what Rust says of
-    /// `bad_alloc`: LLVM throws nothing of its own.
+    /// What Rust, LLVM and the C++ library say when an allocation fails. The last is what Rust says
+    /// of `bad_alloc`: LLVM throws nothing of its own.
     const WORDS: [&str; 5] = [
         "memory allocation of ",
         "out of memory",

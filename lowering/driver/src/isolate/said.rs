@@ -1,4 +1,5 @@
-//! What a worker says on its standard error: the words before a death, and LLVM's reports of its passes.
+//! What a worker says on its standard error: the words before a death, and LLVM's reports of its
+//! passes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};

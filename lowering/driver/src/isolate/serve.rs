@@ -14,11 +14,14 @@ use splitbar_passes::diagnostic::Diagnostics;
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
 
-/// Memory that a worker reserves and hardly uses: the stacks of its threads, of which LLVM's has 256 MiB.
+/// Memory that a worker reserves and hardly uses: the stacks of its threads, of which LLVM's has
+/// 256 MiB.
 const RESERVED: u64 = 264 << 20;
 
-/// Serves requests until `from` ends, which ends the process and what it has started, in the middle of a compilation too: the
-/// owner is gone then. LLVM reports its passes on the standard error, for which the process has to be there for this alone. `memory` is the limit in bytes on what the process may use.
+/// Serves requests until `from` ends, which ends the process and what it has started, in the middle
+/// of a compilation too: the owner is gone then. LLVM reports its passes on the standard error, for
+/// which the process has to be there for this alone. `memory` is the limit in bytes on what the
+/// process may use.
 ///
 /// # Errors
 /// What the system says when the limit cannot be set or a stream breaks.
@@ -80,7 +83,8 @@ pub(super) fn limit_memory(_: u64) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Compiles and generates what is wanted, in this process. A build without LLVM makes plans, and reflections with what is known without code.
+/// Compiles and generates what is wanted, in this process. A build without LLVM makes plans, and
+/// reflections with what is known without code.
 ///
 /// # Errors
 /// As [`crate::compile`], and what the products' own generation says.

@@ -1,4 +1,5 @@
-//! What is compiled: one module, or several that are linked first, with values for specialization constants as people write them.
+//! What is compiled: one module, or several that are linked first, with values for specialization
+//! constants as people write them.
 
 use super::message::Bytes;
 use crate::prepare::guarded;
@@ -15,7 +16,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Several modules, which are linked, and values for the specialization constants of what they become. They take the place of [`Options::spec`].
+    /// Several modules, which are linked, and values for the specialization constants of what they
+    /// become. They take the place of [`Options::spec`].
     pub fn new(modules: Vec<Vec<u8>>, settings: Vec<Setting>) -> Source {
         Source {
             modules: modules.into_iter().map(Bytes).collect(),

@@ -12,7 +12,8 @@ use splitbar_sim::memory::Global;
 use splitbar_sim::{Progress, Report, Schedule, run_watched};
 use splitbar_typed::abi::{Argument, ArgumentKind};
 
-/// A part of an instruction that synchronises: one counter of a wait, or a whole barrier instruction.
+/// A part of an instruction that synchronises: one counter of a wait, or a whole barrier
+/// instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
     /// The place of the instruction in [`Binary::lines`].
@@ -119,8 +120,10 @@ impl Binary {
             })
     }
 
-    /// Says where the instructions came from, and which loads and stores are atomic: `functions` are those of the assembly with debug lines. Text and code have the same
-    /// functions in the same order, and the same instructions in them; where they should not, the rest stays without.
+    /// Says where the instructions came from, and which loads and stores are atomic: `functions`
+    /// are those of the assembly with debug lines. Text and code have the same functions in the
+    /// same order, and the same instructions in them; where they should not, the rest stays
+    /// without.
     pub(super) fn set_lines(&mut self, functions: &[Function]) {
         self.words = vec![None; self.lines.len()];
         self.marks = vec![None; self.lines.len()];

@@ -1,7 +1,8 @@
 //! Kernels on the simulated machine: what is run, with which buffers, and what came of it.
 //!
-//! A [`Job`] is an executable for one GPU with the layout of its arguments. It comes from a compilation or from a file that another compiler made, and is
-//! run once per schedule, each time with fresh buffers.
+//! A [`Job`] is an executable for one GPU with the layout of its arguments. It comes from a
+//! compilation or from a file that another compiler made, and is run once per schedule, each time
+//! with fresh buffers.
 
 pub mod amdgpu;
 pub mod nvptx;
@@ -37,7 +38,8 @@ impl std::error::Error for Refusal {}
 pub enum Place {
     /// Descriptor set and binding of a shader.
     Binding(u32, u32),
-    /// Descriptor set, binding, and position in the array of descriptors there, from 0. Position 0 is the same as [`Place::Binding`].
+    /// Descriptor set, binding, and position in the array of descriptors there, from 0. Position 0
+    /// is the same as [`Place::Binding`].
     Element(u32, u32, u32),
     /// The position among the kernel's arguments, from 0.
     Argument(u32),
@@ -69,7 +71,8 @@ impl std::fmt::Display for Place {
 pub struct Texels {
     /// What a texel is.
     pub format: Format,
-    /// Texels in each direction, layers behind them; 1 where there is nothing. They follow each other without gaps.
+    /// Texels in each direction, layers behind them; 1 where there is nothing. They follow each
+    /// other without gaps.
     pub extent: [u32; 3],
     /// Whether it is a texel buffer.
     pub is_buffer: bool,
@@ -84,9 +87,11 @@ pub struct Inputs {
     pub workgroup_size: Option<[u32; 3]>,
     /// The buffers.
     pub buffers: Vec<(Place, Vec<u8>)>,
-    /// The push-constant block; for other kernels, their arguments that are no pointers, one after the other.
+    /// The push-constant block; for other kernels, their arguments that are no pointers, one after
+    /// the other.
     pub push: Vec<u8>,
-    /// Bytes of workgroup memory that the launch adds to the kernel's own: the array without a size that a kernel may have there.
+    /// Bytes of workgroup memory that the launch adds to the kernel's own: the array without a size
+    /// that a kernel may have there.
     pub dynamic_shared: u32,
     /// What the launch may cost.
     pub limits: Limits,
@@ -154,7 +159,8 @@ pub struct Outcome {
     pub report: Report,
     /// The buffers afterwards, in the order of the inputs.
     pub buffers: Vec<Vec<u8>>,
-    /// What the kernel printed; `None` for one that has no print buffer, or of whose calls nothing is known.
+    /// What the kernel printed; `None` for one that has no print buffer, or of whose calls nothing
+    /// is known.
     pub printed: Option<Printed>,
 }
 
@@ -190,11 +196,13 @@ enum Code {
 }
 
 impl Job {
-    /// The kernel of entry point number `entry` of a compilation. Where that was made with [`lines`](crate::Options::lines), findings name words of the module, and the
-    /// simulator knows which loads and stores of AMDGPU code are atomic.
+    /// The kernel of entry point number `entry` of a compilation. Where that was made with
+    /// [`lines`](crate::Options::lines), findings name words of the module, and the simulator knows
+    /// which loads and stores of AMDGPU code are atomic.
     ///
     /// # Errors
-    /// When there is no such entry point, the code cannot be generated or linked, or the GPU is not simulated.
+    /// When there is no such entry point, the code cannot be generated or linked, or the GPU is not
+    /// simulated.
     pub fn compiled(output: &Output, entry: usize) -> Result<Job, Refusal> {
         let entry = output
             .entries()
@@ -253,7 +261,8 @@ impl Job {
         })
     }
 
-    /// A kernel of a PTX text: the one of this name, or the only one. Its arguments are named by their positions.
+    /// A kernel of a PTX text: the one of this name, or the only one. Its arguments are named by
+    /// their positions.
     ///
     /// # Errors
     /// When the text is not PTX, has no such kernel, or asks for more than the simulator's limits.
@@ -313,7 +322,8 @@ impl Job {
         Ok(self.with_code(code))
     }
 
-    /// The same kernel with the same arguments in another AMDGPU code object, for tests that change it.
+    /// The same kernel with the same arguments in another AMDGPU code object, for tests that change
+    /// it.
     ///
     /// # Errors
     /// As [`Job::code_object`].
@@ -357,7 +367,8 @@ impl Job {
         }
     }
 
-    /// That the kernel takes all of `inputs`, and has the images that it was said to have: what is left over would change nothing.
+    /// That the kernel takes all of `inputs`, and has the images that it was said to have: what is
+    /// left over would change nothing.
     ///
     /// # Errors
     /// The first that it does not take.
@@ -569,7 +580,8 @@ impl Job {
         global.base(descriptor).to_le_bytes().to_vec()
     }
 
-    /// The bytes of an image's descriptor as the target has it. NVIDIA's code takes an object, which is here the address of the machine's descriptor.
+    /// The bytes of an image's descriptor as the target has it. NVIDIA's code takes an object,
+    /// which is here the address of the machine's descriptor.
     fn described(&self, global: &mut Global, place: Place, words: [u32; 8]) -> Vec<u8> {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         match self.code {

@@ -26,7 +26,8 @@ impl Text {
         instructions.iter().any(|pc| self.kernel.is_fence(*pc))
     }
 
-    /// The kernel's parameters as the text declares them. A pointer is a parameter of eight bytes, so buffers take those first; the text does not say more.
+    /// The kernel's parameters as the text declares them. A pointer is a parameter of eight bytes,
+    /// so buffers take those first; the text does not say more.
     pub(super) fn signature(&self) -> (Vec<Argument>, Option<[u32; 3]>) {
         let arguments = self
             .kernel

@@ -1,6 +1,7 @@
 //! The kernel's parameters as LLVM has them.
 //!
-//! By-value blocks are `byref` in AMDGPU's kernarg segment and `byval` with `nvvm.grid_constant` on NVPTX, so that both are read in place.
+//! By-value blocks are `byref` in AMDGPU's kernarg segment and `byval` with `nvvm.grid_constant` on
+//! NVPTX, so that both are read in place.
 
 use super::types::Types;
 use crate::ffi::{self, Func, Ty};

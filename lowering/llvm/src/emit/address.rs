@@ -1,5 +1,6 @@
-//! Constants that hold addresses of module-scope variables: OpSpecConstantOp on pointers (SPIR-V 3.49.7; the Kernel capability has it), and initializers
-//! with such addresses in them. They have no bytes before the program is loaded, so they become LLVM constants, which relocations fill in.
+//! Constants that hold addresses of module-scope variables: OpSpecConstantOp on pointers (SPIR-V
+//! 3.49.7; the Kernel capability has it), and initializers with such addresses in them. They have
+//! no bytes before the program is loaded, so they become LLVM constants, which relocations fill in.
 
 use super::Result;
 use super::constant;
@@ -20,10 +21,12 @@ struct Place<'c> {
 }
 
 impl<'c> Emission<'_, 'c, '_> {
-    /// The OpSpecConstantOp `inst`, which no evaluation could give a value because an operand is an address.
+    /// The OpSpecConstantOp `inst`, which no evaluation could give a value because an operand is an
+    /// address.
     ///
     /// # Errors
-    /// `UnsupportedInstruction` for an operation that has no form as a relocation, `TypeMismatch`, `MissingOperand`.
+    /// `UnsupportedInstruction` for an operation that has no form as a relocation, `TypeMismatch`,
+    /// `MissingOperand`.
     pub(super) fn address_operation(&self, inst: Inst<'_>) -> Result<Slot<'c>> {
         let ty = inst
             .result_type()
@@ -174,10 +177,12 @@ impl<'c> Emission<'_, 'c, '_> {
         Ok(offset)
     }
 
-    /// The bytes of the initializer `id` of type `ty` with addresses in them, as a packed structure of bytes and pointers.
+    /// The bytes of the initializer `id` of type `ty` with addresses in them, as a packed structure
+    /// of bytes and pointers.
     ///
     /// # Errors
-    /// `UnsupportedInstruction` when it is too large, or holds an address that a loader cannot fill in.
+    /// `UnsupportedInstruction` when it is too large, or holds an address that a loader cannot fill
+    /// in.
     pub(super) fn initializer_with_addresses(&self, id: Id, ty: Id) -> Result<Value<'c>> {
         let size = types::require(self.types, self.lowering.module.declarations(), ty)?.size;
         let mut places = Vec::new();

@@ -1,8 +1,10 @@
 //! Integer and floating-point arithmetic (SPIR-V 1.6, section 3.52.13).
 //!
-//! Integers wrap. A division by zero, and the one signed quotient that does not fit, are undefined in SPIR-V and in LLVM alike. Remainders: `SRem` and
-//! `FRem` take the sign of the dividend, `SMod` and `FMod` that of the divisor; all four are exact.
-//! Floating-point operations round to nearest even; which of them may be contracted is the emitter's choice per instruction (`Build::fast_math`).
+//! Integers wrap. A division by zero, and the one signed quotient that does not fit, are undefined
+//! in SPIR-V and in LLVM alike. Remainders: `SRem` and `FRem` take the sign of the dividend, `SMod`
+//! and `FMod` that of the divisor; all four are exact. Floating-point operations round to nearest
+//! even; which of them may be contracted is the emitter's choice per instruction
+//! (`Build::fast_math`).
 
 use super::build::Build;
 use super::compare::magnitude;
@@ -85,7 +87,8 @@ fn distance<'c>(
     e.b.sub(saturated(e, inst, larger)?, saturated(e, inst, smaller)?)
 }
 
-/// Half of the sum, which itself may not fit: rounded down, or up in the Rounded forms (SPV_INTEL_shader_integer_functions2).
+/// Half of the sum, which itself may not fit: rounded down, or up in the Rounded forms
+/// (SPV_INTEL_shader_integer_functions2).
 fn average<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> Result<Value<'c>> {
     let b = e.b;
     let (x, y) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
@@ -110,9 +113,10 @@ fn binary<'c>(
     e.b.binary(opcode, e.operand(inst, 0)?, e.operand(inst, 1)?)
 }
 
-/// Remainder with the sign of the dividend, exact. LLVM has no lowering of a bfloat remainder, and `float` holds every bfloat and its remainder exactly. On
-/// NVPTX LLVM writes out `x - trunc(x / y) * y`, which loses all digits of a large quotient: there the library's remainder to the nearest multiple is
-/// brought to the right side, which is exact as well.
+/// Remainder with the sign of the dividend, exact. LLVM has no lowering of a bfloat remainder, and
+/// `float` holds every bfloat and its remainder exactly. On NVPTX LLVM writes out
+/// `x - trunc(x / y) * y`, which loses all digits of a large quotient: there the library's
+/// remainder to the nearest multiple is brought to the right side, which is exact as well.
 pub(crate) fn float_remainder<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     x: Value<'c>,

@@ -1,11 +1,14 @@
-//! Asynchronous copies between global and workgroup memory: OpGroupAsyncCopy, OpGroupWaitEvents, and the marks and waits of the plan.
+//! Asynchronous copies between global and workgroup memory: OpGroupAsyncCopy, OpGroupWaitEvents,
+//! and the marks and waits of the plan.
 //!
-//! Element `i` of a group's copy is moved by invocation `i` modulo the size of the workgroup, so that neighbours move neighbours. What is wider than an instruction copies is
-//! moved in units. Where the plan knows how many rounds that takes, and they are few, they stand one after the other, so that waits can be counted exactly;
-//! else there is a loop.
+//! Element `i` of a group's copy is moved by invocation `i` modulo the size of the workgroup, so
+//! that neighbours move neighbours. What is wider than an instruction copies is moved in units.
+//! Where the plan knows how many rounds that takes, and they are few, they stand one after the
+//! other, so that waits can be counted exactly; else there is a loop.
 //!
-//! Instructions: LLVM AMDGPUDMAOperations (LDS DMA), AMDGPUAsyncOperations (marks), IntrinsicsAMDGPU (gfx12.5); PTX ISA 9.7.9.25 (cp.async). No immediate offset is ever
-//! used: LLVM 23.1 wraps one that is too large without a word.
+//! Instructions: LLVM AMDGPUDMAOperations (LDS DMA), AMDGPUAsyncOperations (marks),
+//! IntrinsicsAMDGPU (gfx12.5); PTX ISA 9.7.9.25 (cp.async). No immediate offset is ever used: LLVM
+//! 23.1 wraps one that is too large without a word.
 
 use super::function::FunctionEmitter;
 use super::held::{Rounds, if_there, plain};
@@ -56,7 +59,8 @@ struct Transfer<'c> {
     stride: Value<'c>,
     /// Units in all, `i32`: workgroup memory has fewer bytes than that counts.
     units: Value<'c>,
-    /// What the units of this invocation have in common over its wave: the unit is `first` of the round and this further on, `i32`.
+    /// What the units of this invocation have in common over its wave: the unit is `first` of the
+    /// round and this further on, `i32`.
     lane: Value<'c>,
 }
 
@@ -155,7 +159,8 @@ impl<'c> Transfer<'c> {
         Ok(())
     }
 
-    /// Moves the unit of this invocation in round `round`, which begins at `first`, or loads it when the copy is held.
+    /// Moves the unit of this invocation in round `round`, which begins at `first`, or loads it
+    /// when the copy is held.
     fn unit(
         &self,
         e: &mut FunctionEmitter<'_, 'c, '_>,
@@ -223,7 +228,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         )
     }
 
-    /// LDS DMA of `bytes` for each lane from its `global` to `local` and what follows that; `local` is the same in all lanes.
+    /// LDS DMA of `bytes` for each lane from its `global` to `local` and what follows that; `local`
+    /// is the same in all lanes.
     pub(super) fn lds_dma(&self, global: Value<'c>, local: Value<'c>, bytes: u32) -> Result<()> {
         let b = self.b;
         match &self.target.arch {
@@ -245,9 +251,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
     }
 
-    /// The same address, of which the code generator does not know how far it is from others. Where it knows, LLVM 23.1 (SILoadStoreOptimizer) puts the difference
-    /// into the instruction's offset, which LDS DMA adds to the destination as well: the copy would go elsewhere. For gfx12.5 it corrects the
-    /// destination (llvm-project pull requests 176816, 180220).
+    /// The same address, of which the code generator does not know how far it is from others. Where
+    /// it knows, LLVM 23.1 (SILoadStoreOptimizer) puts the difference into the instruction's
+    /// offset, which LDS DMA adds to the destination as well: the copy would go elsewhere. For
+    /// gfx12.5 it corrects the destination (llvm-project pull requests 176816, 180220).
     fn opaque(&self, address: Value<'c>) -> Value<'c> {
         let ty = address.ty().function(&[address.ty()]);
         let identity = ffi::inline_assembly(ty, "", "=v,0", false);
@@ -283,7 +290,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
     }
 
-    /// `cp.async` of `bytes` from `global` to `local`, past the L1 cache where it can. With `read`, an `i32`, only so many bytes are read and zeros fill the others.
+    /// `cp.async` of `bytes` from `global` to `local`, past the L1 cache where it can. With `read`,
+    /// an `i32`, only so many bytes are read and zeros fill the others.
     pub(super) fn cp_async(
         &self,
         global: Value<'c>,
@@ -323,7 +331,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Ok(())
     }
 
-    /// Waits until at most `outstanding` marks are outstanding. Unlike a wait for the counter it also keeps LLVM from moving accesses over it.
+    /// Waits until at most `outstanding` marks are outstanding. Unlike a wait for the counter it
+    /// also keeps LLVM from moving accesses over it.
     pub(super) fn async_wait(&self, outstanding: u8) -> Result<()> {
         let b = self.b;
         let outstanding = u64::from(outstanding);

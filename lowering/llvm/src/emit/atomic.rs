@@ -1,11 +1,14 @@
 //! Atomic instructions (SPIR-V 1.6, section 3.52.18).
 //!
-//! AMDGPU: `atomicrmw` and friends with the order and the synchronisation scope of the operands; LLVM's memory model for the target inserts the cache
-//! operations. NVPTX: relaxed operations between explicit fences, on every `sm_`: LLVM 23 gives `atomicrmw` with an order no fence below sm_70, and a
-//! `load atomic acquire` there ends the process; from sm_70 on the two forms make the same code. Sequential consistency is a `seq_cst` fence before
-//! and an acquire fence after the operation, as the PTX memory model maps it.
+//! AMDGPU: `atomicrmw` and friends with the order and the synchronisation scope of the operands;
+//! LLVM's memory model for the target inserts the cache operations. NVPTX: relaxed operations
+//! between explicit fences, on every `sm_`: LLVM 23 gives `atomicrmw` with an order no fence below
+//! sm_70, and a `load atomic acquire` there ends the process; from sm_70 on the two forms make the
+//! same code. Sequential consistency is a `seq_cst` fence before and an acquire fence after the
+//! operation, as the PTX memory model maps it.
 //!
-//! A memory order takes effect whatever storage classes the semantics name: stronger than asked for, never weaker.
+//! A memory order takes effect whatever storage classes the semantics name: stronger than asked
+//! for, never weaker.
 
 use super::barrier::fence_scope;
 use super::facts;
@@ -99,7 +102,8 @@ impl Ordering {
         }
     }
 
-    /// What stands in front of the operation: the fence where fences stand apart, else the waits that LLVM may lose ([`release_waits`]).
+    /// What stands in front of the operation: the fence where fences stand apart, else the waits
+    /// that LLVM may lose ([`release_waits`]).
     pub(super) fn before(&self, e: &FunctionEmitter<'_, '_, '_>) -> Result<()> {
         if let Arch::Amdgpu(gpu) = &e.target.arch
             && self.semantics.order.releases()
@@ -235,7 +239,8 @@ impl<'c> Place<'c> {
     }
 }
 
-/// The name of the synchronisation scope on the target; the empty name is the whole system. NVPTX knows nothing narrower than the block.
+/// The name of the synchronisation scope on the target; the empty name is the whole system. NVPTX
+/// knows nothing narrower than the block.
 fn scope_name(e: &FunctionEmitter<'_, '_, '_>, scope: Scope) -> &'static str {
     let (amdgpu, nvptx) = match scope {
         Scope::Invocation => ("singlethread", "block"),
@@ -250,7 +255,8 @@ fn scope_name(e: &FunctionEmitter<'_, '_, '_>, scope: Scope) -> &'static str {
     }
 }
 
-/// The result type, which must be a number of 32 bits or more (LLVM would widen a smaller load with a loop).
+/// The result type, which must be a number of 32 bits or more (LLVM would widen a smaller load with
+/// a loop).
 fn number<'c>(e: &FunctionEmitter<'_, 'c, '_>, ty: Ty<'c>) -> Result<Ty<'c>> {
     if (ty.is_int() || ty.is_float()) && !ty.is_vector() && ty.scalar_bits() >= 8 {
         Ok(ty)
@@ -274,7 +280,8 @@ fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled>
     Ok(Handled::Yes)
 }
 
-/// Operands: pointer, scope, semantics if equal, semantics if unequal, value, comparator. The result is the old value.
+/// Operands: pointer, scope, semantics if equal, semantics if unequal, value, comparator. The
+/// result is the old value.
 fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     use AtomicOrdering::*;
     let place = Place::of(e, inst, 0, 1, 2)?;

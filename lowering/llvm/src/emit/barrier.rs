@@ -1,8 +1,11 @@
-//! Barrier steps as each target spells them (the reference for every line: LLVM 23 AMDGPUUsage "Memory Model" and "Execution Barriers"; PTX ISA 9.7.13).
+//! Barrier steps as each target spells them (the reference for every line: LLVM 23 AMDGPUUsage
+//! "Memory Model" and "Execution Barriers"; PTX ISA 9.7.13).
 //!
-//! What makes a window and is more than an instruction (the mbarrier's and the counter's arrive and wait, both ends of the window on NVPTX) is first a call of a
-//! declared function that the optimiser cannot look into; [`crate::expand`] gives these functions bodies after the optimiser has run. The order in which the optimiser left work between the calls is then
-//! fixed by branches that nobody can fold.
+//! What makes a window and is more than an instruction (the mbarrier's and the counter's arrive and
+//! wait, both ends of the window on NVPTX) is first a call of a declared function that the
+//! optimiser cannot look into; [`crate::expand`] gives these functions bodies after the optimiser
+//! has run. The order in which the optimiser left work between the calls is then fixed by branches
+//! that nobody can fold.
 
 use super::build::Build;
 use super::bulk_copy::Bulk;
@@ -54,7 +57,8 @@ pub(crate) struct Shared<'c> {
 pub(crate) struct StateSlots<'c> {
     /// The parity of the mbarrier's phase, `i32`.
     pub(crate) parity: Option<Value<'c>>,
-    /// What to add to a named barrier's number for the set of this phase, `i32`: 0 or the number of groups.
+    /// What to add to a named barrier's number for the set of this phase, `i32`: 0 or the number of
+    /// groups.
     pub(crate) named_set: Option<Value<'c>>,
     /// What the counter must reach for the last arrive, `i32`.
     pub(crate) counted: Option<Value<'c>>,
@@ -76,7 +80,8 @@ pub(crate) fn fence_scope(scope: Scope) -> FenceScope {
     }
 }
 
-/// The number of the LLVM synchronisation scope. LLVM's NVPTX back end knows no scope below "block" that orders anything, so a subgroup takes that.
+/// The number of the LLVM synchronisation scope. LLVM's NVPTX back end knows no scope below "block"
+/// that orders anything, so a subgroup takes that.
 pub(crate) fn sync_scope(b: &Build<'_>, target: &Target, scope: FenceScope) -> u32 {
     let name = match (&target.arch, scope) {
         (Arch::Amdgpu(_), FenceScope::Subgroup) => "wavefront",
@@ -103,9 +108,11 @@ pub(crate) fn ordering(order: FenceOrder) -> AtomicOrdering {
 
 /// Writes a fence: every one that LLVM's optimiser sees comes from here.
 ///
-/// On AMDGPU one that speaks of workgroup memory alone, or of everything else alone, says so in `!mmra`, so that it waits for no more. LLVM takes two neighbours for one
-/// though they speak of different memory (docs/llvm.md), so there something stands behind each that is kept until code is generated, and then is nothing. Fences of
-/// NVPTX speak of all memory, and one for two equal ones is right.
+/// On AMDGPU one that speaks of workgroup memory alone, or of everything else alone, says so in
+/// `!mmra`, so that it waits for no more. LLVM takes two neighbours for one though they speak of
+/// different memory (docs/llvm.md), so there something stands behind each that is kept until code
+/// is generated, and then is nothing. Fences of NVPTX speak of all memory, and one for two equal
+/// ones is right.
 ///
 /// # Errors
 /// `Internal` when LLVM lacks what keeps them apart.
@@ -386,7 +393,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         })
     }
 
-    /// One invocation sets the number of arrivals of a phase, one per warp, and with `copies` one per invocation beside; a full barrier makes it known.
+    /// One invocation sets the number of arrivals of a phase, one per warp, and with `copies` one
+    /// per invocation beside; a full barrier makes it known.
     fn mbarrier_init(&mut self, copies: bool) -> Result<()> {
         let b = self.b;
         let mut arrivals = builtin::num_subgroups(self)?;
@@ -421,7 +429,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         function
     }
 
-    /// What a wave does that ends. LLVM brings its invocations together before they come to the block that all returns lead to.
+    /// What a wave does that ends. LLVM brings its invocations together before they come to the
+    /// block that all returns lead to.
     pub(super) fn wave_end(&mut self) -> Result<()> {
         let Some(end) = self.end else {
             return Ok(());

@@ -1,7 +1,8 @@
 //! Bit instructions (SPIR-V 1.6, section 3.52.13): shifts, bitwise logic, bit fields, counting.
 //!
-//! A shift by the width or more is undefined in SPIR-V and poison here. Offsets and counts of bit fields are run-time values; a count of 0 is defined
-//! (insert: the base, extract: 0), and so is a field as wide as the type.
+//! A shift by the width or more is undefined in SPIR-V and poison here. Offsets and counts of bit
+//! fields are run-time values; a count of 0 is defined (insert: the base, extract: 0), and so is a
+//! field as wide as the type.
 
 use super::build::Build;
 use super::function::FunctionEmitter;
@@ -51,8 +52,9 @@ fn zeros<'c>(
     e.b.intrinsic(name, &[x.ty()], &[x, e.b.bool(false)])
 }
 
-/// Base and shift amount may differ in width: the amount is brought to the base's. One that is too large for it is out of range either way, so a
-/// truncation must not make it small: it is clamped first.
+/// Base and shift amount may differ in width: the amount is brought to the base's. One that is too
+/// large for it is out of range either way, so a truncation must not make it small: it is clamped
+/// first.
 fn shift<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>, opcode: Opcode) -> Result<Value<'c>> {
     let (base, amount) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     let b = e.b;

@@ -1,8 +1,11 @@
-//! Built-in variables. Each is computed once at the kernel's entry and kept in a stack slot that the optimiser removes, so that its address can go anywhere.
+//! Built-in variables. Each is computed once at the kernel's entry and kept in a stack slot that
+//! the optimiser removes, so that its address can go anywhere.
 //!
-//! AMDGPU: LLVM AMDGPUUsage, "Kernel Argument" (the implicit arguments of code object version 5 and later: block counts at 0, 4, 8; group sizes at 12, 14, 16;
-//! global offsets at 40, 48, 56; grid dimensions at 64). NVPTX: PTX ISA chapter 10, special registers. The number of a warp is computed from the linear
-//! invocation index: `%warpid` may change while a warp runs (PTX ISA 10.4).
+//! AMDGPU: LLVM AMDGPUUsage, "Kernel Argument" (the implicit arguments of code object version 5 and
+//! later: block counts at 0, 4, 8; group sizes at 12, 14, 16; global offsets at 40, 48, 56; grid
+//! dimensions at 64). NVPTX: PTX ISA chapter 10, special registers. The number of a warp is
+//! computed from the linear invocation index: `%warpid` may change while a warp runs (PTX ISA
+//! 10.4).
 
 use super::Result;
 use super::function::FunctionEmitter;
@@ -175,7 +178,8 @@ pub(crate) fn subgroup_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'
         e.b.i32(e.wave_size.max(1)),
     )?;
     match e.target.arch {
-        // Every lane of a wave has the same number: tell LLVM, which cannot see it from the invocation index.
+        // Every lane of a wave has the same number: tell LLVM, which cannot see it from the
+        // invocation index.
         Arch::Amdgpu(_) => {
             e.b.intrinsic("llvm.amdgcn.readfirstlane", &[e.b.int_type(32)], &[id])
         }
@@ -200,7 +204,8 @@ pub(crate) fn lane<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
     }
 }
 
-/// A Subgroup*Mask as four words: bits of the lanes whose number compares to this lane's as `predicate` says (the other lane is the left operand).
+/// A Subgroup*Mask as four words: bits of the lanes whose number compares to this lane's as
+/// `predicate` says (the other lane is the left operand).
 fn mask<'c>(e: &FunctionEmitter<'_, 'c, '_>, built_in: BuiltIn) -> Result<Value<'c>> {
     let b = e.b;
     let wide = b.int_type(64);
@@ -232,7 +237,8 @@ fn three<'c>(
     e.b.vector(&[f(e, 0)?, f(e, 1)?, f(e, 2)?])
 }
 
-/// The value of the built-in `number`, in whatever integer type it comes in; `None` when it is not lowered on this target.
+/// The value of the built-in `number`, in whatever integer type it comes in; `None` when it is not
+/// lowered on this target.
 fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Value<'c>>> {
     let Some(built_in) = BuiltIn::from_u32(number) else {
         return Ok(None);

@@ -1,10 +1,14 @@
-//! Bulk copies: one invocation asks for all of a group's copy, and an mbarrier counts its bytes (PTX ISA, "cp.async.bulk"; `splitbar_plan`'s `bulk_copies.rs` says how the
-//! mbarriers are taken in turn).
+//! Bulk copies: one invocation asks for all of a group's copy, and an mbarrier counts its bytes
+//! (PTX ISA, "cp.async.bulk"; `splitbar_plan`'s `bulk_copies.rs` says how the mbarriers are taken
+//! in turn).
 //!
-//! The copy unit is another proxy. What threads have written to the same bytes must be before it, and the initialised mbarriers too, so `fence.proxy.async` stands behind
-//! the one and before the other (PTX ISA, "Async proxy"). There are two before a copy, one for each memory: shared memory is written by the copy, and the source the kernel
-//! itself may have written. The form for all memory would make ptxas wait for everything that the thread has in flight to the whole GPU (MEMBAR.ALL.GPU). The way back
-//! needs none: the completion of a bulk copy on an mbarrier has its own.
+//! The copy unit is another proxy. What threads have written to the same bytes must be before it,
+//! and the initialised mbarriers too, so `fence.proxy.async` stands behind the one and before the
+//! other (PTX ISA, "Async proxy"). There are two before a copy, one for each memory: shared memory
+//! is written by the copy, and the source the kernel itself may have written. The form for all
+//! memory would make ptxas wait for everything that the thread has in flight to the whole GPU
+//! (MEMBAR.ALL.GPU). The way back needs none: the completion of a bulk copy on an mbarrier has its
+//! own.
 
 use super::Result;
 use super::function::FunctionEmitter;
@@ -13,7 +17,8 @@ use crate::ffi::{self, IntPredicate, Linkage, Value};
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;
 
-/// How many copies were begun and how many were waited for, `i32` each, and the mbarriers that they take in turn.
+/// How many copies were begun and how many were waited for, `i32` each, and the mbarriers that they
+/// take in turn.
 #[derive(Copy, Clone)]
 pub(crate) struct Bulk<'c> {
     pub(crate) begun: Value<'c>,
@@ -44,7 +49,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         b.offset(ring, b.mul(slot, b.i32(MBARRIER))?, true)
     }
 
-    /// One invocation initialises the mbarriers, each for one arrival in a phase: that of the invocation which asks for a copy. A full barrier makes them known.
+    /// One invocation initialises the mbarriers, each for one arrival in a phase: that of the
+    /// invocation which asks for a copy. A full barrier makes them known.
     pub(super) fn bulk_init(&mut self, slots: u32) -> Result<()> {
         let b = self.b;
         self.in_first_invocation(|e| {

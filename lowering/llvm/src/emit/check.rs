@@ -1,4 +1,5 @@
-//! What is refused before any body is lowered: execution models, and what the table of enumerants refuses or does not have.
+//! What is refused before any body is lowered: execution models, and what the table of enumerants
+//! refuses or does not have.
 
 use crate::Lowering;
 use spirv::{Capability, ExecutionMode};

@@ -1,4 +1,5 @@
-//! OpReadClockKHR (SPV_KHR_shader_clock): the clock that a subgroup counts its own progress with, or one for the whole device that counts in a constant rate.
+//! OpReadClockKHR (SPV_KHR_shader_clock): the clock that a subgroup counts its own progress with,
+//! or one for the whole device that counts in a constant rate.
 
 use super::function::FunctionEmitter;
 use super::{Handled, Result};
@@ -9,7 +10,8 @@ use splitbar_plan::target::Arch;
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     let name = match Scope::of(inst.id(0)?, inst, e.constants)? {
         Scope::Subgroup => "llvm.readcyclecounter",
-        // A workgroup's waves may run on units with counters of their own: the device's clock is the one that they share.
+        // A workgroup's waves may run on units with counters of their own: the device's clock is
+        // the one that they share.
         Scope::Workgroup | Scope::Device => {
             if let Arch::Amdgpu(gpu) = &e.target.arch
                 && !gpu.real_time_clock

@@ -1,4 +1,5 @@
-//! The operations that subgroup and group instructions reduce and scan with: how two values are combined, and the value that changes nothing.
+//! The operations that subgroup and group instructions reduce and scan with: how two values are
+//! combined, and the value that changes nothing.
 
 use super::Result;
 use super::build::Build;
@@ -96,7 +97,8 @@ impl Collective {
         }
     }
 
-    /// The operation of `redux.sync` (PTX ISA, `redux.sync`: integers of 32 bits) for values of type `ty`; narrower integers are extended for it.
+    /// The operation of `redux.sync` (PTX ISA, `redux.sync`: integers of 32 bits) for values of
+    /// type `ty`; narrower integers are extended for it.
     pub(crate) fn redux(self, ty: Ty<'_>) -> Option<Redux> {
         if !ty.is_int() {
             return None;

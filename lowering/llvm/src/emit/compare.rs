@@ -1,7 +1,8 @@
 //! Comparisons, logic and selection (SPIR-V 1.6, section 3.52.15).
 //!
-//! Ordered comparisons are false and unordered ones true when an operand is a NaN. The tests for NaN and infinity look at the value with comparisons
-//! that carry no fast-math flags, so they mean what they say also where the arithmetic around them may assume finite numbers.
+//! Ordered comparisons are false and unordered ones true when an operand is a NaN. The tests for
+//! NaN and infinity look at the value with comparisons that carry no fast-math flags, so they mean
+//! what they say also where the arithmetic around them may assume finite numbers.
 
 use super::build::Build;
 use super::function::{FunctionEmitter, Pointer};

@@ -1,7 +1,9 @@
 //! Composites (SPIR-V 1.6, section 3.52.12): taking apart, putting together, shuffling.
 //!
-//! A cooperative matrix is constructed of one scalar, which every element gets. A vector is an LLVM vector, a matrix an array of its columns, arrays and structures are LLVM aggregates; so one walk along the literal indices
-//! serves them all. A dynamic index beyond the vector gives poison, as SPIR-V leaves it undefined.
+//! A cooperative matrix is constructed of one scalar, which every element gets. A vector is an LLVM
+//! vector, a matrix an array of its columns, arrays and structures are LLVM aggregates; so one walk
+//! along the literal indices serves them all. A dynamic index beyond the vector gives poison, as
+//! SPIR-V leaves it undefined.
 
 use super::function::FunctionEmitter;
 use super::types::Kind;
@@ -40,8 +42,9 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     Ok(Handled::Yes)
 }
 
-/// Whether the index names an element beyond those that this invocation holds of the cooperative matrix, operand `matrix`. Their number is the target's, so
-/// that is nothing that the module could know: the result is undefined.
+/// Whether the index names an element beyond those that this invocation holds of the cooperative
+/// matrix, operand `matrix`. Their number is the target's, so that is nothing that the module could
+/// know: the result is undefined.
 fn beyond_matrix(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, matrix: usize) -> Result<bool> {
     let indices = inst.operands().get(matrix + 1..).unwrap_or(&[]);
     let ty = e.type_of(inst.id(matrix).map_err(Box::new)?)?;
@@ -106,7 +109,8 @@ fn insert<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'
     Ok(result)
 }
 
-/// The literals count through the components of both vectors; 0xFFFFFFFF leaves a component undefined.
+/// The literals count through the components of both vectors; 0xFFFFFFFF leaves a component
+/// undefined.
 fn shuffle<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let (first, second) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     let literals = inst.operands().get(2..).unwrap_or(&[]);

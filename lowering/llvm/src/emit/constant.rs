@@ -31,8 +31,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Ok(value)
     }
 
-    /// The composite constant `id`, which has no value because addresses are in it. Recursion follows the type, whose depth is limited: constituents that
-    /// are not of their member's type were refused when the constants were evaluated.
+    /// The composite constant `id`, which has no value because addresses are in it. Recursion
+    /// follows the type, whose depth is limited: constituents that are not of their member's type
+    /// were refused when the constants were evaluated.
     fn composite_of_addresses(&self, id: Id) -> Result<Value<'c>> {
         use spirv::Op;
         let definition = self.declarations.module.def(id);
@@ -131,7 +132,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         component_type(self.declarations, ty)
     }
 
-    /// Stores the constant `id` of type `ty` to fresh memory at `pointer`: large ones are copied from constant memory.
+    /// Stores the constant `id` of type `ty` to fresh memory at `pointer`: large ones are copied
+    /// from constant memory.
     pub(crate) fn store_constant(&mut self, pointer: &Pointer<'c>, ty: Id, id: Id) -> Result<()> {
         if self.type_info(ty)?.leaves > INLINE_LEAVES
             && let Some(bytes) = self
@@ -187,7 +189,8 @@ pub(crate) fn component_type(declarations: &Declarations<'_>, ty: Id) -> Option<
     }
 }
 
-/// The bytes of a constant in the memory layout of its type; `None` when it holds what has no bytes (addresses) or is larger than [`MAX_BYTES`].
+/// The bytes of a constant in the memory layout of its type; `None` when it holds what has no bytes
+/// (addresses) or is larger than [`MAX_BYTES`].
 pub(crate) fn bytes(
     types: &Types<'_>,
     declarations: &Declarations<'_>,
@@ -202,7 +205,8 @@ pub(crate) fn bytes(
     Some(bytes)
 }
 
-/// Writes `constant` of the type `ty` to the beginning of `bytes`; `None` as for [`bytes`]. Recursion follows the type, whose depth is limited.
+/// Writes `constant` of the type `ty` to the beginning of `bytes`; `None` as for [`bytes`].
+/// Recursion follows the type, whose depth is limited.
 pub(super) fn lay_out(
     types: &Types<'_>,
     declarations: &Declarations<'_>,

@@ -1,7 +1,8 @@
 //! Control flow: blocks, branches, switches, phis, calls, returns.
 //!
-//! A SPIR-V block becomes one LLVM block (or several, when an instruction needs branches of its own). Any control-flow graph is accepted: merge
-//! instructions carry no obligation here, only their unroll hints are passed on. Blocks that the entry block does not reach are left out.
+//! A SPIR-V block becomes one LLVM block (or several, when an instruction needs branches of its
+//! own). Any control-flow graph is accepted: merge instructions carry no obligation here, only
+//! their unroll hints are passed on. Blocks that the entry block does not reach are left out.
 
 use super::function::{FunctionEmitter, Slot};
 use super::types::Kind;
@@ -16,7 +17,8 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Control<'c, 'm> {
     heads: Vec<Option<Block<'c>>>,
-    /// Incoming edges by block: label of the SPIR-V block that it comes from, LLVM block that the jump is in. One entry per edge.
+    /// Incoming edges by block: label of the SPIR-V block that it comes from, LLVM block that the
+    /// jump is in. One entry per edge.
     incoming: Vec<Vec<(Id, Block<'c>)>>,
     phis: Vec<(usize, Inst<'m>, Value<'c>)>,
     current: Option<Id>,
@@ -45,7 +47,8 @@ fn targets(inst: Inst<'_>, selector_words: usize) -> Vec<Id> {
 }
 
 impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
-    /// Writes the body of `function`. The builder stands in the prologue; afterwards every block is ended.
+    /// Writes the body of `function`. The builder stands in the prologue; afterwards every block is
+    /// ended.
     pub(super) fn body(&mut self, function: &'m Function<'m>, diagnostics: &mut Diagnostics) {
         let count = function.blocks.len();
         self.control = Control {
@@ -92,7 +95,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         self.finish_phis(diagnostics);
     }
 
-    /// Gives every reachable block a placeholder head. Iterative: a hostile module may chain as many blocks as it has words.
+    /// Gives every reachable block a placeholder head. Iterative: a hostile module may chain as
+    /// many blocks as it has words.
     fn mark_reachable(&mut self, function: &Function<'_>) {
         let mut stack = vec![0usize];
         let mut reached = vec![false; function.blocks.len()];
@@ -412,8 +416,9 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         Ok(())
     }
 
-    /// Fast-math flags of one instruction. Vulkan and OpenCL allow contraction unless the module says no (NoContraction, ContractionOff);
-    /// anything more only where FPFastMathMode grants it (SPIR-V 1.6 sections 3.15, 3.20).
+    /// Fast-math flags of one instruction. Vulkan and OpenCL allow contraction unless the module
+    /// says no (NoContraction, ContractionOff); anything more only where FPFastMathMode grants it
+    /// (SPIR-V 1.6 sections 3.15, 3.20).
     fn fast_math_of(&self, inst: Inst<'_>) -> u32 {
         use super::build::fast::{
             APPROXIMATE, CONTRACT, NO_INF, NO_NAN, NO_SIGNED_ZEROS, REASSOC, RECIPROCAL,

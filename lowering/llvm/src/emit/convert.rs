@@ -1,8 +1,10 @@
 //! Conversions (SPIR-V 1.6, section 3.52.11).
 //!
-//! Floating-point to integer truncates toward zero unless FPRoundingMode says otherwise; a value that does not fit is undefined in SPIR-V and poison
-//! here, or clamped (NaN to 0) under SaturatedConversion. Integer to floating-point and floating-point to narrower floating-point round to nearest
-//! even; the other rounding modes are exact: of a float the neighbour is chosen by comparing the result with the operand, of an integer by cutting its bits.
+//! Floating-point to integer truncates toward zero unless FPRoundingMode says otherwise; a value
+//! that does not fit is undefined in SPIR-V and poison here, or clamped (NaN to 0) under
+//! SaturatedConversion. Integer to floating-point and floating-point to narrower floating-point
+//! round to nearest even; the other rounding modes are exact: of a float the neighbour is chosen by
+//! comparing the result with the operand, of an integer by cutting its bits.
 
 use super::build::Build;
 use super::compare::magnitude;
@@ -185,8 +187,10 @@ fn float_to_int<'c>(
 
 /// Clamped to the integer type; NaN gives 0.
 ///
-/// LLVM 23 selects the saturating intrinsic wrongly on AMDGPU where a type is narrow: an infinite half becomes the limit of 32 bits in a result of 64, and
-/// the lower limit of a 16-bit result loses its sign. So the operand is a `float` at least, and the result has 32 bits at least before it is clamped again.
+/// LLVM 23 selects the saturating intrinsic wrongly on AMDGPU where a type is narrow: an infinite
+/// half becomes the limit of 32 bits in a result of 64, and the lower limit of a 16-bit result
+/// loses its sign. So the operand is a `float` at least, and the result has 32 bits at least before
+/// it is clamped again.
 pub(crate) fn saturating_to_int<'c>(
     b: &Build<'c>,
     x: Value<'c>,
@@ -239,7 +243,8 @@ fn int_to_float<'c>(
 
 /// From an integer that has more bits than the significand, rounded toward zero or to one side.
 ///
-/// The magnitude is cut to as many bits as the significand has, which converts exactly; the next magnitude is the next number of the same bits.
+/// The magnitude is cut to as many bits as the significand has, which converts exactly; the next
+/// magnitude is the next number of the same bits.
 fn directed<'c>(
     b: &Build<'c>,
     x: Value<'c>,
@@ -254,7 +259,8 @@ fn directed<'c>(
         b.int_type(1).vector(ty.lanes()).zero()
     };
     let magnitude = b.select(negative, b.neg(x)?, x)?;
-    // A 16-bit float ends below the largest integers: what lies beyond stays beyond its largest number.
+    // A 16-bit float ends below the largest integers: what lies beyond stays beyond its largest
+    // number.
     let significand = significand_bits(b, to);
     let (kept, beyond) = if to.scalar_bits() == 16 && significand == 11 {
         let largest = b.int(ty, 65504)?;
@@ -313,7 +319,8 @@ pub(crate) fn float_to_float<'c>(
         Some(_) if to.scalar_bits() > from.scalar_bits() => return Ok(nearest),
         Some(mode) => mode,
     };
-    // The nearest value is the one asked for, or its neighbour on the other side of x. Stepping the bits steps the magnitude, across infinity too.
+    // The nearest value is the one asked for, or its neighbour on the other side of x. Stepping the
+    // bits steps the magnitude, across infinity too.
     let back = b.float_resize(nearest, from)?;
     let bits = b.int_type(to.scalar_bits()).vector(to.lanes());
     let nearest_bits = b.bitcast(nearest, bits)?;
@@ -354,7 +361,8 @@ pub(crate) fn float_to_float<'c>(
     b.bitcast(stepped, to)
 }
 
-/// OpQuantizeToF16: what a half can hold of a float. Halves that are subnormal become zero of the same sign, as Vulkan allows and DirectX asks for.
+/// OpQuantizeToF16: what a half can hold of a float. Halves that are subnormal become zero of the
+/// same sign, as Vulkan allows and DirectX asks for.
 fn quantize<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
     let ty = x.ty();
     let half = b.float_type(16).vector(ty.lanes());
@@ -403,8 +411,8 @@ fn bitcast(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handle
                 let bits = b.bitcast(e.value(operand)?, word)?;
                 (b.cast(Opcode::LLVMIntToPtr, bits, e.ty(to)?)?, 1)
             };
-            // The new pointee's alignment is no promise: front ends whose own pointers have no pointee cast to vectors, and say at each access how far it is
-            // aligned.
+            // The new pointee's alignment is no promise: front ends whose own pointers have no
+            // pointee cast to vectors, and say at each access how far it is aligned.
             e.bind_pointer(
                 inst,
                 Pointer {

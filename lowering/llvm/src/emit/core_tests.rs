@@ -1,4 +1,5 @@
-//! Tests of the emitter's core: layouts, arguments and hidden parameters, control flow, barrier steps, lines, and how problems are reported.
+//! Tests of the emitter's core: layouts, arguments and hidden parameters, control flow, barrier
+//! steps, lines, and how problems are reported.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::{Lines, Lowered, Lowering, Optimization, lower};

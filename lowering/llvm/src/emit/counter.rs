@@ -1,11 +1,16 @@
-//! A split barrier made of a word of workgroup memory: every wave adds one when it arrives, and a wait polls until all waves of its phase have.
+//! A split barrier made of a word of workgroup memory: every wave adds one when it arrives, and a
+//! wait polls until all waves of its phase have.
 //!
-//! The word only grows, so a phase needs no reset and no second word: after the n-th arrive it is complete once the word has reached n times the number of waves.
-//! No wave can be a whole phase ahead of another one that still waits, so the distance between word and target stays within the number of waves and the sign of their
-//! difference tells, also after both have wrapped around. The additions and the polls are relaxed; the fences that the plan puts around them order memory (LLVM
-//! AMDGPUUsage, "Memory Model": a release fence before a relaxed atomic, an acquire fence after one that read it).
+//! The word only grows, so a phase needs no reset and no second word: after the n-th arrive it is
+//! complete once the word has reached n times the number of waves. No wave can be a whole phase
+//! ahead of another one that still waits, so the distance between word and target stays within the
+//! number of waves and the sign of their difference tells, also after both have wrapped around. The
+//! additions and the polls are relaxed; the fences that the plan puts around them order memory
+//! (LLVM AMDGPUUsage, "Memory Model": a release fence before a relaxed atomic, an acquire fence
+//! after one that read it).
 //!
-//! Arrival and wait are calls until the mid-level optimiser has run; [`crate::expand`] writes them out then.
+//! Arrival and wait are calls until the mid-level optimiser has run; [`crate::expand`] writes them
+//! out then.
 
 use super::barrier::names;
 use super::function::FunctionEmitter;
@@ -38,7 +43,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.publish()
     }
 
-    /// The next phase's target is one addition per wave away; the lowest active lane of this wave makes this wave's.
+    /// The next phase's target is one addition per wave away; the lowest active lane of this wave
+    /// makes this wave's.
     pub(super) fn counter_arrive(&mut self, target: Value<'c>) -> Result<()> {
         let b = self.b;
         let word = b.int_type(32);

@@ -1,8 +1,9 @@
-//! Derivatives in compute shaders (SPV_KHR_compute_shader_derivatives): differences between the invocations of a quad, which the entry point's execution mode
-//! says how to find. Undefined where an invocation of the quad does not take part.
+//! Derivatives in compute shaders (SPV_KHR_compute_shader_derivatives): differences between the
+//! invocations of a quad, which the entry point's execution mode says how to find. Undefined where
+//! an invocation of the quad does not take part.
 //!
-//! Lanes count local invocations in order of their index. Four that follow each other are a linear quad; in a square one the second row is a row of the
-//! workgroup further.
+//! Lanes count local invocations in order of their index. Four that follow each other are a linear
+//! quad; in a square one the second row is a row of the workgroup further.
 
 use super::build::Build;
 use super::function::FunctionEmitter;
@@ -76,7 +77,8 @@ struct Quad<'e, 'c> {
 }
 
 impl<'c> Quad<'_, 'c> {
-    /// What the value grows by from a lane to the one `step` (a power of two) further: in this lane's pair, or (`coarse`) in the first of the quad.
+    /// What the value grows by from a lane to the one `step` (a power of two) further: in this
+    /// lane's pair, or (`coarse`) in the first of the quad.
     fn along(&self, step: u32, coarse: bool) -> Result<Value<'c>> {
         let b = self.b;
         if coarse {

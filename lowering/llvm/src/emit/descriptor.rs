@@ -1,5 +1,5 @@
-//! Reads descriptors. Nobody writes them while a kernel runs, so every load of one is invariant, and
-//! a scalar load on AMDGPU where the address is uniform.
+//! Reads descriptors. Nobody writes them while a kernel runs, so every load of one is invariant,
+//! and a scalar load on AMDGPU where the address is uniform.
 
 use super::Result;
 use super::function::FunctionEmitter;

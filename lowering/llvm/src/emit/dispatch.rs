@@ -1,5 +1,6 @@
-//! From opcode to instruction family. To lower another opcode, add it to the row of its family in [`family`] (or add a family: a row, a file, a line in
-//! [`emit`]). `docs/instructions.md` lists the outcome; the test below keeps it fresh.
+//! From opcode to instruction family. To lower another opcode, add it to the row of its family in
+//! [`family`] (or add a family: a row, a file, a line in [`emit`]). `docs/instructions.md` lists
+//! the outcome; the test below keeps it fresh.
 
 use super::function::FunctionEmitter;
 use super::{

@@ -1,4 +1,5 @@
-//! The extended instructions of SPV_AMD_shader_ballot, SPV_AMD_gcn_shader and SPV_AMD_shader_trinary_minmax, spelled for both vendors.
+//! The extended instructions of SPV_AMD_shader_ballot, SPV_AMD_gcn_shader and
+//! SPV_AMD_shader_trinary_minmax, spelled for both vendors.
 
 use super::build::Build;
 use super::function::FunctionEmitter;
@@ -45,7 +46,8 @@ pub(crate) fn emit(
     Ok(Handled::Yes)
 }
 
-/// What lanes of a subgroup read of each other. Lanes that are not active give no value to rely on, as in [`super::subgroup`].
+/// What lanes of a subgroup read of each other. Lanes that are not active give no value to rely on,
+/// as in [`super::subgroup`].
 fn ballot<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,

@@ -1,5 +1,5 @@
-//! GLSL.std.450 (version 1.00). Precision as Vulkan asks for it (see [`super::math`]); min, max and clamp prefer a number to a NaN, which both the F and
-//! the N forms allow.
+//! GLSL.std.450 (version 1.00). Precision as Vulkan asks for it (see [`super::math`]); min, max and
+//! clamp prefer a number to a NaN, which both the F and the N forms allow.
 
 use super::arith::bind_pair;
 use super::build::Build;
@@ -257,7 +257,8 @@ fn limits(width: u32, signed: bool) -> (f64, f64) {
     }
 }
 
-/// `eta * i - (eta * d + sqrt(k)) * n` with `d = dot(n, i)` and `k = 1 - eta^2 (1 - d^2)`; 0 when k is negative.
+/// `eta * i - (eta * d + sqrt(k)) * n` with `d = dot(n, i)` and `k = 1 - eta^2 (1 - d^2)`; 0 when k
+/// is negative.
 fn refract<'c>(b: &Build<'c>, i: Value<'c>, n: Value<'c>, eta: Value<'c>) -> Result<Value<'c>> {
     let scalar = i.ty().element_if_vector();
     let eta = b.float_resize(eta, scalar)?;
@@ -296,7 +297,8 @@ fn minor<'c>(
     Ok(rest)
 }
 
-/// The columns in f32 where they are narrower: differences of products in f16 would leave little of an f16 result.
+/// The columns in f32 where they are narrower: differences of products in f16 would leave little of
+/// an f16 result.
 fn at_least_single<'c>(b: &Build<'c>, columns: &[Value<'c>]) -> Result<Vec<Value<'c>>> {
     let widened = |column: &Value<'c>| {
         let ty = column.ty();

@@ -1,4 +1,5 @@
-//! OpenCL.std (version 1.00). The full profile's precision (see [`super::math`]), except for `native_` and `half_`, which take what the hardware gives.
+//! OpenCL.std (version 1.00). The full profile's precision (see [`super::math`]), except for
+//! `native_` and `half_`, which take what the hardware gives.
 
 use super::build::Build;
 use super::function::FunctionEmitter;
@@ -74,7 +75,8 @@ fn elementary(op: Cl) -> Option<(Unary, Precision)> {
         Cl::tan => (Unary::Tan, Exact),
         Cl::tanh => (Unary::Tanh, Exact),
         Cl::tgamma => (Unary::Tgamma, Exact),
-        // OpenCL asks 8192 ULP of the half_ functions, within [-2^16, 2^16] for the circular ones: more than the hardware's sine keeps.
+        // OpenCL asks 8192 ULP of the half_ functions, within [-2^16, 2^16] for the circular ones:
+        // more than the hardware's sine keeps.
         Cl::half_cos => (Unary::Cos, Exact),
         Cl::half_sin => (Unary::Sin, Exact),
         Cl::half_tan => (Unary::Tan, Exact),
@@ -317,8 +319,8 @@ fn pown<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, n: Value<'c>) -> Resu
     })
 }
 
-/// `x^(1/n)` in double precision. With `x = m * 2^(q * n + r)` it is `(m * 2^r)^(1/n) * 2^q`: so the rounding of `1/n` counts for little, whatever the
-/// exponent of `x`.
+/// `x^(1/n)` in double precision. With `x = m * 2^(q * n + r)` it is `(m * 2^r)^(1/n) * 2^q`: so
+/// the rounding of `1/n` counts for little, whatever the exponent of `x`.
 fn rootn<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, n: Value<'c>) -> Result<Value<'c>> {
     let b = e.b;
     b.each_lane(&[x, n], |args| {
@@ -352,7 +354,8 @@ fn rootn<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, n: Value<'c>) -> Res
         let root = numeric::ldexp(b, root, scale)?;
 
         let odd = b.int_resize(*n, b.int_type(1), false)?;
-        // Odd roots keep the sign (of zero too); even roots of negative numbers and zeroth roots are NaN.
+        // Odd roots keep the sign (of zero too); even roots of negative numbers and zeroth roots
+        // are NaN.
         let signed = b.select(odd, call2(b, "llvm.copysign", root, wide)?, root)?;
         let negative = b.fcmp(RealPredicate::LLVMRealOLT, wide, zero)?;
         let undefined = b.or(b.and(negative, b.not(odd)?)?, zeroth)?;

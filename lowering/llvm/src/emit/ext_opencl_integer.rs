@@ -158,7 +158,8 @@ fn mad_sat<'c>(
             signed,
         );
     }
-    // 64 bits: the exact sum is a high and a low word; it fits when the high word is the extension of the low one.
+    // 64 bits: the exact sum is a high and a low word; it fits when the high word is the extension
+    // of the low one.
     let low = b.mul(x, y)?;
     let high = product_high(b, x, y, signed)?;
     let sum = b.add(low, z)?;

@@ -1,4 +1,5 @@
-//! OpenCL.std: functions that read or write memory: vector loads and stores, their half-precision forms, and functions with a second result.
+//! OpenCL.std: functions that read or write memory: vector loads and stores, their half-precision
+//! forms, and functions with a second result.
 
 use super::build::Build;
 use super::convert::float_to_float;
@@ -44,7 +45,8 @@ fn stride(op: Cl, lanes: u32) -> u32 {
     }
 }
 
-/// The address of element `offset` of vectors of `lanes` components of type `element`, and its alignment.
+/// The address of element `offset` of vectors of `lanes` components of type `element`, and its
+/// alignment.
 fn place<'c>(
     b: &Build<'c>,
     op: Cl,

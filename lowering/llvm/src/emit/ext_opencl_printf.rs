@@ -1,7 +1,8 @@
-//! OpenCL.std: printf. The format is taken apart here, at compile time; the kernel writes a record of its arguments ([`splitbar_passes::printf`]).
+//! OpenCL.std: printf. The format is taken apart here, at compile time; the kernel writes a record
+//! of its arguments ([`splitbar_passes::printf`]).
 //!
-//! A record is reserved by one relaxed addition at device scope and written by plain stores: a memory operation that stays where it stands among barriers, and no
-//! fence.
+//! A record is reserved by one relaxed addition at device scope and written by plain stores: a
+//! memory operation that stays where it stands among barriers, and no fence.
 
 use super::ext_opencl::ARGS;
 use super::function::FunctionEmitter;
@@ -16,7 +17,8 @@ use splitbar_plan::FenceScope;
 
 /// Offset in the buffer of the bytes that calls have asked for.
 const WRITTEN: u64 = 8;
-/// Characters of a string: as many as a C compiler must take in a literal (C99, 5.2.4.1). Every call reads its strings again.
+/// Characters of a string: as many as a C compiler must take in a literal (C99, 5.2.4.1). Every
+/// call reads its strings again.
 const LONGEST: usize = 4095;
 /// Instructions between a string and the place that names it: casts and access chains.
 const MOST_STEPS: usize = 64;
@@ -122,7 +124,8 @@ fn many(what: &str, lanes: u32) -> String {
     }
 }
 
-/// The number of the string literal `id`, or of the one of two that OpSelect chooses; `None` for what is no literal.
+/// The number of the string literal `id`, or of the one of two that OpSelect chooses; `None` for
+/// what is no literal.
 fn string<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
@@ -140,8 +143,9 @@ fn string<'c>(
     Some((|| e.b.select(e.operand(select, 0)?, yes?, no?))())
 }
 
-/// The constant string that the pointer `id` points to, up to its zero byte, or a refusal of the call `inst` where it is too long; `None` for what is not a constant string. They need not be
-/// of class UniformConstant (SPV_EXT_relaxed_printf_string_address_space), if nobody writes them.
+/// The constant string that the pointer `id` points to, up to its zero byte, or a refusal of the
+/// call `inst` where it is too long; `None` for what is not a constant string. They need not be of
+/// class UniformConstant (SPV_EXT_relaxed_printf_string_address_space), if nobody writes them.
 fn literal(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, id: Id) -> Option<Result<Vec<u8>>> {
     let (id, offset) = place(e, id)?;
     let declarations = e.declarations;

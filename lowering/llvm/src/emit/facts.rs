@@ -1,4 +1,5 @@
-//! What instruction families ask of a target row, put together. An intrinsic that is not there must never reach LLVM: code generation would end the process.
+//! What instruction families ask of a target row, put together. An intrinsic that is not there must
+//! never reach LLVM: code generation would end the process.
 
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
@@ -23,7 +24,8 @@ pub(crate) fn lane_exchange(target: &Target, wave_size: u32) -> LaneExchange {
     }
 }
 
-/// AMDGPU: whether a lane can read any other of its 32 (`ds_bpermute_b32`) and of its quad (DPP). Both came with gfx8, as wave shuffles did (GCN3 ISA).
+/// AMDGPU: whether a lane can read any other of its 32 (`ds_bpermute_b32`) and of its quad (DPP).
+/// Both came with gfx8, as wave shuffles did (GCN3 ISA).
 pub(crate) fn permutes_near_lanes(target: &Target) -> bool {
     match &target.arch {
         Arch::Amdgpu(gpu) => !gpu.wave_shuffle.is_empty(),

@@ -1,7 +1,8 @@
-//! The 8-bit floats of OCP (SPV_EXT_float8): values are their bits, `i8`, and everything is computed in 32 bits, which hold every one of them.
+//! The 8-bit floats of OCP (SPV_EXT_float8): values are their bits, `i8`, and everything is
+//! computed in 32 bits, which hold every one of them.
 //!
-//! Source of the formats: "FP8 Formats for Deep Learning" (arXiv 2209.05433). E5M2 is the upper half of a binary16; E4M3 has no infinity, one pattern that is
-//! NaN, and bias 7.
+//! Source of the formats: "FP8 Formats for Deep Learning" (arXiv 2209.05433). E5M2 is the upper
+//! half of a binary16; E4M3 has no infinity, one pattern that is NaN, and bias 7.
 
 use super::Result;
 use super::build::Build;
@@ -93,7 +94,8 @@ pub(crate) fn decode<'c>(b: &Build<'c>, format: Float8, x: Value<'c>) -> Result<
     }
 }
 
-/// The nearest numbers of the format, of two the even one. What is too large becomes the greatest finite number if `saturated`, else infinity, or NaN where there is none.
+/// The nearest numbers of the format, of two the even one. What is too large becomes the greatest
+/// finite number if `saturated`, else infinity, or NaN where there is none.
 pub(crate) fn encode<'c>(
     b: &Build<'c>,
     format: Float8,
@@ -108,7 +110,8 @@ pub(crate) fn encode<'c>(
     let sign = b.and(b.lshr(bits, b.int(int, 24)?)?, b.int(int, 0x80)?)?;
     let magnitude = b.and(bits, b.int(int, 0x7fff_ffff)?)?;
 
-    // Normal numbers: half of the last unit, less one if the number before it is even, carries into it.
+    // Normal numbers: half of the last unit, less one if the number before it is even, carries into
+    // it.
     let odd = b.and(
         b.lshr(magnitude, b.int(int, dropped.into())?)?,
         b.int(int, 1)?,
@@ -138,7 +141,8 @@ pub(crate) fn encode<'c>(
     b.int_resize(b.or(code, sign)?, b.int_type(8).vector(lanes), false)
 }
 
-/// What `write` writes, without fast-math flags: the sums and products here are exact, or rounded as they stand.
+/// What `write` writes, without fast-math flags: the sums and products here are exact, or rounded
+/// as they stand.
 fn exactly<'c>(b: &Build<'c>, write: impl FnOnce() -> Result<Value<'c>>) -> Result<Value<'c>> {
     let before = b.fast_math.replace(0);
     let value = write();
@@ -146,7 +150,8 @@ fn exactly<'c>(b: &Build<'c>, write: impl FnOnce() -> Result<Value<'c>>) -> Resu
     value
 }
 
-/// As `float`. A `double` is rounded to odd: then the second rounding gives what one alone would have given.
+/// As `float`. A `double` is rounded to odd: then the second rounding gives what one alone would
+/// have given.
 fn narrowed<'c>(b: &Build<'c>, x: Value<'c>) -> Result<Value<'c>> {
     let lanes = x.ty().lanes();
     let float: Ty<'c> = b.float_type(32).vector(lanes);

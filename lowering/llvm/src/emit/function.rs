@@ -1,8 +1,10 @@
-//! The state of one function's lowering, and the interface that the instruction families are written against.
+//! The state of one function's lowering, and the interface that the instruction families are
+//! written against.
 //!
-//! A family is a function `fn emit(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Handled>`: it reads operands ([`FunctionEmitter::value`],
-//! [`FunctionEmitter::pointer`]), builds with `e.b`, and binds the result ([`FunctionEmitter::bind`]). What it returns as an error is recorded by the
-//! caller, the result becomes poison and the walk goes on.
+//! A family is a function `fn emit(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) ->
+//! Result<Handled>`: it reads operands ([`FunctionEmitter::value`], [`FunctionEmitter::pointer`]),
+//! builds with `e.b`, and binds the result ([`FunctionEmitter::bind`]). What it returns as an error
+//! is recorded by the caller, the result becomes poison and the walk goes on.
 
 use super::Result;
 use super::build::Build;
@@ -31,9 +33,11 @@ pub(crate) struct Pointer<'c> {
     pub(crate) class: spirv::StorageClass,
     /// Known alignment in bytes, a power of two.
     pub(crate) align: u32,
-    /// How the matrix that it points to or into is laid out; `None`: naturally (column-major, packed columns).
+    /// How the matrix that it points to or into is laid out; `None`: naturally (column-major,
+    /// packed columns).
     pub(crate) matrix: Option<MatrixLayout>,
-    /// What the decorations of the memory ask of every access; known of the pointers that have an id.
+    /// What the decorations of the memory ask of every access; known of the pointers that have an
+    /// id.
     pub(crate) qualifiers: Qualifiers,
 }
 
@@ -100,7 +104,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) control: super::control::Control<'c, 'm>,
     /// Functions that can be called, with the variables that each wants as hidden arguments.
     pub(super) callees: &'e super::module::Callees<'c>,
-    /// Byte lengths of buffers by variable, where OpArrayLength asks for them; of an array of descriptors, a table of lengths.
+    /// Byte lengths of buffers by variable, where OpArrayLength asks for them; of an array of
+    /// descriptors, a table of lengths.
     pub(super) lengths: Vec<(Id, Value<'c>)>,
     /// The number of dimensions of the launch, where it is an argument.
     pub(super) work_dimensions: Option<Value<'c>>,
@@ -112,9 +117,11 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) barrier_state: super::barrier::StateSlots<'c>,
     /// The sets of registers in which copies are on their way; only the kernel itself has them.
     pub(super) held: Vec<super::held::HeldSet<'c>>,
-    /// What the loads of copies behind branches have noted, by their word offsets; only the kernel itself has any.
+    /// What the loads of copies behind branches have noted, by their word offsets; only the kernel
+    /// itself has any.
     pub(super) notes: BTreeMap<u32, super::promoted_copy::Note<'c>>,
-    /// Where a kernel whose waves have something to do when they end does it: all returns lead there.
+    /// Where a kernel whose waves have something to do when they end does it: all returns lead
+    /// there.
     pub(super) end: Option<Block<'c>>,
     /// What the barrier steps share within one module.
     pub(super) barriers: &'e super::barrier::Shared<'c>,
@@ -144,7 +151,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// The LLVM value type of the type `ty`.
     ///
     /// # Errors
-    /// `UnsupportedType` for a composite of more than [`types::MAX_PARTS`] parts: LLVM takes every value apart into its parts.
+    /// `UnsupportedType` for a composite of more than [`types::MAX_PARTS`] parts: LLVM takes every
+    /// value apart into its parts.
     pub(crate) fn ty(&self, ty: Id) -> Result<Ty<'c>> {
         let info = self.type_info(ty)?;
         if info.leaves > types::MAX_PARTS {
@@ -207,7 +215,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         self.constants.as_u32(id)
     }
 
-    /// Binds the result of `inst`. `TypeMismatch` when `value` is not of the LLVM type of its result type.
+    /// Binds the result of `inst`. `TypeMismatch` when `value` is not of the LLVM type of its
+    /// result type.
     pub(crate) fn bind(&mut self, inst: Inst<'_>, value: Value<'c>) -> Result<()> {
         let ty = self.result_type(inst)?;
         let Some(result) = inst.result() else {
@@ -334,7 +343,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
 
     // Blocks.
 
-    /// A new block at the end of the function; write on in it with `e.b.position`. A SPIR-V block may become several LLVM blocks.
+    /// A new block at the end of the function; write on in it with `e.b.position`. A SPIR-V block
+    /// may become several LLVM blocks.
     pub(crate) fn new_block(&self) -> Block<'c> {
         self.function.append(self.b.context())
     }
@@ -354,7 +364,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         Ok(())
     }
 
-    /// A stack slot of LLVM type `ty` in the function's entry block: a pointer in the address space of Function variables.
+    /// A stack slot of LLVM type `ty` in the function's entry block: a pointer in the address space
+    /// of Function variables.
     pub(crate) fn stack_slot(&mut self, ty: Ty<'c>, align: u32) -> Result<Value<'c>> {
         let here = self.b.block()?;
         self.b.raw().position_before_terminator(self.prologue);
@@ -366,7 +377,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
 
     // Decorations and diagnostics.
 
-    /// The first operand of decoration `kind` on the result of `inst` (0 if it has none); `None` when it is not there.
+    /// The first operand of decoration `kind` on the result of `inst` (0 if it has none); `None`
+    /// when it is not there.
     pub(crate) fn decoration(&self, inst: Inst<'_>, kind: spirv::Decoration) -> Option<u32> {
         self.declarations.decoration(inst.result()?, kind)
     }
@@ -382,7 +394,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         )
     }
 
-    /// `UnsupportedOnTarget`: the target has no instruction for it; `what` is the subject of "... is not there on gfx906".
+    /// `UnsupportedOnTarget`: the target has no instruction for it; `what` is the subject of "...
+    /// is not there on gfx906".
     pub(crate) fn unsupported_on_target(
         &self,
         inst: Inst<'_>,

@@ -1,4 +1,5 @@
-//! Module-scope variables that every function can name: workgroup memory, and program-scope data with an initializer. They become LLVM globals.
+//! Module-scope variables that every function can name: workgroup memory, and program-scope data
+//! with an initializer. They become LLVM globals.
 
 use super::Result;
 use super::constant;
@@ -14,7 +15,8 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Id, Inst, Variable};
 
 impl<'c> Emission<'_, 'c, '_> {
-    /// Workgroup variables and program-scope data become LLVM globals, in the order of the module: initializers name what stands before them.
+    /// Workgroup variables and program-scope data become LLVM globals, in the order of the module:
+    /// initializers name what stands before them.
     pub(super) fn make_globals(
         &mut self,
         uses: &Uses,

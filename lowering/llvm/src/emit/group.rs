@@ -1,9 +1,11 @@
-//! OpGroup* of a whole workgroup (SPIR-V 1.6, section 3.52.21): every subgroup reduces or scans its own lanes, its last lane leaves the result in
-//! workgroup memory, and after a barrier every invocation combines what it needs in order of subgroup number. A second barrier keeps the memory until
-//! all have read it.
+//! OpGroup* of a whole workgroup (SPIR-V 1.6, section 3.52.21): every subgroup reduces or scans its
+//! own lanes, its last lane leaves the result in workgroup memory, and after a barrier every
+//! invocation combines what it needs in order of subgroup number. A second barrier keeps the memory
+//! until all have read it.
 //!
-//! These instructions are barriers themselves. Between an arrive and a wait of the target's own split barrier a full barrier would complete the open
-//! phase, so they are refused there; choose another strategy.
+//! These instructions are barriers themselves. Between an arrive and a wait of the target's own
+//! split barrier a full barrier would complete the open phase, so they are refused there; choose
+//! another strategy.
 //!
 //! On NVPTX votes and counts of predicates are one barrier instruction (PTX ISA, `bar.red`).
 
@@ -81,8 +83,9 @@ fn barrier_reduction<'c>(
     e.b.intrinsic(name, &[], &[e.b.i32(0), predicate])
 }
 
-/// Whether an arrive on the target's own split barrier can be outstanding at `inst`: it stands in the window of a pair, or in a function that could be
-/// called from one, or some arrive is never waited for.
+/// Whether an arrive on the target's own split barrier can be outstanding at `inst`: it stands in
+/// the window of a pair, or in a function that could be called from one, or some arrive is never
+/// waited for.
 pub(super) fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool {
     open_with(e, inst, Strategy::Native)
 }
@@ -212,7 +215,8 @@ fn reduce<'c>(
     store_if(e, last, to_memory(b, inclusive)?, place, 8)?;
     barrier(e)?;
 
-    // for (index = 0; index < count; ++index): the total, and its value when it came to the own subgroup.
+    // for (index = 0; index < count; ++index): the total, and its value when it came to the own
+    // subgroup.
     let identity = operation.identity(b, ty)?;
     let before = b.block()?;
     let (body, done) = (e.new_block(), e.new_block());

@@ -1,6 +1,8 @@
-//! A split barrier made of named hardware barriers, one for each group of warps (NVPTX): see [`WarpGroups`].
+//! A split barrier made of named hardware barriers, one for each group of warps (NVPTX): see
+//! [`WarpGroups`].
 //!
-//! All warps execute the same instructions, with the barrier's number in a register: that is what `.aligned` asks for (PTX ISA, `bar`), and it needs no branch.
+//! All warps execute the same instructions, with the barrier's number in a register: that is what
+//! `.aligned` asks for (PTX ISA, `bar`), and it needs no branch.
 
 use super::function::FunctionEmitter;
 use super::{Result, builtin};
@@ -18,7 +20,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             .binary(Opcode::LLVMURem, warp, self.b.i32(groups.groups.max(1)))
     }
 
-    /// The number of the first barrier in the set of this phase. `set` holds what to add for it; there is none when one set serves all phases.
+    /// The number of the first barrier in the set of this phase. `set` holds what to add for it;
+    /// there is none when one set serves all phases.
     fn first_barrier(&self, set: Option<Value<'c>>) -> Result<Value<'c>> {
         let b = self.b;
         let first = b.i32(WarpGroups::FIRST);
@@ -28,7 +31,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
     }
 
-    /// Arrives at the barriers of all other groups, beginning with the next one, so that not all warps begin with the same.
+    /// Arrives at the barriers of all other groups, beginning with the next one, so that not all
+    /// warps begin with the same.
     pub(super) fn group_arrive(&self, groups: WarpGroups, set: Option<Value<'c>>) -> Result<()> {
         let b = self.b;
         let own = self.warp_group(groups)?;

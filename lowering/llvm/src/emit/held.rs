@@ -1,7 +1,9 @@
-//! Copies to workgroup memory through registers: what has been loaded stays in a set of registers until the plan says that it is stored.
+//! Copies to workgroup memory through registers: what has been loaded stays in a set of registers
+//! until the plan says that it is stored.
 //!
-//! A set is stack slots that the optimiser turns into registers: the values, the address, and a note whether the invocation holds something. The note is what makes an
-//! invocation that did not copy not store, and is folded wherever all paths agree.
+//! A set is stack slots that the optimiser turns into registers: the values, the address, and a
+//! note whether the invocation holds something. The note is what makes an invocation that did not
+//! copy not store, and is folded wherever all paths agree.
 
 use super::function::FunctionEmitter;
 use super::{Result, builtin};
@@ -129,7 +131,8 @@ pub(super) struct Rounds<'c> {
 }
 
 impl<'c> Rounds<'c> {
-    /// Does `move_unit` for each round, with what the round begins with, where the invocation has a unit in it.
+    /// Does `move_unit` for each round, with what the round begins with, where the invocation has a
+    /// unit in it.
     pub(super) fn each<'e, 'm>(
         &self,
         e: &mut FunctionEmitter<'e, 'c, 'm>,

@@ -1,9 +1,11 @@
-//! What the lanes of a subgroup can ask of each other, spelled for both vendors: who is active, ballots, and reading another lane's value. Reductions and
-//! scans are made of those ([`super::scan`]).
+//! What the lanes of a subgroup can ask of each other, spelled for both vendors: who is active,
+//! ballots, and reading another lane's value. Reductions and scans are made of those
+//! ([`super::scan`]).
 //!
 //! Only active lanes are ever read.
 //!
-//! NVPTX: the mask of every `.sync` operation is the set of lanes that are active at the start of the instruction.
+//! NVPTX: the mask of every `.sync` operation is the set of lanes that are active at the start of
+//! the instruction.
 
 use super::Result;
 use super::build::Build;
@@ -86,7 +88,8 @@ impl<'e, 'c> Lanes<'e, 'c> {
         })
     }
 
-    /// The same lanes in sets: what a lane scans and reduces are the active lanes of its `set`. The sets of two lanes are one, or have no lane in common.
+    /// The same lanes in sets: what a lane scans and reduces are the active lanes of its `set`. The
+    /// sets of two lanes are one, or have no lane in common.
     pub(crate) fn within(self, set: Value<'c>) -> Result<Self> {
         Ok(Lanes {
             active: self.b.and(self.active, set)?,
@@ -147,7 +150,8 @@ impl<'e, 'c> Lanes<'e, 'c> {
         lowest(self.b, self.active)
     }
 
-    /// The value that lane `lane` (`i32`) holds: undefined when that lane is not active. Any scalar or vector, lane by lane and 32 bits at a time.
+    /// The value that lane `lane` (`i32`) holds: undefined when that lane is not active. Any scalar
+    /// or vector, lane by lane and 32 bits at a time.
     pub(crate) fn read(&self, value: Value<'c>, lane: Value<'c>) -> Result<Value<'c>> {
         words(self.b, value, &|word| self.read_word(word, lane))
     }
@@ -191,7 +195,8 @@ impl<'e, 'c> Lanes<'e, 'c> {
         })
     }
 
-    /// The active lanes that share this lane's cluster of `size` (a power of two) lanes; all of them for `None`.
+    /// The active lanes that share this lane's cluster of `size` (a power of two) lanes; all of
+    /// them for `None`.
     pub(super) fn cluster(&self, size: Option<u32>) -> Result<Value<'c>> {
         let b = self.b;
         match size {
@@ -222,8 +227,9 @@ impl<'e, 'c> Lanes<'e, 'c> {
     }
 }
 
-/// AMDGPU: the lanes for which `predicate` is true, `i64`. Asked for as wide as the wave: a ballot of 64 bits in a wave of 32 lanes reads EXEC whole at -O0 (LLVM 23.1), and its
-/// upper half is nobody's.
+/// AMDGPU: the lanes for which `predicate` is true, `i64`. Asked for as wide as the wave: a ballot
+/// of 64 bits in a wave of 32 lanes reads EXEC whole at -O0 (LLVM 23.1), and its upper half is
+/// nobody's.
 fn wave_ballot<'c>(b: &Build<'c>, wave_size: u32, predicate: Value<'c>) -> Result<Value<'c>> {
     let lanes = b.intrinsic("llvm.amdgcn.ballot", &[b.int_type(wave_size)], &[predicate])?;
     b.int_resize(lanes, b.int_type(64), false)
@@ -259,7 +265,8 @@ pub(crate) fn highest<'c>(b: &Build<'c>, set: Value<'c>) -> Result<Value<'c>> {
     b.int_resize(b.sub(top, leading)?, b.int_type(32), false)
 }
 
-/// Applies `f` to the 32-bit words of a scalar or vector of any width; narrower values ride in one word.
+/// Applies `f` to the 32-bit words of a scalar or vector of any width; narrower values ride in one
+/// word.
 pub(super) fn words<'c>(
     b: &Build<'c>,
     value: Value<'c>,

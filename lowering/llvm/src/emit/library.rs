@@ -1,5 +1,6 @@
-//! The mathematical library: functions that neither vendor's LLVM back end can select, as LLVM bitcode (`math/math.bc`; its README says where it comes
-//! from and how precise it is). A call declares the function; [`link`] brings in the bodies of what was declared.
+//! The mathematical library: functions that neither vendor's LLVM back end can select, as LLVM
+//! bitcode (`math/math.bc`; its README says where it comes from and how precise it is). A call
+//! declares the function; [`link`] brings in the bodies of what was declared.
 
 use super::Result;
 use super::build::Build;
@@ -30,8 +31,9 @@ pub(crate) fn call<'c>(
     b.declared_call(name, result.function(&params), args)
 }
 
-/// Brings in the bodies of the library functions that `module` declares, compiled with the target `features` of their callers, and drops the others. To be called once,
-/// after all functions are written.
+/// Brings in the bodies of the library functions that `module` declares, compiled with the target
+/// `features` of their callers, and drops the others. To be called once, after all functions are
+/// written.
 ///
 /// # Errors
 /// `LlvmFailed` when LLVM does not take the library.
@@ -62,8 +64,9 @@ pub(crate) fn link(module: &Module<'_>, target: &Target, features: Option<&str>)
                 .get_function(&function.get_name().to_string_lossy())
                 .is_some();
         if !wanted {
-            // Nothing calls it: the library's functions do not call each other.
-            // Internal functions without callers go with the first clean-up pass; so do the tables that only they read.
+            // Nothing calls it: the library's functions do not call each other. Internal functions
+            // without callers go with the first clean-up pass; so do the tables that only they
+            // read.
             function.set_linkage(Linkage::Internal);
         }
     }
@@ -94,8 +97,9 @@ pub(crate) fn link(module: &Module<'_>, target: &Target, features: Option<&str>)
     Ok(())
 }
 
-/// Gives stack slots generic addresses and casts them to where the code expects them. LLVM 23 takes the generic address of a slot of NVPTX for its local
-/// one when the slot is in the local address space from the start.
+/// Gives stack slots generic addresses and casts them to where the code expects them. LLVM 23 takes
+/// the generic address of a slot of NVPTX for its local one when the slot is in the local address
+/// space from the start.
 fn stack_as_generic(
     module: &Module<'_>,
     function: FunctionValue<'_>,

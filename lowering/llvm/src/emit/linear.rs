@@ -1,7 +1,8 @@
-//! Products of vectors and matrices (SPIR-V 1.6, section 3.52.13) and integer dot products (SPV_KHR_integer_dot_product).
+//! Products of vectors and matrices (SPIR-V 1.6, section 3.52.13) and integer dot products
+//! (SPV_KHR_integer_dot_product).
 //!
-//! A matrix value is an array of column vectors. Sums run from the lowest index to the highest; Vulkan asks for the precision of such a chain of
-//! products and sums, contracted or not.
+//! A matrix value is an array of column vectors. Sums run from the lowest index to the highest;
+//! Vulkan asks for the precision of such a chain of products and sums, contracted or not.
 
 use super::build::Build;
 use super::function::FunctionEmitter;
@@ -19,7 +20,8 @@ pub(crate) mod valve {
     pub(crate) const FDOT2_MIX_ACC16: u16 = 6917;
 }
 
-/// OpFDot2MixAcc32VALVE and OpFDot2MixAcc16VALVE: a dot product of two components on top of an accumulator, computed in 32 bits.
+/// OpFDot2MixAcc32VALVE and OpFDot2MixAcc16VALVE: a dot product of two components on top of an
+/// accumulator, computed in 32 bits.
 pub(crate) fn mixed_dot(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     let b = e.b;
     let (x, y, accumulator) = (
@@ -178,9 +180,10 @@ pub(crate) fn dot<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value
     Ok(sum)
 }
 
-/// OpSDot and its kin: components are widened to the result before they are multiplied and summed (an overflow on the way is undefined); the AccSat
-/// forms add an accumulator with saturation. Two 32-bit integers with the
-/// PackedVectorFormat operand are vectors of four 8-bit components, the lowest byte first.
+/// OpSDot and its kin: components are widened to the result before they are multiplied and summed
+/// (an overflow on the way is undefined); the AccSat forms add an accumulator with saturation. Two
+/// 32-bit integers with the PackedVectorFormat operand are vectors of four 8-bit components, the
+/// lowest byte first.
 fn integer_dot<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> Result<Value<'c>> {
     let b = e.b;
     let (x_signed, y_signed) = match op {

@@ -1,9 +1,11 @@
 //! Elementary functions, for GLSL.std.450 and OpenCL.std, in the precision that each asks for.
 //!
-//! [`Precision::Fast`] uses the hardware's approximations (AMDGPU `v_exp`, `v_log`, `v_sin`; NVPTX `ex2.approx`, `lg2.approx`, `sin.approx`), which
-//! meet Vulkan's table for 32 bits: exp2 and exp 3 + 2|x| ULP, log and log2 3 ULP (2^-21 absolute near 1), sin and cos 2^-11 absolute within
-//! [-pi, pi], pow as exp2(y * log2(x)). [`Precision::Exact`] uses the library (about 1 ULP, every argument), which meets OpenCL's table.
-//! Functions that have no hardware form use the library in both. 16-bit numbers are computed in 32 bits; 64-bit numbers with the library always.
+//! [`Precision::Fast`] uses the hardware's approximations (AMDGPU `v_exp`, `v_log`, `v_sin`; NVPTX
+//! `ex2.approx`, `lg2.approx`, `sin.approx`), which meet Vulkan's table for 32 bits: exp2 and exp 3
+//! + 2|x| ULP, log and log2 3 ULP (2^-21 absolute near 1), sin and cos 2^-11 absolute within [-pi,
+//! pi], pow as exp2(y * log2(x)). [`Precision::Exact`] uses the library (about 1 ULP, every
+//! argument), which meets OpenCL's table. Functions that have no hardware form use the library in
+//! both. 16-bit numbers are computed in 32 bits; 64-bit numbers with the library always.
 
 use super::build::{Build, fast};
 use super::function::FunctionEmitter;
@@ -177,7 +179,8 @@ pub(crate) fn call<'c>(
     library::call(b, if wide { double } else { single }, result, args)
 }
 
-/// Applies `f` lane by lane to 32-bit or 64-bit numbers; narrower ones are widened first and rounded afterwards.
+/// Applies `f` lane by lane to 32-bit or 64-bit numbers; narrower ones are widened first and
+/// rounded afterwards.
 pub(crate) fn in_single_or_double<'c>(
     b: &Build<'c>,
     args: &[Value<'c>],
@@ -259,7 +262,8 @@ fn fast_unary<'c>(
     }))
 }
 
-/// `1 / sqrt(x)`. Of halves in 32 bits where one rounding is asked for: the root's own would come on top of the quotient's.
+/// `1 / sqrt(x)`. Of halves in 32 bits where one rounding is asked for: the root's own would come
+/// on top of the quotient's.
 pub(crate) fn inverse_sqrt<'c>(
     b: &Build<'c>,
     x: Value<'c>,

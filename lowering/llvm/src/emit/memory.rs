@@ -1,8 +1,11 @@
-//! Loads, stores and copies. Memory is bytes: a composite is taken apart into scalars and vectors at the offsets of its layout.
+//! Loads, stores and copies. Memory is bytes: a composite is taken apart into scalars and vectors
+//! at the offsets of its layout.
 //!
-//! Coherence (SPIR-V 1.6 section 2.18, Vulkan memory model): an access with MakePointerAvailable or MakePointerVisible becomes a relaxed atomic
-//! access of each component in that scope, which every cache between the invocations of the scope lets through. Workgroup variables need
-//! nothing of the kind: on both vendors workgroup memory has one copy, and order between invocations is the business of the barriers and fences.
+//! Coherence (SPIR-V 1.6 section 2.18, Vulkan memory model): an access with MakePointerAvailable or
+//! MakePointerVisible becomes a relaxed atomic access of each component in that scope, which every
+//! cache between the invocations of the scope lets through. Workgroup variables need nothing of the
+//! kind: on both vendors workgroup memory has one copy, and order between invocations is the
+//! business of the barriers and fences.
 
 use super::function::{FunctionEmitter, Pointer};
 use super::layout;
@@ -16,7 +19,8 @@ use splitbar_passes::module::{Id, Inst, Scope};
 
 /// Most scalars and vectors that the loads and stores of one LLVM module are taken apart into.
 const MAX_TOTAL_LEAVES: u64 = 1 << 22;
-/// A constant with more parts than this is copied from constant memory instead of stored part by part.
+/// A constant with more parts than this is copied from constant memory instead of stored part by
+/// part.
 pub(super) const INLINE_LEAVES: u64 = 16;
 
 /// How an access is made.
@@ -30,8 +34,9 @@ pub(crate) struct Access {
     pub(crate) coherent: Option<Scope>,
 }
 
-/// The scope of an access to coherent memory that asks for `asked` itself: the queue family's, as the environments have it for the decoration Coherent (Vulkan,
-/// "Memory Model": what GLSL450 says is translated to Vulkan's model with the scope QueueFamily).
+/// The scope of an access to coherent memory that asks for `asked` itself: the queue family's, as
+/// the environments have it for the decoration Coherent (Vulkan, "Memory Model": what GLSL450 says
+/// is translated to Vulkan's model with the scope QueueFamily).
 pub(super) fn coherent_scope(asked: Option<Scope>) -> Scope {
     match asked {
         Some(Scope::CrossDevice) => Scope::CrossDevice,
@@ -105,7 +110,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.store_part(pointer, ty, value, access)
     }
 
-    /// The pointer as an access to a value of type `ty` takes it: an untyped one does not know the members' decorations.
+    /// The pointer as an access to a value of type `ty` takes it: an untyped one does not know the
+    /// members' decorations.
     fn of_type(&self, pointer: &Pointer<'c>, ty: Id) -> Pointer<'c> {
         let inside = self.qualifiers.of_type(ty);
         let mut pointer = *pointer;
@@ -114,7 +120,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         pointer
     }
 
-    /// The pointer and the access as they are together. A generic pointer is refused where the target cannot follow it: LLVM would end the process.
+    /// The pointer and the access as they are together. A generic pointer is refused where the
+    /// target cannot follow it: LLVM would end the process.
     pub(super) fn with_access(
         &self,
         pointer: &Pointer<'c>,
@@ -203,7 +210,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let parts: u64 = match &info.kind {
             Kind::Plain(shape) => return self.load_plain(pointer, *shape, access),
             Kind::Cooperative(matrix) => return self.load_plain(pointer, matrix.shape(), access),
-            // What is known of an image is where its descriptor is. A variable of a function holds that; other places are descriptors.
+            // What is known of an image is where its descriptor is. A variable of a function holds
+            // that; other places are descriptors.
             Kind::Image(_) | Kind::SampledImage(_) if !pointer.is_in_function() => {
                 return Ok(pointer.address);
             }
@@ -484,7 +492,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             ty
         };
         let value = self.b.load(integer, address, align)?;
-        // An atomic access must be aligned; one that is not is made volatile, which is coherent everywhere.
+        // An atomic access must be aligned; one that is not is made volatile, which is coherent
+        // everywhere.
         if access.volatile || (asked.is_some() && coherent.is_none()) {
             value.set_volatile();
         }
@@ -523,14 +532,16 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Ok(())
     }
 
-    /// Decodes memory operands that start at operand `first`; gives the access and the index behind them.
+    /// Decodes memory operands that start at operand `first`; gives the access and the index behind
+    /// them.
     pub(crate) fn access(&self, inst: Inst<'_>, first: usize) -> Result<(Access, usize)> {
         let operands = self.memory_operands(inst, first)?;
         let access = operands.as_access(operands.available.or(operands.visible));
         Ok((access, operands.next))
     }
 
-    /// How a copy whose memory operands start at operand `first` writes and reads: one set of operands is for both sides, of two the first is for the target.
+    /// How a copy whose memory operands start at operand `first` writes and reads: one set of
+    /// operands is for both sides, of two the first is for the target.
     fn copy_access(&self, inst: Inst<'_>, first: usize) -> Result<(Access, Access)> {
         let target = self.memory_operands(inst, first)?;
         let source = self.memory_operands(inst, target.next)?;
@@ -582,7 +593,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         Ok(operands)
     }
 
-    /// Copies bytes. What is volatile or coherent on either side is read and written by volatile accesses, which pass by every cache.
+    /// Copies bytes. What is volatile or coherent on either side is read and written by volatile
+    /// accesses, which pass by every cache.
     fn copy_memory(&self, to: &Pointer<'c>, from: &Pointer<'c>, size: Value<'c>, is_special: bool) {
         let raw = self.b.raw();
         let copy = raw.memcpy(to.address, to.align, from.address, from.align, size);

@@ -21,8 +21,8 @@
 //! | [`globals`], [`prologue`] | module-scope variables; what a kernel does before its first instruction |
 //! | [`module`] | one LLVM module: kernels and their functions, in order |
 //!
-//! A problem in one instruction is recorded, its result becomes poison, and the walk goes on, so that one run reports all of them; with any error no
-//! IR leaves the crate.
+//! A problem in one instruction is recorded, its result becomes poison, and the walk goes on, so
+//! that one run reports all of them; with any error no IR leaves the crate.
 
 pub(crate) mod abi;
 mod address;

@@ -1,4 +1,5 @@
-//! One LLVM module from one SPIR-V module: per barrier plan a kernel and its own copies of the functions that it reaches.
+//! One LLVM module from one SPIR-V module: per barrier plan a kernel and its own copies of the
+//! functions that it reaches.
 
 use super::abi;
 use super::barrier::{Shared, StateSlots};
@@ -420,7 +421,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         if let Some([x, y, z]) = plan.cluster {
             let name = match self.lowering.target.arch {
                 Arch::Amdgpu(_) => "amdgpu-cluster-dims",
-                // Printed as `.explicitcluster` too, without which ptxas makes a full barrier of the wait and nothing of the arrive.
+                // Printed as `.explicitcluster` too, without which ptxas makes a full barrier of
+                // the wait and nothing of the arrive.
                 Arch::Nvptx(_) => "nvvm.cluster_dim",
             };
             llvm.string_attribute(context, name, &format!("{x},{y},{z}"));
@@ -467,7 +469,8 @@ pub(super) fn target_attributes<'c>(
     }
 }
 
-/// Features that every function of the kernel of `plan` is compiled with beside the target's own: LLVM inlines none that has others, and compiles it for waves of another size.
+/// Features that every function of the kernel of `plan` is compiled with beside the target's own:
+/// LLVM inlines none that has others, and compiles it for waves of another size.
 pub(crate) fn target_features(target: &Target, plan: &EntryPlan) -> Option<String> {
     let wave = (plan.wave_size != target.default_wave_size())
         .then(|| format!("+wavefrontsize{}", plan.wave_size));

@@ -1,7 +1,9 @@
-//! Named barriers: the strategy that gives the split barrier an object of its own, and OpNamedBarrierInitialize and OpMemoryNamedBarrier of OpenCL 2.2
-//! (SPIR-V 1.6, section 3.52.20), on GPUs that have named barrier objects.
+//! Named barriers: the strategy that gives the split barrier an object of its own, and
+//! OpNamedBarrierInitialize and OpMemoryNamedBarrier of OpenCL 2.2 (SPIR-V 1.6, section 3.52.20),
+//! on GPUs that have named barrier objects.
 //!
-//! An object is set up by one wave and made known by a full barrier of the workgroup before anybody uses it. A wave waits for the object that it joined last.
+//! An object is set up by one wave and made known by a full barrier of the workgroup before anybody
+//! uses it. A wave waits for the object that it joined last.
 
 use super::function::FunctionEmitter;
 use super::objects::Objects;
@@ -62,7 +64,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     Ok(Handled::Yes)
 }
 
-/// The result is the address of an object of its own. All waves of the workgroup execute the instruction, once.
+/// The result is the address of an object of its own. All waves of the workgroup execute the
+/// instruction, once.
 fn initialize(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     if super::group::may_be_open(e, inst) {
         return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the target's own split barrier, whose object it needs; choose the strategy named"));
@@ -93,8 +96,9 @@ fn initialize(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()>
 /// Most waves that an object can wait for (bits 16 to 22 of M0, of which LLVM 23.1 fills six).
 const MOST_MEMBERS: u64 = 63;
 
-/// The waves that take part meet at the object. A wave is joined to one object at a time: it goes back to that of the split barrier, which it must have done before the last
-/// wave arrives there, so none of its arrivals may be open.
+/// The waves that take part meet at the object. A wave is joined to one object at a time: it goes
+/// back to that of the split barrier, which it must have done before the last wave arrives there,
+/// so none of its arrivals may be open.
 fn meet(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let shares = e
         .plan

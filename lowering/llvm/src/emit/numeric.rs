@@ -1,4 +1,5 @@
-//! Numeric functions that GLSL.std.450 and OpenCL.std share: rounding, signs, splitting, geometry, integer extremes.
+//! Numeric functions that GLSL.std.450 and OpenCL.std share: rounding, signs, splitting, geometry,
+//! integer extremes.
 
 use super::Result;
 use super::build::Build;
@@ -107,7 +108,8 @@ pub(crate) fn ldexp<'c>(b: &Build<'c>, x: Value<'c>, n: Value<'c>) -> Result<Val
         if x.ty().scalar_bits() >= 32 {
             return b.intrinsic("llvm.ldexp", &[x.ty(), n.ty()], &[*x, *n]);
         }
-        // What LLVM 23 writes out for halves on NVPTX is wrong for large negative exponents. A `float` holds every result but those that round to 0.
+        // What LLVM 23 writes out for halves on NVPTX is wrong for large negative exponents. A
+        // `float` holds every result but those that round to 0.
         let single = b.float_type(32);
         let wide = b.intrinsic(
             "llvm.ldexp",

@@ -1,7 +1,9 @@
-//! The barrier objects of AMD GPUs from gfx12 on, instruction by instruction, each behind the target fact that it needs: LLVM ends the process on some of what a
-//! target lacks and silently encodes the rest.
+//! The barrier objects of AMD GPUs from gfx12 on, instruction by instruction, each behind the
+//! target fact that it needs: LLVM ends the process on some of what a target lacks and silently
+//! encodes the rest.
 //!
-//! Source: LLVM AMDGPUExecutionSynchronization, "s_barrier GFX12" (operations and ids), AMDGPUUsage, "LLVM IR Intrinsics". No operation orders memory.
+//! Source: LLVM AMDGPUExecutionSynchronization, "s_barrier GFX12" (operations and ids),
+//! AMDGPUUsage, "LLVM IR Intrinsics". No operation orders memory.
 
 use super::Result;
 use super::build::Build;
@@ -14,7 +16,8 @@ use splitbar_plan::target::Amdgpu;
 const WORKGROUP: i32 = -1;
 /// The barrier of a workgroup cluster.
 const CLUSTER: i32 = -3;
-/// What `s_barrier_wait` names to wait for the named barrier that was joined last: any number from 1 on.
+/// What `s_barrier_wait` names to wait for the named barrier that was joined last: any number from
+/// 1 on.
 const JOINED: i32 = 1;
 
 /// Barrier operations at the place where `b` stands.
@@ -70,7 +73,8 @@ impl<'c> Objects<'_, 'c> {
         Ok(())
     }
 
-    /// Arrives at the workgroup's barrier and says whether this wave is the first of the phase, `i1`.
+    /// Arrives at the workgroup's barrier and says whether this wave is the first of the phase,
+    /// `i1`.
     pub(crate) fn signal_is_first(&self) -> Result<Value<'c>> {
         self.split()?;
         let id = self.id(WORKGROUP);
@@ -103,7 +107,8 @@ impl<'c> Objects<'_, 'c> {
         Ok(())
     }
 
-    /// All waves of all workgroups of the cluster meet: the workgroup meets, its first wave arrives for it, all wait.
+    /// All waves of all workgroups of the cluster meet: the workgroup meets, its first wave arrives
+    /// for it, all wait.
     pub(crate) fn cluster_barrier(&self) -> Result<()> {
         self.cluster()?;
         self.b
@@ -111,7 +116,8 @@ impl<'c> Objects<'_, 'c> {
         Ok(())
     }
 
-    /// A named barrier object of the workgroup, which is a global variable of the module and takes no LDS.
+    /// A named barrier object of the workgroup, which is a global variable of the module and takes
+    /// no LDS.
     ///
     /// # Errors
     /// `UnsupportedOnTarget` where the target has none, or the module has taken all that there are.
@@ -132,7 +138,8 @@ impl<'c> Objects<'_, 'c> {
         Ok(global)
     }
 
-    /// Sets the number of waves whose arrivals complete a phase (`i32`, uniform, 1 to 63), and that none has arrived. Once, by one wave, before any other use.
+    /// Sets the number of waves whose arrivals complete a phase (`i32`, uniform, 1 to 63), and that
+    /// none has arrived. Once, by one wave, before any other use.
     pub(crate) fn init(&self, object: Value<'c>, members: Value<'c>) -> Result<()> {
         self.named()?;
         self.b
@@ -140,7 +147,8 @@ impl<'c> Objects<'_, 'c> {
         Ok(())
     }
 
-    /// This wave may wait for the object from here on; it leaves the one that it joined before without dropping it.
+    /// This wave may wait for the object from here on; it leaves the one that it joined before
+    /// without dropping it.
     pub(crate) fn join(&self, object: Value<'c>) -> Result<()> {
         self.named()?;
         self.b
@@ -157,7 +165,8 @@ impl<'c> Objects<'_, 'c> {
         Ok(())
     }
 
-    /// Arrives at the object. `members` (`i32`, uniform) above 0 sets the number of arrivals of a phase first; 0 keeps it.
+    /// Arrives at the object. `members` (`i32`, uniform) above 0 sets the number of arrivals of a
+    /// phase first; 0 keeps it.
     pub(crate) fn named_signal(&self, object: Value<'c>, members: Value<'c>) -> Result<()> {
         self.named()?;
         self.b

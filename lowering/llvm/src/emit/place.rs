@@ -1,7 +1,8 @@
 //! Pointers: variables, access chains, casts, comparisons, the length of runtime arrays.
 //!
-//! An access chain becomes one byte offset that is computed from the layouts of the types that it walks through. In logical addressing
-//! an object is smaller than 4 GiB and an index stays inside it, so the offset into a buffer is computed in 32 bits and widened without sign, which lets
+//! An access chain becomes one byte offset that is computed from the layouts of the types that it
+//! walks through. In logical addressing an object is smaller than 4 GiB and an index stays inside
+//! it, so the offset into a buffer is computed in 32 bits and widened without sign, which lets
 //! AMDGPU use a scalar base with a 32-bit offset; physical pointers take 64-bit signed arithmetic.
 
 use super::function::{FunctionEmitter, Pointer};
@@ -16,13 +17,16 @@ use splitbar_passes::module::{Id, Inst};
 use splitbar_plan::target::Arch;
 use splitbar_typed::pointers::is_descriptor_array;
 
-/// Stack bytes of one invocation that a kernel's variables, and copies of what is passed by value, may take together.
+/// Stack bytes of one invocation that a kernel's variables, and copies of what is passed by value,
+/// may take together.
 const MAX_STACK_BYTES: u64 = 1 << 20;
 
-/// Takes `bytes` of the invocation's stack for a variable or a copy, which the instruction at `b.at` asks for. The sum is one of the kernel: each of its functions counts once.
+/// Takes `bytes` of the invocation's stack for a variable or a copy, which the instruction at
+/// `b.at` asks for. The sum is one of the kernel: each of its functions counts once.
 ///
 /// # Errors
-/// `StackTooLarge` when it is too large by itself, or when it is the first that does not fit beside the others.
+/// `StackTooLarge` when it is too large by itself, or when it is the first that does not fit beside
+/// the others.
 fn take_stack(b: &Build<'_>, bytes: u64) -> Result<()> {
     let before = b.stack_bytes.get();
     let sum = before.saturating_add(bytes);
@@ -287,7 +291,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.kernel || class == StorageClass::PhysicalStorageBuffer
     }
 
-    /// The number of a descriptor in the table of the array of descriptors `ty`, `i64`; the type of what it describes; the indexes that are left.
+    /// The number of a descriptor in the table of the array of descriptors `ty`, `i64`; the type of
+    /// what it describes; the indexes that are left.
     fn descriptor_number<'i>(
         &self,
         ty: Option<Id>,

@@ -1,4 +1,5 @@
-//! Pointers as values: casts between classes, to and from integers, what a generic one points into, comparison and difference.
+//! Pointers as values: casts between classes, to and from integers, what a generic one points into,
+//! comparison and difference.
 
 use super::function::{FunctionEmitter, Pointer};
 use super::types::Kind;
@@ -9,8 +10,9 @@ use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
-    /// The pointer to nothing. Workgroup memory begins at address 0 of its address space, and so does private memory on AMDGPU: there it is the last address, which on AMDGPU is what
-    /// LLVM casts a null generic pointer to (AMDGPUUsage, "Address Spaces").
+    /// The pointer to nothing. Workgroup memory begins at address 0 of its address space, and so
+    /// does private memory on AMDGPU: there it is the last address, which on AMDGPU is what LLVM
+    /// casts a null generic pointer to (AMDGPUUsage, "Address Spaces").
     pub(super) fn null(&self, ty: Ty<'c>) -> Result<Value<'c>> {
         let from_zero = match (ty.address_space(), &self.target.arch) {
             (3, _) => true,
@@ -64,7 +66,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.b.select(inside, cast, self.null(ty)?)
     }
 
-    /// OpGenericPtrMemSemantics: the storage class that a pointer points into, as the bit of a memory semantics; none for an invocation's own memory.
+    /// OpGenericPtrMemSemantics: the storage class that a pointer points into, as the bit of a
+    /// memory semantics; none for an invocation's own memory.
     fn semantics_of(&mut self, inst: Inst<'_>, pointer: Pointer<'c>) -> Result<Value<'c>> {
         let ty = self.result_ty(inst)?;
         let mut semantics = ty.zero();

@@ -1,5 +1,5 @@
-//! What a kernel does before its first instruction: it binds its arguments, its private variables and the built-ins, clears what starts as zero, and sets
-//! the barriers up.
+//! What a kernel does before its first instruction: it binds its arguments, its private variables
+//! and the built-ins, clears what starts as zero, and sets the barriers up.
 
 use super::Result;
 use super::barrier::StateSlots;
@@ -66,7 +66,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         }
     }
 
-    /// Binds arguments, private variables and built-ins, clears what starts as zero, and sets the barriers up.
+    /// Binds arguments, private variables and built-ins, clears what starts as zero, and sets the
+    /// barriers up.
     pub(super) fn kernel_prologue(
         &mut self,
         function: &Function<'m>,
@@ -142,7 +143,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         }
         for id in &uses.variables {
             if matches!(self.slot(*id), Slot::Empty) {
-                // A class that has no arguments and no memory: reported when the arguments were planned, unless the next line knows it.
+                // A class that has no arguments and no memory: reported when the arguments were
+                // planned, unless the next line knows it.
                 self.set(*id, Slot::Bad);
             }
             if let Err(problem) = self.local_variable(*id) {
@@ -221,7 +223,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         Ok(())
     }
 
-    /// Workgroup variables with a null initializer: the invocations write zeros together, and a barrier makes that known.
+    /// Workgroup variables with a null initializer: the invocations write zeros together, and a
+    /// barrier makes that known.
     fn clear_workgroup_variables(&mut self, uses: &Uses) -> Result<()> {
         let mut any = false;
         for id in &uses.variables {

@@ -1,9 +1,12 @@
-//! Stores that have become copies: what a load has read goes to workgroup memory asynchronously, or through registers that hold it.
+//! Stores that have become copies: what a load has read goes to workgroup memory asynchronously, or
+//! through registers that hold it.
 //!
-//! Where the load stands behind a branch the copy is made at the store all the same, by every invocation, so that marks and counters count the same on all ways. Whoever
-//! comes to the store without the load copies zeros. What the load would have read is noted where it stands, in stack slots that the optimiser turns into registers; the
-//! store looks there and clears the note. `cp.async` reads no bytes then, and fills with zeros what it does not read (PTX ISA, "cp.async", operand `src-size`); all
-//! others read zeros from memory.
+//! Where the load stands behind a branch the copy is made at the store all the same, by every
+//! invocation, so that marks and counters count the same on all ways. Whoever comes to the store
+//! without the load copies zeros. What the load would have read is noted where it stands, in stack
+//! slots that the optimiser turns into registers; the store looks there and clears the note.
+//! `cp.async` reads no bytes then, and fills with zeros what it does not read (PTX ISA, "cp.async",
+//! operand `src-size`); all others read zeros from memory.
 
 use super::function::{FunctionEmitter, Pointer};
 use super::held::plain;
@@ -25,7 +28,8 @@ struct Source<'c> {
     read: Option<Value<'c>>,
 }
 
-/// What the load of a copy notes, in stack slots: the source, and how many bytes of it. Nothing and none until it does.
+/// What the load of a copy notes, in stack slots: the source, and how many bytes of it. Nothing and
+/// none until it does.
 #[derive(Copy, Clone)]
 pub(super) struct Note<'c> {
     unit: u32,
@@ -34,7 +38,8 @@ pub(super) struct Note<'c> {
     read: Value<'c>,
 }
 
-/// Lowers a store that copies: where both places are known to be aligned as that takes, else it stores what was loaded.
+/// Lowers a store that copies: where both places are known to be aligned as that takes, else it
+/// stores what was loaded.
 pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let plan = e.plan.copies.get(&inst.offset).copied();
     let load = plan.and_then(|plan| e.declarations.module.at(plan.load?));
@@ -50,7 +55,8 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         return begin(e, plan, from, to.address);
     }
     if matches!(e.target.arch, Arch::Amdgpu(_)) && plan.engine.has_marks() {
-        // The mark behind it may have no copy to cover now, and LLVM waits for nothing at such a one (docs/llvm.md): all that it would stand for is complete already.
+        // The mark behind it may have no copy to cover now, and LLVM waits for nothing at such a
+        // one (docs/llvm.md): all that it would stand for is complete already.
         e.async_wait(0)?;
     }
     let value = if plan.zeros.any() {
@@ -72,7 +78,8 @@ fn begin<'c>(
     let b = e.b;
     match plan.engine {
         Engine::LdsDma => {
-            // The plan has it that the lanes follow each other: the first lane's place is the wave's.
+            // The plan has it that the lanes follow each other: the first lane's place is the
+            // wave's.
             let before = b.mul(builtin::lane(e)?, b.i32(plan.unit))?;
             let first = b.offset(to, b.neg(before)?, false)?;
             let first = b.intrinsic("llvm.amdgcn.readfirstlane", &[first.ty()], &[first])?;
@@ -92,7 +99,8 @@ fn begin<'c>(
     }
 }
 
-/// Where a copy reads, by what its load has noted and by the selection behind that; `None` when the source is not aligned.
+/// Where a copy reads, by what its load has noted and by the selection behind that; `None` when the
+/// source is not aligned.
 fn chosen<'c>(
     e: &mut FunctionEmitter<'_, 'c, '_>,
     load: Inst<'_>,
@@ -144,7 +152,8 @@ fn place<'c>(
     Ok(fits.then_some(from.address))
 }
 
-/// Whether a place of a value of type `ty` is known to be aligned to `unit` bytes, and the value has no gaps.
+/// Whether a place of a value of type `ty` is known to be aligned to `unit` bytes, and the value
+/// has no gaps.
 fn is_aligned(
     e: &FunctionEmitter<'_, '_, '_>,
     ty: Id,

@@ -1,8 +1,10 @@
 //! Reductions and scans over the active lanes of a subgroup.
 //!
-//! A scan goes by halves (J. Sklansky, Conditional-Sum Addition Logic, 1960): lanes stand in blocks of 2, 4, 8 and so on, and in each round the upper half of every
-//! block adds the total of the lower half. That total is what the last active lane of the lower half holds, and which lane that is follows from the set of active
-//! lanes: a round reads one value, none of an inactive lane, and nothing is asked of inactive lanes. A reduction is the scan's value in the last active lane.
+//! A scan goes by halves (J. Sklansky, Conditional-Sum Addition Logic, 1960): lanes stand in blocks
+//! of 2, 4, 8 and so on, and in each round the upper half of every block adds the total of the
+//! lower half. That total is what the last active lane of the lower half holds, and which lane that
+//! is follows from the set of active lanes: a round reads one value, none of an inactive lane, and
+//! nothing is asked of inactive lanes. A reduction is the scan's value in the last active lane.
 //!
 //! | the last active lane of a block's first lanes is read by | where |
 //! |---|---|
@@ -12,7 +14,8 @@
 //! | `shfl.sync` | NVPTX |
 //! | whatever reads any lane of the wave | AMDGPU, sets of lanes that differ from lane to lane |
 //!
-//! Booleans are counted in a ballot, and a whole warp reduces words by `redux.sync` where the target has it.
+//! Booleans are counted in a ballot, and a whole warp reduces words by `redux.sync` where the
+//! target has it.
 
 use super::Result;
 use super::collective::{Collective, Redux};
@@ -24,8 +27,9 @@ use crate::ffi::{IntPredicate, Value};
 struct Part<'c> {
     block: u32,
     lanes: u32,
-    /// Those of this lane's own block that are active, none in a lane that does not ask for them: `i32`, counted from lane 0 or 32, for blocks of up to 32 lanes;
-    /// an integer as wide as the wave for larger ones.
+    /// Those of this lane's own block that are active, none in a lane that does not ask for them:
+    /// `i32`, counted from lane 0 or 32, for blocks of up to 32 lanes; an integer as wide as the
+    /// wave for larger ones.
     set: Value<'c>,
     /// `i1`: `set` is not empty. None: it never is.
     asks: Option<Value<'c>>,
@@ -60,7 +64,8 @@ fn ones(count: u32) -> u64 {
 }
 
 impl<'c> Lanes<'_, 'c> {
-    /// Inclusive scan over the active lanes of the cluster of `cluster` lanes (a power of two; None: the subgroup), in order of lane number.
+    /// Inclusive scan over the active lanes of the cluster of `cluster` lanes (a power of two;
+    /// None: the subgroup), in order of lane number.
     pub(crate) fn scan(
         &self,
         value: Value<'c>,
@@ -172,7 +177,8 @@ impl<'c> Lanes<'_, 'c> {
         Ok(sum)
     }
 
-    /// The active ones of the first `lanes` lanes of this lane's block, for a lane that is not one of them if there are others: see [`Part::set`].
+    /// The active ones of the first `lanes` lanes of this lane's block, for a lane that is not one
+    /// of them if there are others: see [`Part::set`].
     fn part_of_block(&self, block: u32, lanes: u32) -> Result<Value<'c>> {
         let b = self.b;
         let width = if block > 32 { self.wave_size } else { 32 };
@@ -194,7 +200,8 @@ impl<'c> Lanes<'_, 'c> {
         b.and(active, mask)
     }
 
-    /// The value of the last lane of a part of this lane's block; anything in lanes that do not ask.
+    /// The value of the last lane of a part of this lane's block; anything in lanes that do not
+    /// ask.
     fn read_last(&self, value: Value<'c>, part: &Part<'c>) -> Result<Value<'c>> {
         let b = self.b;
         match self.way(part) {
@@ -227,7 +234,8 @@ impl<'c> Lanes<'_, 'c> {
         }
     }
 
-    /// The number of the last lane of the part; this lane's own where it does not ask, since a lane that is read has to be active.
+    /// The number of the last lane of the part; this lane's own where it does not ask, since a lane
+    /// that is read has to be active.
     fn last(&self, part: &Part<'c>) -> Result<Value<'c>> {
         let b = self.b;
         let mut lane = highest(b, part.set)?;
@@ -240,7 +248,8 @@ impl<'c> Lanes<'_, 'c> {
         }
     }
 
-    /// AMDGPU: one move for each lane of the part, the last one last. A move from an inactive lane changes nothing (`bound_ctrl` is not set).
+    /// AMDGPU: one move for each lane of the part, the last one last. A move from an inactive lane
+    /// changes nothing (`bound_ctrl` is not set).
     fn read_in_quad(&self, word: Value<'c>, part: &Part<'c>) -> Result<Value<'c>> {
         let b = self.b;
         let mut result = word;
@@ -264,7 +273,8 @@ impl<'c> Lanes<'_, 'c> {
         Ok(result)
     }
 
-    /// AMDGPU: the last lane of the part in every block, the same for all lanes; any one where there is none.
+    /// AMDGPU: the last lane of the part in every block, the same for all lanes; any one where
+    /// there is none.
     fn last_of_blocks(&self, part: &Part<'c>) -> Result<Vec<Value<'c>>> {
         let b = self.b;
         let wave = b.int_type(self.wave_size);

@@ -1,8 +1,10 @@
-//! Subgroup instructions: OpGroupNonUniform* (SPIR-V 1.6, section 3.52.24), OpGroup* at subgroup scope (3.52.21), SPV_KHR_shader_ballot,
-//! SPV_KHR_subgroup_vote, SPV_INTEL_subgroups and SPV_EXT_shader_subgroup_partitioned, which compares bits: 0 and -0 are in different sets.
+//! Subgroup instructions: OpGroupNonUniform* (SPIR-V 1.6, section 3.52.24), OpGroup* at subgroup
+//! scope (3.52.21), SPV_KHR_shader_ballot, SPV_KHR_subgroup_vote, SPV_INTEL_subgroups and
+//! SPV_EXT_shader_subgroup_partitioned, which compares bits: 0 and -0 are in different sets.
 //!
-//! A subgroup is a wave or warp; which of its lanes take part is asked for at run time (see [`super::lanes`]). Reading a lane that does not take part is
-//! undefined in SPIR-V. Floating-point reductions combine neighbours first, in order of lane number; SPIR-V leaves the order open.
+//! A subgroup is a wave or warp; which of its lanes take part is asked for at run time (see
+//! [`super::lanes`]). Reading a lane that does not take part is undefined in SPIR-V. Floating-point
+//! reductions combine neighbours first, in order of lane number; SPIR-V leaves the order open.
 
 use super::build::Build;
 use super::collective::collective;
@@ -16,7 +18,8 @@ use splitbar_passes::module::{Inst, Scope};
 
 /// Lowers subgroup instructions, and hands OpGroup* of workgroup scope on.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
-    // Where the operands begin: instructions of the core and of the KHR extensions for groups name their scope first.
+    // Where the operands begin: instructions of the core and of the KHR extensions for groups name
+    // their scope first.
     let scoped = !matches!(
         op,
         Op::SubgroupBallotKHR
@@ -140,7 +143,8 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     Ok(Handled::Yes)
 }
 
-/// A lane index or distance as `i32`. OpGroupBroadcast may give it as a vector, of which a subgroup uses the first component.
+/// A lane index or distance as `i32`. OpGroupBroadcast may give it as a vector, of which a subgroup
+/// uses the first component.
 fn index<'c>(e: &FunctionEmitter<'_, 'c, '_>, value: Value<'c>) -> Result<Value<'c>> {
     e.b.int_resize(e.b.lane(value, 0)?, e.b.int_type(32), false)
 }
@@ -203,7 +207,8 @@ fn ballot_bit_count<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Resu
     b.int_resize(count, b.int_type(32), false)
 }
 
-/// Whether every active lane holds what the first one holds. Numbers compare as numbers: a NaN differs from itself.
+/// Whether every active lane holds what the first one holds. Numbers compare as numbers: a NaN
+/// differs from itself.
 fn all_equal<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,
@@ -240,7 +245,8 @@ fn rotate<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'
     lanes.read(e.operand(inst, 1)?, b.or(corner, within)?)
 }
 
-/// SPV_INTEL_subgroups: two registers side by side, shifted by delta lanes. Down: `[current, next]`; up: `[previous, current]`.
+/// SPV_INTEL_subgroups: two registers side by side, shifted by delta lanes. Down:
+/// `[current, next]`; up: `[previous, current]`.
 fn shuffle_pair<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> Result<Value<'c>> {
     let b = e.b;
     let (left, right) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
@@ -334,7 +340,8 @@ fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result
     Ok(Handled::Yes)
 }
 
-/// The places of a block (SPV_INTEL_subgroups): component i of a lane is element `i * subgroup size + lane` behind the pointer.
+/// The places of a block (SPV_INTEL_subgroups): component i of a lane is element
+/// `i * subgroup size + lane` behind the pointer.
 fn block_places<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     inst: Inst<'_>,

@@ -1,7 +1,8 @@
 //! SPIR-V types as LLVM types.
 //!
-//! Value types: bool `i1`, integers `iN`, floats `half`/`bfloat`/`float`/`double`, vectors `<n x T>`, matrices `[columns x <rows x T>]`,
-//! arrays `[n x T]`, structures `{ ... }`, pointers `ptr addrspace(n)`.
+//! Value types: bool `i1`, integers `iN`, floats `half`/`bfloat`/`float`/`double`, vectors
+//! `<n x T>`, matrices `[columns x <rows x T>]`, arrays `[n x T]`, structures `{ ... }`, pointers
+//! `ptr addrspace(n)`.
 
 use super::build::Build;
 use crate::ffi::Ty;
@@ -45,7 +46,8 @@ impl<'c> Types<'c> {
         types
     }
 
-    /// The value type of the type `id`; `None` for what is not a value (void, runtime arrays, functions, what is not lowered).
+    /// The value type of the type `id`; `None` for what is not a value (void, runtime arrays,
+    /// functions, what is not lowered).
     pub(crate) fn value(&self, id: Id) -> Option<Ty<'c>> {
         *self.values.get(id.0 as usize)?
     }

@@ -15,7 +15,8 @@ enum Wait {
     Field,
 }
 
-/// LLVM 23 IntrinsicsAMDGPU. VScnt has no intrinsic; LLVM does not see the instruction and may write a second one.
+/// LLVM 23 IntrinsicsAMDGPU. VScnt has no intrinsic; LLVM does not see the instruction and may
+/// write a second one.
 fn spelling(counter: Counter, gpu: &Amdgpu) -> Wait {
     match counter {
         Counter::Vmcnt | Counter::Lgkmcnt => Wait::Field,
@@ -34,7 +35,8 @@ fn spelling(counter: Counter, gpu: &Amdgpu) -> Wait {
 }
 
 impl FunctionEmitter<'_, '_, '_> {
-    /// Waits until each of `counters` is zero. Counters that the GPU lacks have nothing outstanding.
+    /// Waits until each of `counters` is zero. Counters that the GPU lacks have nothing
+    /// outstanding.
     pub(super) fn wait_zero(&self, counters: &[Counter], gpu: &Amdgpu) -> Result<()> {
         let b = self.b;
         let here: Vec<Counter> = counters
@@ -61,7 +63,8 @@ impl FunctionEmitter<'_, '_, '_> {
         Ok(())
     }
 
-    /// `s_barrier` in a form in which LLVM's code generator does not see a barrier: it adds no wait for what is outstanding.
+    /// `s_barrier` in a form in which LLVM's code generator does not see a barrier: it adds no wait
+    /// for what is outstanding.
     pub(super) fn bare_barrier(&self) {
         self.assembly("s_barrier");
     }

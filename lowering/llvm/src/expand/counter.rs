@@ -1,7 +1,8 @@
 //! The counter's arrive and wait on AMDGPU.
 //!
-//! LLVM's code sinking would move the window's work behind the loop that polls, where nothing overlaps with it any more. `llvm.fake.use` keeps the values that leave
-//! a window on its side: it is no machine instruction, and needs what it names.
+//! LLVM's code sinking would move the window's work behind the loop that polls, where nothing
+//! overlaps with it any more. `llvm.fake.use` keeps the values that leave a window on its side: it
+//! is no machine instruction, and needs what it names.
 
 use super::{Expansion, leaving, missing, pair};
 use crate::emit::Result;
@@ -40,7 +41,8 @@ impl<'c> Expansion<'c> {
         Ok(true)
     }
 
-    /// Polls until the counter has reached the target; between two polls the wave sleeps for 64 clocks, in which others have the LDS.
+    /// Polls until the counter has reached the target; between two polls the wave sleeps for 64
+    /// clocks, in which others have the LDS.
     fn counter_wait(&self) -> Result<bool> {
         let Some(function) = self.begin(names::COUNTER_WAIT) else {
             return Ok(false);
@@ -99,7 +101,8 @@ impl<'c> Expansion<'c> {
         Ok(self.b.call(function.ty(), function.value(), &[value]))
     }
 
-    /// The address in a register of each lane: for what it sees to be one address, LLVM's atomic optimiser would elect a lane once more.
+    /// The address in a register of each lane: for what it sees to be one address, LLVM's atomic
+    /// optimiser would elect a lane once more.
     fn in_lanes(&self, address: Value<'c>) -> Value<'c> {
         let ty = address.ty().function(&[address.ty()]);
         self.b

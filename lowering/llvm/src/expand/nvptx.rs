@@ -1,7 +1,9 @@
 //! What a split barrier is on NVPTX, as far as the optimiser must not see it.
 //!
-//! ptxas and LLVM move arithmetic over an arrive and a wait until the two touch; a branch that neither can fold keeps the window open (measured on sm_80 to
-//! sm_120). Every guard reads a variable of its own: equal branches would be merged, and one that is behind an equal one would be taken for passed.
+//! ptxas and LLVM move arithmetic over an arrive and a wait until the two touch; a branch that
+//! neither can fold keeps the window open (measured on sm_80 to sm_120). Every guard reads a
+//! variable of its own: equal branches would be merged, and one that is behind an equal one would
+//! be taken for passed.
 
 use super::{Expansion, leaving, missing, pair};
 use crate::emit::Result;
@@ -90,8 +92,9 @@ impl<'c> Expansion<'c> {
         ffi::named_global(self.module, names::MBARRIER).ok_or_else(|| missing(names::MBARRIER))
     }
 
-    /// Gives one end of a window its own guard. It holds the values that the window leaves: its dead end stores them. Otherwise LLVM's code sinking and ptxas would
-    /// move their computation behind the guard, where it waits for the barrier.
+    /// Gives one end of a window its own guard. It holds the values that the window leaves: its
+    /// dead end stores them. Otherwise LLVM's code sinking and ptxas would move their computation
+    /// behind the guard, where it waits for the barrier.
     fn end_of_window(
         &self,
         call: Value<'c>,
@@ -118,10 +121,12 @@ impl<'c> Expansion<'c> {
         Ok(())
     }
 
-    /// `if (guard == 0) { store parameters; trap; exit; }` where `guard` is a constant-memory word that somebody outside could have changed.
+    /// `if (guard == 0) { store parameters; trap; exit; }` where `guard` is a constant-memory word
+    /// that somebody outside could have changed.
     ///
-    /// The dead end is one for ptxas alone: LLVM sees assembly that goes on. If it saw the end, its code sinking would take the way on for one that not
-    /// every path reaches, and move the window's work behind the guard.
+    /// The dead end is one for ptxas alone: LLVM sees assembly that goes on. If it saw the end, its
+    /// code sinking would take the way on for one that not every path reaches, and move the
+    /// window's work behind the guard.
     fn guard(&self, function: Func<'c>, variable: &str) -> Result<()> {
         let guard = ffi::named_global(self.module, variable).unwrap_or_else(|| {
             let global = ffi::add_global(self.module, self.word(), 4, variable);
@@ -208,7 +213,8 @@ impl<'c> Expansion<'c> {
         ffi::sync_scope(self.context, "block")
     }
 
-    /// The leader adds one to the counter. The release fence stands behind the warp's sync: it is the leader's, for the whole warp.
+    /// The leader adds one to the counter. The release fence stands behind the warp's sync: it is
+    /// the leader's, for the whole warp.
     fn count(&self, function: Func<'c>) -> Result<()> {
         let (counter, leads) = pair(function)?;
         self.leader(
@@ -227,7 +233,8 @@ impl<'c> Expansion<'c> {
         )
     }
 
-    /// Polls until the counter is at the target or past it, and acquires what those released who added.
+    /// Polls until the counter is at the target or past it, and acquires what those released who
+    /// added.
     fn await_count(&self, function: Func<'c>) -> Result<()> {
         let (counter, target) = pair(function)?;
         self.poll(

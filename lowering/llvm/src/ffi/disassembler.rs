@@ -6,7 +6,8 @@ use inkwell::llvm_sys::disassembler::{
 };
 
 unsafe extern "C" {
-    /// Makes the AMDGPU disassembler known to LLVM; called once, after the target itself is initialised. llvm-c/Target.h makes its name of the target's; llvm-sys leaves it out.
+    /// Makes the AMDGPU disassembler known to LLVM; called once, after the target itself is
+    /// initialised. llvm-c/Target.h makes its name of the target's; llvm-sys leaves it out.
     pub(crate) safe fn LLVMInitializeAMDGPUDisassembler();
 }
 
@@ -14,10 +15,12 @@ unsafe extern "C" {
 pub(crate) struct Disassembler(LLVMDisasmContextRef);
 
 impl Disassembler {
-    /// The disassembler of a target that was initialised with one; `None` when LLVM has none for it.
+    /// The disassembler of a target that was initialised with one; `None` when LLVM has none for
+    /// it.
     pub(crate) fn new(triple: &str, cpu: &str, features: &str) -> Option<Disassembler> {
         let (triple, cpu, features) = (c_name(triple), c_name(cpu), c_name(features));
-        // SAFETY: strings that end with zero, which LLVM copies; no symbol look-up, so no context for one either.
+        // SAFETY: strings that end with zero, which LLVM copies; no symbol look-up, so no context
+        // for one either.
         let raw = unsafe {
             LLVMCreateDisasmCPUFeatures(
                 triple.as_ptr(),
@@ -32,10 +35,12 @@ impl Disassembler {
         (!raw.is_null()).then_some(Disassembler(raw))
     }
 
-    /// The instruction at the beginning of `bytes`, which lie at `address`: its length and its text. `None` when there is none.
+    /// The instruction at the beginning of `bytes`, which lie at `address`: its length and its
+    /// text. `None` when there is none.
     pub(crate) fn instruction(&self, bytes: &mut [u8], address: u64) -> Option<(usize, String)> {
         let mut text = [0u8; 512];
-        // SAFETY: a live context; LLVM reads `bytes` within their length and writes at most the given number of characters, a zero included.
+        // SAFETY: a live context; LLVM reads `bytes` within their length and writes at most the
+        // given number of characters, a zero included.
         let length = unsafe {
             LLVMDisasmInstruction(
                 self.0,

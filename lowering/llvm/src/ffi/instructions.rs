@@ -17,7 +17,8 @@ pub(crate) fn access_facts(
     instruction: inkwell::values::InstructionValue<'_>,
 ) -> Option<AccessFacts> {
     let raw = inkwell::values::AsValueRef::as_value_ref(&instruction);
-    // SAFETY: a live instruction; the facts are asked of loads and stores alone, the scope of atomic ones alone.
+    // SAFETY: a live instruction; the facts are asked of loads and stores alone, the scope of
+    // atomic ones alone.
     unsafe {
         if LLVMIsALoadInst(raw).is_null() && LLVMIsAStoreInst(raw).is_null() {
             return None;
@@ -73,7 +74,8 @@ pub(crate) fn set_column(
     }
 }
 
-/// Gives `instruction` of `function` a debug location of line 0 if it has none and the function has debug information.
+/// Gives `instruction` of `function` a debug location of line 0 if it has none and the function has
+/// debug information.
 pub(crate) fn place_nowhere(
     context: &Context,
     function: inkwell::values::FunctionValue<'_>,

@@ -1,11 +1,15 @@
-//! The door to LLVM's C interface: types, values, blocks, functions and a builder as small `Copy` handles, and what inkwell's typed interface
-//! lacks (fences and atomics with a synchronisation scope, MMRA metadata, attributes by name, intrinsics by name).
+//! The door to LLVM's C interface: types, values, blocks, functions and a builder as small `Copy`
+//! handles, and what inkwell's typed interface lacks (fences and atomics with a synchronisation
+//! scope, MMRA metadata, attributes by name, intrinsics by name).
 //!
 //! This folder is the only place of the compiler with unsafe code. The rules that make it sound:
-//! - a handle is only made from what LLVM returned, non-null, and carries the lifetime of the LLVM context that owns it;
-//! - LLVM keeps values, types and blocks alive until their module or context is dropped; nothing here deletes one;
+//! - a handle is only made from what LLVM returned, non-null, and carries the lifetime of the LLVM
+//!   context that owns it;
+//! - LLVM keeps values, types and blocks alive until their module or context is dropped; nothing
+//!   here deletes one;
 //! - handles are neither `Send` nor `Sync`, so a context is used by one thread.
-//! - operand types are not checked here: LLVM asks its callers for it, and [`crate::emit::build`] is the one caller that does.
+//! - operand types are not checked here: LLVM asks its callers for it, and [`crate::emit::build`]
+//!   is the one caller that does.
 #![allow(unsafe_code)]
 
 mod builder;
@@ -38,7 +42,8 @@ macro_rules! handle {
         pub(crate) struct $name<'c>($raw, PhantomData<&'c Context>);
 
         impl<'c> $name<'c> {
-            /// Wraps what LLVM returned. LLVM's constructors return non-null for the arguments that this crate gives them.
+            /// Wraps what LLVM returned. LLVM's constructors return non-null for the arguments that
+            /// this crate gives them.
             fn wrap(raw: $raw) -> Self {
                 debug_assert!(!raw.is_null());
                 $name(raw, PhantomData)
@@ -69,7 +74,8 @@ handle! {
 }
 
 handle! {
-    /// A module. Whoever makes one keeps the inkwell module alive for as long as the handle is used.
+    /// A module. Whoever makes one keeps the inkwell module alive for as long as the handle is
+    /// used.
     ModuleRef, LLVMModuleRef
 }
 
@@ -201,7 +207,8 @@ impl<'c> Ty<'c> {
         }
     }
 
-    /// Bits of a scalar integer or floating-point type, or of a vector's component; 0 for any other.
+    /// Bits of a scalar integer or floating-point type, or of a vector's component; 0 for any
+    /// other.
     pub(crate) fn scalar_bits(self) -> u32 {
         let scalar = self.element_if_vector();
         match scalar.kind() {
@@ -404,7 +411,8 @@ impl<'c> Value<'c> {
 
     /// Sets the fast-math flags (LLVM-C `LLVMFastMathFlags`) of an instruction that can have them.
     pub(crate) fn set_fast_math(self, flags: u32) {
-        // SAFETY: LLVM is asked first whether the instruction takes the flags (a folded constant does not).
+        // SAFETY: LLVM is asked first whether the instruction takes the flags (a folded constant
+        // does not).
         unsafe {
             if !LLVMIsAInstruction(self.0).is_null() && LLVMCanValueUseFastMathFlags(self.0) != 0 {
                 LLVMSetFastMathFlags(self.0, flags);
@@ -453,7 +461,8 @@ impl<'c> Value<'c> {
     }
 
     calls! { self
-        /// Takes an instruction that nobody uses out of its block and deletes it. The handle is dead afterwards.
+        /// Takes an instruction that nobody uses out of its block and deletes it. The handle is
+        /// dead afterwards.
         // SAFETY: the callers erase calls of void functions, once, and drop the handle.
         erase() = LLVMInstructionEraseFromParent(self.0);
         /// Initialiser of a global variable.
@@ -465,7 +474,8 @@ impl<'c> Value<'c> {
         /// Marks a global variable constant.
         // SAFETY: self is a global variable.
         set_constant() = LLVMSetGlobalConstant(self.0, 1);
-        /// Marks a global variable as one whose value somebody outside may change before the program starts.
+        /// Marks a global variable as one whose value somebody outside may change before the
+        /// program starts.
         // SAFETY: self is a global variable.
         set_externally_initialized() = LLVMSetExternallyInitialized(self.0, 1);
     }
@@ -557,7 +567,8 @@ impl<'c> Func<'c> {
     }
 
     calls! { self
-        /// Adds an attribute with a number (`align`, `dereferenceable`) or without (`noalias`) to parameter `index`.
+        /// Adds an attribute with a number (`align`, `dereferenceable`) or without (`noalias`) to
+        /// parameter `index`.
         // SAFETY: a parameter attribute on a live function; index 0 is the return value.
         param_attribute(context: &'c Context, index: u32, name: &str, value: u64) = LLVMAddAttributeAtIndex(self.0, index + 1, enum_attribute(context, name, value));
     }
@@ -705,7 +716,8 @@ pub(crate) fn const_struct<'c>(
     })
 }
 
-/// A constant pointer or integer as a constant of another pointer or integer type; `None` for other types, and for integers of two widths.
+/// A constant pointer or integer as a constant of another pointer or integer type; `None` for other
+/// types, and for integers of two widths.
 pub(crate) fn const_cast<'c>(value: Value<'c>, to: Ty<'c>) -> Option<Value<'c>> {
     let from = value.ty();
     // SAFETY: a constant, and a cast that its two types allow.
@@ -723,7 +735,8 @@ pub(crate) fn const_cast<'c>(value: Value<'c>, to: Ty<'c>) -> Option<Value<'c>> 
     Some(Value::wrap(raw))
 }
 
-/// The sum of two constant integers of one type, or, with `minus`, their difference; `None` for others.
+/// The sum of two constant integers of one type, or, with `minus`, their difference; `None` for
+/// others.
 pub(crate) fn const_sum<'c>(a: Value<'c>, b: Value<'c>, minus: bool) -> Option<Value<'c>> {
     let combine = if minus { LLVMConstSub } else { LLVMConstAdd };
     // SAFETY: two constants of one integer type.
@@ -771,7 +784,8 @@ pub(crate) fn meta_node<'c>(context: &'c Context, operands: &[Meta<'c>]) -> Meta
     Meta::wrap(unsafe { LLVMMDNodeInContext2(context.as_ctx_ref(), raw.as_mut_ptr(), raw.len()) })
 }
 
-/// A loop's own node: its first operand is itself, so that no two loops share it (LLVM LangRef, `llvm.loop`).
+/// A loop's own node: its first operand is itself, so that no two loops share it (LLVM LangRef,
+/// `llvm.loop`).
 pub(crate) fn meta_loop<'c>(context: &'c Context, hint: Meta<'c>) -> Meta<'c> {
     let node = meta_node(context, &[meta_string(context, ""), hint]);
     // SAFETY: operand 0 exists; LLVM makes a node that names itself distinct.
@@ -804,7 +818,8 @@ pub(crate) fn add_global<'c>(
     Value::wrap(unsafe { LLVMAddGlobalInAddressSpace(module.0, ty.0, name.as_ptr(), space) })
 }
 
-/// The number of the intrinsic `name` (without overload suffix) and whether it is overloaded; `None` if this LLVM has none.
+/// The number of the intrinsic `name` (without overload suffix) and whether it is overloaded;
+/// `None` if this LLVM has none.
 pub(crate) fn intrinsic_id(name: &str) -> Option<(u32, bool)> {
     let (name, length) = text(name);
     // SAFETY: a valid slice.
@@ -817,11 +832,13 @@ pub(crate) fn intrinsic_id(name: &str) -> Option<(u32, bool)> {
 /// The declaration of intrinsic `id` with overload types `types`.
 pub(crate) fn intrinsic<'c>(module: ModuleRef<'c>, id: u32, types: &[Ty<'c>]) -> Func<'c> {
     let mut raw: Vec<LLVMTypeRef> = types.iter().map(|t| t.0).collect();
-    // SAFETY: a live module, an existing intrinsic, and as many types as the caller knows it to be overloaded by.
+    // SAFETY: a live module, an existing intrinsic, and as many types as the caller knows it to be
+    // overloaded by.
     Func::wrap(unsafe { LLVMGetIntrinsicDeclaration(module.0, id, raw.as_mut_ptr(), raw.len()) })
 }
 
-/// Inline assembly as a callee of type `ty`. Without `side_effects` it may be moved, and left out where nobody uses its result.
+/// Inline assembly as a callee of type `ty`. Without `side_effects` it may be moved, and left out
+/// where nobody uses its result.
 pub(crate) fn inline_assembly<'c>(
     ty: Ty<'c>,
     assembly: &str,

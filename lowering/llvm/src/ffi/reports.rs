@@ -3,10 +3,12 @@
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use std::sync::OnceLock;
 
-/// The line that says that the passes which were reported have all ended; empty while the reports are off.
+/// The line that says that the passes which were reported have all ended; empty while the reports
+/// are off.
 static NO_PASS: OnceLock<&'static str> = OnceLock::new();
 
-/// Switches the reports on: those of the code generator, which are an option of LLVM, and those that [`reports_passes`] says the optimiser is to be asked for. The first `no_pass` stays.
+/// Switches the reports on: those of the code generator, which are an option of LLVM, and those
+/// that [`reports_passes`] says the optimiser is to be asked for. The first `no_pass` stays.
 pub(crate) fn report_passes(no_pass: &'static str) {
     NO_PASS.get_or_init(|| {
         let arguments = [c"splitbar".as_ptr(), c"-debug-pass=Executions".as_ptr()];

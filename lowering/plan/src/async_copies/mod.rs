@@ -1,11 +1,14 @@
-//! Asynchronous copies between global and workgroup memory: what makes them on a target, where marks stand, and how many of them each wait leaves outstanding.
+//! Asynchronous copies between global and workgroup memory: what makes them on a target, where
+//! marks stand, and how many of them each wait leaves outstanding.
 //!
-//! A copy of a group is complete for all only behind a barrier: every invocation waits for what it has copied itself, releases it, and meets the others. So the wait
-//! of OpGroupWaitEvents is a wait for marks, a release, the workgroup's barrier and an acquire.
+//! A copy of a group is complete for all only behind a barrier: every invocation waits for what it
+//! has copied itself, releases it, and meets the others. So the wait of OpGroupWaitEvents is a wait
+//! for marks, a release, the workgroup's barrier and an acquire.
 //!
-//! Hazards that are closed here (LLVM 23.1.1 measured; AMDGPUDMAOperations): nothing orders an access to workgroup memory before an asynchronous copy into the same bytes
-//! but a release fence, so one stands before each copy; a copy that no mark follows is covered by no wait, so each has its own mark; a counter
-//! that overflows must not be asked for more than it holds.
+//! Hazards that are closed here (LLVM 23.1.1 measured; AMDGPUDMAOperations): nothing orders an
+//! access to workgroup memory before an asynchronous copy into the same bytes but a release fence,
+//! so one stands before each copy; a copy that no mark follows is covered by no wait, so each has
+//! its own mark; a counter that overflows must not be asked for more than it holds.
 
 mod registers;
 
@@ -23,15 +26,18 @@ use splitbar_typed::Copies;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Most rounds of a copy of a group that are written one after the other; for more there is a loop, and what it loads is not held in registers.
+/// Most rounds of a copy of a group that are written one after the other; for more there is a loop,
+/// and what it loads is not held in registers.
 pub const MOST_ROUNDS: u32 = 16;
 
 /// What makes a copy.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Engine {
-    /// Loads and stores. The stores stand behind the loads, or, where the values are held in registers, where somebody needs them.
+    /// Loads and stores. The stores stand behind the loads, or, where the values are held in
+    /// registers, where somebody needs them.
     Registers,
-    /// AMDGPU: LDS DMA. The destination is one address for the wave; lane `n` writes `n` times 4 bytes behind it (16 where 12 or 16 bytes are copied).
+    /// AMDGPU: LDS DMA. The destination is one address for the wave; lane `n` writes `n` times 4
+    /// bytes behind it (16 where 12 or 16 bytes are copied).
     LdsDma,
     /// AMDGPU gfx12.5: loads to and stores from LDS, with an LDS address for each lane.
     AsyncLds,
@@ -42,7 +48,8 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Whether marks count its copies. Registers need none, and bulk copies are counted by their mbarriers.
+    /// Whether marks count its copies. Registers need none, and bulk copies are counted by their
+    /// mbarriers.
     pub fn has_marks(self) -> bool {
         match self {
             Engine::LdsDma | Engine::AsyncLds | Engine::CpAsync => true,
@@ -74,18 +81,22 @@ pub struct CopyPlan {
     pub unit: u32,
     /// Elements of this many bytes.
     pub element_bytes: u32,
-    /// For a store that has become a copy: the word offset of the load of its value. `None` for the copy of a group.
+    /// For a store that has become a copy: the word offset of the load of its value. `None` for the
+    /// copy of a group.
     pub load: Option<u32>,
     /// Where such a store gets zeros and not what the load reads.
     pub zeros: Zeros,
-    /// How often all invocations copy a unit each until everything is copied; `None` when that is not known.
+    /// How often all invocations copy a unit each until everything is copied; `None` when that is
+    /// not known.
     pub rounds: Option<u32>,
-    /// The set of registers that holds what it has loaded until [`Step::StoreHeld`], by its number; `None` when it is stored at once, or not by registers.
+    /// The set of registers that holds what it has loaded until [`Step::StoreHeld`], by its number;
+    /// `None` when it is stored at once, or not by registers.
     pub held: Option<usize>,
 }
 
 impl CopyPlan {
-    /// The load that is not made, since the copy reads its source itself. One that may be made in vain, behind a branch, stays for what the copy does not need of it.
+    /// The load that is not made, since the copy reads its source itself. One that may be made in
+    /// vain, behind a branch, stays for what the copy does not need of it.
     pub(crate) fn replaced_load(&self) -> Option<u32> {
         self.load.filter(|_| !self.zeros.any())
     }
@@ -112,11 +123,13 @@ impl fmt::Display for CopyPlan {
 pub(crate) struct Planned {
     /// By word offset of the instruction.
     pub copies: BTreeMap<u32, CopyPlan>,
-    /// By word offset of the instruction: steps before it. A mark comes before a wait, and both before the fence of a copy.
+    /// By word offset of the instruction: steps before it. A mark comes before a wait, and both
+    /// before the fence of a copy.
     pub before: BTreeMap<u32, Vec<Step>>,
     /// By word offset of an OpGroupAsyncCopy: the steps behind it.
     pub after: BTreeMap<u32, Vec<Step>>,
-    /// By word offset of an OpGroupWaitEvents: the steps that wait for the copies of the invocation itself, and what the barrier behind it orders.
+    /// By word offset of an OpGroupWaitEvents: the steps that wait for the copies of the invocation
+    /// itself, and what the barrier behind it orders.
     pub waits: BTreeMap<u32, (Vec<Step>, FenceMemory)>,
     /// Steps at the entry.
     pub at_entry: Vec<Step>,
@@ -128,7 +141,8 @@ pub(crate) struct Planned {
     pub bulk_slots: Option<u32>,
 }
 
-/// Plans the copies of an entry point for `target`, whose workgroups have so many invocations, if that is known, and so many bytes of workgroup memory left.
+/// Plans the copies of an entry point for `target`, whose workgroups have so many invocations, if
+/// that is known, and so many bytes of workgroup memory left.
 pub(crate) fn plan(
     copies: &Copies,
     waiting: Waiting,
@@ -197,8 +211,10 @@ fn allowed(wait: &async_copy::Wait) -> u8 {
     u8::try_from(wait.outstanding).unwrap_or(u8::MAX)
 }
 
-/// On AMDGPU no path may come to a join without a mark when others have some: LLVM 23.1 then counts the others' copies wrongly (fixed later: llvm-project pull request
-/// 211688). So there is one at the entry, and one behind each wait for all marks. Nobody ever waits for them: what is before them is complete.
+/// On AMDGPU no path may come to a join without a mark when others have some: LLVM 23.1 then counts
+/// the others' copies wrongly (fixed later: llvm-project pull request 211688). So there is one at
+/// the entry, and one behind each wait for all marks. Nobody ever waits for them: what is before
+/// them is complete.
 fn keep_marks(planned: &mut Planned, target: &Target) {
     if target.amdgpu().is_none() {
         return;
@@ -219,7 +235,8 @@ fn keep_marks(planned: &mut Planned, target: &Target) {
     }
 }
 
-/// Plans the stores that become copies. Marks and waits stay where the analysis has put them: who makes fewer copies, or more marks, waits for no less.
+/// Plans the stores that become copies. Marks and waits stay where the analysis has put them: who
+/// makes fewer copies, or more marks, waits for no less.
 fn promote(planned: &mut Planned, copies: &Copies, target: &Target) {
     for copy in &copies.promoted.copies {
         if let Some(plan) = promoted_plan(copy, target) {
@@ -230,7 +247,8 @@ fn promote(planned: &mut Planned, copies: &Copies, target: &Target) {
         return;
     }
     let most = match &target.arch {
-        // LLVM asks this counter for more than it holds; as many copies as there are may stand before each mark.
+        // LLVM asks this counter for more than it holds; as many copies as there are may stand
+        // before each mark.
         Arch::Amdgpu(gpu) if gpu.async_counter => {
             let copies = u32::try_from(planned.copies.len()).unwrap_or(u32::MAX);
             gpu.most_outstanding(Counter::Asynccnt)
@@ -257,8 +275,9 @@ fn promote(planned: &mut Planned, copies: &Copies, target: &Target) {
     planned.in_flight = true;
 }
 
-/// Marks and waits of the analysis, by the offset of the instruction that they stand before. On AMDGPU without the marks that cover no copy of the plan: a wait for such a
-/// mark is none in LLVM 23.1, not even for the copies before it (fixed later: llvm-project pull request 213144).
+/// Marks and waits of the analysis, by the offset of the instruction that they stand before. On
+/// AMDGPU without the marks that cover no copy of the plan: a wait for such a mark is none in LLVM
+/// 23.1, not even for the copies before it (fixed later: llvm-project pull request 213144).
 fn counted(planned: &Planned, copies: &Copies, target: &Target) -> (Vec<u32>, Vec<(u32, u8)>) {
     let promoted = &copies.promoted;
     if target.nvptx().is_some() {
@@ -300,8 +319,8 @@ fn wait(found: &Marks, place: marks::Place, most: u8) -> Option<Step> {
     }
 }
 
-/// Puts what must be between earlier accesses to workgroup memory and a copy before each copy that such an access may come before in its block, and before the first of
-/// each block.
+/// Puts what must be between earlier accesses to workgroup memory and a copy before each copy that
+/// such an access may come before in its block, and before the first of each block.
 fn fence_copies(planned: &mut Planned, copies: &Copies, waiting: Waiting) {
     match waiting.target.arch {
         Arch::Amdgpu(_) => {}
@@ -359,7 +378,8 @@ fn plan_of(copy: &AsyncCopy, engine: Engine) -> CopyPlan {
     }
 }
 
-/// The most marks that a wait may leave outstanding, so that the copies behind them are no more than the counter holds.
+/// The most marks that a wait may leave outstanding, so that the copies behind them are no more
+/// than the counter holds.
 fn most_outstanding(planned: &Planned, target: &Target) -> u8 {
     let held = match &target.arch {
         Arch::Amdgpu(gpu) => gpu.most_outstanding(counter(gpu)).unwrap_or(0),
@@ -367,7 +387,8 @@ fn most_outstanding(planned: &Planned, target: &Target) -> u8 {
     };
     let copies = planned.copies.values();
     let asynchronous = copies.filter(|plan| plan.engine != Engine::Registers);
-    // LLVM counts what is outstanding itself, and where it cannot it waits for everything; what it counts may be more than the counter of gfx12.5 holds.
+    // LLVM counts what is outstanding itself, and where it cannot it waits for everything; what it
+    // counts may be more than the counter of gfx12.5 holds.
     let per_mark = asynchronous.filter_map(|plan| plan.rounds).max();
     let most = held.saturating_sub(1) / per_mark.unwrap_or(1).max(1);
     u8::try_from(most).unwrap_or(marks::MAX_MARKS)
@@ -405,7 +426,8 @@ fn copy_plan(copy: &GroupCopy, target: &Target, invocations: Option<u64>) -> Opt
     })
 }
 
-/// What copies elements of this size, and how many bytes of one at once. Both sides are aligned to the element.
+/// What copies elements of this size, and how many bytes of one at once. Both sides are aligned to
+/// the element.
 fn engine(target: &Target, direction: Direction, element_bytes: u32) -> (Engine, u32) {
     let to_workgroup = direction == Direction::ToWorkgroup;
     let (engine, sizes): (Engine, &[u32]) = match &target.arch {

@@ -1,4 +1,5 @@
-//! Copies that no instruction makes: which of them are held in registers, and where the plan stores them.
+//! Copies that no instruction makes: which of them are held in registers, and where the plan stores
+//! them.
 
 use super::{Copies, CopyPlan, Engine, MOST_ROUNDS, Planned, allowed, plan_of};
 use crate::held::{self, Held, HeldShape, Moment, Timeline};
@@ -65,7 +66,8 @@ fn held_shape(copy: &GroupCopy, plan: &CopyPlan, invocations: Option<u64>) -> Op
     })
 }
 
-/// Holds the plain copies in registers that nothing asynchronous makes. Marks and waits are those of the analysis: they count all copies that it has found.
+/// Holds the plain copies in registers that nothing asynchronous makes. Marks and waits are those
+/// of the analysis: they count all copies that it has found.
 pub(super) fn hold_promoted(planned: &mut Planned, copies: &Copies) {
     let promoted = &copies.promoted;
     let copied = promoted.copies.iter();

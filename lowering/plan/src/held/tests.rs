@@ -9,7 +9,8 @@ const WORD: HeldShape = HeldShape {
     units: None,
 };
 
-/// Blocks by their edges and moments. The moment at place `i` of block `b` has the offset `100 * b + i`, the end of the block `100 * b + 99`.
+/// Blocks by their edges and moments. The moment at place `i` of block `b` has the offset
+/// `100 * b + i`, the end of the block `100 * b + 99`.
 fn held(edges: &[(usize, usize)], blocks: &[&[Moment]], shapes: &[HeldShape]) -> Held {
     let cfg = Cfg::from_edges(blocks.len(), edges);
     let ends: Vec<u32> = (0..)

@@ -1,4 +1,5 @@
-//! How a wave begins: which registers hold what. Source: LLVM's AMDGPUUsage, "Kernel Descriptor" and "Initial Kernel Execution State".
+//! How a wave begins: which registers hold what. Source: LLVM's AMDGPUUsage, "Kernel Descriptor"
+//! and "Initial Kernel Execution State".
 
 use super::address::PRIVATE_DESCRIPTOR;
 use super::isa::Isa;
@@ -26,7 +27,8 @@ pub struct Start {
     pub preloaded: [u32; 16],
 }
 
-/// Bits of the descriptor's properties: which values come in the user's scalar registers, in this order, and how many registers each takes.
+/// Bits of the descriptor's properties: which values come in the user's scalar registers, in this
+/// order, and how many registers each takes.
 const USER: [(u16, u16); 7] = [(0, 4), (1, 2), (2, 2), (3, 2), (4, 2), (5, 2), (6, 1)];
 
 impl Start {
@@ -47,7 +49,8 @@ impl Start {
             }
             match bit {
                 0 => {
-                    // Base and size matter to nobody: the last word says that this is private memory.
+                    // Base and size matter to nobody: the last word says that this is private
+                    // memory.
                     for (n, word) in (at..).zip([0, 0, u32::MAX, PRIVATE_DESCRIPTOR]) {
                         wave.set_s(n, word);
                     }
@@ -68,7 +71,8 @@ impl Start {
         let mut at = self.descriptor.user_registers().max(at + preload);
         let group = start.group;
         if isa.ids_in_ttmp {
-            // gfx12.5: which cluster, and in TTMP6 the workgroup's place in it and the last place in x, y and z, four bits each.
+            // gfx12.5: which cluster, and in TTMP6 the workgroup's place in it and the last place
+            // in x, y and z, four bits each.
             let cluster = start.cluster.map(|n| n.max(1));
             let [x, y, z] = std::array::from_fn(|axis| group[axis] / cluster[axis]);
             wave.set_s(sgpr::TTMP + 9, x);

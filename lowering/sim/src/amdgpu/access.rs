@@ -1,4 +1,5 @@
-//! Memory instructions at run time: addresses when they are issued, bytes when they take effect, registers when they are waited for.
+//! Memory instructions at run time: addresses when they are issued, bytes when they take effect,
+//! registers when they are waited for.
 
 use super::effect::Effects;
 use super::inst::{Action, Components, File, Memories, Memory, Registers};
@@ -76,7 +77,8 @@ impl Operation {
         matches!(self.action, Action::ToShared | Action::FromShared)
     }
 
-    /// Where it touches shared memory: address and bytes, for each lane and place. Flat accesses are left out: they are waited for as global ones are.
+    /// Where it touches shared memory: address and bytes, for each lane and place. Flat accesses
+    /// are left out: they are waited for as global ones are.
     fn shared_ranges(&self) -> Vec<(u64, u64)> {
         if self.copies() {
             let bytes = u64::from(self.shared_bytes);
@@ -93,8 +95,10 @@ impl Operation {
             .collect()
     }
 
-    /// Whether, on hardware, a younger operation of the same wave may overtake this one in shared memory to bad effect: LDS instructions and copies go
-    /// different ways, and order themselves only among their own kind. What a copy into shared memory has yet to write is looked after by its marks.
+    /// Whether, on hardware, a younger operation of the same wave may overtake this one in shared
+    /// memory to bad effect: LDS instructions and copies go different ways, and order themselves
+    /// only among their own kind. What a copy into shared memory has yet to write is looked after
+    /// by its marks.
     fn may_be_overtaken_by(&self, younger: &Operation) -> bool {
         let reads = |operation: &Operation| matches!(operation.action, Action::Load);
         let moves = |operation: &Operation| {
@@ -118,7 +122,8 @@ impl Work for Box<Operation> {
         !matches!(self.action, Action::Hint)
     }
 
-    /// What tells others of the wave's work is kept behind that work by waits alone; bytes that both touch are touched in order all the same.
+    /// What tells others of the wave's work is kept behind that work by waits alone; bytes that
+    /// both touch are touched in order all the same.
     fn follows(&self, older: &Box<Operation>) -> bool {
         !self.tells() || self.may_overlap(older)
     }
@@ -272,7 +277,8 @@ impl Wave {
         operation.in_order = ordered_vmem && rules.path == Some(path::VECTOR);
         let at_once = cx.completion == Completion::Early || operation.in_order;
         if operation.in_order {
-            // The workgroup sees it now. To others it is done when it is waited for: it has a time of its own, up to which nothing is published until then.
+            // The workgroup sees it now. To others it is done when it is waited for: it has a time
+            // of its own, up to which nothing is published until then.
             operation.time = cx.begin_time();
             let unproved = self.queue.iter().filter(|older| older.what.in_order);
             cx.unproved = unproved.map(|older| older.what.time).min();
@@ -303,8 +309,8 @@ impl Wave {
         self.queue.issue(rules, Box::new(operation));
     }
 
-    /// Reports an outstanding operation on the bytes of shared memory that `younger` is about to touch on another way. After that, the older one takes
-    /// effect first.
+    /// Reports an outstanding operation on the bytes of shared memory that `younger` is about to
+    /// touch on another way. After that, the older one takes effect first.
     fn check_order(&mut self, younger: &Operation, cx: &mut Context<'_>) {
         let suspects = self
             .queue
@@ -353,7 +359,8 @@ impl Wave {
         self.queue.overdue().any(|operation| !operation.in_order)
     }
 
-    /// Waits until at most `left` operations are in the counter. Gives whether that retired anything.
+    /// Waits until at most `left` operations are in the counter. Gives whether that retired
+    /// anything.
     pub(super) fn wait(&mut self, counter: u8, left: u32, cx: &mut Context<'_>) -> bool {
         if self.queue.is_empty() {
             return false;

@@ -1,4 +1,5 @@
-//! Addresses of memory instructions: what each lane's registers, the offsets and a buffer's descriptor say.
+//! Addresses of memory instructions: what each lane's registers, the offsets and a buffer's
+//! descriptor say.
 
 use super::access::{Operation, each};
 use super::bits::Ty;
@@ -125,7 +126,8 @@ impl Wave {
                         }
                         u64::from(address).wrapping_add_signed(first) & 0xffff_ffff
                     }
-                    // M0 names the wave's place, where every lane has a dword, or four for more (LLVM, "AMDGPU DMA Operations").
+                    // M0 names the wave's place, where every lane has a dword, or four for more
+                    // (LLVM, "AMDGPU DMA Operations").
                     None => {
                         let stride = if memory.bytes > 4 { 16 } else { 4 };
                         u64::from(self.s(sgpr::M0) & m0).wrapping_add_signed(first)
@@ -136,7 +138,8 @@ impl Wave {
         }
     }
 
-    /// The address of a lane by a buffer descriptor; `None` when the descriptor's bounds let the access do nothing.
+    /// The address of a lane by a buffer descriptor; `None` when the descriptor's bounds let the
+    /// access do nothing.
     fn buffer(&self, memory: &Memory, lane: usize, pc: u32, cx: &mut Context<'_>) -> Option<u64> {
         let Some(Kind::Sgpr(first)) = memory.saddr.map(|s| s.kind) else {
             return None;
@@ -157,7 +160,8 @@ impl Wave {
             (false, true, Some(Kind::Vgpr(v))) => (0, self.v(v)[lane]),
             _ => (0, 0),
         };
-        // The descriptor that the loader makes for private memory swizzles: lanes lie side by side, and the scalar offset counts for all lanes.
+        // The descriptor that the loader makes for private memory swizzles: lanes lie side by side,
+        // and the scalar offset counts for all lanes.
         if word(3) == PRIVATE_DESCRIPTOR {
             return Some(
                 (PRIVATE_APERTURE << 32) + u64::from(offset) + soffset / u64::from(self.size),

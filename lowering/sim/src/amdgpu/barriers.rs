@@ -1,5 +1,6 @@
-//! What barrier instructions do: hardware ids to objects, arrivals, waits.
-//! Source: LLVM AMDGPUUsage, "AMDGPU Execution Synchronization"; RDNA4 and gfx12.5 instruction set, chapters on barriers.
+//! What barrier instructions do: hardware ids to objects, arrivals, waits. Source: LLVM
+//! AMDGPUUsage, "AMDGPU Execution Synchronization"; RDNA4 and gfx12.5 instruction set, chapters on
+//! barriers.
 
 use super::inst::Barrier;
 use super::operand::sgpr;
@@ -98,7 +99,8 @@ impl Kernel {
                 wave.joined = name(id.unwrap_or((m0 & 63) as i32), pc, cx);
             }
             Barrier::Leave => {
-                // "For every barrier drop": a join before it, and no arrival of the wave whose phase is not complete.
+                // "For every barrier drop": a join before it, and no arrival of the wave whose
+                // phase is not complete.
                 let joined = wave.joined.take();
                 let barrier = joined.and_then(|name| cx.group.barriers.get(name));
                 let open = wave.arrived.iter().any(|(name, phase)| {
@@ -126,7 +128,8 @@ impl Kernel {
     }
 }
 
-/// The object with this hardware id; `None` for the null barrier and, with a finding, for ids that are not simulated.
+/// The object with this hardware id; `None` for the null barrier and, with a finding, for ids that
+/// are not simulated.
 fn name(id: i32, pc: u32, cx: &mut Context<'_>) -> Option<Name> {
     match id {
         -1 => Some(Name::Workgroup),

@@ -1,4 +1,5 @@
-//! Values of lanes as bits: which types instructions read and write, and the rows of the instruction tables that are functions of such values.
+//! Values of lanes as bits: which types instructions read and write, and the rows of the
+//! instruction tables that are functions of such values.
 
 use half::f16;
 
@@ -181,7 +182,8 @@ macro_rules! tests {
     };
 }
 
-/// Rows of the scalar unit: `"name" result (a: type, ...; scc) => (value, new scc if it is written);`.
+/// Rows of the scalar unit:
+/// `"name" result (a: type, ...; scc) => (value, new scc if it is written);`.
 macro_rules! scalars {
     ($($name:literal $dst:ty, ($($arg:ident: $src:ty),*; $scc:pat) => $value:expr;)*) => {
         &[$($crate::amdgpu::bits::Row {

@@ -237,8 +237,9 @@ impl Operation {
     }
 }
 
-/// Two lanes of one store that write different values to one byte: which of them stays is not defined, so in the source two invocations race. Where the values are
-/// the same, compilers store a uniform value from all lanes.
+/// Two lanes of one store that write different values to one byte: which of them stays is not
+/// defined, so in the source two invocations race. Where the values are the same, compilers store a
+/// uniform value from all lanes.
 fn same_place(operation: &Operation, cx: &mut Context<'_>) {
     let bytes = u64::from(operation.bytes);
     let lanes = operation.lanes & !operation.beyond;
@@ -306,7 +307,8 @@ fn resolve(memories: Memories, address: u64) -> Resolved {
     }
 }
 
-/// `ds_bpermute_b32`, `ds_permute_b32`, `ds_swizzle_b32`: data goes between lanes and never reaches LDS.
+/// `ds_bpermute_b32`, `ds_permute_b32`, `ds_swizzle_b32`: data goes between lanes and never reaches
+/// LDS.
 fn exchange(operation: &mut Operation) {
     let lanes = operation.lanes;
     let data = operation.data.first().copied().unwrap_or([0; 64]);
@@ -350,8 +352,9 @@ fn exchange(operation: &mut Operation) {
     operation.data.push(result);
 }
 
-/// The lane that a lane reads by the pattern of `ds_swizzle_b32`: four lanes by a table, or masks over groups of 32, or 32 lanes turned (ISA of gfx9 and later,
-/// "DS_SWIZZLE_B32": bit 10 is the direction, bits 9 to 5 are the distance, and the low bits are those of the lane that stay).
+/// The lane that a lane reads by the pattern of `ds_swizzle_b32`: four lanes by a table, or masks
+/// over groups of 32, or 32 lanes turned (ISA of gfx9 and later, "DS_SWIZZLE_B32": bit 10 is the
+/// direction, bits 9 to 5 are the distance, and the low bits are those of the lane that stay).
 fn swizzled(pattern: u32, lane: u32) -> u32 {
     if pattern & 0xe000 == 0xc000 {
         let (keep, by) = (pattern & 31, pattern >> 5 & 31);

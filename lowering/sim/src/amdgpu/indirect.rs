@@ -1,5 +1,6 @@
-//! Vector registers that are counted from an index in M0: `v_movrels` and its like, and moves between `s_set_gpr_idx_on` and `s_set_gpr_idx_off` (gfx8, gfx9). Sources: the
-//! instruction set guides of AMD, "VGPR Indexing" (Vega) and "Relative VGPR addressing" of the moves (RDNA).
+//! Vector registers that are counted from an index in M0: `v_movrels` and its like, and moves
+//! between `s_set_gpr_idx_on` and `s_set_gpr_idx_off` (gfx8, gfx9). Sources: the instruction set
+//! guides of AMD, "VGPR Indexing" (Vega) and "Relative VGPR addressing" of the moves (RDNA).
 
 use super::inst::{File, Indirect, Inst, Op, Registers, Use, Vector};
 use super::operand::{Half, Kind, sgpr};
@@ -26,7 +27,8 @@ impl Indirect {
         })
     }
 
-    /// Which registers `s_set_gpr_idx_on VALUE, gpr_idx(...)` names; `None` if it names a source that moves do not have.
+    /// Which registers `s_set_gpr_idx_on VALUE, gpr_idx(...)` names; `None` if it names a source
+    /// that moves do not have.
     pub fn of_mode(parts: &Parts<'_>) -> Option<Indirect> {
         let (_, names) = parts.rest.split_once("gpr_idx(")?;
         let names = names.strip_suffix(')')?.split(',').map(str::trim);
@@ -60,7 +62,8 @@ pub(super) fn switch_on(wave: &mut Wave, which: Indirect, index: u32) {
     wave.indexing = Some(which);
 }
 
-/// The instruction with the registers that it means now; `None` when these are those that it names, an error when that is not simulated.
+/// The instruction with the registers that it means now; `None` when these are those that it names,
+/// an error when that is not simulated.
 pub(super) fn resolve(wave: &Wave, inst: &Inst) -> Result<Option<Inst>, &'static str> {
     let (vector, which, index) = match (&inst.op, wave.indexing) {
         (Op::Indirect(vector, which), None) => (vector, *which, wave.s(sgpr::M0)),

@@ -303,7 +303,8 @@ pub(super) enum Action {
     ToShared,
     /// LDS to global memory.
     FromShared,
-    /// Lanes exchange through the LDS hardware: from the lane that the address names, to it, by a pattern.
+    /// Lanes exchange through the LDS hardware: from the lane that the address names, to it, by a
+    /// pattern.
     Pull,
     Push,
     Swizzle,
@@ -372,7 +373,8 @@ pub enum Mark {
 }
 
 impl Memory {
-    /// Takes a load or a store for what the mark says; read-modify-writes and copies are what they are.
+    /// Takes a load or a store for what the mark says; read-modify-writes and copies are what they
+    /// are.
     pub(super) fn mark(&mut self, mark: Mark) {
         self.access = match (self.action, mark) {
             (Action::Load | Action::Store, Mark::Plain) => Access::PLAIN,
@@ -385,7 +387,8 @@ impl Memory {
 }
 
 impl Action {
-    /// Whether others may learn from it what the wave did before: read-modify-writes, and stores whose `access` is atomic.
+    /// Whether others may learn from it what the wave did before: read-modify-writes, and stores
+    /// whose `access` is atomic.
     pub(super) fn publishes(self, access: Access) -> bool {
         match self {
             Action::Atomic { .. } => true,

@@ -10,7 +10,8 @@ pub struct Isa {
     pub kmcnt: bool,
     /// Stores have a counter of their own (gfx10); before that they share VMcnt with loads.
     pub vscnt: bool,
-    /// The waves of a workgroup see each other's vector memory operations in the order of issue: they pass one cache in order (gfx9).
+    /// The waves of a workgroup see each other's vector memory operations in the order of issue:
+    /// they pass one cache in order (gfx9).
     pub ordered_vmem: bool,
     /// 16-bit results clear the upper half of the register (gfx9); later generations keep it.
     pub clears_high_half: bool,
@@ -18,13 +19,16 @@ pub struct Isa {
     pub cmpx_writes_mask: bool,
     /// The three work-item ids come packed in v0, 10 bits each (gfx90a, gfx11).
     pub packed_ids: bool,
-    /// Workgroup ids come in ttmp9 and ttmp7 (gfx12); before that in scalar registers behind the user's.
+    /// Workgroup ids come in ttmp9 and ttmp7 (gfx12); before that in scalar registers behind the
+    /// user's.
     pub ids_in_ttmp: bool,
     /// Private memory needs no set-up by the program (gfx942, gfx11).
     pub architected_scratch: bool,
-    /// A kernel whose arguments are preloaded into registers begins with 256 bytes for firmware that does not preload; hardware that does begins behind them.
+    /// A kernel whose arguments are preloaded into registers begins with 256 bytes for firmware
+    /// that does not preload; hardware that does begins behind them.
     pub preload_prologue: bool,
-    /// `ds_bpermute_b32` and `ds_permute_b32` reach the 32 lanes of a half of a wave of 64 (gfx10, gfx11; LLVM's wave.shuffle).
+    /// `ds_bpermute_b32` and `ds_permute_b32` reach the 32 lanes of a half of a wave of 64 (gfx10,
+    /// gfx11; LLVM's wave.shuffle).
     pub permutes_halves: bool,
     /// WMMA takes a copy of its factors in every 16 lanes (gfx11, but not gfx11.7).
     pub copied_factors: bool,
@@ -32,7 +36,8 @@ pub struct Isa {
     pub wgp_mode: bool,
     /// Between the nearest cache and the one that the device shares is another one (gfx10 on).
     pub far_cache: bool,
-    /// What an image store leaves out is stored as its first component (gfx12); before that as 0. Source: LLVM, `GCNSubtarget::hasDefaultComponentBroadcast`.
+    /// What an image store leaves out is stored as its first component (gfx12); before that as 0.
+    /// Source: LLVM, `GCNSubtarget::hasDefaultComponentBroadcast`.
     pub repeats_components: bool,
     /// Stores stay in a cache that a part of the device has for itself (gfx942, gfx12.5).
     pub writes_back: bool,

@@ -1,7 +1,7 @@
 //! Matrix instructions (MFMA, WMMA): decoding, and what they do to a wave.
 //!
-//! They read and write all lanes whatever EXEC says, or demand that it be full; so a lane that is off is a finding in both cases: what its registers hold was
-//! not made for this product.
+//! They read and write all lanes whatever EXEC says, or demand that it be full; so a lane that is
+//! off is a finding in both cases: what its registers hold was not made for this product.
 
 use super::bits::Ty;
 use super::inst::Op;
@@ -30,7 +30,8 @@ pub(super) struct Matrix {
     addend: Operand,
 }
 
-/// The instruction, if its name is that of a matrix instruction whose shape is known; sparse ones, scaled ones and modifiers that change the operands are not.
+/// The instruction, if its name is that of a matrix instruction whose shape is known; sparse ones,
+/// scaled ones and modifiers that change the operands are not.
 pub(super) fn decode(parts: &Parts<'_>, isa: Isa, wave_size: u32) -> Option<Op> {
     let (name, float8) = float8(parts.mnemonic);
     let (shape, family) = match (name.strip_prefix("v_mfma_"), name.strip_prefix("v_wmma_")) {

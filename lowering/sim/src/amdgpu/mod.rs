@@ -4,9 +4,11 @@
 //! code object -> object.rs -> bytes --(LLVM's disassembler, elsewhere)--> lines -> decode/ -> program.rs -> machine
 //! ```
 //!
-//! Registers are poisoned while the load that fills them is outstanding, and a wait retires exactly what the counters prove complete. Code has no
-//! fences: an access counts as done when it takes effect, and an arrival at a barrier publishes what has taken effect by then. Loads cannot be told
-//! from atomic loads, so what an atomic wrote may be read without a race; a store that only its waits make atomic, at workgroup scope, is taken as plain.
+//! Registers are poisoned while the load that fills them is outstanding, and a wait retires exactly
+//! what the counters prove complete. Code has no fences: an access counts as done when it takes
+//! effect, and an arrival at a barrier publishes what has taken effect by then. Loads cannot be
+//! told from atomic loads, so what an atomic wrote may be read without a race; a store that only
+//! its waits make atomic, at workgroup scope, is taken as plain.
 
 mod abi;
 mod access;

@@ -1,4 +1,5 @@
-//! AMDGPU code objects: the kernels in an ELF file, their descriptors and the metadata that says how they are launched.
+//! AMDGPU code objects: the kernels in an ELF file, their descriptors and the metadata that says
+//! how they are launched.
 
 use super::abi::Start;
 use super::isa::Isa;
@@ -102,7 +103,8 @@ impl Descriptor {
         })
     }
 
-    /// Scalar registers that the packet processor fills for the user. (gfx12.5 has six bits for the number, others five and a zero.)
+    /// Scalar registers that the packet processor fills for the user. (gfx12.5 has six bits for the
+    /// number, others five and a zero.)
     pub(super) fn user_registers(&self) -> u16 {
         (self.rsrc2 >> 1 & 31) as u16
     }
@@ -122,7 +124,8 @@ impl Descriptor {
         }
     }
 
-    /// The waves of a workgroup may run on both compute units of a pair. (Where there are such pairs.)
+    /// The waves of a workgroup may run on both compute units of a pair. (Where there are such
+    /// pairs.)
     pub(super) fn wgp_mode(&self) -> bool {
         self.rsrc1 >> 29 & 1 == 1
     }
@@ -236,7 +239,8 @@ impl CodeObject {
 /// The most bytes of a segment that are loaded.
 const MOST_LOADED: usize = 1 << 28;
 
-/// R_AMDGPU_RELATIVE64 (AMDGPUUsage, "Relocation Records"): the load address and an addend, the one relocation that linked data needs.
+/// R_AMDGPU_RELATIVE64 (AMDGPUUsage, "Relocation Records"): the load address and an addend, the one
+/// relocation that linked data needs.
 const RELATIVE64: u32 = 13;
 
 /// Fills in the addresses that data holds.
@@ -377,10 +381,12 @@ pub fn prepare(
     Ok((start, launch))
 }
 
-/// Alignment of the kernel's arguments, at least (AMDGPUUsage, "Kernel Dispatch": the kernarg segment). All bytes of the last 16 are there, and LLVM loads them together.
+/// Alignment of the kernel's arguments, at least (AMDGPUUsage, "Kernel Dispatch": the kernarg
+/// segment). All bytes of the last 16 are there, and LLVM loads them together.
 const ARGUMENT_ALIGNMENT: usize = 16;
 
-/// The bytes of the arguments with the hidden ones, which have the meanings that AMDGPUUsage gives them ("Code Object V5 Metadata").
+/// The bytes of the arguments with the hidden ones, which have the meanings that AMDGPUUsage gives
+/// them ("Code Object V5 Metadata").
 fn arguments(kernel: &KernelInfo, request: &Request) -> Vec<u8> {
     let mut bytes = request.arguments.clone();
     let count = bytes.len().max(kernel.argument_bytes as usize);

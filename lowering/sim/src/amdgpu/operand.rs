@@ -15,7 +15,8 @@ pub(super) mod sgpr {
     pub const COUNT: usize = 132;
 }
 
-/// Accumulation registers follow the vector registers. GPUs that have them have at most 256 vector registers (gfx9).
+/// Accumulation registers follow the vector registers. GPUs that have them have at most 256 vector
+/// registers (gfx9).
 pub(super) const AGPR: u16 = 256;
 
 /// What an operand names.

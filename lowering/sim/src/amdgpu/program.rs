@@ -98,7 +98,8 @@ impl Kernel {
         self.words = words;
     }
 
-    /// Says of each line whether it is an atomic load or store, where that is known. What has two places was merged of two accesses, which no compiler does with atomics.
+    /// Says of each line whether it is an atomic load or store, where that is known. What has two
+    /// places was merged of two accesses, which no compiler does with atomics.
     pub fn set_marks(&mut self, marks: &[Option<Mark>]) {
         for (inst, mark) in self.insts.iter_mut().zip(marks) {
             let Op::Memory(memory) = &mut inst.op else {
@@ -111,9 +112,10 @@ impl Kernel {
         }
     }
 
-    /// Makes an instruction do nothing, or a wait for several counters wait for all but number `part` of them: for tests that ask whether its absence
-    /// is noticed. [`crate::Coverage::mattered`] then says of a wait whether something that it would have retired was outstanding when the wave told
-    /// others of its work, by a barrier or by an atomic.
+    /// Makes an instruction do nothing, or a wait for several counters wait for all but number
+    /// `part` of them: for tests that ask whether its absence is noticed.
+    /// [`crate::Coverage::mattered`] then says of a wait whether something that it would have
+    /// retired was outstanding when the wave told others of its work, by a barrier or by an atomic.
     pub fn leave_out(&mut self, index: usize, part: usize) {
         let Some(inst) = self.insts.get_mut(index) else {
             return;
@@ -158,8 +160,9 @@ impl Kernel {
     /// The wave is over: what is outstanding takes effect, and the barriers expect it no more.
     fn end(&self, wave: &mut Wave, cx: &mut Context<'_>) -> Step {
         wave.wait(counter::ALL, 0, cx);
-        // LLVM AMDGPUUsage, "AMDGPU Execution Synchronization": a thread that ends drops the workgroup's barrier, and must not have an arrival open there. Named objects it
-        // does not drop.
+        // LLVM AMDGPUUsage, "AMDGPU Execution Synchronization": a thread that ends drops the
+        // workgroup's barrier, and must not have an arrival open there. Named objects it does not
+        // drop.
         for (name, phase) in std::mem::take(&mut wave.arrived) {
             let dropped = !matches!(name, Name::Named(_));
             let barrier = cx.group.barriers.get(name);

@@ -6,7 +6,8 @@ use crate::cache::{FAR, Levels, NEAR, OWN};
 use crate::queue::Counters;
 use splitbar_target::Counter;
 
-/// Counters of outstanding operations. Where a generation has one counter for two kinds, the operations carry the same bit.
+/// Counters of outstanding operations. Where a generation has one counter for two kinds, the
+/// operations carry the same bit.
 pub(super) mod counter {
     use crate::queue::Counters;
 
@@ -52,7 +53,8 @@ pub(super) fn wait(parts: &Parts<'_>) -> Option<Box<[(Counters, u32)]>> {
     Some(waits.into_iter().filter_map(counted).collect())
 }
 
-/// The operation on caches, if the instruction is one. Source: LLVM AMDGPUUsage, "Memory Model" of each generation.
+/// The operation on caches, if the instruction is one. Source: LLVM AMDGPUUsage, "Memory Model" of
+/// each generation.
 pub(super) fn cache(parts: &Parts<'_>) -> Option<Op> {
     const ALL: Levels = OWN | NEAR | FAR;
     let has = |modifier| parts.modifiers.has(modifier);
@@ -77,8 +79,8 @@ pub(super) fn cache(parts: &Parts<'_>) -> Option<Op> {
         }
         _ => return None,
     };
-    // As loads and stores, and in order with them: LLVM's SIInsertWaitcnts, `counterOutOfOrder`. Those before
-    // gfx12 count nowhere.
+    // As loads and stores, and in order with them: LLVM's SIInsertWaitcnts, `counterOutOfOrder`.
+    // Those before gfx12 count nowhere.
     let counts = match parts.mnemonic {
         "global_inv" => Some((counter::LOAD, class::LOADS)),
         "global_wb" | "global_wbinv" => Some((counter::STORE, class::STORES)),

@@ -1,4 +1,5 @@
-//! Texels: where they lie when an instruction is issued, and between their bytes and registers when it takes effect.
+//! Texels: where they lie when an instruction is issued, and between their bytes and registers when
+//! it takes effect.
 
 use super::access::{Operation, each};
 use super::inst::{Action, Components, Memory};
@@ -35,7 +36,8 @@ impl Wave {
         self.image(memory, 4, pc, cx).map(|image| image.format)
     }
 
-    /// The addresses of an image instruction. Outside of the image, loads give 0 and stores do nothing.
+    /// The addresses of an image instruction. Outside of the image, loads give 0 and stores do
+    /// nothing.
     pub(super) fn texels(
         &self,
         memory: &Memory,

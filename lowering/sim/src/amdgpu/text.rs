@@ -94,7 +94,8 @@ const SUFFIXES: [(&str, Encoding); 6] = [
     ("_sdwa", Encoding::Sdwa),
 ];
 
-/// Words that LLVM prints after the operands and that stand without a colon. (`a16` of images is not among them: elsewhere it is a register.)
+/// Words that LLVM prints after the operands and that stand without a colon. (`a16` of images is
+/// not among them: elsewhere it is a register.)
 const WORDS: [&str; 25] = [
     "glc",
     "slc",

@@ -1,4 +1,5 @@
-//! Vector instructions: sources from registers, other lanes and parts of registers; the row's function per lane; results back.
+//! Vector instructions: sources from registers, other lanes and parts of registers; the row's
+//! function per lane; results back.
 
 use super::bits::{Compute, Ty};
 use super::inst::{Form, From, Lanes, Part, Unused, Vector};
@@ -107,7 +108,8 @@ pub(super) fn compute(wave: &Wave, vector: &Vector) -> Computed {
     }
 }
 
-/// What the instruction computes of a lane's sources and its bit of a mask, where another rounding than to the nearest counts for it.
+/// What the instruction computes of a lane's sources and its bit of a mask, where another rounding
+/// than to the nearest counts for it.
 fn otherwise_rounded(wave: &Wave, vector: &Vector) -> Option<impl Fn([u64; 3], bool) -> u64> {
     if wave.rounding == 0 {
         return None;

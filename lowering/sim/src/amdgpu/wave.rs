@@ -30,7 +30,8 @@ pub struct Wave {
     pub(super) vgpr: Vec<[u32; 64]>,
     pub(super) sgpr: [u32; sgpr::COUNT],
     pub(super) queue: Queue<Box<Operation>>,
-    /// The outstanding operations that will write the low and the high half of a register; 0 for none.
+    /// The outstanding operations that will write the low and the high half of a register; 0 for
+    /// none.
     vgpr_pending: Vec<[u32; 2]>,
     sgpr_pending: [[u32; 2]; sgpr::COUNT],
     /// Private memory: that of lane 0, then that of lane 1, ...
@@ -38,7 +39,8 @@ pub struct Wave {
     pub(super) private_bytes: u32,
     /// Barrier phases that this wave has arrived for and not waited for.
     pub(super) arrived: Vec<(Name, Phase)>,
-    /// The phase of the cluster's barrier that it waits for next: who does not arrive there waits all the same, once for each phase.
+    /// The phase of the cluster's barrier that it waits for next: who does not arrive there waits
+    /// all the same, once for each phase.
     pub(super) cluster_phase: Phase,
     /// The named barrier that it belongs to.
     pub(super) joined: Option<Name>,
@@ -152,7 +154,8 @@ impl Wave {
         match operand.kind {
             Kind::Sgpr(index) if wide => self.pair(index),
             Kind::Sgpr(index) => self.s(index).into(),
-            // The first lane: what moves from vector to scalar registers says itself which lane it means.
+            // The first lane: what moves from vector to scalar registers says itself which lane it
+            // means.
             Kind::Vgpr(index) => self
                 .vgpr
                 .get(usize::from(index))
@@ -240,8 +243,8 @@ impl Wave {
         }
     }
 
-    /// Reports each register of the instruction that an outstanding operation has yet to write. A vector load may write what an older one will write: they come back in
-    /// order.
+    /// Reports each register of the instruction that an outstanding operation has yet to write. A
+    /// vector load may write what an older one will write: they come back in order.
     pub(super) fn check(&self, inst: &Inst, pc: u32, cx: &mut Context<'_>) {
         let loads = matches!(&inst.op, Op::Memory(memory) if memory.class == class::LOADS);
         for Use { registers, written } in &inst.uses {

@@ -1,7 +1,9 @@
 //! PTX text to tokens. A token borrows from the text and knows its line.
 //!
-//! PTX is ASCII, separated by white space, with C comments (PTX ISA, "Source Format"). An opcode with its modifiers (`ld.shared::cta.b32`) is one word, as
-//! are directives (`.reg`), registers (`%r1`, `%tid.x`) and labels. Only `.loc` and `.file` end with their line, which is why lines are kept.
+//! PTX is ASCII, separated by white space, with C comments (PTX ISA, "Source Format"). An opcode
+//! with its modifiers (`ld.shared::cta.b32`) is one word, as are directives (`.reg`), registers
+//! (`%r1`, `%tid.x`) and labels. Only `.loc` and `.file` end with their line, which is why lines
+//! are kept.
 
 use super::problem::Problem;
 
@@ -14,7 +16,8 @@ pub enum Kind<'t> {
     Integer(u64),
     /// `0fXXXXXXXX`: the bits of a single-precision number.
     Single(u32),
-    /// `0dXXXXXXXXXXXXXXXX` or a decimal number with a point: the bits of a double-precision number.
+    /// `0dXXXXXXXXXXXXXXXX` or a decimal number with a point: the bits of a double-precision
+    /// number.
     Double(u64),
     /// A string literal, without its quotes.
     Text(&'t str),

@@ -4,7 +4,8 @@
 //! text -> lex -> parse (syntax) -> decode (program) -> exec: steps on the machine
 //! ```
 //!
-//! Read are the PTX ISA 9.1's kernels as LLVM and nvcc write them; `exec::warp` says how lanes diverge and meet. Clusters are one workgroup.
+//! Read are the PTX ISA 9.1's kernels as LLVM and nvcc write them; `exec::warp` says how lanes
+//! diverge and meet. Clusters are one workgroup.
 
 mod arith;
 mod decode;

@@ -1,7 +1,8 @@
 //! A kernel as the machine runs it: dense operations, registers as numbers, addresses laid out.
 //!
-//! Everything is static: each function that the kernel can reach has registers and local memory of its own (recursion is not supported), so a call is a jump
-//! that remembers where it came from, and lanes of one warp can be in different functions.
+//! Everything is static: each function that the kernel can reach has registers and local memory of
+//! its own (recursion is not supported), so a call is a jump that remembers where it came from, and
+//! lanes of one warp can be in different functions.
 
 use super::arith::{Function, Mode};
 use super::exec::special::Special;
@@ -162,11 +163,13 @@ pub struct Mma {
 /// What is done with a texel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum TexelAction {
-    /// `suld.b`: components of so many bytes as they lie in memory; the first coordinate counts bytes, and outside of the image there are zeros.
+    /// `suld.b`: components of so many bytes as they lie in memory; the first coordinate counts
+    /// bytes, and outside of the image there are zeros.
     Bytes(u32),
     /// `tex` by integers: components as the format means them.
     Fetch,
-    /// `sust.p`: components to what the format makes of them. Outside of the image the program traps (`.trap`), or nothing is stored (`.zero`).
+    /// `sust.p`: components to what the format makes of them. Outside of the image the program
+    /// traps (`.trap`), or nothing is stored (`.zero`).
     Store {
         /// `.trap`.
         traps: bool,
@@ -197,8 +200,9 @@ pub enum Op {
         to: List,
         address: Address,
         access: Access,
-        /// The registers that something reads, a bit each. Compilers make vectors wider than what is asked for, over what nobody has written or what lies behind the
-        /// parameters; the registers in excess are left alone.
+        /// The registers that something reads, a bit each. Compilers make vectors wider than what
+        /// is asked for, over what nobody has written or what lies behind the parameters; the
+        /// registers in excess are left alone.
         used: u8,
     },
     /// Writes memory.
@@ -334,7 +338,8 @@ pub enum Op {
         bytes: Source,
         barrier: Address,
     },
-    /// Orders what threads have written, to all memory or to one, before what the unit for bulk copies does.
+    /// Orders what threads have written, to all memory or to one, before what the unit for bulk
+    /// copies does.
     ProxyFence { only: Option<Space> },
     /// Closes a group of copies.
     CopyCommit,
@@ -428,7 +433,8 @@ impl Kernel {
         self.shared_bytes
     }
 
-    /// Whether it has an array of shared memory whose size comes with the launch, after [`Kernel::shared_bytes`].
+    /// Whether it has an array of shared memory whose size comes with the launch, after
+    /// [`Kernel::shared_bytes`].
     pub fn has_dynamic_shared(&self) -> bool {
         self.has_dynamic_shared
     }
@@ -440,7 +446,8 @@ impl Kernel {
         }
     }
 
-    /// Puts the module's variables into global memory. Once for each launch: a kernel may change them.
+    /// Puts the module's variables into global memory. Once for each launch: a kernel may change
+    /// them.
     pub fn load(&self, global: &mut Global) {
         for region in &self.regions {
             global.add_at(

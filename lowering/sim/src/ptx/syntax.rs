@@ -1,6 +1,8 @@
-//! The shape of a PTX module before names and opcodes mean anything: variables, functions, and in each function a flat list of statements.
+//! The shape of a PTX module before names and opcodes mean anything: variables, functions, and in
+//! each function a flat list of statements.
 //!
-//! Everything borrows from the text. Blocks are flat too (an opening and a closing statement), so nothing here recurses on the input.
+//! Everything borrows from the text. Blocks are flat too (an opening and a closing statement), so
+//! nothing here recurses on the input.
 
 /// A module.
 #[derive(Clone, Debug, Default)]

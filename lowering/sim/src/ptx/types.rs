@@ -1,4 +1,5 @@
-//! The fundamental types of PTX (PTX ISA, "Types"): what a modifier such as `.s32` says about an operand.
+//! The fundamental types of PTX (PTX ISA, "Types"): what a modifier such as `.s32` says about an
+//! operand.
 
 /// How the bits of an element are to be read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -180,7 +180,8 @@ fn calls_return() {
         "v_mov_b32_e32 v1, 41",
         "s_setpc_b64 s[30:31]",
     ];
-    // The call goes to the line behind `s_branch`: six lines behind `s_getpc`... five of four bytes and this one.
+    // The call goes to the line behind `s_branch`: six lines behind `s_getpc`... five of four bytes
+    // and this one.
     let mut moved = body;
     moved[1] = "s_add_u32 s4, s4, 20";
     assert_eq!(first("gfx906", &moved), 42);

@@ -4,7 +4,8 @@ use super::{eval, first, kinds};
 use pretty_assertions::assert_eq;
 use splitbar_sim::FindingKind;
 
-/// Reads a clock into s[4:5] and, after 8 other instructions, into s[6:7]; then v1 is how many steps lie between.
+/// Reads a clock into s[4:5] and, after 8 other instructions, into s[6:7]; then v1 is how many
+/// steps lie between.
 fn between<'t>(read: [&'t str; 2], wait: &'t str) -> Vec<&'t str> {
     let mut texts = vec![read[0], wait];
     texts.extend(["s_nop 0"; 7]);

@@ -142,7 +142,8 @@ fn a_copy_into_shared_memory_is_outstanding_until_its_wait() {
     assert_eq!(found("gfx1250", &masked), []);
 }
 
-/// LDS instructions and copies go different ways: what a copy overwrites has to be read before, what it takes away has to be written before.
+/// LDS instructions and copies go different ways: what a copy overwrites has to be read before,
+/// what it takes away has to be written before.
 #[test]
 fn copies_do_not_wait_for_older_instructions() {
     let (write, read) = ("ds_write_b32 v2, v0", "ds_read_b32 v1, v2");

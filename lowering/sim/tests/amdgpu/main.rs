@@ -1,4 +1,5 @@
-//! AMDGPU instructions one family at a time, and each kind of finding, in programs of a few lines of disassembly.
+//! AMDGPU instructions one family at a time, and each kind of finding, in programs of a few lines
+//! of disassembly.
 #![allow(clippy::unwrap_used)]
 
 mod arithmetic;
@@ -28,7 +29,8 @@ fn lines(texts: &[&str]) -> Vec<Line> {
         .collect()
 }
 
-/// Runs a program in workgroups of `size`. `s[0:1]` points to the address of a buffer of 1024 bytes; v0 is the invocation. Gives the buffer.
+/// Runs a program in workgroups of `size`. `s[0:1]` points to the address of a buffer of 1024
+/// bytes; v0 is the invocation. Gives the buffer.
 fn launch(gpu: &str, size: u32, texts: &[&str], schedule: u32) -> (Report, Vec<u32>) {
     let isa = Isa::by_name(gpu).unwrap();
     let mut global = Global::default();
@@ -72,7 +74,8 @@ fn launch(gpu: &str, size: u32, texts: &[&str], schedule: u32) -> (Report, Vec<u
     )
 }
 
-/// What v1 holds in each lane of one wave behind `body`; s[2:3] is the buffer's address and v2 four times the lane.
+/// What v1 holds in each lane of one wave behind `body`; s[2:3] is the buffer's address and v2 four
+/// times the lane.
 fn eval(gpu: &str, body: &[&str]) -> Vec<u32> {
     let isa = Isa::by_name(gpu).unwrap();
     let new = gpu >= "gfx11" && !gpu.starts_with("gfx9");

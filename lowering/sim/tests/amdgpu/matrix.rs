@@ -4,7 +4,8 @@ use super::{eval, kinds};
 use pretty_assertions::assert_eq;
 use splitbar_sim::FindingKind;
 
-/// Sixteen-bit floats of the lane's row in both halves of v4 to v11 (matrix A), ones in v12 to v19 (B), and `then`.
+/// Sixteen-bit floats of the lane's row in both halves of v4 to v11 (matrix A), ones in v12 to v19
+/// (B), and `then`.
 fn rows_times_ones(then: &[&'static str]) -> Vec<&'static str> {
     let mut texts = vec![
         "v_and_b32_e32 v3, 15, v0",

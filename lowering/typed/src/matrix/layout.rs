@@ -1,10 +1,13 @@
 //! Which invocation holds which element of a cooperative matrix.
 //!
-//! An invocation holds `slots` elements. A layout is a list of digits: the number of a lane and the number of a slot are written in mixed radix, and each
-//! digit counts rows or columns in steps of its weight. All radices and weights are powers of two, so that digits are bit fields and both directions
-//! (who holds an element, which element somebody holds) are shifts and masks. A digit of the lane number that counts nothing means that lanes hold copies.
+//! An invocation holds `slots` elements. A layout is a list of digits: the number of a lane and the
+//! number of a slot are written in mixed radix, and each digit counts rows or columns in steps of
+//! its weight. All radices and weights are powers of two, so that digits are bit fields and both
+//! directions (who holds an element, which element somebody holds) are shifts and masks. A digit of
+//! the lane number that counts nothing means that lanes hold copies.
 //!
-//! Rows and columns are padded to powers of two; what lies beyond the matrix is loaded as zero and never stored.
+//! Rows and columns are padded to powers of two; what lies beyond the matrix is loaded as zero and
+//! never stored.
 
 /// Which number a digit belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -78,7 +81,8 @@ impl Layout {
         Layout { digits, slots }
     }
 
-    /// Row after row, an element for each lane in turn: what memory in row-major order suits best, on any target.
+    /// Row after row, an element for each lane in turn: what memory in row-major order suits best,
+    /// on any target.
     pub fn striped(rows: u32, columns: u32, wave: u32) -> Layout {
         let (rows, columns) = (rows.next_power_of_two(), columns.next_power_of_two());
         let across = columns.min(wave);
@@ -98,7 +102,8 @@ impl Layout {
         ])
     }
 
-    /// The layout of a matrix that is made of `down` by `across` tiles of `rows` by `columns` elements, each laid out as `self`.
+    /// The layout of a matrix that is made of `down` by `across` tiles of `rows` by `columns`
+    /// elements, each laid out as `self`.
     pub fn tiled(&self, rows: u32, columns: u32, down: u32, across: u32) -> Layout {
         let mut digits = self.digits.clone();
         digits.push(Digit {
@@ -118,7 +123,8 @@ impl Layout {
         Layout::new(digits)
     }
 
-    /// The bits of a lane's number, in waves of `wave` lanes, that count nothing: lanes that differ in them alone hold the same elements.
+    /// The bits of a lane's number, in waves of `wave` lanes, that count nothing: lanes that differ
+    /// in them alone hold the same elements.
     pub fn copies(&self, wave: u32) -> u32 {
         let lanes = self.digits.iter().filter(|d| d.holder == Holder::Lane);
         lanes.fold(wave - 1, |bits, d| bits & !((d.radix - 1) * d.place))

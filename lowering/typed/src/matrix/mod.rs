@@ -1,6 +1,8 @@
-//! Cooperative matrices: which invocation holds which element, and which instructions multiply them.
+//! Cooperative matrices: which invocation holds which element, and which instructions multiply
+//! them.
 //!
-//! A matrix of workgroup scope is cut into blocks of rows, one for each subgroup, and every subgroup holds all of a second factor: then each multiplies by itself.
+//! A matrix of workgroup scope is cut into blocks of rows, one for each subgroup, and every
+//! subgroup holds all of a second factor: then each multiplies by itself.
 
 pub mod instructions;
 pub mod layout;
@@ -25,7 +27,8 @@ pub struct Matrix {
     pub columns: u32,
     /// Which invocation holds which element of a block.
     pub layout: Layout,
-    /// A power of two: the matrix is cut into so many blocks of rows. Subgroup `n` holds block `n % blocks`.
+    /// A power of two: the matrix is cut into so many blocks of rows. Subgroup `n` holds block
+    /// `n % blocks`.
     pub blocks: u32,
     /// Subgroups that hold the matrix together: those of the workgroup, or the one alone.
     pub subgroups: u32,
@@ -44,8 +47,9 @@ fn blocks(rows: u32, subgroups: u32) -> u32 {
 }
 
 impl Matrix {
-    /// Decodes the operands of OpTypeCooperativeMatrixKHR: scope, rows, columns, use. `None`: it is not lowered (another scope than Subgroup and Workgroup, a
-    /// workgroup whose number of subgroups is not known, or too large).
+    /// Decodes the operands of OpTypeCooperativeMatrixKHR: scope, rows, columns, use. `None`: it is
+    /// not lowered (another scope than Subgroup and Workgroup, a workgroup whose number of
+    /// subgroups is not known, or too large).
     pub fn of(
         component: Scalar,
         operands: [Id; 4],

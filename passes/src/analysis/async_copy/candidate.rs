@@ -60,7 +60,8 @@ pub(super) struct Between {
 }
 
 impl<'m> Judge<'_, 'm> {
-    /// The store `inst` in `block`, whose value has `origin`, as a copy, or why it is none; what happens `between`.
+    /// The store `inst` in `block`, whose value has `origin`, as a copy, or why it is none; what
+    /// happens `between`.
     pub(super) fn candidate(
         &self,
         block: usize,
@@ -159,7 +160,8 @@ impl<'m> Judge<'_, 'm> {
         chains
     }
 
-    /// The types that the access chains to `pointer` index into, with the index where it is a constant.
+    /// The types that the access chains to `pointer` index into, with the index where it is a
+    /// constant.
     fn indexed(&self, pointer: Id) -> Vec<(Id, Option<u32>)> {
         let mut indexed = Vec::new();
         for chain in self.chains(pointer) {
@@ -196,15 +198,16 @@ impl<'m> Judge<'_, 'm> {
         }
     }
 
-    /// Whether a part of a matrix is addressed: its components need not follow each other in memory.
+    /// Whether a part of a matrix is addressed: its components need not follow each other in
+    /// memory.
     fn crosses_matrix(&self, pointer: Id) -> bool {
         let is_matrix = |ty: Id| matches!(self.declarations.ty(ty), Some(Type::Matrix { .. }));
         self.indexed(pointer).iter().any(|(ty, _)| is_matrix(*ty))
     }
 }
 
-/// Whether the memory operands of `inst`, from operand `place` on, say more than how it is aligned, that others may touch the memory, and what it does
-/// not overlap (SPIR-V 3.26).
+/// Whether the memory operands of `inst`, from operand `place` on, say more than how it is aligned,
+/// that others may touch the memory, and what it does not overlap (SPIR-V 3.26).
 fn is_qualified(inst: Inst<'_>, place: usize) -> bool {
     const VOLATILE: u32 = 1;
     const NONTEMPORAL: u32 = 4;

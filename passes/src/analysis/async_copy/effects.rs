@@ -7,7 +7,8 @@ use crate::module::{Declarations, Function, Id, Inst, called};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeSet;
 
-/// The functions that touch Workgroup memory, write global memory, or order memory, themselves or by their calls.
+/// The functions that touch Workgroup memory, write global memory, or order memory, themselves or
+/// by their calls.
 #[derive(Clone, Debug)]
 pub(super) struct Effects {
     touching: BTreeSet<Id>,
@@ -57,7 +58,8 @@ fn is_seen(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     declarations.module.ids(inst).any(|(_, id)| {
         match memory::class_of(declarations, id) {
             Some(StorageClass::Workgroup | StorageClass::Generic) => true,
-            // Addresses of global memory go into loads and address computations; everything else may write.
+            // Addresses of global memory go into loads and address computations; everything else
+            // may write.
             Some(
                 StorageClass::StorageBuffer
                 | StorageClass::Uniform

@@ -90,7 +90,8 @@ impl Expression {
         })
     }
 
-    /// Its value when `phi` gives those of the phis, in a workgroup of `size`: all that it can be for any invocation.
+    /// Its value when `phi` gives those of the phis, in a workgroup of `size`: all that it can be
+    /// for any invocation.
     pub(super) fn evaluate(
         &self,
         graph: &Graph,
@@ -102,7 +103,8 @@ impl Expression {
         })
     }
 
-    /// Its value for the invocation with LocalInvocationIndex `lane` of a workgroup of `size`; `None` when something else decides about it.
+    /// Its value for the invocation with LocalInvocationIndex `lane` of a workgroup of `size`;
+    /// `None` when something else decides about it.
     pub(super) fn at_lane(&self, graph: &Graph, size: [u32; 3], lane: u32) -> Option<u64> {
         let input = |built_in, component, width| {
             let known = lanes::input(size, lane, built_in, component);

@@ -1,5 +1,6 @@
-//! Copies in loops that fill: `for (i = lane; i < n; i += 256) tile[i] = source[i]`. In one run of the loop an invocation writes no byte twice, so an iteration need not wait for the
-//! copies of those before it; only what is left of an earlier run of the loop is in its way.
+//! Copies in loops that fill: `for (i = lane; i < n; i += 256) tile[i] = source[i]`. In one run of
+//! the loop an invocation writes no byte twice, so an iteration need not wait for the copies of
+//! those before it; only what is left of an earlier run of the loop is in its way.
 
 use super::candidate::Candidate;
 use super::expression::Expression;
@@ -70,7 +71,8 @@ impl Fills {
     }
 }
 
-/// Whether control can come to `block` twice in one iteration of the loop: a cycle in it that is no loop with one way in.
+/// Whether control can come to `block` twice in one iteration of the loop: a cycle in it that is no
+/// loop with one way in.
 fn repeats(model: &Model, inside: &Loop, block: usize) -> bool {
     let mut seen = BTreeSet::new();
     let mut work = vec![block];
@@ -87,7 +89,8 @@ fn repeats(model: &Model, inside: &Loop, block: usize) -> bool {
     false
 }
 
-/// Whether `index` has another value in each iteration of the loop: the counter and something that stays, or the counter divided by no more than its step.
+/// Whether `index` has another value in each iteration of the loop: the counter and something that
+/// stays, or the counter divided by no more than its step.
 fn differs(model: &Model, inside: &Loop, counter: Induction, index: NodeId) -> bool {
     let sum = Sum::of(model, index);
     let (counters, others): (Vec<NodeId>, Vec<NodeId>) =

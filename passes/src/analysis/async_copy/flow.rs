@@ -1,9 +1,10 @@
 //! What has to be complete where, in the split graph: copies as bits, and what each event asks for.
 //!
-//! The parts that copies write are numbered: a slot is a copy in the module and a place that it writes. What the invocation itself does asks for the slots that it
-//! may touch. What others do is bounded by the barriers: behind a wait they may come to whatever the code from there to the next wait touches,
-//! and its arrive has released that. So an arrive asks for the slots that are touched between its wait and the one after; the copies into other
-//! slots may stay outstanding.
+//! The parts that copies write are numbered: a slot is a copy in the module and a place that it
+//! writes. What the invocation itself does asks for the slots that it may touch. What others do is
+//! bounded by the barriers: behind a wait they may come to whatever the code from there to the next
+//! wait touches, and its arrive has released that. So an arrive asks for the slots that are touched
+//! between its wait and the one after; the copies into other slots may stay outstanding.
 
 use super::fill::Fills;
 use super::place::{Address, Place, differ_by_a_constant};
@@ -14,7 +15,8 @@ use crate::analysis::uniformity::Model;
 use std::collections::BTreeMap;
 use std::ops::BitOr;
 
-/// Slots that are told apart, a bit each; where there are more, a copy has one slot for all the places that it writes.
+/// Slots that are told apart, a bit each; where there are more, a copy has one slot for all the
+/// places that it writes.
 const MOST_SLOTS: usize = 128;
 
 /// A set of slots.
@@ -52,7 +54,8 @@ pub(super) struct Flow {
     pub(super) copies: Vec<usize>,
     /// Behind each node's start: the slots that may be outstanding.
     pub(super) outstanding: Vec<Slots>,
-    /// Slots of copies that fill in a loop, and may find what is left of an earlier run of the loop in their way.
+    /// Slots of copies that fill in a loop, and may find what is left of an earlier run of the loop
+    /// in their way.
     refilled: Slots,
 }
 
@@ -94,7 +97,8 @@ impl Flow {
         flow
     }
 
-    /// The slots of copies that fill, where a copy meets one from before its loop that may be outstanding still.
+    /// The slots of copies that fill, where a copy meets one from before its loop that may be
+    /// outstanding still.
     fn refilled(&self, input: Input<'_>) -> Slots {
         let slots_of = |copy: usize| {
             let slots = self.copies.iter().enumerate();
@@ -152,7 +156,8 @@ impl Flow {
         }
     }
 
-    /// For each event, in order, whether the invocation itself asks, and the slots that it asks for and that may be outstanding there.
+    /// For each event, in order, whether the invocation itself asks, and the slots that it asks for
+    /// and that may be outstanding there.
     fn asked(&self) -> impl Iterator<Item = (bool, Slots)> {
         self.events
             .iter()
@@ -182,7 +187,8 @@ impl Flow {
         copies
     }
 
-    /// Slots that are asked for at the same events, where they may be outstanding, have the same number.
+    /// Slots that are asked for at the same events, where they may be outstanding, have the same
+    /// number.
     pub(super) fn classes(&self) -> Vec<usize> {
         let mut classes = vec![0; self.copies.len()];
         let mut masks: Vec<Slots> = self.asked().map(|(_, asked)| asked).collect();
@@ -337,9 +343,11 @@ impl SlotTable {
         acts.filter_map(event).collect()
     }
 
-    /// The slots that `copy` need not wait for in `node`, since they hold other bytes: what copies before it in its block have copied in the same run of the block, where
-    /// the addresses differ by a constant. What is left in these slots from an earlier run has been asked for when they started again. Of a copy that fills,
-    /// all of its own: what is left from an earlier turn of the loop is elsewhere, and what is left from before the loop is looked for apart.
+    /// The slots that `copy` need not wait for in `node`, since they hold other bytes: what copies
+    /// before it in its block have copied in the same run of the block, where the addresses differ
+    /// by a constant. What is left in these slots from an earlier run has been asked for when they
+    /// started again. Of a copy that fills, all of its own: what is left from an earlier turn of
+    /// the loop is elsewhere, and what is left from before the loop is looked for apart.
     fn beside(&self, input: Input<'_>, copy: usize, address: &Address, node: usize) -> Slots {
         let Some(this) = input.scan.candidates.get(copy) else {
             return 0;

@@ -1,5 +1,5 @@
-//! Counters of loops that cannot wrap: a phi that grows by a constant in every turn, in a loop that a comparison ends in time. Its values in one run of the loop are all
-//! different.
+//! Counters of loops that cannot wrap: a phi that grows by a constant in every turn, in a loop that
+//! a comparison ends in time. Its values in one run of the loop are all different.
 
 use super::expression::Expression;
 use super::place::Sum;
@@ -101,7 +101,8 @@ fn bounds(model: &Model, size: Option<[u32; 3]>, node: NodeId) -> Value {
     Expression::of(&model.graph, node).evaluate(&model.graph, size, |_| None)
 }
 
-/// A comparison that holds in every turn that is not the last: `small < great`, or `small <= great` where it is not strict.
+/// A comparison that holds in every turn that is not the last: `small < great`, or `small <= great`
+/// where it is not strict.
 struct Comparison {
     small: NodeId,
     great: NodeId,
@@ -177,11 +178,13 @@ struct Bound {
 }
 
 impl Bound {
-    /// The greatest number of the counter `phi`, which begins with no more than `first` and grows by `step`, when this holds in each iteration but the last; `None` when that is
-    /// beyond the limit.
+    /// The greatest number of the counter `phi`, which begins with no more than `first` and grows
+    /// by `step`, when this holds in each iteration but the last; `None` when that is beyond the
+    /// limit.
     fn most_of(&self, model: &Model, phi: NodeId, step: u64, first: u64) -> Option<u64> {
         let sum = Sum::of(model, self.small);
-        // What is compared is the counter, or the next one. Either way no turn but the last has a greater one than these.
+        // What is compared is the counter, or the next one. Either way no turn but the last has a
+        // greater one than these.
         let is_counter = sum.terms == [phi] && [0, step].contains(&sum.constant);
         let next = self.most.max(first).checked_add(step)?;
         (is_counter && next <= self.limit).then_some(next)

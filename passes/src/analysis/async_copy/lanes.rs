@@ -7,8 +7,8 @@ use crate::analysis::uniformity::graph::{NodeId, Op};
 use crate::analysis::uniformity::{Model, Uniformity, lanes};
 use crate::module::{Constants, Declarations, Id, Type};
 
-/// The number of elements that a step of each index is worth, for indices that lead from `ty` to an element of type `element`; `None` when they do not go through
-/// arrays alone.
+/// The number of elements that a step of each index is worth, for indices that lead from `ty` to an
+/// element of type `element`; `None` when they do not go through arrays alone.
 fn strides(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -37,8 +37,9 @@ fn strides(
     Some(strides)
 }
 
-/// Whether the destination `address`, of type `element` in `variable`, is that of the first invocation plus LocalInvocationIndex elements: the part of the index that
-/// differs in a subgroup is computed for every invocation of the workgroup.
+/// Whether the destination `address`, of type `element` in `variable`, is that of the first
+/// invocation plus LocalInvocationIndex elements: the part of the index that differs in a subgroup
+/// is computed for every invocation of the workgroup.
 pub(super) fn is_linear(
     input: Input<'_, '_>,
     values: (&Model, &Uniformity),
@@ -87,7 +88,8 @@ fn linear(
 
 /// A part of an index.
 enum Term {
-    /// GlobalInvocationId, which is LocalInvocationId and something that is the same for the workgroup.
+    /// GlobalInvocationId, which is LocalInvocationId and something that is the same for the
+    /// workgroup.
     Global(u32),
     Other(Expression),
 }

@@ -1,15 +1,19 @@
-//! Plain copies from global to workgroup memory that may run on while the invocation goes on: which stores are such copies, where they must be
-//! complete, and how many newer ones may be outstanding there.
+//! Plain copies from global to workgroup memory that may run on while the invocation goes on: which
+//! stores are such copies, where they must be complete, and how many newer ones may be outstanding
+//! there.
 //!
-//! A copy is an OpStore to Workgroup memory of a value that an OpLoad has read from global memory, in the same block or in one that leads there alone, with zeros on the other
-//! ways. Made asynchronous it starts at the
-//! store, and ends at some time before a wait. In between the program must not be able to tell: nobody looks at the destination, and nobody changes the
-//! source. What others may do is bounded by what orders them behind the copy, so the copy has to be complete at those release points (an arrive, a
-//! control barrier, a fence) behind which they may come to its destination, and need not be at the others. That is what a pipeline lives on: the
-//! copy into the stage after the next stays in flight over the barrier that publishes the next one.
+//! A copy is an OpStore to Workgroup memory of a value that an OpLoad has read from global memory,
+//! in the same block or in one that leads there alone, with zeros on the other ways. Made
+//! asynchronous it starts at the store, and ends at some time before a wait. In between the program
+//! must not be able to tell: nobody looks at the destination, and nobody changes the source. What
+//! others may do is bounded by what orders them behind the copy, so the copy has to be complete at
+//! those release points (an arrive, a control barrier, a fence) behind which they may come to its
+//! destination, and need not be at the others. That is what a pipeline lives on: the copy into the
+//! stage after the next stays in flight over the barrier that publishes the next one.
 //!
-//! Completion is counted in marks, in program order: a mark stands behind a group of copies, a wait lets the newest `n` marks be outstanding.
-//! The same holds for `asyncmark` and `wait.asyncmark` of LLVM's AMDGPU back end (AMDGPUAsyncOperations) and for `cp.async.commit_group` and
+//! Completion is counted in marks, in program order: a mark stands behind a group of copies, a wait
+//! lets the newest `n` marks be outstanding. The same holds for `asyncmark` and `wait.asyncmark` of
+//! LLVM's AMDGPU back end (AMDGPUAsyncOperations) and for `cp.async.commit_group` and
 //! `cp.async.wait_group` (PTX ISA 9.7.9.25.3).
 
 mod candidate;
@@ -56,12 +60,13 @@ pub struct AsyncCopies {
     pub copies: Vec<AsyncCopy>,
     /// Stores of loaded values that stay as they are, in module order.
     pub refused: Vec<Refused>,
-    /// Word offsets of the instructions before which a mark stands, ascending, each once. Where a wait stands before the same instruction, the mark
-    /// comes first.
+    /// Word offsets of the instructions before which a mark stands, ascending, each once. Where a
+    /// wait stands before the same instruction, the mark comes first.
     pub marks: Vec<u32>,
     /// The waits, by their places.
     pub waits: Vec<Wait>,
-    /// Word offsets of the arrives at which a barrier that waits for copies itself need not find any complete: when its wait returns is early enough. Ascending.
+    /// Word offsets of the arrives at which a barrier that waits for copies itself need not find
+    /// any complete: when its wait returns is early enough. Ascending.
     pub deferred: Vec<u32>,
 }
 
@@ -70,23 +75,28 @@ pub struct AsyncCopies {
 pub struct AsyncCopy {
     /// Word offset of the OpLoad. Its value has no other use than the store.
     pub load: u32,
-    /// Word offset of the OpStore: where the copy is issued. Nothing that orders memory stands between the two.
+    /// Word offset of the OpStore: where the copy is issued. Nothing that orders memory stands
+    /// between the two.
     pub store: u32,
     /// Where zeros are copied instead.
     pub zeros: Zeros,
     /// How much one invocation copies: 4, 8 or 16 bytes.
     pub bytes: u32,
-    /// Whether all invocations of the workgroup execute the store, or none. Else it is behind a branch that some of them may not take.
+    /// Whether all invocations of the workgroup execute the store, or none. Else it is behind a
+    /// branch that some of them may not take.
     pub uniform: bool,
-    /// Whether the destination of the invocation with LocalInvocationIndex `i` is `base + i * bytes`, with one `base` for all invocations
-    /// of a subgroup that execute the store together: the only form that LDS DMA of gfx9 and gfx10 has.
+    /// Whether the destination of the invocation with LocalInvocationIndex `i` is
+    /// `base + i * bytes`, with one `base` for all invocations of a subgroup that execute the store
+    /// together: the only form that LDS DMA of gfx9 and gfx10 has.
     pub lane_linear: bool,
 }
 
-/// Where a copy takes zeros and not what its load reads: `tile[l] = g < n ? source[g] : 0`. Nowhere, unless something is said here.
+/// Where a copy takes zeros and not what its load reads: `tile[l] = g < n ? source[g] : 0`.
+/// Nowhere, unless something is said here.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Zeros {
-    /// Where control has come to the store without the load. That stands in a block from which the only way leads to the store.
+    /// Where control has come to the store without the load. That stands in a block from which the
+    /// only way leads to the store.
     pub by_branch: bool,
     /// Where an OpSelect between load and store does not take what was loaded.
     pub by_select: Option<Choice>,
@@ -138,7 +148,8 @@ pub struct Refused {
 /// A wait for copies.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
-    /// Word offset of the instruction before which it stands: a release point (before its fence), a return, or an access of the invocation itself.
+    /// Word offset of the instruction before which it stands: a release point (before its fence), a
+    /// return, or an access of the invocation itself.
     pub before: u32,
     /// How many marks, the newest, may still be outstanding behind it.
     pub outstanding: u32,
@@ -157,11 +168,13 @@ pub enum Reason {
     Size(u32),
     /// The value is not a number or a vector of numbers.
     Shape,
-    /// A barrier, a fence, a call or a write that may change the source stands between load and store.
+    /// A barrier, a fence, a call or a write that may change the source stands between load and
+    /// store.
     Separated,
     /// Which variable the destination is in is not known, or it overlaps others (Aliased).
     Destination,
-    /// The invocation itself comes to the destination before it is published: the copy would have to be waited for at once.
+    /// The invocation itself comes to the destination before it is published: the copy would have
+    /// to be waited for at once.
     WaitedAtOnce,
     /// The function has more copies than are looked at.
     TooMany,
@@ -217,8 +230,10 @@ pub struct Input<'i, 'm> {
 
 /// Finds the copies of a function and orders them.
 ///
-/// Assumptions, each granted by the specification: the module has no data race (SPIR-V 2.18.1), memory objects without the decoration Aliased do not overlap
-/// (SPIR-V 2.18.2), indices of Workgroup arrays are in bounds, and all invocations of a workgroup execute its barriers in the same order.
+/// Assumptions, each granted by the specification: the module has no data race (SPIR-V 2.18.1),
+/// memory objects without the decoration Aliased do not overlap (SPIR-V 2.18.2), indices of
+/// Workgroup arrays are in bounds, and all invocations of a workgroup execute its barriers in the
+/// same order.
 pub fn find(input: Input<'_, '_>) -> AsyncCopies {
     let mut scan = Scan::of(input);
     let mut found = AsyncCopies {
@@ -270,7 +285,8 @@ pub fn find(input: Input<'_, '_>) -> AsyncCopies {
         if at_once.is_empty() {
             break;
         }
-        // What is still waited for at once in the end is waited for, but for what is left of an earlier run of a loop that fills: nothing asks for that.
+        // What is still waited for at once in the end is waited for, but for what is left of an
+        // earlier run of a loop that fills: nothing asks for that.
         let is_last = round == MOST_ROUNDS;
         for (copy, is_copy) in is_copy.iter_mut().enumerate() {
             let is_left_out = at_once.contains(&copy) || is_last && fills.contains(copy);

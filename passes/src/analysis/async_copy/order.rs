@@ -1,8 +1,10 @@
 //! Where marks stand, and how many of them each wait may leave outstanding.
 //!
-//! A mark closes a group: the copies that are asked for at the same places. It stands before a release, where copies without a mark may be outstanding, and
-//! before a copy that is asked for elsewhere than those before it. Where that copy stands in a loop or behind a branch, the mark goes to a block before it that
-//! every way comes through, so that all paths count the same marks; a mark that only some paths have makes a wait wait for more.
+//! A mark closes a group: the copies that are asked for at the same places. It stands before a
+//! release, where copies without a mark may be outstanding, and before a copy that is asked for
+//! elsewhere than those before it. Where that copy stands in a loop or behind a branch, the mark
+//! goes to a block before it that every way comes through, so that all paths count the same marks;
+//! a mark that only some paths have makes a wait wait for more.
 
 use super::flow::{Event, Flow, Slots, What, pass};
 use super::scan::Scan;
@@ -75,8 +77,8 @@ fn moments<'e>(input: Input<'e, '_>, marks: &BTreeSet<u32>, node: usize) -> Vec<
     moments
 }
 
-/// Places marks: first before releases, for most copies have one behind them on every path; then between copies, in each round those that the first node
-/// without its marks needs.
+/// Places marks: first before releases, for most copies have one behind them on every path; then
+/// between copies, in each round those that the first node without its marks needs.
 fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
     let classes = input.flow.classes();
     let mut marks = BTreeSet::new();
@@ -160,7 +162,8 @@ struct Missing {
     offset: u32,
     /// Whether that is a copy.
     is_copy: bool,
-    /// For one before a copy: the slots that it would cover, where all of them come from before its block.
+    /// For one before a copy: the slots that it would cover, where all of them come from before its
+    /// block.
     elsewhere: Option<Slots>,
 }
 
@@ -225,8 +228,9 @@ fn depths(input: Input<'_, '_>) -> Option<Vec<u32>> {
     Some(depth)
 }
 
-/// A place for the mark behind the copies of `slots`, before the copy at `offset`: the end of a block that all ways from the former come through, and all
-/// ways to the latter, in as few loops as there is one.
+/// A place for the mark behind the copies of `slots`, before the copy at `offset`: the end of a
+/// block that all ways from the former come through, and all ways to the latter, in as few loops as
+/// there is one.
 fn hoisted(input: Input<'_, '_>, depths: &[u32], offset: u32, slots: Slots) -> Option<u32> {
     let candidate = |slot: usize| input.scan.candidates.get(*input.flow.copies.get(slot)?);
     let from: BTreeSet<usize> = bits(slots)
@@ -254,7 +258,8 @@ fn hoisted(input: Input<'_, '_>, depths: &[u32], offset: u32, slots: Slots) -> O
     Some(input.function.blocks.get(above)?.end()?.offset)
 }
 
-/// The waits by the offset that they stand before: how many marks may be outstanding in the worst node, and whether copies without a mark may be.
+/// The waits by the offset that they stand before: how many marks may be outstanding in the worst
+/// node, and whether copies without a mark may be.
 fn least(input: Input<'_, '_>, marks: &BTreeSet<u32>) -> BTreeMap<u32, (u8, bool)> {
     let mut events = Vec::new();
     let mut offsets = Vec::new();

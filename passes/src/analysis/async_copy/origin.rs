@@ -1,8 +1,11 @@
-//! Where a value that is stored comes from: a load of global memory, straight or behind a branch with zeros on the other ways.
+//! Where a value that is stored comes from: a load of global memory, straight or behind a branch
+//! with zeros on the other ways.
 //!
-//! `tile[l] = g < n ? source[g] : 0` loads behind a branch; where the branch joins, a phi, or a variable that nothing else uses, has the loaded value or zero. The copy is
-//! made where the store stands, with zeros where control came another way. So each block on the way from the load to the store leads to the next alone: whoever loads
-//! comes to the store next, and whoever comes there from elsewhere stores zero.
+//! `tile[l] = g < n ? source[g] : 0` loads behind a branch; where the branch joins, a phi, or a
+//! variable that nothing else uses, has the loaded value or zero. The copy is made where the store
+//! stands, with zeros where control came another way. So each block on the way from the load to the
+//! store leads to the next alone: whoever loads comes to the store next, and whoever comes there
+//! from elsewhere stores zero.
 
 use super::{Choice, Reason, Zeros, candidate};
 use crate::analysis::cfg::Cfg;
@@ -109,7 +112,8 @@ impl<'o, 'm> Origins<'o, 'm> {
         }
     }
 
-    /// The load whose value `store` writes to Workgroup memory, or why it is none that can be copied; `None` for a store of anything else.
+    /// The load whose value `store` writes to Workgroup memory, or why it is none that can be
+    /// copied; `None` for a store of anything else.
     pub(super) fn of_store(&self, store: Inst<'m>) -> Option<Result<Origin, Reason>> {
         let (pointer, stored) = (store.id(0).ok()?, store.id(1).ok()?);
         if store.op() != Some(Op::Store)
@@ -161,7 +165,8 @@ impl<'o, 'm> Origins<'o, 'm> {
         candidate::is_source(class)
     }
 
-    /// Where `inst` in block `here`, that of the store if `is_last`, has its value from, if all else that it can be is zero.
+    /// Where `inst` in block `here`, that of the store if `is_last`, has its value from, if all
+    /// else that it can be is zero.
     fn step(&self, inst: Inst<'m>, here: usize, is_last: bool) -> Option<Step> {
         match inst.op()? {
             Op::CopyObject => Some(Step {
@@ -213,7 +218,8 @@ impl<'o, 'm> Origins<'o, 'm> {
         })
     }
 
-    /// What the only load of a variable finds in block `here`: the one value that is stored there and is not zero.
+    /// What the only load of a variable finds in block `here`: the one value that is stored there
+    /// and is not zero.
     fn variable(&self, load: Inst<'m>, here: usize) -> Option<Step> {
         let variable = self.variables.get(&load.id(0).ok()?)?;
         let stores = variable.stores.iter();
@@ -257,7 +263,8 @@ impl<'o, 'm> Origins<'o, 'm> {
         })
     }
 
-    /// Whether control can go from `here` to `here` again through neither `from` nor a block of `zeroed`: there it would find what was stored before.
+    /// Whether control can go from `here` to `here` again through neither `from` nor a block of
+    /// `zeroed`: there it would find what was stored before.
     fn comes_again(&self, here: usize, from: usize, zeroed: &BTreeSet<usize>) -> bool {
         if zeroed.contains(&here) {
             return false;

@@ -1,4 +1,5 @@
-//! One look at every instruction of a function: which stores are copies, and what everything else does to memory that a copy touches.
+//! One look at every instruction of a function: which stores are copies, and what everything else
+//! does to memory that a copy touches.
 
 use super::candidate::{self, Between, Candidate, Judge};
 use super::effects::Effects;
@@ -15,9 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Access {
     /// The variable; `None`: any.
     pub(super) variable: Option<Id>,
-    /// The address, where it is one of a load or store of a value; `None`: any part of the variable.
+    /// The address, where it is one of a load or store of a value; `None`: any part of the
+    /// variable.
     pub(super) pointer: Option<Id>,
-    /// The address is where it starts, and the innermost array where it ends (matrices that a subgroup loads and stores).
+    /// The address is where it starts, and the innermost array where it ends (matrices that a
+    /// subgroup loads and stores).
     pub(super) is_row: bool,
 }
 
@@ -36,7 +39,8 @@ pub(super) enum Act {
     Wait,
     /// OpControlBarrier of the workgroup.
     Barrier { global: bool },
-    /// A release that is no barrier of the workgroup, a call that may contain one, or the end of the function.
+    /// A release that is no barrier of the workgroup, a call that may contain one, or the end of
+    /// the function.
     Fence,
 }
 
@@ -92,11 +96,13 @@ impl Scan {
 struct Scanner<'s, 'm> {
     judge: Judge<'s, 'm>,
     effects: Effects,
-    /// By word offset of a store to Workgroup memory of what was loaded from global memory: the load, or why it is none that can be copied.
+    /// By word offset of a store to Workgroup memory of what was loaded from global memory: the
+    /// load, or why it is none that can be copied.
     stores: BTreeMap<u32, Result<Origin, Reason>>,
     found: Scan,
     access_numbers: BTreeMap<Access, usize>,
-    /// An atomic behind an arrive may tell others, who have not arrived, what the arrive has released.
+    /// An atomic behind an arrive may tell others, who have not arrived, what the arrive has
+    /// released.
     releases_by_atomics: bool,
 }
 
@@ -129,7 +135,8 @@ impl<'m> Scanner<'_, 'm> {
         });
     }
 
-    /// The store `inst` in block `index`, behind `acts` in it, as a copy, or why it is none; `None` for what stores nothing that was loaded.
+    /// The store `inst` in block `index`, behind `acts` in it, as a copy, or why it is none; `None`
+    /// for what stores nothing that was loaded.
     fn copy(
         &self,
         index: usize,

@@ -1,9 +1,12 @@
-//! The control-flow graph of a function, its blocks told apart by the values of a few counters: in a ring of three stages the loop is there three
-//! times, and in each of them `tile[stage]` is one part of the array.
+//! The control-flow graph of a function, its blocks told apart by the values of a few counters: in
+//! a ring of three stages the loop is there three times, and in each of them `tile[stage]` is one
+//! part of the array.
 //!
-//! A counter is a phi that an index depends on, that is the same for all invocations of the workgroup, and whose values (or low bits, where only they
-//! matter, or what a division leaves, where the loop ends before the counter wraps) repeat after few steps. Its values follow from constants alone, so every run of
-//! the function is a path of the larger graph, and invocations that meet at a barrier meet in the same one of its copies.
+//! A counter is a phi that an index depends on, that is the same for all invocations of the
+//! workgroup, and whose values (or low bits, where only they matter, or what a division leaves,
+//! where the loop ends before the counter wraps) repeat after few steps. Its values follow from
+//! constants alone, so every run of the function is a path of the larger graph, and invocations
+//! that meet at a barrier meet in the same one of its copies.
 
 use super::expression::Expression;
 use super::induction::{self, Induction};
@@ -21,7 +24,8 @@ const MOST_COUNTERS: usize = 64;
 /// Values of one counter; one that takes more is not followed.
 const MOST_VALUES: usize = 64;
 
-/// How often the graph is made anew with less of a counter that takes too many values, before none is followed.
+/// How often the graph is made anew with less of a counter that takes too many values, before none
+/// is followed.
 const MOST_ROUNDS: usize = 16;
 
 /// Nodes of the larger graph: so many, and two for each block.
@@ -205,7 +209,8 @@ fn counters(input: Input<'_>) -> Vec<Counter> {
         .collect()
 }
 
-/// What can be followed of a counter that takes too many values: what is left of it by all divisions that indices with counters have.
+/// What can be followed of a counter that takes too many values: what is left of it by all
+/// divisions that indices with counters have.
 fn cycle(input: Input<'_>, counter: &Counter) -> Option<Cycle> {
     if counter.cycle.is_some() {
         return None; // that was too much as well

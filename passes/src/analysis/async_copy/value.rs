@@ -1,5 +1,6 @@
-//! What is known of a scalar integer: its bounds, its low bits, and what it leaves when it is divided by some number. The bounds tell parts of an array apart
-//! (`stage * 256 + lane`), the low bits follow a counter of which only `i % 4` matters, the rest one of which only `i % 3` does.
+//! What is known of a scalar integer: its bounds, its low bits, and what it leaves when it is
+//! divided by some number. The bounds tell parts of an array apart (`stage * 256 + lane`), the low
+//! bits follow a counter of which only `i % 4` matters, the rest one of which only `i % 3` does.
 
 use crate::analysis::uniformity::arithmetic;
 use spirv::Op;
@@ -72,7 +73,8 @@ impl Value {
         }
     }
 
-    /// The same numbers, of which those are left that differ from `rest` by a multiple of `modulus`.
+    /// The same numbers, of which those are left that differ from `rest` by a multiple of
+    /// `modulus`.
     pub(super) fn congruent(self, rest: u64, modulus: u64) -> Value {
         if self.modulus == 0 || modulus <= 1 {
             return self; // it says no more
@@ -271,7 +273,8 @@ fn difference(a: Value, b: Value, width: u32) -> Value {
     let rest = if a.rest >= b.rest {
         a.rest - b.rest
     } else {
-        // Both are smaller than 2^64, and one of the numbers is not known, so that there is a modulus.
+        // Both are smaller than 2^64, and one of the numbers is not known, so that there is a
+        // modulus.
         let over = (b.rest - a.rest) % modulus.max(1);
         modulus.saturating_sub(over)
     };
@@ -337,8 +340,8 @@ fn rest(a: Value, by: u64, width: u32) -> Value {
     }
 }
 
-/// How many low bits of argument `index` decide the low `count` bits of the result of `opcode`; `numbers` are the arguments that are constant, `widths` those of
-/// all.
+/// How many low bits of argument `index` decide the low `count` bits of the result of `opcode`;
+/// `numbers` are the arguments that are constant, `widths` those of all.
 pub(super) fn demand(
     opcode: u16,
     count: u32,

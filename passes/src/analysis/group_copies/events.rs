@@ -6,7 +6,8 @@ use crate::module::{Constants, Declarations, Function, Id, Inst, Type};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most values that are looked at for all waits and phis of a function together; a question beyond it has the answer "any event".
+/// Most values that are looked at for all waits and phis of a function together; a question beyond
+/// it has the answer "any event".
 const MAX_LOOKED_AT: usize = 1 << 22;
 /// Most links of a chain of pointers.
 const MAX_CHAIN: usize = 64;
@@ -171,7 +172,8 @@ impl<'e> Events<'e> {
         }
     }
 
-    /// The place that a pointer points to, if it is one of a variable of the function that holds events.
+    /// The place that a pointer points to, if it is one of a variable of the function that holds
+    /// events.
     fn place(&self, pointer: Id) -> Option<Place> {
         let mut pointer = pointer;
         let mut element = Some(0u64);
@@ -216,7 +218,8 @@ impl<'e> Events<'e> {
         }
     }
 
-    /// Gives values one name where a copy shares the event of another: it is one event, and who waits for it by one name waits for all its copies.
+    /// Gives values one name where a copy shares the event of another: it is one event, and who
+    /// waits for it by one name waits for all its copies.
     fn merge(&mut self) {
         let mut neighbours: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
         let mut shared = Vec::new();
@@ -328,7 +331,8 @@ impl<'e> Events<'e> {
         )
     }
 
-    /// What stands at a place before instruction `index` of `block`, when a store of the block says so.
+    /// What stands at a place before instruction `index` of `block`, when a store of the block says
+    /// so.
     fn stored_before(&self, place: Place, block: usize, index: usize) -> Option<Id> {
         if self.escaped.contains(&place.0) {
             return None;

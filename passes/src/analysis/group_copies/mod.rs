@@ -1,8 +1,11 @@
-//! OpGroupAsyncCopy and OpGroupWaitEvents of one function (SPIR-V 1.6, section 3.52.21): what each copy moves, and for which copies each wait is.
+//! OpGroupAsyncCopy and OpGroupWaitEvents of one function (SPIR-V 1.6, section 3.52.21): what each
+//! copy moves, and for which copies each wait is.
 //!
-//! An event is a value without a content: what it stands for is known from where it comes. So copies are named by it ([`Group`], the number of the id), phis give
-//! names anew, and a wait needs the names that its list may hold. The list stands in memory; a store of the same block says what an element holds, else
-//! all that was ever stored there counts. Where an event cannot be followed the wait is for every copy.
+//! An event is a value without a content: what it stands for is known from where it comes. So
+//! copies are named by it ([`Group`], the number of the id), phis give names anew, and a wait needs
+//! the names that its list may hold. The list stands in memory; a store of the same block says what
+//! an element holds, else all that was ever stored there counts. Where an event cannot be followed
+//! the wait is for every copy.
 
 mod events;
 #[cfg(test)]
@@ -35,7 +38,8 @@ pub struct GroupCopy {
     pub scope: Option<Scope>,
     /// Which way; `None` when the storage classes do not say it.
     pub direction: Option<Direction>,
-    /// Bytes of an element, which its type has to be aligned to: a power of two. `None` when the pointers do not point to numbers or vectors of them.
+    /// Bytes of an element, which its type has to be aligned to: a power of two. `None` when the
+    /// pointers do not point to numbers or vectors of them.
     pub element_bytes: Option<u32>,
     /// How many elements, if it is a constant.
     pub elements: Option<u32>,
@@ -72,7 +76,8 @@ pub struct GroupCopies {
 /// Some of the copies, each with a mark of its own behind it, and all waits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// What happens in each block, in order, with the word offset of the instruction that it belongs to.
+    /// What happens in each block, in order, with the word offset of the instruction that it
+    /// belongs to.
     pub events: Vec<Vec<(u32, Event)>>,
     /// What the waits come to, by the places of the events.
     pub marks: Marks,
@@ -128,7 +133,8 @@ impl GroupCopies {
         found
     }
 
-    /// Counts the copies that `chosen` takes, as if there were no others; `cfg` is the function's graph.
+    /// Counts the copies that `chosen` takes, as if there were no others; `cfg` is the function's
+    /// graph.
     pub fn counted(&self, cfg: &Cfg, chosen: impl Fn(&GroupCopy) -> bool) -> Counted {
         let mut events: Vec<Vec<(u32, Event)>> = vec![Vec::new(); cfg.len()];
         for copy in self.copies.iter().filter(|copy| chosen(copy)) {
@@ -188,7 +194,8 @@ fn direction(declarations: &Declarations<'_>, copy: Inst<'_>) -> Option<Directio
     }
 }
 
-/// OpenCL C 6.3.5: types are aligned to their size, and a vector of three components has the size of one of four.
+/// OpenCL C 6.3.5: types are aligned to their size, and a vector of three components has the size
+/// of one of four.
 fn element_bytes(declarations: &Declarations<'_>, pointer_id: Id) -> Option<u32> {
     let scalar = |ty: &Type| match ty {
         Type::Int { width, .. } | Type::Float { width, .. } => {

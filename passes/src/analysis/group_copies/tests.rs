@@ -49,7 +49,8 @@ const PRELUDE: &str = "
     %single = OpVariable %event_ptr Function
 ";
 
-/// The copies of the kernel with this body, and the wait that each OpGroupWaitEvents takes when a mark follows every copy.
+/// The copies of the kernel with this body, and the wait that each OpGroupWaitEvents takes when a
+/// mark follows every copy.
 fn solved(body: &str) -> (GroupCopies, Vec<Wait>) {
     let text = [PRELUDE, body, "\nOpFunctionEnd"].concat();
     let module = assemble(&text).unwrap().module().unwrap();
@@ -150,7 +151,8 @@ fn a_ring_of_three_leaves_two_behind() {
 
 #[test]
 fn copies_that_share_an_event_are_one() {
-    // The copy of the turn belongs to the event of the turn before: who waits for that waits for it too.
+    // The copy of the turn belongs to the event of the turn before: who waits for that waits for it
+    // too.
     let (found, waits) = solved(&RING.replace("SHARED", "%second"));
     assert!(found.moves.is_empty());
     assert_eq!(waits[0], Wait::AtMost(0));

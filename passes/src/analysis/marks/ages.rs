@@ -1,8 +1,10 @@
-//! How many marks were made since a copy, at least: a shortest path from the copy, in a graph whose edges cost the marks on them.
+//! How many marks were made since a copy, at least: a shortest path from the copy, in a graph whose
+//! edges cost the marks on them.
 //!
-//! The nodes are the pairs of a block and a group, at the start of the block. A block leads a group on to its successors at the cost of its marks, unless it needs
-//! the group: then nothing of it is outstanding any more. A copy begins a path. Ages are small, so nodes wait in one bucket per age (Dial, 1969),
-//! and time is linear in nodes and edges.
+//! The nodes are the pairs of a block and a group, at the start of the block. A block leads a group
+//! on to its successors at the cost of its marks, unless it needs the group: then nothing of it is
+//! outstanding any more. A copy begins a path. Ages are small, so nodes wait in one bucket per age
+//! (Dial, 1969), and time is linear in nodes and edges.
 
 use super::{Event, Group, LIMIT, MAX_MARKS, Move, Place, Wait};
 use crate::analysis::cfg::Cfg;
@@ -43,7 +45,8 @@ impl Columns {
         Some(if self.one { 0 } else { number })
     }
 
-    /// The groups that are complete behind an event that needs some. When all have one number, nobody knows which of them remain.
+    /// The groups that are complete behind an event that needs some. When all have one number,
+    /// nobody knows which of them remain.
     fn completed(&self, event: &Event) -> Vec<usize> {
         match event {
             Event::Need(groups) if !self.one => {
@@ -164,9 +167,11 @@ impl Ages {
 
 /// Names that are given anew on the way from one block to another.
 struct Edges {
-    /// From the end of a block and a group there: blocks that know it by another name, and the name.
+    /// From the end of a block and a group there: blocks that know it by another name, and the
+    /// name.
     moved: BTreeMap<(usize, usize), Vec<(usize, usize)>>,
-    /// Blocks and names that are given at their start: what went by the name before goes by it no more.
+    /// Blocks and names that are given at their start: what went by the name before goes by it no
+    /// more.
     given: BTreeSet<(usize, usize)>,
 }
 
@@ -246,7 +251,8 @@ impl Search<'_> {
     }
 }
 
-/// Ages within a block. They are kept less the marks made in the block so far, so that a mark costs nothing.
+/// Ages within a block. They are kept less the marks made in the block so far, so that a mark costs
+/// nothing.
 struct Row {
     ages: Vec<Option<isize>>,
     marks: isize,

@@ -24,12 +24,13 @@ pub enum Moment {
 pub struct WithoutEmpty {
     /// The marks that on no path have a copy between them and the mark before.
     pub empty: BTreeSet<Place>,
-    /// For each wait how many of the other marks it may leave outstanding, so that it waits for what it waited for; waits that wait for nothing are left out.
+    /// For each wait how many of the other marks it may leave outstanding, so that it waits for
+    /// what it waited for; waits that wait for nothing are left out.
     pub waits: BTreeMap<Place, u8>,
 }
 
-/// Which marks are empty, and the waits when they are not made: of the marks that a wait leaves outstanding it counts those that are kept, on the path that has the
-/// fewest.
+/// Which marks are empty, and the waits when they are not made: of the marks that a wait leaves
+/// outstanding it counts those that are kept, on the path that has the fewest.
 pub fn without_empty(cfg: &Cfg, moments: &[Vec<Moment>]) -> WithoutEmpty {
     // Whether there may be a copy that no mark covers yet.
     let unmarked = solve_any(cfg, Direction::Forward, |block, unmarked| {
@@ -72,7 +73,8 @@ pub fn without_empty(cfg: &Cfg, moments: &[Vec<Moment>]) -> WithoutEmpty {
     found
 }
 
-/// How many of the `allowed` newest marks before `place` are kept, at least; `None` when no path has more marks than these.
+/// How many of the `allowed` newest marks before `place` are kept, at least; `None` when no path
+/// has more marks than these.
 fn kept(
     cfg: &Cfg,
     moments: &[Vec<Moment>],
@@ -81,7 +83,8 @@ fn kept(
     allowed: u8,
 ) -> Option<u8> {
     let allowed = allowed.min(MAX_MARKS);
-    // Backwards: end of a block and marks that are yet to be passed, with the kept ones among those that were passed.
+    // Backwards: end of a block and marks that are yet to be passed, with the kept ones among those
+    // that were passed.
     let mut least: BTreeMap<(usize, u8), u8> = BTreeMap::new();
     let mut work = vec![(place.0, place.1, allowed, 0)];
     let mut found = None;
@@ -139,7 +142,8 @@ mod tests {
 
     #[test]
     fn the_path_with_the_fewest_kept_marks_decides() {
-        // Two marks on the one way and an empty one on the other, then a wait that leaves two behind; the loop comes by again and again.
+        // Two marks on the one way and an empty one on the other, then a wait that leaves two
+        // behind; the loop comes by again and again.
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 3), (2, 3), (3, 0)]);
         let found = without_empty(
             &cfg,

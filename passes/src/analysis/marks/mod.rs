@@ -1,15 +1,21 @@
-//! Asynchronous copies and the marks that track them: for how many newer marks may a wait still leave outstanding?
+//! Asynchronous copies and the marks that track them: for how many newer marks may a wait still
+//! leave outstanding?
 //!
-//! The model is that of LLVM's "AMDGPU Asynchronous Operations" (asyncmark, wait.asyncmark), which the groups of PTX ISA 9.7.9.25 (cp.async.commit_group,
-//! cp.async.wait_group) share. A function body has a sequence of marks. A mark covers all copies before it; marks complete in order; `wait(N)` waits until at most the N
-//! newest marks are outstanding. So a copy after which `a` marks were made is complete behind `wait(a - 1)`, and a copy without a mark behind it is covered by
-//! no wait.
+//! The model is that of LLVM's "AMDGPU Asynchronous Operations" (asyncmark, wait.asyncmark), which
+//! the groups of PTX ISA 9.7.9.25 (cp.async.commit_group, cp.async.wait_group) share. A function
+//! body has a sequence of marks. A mark covers all copies before it; marks complete in order;
+//! `wait(N)` waits until at most the N newest marks are outstanding. So a copy after which `a`
+//! marks were made is complete behind `wait(a - 1)`, and a copy without a mark behind it is covered
+//! by no wait.
 //!
-//! Copies are named by groups, whatever the client makes of them: the SSA value of an event, a place in the code. [`solve`] finds for each place that needs
-//! groups to be complete the largest N that will do on every path: one less than the least number of marks made since the copy. [`prune`] finds
-//! the waits that can never block and the marks that no wait counts, [`without_empty`] does without the marks that have nothing to mark.
+//! Copies are named by groups, whatever the client makes of them: the SSA value of an event, a
+//! place in the code. [`solve`] finds for each place that needs groups to be complete the largest N
+//! that will do on every path: one less than the least number of marks made since the copy.
+//! [`prune`] finds the waits that can never block and the marks that no wait counts,
+//! [`without_empty`] does without the marks that have nothing to mark.
 //!
-//! Both know nothing of SPIR-V and of targets; they cost time and memory linear in blocks times groups, and above [`LIMIT`] all groups count as one.
+//! Both know nothing of SPIR-V and of targets; they cost time and memory linear in blocks times
+//! groups, and above [`LIMIT`] all groups count as one.
 
 mod ages;
 mod empty;
@@ -24,13 +30,15 @@ pub use empty::{Moment, WithoutEmpty, without_empty};
 pub use outstanding::{Pruned, Tick, most_outstanding, prune};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Blocks times groups above which all groups are taken for one: still right, but a wait may wait for more than it has to.
+/// Blocks times groups above which all groups are taken for one: still right, but a wait may wait
+/// for more than it has to.
 pub const LIMIT: usize = 1 << 24;
 
 /// Ages of copies, and counts of outstanding marks, are not told apart from here on.
 pub const MAX_MARKS: u8 = 63;
 
-/// A name for copies. A new copy under a name stands for the earlier ones of that name as well: marks complete in order.
+/// A name for copies. A new copy under a name stands for the earlier ones of that name as well:
+/// marks complete in order.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group(pub u32);
 
@@ -47,15 +55,16 @@ pub enum Event {
     NeedAll,
 }
 
-/// A name that is given anew where control comes into a block: a phi of events, or a stage of a ring that moves on.
+/// A name that is given anew where control comes into a block: a phi of events, or a stage of a
+/// ring that moves on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The block whose start this is.
     pub block: usize,
     /// The name that is given.
     pub to: Group,
-    /// For predecessors of the block: what goes by that name from now on; several for one predecessor when it may be one of them. From the others nothing comes
-    /// that goes by it.
+    /// For predecessors of the block: what goes by that name from now on; several for one
+    /// predecessor when it may be one of them. From the others nothing comes that goes by it.
     pub from: Vec<(usize, Group)>,
 }
 
@@ -78,14 +87,16 @@ pub type Place = (usize, usize);
 pub struct Marks {
     /// For each need in a block that control can reach.
     pub waits: BTreeMap<Place, Wait>,
-    /// The marks that no wait of `waits` counts: they need not be made. Also those in blocks that control cannot reach.
+    /// The marks that no wait of `waits` counts: they need not be made. Also those in blocks that
+    /// control cannot reach.
     pub dead_marks: BTreeSet<Place>,
 }
 
-/// For each need the wait that it takes, and the marks that need not be made. `events` gives each block of `cfg` its events; missing ones are empty.
+/// For each need the wait that it takes, and the marks that need not be made. `events` gives each
+/// block of `cfg` its events; missing ones are empty.
 ///
-/// The waits are as weak as the names allow: on some path to the need a weaker one would leave a copy of its groups outstanding (but for [`MAX_MARKS`] and
-/// [`LIMIT`]).
+/// The waits are as weak as the names allow: on some path to the need a weaker one would leave a
+/// copy of its groups outstanding (but for [`MAX_MARKS`] and [`LIMIT`]).
 pub fn solve(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Marks {
     let mut waits = Ages::of(cfg, events, moves).waits(cfg, events);
 

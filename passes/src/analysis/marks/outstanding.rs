@@ -1,4 +1,5 @@
-//! Waits that can never block, and marks that no wait counts ("Implementation notes" of LLVM's AMDGPU Asynchronous Operations).
+//! Waits that can never block, and marks that no wait counts ("Implementation notes" of LLVM's
+//! AMDGPU Asynchronous Operations).
 
 use super::{MAX_MARKS, Place};
 use crate::analysis::cfg::Cfg;
@@ -12,8 +13,9 @@ pub enum Tick {
     Mark,
     /// A wait until at most so many marks are outstanding.
     Wait(u8),
-    /// Something that may make marks of this sequence and wait for them. Where the sequence belongs to the invocation and not to the function, as in
-    /// PTX, this is a call, and the entry and the returns of a function that is called.
+    /// Something that may make marks of this sequence and wait for them. Where the sequence belongs
+    /// to the invocation and not to the function, as in PTX, this is a call, and the entry and the
+    /// returns of a function that is called.
     Unknown,
 }
 
@@ -22,11 +24,13 @@ pub enum Tick {
 pub struct Pruned {
     /// Marks that no wait counts, but for those in `waits`.
     pub marks: BTreeSet<Place>,
-    /// Waits that never block: on no path are more marks outstanding than they allow. What they order in memory, they order only together with a mark.
+    /// Waits that never block: on no path are more marks outstanding than they allow. What they
+    /// order in memory, they order only together with a mark.
     pub waits: BTreeSet<Place>,
 }
 
-/// The marks and waits of a body that have no effect, in blocks that control can reach or cannot. All of them may be taken out together.
+/// The marks and waits of a body that have no effect, in blocks that control can reach or cannot.
+/// All of them may be taken out together.
 pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
     let most = solve(cfg, &Most { ticks });
     let mut waits = BTreeSet::new();

@@ -19,7 +19,8 @@ fn waits(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Vec<Wait> {
 
 #[test]
 fn groups_are_waited_for_one_by_one() {
-    // As the example of uneven groups in LLVM's document: how many copies a group has plays no part.
+    // As the example of uneven groups in LLVM's document: how many copies a group has plays no
+    // part.
     use Event::{Copy, Mark};
     let events = [vec![
         Copy(A),
@@ -41,7 +42,8 @@ fn groups_are_waited_for_one_by_one() {
     assert_eq!(waits(&cfg, &events, &[]), expected);
 }
 
-/// A ring of `depth` stages: `depth - 1` copies ahead of the loop, in it one more for each that is needed. The events move on by one per turn.
+/// A ring of `depth` stages: `depth - 1` copies ahead of the loop, in it one more for each that is
+/// needed. The events move on by one per turn.
 fn ring(depth: u32) -> (Cfg, Vec<Vec<Event>>, Vec<Move>) {
     let cfg = Cfg::from_edges(3, &[(0, 1), (1, 1), (1, 2)]);
     // 0.. are the copies of the prologue, 100.. the events in the loop, 200 the loop's own copy.
@@ -138,7 +140,8 @@ fn a_mark_that_nobody_waits_for_is_dead() {
 
 #[test]
 fn the_callee_of_the_document() {
-    // foo() has a mark that its own waits never count: without it, the caller does not wait for more once foo is inlined.
+    // foo() has a mark that its own waits never count: without it, the caller does not wait for
+    // more once foo is inlined.
     let cfg = Cfg::from_edges(1, &[]);
     let foo = prune(&cfg, &[vec![Tick::Mark]]);
     assert_eq!(foo.marks, BTreeSet::from([(0, 0)]));
@@ -192,7 +195,8 @@ fn too_many_groups_count_as_one() {
 const BLOCKS: usize = 4;
 const GROUPS: u32 = 3;
 
-/// Graphs of four blocks (any edges, at most two from a block), up to four events in each, and moves that fit.
+/// Graphs of four blocks (any edges, at most two from a block), up to four events in each, and
+/// moves that fit.
 fn problem() -> impl Strategy<Value = (Cfg, Vec<Vec<Event>>, Vec<Move>)> {
     let group = || (0..GROUPS).prop_map(Group);
     let event = prop_oneof![
@@ -238,13 +242,15 @@ const CAP: u8 = 12;
 struct Run {
     /// Per group: marks made since its newest copy; none when a need has asked for it since.
     age: Vec<Option<u8>>,
-    /// The same with dead marks left out; none when some wait has completed it. `Some(0)` for a copy with no mark behind it.
+    /// The same with dead marks left out; none when some wait has completed it. `Some(0)` for a
+    /// copy with no mark behind it.
     pending: Vec<Option<u8>>,
     /// Marks that no wait has completed.
     outstanding: u8,
 }
 
-/// Executes all paths from the entry; calls `at` at each need with what holds before it and after its wait.
+/// Executes all paths from the entry; calls `at` at each need with what holds before it and after
+/// its wait.
 fn execute(
     cfg: &Cfg,
     events: &[Vec<Event>],
@@ -341,7 +347,8 @@ proptest! {
         let mut missed = Vec::new();
         execute(&cfg, &events, &moves, &marks, |place, before, after| {
             let groups = needed(&events[place.0][place.1]);
-            // Enough: with the dead marks gone and the idle waits left out, what is needed is complete.
+            // Enough: with the dead marks gone and the idle waits left out, what is needed is
+            // complete.
             missed.extend(groups.iter().filter(|group| after.pending[**group].is_some()).map(|_| place));
             let age = groups.iter().filter_map(|group| before.age[*group]).min();
             let known: &mut Option<u8> = least.entry(place).or_insert(None);
@@ -351,7 +358,8 @@ proptest! {
         });
         prop_assert!(missed.is_empty(), "not complete at {missed:?}: {marks:?}");
         prop_assert_eq!(marks.waits.keys().collect::<Vec<_>>(), least.keys().collect::<Vec<_>>());
-        // No more: the least age on any path, unless nothing can be outstanding that such a wait would wait for.
+        // No more: the least age on any path, unless nothing can be outstanding that such a wait
+        // would wait for.
         for (place, wait) in &marks.waits {
             let exact = match least[place] {
                 None => Wait::Nothing,

@@ -30,12 +30,13 @@ impl Event {
 pub(super) struct Flow {
     /// State at the start of each block.
     pub(super) at_start: Vec<State>,
-    /// Whether, from the end of each block, a wait can be reached with no arrive and no other wait on the way.
+    /// Whether, from the end of each block, a wait can be reached with no arrive and no other wait
+    /// on the way.
     pub(super) wait_ahead: Vec<bool>,
 }
 
-/// Solves for `events`, which gives each block its events in order. `None` when the sets of arrives that have to be made are larger than
-/// `most` together.
+/// Solves for `events`, which gives each block its events in order. `None` when the sets of arrives
+/// that have to be made are larger than `most` together.
 pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Flow> {
     Some(Flow {
         at_start: outstanding(cfg, events, most)?,
@@ -48,9 +49,11 @@ pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Flow
 
 /// State at the start of each block.
 ///
-/// A block with an event has the same state after it whatever comes before, so only blocks without events pass states on. Blocks that
-/// pass states to each other in a circle have the same state: their strongly connected components, in the direction of flow, give the
-/// least solution in one walk. The general solver would look at a block once for every arrive that comes to it on its own.
+/// A block with an event has the same state after it whatever comes before, so only blocks without
+/// events pass states on. Blocks that pass states to each other in a circle have the same state:
+/// their strongly connected components, in the direction of flow, give the least solution in one
+/// walk. The general solver would look at a block once for every arrive that comes to it on its
+/// own.
 fn outstanding(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Vec<State>> {
     let mut left = most;
     let last = |block: usize| events.get(block).and_then(|events| events.last());
@@ -131,8 +134,8 @@ mod tests {
 
     const BLOCKS: usize = 5;
 
-    /// Graphs of five blocks with at most two edges from each (any target, so loops and irreducible ones come), and up to two
-    /// events in each block.
+    /// Graphs of five blocks with at most two edges from each (any target, so loops and irreducible
+    /// ones come), and up to two events in each block.
     fn problem() -> impl Strategy<Value = (Vec<Vec<usize>>, Vec<Vec<Event>>)> {
         let succs = prop::collection::vec(prop::collection::vec(0..BLOCKS, 0..=2), BLOCKS);
         let events = prop::collection::vec(prop::collection::vec(any::<bool>(), 0..=2), BLOCKS);
@@ -157,8 +160,8 @@ mod tests {
     /// What one path says about the starts of blocks: the outstanding arrive, or none.
     type Seen = Vec<BTreeSet<Option<usize>>>;
 
-    /// Walks every path of at most `left` blocks more. Ten blocks are enough for five: at most five to get to the last event
-    /// that counts, at most five from there to the place.
+    /// Walks every path of at most `left` blocks more. Ten blocks are enough for five: at most five
+    /// to get to the last event that counts, at most five from there to the place.
     fn walk(
         succs: &[Vec<usize>],
         events: &[Vec<Event>],
@@ -232,7 +235,8 @@ mod tests {
         assert_eq!(flow.wait_ahead, [true, true, false]);
     }
 
-    /// Loops nested in each other, an arrive at the end of each: every arrive comes to all loops inside of its own.
+    /// Loops nested in each other, an arrive at the end of each: every arrive comes to all loops
+    /// inside of its own.
     #[test]
     fn nested_loops_are_solved_in_time() {
         let depth = 1000;

@@ -1,7 +1,9 @@
-//! What can be outstanding at a place of the program, for one execution scope: a set of arrives, and whether none may be.
+//! What can be outstanding at a place of the program, for one execution scope: a set of arrives,
+//! and whether none may be.
 //!
-//! The order of the lattice is that of sets: more arrives or "may be closed" is higher. The bottom, no arrive and not closed,
-//! is a place that no path reaches. An arrive replaces the state by itself alone; a wait replaces it by "closed".
+//! The order of the lattice is that of sets: more arrives or "may be closed" is higher. The bottom,
+//! no arrive and not closed, is a place that no path reaches. An arrive replaces the state by
+//! itself alone; a wait replaces it by "closed".
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -19,7 +21,8 @@ pub enum Open {
 
 /// The arrives that can be outstanding, and whether there can be none.
 ///
-/// Arrives go by their number among the arrives of the scope. Most places have the set of a place before: those share it.
+/// Arrives go by their number among the arrives of the scope. Most places have the set of a place
+/// before: those share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     /// Ascending.
@@ -74,7 +77,8 @@ impl State {
     }
 }
 
-/// The least upper bound of states. One large set comes out as itself, so that what is only passed on costs nothing.
+/// The least upper bound of states. One large set comes out as itself, so that what is only passed
+/// on costs nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Union {
     closed: bool,

@@ -1,11 +1,14 @@
 //! Which wait belongs to which arrive, and what is outstanding where.
 //!
-//! Vulkan pairs arrives and waits by time, per invocation and execution scope alone (VUIDs 13559 to 13561); memory scope and
-//! semantics of the two sides may differ, the pair may stand under two equal conditions, and an OpControlBarrier between them
-//! closes nothing. So a static pair is a set: arrives and waits that some path connects with no other arrive or wait of the
-//! scope on the way, and what such connections chain together. Workgroup and Subgroup are two independent problems.
+//! Vulkan pairs arrives and waits by time, per invocation and execution scope alone (VUIDs 13559 to
+//! 13561); memory scope and semantics of the two sides may differ, the pair may stand under two
+//! equal conditions, and an OpControlBarrier between them closes nothing. So a static pair is a
+//! set: arrives and waits that some path connects with no other arrive or wait of the scope on the
+//! way, and what such connections chain together. Workgroup and Subgroup are two independent
+//! problems.
 //!
-//! An arrive while another is outstanding replaces it here; whether that is a mistake is a question for validation.
+//! An arrive while another is outstanding replaces it here; whether that is a mistake is a question
+//! for validation.
 
 mod flow;
 mod lattice;
@@ -28,8 +31,8 @@ use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use window::Groups;
 
-/// Bound on the sets of arrives that reach the blocks of one execution scope, all of them together; equal sets of blocks in a row count
-/// once. It bounds memory (128 MiB of numbers) and time.
+/// Bound on the sets of arrives that reach the blocks of one execution scope, all of them together;
+/// equal sets of blocks in a row count once. It bounds memory (128 MiB of numbers) and time.
 const MAX_FACTS: usize = if cfg!(test) { 1 << 20 } else { 1 << 25 };
 
 /// The scopes that pairs can have.
@@ -50,23 +53,27 @@ pub struct Pair {
     pub arrives: Vec<SiteId>,
     /// Its waits, in module order; none when the arrive is never waited for.
     pub waits: Vec<SiteId>,
-    /// Word offsets of the instructions on some path strictly between an arrive and a wait of the pair, sorted; barriers of any kind
-    /// are left out, terminators are not.
+    /// Word offsets of the instructions on some path strictly between an arrive and a wait of the
+    /// pair, sorted; barriers of any kind are left out, terminators are not.
     pub window: Vec<u32>,
 }
 
 /// The barriers of one entry point and how they belong together.
 #[derive(Clone, Debug, Default)]
 pub struct Pairing {
-    /// Every barrier that the entry point reaches through calls, function by function (callees first), in module order within each.
-    /// Those in blocks that control cannot reach are among them, marked so.
+    /// Every barrier that the entry point reaches through calls, function by function (callees
+    /// first), in module order within each. Those in blocks that control cannot reach are among
+    /// them, marked so.
     pub sites: Vec<Site>,
-    /// The pairs, in the order of their first arrives. Every arrive is in exactly one; a wait that no arrive reaches is in none.
+    /// The pairs, in the order of their first arrives. Every arrive is in exactly one; a wait that
+    /// no arrive reaches is in none.
     pub pairs: Vec<Pair>,
-    /// Word offsets of the instructions that end the entry function (returns and kills, not OpUnreachable), in module order.
+    /// Word offsets of the instructions that end the entry function (returns and kills, not
+    /// OpUnreachable), in module order.
     pub returns: Vec<u32>,
-    /// Whether an instruction that the entry point reaches may release memory to more than the workgroup. What others of the workgroup have released to its
-    /// invocation before is then released with it.
+    /// Whether an instruction that the entry point reaches may release memory to more than the
+    /// workgroup. What others of the workgroup have released to its invocation before is then
+    /// released with it.
     pub releases_beyond_workgroup: bool,
     /// Per scope of [`SCOPES`].
     scopes: [ScopeFacts; 2],
@@ -81,7 +88,8 @@ pub struct Pairing {
 /// What is known of one execution scope.
 #[derive(Clone, Debug, Default)]
 struct ScopeFacts {
-    /// Verdict at the start of each block of the entry function; empty when the scope has no arrive and no wait.
+    /// Verdict at the start of each block of the entry function; empty when the scope has no arrive
+    /// and no wait.
     at_start: Vec<Open>,
     /// Verdict after each arrive and wait, by word offset.
     after: BTreeMap<u32, Open>,
@@ -93,12 +101,15 @@ impl Pairing {
     /// Analyses the barriers of `entry`.
     ///
     /// Arrives, waits and OpControlBarriers must stand in the entry function itself;
-    /// [`crate::transform::inline::inline_barrier_functions`] sees to it. OpMemoryBarriers may stand anywhere.
+    /// [`crate::transform::inline::inline_barrier_functions`] sees to it. OpMemoryBarriers may
+    /// stand anywhere.
     ///
     /// # Errors
-    /// To `diagnostics`: `BadScope`, `BadSemantics`, `BadExecutionScope`, `UnsupportedExecutionScope` for operands,
-    /// `WaitWithoutArrive`, `RecursiveCall` and `UndefinedId` for calls, `ModuleTooLarge` when arrives and blocks are too many to
-    /// analyse, `Internal` for a control barrier outside of the entry function. The sites concerned are left out.
+    /// To `diagnostics`: `BadScope`, `BadSemantics`, `BadExecutionScope`,
+    /// `UnsupportedExecutionScope` for operands, `WaitWithoutArrive`, `RecursiveCall` and
+    /// `UndefinedId` for calls, `ModuleTooLarge` when arrives and blocks are too many to analyse,
+    /// `Internal` for a control barrier outside of the entry function. The sites concerned are left
+    /// out.
     pub fn analyse(
         declarations: &Declarations<'_>,
         constants: &Constants,
@@ -142,9 +153,11 @@ impl Pairing {
         pairing
     }
 
-    /// Whether an arrive of `scope` is outstanding before the instruction that starts at word `offset`. Only a wait closes.
+    /// Whether an arrive of `scope` is outstanding before the instruction that starts at word
+    /// `offset`. Only a wait closes.
     ///
-    /// Outside of the entry function nothing is known: the answer is `Sometimes` if the entry function has an arrive of the scope at all.
+    /// Outside of the entry function nothing is known: the answer is `Sometimes` if the entry
+    /// function has an arrive of the scope at all.
     pub fn open_before(&self, scope: Scope, offset: u32) -> Open {
         let Some((_, facts)) = SCOPES.iter().zip(&self.scopes).find(|(s, _)| **s == scope) else {
             return Open::Never;
@@ -164,8 +177,9 @@ impl Pairing {
         }
     }
 
-    /// Whether every path from a wait of `scope` to the next arrive of `scope` crosses an OpControlBarrier of `scope`, so that nobody arrives for a phase
-    /// before everybody has waited for the one before. True as well when there is no such path.
+    /// Whether every path from a wait of `scope` to the next arrive of `scope` crosses an
+    /// OpControlBarrier of `scope`, so that nobody arrives for a phase before everybody has waited
+    /// for the one before. True as well when there is no such path.
     pub fn barrier_between_phases(&self, scope: Scope) -> bool {
         SCOPES
             .iter()
@@ -173,8 +187,8 @@ impl Pairing {
             .all(|(s, facts)| *s != scope || !facts.phases_touch)
     }
 
-    /// The arrives of the execution scope of `site` that reach it with no other arrive or wait of that scope on the way, in module
-    /// order. None for OpMemoryBarrier.
+    /// The arrives of the execution scope of `site` that reach it with no other arrive or wait of
+    /// that scope on the way, in module order. None for OpMemoryBarrier.
     pub fn reaching_arrives(&self, site: SiteId) -> &[SiteId] {
         self.reaching
             .get(&site)
@@ -182,7 +196,8 @@ impl Pairing {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// The arrives that some OpControlBarrier of the same execution scope stands behind, with no other arrive or wait of the scope between.
+    /// The arrives that some OpControlBarrier of the same execution scope stands behind, with no
+    /// other arrive or wait of the scope between.
     pub fn arrives_before_barriers(&self) -> BTreeSet<SiteId> {
         let barriers = self
             .sites
@@ -198,7 +213,8 @@ impl Pairing {
             .collect()
     }
 
-    /// Finds pairs, verdicts and reaching arrives in the entry function, whose sites start at index `first`.
+    /// Finds pairs, verdicts and reaching arrives in the entry function, whose sites start at index
+    /// `first`.
     fn connect(
         &mut self,
         function: &Function<'_>,
@@ -303,7 +319,8 @@ impl ScopeProblem<'_, '_> {
             .help("split the kernel, or unroll less")
     }
 
-    /// Stores verdicts and reaching arrives in `pairing`, reports waits without arrive, returns the pairs (not yet numbered).
+    /// Stores verdicts and reaching arrives in `pairing`, reports waits without arrive, returns the
+    /// pairs (not yet numbered).
     ///
     /// # Errors
     /// When there is more to store than [`MAX_FACTS`] allows.
@@ -419,7 +436,8 @@ impl ScopeProblem<'_, '_> {
     }
 }
 
-/// Whether a barrier or an atomic operation may release to more than the workgroup. What cannot be told may.
+/// Whether a barrier or an atomic operation may release to more than the workgroup. What cannot be
+/// told may.
 fn releases_beyond_workgroup(function: &Function<'_>, constants: &Constants) -> bool {
     let insts = function.blocks.iter().flat_map(|block| &block.insts);
     insts.copied().any(|inst| {

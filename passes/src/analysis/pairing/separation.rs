@@ -1,13 +1,15 @@
 //! Whether a full barrier stands between one phase of a split barrier and the next.
 //!
-//! Some ways to lower a split barrier use one set of barrier objects for every phase. They are right only if nobody can arrive for the next phase while somebody
-//! has still to wait for this one, which a full barrier between the wait and the next arrive sees to.
+//! Some ways to lower a split barrier use one set of barrier objects for every phase. They are
+//! right only if nobody can arrive for the next phase while somebody has still to wait for this
+//! one, which a full barrier between the wait and the next arrive sees to.
 
 use super::sites::{Site, SiteKind};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
 
-/// Whether every path from a wait to the next arrive crosses an OpControlBarrier. `sites` are those of one execution scope, in module order.
+/// Whether every path from a wait to the next arrive crosses an OpControlBarrier. `sites` are those
+/// of one execution scope, in module order.
 pub(super) fn separated(cfg: &Cfg, sites: &[Site]) -> bool {
     let mut kinds = vec![Vec::new(); cfg.len()];
     for site in sites {

@@ -1,4 +1,5 @@
-//! Barrier sites: every control and memory barrier that an entry point reaches, its operands decoded.
+//! Barrier sites: every control and memory barrier that an entry point reaches, its operands
+//! decoded.
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
@@ -48,7 +49,8 @@ pub struct Site {
     pub kind: SiteKind,
     /// Word offset of the instruction.
     pub offset: u32,
-    /// The function that it stands in: the entry function; for OpMemoryBarrier also a function that it calls.
+    /// The function that it stands in: the entry function; for OpMemoryBarrier also a function that
+    /// it calls.
     pub function: Id,
     /// The label of its block.
     pub block: Id,
@@ -58,18 +60,20 @@ pub struct Site {
     pub memory: Scope,
     /// Memory semantics.
     pub semantics: Semantics,
-    /// Whether a run of its function can end without it: its block does not post-dominate the function's first block.
+    /// Whether a run of its function can end without it: its block does not post-dominate the
+    /// function's first block.
     pub conditional: bool,
     /// Whether control can reach it from its function's first block.
     pub reachable: bool,
-    /// Whether control can come to it more than once in one run of the entry point: it stands in a loop, or in a function that the entry point calls.
+    /// Whether control can come to it more than once in one run of the entry point: it stands in a
+    /// loop, or in a function that the entry point calls.
     pub repeats: bool,
     /// Whether a site stands before it in its block, and nothing between the two touches memory.
     pub adjoins: bool,
 }
 
-/// Adds the sites of `function` to `sites`, in module order. A site with an operand that cannot be decoded, or a scope that it
-/// cannot have, goes to `diagnostics`.
+/// Adds the sites of `function` to `sites`, in module order. A site with an operand that cannot be
+/// decoded, or a scope that it cannot have, goes to `diagnostics`.
 pub(super) fn collect(
     module: &Module<'_>,
     function: &Function<'_>,
@@ -118,7 +122,8 @@ pub(super) fn collect(
     }
 }
 
-/// Whether an instruction surely neither reads nor writes memory, so that a fence may stand on either side of it.
+/// Whether an instruction surely neither reads nor writes memory, so that a fence may stand on
+/// either side of it.
 fn touches_no_memory(module: &Module<'_>, inst: Inst<'_>) -> bool {
     match inst.op() {
         Some(

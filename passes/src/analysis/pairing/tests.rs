@@ -375,7 +375,8 @@ mod paths {
         succs: Vec<Vec<usize>>,
     }
 
-    /// Four blocks of at most three instructions and two successors each; any graph, also with blocks that control cannot reach.
+    /// Four blocks of at most three instructions and two successors each; any graph, also with
+    /// blocks that control cannot reach.
     fn shape() -> impl Strategy<Value = Shape> {
         let insts = prop::collection::vec(prop::collection::vec(0u8..3, 0..=3), BLOCKS);
         let succs = prop::collection::vec(prop::collection::vec(0..BLOCKS, 0..=2), BLOCKS);
@@ -404,7 +405,8 @@ mod paths {
         text
     }
 
-    /// What paths say: an arrive, a wait and what lies between; and waits that some path comes to closed.
+    /// What paths say: an arrive, a wait and what lies between; and waits that some path comes to
+    /// closed.
     #[derive(Default)]
     struct Seen {
         connections: BTreeSet<(u32, u32)>,
@@ -453,7 +455,8 @@ mod paths {
             let function = declarations.function(module.id("main")).unwrap();
             let (pairing, diagnostics) = analyse(&module);
             let mut seen = Seen::default();
-            // From the start to an arrive, from there to a place, from there to a wait: three times the blocks at most.
+            // From the start to an arrive, from there to a place, from there to a wait: three times
+            // the blocks at most.
             walk(function, &Cfg::of(&module.module, function), 0, None, 3 * BLOCKS + 1, &mut seen);
             let offset = |id: &SiteId| pairing.sites[id.0 as usize].offset;
             for site in &pairing.sites {

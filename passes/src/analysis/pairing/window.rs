@@ -1,8 +1,8 @@
 //! Pairs and their windows.
 //!
-//! At one place of the program, all arrives that reach it and all waits that can be reached from it (with no other arrive or
-//! wait of the scope on the way) belong to one pair. So each place is in at most one window of a scope, and one walk over the
-//! function finds all windows.
+//! At one place of the program, all arrives that reach it and all waits that can be reached from it
+//! (with no other arrive or wait of the scope on the way) belong to one pair. So each place is in
+//! at most one window of a scope, and one walk over the function finds all windows.
 
 use super::flow::{Event, Flow};
 use super::sites::{Site, SiteId, SiteKind};
@@ -39,8 +39,9 @@ impl Groups {
     }
 }
 
-/// Word offsets of the instructions of each window, sorted. `events` gives each block the events of the scope with their word
-/// offsets; `groups` must be final. The result is by the least arrive of the group.
+/// Word offsets of the instructions of each window, sorted. `events` gives each block the events of
+/// the scope with their word offsets; `groups` must be final. The result is by the least arrive of
+/// the group.
 pub(super) fn windows(
     function: &Function<'_>,
     cfg: &Cfg,

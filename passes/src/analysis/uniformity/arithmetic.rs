@@ -10,9 +10,9 @@ fn signed(bits: u64, width: u32) -> i64 {
     ((bits << unused) as i64) >> unused
 }
 
-/// The value of instruction `opcode`: `width` bits of result (1 for a Boolean), `from` bits of the first operand, `count` operands whose
-/// values `arg` gives. `None` when it is not known: an operand is not, SPIR-V leaves the result undefined, or the
-/// instruction is not evaluated here.
+/// The value of instruction `opcode`: `width` bits of result (1 for a Boolean), `from` bits of the
+/// first operand, `count` operands whose values `arg` gives. `None` when it is not known: an
+/// operand is not, SPIR-V leaves the result undefined, or the instruction is not evaluated here.
 pub(in crate::analysis) fn evaluate(
     opcode: u16,
     width: u32,

@@ -1,4 +1,5 @@
-//! Which branches decide whether, or how often, a block is executed: control dependence (Ferrante, Ottenstein, Warren 1987).
+//! Which branches decide whether, or how often, a block is executed: control dependence (Ferrante,
+//! Ottenstein, Warren 1987).
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
@@ -11,7 +12,8 @@ const LEAST_STEPS: usize = 1 << 16;
 /// For every block the blocks at whose end its execution is decided.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    /// `None` when the graph is built to make the lists long: then every branch decides about every block.
+    /// `None` when the graph is built to make the lists long: then every branch decides about every
+    /// block.
     deciders: Option<Vec<Vec<usize>>>,
 }
 
@@ -22,14 +24,15 @@ impl Control {
         }
     }
 
-    /// The blocks that decide about `block` directly; what decides about those does so as well. `None`: all branches of the function do.
+    /// The blocks that decide about `block` directly; what decides about those does so as well.
+    /// `None`: all branches of the function do.
     pub(super) fn deciders(&self, block: usize) -> Option<&[usize]> {
         self.deciders.as_ref()?.get(block).map(Vec::as_slice)
     }
 }
 
-/// From a block on, the blocks on its ways to the place where they meet depend on it. A block with one successor that is taken for an end (of a loop
-/// without a way out) decides as a branch does.
+/// From a block on, the blocks on its ways to the place where they meet depend on it. A block with
+/// one successor that is taken for an end (of a loop without a way out) decides as a branch does.
 fn deciders(cfg: &Cfg, post: &PostDominators) -> Option<Vec<Vec<usize>>> {
     let mut left = LEAST_STEPS.max(STEPS_PER_BLOCK * cfg.len());
     let mut deciders: Vec<Vec<usize>> = vec![Vec::new(); cfg.len()];

@@ -35,7 +35,8 @@ pub struct Uniformity {
     blocks: Vec<Option<Cause>>,
 }
 
-/// How often the function is solved again because values turned out to be the same by their strides.
+/// How often the function is solved again because values turned out to be the same by their
+/// strides.
 const MOST_ROUNDS: usize = 4;
 
 /// Bound on the blocks of all regions together, times the blocks of the function, with a least one.
@@ -234,7 +235,8 @@ impl Solver<'_> {
     }
 }
 
-/// Whether non-uniform arguments say nothing about the result: it is the same for the scope by what the instruction does.
+/// Whether non-uniform arguments say nothing about the result: it is the same for the scope by what
+/// the instruction does.
 fn hides_arguments(op: &Op) -> bool {
     matches!(op, Op::Leaf(Source::Group(_)))
 }

@@ -1,9 +1,10 @@
 //! A graph of the values of one function: equal expressions over equal leaves are one node.
 //!
-//! Vectors are taken apart into scalars where their parts are known, so that one component of an id can be uniform while
-//! another is not. A node's value is a function of the leaves and phis under it, and SSA dominance makes it the same
-//! at all places where the value is to be had in one iteration: two branches on one node go the same way unless a leaf or
-//! phi under it has been executed again in between.
+//! Vectors are taken apart into scalars where their parts are known, so that one component of an id
+//! can be uniform while another is not. A node's value is a function of the leaves and phis under
+//! it, and SSA dominance makes it the same at all places where the value is to be had in one
+//! iteration: two branches on one node go the same way unless a leaf or phi under it has been
+//! executed again in between.
 
 use super::arithmetic;
 use crate::module::Id;
@@ -25,7 +26,8 @@ impl NodeId {
 pub enum Source {
     /// A parameter of the entry point: an argument of the dispatch.
     Parameter,
-    /// A variable of class Workgroup that nothing has written since a barrier; the argument is the address.
+    /// A variable of class Workgroup that nothing has written since a barrier; the argument is the
+    /// address.
     QuietWorkgroup(Id),
     /// A variable of class Workgroup that may have been written since the last barrier.
     Workgroup(Id),
@@ -33,7 +35,8 @@ pub enum Source {
     Memory(Option<Id>),
     /// An atomic instruction.
     Atomic,
-    /// A group instruction: the scope of the operation when it gives all invocations of the scope one value.
+    /// A group instruction: the scope of the operation when it gives all invocations of the scope
+    /// one value.
     Group(Option<crate::module::Scope>),
     /// A call of a function that reads more than its arguments.
     Call(Id),
@@ -202,8 +205,8 @@ impl Graph {
         self.make(Op::Insert(index), vec![value, part], 0)
     }
 
-    /// The node of an instruction without effects. Comparisons are brought into one form, so that a condition and its negation share a
-    /// node; constants are folded.
+    /// The node of an instruction without effects. Comparisons are brought into one form, so that a
+    /// condition and its negation share a node; constants are folded.
     pub(super) fn pure(
         &mut self,
         opcode: u16,

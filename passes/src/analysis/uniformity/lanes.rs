@@ -4,7 +4,8 @@ use super::arithmetic;
 use super::graph::{Graph, NodeId, Op};
 use std::collections::HashMap;
 
-/// Largest workgroup of which every invocation is looked at. Vulkan asks for 128 at the least; 1024 is the most that devices offer.
+/// Largest workgroup of which every invocation is looked at. Vulkan asks for 128 at the least; 1024
+/// is the most that devices offer.
 pub const MOST_LANES: u32 = 1024;
 
 /// Bound on nodes times invocations that conditions of one function may cost.
@@ -22,7 +23,8 @@ pub fn count(size: [u32; 3]) -> Option<u32> {
     size[0].checked_mul(size[1])?.checked_mul(size[2])
 }
 
-/// The value of a built-in of invocation `lane` (LocalInvocationIndex), where the size of the workgroup decides it.
+/// The value of a built-in of invocation `lane` (LocalInvocationIndex), where the size of the
+/// workgroup decides it.
 pub fn input(size: [u32; 3], lane: u32, built_in: u32, component: u32) -> Option<u64> {
     const LOCAL_ID: u32 = spirv::BuiltIn::LocalInvocationId as u32;
     const LOCAL_INDEX: u32 = spirv::BuiltIn::LocalInvocationIndex as u32;
@@ -69,7 +71,8 @@ impl Lanes {
         }
     }
 
-    /// The value of `node`, if it depends on constants and the ids inside of the workgroup alone and is the same for every invocation.
+    /// The value of `node`, if it depends on constants and the ids inside of the workgroup alone
+    /// and is the same for every invocation.
     pub fn same_for_all(&mut self, graph: &Graph, node: NodeId) -> Option<u64> {
         let size = self.size?;
         let lanes = count(size).filter(|lanes| *lanes > 0 && *lanes <= MOST_LANES)?;
@@ -86,7 +89,8 @@ impl Lanes {
     }
 }
 
-/// The nodes that `node` is computed from, arguments first; `None` when they are many or a phi is among them.
+/// The nodes that `node` is computed from, arguments first; `None` when they are many or a phi is
+/// among them.
 fn expression(graph: &Graph, node: NodeId) -> Option<Vec<NodeId>> {
     const MOST: usize = 256;
     let mut found = vec![node];

@@ -1,7 +1,9 @@
-//! What the module as a whole does to memory: which variables it writes, and which functions depend on their arguments alone.
+//! What the module as a whole does to memory: which variables it writes, and which functions depend
+//! on their arguments alone.
 //!
-//! Assumptions, each granted by the specification: the module has no data race (one is undefined behaviour: SPIR-V 2.18.1, Vulkan memory
-//! model), and memory objects without the decoration Aliased do not overlap (SPIR-V 3.20, Restrict is the default).
+//! Assumptions, each granted by the specification: the module has no data race (one is undefined
+//! behaviour: SPIR-V 2.18.1, Vulkan memory model), and memory objects without the decoration
+//! Aliased do not overlap (SPIR-V 3.20, Restrict is the default).
 
 use super::divergence::{Level, is_uniform_input};
 use crate::analysis::callgraph::{CallGraph, callee};
@@ -20,9 +22,11 @@ pub struct Memory {
     written: BTreeSet<Id>,
     /// Classes (by number) that something writes through a pointer whose variable is not known.
     written_classes: BTreeSet<u32>,
-    /// Functions whose results depend on more than their arguments, or that write more than what their parameters point to.
+    /// Functions whose results depend on more than their arguments, or that write more than what
+    /// their parameters point to.
     impure: BTreeSet<Id>,
-    /// Private variables that functions name, with the function; for deciding which calls can change them.
+    /// Private variables that functions name, with the function; for deciding which calls can
+    /// change them.
     private: BTreeSet<(Id, Id)>,
     /// Workgroup variables, numbered in module order.
     workgroup: BTreeMap<Id, u32>,
@@ -126,7 +130,8 @@ impl Memory {
                     None => impure = true,
                 }
             }
-            // Literals are looked at too: at worst a function is taken to name a variable that it does not.
+            // Literals are looked at too: at worst a function is taken to name a variable that it
+            // does not.
             if private.is_empty() {
                 continue;
             }
@@ -142,8 +147,9 @@ impl Memory {
         }
     }
 
-    /// Whether the results of `function` depend on its arguments alone (and on memory that is never written, and built-ins of the workgroup), and it writes only through
-    /// pointers of class Function.
+    /// Whether the results of `function` depend on its arguments alone (and on memory that is never
+    /// written, and built-ins of the workgroup), and it writes only through pointers of class
+    /// Function.
     pub fn is_pure(&self, function: Id) -> bool {
         !self.impure.contains(&function)
     }
@@ -204,7 +210,8 @@ impl Memory {
                 .contains(&(StorageClass::Generic as u32))
     }
 
-    /// A mask bit for the Workgroup variable `variable`; the last bit stands for all from the 64th on, all bits for one that is not known.
+    /// A mask bit for the Workgroup variable `variable`; the last bit stands for all from the 64th
+    /// on, all bits for one that is not known.
     pub(super) fn workgroup_bit(&self, variable: Option<Id>) -> u64 {
         match variable.and_then(|variable| self.workgroup.get(&variable)) {
             Some(number) => 1 << (*number).min(63),
@@ -333,7 +340,8 @@ pub(super) fn is_pure_op(op: Op) -> bool {
         )
 }
 
-/// Instructions that compute their results from values alone: no memory, no descriptor, no other invocation.
+/// Instructions that compute their results from values alone: no memory, no descriptor, no other
+/// invocation.
 pub(crate) fn is_arithmetic(op: Op) -> bool {
     matches!(op as u32,
         77..=84 // vectors and composites

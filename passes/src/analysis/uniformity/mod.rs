@@ -1,11 +1,14 @@
-//! Which values are the same, and which blocks are executed alike, for all invocations of a workgroup or of a subgroup.
+//! Which values are the same, and which blocks are executed alike, for all invocations of a
+//! workgroup or of a subgroup.
 //!
-//! Values are followed through the graph of [`graph`], control through the regions of [`regions`]: a branch on a value that is not uniform
-//! makes the blocks up to the place where its ways meet non-uniform, and the phis there. Each verdict has a reason, and reasons chain
-//! down to a built-in or a load.
+//! Values are followed through the graph of [`graph`], control through the regions of [`regions`]:
+//! a branch on a value that is not uniform makes the blocks up to the place where its ways meet
+//! non-uniform, and the phis there. Each verdict has a reason, and reasons chain down to a built-in
+//! or a load.
 //!
-//! Relaxed assumptions, each granted: no data races and no overlap of memory objects ([`memory`]); invocations meet again at
-//! the post-dominator of a branch ([`regions`]); a loop that can end does end.
+//! Relaxed assumptions, each granted: no data races and no overlap of memory objects ([`memory`]);
+//! invocations meet again at the post-dominator of a branch ([`regions`]); a loop that can end does
+//! end.
 
 pub(in crate::analysis) mod arithmetic;
 mod build;
@@ -115,15 +118,17 @@ pub struct Model {
     pub without_offset: bool,
     /// Values that each block computes, in order.
     pub computed: Vec<Vec<NodeId>>,
-    /// The nodes of the values that it was built for, and of those that they are computed from; looked up, never iterated.
+    /// The nodes of the values that it was built for, and of those that they are computed from;
+    /// looked up, never iterated.
     values: HashMap<Id, NodeId>,
 }
 
 impl Model {
-    /// The model of `function`, whose control flow is `cfg`, with what decides about the execution of `places` (blocks): other branches have no condition.
+    /// The model of `function`, whose control flow is `cfg`, with what decides about the execution
+    /// of `places` (blocks): other branches have no condition.
     ///
-    /// `size` is the size of the workgroup, where it is fixed: with it, branches on constants and on the ids inside of the workgroup
-    /// that go one way for all invocations lose their other way.
+    /// `size` is the size of the workgroup, where it is fixed: with it, branches on constants and
+    /// on the ids inside of the workgroup that go one way for all invocations lose their other way.
     pub fn of(
         declarations: &Declarations<'_>,
         constants: &Constants,
@@ -209,12 +214,14 @@ impl Model {
         }
     }
 
-    /// The node of the value `id`; `None` when the model was not built for it, and for what the function does not compute.
+    /// The node of the value `id`; `None` when the model was not built for it, and for what the
+    /// function does not compute.
     pub fn value(&self, id: Id) -> Option<NodeId> {
         self.values.get(&id).copied()
     }
 
-    /// For each block with more than one successor: the one that all invocations take, if that is known.
+    /// For each block with more than one successor: the one that all invocations take, if that is
+    /// known.
     fn decided(&self, size: Option<[u32; 3]>) -> Vec<Option<usize>> {
         let mut lanes = Lanes::of(size);
         let decide = |(block, branch): (usize, &Branch)| {

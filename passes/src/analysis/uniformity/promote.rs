@@ -1,7 +1,8 @@
 //! Which variables can be followed as values, what changes them, and where their values meet.
 //!
-//! A variable of class Function or Private is followed when its address goes nowhere but into loads, stores and calls. Phis stand at
-//! the iterated dominance frontier of its stores (Cytron and others, 1991).
+//! A variable of class Function or Private is followed when its address goes nowhere but into
+//! loads, stores and calls. Phis stand at the iterated dominance frontier of its stores (Cytron and
+//! others, 1991).
 
 use super::build::Input;
 use super::memory::Memory;
@@ -13,7 +14,8 @@ use crate::module::{Declarations, Function, Id, Inst, Type};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeSet;
 
-/// Bound on steps of the walk that finds dominance frontiers, and on phis, each times blocks, with a least one.
+/// Bound on steps of the walk that finds dominance frontiers, and on phis, each times blocks, with
+/// a least one.
 const STEPS_PER_BLOCK: usize = 64;
 const LEAST_STEPS: usize = 1 << 16;
 
@@ -34,7 +36,8 @@ struct Variable<'m> {
 #[derive(Clone, Debug)]
 pub(super) struct Variables<'m> {
     all: Vec<Variable<'m>>,
-    /// By word of the function: for an address of a variable its number and how many indices lead there.
+    /// By word of the function: for an address of a variable its number and how many indices lead
+    /// there.
     addresses: Vec<Option<(u32, u32)>>,
     /// Offset of the function's first word.
     start: u32,
@@ -65,7 +68,8 @@ impl<'m> Variables<'m> {
             }
         }
         variables.private.sort_unstable();
-        // Definitions come before uses in the order of blocks; an address that goes through a phi or a selection has escaped there.
+        // Definitions come before uses in the order of blocks; an address that goes through a phi
+        // or a selection has escaped there.
         for (index, block) in function.blocks.iter().enumerate() {
             for inst in &block.insts {
                 if inst.op() == Some(Op::Variable) {
@@ -154,7 +158,8 @@ impl<'m> Variables<'m> {
         }
     }
 
-    /// The variable that can be followed and whose address, or part of it, `pointer` is: its number.
+    /// The variable that can be followed and whose address, or part of it, `pointer` is: its
+    /// number.
     pub(super) fn behind(&self, declarations: &Declarations<'_>, pointer: Id) -> Option<u32> {
         let (number, _) = self.address(declarations, pointer)?;
         (!self.all.get(number as usize)?.escapes).then_some(number)

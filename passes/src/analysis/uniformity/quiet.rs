@@ -1,7 +1,8 @@
-//! Where no invocation can have written a Workgroup variable since the last barrier of the workgroup.
+//! Where no invocation can have written a Workgroup variable since the last barrier of the
+//! workgroup.
 //!
-//! There, all invocations that load from one address get one value: a write in between would be a data race, which is
-//! undefined behaviour. A wait only settles what was written before its arrive.
+//! There, all invocations that load from one address get one value: a write in between would be a
+//! data race, which is undefined behaviour. A wait only settles what was written before its arrive.
 
 use super::memory::Memory;
 use crate::analysis::cfg::Cfg;
@@ -41,7 +42,8 @@ enum Effect {
 
 impl Effect {
     fn of(declarations: &Declarations<'_>, memory: &Memory, inst: Inst<'_>) -> Option<Effect> {
-        // Which scope a barrier has is looked up nowhere here: one of a subgroup is told by its constant.
+        // Which scope a barrier has is looked up nowhere here: one of a subgroup is told by its
+        // constant.
         let of_group = || {
             let scope = inst.id(0).ok().and_then(|id| declarations.module.def(id));
             scope.is_some_and(|scope| {
@@ -78,7 +80,8 @@ impl Writes {
 /// By block: what its instructions do, with their offsets.
 type Effects = Vec<Vec<(u32, Effect)>>;
 
-/// The answer, and a place in the function. The default is for functions without Workgroup variables.
+/// The answer, and a place in the function. The default is for functions without Workgroup
+/// variables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quiet {
     effects: Effects,
@@ -122,8 +125,8 @@ impl Quiet {
         (self.block, self.passed) = (block, 0);
     }
 
-    /// Whether, before the instruction at `offset` of the block, none of the variables `bits` has been written since the last barrier. Places in a block come in
-    /// order.
+    /// Whether, before the instruction at `offset` of the block, none of the variables `bits` has
+    /// been written since the last barrier. Places in a block come in order.
     pub(super) fn is_quiet(&mut self, offset: u32, bits: u64) -> bool {
         let effects = self.effects.get(self.block).map_or(&[][..], Vec::as_slice);
         while let Some((_, effect)) = effects.get(self.passed).filter(|(at, _)| *at < offset) {

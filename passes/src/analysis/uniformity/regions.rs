@@ -1,7 +1,8 @@
 //! What a branch decides: the blocks between it and the place where all its ways meet again.
 //!
-//! Invocations that go different ways are taken to be together again at the immediate post-dominator of the branch. SPIR-V grants that
-//! for the merge block of a construct; for a `continue` and for a place inside of a construct where both ways meet,
+//! Invocations that go different ways are taken to be together again at the immediate
+//! post-dominator of the branch. SPIR-V grants that for the merge block of a construct; for a
+//! `continue` and for a place inside of a construct where both ways meet,
 //! SPV_KHR_maximal_reconvergence does, and compilers keep to it without.
 
 use crate::analysis::cfg::Cfg;
@@ -10,7 +11,8 @@ use crate::analysis::dominance::PostDominators;
 /// Blocks between a branch and where its ways meet.
 #[derive(Clone, Debug, Default)]
 pub struct Region {
-    /// The blocks, in no particular order; the branch's own block is among them when a way leads back to it.
+    /// The blocks, in no particular order; the branch's own block is among them when a way leads
+    /// back to it.
     pub blocks: Vec<usize>,
     /// Where the ways meet; `None` when that is the end of the function.
     pub end: Option<usize>,
@@ -41,8 +43,8 @@ impl<'p> Regions<'p> {
         self.region_skipping(cfg, block, |_| None)
     }
 
-    /// As [`Regions::region`], but for a block that `skip` knows to lie in an earlier region: the walk goes on at the end of that one (`Some(None)`: the end
-    /// of the function).
+    /// As [`Regions::region`], but for a block that `skip` knows to lie in an earlier region: the
+    /// walk goes on at the end of that one (`Some(None)`: the end of the function).
     pub fn region_skipping(
         &mut self,
         cfg: &Cfg,

@@ -1,8 +1,10 @@
-//! The part of a function that decides where control goes: what the conditions of its branches are computed from.
+//! The part of a function that decides where control goes: what the conditions of its branches are
+//! computed from.
 //!
-//! Most of a kernel computes data. Starting from the blocks that are asked about, the branches that decide about them are followed
-//! ([`super::control`]), from their conditions backwards the operands and the variables that are followed, and where values meet the branches that
-//! decide about that. The rest of the function costs one look.
+//! Most of a kernel computes data. Starting from the blocks that are asked about, the branches that
+//! decide about them are followed ([`super::control`]), from their conditions backwards the
+//! operands and the variables that are followed, and where values meet the branches that decide
+//! about that. The rest of the function costs one look.
 
 use super::control::{Control, loop_exits};
 use super::memory::{self, Memory};
@@ -26,7 +28,8 @@ pub(super) struct Slice<'m> {
 }
 
 impl<'m> Slice<'m> {
-    /// What decides about the execution of `places` (blocks), whether loops end at all, and what `values` are computed from.
+    /// What decides about the execution of `places` (blocks), whether loops end at all, and what
+    /// `values` are computed from.
     pub(super) fn of(
         declarations: &Declarations<'m>,
         memory: &Memory,
@@ -147,7 +150,8 @@ impl<'m> Walk<'_, 'm> {
         }
     }
 
-    /// What the branch at the end of `block` goes by is asked for, and what decides about the block.
+    /// What the branch at the end of `block` goes by is asked for, and what decides about the
+    /// block.
     fn branch(&mut self, block: usize) {
         self.block(block);
         let end = self.function.blocks.get(block).and_then(Block::terminator);
@@ -205,7 +209,8 @@ impl<'m> Walk<'_, 'm> {
                 }
             }
             _ => {
-                // Whatever its operands are; but it may give one value to those that execute it together.
+                // Whatever its operands are; but it may give one value to those that execute it
+                // together.
                 self.block_of(inst)
                     .into_iter()
                     .for_each(|block| self.block(block));

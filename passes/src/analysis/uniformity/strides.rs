@@ -1,19 +1,21 @@
-//! What the ids of an invocation and the size of the workgroup say about values: a part that the whole workgroup shares, and a part of each invocation's own
-//! in a range.
+//! What the ids of an invocation and the size of the workgroup say about values: a part that the
+//! whole workgroup shares, and a part of each invocation's own in a range.
 //!
-//! With a workgroup of 64, GlobalInvocationId.x is a multiple of 64 and 0 to 63. Its quotient by 64 is so the same for the workgroup, and its comparison with any
-//! multiple of 64. All arithmetic is modulo two to the width, so that the shared part is a multiple of a power of two: no other factor outlasts a
-//! wrap-around, and no specification rules out that the ids wrap around.
+//! With a workgroup of 64, GlobalInvocationId.x is a multiple of 64 and 0 to 63. Its quotient by 64
+//! is so the same for the workgroup, and its comparison with any multiple of 64. All arithmetic is
+//! modulo two to the width, so that the shared part is a multiple of a power of two: no other
+//! factor outlasts a wrap-around, and no specification rules out that the ids wrap around.
 //!
-//! Vulkan defines GlobalInvocationId as WorkgroupId x WorkgroupSize + LocalInvocationId (Built-In Variables), with the base of vkCmdDispatchBase in
-//! WorkgroupId. OpenCL adds the offset of the enqueue, of which nothing is known: there the shared part is a multiple of nothing.
+//! Vulkan defines GlobalInvocationId as WorkgroupId x WorkgroupSize + LocalInvocationId (Built-In
+//! Variables), with the base of vkCmdDispatchBase in WorkgroupId. OpenCL adds the offset of the
+//! enqueue, of which nothing is known: there the shared part is a multiple of nothing.
 
 use super::Uniformity;
 use super::graph::{Graph, Node, NodeId, Op};
 use spirv::BuiltIn;
 
-/// A value of some width: a part that all invocations of the workgroup share, a multiple of two to the `align`, plus one of `least` to `most`. With `align` of the
-/// width, the shared part is 0.
+/// A value of some width: a part that all invocations of the workgroup share, a multiple of two to
+/// the `align`, plus one of `least` to `most`. With `align` of the width, the shared part is 0.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct Form {
     align: u32,
@@ -62,7 +64,8 @@ impl Form {
         }
     }
 
-    /// The same value with its own part below two to the `align`, of which at most `most` is taken: nothing carries from the one part into the other.
+    /// The same value with its own part below two to the `align`, of which at most `most` is taken:
+    /// nothing carries from the one part into the other.
     fn block(self, most: u32) -> Option<Form> {
         let align = self.align.min(most);
         let above = |bits: u64| bits.checked_shr(align).unwrap_or(0);
@@ -99,7 +102,8 @@ impl Form {
     }
 
     fn sub(self, other: Form, width: u32) -> Option<Form> {
-        // The negative of the other: its own part is counted down from a power of two that is not below it.
+        // The negative of the other: its own part is counted down from a power of two that is not
+        // below it.
         let bits = 64 - other.most.leading_zeros();
         if bits >= width {
             return None;
@@ -193,7 +197,8 @@ impl Form {
     }
 
     fn masked(self, bits: u64, width: u32) -> Option<Form> {
-        // Low bits alone: the shared part has none of them, also where its own part carries into it.
+        // Low bits alone: the shared part has none of them, also where its own part carries into
+        // it.
         let low = |least: u64, most: u64, bits: u64| match bits.checked_add(1) {
             _ if bits == 0 => (0, 0),
             Some(size) if size.is_power_of_two() && least / size == most / size => {
@@ -344,7 +349,8 @@ impl Ids {
     }
 }
 
-/// The nodes that are the same for the workgroup though they are computed from some that are not, by node. `solution` says what is the same at the least.
+/// The nodes that are the same for the workgroup though they are computed from some that are not,
+/// by node. `solution` says what is the same at the least.
 pub(super) fn same_for_all(graph: &Graph, solution: &Uniformity, ids: Ids) -> Vec<bool> {
     let mut forms: Vec<Option<Form>> = Vec::with_capacity(graph.nodes().len());
     for (id, node) in (0u32..).map(NodeId).zip(graph.nodes()) {

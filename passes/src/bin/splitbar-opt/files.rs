@@ -47,7 +47,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes to the standard output and gives the exit code. A reader that has gone away is no error; a terminal gets no binary data.
+/// Writes to the standard output and gives the exit code. A reader that has gone away is no error;
+/// a terminal gets no binary data.
 pub fn to_stdout(bytes: &[u8]) -> u8 {
     let mut out = io::stdout().lock();
     if out.is_terminal() && std::str::from_utf8(bytes).is_err() {

@@ -143,7 +143,8 @@ fn fail(problems: Diagnostics, arguments: &Arguments, module: Option<&Module<'_>
             .iter()
             .any(|d| d.severity == Severity::Error && d.code.kind() == kind)
     };
-    // The worst decides: a bug of ours makes whatever else was said doubtful, and what is unsupported may only follow from what is invalid.
+    // The worst decides: a bug of ours makes whatever else was said doubtful, and what is
+    // unsupported may only follow from what is invalid.
     let code = if has(Kind::Internal) {
         exit::BUG
     } else if has(Kind::Invalid) {

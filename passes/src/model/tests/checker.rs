@@ -1,4 +1,5 @@
-//! The checker: each rule can be broken, and executions that were valid are not when something is changed.
+//! The checker: each rule can be broken, and executions that were valid are not when something is
+//! changed.
 
 use crate::model::catalogue::{self, Known};
 use crate::model::protocol::Usage;
@@ -7,7 +8,8 @@ use crate::model::{
     sample,
 };
 
-/// An operation and its object: `I2:0` (init to 2), `J:0`, `D:0`, `A:0`, `A3:0` (sets the count to 3), `W:0`.
+/// An operation and its object: `I2:0` (init to 2), `J:0`, `D:0`, `A:0`, `A3:0` (sets the count to
+/// 3), `W:0`.
 fn event(text: &str) -> Event {
     let (operation, object) = text.split_once(':').unwrap();
     let number = operation[1..].parse().ok();
@@ -25,7 +27,8 @@ fn event(text: &str) -> Event {
     }
 }
 
-/// Threads' operations in the order in which they are executed: `thread.operation`. The modification orders are the same.
+/// Threads' operations in the order in which they are executed: `thread.operation`. The
+/// modification orders are the same.
 fn execution(objects: &[Object], threads: usize, text: &str) -> Execution {
     let mut execution = Execution {
         objects: objects.to_vec(),
@@ -112,7 +115,8 @@ fn every_rule_can_be_broken() {
     ];
     for (axiom, execution) in &cases {
         let broken = broken(execution);
-        // A second arrive before the first wait leaves the last wait without a phase: the same mistake by another name.
+        // A second arrive before the first wait leaves the last wait without a phase: the same
+        // mistake by another name.
         let also = *axiom == Axiom::PhasesSeparate && broken.contains(&Axiom::WaitCompletes);
         assert!(broken.contains(axiom) || also, "{axiom}: {broken:?}");
     }
@@ -141,7 +145,8 @@ fn orders_are_checked() {
         order(&[(0, 2), (1, 0), (0, 0), (1, 2)]),
         [Axiom::ThreadOrderKept]
     );
-    // Thread 0 arrives twice before thread 1: its first wait would come before its own second arrive, on which it depends.
+    // Thread 0 arrives twice before thread 1: its first wait would come before its own second
+    // arrive, on which it depends.
     assert_eq!(
         order(&[(0, 0), (0, 2), (1, 0), (1, 2)]),
         [Axiom::WaitCompletes]
@@ -150,7 +155,8 @@ fn orders_are_checked() {
 
 #[test]
 fn a_phase_of_another_wait_in_between_is_seen() {
-    // Thread 1 tells thread 0, by way of object 1, that it has begun the second phase of object 0, before thread 0 waits for the first.
+    // Thread 1 tells thread 0, by way of object 1, that it has begun the second phase of object 0,
+    // before thread 0 waits for the first.
     let objects = [Object::workgroup(1), Object::cta(1, 1)];
     let text = "1.A:0 1.W:0 1.A:0 1.W:0 1.A:1 0.W:1 0.W:0 0.W:0";
     assert_eq!(

@@ -1,4 +1,5 @@
-//! The barriers of the hardware as instances of the model: cluster, named and NULL barriers, and what each of their rules forbids.
+//! The barriers of the hardware as instances of the model: cluster, named and NULL barriers, and
+//! what each of their rules forbids.
 
 use crate::model::{
     Axiom, Object, Op, Program, Scope, Sequence, System, Thread, Value, Verdict, explore,
@@ -23,7 +24,8 @@ fn verdict(objects: Vec<Object>, programs: Vec<Vec<Op>>) -> Verdict {
     explore(&system).verdict
 }
 
-/// Two workgroups of two waves; `arrives` says which waves of a workgroup arrive on the cluster barrier once the workgroup's own is complete.
+/// Two workgroups of two waves; `arrives` says which waves of a workgroup arrive on the cluster
+/// barrier once the workgroup's own is complete.
 fn cluster(arrives: impl Fn(u8) -> bool) -> Verdict {
     let all = Sequence(0);
     let thread = |workgroup: u8, wave: u8| {

@@ -1,4 +1,5 @@
-//! The model once more, as plainly as can be: no packing, no merged steps, no symmetry, no independent steps. What the explorer is held against.
+//! The model once more, as plainly as can be: no packing, no merged steps, no symmetry, no
+//! independent steps. What the explorer is held against.
 
 use crate::model::{Axiom, Op, Program, System, Value};
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! Random programs: the explorer agrees with the plain model, with and without its reductions; and what ends well passes the checker.
+//! Random programs: the explorer agrees with the plain model, with and without its reductions; and
+//! what ends well passes the checker.
 
 use super::naive;
 use crate::model::{
@@ -139,8 +140,9 @@ proptest! {
         let parity = |op: &Op| matches!(op, Op::WaitParity { .. });
         let has_parity = system.threads.iter().any(|thread| thread.program.ops.iter().any(parity));
         if sample.verdict == Verdict::Proved && !has_parity {
-            // A rule is about what executes before what, not about what happened to come first: an execution that ends well may break one that another
-            // interleaving of the system breaks for all to see. A join that is too late blocks there.
+            // A rule is about what executes before what, not about what happened to come first: an
+            // execution that ends well may break one that another interleaving of the system breaks
+            // for all to see. A join that is too late blocks there.
             let shows = |violation: &Violation| match violation.axiom {
                 Axiom::JoinedBeforeParticipant => all.contains("deadlock"),
                 // The explorer is content when the barrier has completed by the time of the drop.

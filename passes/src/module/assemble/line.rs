@@ -1,4 +1,5 @@
-//! The tokens of one line to the words of one instruction, operand by operand as the grammar lays them out.
+//! The tokens of one line to the words of one instruction, operand by operand as the grammar lays
+//! them out.
 
 use super::super::ext::ExtSet;
 use super::super::grammar::{self, Values};
@@ -314,7 +315,8 @@ fn string_words(text: &str) -> Vec<u32> {
         .collect()
 }
 
-/// The words of a literal: narrow integers are extended to 32 bits, wide ones have their low word first (SPIR-V 2.2.1).
+/// The words of a literal: narrow integers are extended to 32 bits, wide ones have their low word
+/// first (SPIR-V 2.2.1).
 fn literal(text: &str, scalar: Scalar) -> Option<Vec<u32>> {
     let (bits, width) = match scalar {
         Scalar::Int(width) => (number::integer(text, width)?, width),

@@ -1,9 +1,13 @@
-//! Assembly text to words: the notation of `spirv-as`, for tests, fixtures, and whoever writes modules by hand.
+//! Assembly text to words: the notation of `spirv-as`, for tests, fixtures, and whoever writes
+//! modules by hand.
 //!
-//! One instruction on a line: `%sum = OpIAdd %uint %a %b`. A comment starts with `;`; a comment `; Version: 1.3` sets the version of the header (1.6
-//! without it). Ids are `%` and a name or a number; a number keeps its value, names get the numbers that are left, in the order in which they
-//! appear. Enumerants have their names, masks are joined with `|`, numbers are decimal, `0x` or hexadecimal floats; the literal of a constant
-//! is read as its type asks for. `!7` is the plain word 7 in the place of any operand. 6142, 6143 and 6141 are known under their EXT and INTEL names.
+//! One instruction on a line: `%sum = OpIAdd %uint %a %b`. A comment starts with `;`; a comment
+//! `; Version: 1.3` sets the version of the header (1.6 without it). Ids are `%` and a name or a
+//! number; a number keeps its value, names get the numbers that are left, in the order in which
+//! they appear. Enumerants have their names, masks are joined with `|`, numbers are decimal, `0x`
+//! or hexadecimal floats; the literal of a constant is read as its type asks for. `!7` is the plain
+//! word 7 in the place of any operand. 6142, 6143 and 6141 are known under their EXT and INTEL
+//! names.
 
 mod line;
 mod number;

@@ -1,6 +1,8 @@
-//! Numbers as text: integers in decimal and hexadecimal, floating-point numbers in decimal and in C's hexadecimal notation.
+//! Numbers as text: integers in decimal and hexadecimal, floating-point numbers in decimal and in
+//! C's hexadecimal notation.
 
-/// An integer of at most `width` bits as its two's complement in 64 bits; `None` if it is no integer or does not fit.
+/// An integer of at most `width` bits as its two's complement in 64 bits; `None` if it is no
+/// integer or does not fit.
 pub(super) fn integer(text: &str, width: u32) -> Option<u64> {
     let (negative, digits) = sign(text);
     let magnitude = match digits
@@ -61,7 +63,8 @@ fn layout(width: u32) -> Option<(u32, u32)> {
     }
 }
 
-/// `1.8p-2` as bits. The exponent one above the largest stands for infinity and NaN, as the disassembler of SPIRV-Tools writes them. What needs rounding is refused.
+/// `1.8p-2` as bits. The exponent one above the largest stands for infinity and NaN, as the
+/// disassembler of SPIRV-Tools writes them. What needs rounding is refused.
 fn hexadecimal(text: &str, exponent_bits: u32, fraction_bits: u32) -> Option<u64> {
     let (mantissa, exponent) = text.split_once(['p', 'P'])?;
     let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));

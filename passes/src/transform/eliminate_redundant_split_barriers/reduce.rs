@@ -1,10 +1,12 @@
-//! Finds the barriers that a neighbour makes redundant: within a block, and along all paths of a control-flow graph, forward and backward.
+//! Finds the barriers that a neighbour makes redundant: within a block, and along all paths of a
+//! control-flow graph, forward and backward.
 
 use super::{Barrier, Part};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve};
 
-/// The barrier next to a place, looking against the direction of flow, with nothing that can be seen between.
+/// The barrier next to a place, looking against the direction of flow, with nothing that can be
+/// seen between.
 #[derive(Clone, Debug, PartialEq)]
 enum Neighbour {
     /// No path has come here.
@@ -20,7 +22,8 @@ impl Neighbour {
         matches!(self, Neighbour::Barrier(barrier) if barrier.covers(other))
     }
 
-    /// The neighbour behind `part`: a barrier that goes changes nothing, but for what its window shows.
+    /// The neighbour behind `part`: a barrier that goes changes nothing, but for what its window
+    /// shows.
     fn after(&self, part: &Part) -> Neighbour {
         match (self, part) {
             (_, Part::Seen) => Neighbour::None,
@@ -52,7 +55,8 @@ impl<const FORWARD: bool> Analysis for Across<'_, FORWARD> {
         Neighbour::None
     }
 
-    /// The weaker of two barriers, none when they cannot be compared: a state only ever gets weaker.
+    /// The weaker of two barriers, none when they cannot be compared: a state only ever gets
+    /// weaker.
     fn join(&self, state: &mut Neighbour, other: &Neighbour) -> bool {
         let joined = match (&*state, other) {
             (_, Neighbour::Unknown) | (Neighbour::None, _) => return false,
@@ -77,8 +81,8 @@ impl<const FORWARD: bool> Analysis for Across<'_, FORWARD> {
     }
 }
 
-/// Takes redundant barriers out of `blocks` and adds the offsets of their instructions to `redundant`. Without a graph a neighbour is looked for in the
-/// same block alone.
+/// Takes redundant barriers out of `blocks` and adds the offsets of their instructions to
+/// `redundant`. Without a graph a neighbour is looked for in the same block alone.
 pub(super) fn reduce(cfg: Option<&Cfg>, blocks: &mut [Vec<Part>], redundant: &mut Vec<u32>) {
     loop {
         let before = redundant.len();

@@ -1,4 +1,5 @@
-//! A function body while it is being changed: words, where each instruction starts and came from, and which words are ids.
+//! A function body while it is being changed: words, where each instruction starts and came from,
+//! and which words are ids.
 
 use crate::module::Inst;
 
@@ -78,7 +79,8 @@ impl Code {
             })
     }
 
-    /// Replaces ids of the instructions of `opcode` from operand word `first` on, where `rename` knows a new one.
+    /// Replaces ids of the instructions of `opcode` from operand word `first` on, where `rename`
+    /// knows a new one.
     pub(super) fn rename(
         &mut self,
         opcode: spirv::Op,

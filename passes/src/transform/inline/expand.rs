@@ -1,7 +1,8 @@
 //! Rewrites one function with its calls to barrier functions replaced by the callees' bodies.
 //!
-//! A block with such calls is cut after each of them (a callee of one block needs no cut). What belongs to a block as a whole is
-//! kept right: phis elsewhere name its last piece, a loop header's OpLoopMerge stays in its first piece, where the back edge goes.
+//! A block with such calls is cut after each of them (a callee of one block needs no cut). What
+//! belongs to a block as a whole is kept right: phis elsewhere name its last piece, a loop header's
+//! OpLoopMerge stays in its first piece, where the back edge goes.
 
 use super::code::Code;
 use super::splice::{Callee, Place, Shared, splice};
@@ -17,7 +18,8 @@ const MAX_WORDS: usize = 1 << 22;
 /// Functions whose calls are expanded, by id.
 pub(super) type Callees = BTreeMap<Id, Callee>;
 
-/// Expands the calls of `function` to functions of `callees`. `used` counts the words of all expanded functions.
+/// Expands the calls of `function` to functions of `callees`. `used` counts the words of all
+/// expanded functions.
 pub(super) fn expand(
     shared: &mut Shared<'_, '_>,
     callees: &Callees,
@@ -147,8 +149,8 @@ impl Caller<'_> {
         Ok(())
     }
 
-    /// Puts the OpLoopMerge of the block `label` at the end of its first piece. A block that is its own continue target has its back edge
-    /// in its last piece, which becomes the continue target.
+    /// Puts the OpLoopMerge of the block `label` at the end of its first piece. A block that is its
+    /// own continue target has its back edge in its last piece, which becomes the continue target.
     fn move_loop_merge(&mut self, shared: &Shared<'_, '_>, label: u32, merge: Inst<'_>) {
         let mut words = merge.words.to_vec();
         if let (Some(target), Some(last)) = (words.get_mut(2), self.last_piece.get(&label))
@@ -179,7 +181,8 @@ impl Caller<'_> {
         Ok(())
     }
 
-    /// Puts the variables at the start of the first block and lets phis name the last pieces of blocks.
+    /// Puts the variables at the start of the first block and lets phis name the last pieces of
+    /// blocks.
     fn finish(self) -> Code {
         let mut done = Code::default();
         let mut variables = Some(self.variables);

@@ -1,4 +1,5 @@
-//! A little interpreter for the tests of passes: runs one invocation and lists what it does to barriers and to %out.
+//! A little interpreter for the tests of passes: runs one invocation and lists what it does to
+//! barriers and to %out.
 
 use crate::module::{Declarations, Function, Id, Inst, Module, targets};
 use spirv::Op;
@@ -147,7 +148,8 @@ impl<'m> Machine<'m> {
                 );
             }
             Op::Variable => {
-                // One place per execution, so a second run of a body sees no old value unless the pass keeps one.
+                // One place per execution, so a second run of a body sees no old value unless the
+                // pass keeps one.
                 let initial = inst.id(1).ok().and_then(|id| self.value(id));
                 self.memory.push(initial);
                 Some(self.memory.len() as u32 - 1)

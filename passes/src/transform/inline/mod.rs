@@ -1,16 +1,20 @@
-//! Inlines every function that contains a control barrier (or an asynchronous copy of a group), or calls one that does, into its callers, until only entry points (and
-//! functions that the module exports or takes the address of) contain any.
+//! Inlines every function that contains a control barrier (or an asynchronous copy of a group), or
+//! calls one that does, into its callers, until only entry points (and functions that the module
+//! exports or takes the address of) contain any.
 //!
-//! Needs: declarations without errors. Gives: a module in which the barriers of an entry point stand in its own function, so that
-//! pairing and planning look at one graph. Why here: arrive and wait may stand in different functions, and what is outstanding at a call
-//! depends on the caller.
+//! Needs: declarations without errors. Gives: a module in which the barriers of an entry point
+//! stand in its own function, so that pairing and planning look at one graph. Why here: arrive and
+//! wait may stand in different functions, and what is outstanding at a call depends on the caller.
 //!
-//! Functions that are inlined everywhere are removed with their names and decorations; copies get names and decorations of their own.
-//! OpLine stays in force where it was. Debug information of NonSemantic sets inside of a callee is dropped from the copies.
+//! Functions that are inlined everywhere are removed with their names and decorations; copies get
+//! names and decorations of their own. OpLine stays in force where it was. Debug information of
+//! NonSemantic sets inside of a callee is dropped from the copies.
 //!
-//! Control flow stays structured in the sense of SPIR-V 2.11 but for one shape. Where a callee returns at several places, its copy stands
-//! in a switch of one case and the returns are breaks out of it. A return inside of a loop or a switch of the callee becomes a branch out of
-//! that construct to the place after the call: right control flow, which the analyses here and the lowering take, but not structured.
+//! Control flow stays structured in the sense of SPIR-V 2.11 but for one shape. Where a callee
+//! returns at several places, its copy stands in a switch of one case and the returns are breaks
+//! out of it. A return inside of a loop or a switch of the callee becomes a branch out of that
+//! construct to the place after the call: right control flow, which the analyses here and the
+//! lowering take, but not structured.
 
 mod annotations;
 mod code;
@@ -36,13 +40,14 @@ use spirv::Op;
 use splice::{Callee, Shared, is_debug};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Inlines the functions of `module` that contain OpControlBarrierArriveEXT, OpControlBarrierWaitEXT, OpControlBarrier, OpGroupAsyncCopy or
-/// OpGroupWaitEvents, or call such
+/// Inlines the functions of `module` that contain OpControlBarrierArriveEXT,
+/// OpControlBarrierWaitEXT, OpControlBarrier, OpGroupAsyncCopy or OpGroupWaitEvents, or call such
 /// functions. `None` when no function that an entry point reaches calls one.
 ///
 /// # Errors
-/// `RecursiveCall` when such functions call each other in a circle; `ModuleTooLarge` when the copies have more than 2^22 words or ids run
-/// out; `UnsupportedInstruction` for an instruction that cannot be copied; `TypeMismatch` for a call with a wrong number of arguments.
+/// `RecursiveCall` when such functions call each other in a circle; `ModuleTooLarge` when the
+/// copies have more than 2^22 words or ids run out; `UnsupportedInstruction` for an instruction
+/// that cannot be copied; `TypeMismatch` for a call with a wrong number of arguments.
 pub fn inline_barrier_functions(
     module: &Module<'_>,
     declarations: &Declarations<'_>,
@@ -90,7 +95,8 @@ pub fn inline_barrier_functions(
     write(module, shared, &kept, &removed)
 }
 
-/// Whether `function` has a control barrier, or copies of a group: their waits are barriers, and which copies are outstanding depends on the caller as well.
+/// Whether `function` has a control barrier, or copies of a group: their waits are barriers, and
+/// which copies are outstanding depends on the caller as well.
 fn has_control_barrier(function: &Function<'_>) -> bool {
     function.insts().any(|inst| match SiteKind::of(inst) {
         Some(SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier) => true,
@@ -98,7 +104,8 @@ fn has_control_barrier(function: &Function<'_>) -> bool {
     })
 }
 
-/// Functions among `concerned` that must stay: entry points, and what is exported or named by anything but calls.
+/// Functions among `concerned` that must stay: entry points, and what is exported or named by
+/// anything but calls.
 fn roots(
     module: &Module<'_>,
     declarations: &Declarations<'_>,
@@ -129,7 +136,8 @@ fn roots(
     roots
 }
 
-/// Writes the new module: `kept` in place of the functions that it names, without those in `removed`.
+/// Writes the new module: `kept` in place of the functions that it names, without those in
+/// `removed`.
 fn write(
     module: &Module<'_>,
     shared: Shared<'_, '_>,
@@ -171,7 +179,8 @@ fn write(
     writer.finish().map(Some)
 }
 
-/// Which ids are gone, and which copies there are, in the order in which the new module defines them.
+/// Which ids are gone, and which copies there are, in the order in which the new module defines
+/// them.
 fn fate(
     declarations: &Declarations<'_>,
     kept: &BTreeMap<Id, Code>,

@@ -43,7 +43,8 @@ pub(super) struct Callee {
     /// One block that ends with a return: its copy needs no block of its own.
     pub(super) is_straight: bool,
     returns_value: bool,
-    /// With several returns, in a module with structured control flow: an integer constant of the module.
+    /// With several returns, in a module with structured control flow: an integer constant of the
+    /// module.
     selector: Option<u32>,
     /// It has OpLine or OpNoLine.
     has_lines: bool,
@@ -86,7 +87,8 @@ impl Callee {
     }
 }
 
-/// An integer constant: the execution scope of the first control barrier, which is one in a valid module.
+/// An integer constant: the execution scope of the first control barrier, which is one in a valid
+/// module.
 fn constant(declarations: &Declarations<'_>, code: &Code) -> Option<u32> {
     let barrier = code
         .items()
@@ -109,8 +111,8 @@ pub(super) struct Place<'p> {
     pub(super) line: Option<Inst<'p>>,
 }
 
-/// Copies `callee` in place of the OpFunctionCall `call`. For a callee that is not straight the copy ends the current block and starts the
-/// block `place.after`.
+/// Copies `callee` in place of the OpFunctionCall `call`. For a callee that is not straight the
+/// copy ends the current block and starts the block `place.after`.
 pub(super) fn splice(
     shared: &mut Shared<'_, '_>,
     callee: &Callee,
@@ -237,9 +239,10 @@ impl Copy {
 
     /// Branches to the copy of the entry block.
     ///
-    /// Several returns become branches to one place out of constructs of the callee. Around a switch of one case those are breaks, which
-    /// SPIR-V 2.11 allows from everything but loops and other switches. The switch has a block of its own: the current one may be the
-    /// header of a loop.
+    /// Several returns become branches to one place out of constructs of the callee. Around a
+    /// switch of one case those are breaks, which SPIR-V 2.11 allows from everything but loops and
+    /// other switches. The switch has a block of its own: the current one may be the header of a
+    /// loop.
     fn enter(
         &self,
         shared: &mut Shared<'_, '_>,
@@ -335,7 +338,8 @@ impl Copy {
         words
     }
 
-    /// Moves a variable to the caller. Every call starts with the initial value: a store at the call gives it.
+    /// Moves a variable to the caller. Every call starts with the initial value: a store at the
+    /// call gives it.
     fn variable(&self, item: Item<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
         let mut words = self.copied(item);
         let initializer_at = if item.inst().op() == Some(Op::Variable) {

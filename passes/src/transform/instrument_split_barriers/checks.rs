@@ -78,7 +78,8 @@ struct Input {
     ty: u32,
 }
 
-/// The variable of a built-in: the module's own, since two are not allowed (VUID-StandaloneSpirv-OpEntryPoint-09658), or a new one of `count` words.
+/// The variable of a built-in: the module's own, since two are not allowed
+/// (VUID-StandaloneSpirv-OpEntryPoint-09658), or a new one of `count` words.
 fn input(edit: &mut Edit<'_, '_>, built_in: BuiltIn, count: u32) -> Result<Input, Diagnostic> {
     let declarations = edit.declarations;
     let own = declarations.variables.iter().find(|variable| {
@@ -122,7 +123,8 @@ fn write(
     let void = edit.type_of(Op::TypeVoid, &[])?;
     let boolean = edit.type_of(Op::TypeBool, &[])?;
     let ty = edit.type_of(Op::TypeFunction, &[void, uint, uint])?;
-    // The Vulkan memory model has the scope Device only with a capability of its own; QueueFamily comes with the model.
+    // The Vulkan memory model has the scope Device only with a capability of its own; QueueFamily
+    // comes with the model.
     let has_model = edit
         .declarations
         .has_capability(Capability::VulkanMemoryModel);
@@ -171,7 +173,8 @@ fn loaded(edit: &mut Edit<'_, '_>, input: &Input) -> Result<u32, Diagnostic> {
     as_uint(edit, value, input.ty)
 }
 
-/// `value` of the 32-bit integer type `ty` as an unsigned one: a module's own variable of a built-in may be signed.
+/// `value` of the 32-bit integer type `ty` as an unsigned one: a module's own variable of a
+/// built-in may be signed.
 fn as_uint(edit: &mut Edit<'_, '_>, value: u32, ty: u32) -> Result<u32, Diagnostic> {
     let uint = edit.uint()?;
     if ty == uint {
@@ -201,7 +204,8 @@ pub(super) fn state(edit: &mut Edit<'_, '_>) -> Result<u32, Diagnostic> {
     )
 }
 
-/// A function void (uint site) that checks the rule of an arrive, or the two of a wait, and notes that it was executed.
+/// A function void (uint site) that checks the rule of an arrive, or the two of a wait, and notes
+/// that it was executed.
 pub(super) fn check(
     edit: &mut Edit<'_, '_>,
     record: &Record,

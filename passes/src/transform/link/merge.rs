@@ -1,7 +1,8 @@
 //! One set of ids for all modules.
 //!
-//! Every id gets a new one. Types must not stand twice in a module (SPIR-V 1.6, section 2.8), and a call needs the callee's own types: so a type, constant
-//! or imported instruction set that an earlier module declares with the same operands and decorations gets the id that it has there.
+//! Every id gets a new one. Types must not stand twice in a module (SPIR-V 1.6, section 2.8), and a
+//! call needs the callee's own types: so a type, constant or imported instruction set that an
+//! earlier module declares with the same operands and decorations gets the id that it has there.
 
 use super::super::rewrite::instruction;
 use super::sections::{SECTIONS, Section, section};
@@ -38,7 +39,8 @@ pub(super) struct Merge<'u, 'm> {
     units: Vec<Unit<'u, 'm>>,
     symbols: &'u Symbols,
     sections: [Words; SECTIONS],
-    /// Words that stand once: capabilities, extensions, and declarations with 0 for the result and what is said about it.
+    /// Words that stand once: capabilities, extensions, and declarations with 0 for the result and
+    /// what is said about it.
     known: HashMap<(Words, Vec<Words>), u32>,
     next: u32,
     version: u32,

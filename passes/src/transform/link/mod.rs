@@ -1,4 +1,5 @@
-//! Several modules made into one: what one imports becomes what another exports (SPIR-V 1.6, decoration LinkageAttributes and section 3.17, "Linkage Type").
+//! Several modules made into one: what one imports becomes what another exports (SPIR-V 1.6,
+//! decoration LinkageAttributes and section 3.17, "Linkage Type").
 //!
 //! | room | what it does |
 //! |---|---|
@@ -6,7 +7,8 @@
 //! | [`merge`] | new ids for all modules; types, constants and instruction sets that are equal get one |
 //! | [`sections`] | the sections of a module, in their order |
 //!
-//! An import without a provider stays an import. A function or variable of linkage LinkOnceODR that several modules bring is kept once.
+//! An import without a provider stays an import. A function or variable of linkage LinkOnceODR that
+//! several modules bring is kept once.
 
 mod merge;
 mod sections;
@@ -25,8 +27,9 @@ const ALL_VARIABLES: u32 = 0x0001_0400;
 /// Links `modules`, in their order; one alone comes back as it is.
 ///
 /// # Errors
-/// `LinkConflict` where modules do not fit together: addressing or memory models, the types of an import and its export, two exports of a name, two entry points
-/// of a name. What the modules themselves declare wrongly is reported too.
+/// `LinkConflict` where modules do not fit together: addressing or memory models, the types of an
+/// import and its export, two exports of a name, two entry points of a name. What the modules
+/// themselves declare wrongly is reported too.
 pub fn link(modules: &[Module<'_>]) -> Result<Module<'static>, Diagnostics> {
     if let [one] = modules {
         return Ok(one.clone().into_owned());
@@ -88,7 +91,8 @@ fn conflict(message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::LinkConflict, message)
 }
 
-/// From version 1.4 on an entry point lists the variables of the functions that it calls, those of other modules now too.
+/// From version 1.4 on an entry point lists the variables of the functions that it calls, those of
+/// other modules now too.
 fn complete_interfaces(module: Module<'static>) -> Result<Module<'static>, Diagnostics> {
     if module.header().version < ALL_VARIABLES {
         return Ok(module);

@@ -25,7 +25,8 @@ pub(super) enum Section {
 /// How many sections there are.
 pub(super) const SECTIONS: usize = Section::Defined as usize + 1;
 
-/// The section of a module-scope instruction; `None`: of one that the `spirv` crate has no name for.
+/// The section of a module-scope instruction; `None`: of one that the `spirv` crate has no name
+/// for.
 pub(super) fn section(op: Option<Op>) -> Section {
     match op {
         Some(Op::Capability) => Section::Capabilities,

@@ -18,7 +18,8 @@ pub(super) struct Symbol {
 /// Who provides what.
 #[derive(Default)]
 pub(super) struct Symbols {
-    /// What goes, and what stands in for it: imports with a provider, and definitions that an earlier module brings too.
+    /// What goes, and what stands in for it: imports with a provider, and definitions that an
+    /// earlier module brings too.
     pub(super) replaced: BTreeMap<Symbol, Symbol>,
     /// The names of the symbols that stand in.
     pub(super) names: BTreeMap<Symbol, String>,
@@ -80,7 +81,8 @@ impl Symbols {
         symbols
     }
 
-    /// The modules in an order in which variables are declared before other modules' globals name them, as far as there is one.
+    /// The modules in an order in which variables are declared before other modules' globals name
+    /// them, as far as there is one.
     pub(super) fn order(&self, units: &[Declarations<'_>]) -> Vec<usize> {
         let mut after: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for (import, export) in &self.replaced {

@@ -1,7 +1,9 @@
-//! Knows a flag of an earlier run again: a Function variable that is true exactly while an arrive is outstanding.
+//! Knows a flag of an earlier run again: a Function variable that is true exactly while an arrive
+//! is outstanding.
 //!
-//! That is proved, not believed: the variable starts as false, a store of true stands directly after every arrive of the scope and a store of false directly
-//! after every wait, and nothing else in the function uses it but loads.
+//! That is proved, not believed: the variable starts as false, a store of true stands directly
+//! after every arrive of the scope and a store of false directly after every wait, and nothing else
+//! in the function uses it but loads.
 
 use super::state::{Event, Test};
 use crate::analysis::cfg::Cfg;

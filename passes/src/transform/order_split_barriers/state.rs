@@ -1,4 +1,5 @@
-//! What the barriers of one scope have come to at each place: a set of states, one for each kind of path.
+//! What the barriers of one scope have come to at each place: a set of states, one for each kind of
+//! path.
 
 use crate::analysis::cfg::Cfg;
 use std::collections::VecDeque;
@@ -33,7 +34,8 @@ impl Event {
     }
 }
 
-/// A block that ends with a branch on whether an arrive is outstanding: where control goes if so, and if not.
+/// A block that ends with a branch on whether an arrive is outstanding: where control goes if so,
+/// and if not.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Test {
     pub(super) open: usize,
@@ -42,7 +44,8 @@ pub(super) struct Test {
 
 /// The states at the start of each block. `tests` has the tests of blocks that end with one.
 ///
-/// A block is looked at again only when its set has grown, so three times at the most after the first.
+/// A block is looked at again only when its set has grown, so three times at the most after the
+/// first.
 pub(super) fn solve(cfg: &Cfg, events: &[Vec<Event>], tests: &[Option<Test>]) -> Vec<u8> {
     let mut states = vec![0; cfg.len()];
     let mut work = VecDeque::new();

@@ -8,7 +8,8 @@ const ARRIVE: u16 = 6142;
 const WAIT: u16 = 6143;
 const BARRIER: u16 = 224;
 
-/// Runs the pass on a function of `body` and compares runs; the module's waits and conditional branches afterwards.
+/// Runs the pass on a function of `body` and compares runs; the module's waits and conditional
+/// branches afterwards.
 fn check(body: &str) -> [usize; 2] {
     let text = format!(
         "%main = OpFunction %void 0 %fn\n%entry = OpLabel\n%c = OpLoad %uint %cond\n%is = OpIEqual %bool %c %u1\n{body}\nOpFunctionEnd"

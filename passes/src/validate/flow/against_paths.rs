@@ -1,7 +1,8 @@
 //! Random structured programs, the verdicts against what all their executions do.
 //!
-//! An execution has values of the push constants and of the storage buffer; every invocation of a workgroup of 64 runs. Silence must mean that
-//! no execution breaks the rule at the site, an error that all do.
+//! An execution has values of the push constants and of the storage buffer; every invocation of a
+//! workgroup of 64 runs. Silence must mean that no execution breaks the rule at the site, an error
+//! that all do.
 
 use super::testing::{module_with, problems};
 use crate::diagnostic::{Code, Severity};
@@ -59,7 +60,8 @@ enum Stmt {
     ReturnIf(Cond),
 }
 
-/// Values of GlobalInvocationId.x, some of them the same for a workgroup: instructions and their second operands, one after the other.
+/// Values of GlobalInvocationId.x, some of them the same for a workgroup: instructions and their
+/// second operands, one after the other.
 const QUOTIENTS: &[&[(&str, u32)]] = &[
     &[("OpUDiv", 64)],
     &[("OpUDiv", 16)],
@@ -547,7 +549,8 @@ impl Machine {
     }
 }
 
-/// In how many of the executions each rule is broken at each site, and how many executions there are.
+/// In how many of the executions each rule is broken at each site, and how many executions there
+/// are.
 fn executions(program: &[Stmt], sites: usize) -> (Vec<[usize; 2]>, usize) {
     let mut broken: Vec<[usize; 2]> = vec![[0; 2]; sites];
     let mut count = 0;
@@ -617,7 +620,8 @@ fn from_seed(seed: u64) {
         state: seed,
         in_function: false,
     };
-    // Per rule: proved, refuted, unknown; and of the last those that all executions break, and those that none does.
+    // Per rule: proved, refuted, unknown; and of the last those that all executions break, and
+    // those that none does.
     let mut verdicts = [[0; 5]; 2];
     for round in 0..PROGRAMS {
         let mut sites = 0;

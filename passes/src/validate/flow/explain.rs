@@ -64,7 +64,8 @@ impl Entry<'_, '_> {
         )
     }
 
-    /// The specialization constants without a value that decide, with others, at the end of `block`.
+    /// The specialization constants without a value that decide, with others, at the end of
+    /// `block`.
     pub(in crate::validate) fn open_constants(&self, block: usize) -> Option<String> {
         let condition = self.model.branches.get(block).and_then(Branch::condition)?;
         let graph = &self.model.graph;
@@ -259,8 +260,10 @@ impl Entry<'_, '_> {
         }
     }
 
-    /// The places of a path: its branches and the sites of the execution scope of `site`, up to that site; and how many steps are left out before them. A
-    /// path may pass every site of the function, and there may be as many paths as sites: of the sites, those that can be shown are kept.
+    /// The places of a path: its branches and the sites of the execution scope of `site`, up to
+    /// that site; and how many steps are left out before them. A path may pass every site of the
+    /// function, and there may be as many paths as sites: of the sites, those that can be shown are
+    /// kept.
     pub(in crate::validate) fn path_steps(
         &self,
         blocks: &[usize],

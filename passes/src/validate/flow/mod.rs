@@ -1,7 +1,8 @@
-//! What the run-time rules share: an entry point with its barrier functions inlined, its values, its control flow, and its sites.
+//! What the run-time rules share: an entry point with its barrier functions inlined, its values,
+//! its control flow, and its sites.
 //!
-//! Needs declarations without errors. Offsets and ids in diagnostics are those of the module that was given, not of the one with inlined
-//! functions.
+//! Needs declarations without errors. Offsets and ids in diagnostics are those of the module that
+//! was given, not of the one with inlined functions.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -60,7 +61,8 @@ pub(super) struct Entry<'e, 'm> {
     pub(super) uniformity: Uniformity,
     /// Sites and pairs.
     pub(super) pairing: Pairing,
-    /// Whether every arrive and wait has a scope that it can have; else none can be said to lack its other side.
+    /// Whether every arrive and wait has a scope that it can have; else none can be said to lack
+    /// its other side.
     pub(super) has_all_events: bool,
     /// Word offsets of arrives and waits whose scope is known at run time only.
     open_scopes: Vec<u32>,
@@ -129,7 +131,8 @@ impl<'e, 'm> Entry<'e, 'm> {
         let cfg = Cfg::of(declarations.module, function);
         let model = Model::of(declarations, fixed, memory, function, size, cfg, &places);
         let uniformity = Uniformity::of(&model, Level::Workgroup, size);
-        // Operands that cannot be decoded are for the static rules to report, a wait without an arrive is for SB2001.
+        // Operands that cannot be decoded are for the static rules to report, a wait without an
+        // arrive is for SB2001.
         let mut undecoded = Diagnostics::new();
         let pairing = Pairing::analyse(declarations, constants, entry, &mut undecoded);
         let has_all_sites = undecoded
@@ -139,7 +142,8 @@ impl<'e, 'm> Entry<'e, 'm> {
             .iter()
             .filter(|problem| problem.code == Code::ModuleTooLarge)
         {
-            // The rules are checked all the same; the lowering will refuse the entry point, and the lints are left out.
+            // The rules are checked all the same; the lowering will refuse the entry point, and the
+            // lints are left out.
             let word = limit.location.word.unwrap_or(function.offset);
             diagnostics.push(Diagnostic {
                 severity: Severity::Note,
@@ -201,7 +205,8 @@ impl<'e, 'm> Entry<'e, 'm> {
     }
 }
 
-/// Whether the execution scope of a split barrier is known at run time only. Shaders have constant scopes, and a static rule for it.
+/// Whether the execution scope of a split barrier is known at run time only. Shaders have constant
+/// scopes, and a static rule for it.
 fn scope_is_open(declarations: &Declarations<'_>, constants: &Constants, inst: Inst<'_>) -> bool {
     let is_computed = |id| {
         let def = declarations.module.def(id);
@@ -228,15 +233,17 @@ pub(super) fn severity(diagnostic: Diagnostic, refuted: bool, strict: bool) -> D
     }
 }
 
-/// Checks the run-time rules of every entry point: uniform control flow (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558), pairing
-/// (13559 to 13561), and what the lints know. Of `settings` it takes whether what can be neither proved nor refuted is an error, and whether specialization
-/// constants that were given no value have their defaults.
+/// Checks the run-time rules of every entry point: uniform control flow
+/// (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558), pairing (13559 to 13561), and what the
+/// lints know. Of `settings` it takes whether what can be neither proved nor refuted is an error,
+/// and whether specialization constants that were given no value have their defaults.
 ///
-/// An error says that every execution breaks the rule, a warning that some may. Modules without split barriers cost one walk over their
-/// instructions. When barrier functions cannot be inlined (recursion), nothing is said here.
+/// An error says that every execution breaks the rule, a warning that some may. Modules without
+/// split barriers cost one walk over their instructions. When barrier functions cannot be inlined
+/// (recursion), nothing is said here.
 ///
-/// Modules that break static rules are looked at as well: a barrier with an operand that is wrong is left to those rules, and what depends on
-/// it is not guessed.
+/// Modules that break static rules are looked at as well: a barrier with an operand that is wrong
+/// is left to those rules, and what depends on it is not guessed.
 pub fn check(
     declarations: &Declarations<'_>,
     constants: &Constants,
@@ -298,7 +305,8 @@ fn all(
     let memory = Memory::of(declarations);
     let mut seen = BTreeSet::new();
     for entry in &declarations.entry_points {
-        // Entry points that share a function share its execution modes, and so all that is said of it.
+        // Entry points that share a function share its execution modes, and so all that is said of
+        // it.
         if !seen.insert(entry.function) {
             continue;
         }

@@ -1,7 +1,9 @@
-//! Pairing over all paths at once: for each block, whether a barrier may be open there, and what must then be true.
+//! Pairing over all paths at once: for each block, whether a barrier may be open there, and what
+//! must then be true.
 //!
-//! Paths are merged by whether a barrier is open (property simulation: Das, Lerner, Seigle 2002), and keep those truths of branch
-//! conditions that all of them share. So a wait under the condition that its arrive stood under is proved; cost stays linear in blocks.
+//! Paths are merged by whether a barrier is open (property simulation: Das, Lerner, Seigle 2002),
+//! and keep those truths of branch conditions that all of them share. So a wait under the condition
+//! that its arrive stood under is proved; cost stays linear in blocks.
 
 use super::{Entry, Event, SCOPES};
 use crate::analysis::uniformity::graph::{Graph, NodeId, Op};
@@ -112,7 +114,8 @@ struct Conditions<'c> {
     nodes: Vec<NodeId>,
     /// By block: conditions that a phi or leaf of the block is under.
     kills: Vec<u64>,
-    /// By condition: those that are false when it is true (the same value compared with other constants).
+    /// By condition: those that are false when it is true (the same value compared with other
+    /// constants).
     excludes: Vec<u64>,
 }
 
@@ -183,7 +186,8 @@ impl<'c> Conditions<'c> {
             .fold(0, |mask, (bit, _)| mask | 1 << bit)
     }
 
-    /// The value of `node`; at the edge `over` (from, to), phis of `to` have their incoming values and leaves of `to` none.
+    /// The value of `node`; at the edge `over` (from, to), phis of `to` have their incoming values
+    /// and leaves of `to` none.
     fn evaluate(
         &self,
         facts: Facts,

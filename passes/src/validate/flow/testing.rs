@@ -15,8 +15,9 @@ const ANNOTATIONS: &str = "
     OpDecorate %buffer_struct 2
 ";
 
-/// What the entry points of the tests can use: %index (LocalInvocationIndex), %local, %global, %group_id (vectors), %constants (push
-/// constants, four numbers), %buffer (a storage buffer of numbers), %shared and %tile (workgroup memory), %i and %flag (in functions).
+/// What the entry points of the tests can use: %index (LocalInvocationIndex), %local, %global,
+/// %group_id (vectors), %constants (push constants, four numbers), %buffer (a storage buffer of
+/// numbers), %shared and %tile (workgroup memory), %i and %flag (in functions).
 const GLOBALS: &str = "
     %u4 = OpConstant %uint 4
     %uniform_release = OpConstant %uint 68
@@ -97,7 +98,8 @@ pub(in crate::validate) fn summary(module: &Assembled) -> Vec<String> {
         .collect()
 }
 
-/// [`summary`] of a body that starts with loads: %lane is LocalInvocationIndex, %pc and %qc are push constants, %c and %d say that they are not 0.
+/// [`summary`] of a body that starts with loads: %lane is LocalInvocationIndex, %pc and %qc are
+/// push constants, %c and %d say that they are not 0.
 pub(in crate::validate) fn of(body: &str) -> Vec<String> {
     summary(&module(&[LOADS, body].concat()))
 }

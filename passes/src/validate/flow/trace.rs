@@ -1,8 +1,10 @@
-//! Runs the control flow of an entry point for every invocation of a workgroup, as far as constants and ids inside of the workgroup decide it.
+//! Runs the control flow of an entry point for every invocation of a workgroup, as far as constants
+//! and ids inside of the workgroup decide it.
 //!
-//! A branch on a value that is not known is stepped over: the run goes on where its ways meet, and what lies between may or may not have been
-//! executed. What lies outside of such gaps is executed in every execution of the entry point, so it is proof and
-//! refutation alike. A loop that can end is taken to end.
+//! A branch on a value that is not known is stepped over: the run goes on where its ways meet, and
+//! what lies between may or may not have been executed. What lies outside of such gaps is executed
+//! in every execution of the entry point, so it is proof and refutation alike. A loop that can end
+//! is taken to end.
 
 use super::{Entry, SCOPES};
 use crate::analysis::uniformity::graph::{NodeId, Op};
@@ -37,7 +39,8 @@ struct Count {
 pub(in crate::validate) struct Violation {
     /// The invocation (LocalInvocationIndex), when it is one of a workgroup of known size.
     pub(in crate::validate) lane: Option<u32>,
-    /// The blocks whose branches it took, with where to, and the sites that it passed: see [`Step`].
+    /// The blocks whose branches it took, with where to, and the sites that it passed: see
+    /// [`Step`].
     pub(in crate::validate) steps: Vec<Step>,
     /// Steps before these.
     pub(in crate::validate) before: usize,
@@ -63,7 +66,8 @@ pub(in crate::validate) struct Trace {
     most: Vec<(u32, u32)>,
     /// By site: the least that one invocation executes it at the most, and which one.
     least: Vec<Option<(u32, u32)>>,
-    /// Whether all invocations of a workgroup have taken the same way past everything that decides about sites.
+    /// Whether all invocations of a workgroup have taken the same way past everything that decides
+    /// about sites.
     alike: bool,
     /// By site: whether it lies in no gap and keeps its rule, in all runs.
     kept: Vec<bool>,
@@ -74,7 +78,8 @@ impl Trace {
     pub(in crate::validate) fn of(entry: &Entry<'_, '_>) -> Trace {
         let lanes = entry.size.and_then(lanes::count).filter(|lanes| *lanes > 0);
         let all = lanes.is_some_and(|lanes| lanes <= lanes::MOST_LANES);
-        // Of workgroups that are too large, and of those of unknown size, some invocations can refute; none can prove uniformity.
+        // Of workgroups that are too large, and of those of unknown size, some invocations can
+        // refute; none can prove uniformity.
         let runs: Vec<u32> = match lanes {
             Some(lanes) if all => {
                 // Spread out, so that a bound on work leaves no end of the workgroup out.
@@ -125,7 +130,8 @@ impl Trace {
         trace
     }
 
-    /// Two invocations of one workgroup of which the first executes the site more often than the second, in every execution.
+    /// Two invocations of one workgroup of which the first executes the site more often than the
+    /// second, in every execution.
     pub(in crate::validate) fn differs(&self, site: usize) -> Option<(u32, u32)> {
         let (most, eager) = *self.most.get(site)?;
         let (least, other) = (*self.least.get(site)?)?;
@@ -171,7 +177,8 @@ struct Runner<'r, 'e, 'm> {
     entry: &'r Entry<'e, 'm>,
     sized: bool,
     regions: Regions<'r>,
-    /// By block with a branch: its region, and whether a site lies in it; `None` once the bound is reached.
+    /// By block with a branch: its region, and whether a site lies in it; `None` once the bound is
+    /// reached.
     known: BTreeMap<usize, Option<(Rc<Region>, bool)>>,
     /// By block with a branch, scope and states before it: the states where its ways meet.
     leaps: BTreeMap<(usize, usize, u8), u8>,
@@ -303,7 +310,8 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
                     .filter(|next| succs.contains(next)),
             };
             if let ([_, _, ..], Some(next)) = (succs, next) {
-                // Regions are found for the branches that decide about sites; the others need none to be followed.
+                // Regions are found for the branches that decide about sites; the others need none
+                // to be followed.
                 if self.region(block).is_none_or(|(_, sites)| sites) {
                     run.decisions.push(Step::Branch(block, next));
                 }

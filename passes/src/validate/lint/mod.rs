@@ -57,8 +57,8 @@ fn name(entry: &Entry<'_, '_>, offset: u32) -> String {
         .map_or_else(String::new, |inst| entry.original.op_name(inst))
 }
 
-/// An arrive that nothing waits for: legal, and the barrier that the lowering completes at the end of the shader orders nothing. `is_alone` says that the pair is
-/// the only one of its scope.
+/// An arrive that nothing waits for: legal, and the barrier that the lowering completes at the end
+/// of the shader orders nothing. `is_alone` says that the pair is the only one of its scope.
 fn dangling(
     entry: &Entry<'_, '_>,
     paths: &Paths,
@@ -93,7 +93,8 @@ fn dangling(
     );
 }
 
-/// A window without work: the split costs and gains nothing. `before_barriers` are the arrives that control barriers stand behind.
+/// A window without work: the split costs and gains nothing. `before_barriers` are the arrives that
+/// control barriers stand behind.
 fn empty(
     entry: &Entry<'_, '_>,
     pair: &Pair,

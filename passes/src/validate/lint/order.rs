@@ -1,8 +1,9 @@
 //! Memory order that does not do what it seems to.
 //!
-//! A release orders what was written before it, and takes effect with the arrive: after the arrive it is too late. An acquire takes effect
-//! after the wait: before it, it is too early (Vulkan memory model, synchronizes-with of control barrier arrivals and waits). What
-//! the two sides order is what both name.
+//! A release orders what was written before it, and takes effect with the arrive: after the arrive
+//! it is too late. An acquire takes effect after the wait: before it, it is too early (Vulkan
+//! memory model, synchronizes-with of control barrier arrivals and waits). What the two sides order
+//! is what both name.
 
 use super::{Entry, name, site};
 use crate::analysis::pairing::{Pair, Site, SiteId, SiteKind};
@@ -25,8 +26,9 @@ fn bits(classes: Classes) -> u8 {
 /// Sides that name storage classes, and none that both name.
 pub(super) struct Disjoint<'d, 'e, 'm> {
     entry: &'d Entry<'e, 'm>,
-    /// By what a wait looks like from its arrives (their set and the wait's classes): the first arrive that shares none. Many waits may have one
-    /// set of many arrives. Looked up, never iterated.
+    /// By what a wait looks like from its arrives (their set and the wait's classes): the first
+    /// arrive that shares none. Many waits may have one set of many arrives. Looked up, never
+    /// iterated.
     known: HashMap<(*const SiteId, u8), Option<&'d Site>>,
 }
 
@@ -134,7 +136,8 @@ pub(super) fn fences(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// The next instruction after (or before) the one of `site`, in its block, that is a barrier or accesses memory.
+/// The next instruction after (or before) the one of `site`, in its block, that is a barrier or
+/// accesses memory.
 fn neighbour(entry: &Entry<'_, '_>, site: &Site, after: bool) -> Option<u32> {
     let counts = |inst: &&Inst<'_>| {
         SiteKind::of(**inst).is_some()

@@ -1,7 +1,8 @@
 //! Data races on workgroup memory inside of a window, in the simple cases.
 //!
-//! A pair orders what stands before the arrive with what stands after the wait. A load inside of the window from a variable that invocations
-//! have written before the arrive, at an address of another invocation, can see the old value.
+//! A pair orders what stands before the arrive with what stands after the wait. A load inside of
+//! the window from a variable that invocations have written before the arrive, at an address of
+//! another invocation, can see the old value.
 
 use super::{Entry, site};
 use crate::analysis::pairing::Pair;
@@ -36,7 +37,8 @@ fn indices(entry: &Entry<'_, '_>, pointer: Id) -> Vec<u32> {
         .map_or_else(Vec::new, |def| def.operands().to_vec())
 }
 
-/// A store before the arrive in its block, with no barrier between, and a load of another element in the window: in one block.
+/// A store before the arrive in its block, with no barrier between, and a load of another element
+/// in the window: in one block.
 pub(super) fn check(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagnostics) {
     if pair.scope != Scope::Workgroup
         || pair.waits.is_empty()
@@ -65,7 +67,8 @@ pub(super) fn check(entry: &Entry<'_, '_>, pair: &Pair, diagnostics: &mut Diagno
             let Some(stored) = stores.elsewhere(variable, &loaded) else {
                 continue;
             };
-            // An element that the invocation has written itself is read safely, whatever its index is called.
+            // An element that the invocation has written itself is read safely, whatever its index
+            // is called.
             if same_value(entry, stored, pointer) {
                 continue;
             }
@@ -87,7 +90,8 @@ fn is_barrier(inst: Inst<'_>) -> bool {
     crate::analysis::pairing::SiteKind::of(inst).is_some()
 }
 
-/// Stores to workgroup variables since the last barrier: of each variable, the last one, and the last one to another element than that.
+/// Stores to workgroup variables since the last barrier: of each variable, the last one, and the
+/// last one to another element than that.
 struct Stores {
     by_variable: ByVariable,
 }

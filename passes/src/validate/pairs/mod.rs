@@ -1,8 +1,9 @@
 //! Pairing, per invocation and execution scope.
 //!
 //! - 13559: a wait has an arrive before it.
-//! - 13560: no other wait stands between that arrive and the wait. As worded, the rule would forbid every second wait of an invocation, the
-//!   loops of the extension's own proposal among them; what it is meant to forbid is two waits for one arrive.
+//! - 13560: no other wait stands between that arrive and the wait. As worded, the rule would forbid
+//!   every second wait of an invocation, the loops of the extension's own proposal among them; what
+//!   it is meant to forbid is two waits for one arrive.
 //! - 13561: between two arrives there is a wait.
 //!
 //! Bad: `arrive; wait; wait`. Good: `arrive; wait; arrive; wait`.
@@ -141,8 +142,8 @@ const MOST_BLOCKS: usize = 32;
 /// Branches of a path that are looked at.
 const MOST_BRANCHES: usize = 8;
 
-/// The branch of the path that decides about it: the last one whose other way leads past a barrier of the scope before it comes
-/// back to the path; else the last one.
+/// The branch of the path that decides about it: the last one whose other way leads past a barrier
+/// of the scope before it comes back to the path; else the last one.
 fn deciding(entry: &Entry<'_, '_>, steps: &[Step], path: &[usize], site: usize) -> Option<usize> {
     let scope = entry.events.get(site)?.scope;
     let branches = || {

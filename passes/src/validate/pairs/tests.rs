@@ -250,8 +250,9 @@ fn depth_and_length_cost_no_stack_and_little_time() {
     assert_eq!(of(&divergent), ["warning SB2000 0", "warning SB2000 1"]);
 }
 
-/// Loops in each other, each with a counter of its own and a condition that differs between invocations, around a pair: values meet at every
-/// loop, and every region holds those inside of it. Twice the depth may cost a little more than twice the time.
+/// Loops in each other, each with a counter of its own and a condition that differs between
+/// invocations, around a pair: values meet at every loop, and every region holds those inside of
+/// it. Twice the depth may cost a little more than twice the time.
 #[test]
 fn nested_loops_stay_within_bounds() {
     use std::fmt::Write;

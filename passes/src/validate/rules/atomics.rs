@@ -1,4 +1,5 @@
-//! Atomics: their types, their memory, and the capabilities that they need. Named barriers are here too.
+//! Atomics: their types, their memory, and the capabilities that they need. Named barriers are here
+//! too.
 
 use super::super::context::{Kind, Operand, Operation};
 use super::super::{Check, Context, Rule};

@@ -1,11 +1,13 @@
-//! What scopes and semantics share: they are operands that hold a 32-bit integer, and in shaders a constant.
+//! What scopes and semantics share: they are operands that hold a 32-bit integer, and in shaders a
+//! constant.
 
 use super::super::context::{Operand, Operation};
 use super::super::{Context, Rule};
 use crate::diagnostic::Diagnostics;
 use crate::module::Id;
 
-/// Reports each of `operands` that is no 32-bit integer. `verb` goes with the operand's name: "is" or "are".
+/// Reports each of `operands` that is no 32-bit integer. `verb` goes with the operand's name: "is"
+/// or "are".
 pub(super) fn typed(
     rule: &Rule,
     context: &Context<'_, '_>,
@@ -26,8 +28,8 @@ pub(super) fn typed(
     }
 }
 
-/// Reports each of `operands` that is an integer and not the kind of constant that the module's capabilities ask for. The words, as for [`typed`], with the
-/// pronoun behind.
+/// Reports each of `operands` that is an integer and not the kind of constant that the module's
+/// capabilities ask for. The words, as for [`typed`], with the pronoun behind.
 pub(super) fn fit(
     rule: &Rule,
     context: &Context<'_, '_>,

@@ -1,4 +1,5 @@
-//! Where the ids of a function may be used: behind their definitions on every path, and in OpPhi along the edges that exist.
+//! Where the ids of a function may be used: behind their definitions on every path, and in OpPhi
+//! along the edges that exist.
 
 use super::super::{Check, Context, Rule};
 use crate::analysis::cfg::Cfg;
@@ -119,7 +120,8 @@ fn check_parents(
     }
 }
 
-/// The uses of a function's ids. Blocks that control cannot reach are left out: nothing is executed there.
+/// The uses of a function's ids. Blocks that control cannot reach are left out: nothing is executed
+/// there.
 struct Uses<'u, 'm> {
     context: &'u Context<'u, 'm>,
     function: &'u Function<'m>,
@@ -186,7 +188,8 @@ impl<'u, 'm> Uses<'u, 'm> {
         }
     }
 
-    /// A value of an OpPhi is used at the end of its parent; parents that control cannot reach bring none.
+    /// A value of an OpPhi is used at the end of its parent; parents that control cannot reach
+    /// bring none.
     fn check_phi(&self, phi: Inst<'_>, report: &mut Report<'_>) {
         let (pairs, _) = phi.operands().as_chunks::<2>();
         for (operand, [value, parent]) in (0..).step_by(2).zip(pairs) {
@@ -209,7 +212,8 @@ impl<'u, 'm> Uses<'u, 'm> {
         }
     }
 
-    /// Why control can be at `place` without having passed the definition of `id`; `None` where it cannot, and for what no block defines.
+    /// Why control can be at `place` without having passed the definition of `id`; `None` where it
+    /// cannot, and for what no block defines.
     fn missed(&self, id: Id, place: Place) -> Option<String> {
         let module = self.context.declarations.module;
         let def = module.definition(id)?;

@@ -1,4 +1,5 @@
-//! The table of rules: a file for the checks of each family, and in `explain/` a text for each rule.
+//! The table of rules: a file for the checks of each family, and in `explain/` a text for each
+//! rule.
 
 mod atomics;
 mod constants;
@@ -82,7 +83,8 @@ pub const RULES: &[&Rule] = &[
     &atomics::NAMED,
 ];
 
-/// The rules that code cannot be made without. No waiver covers them; all of them look at the module as a whole.
+/// The rules that code cannot be made without. No waiver covers them; all of them look at the
+/// module as a whole.
 pub const REQUIRED: &[&Rule] = &[
     &definitions::DOMINANCE,
     &definitions::PHI_PARENTS,

@@ -1,4 +1,5 @@
-//! What OpenCL's SPIR-V environment, and its split barriers, allow. SPIRV-Tools checks none of these.
+//! What OpenCL's SPIR-V environment, and its split barriers, allow. SPIRV-Tools checks none of
+//! these.
 
 use super::super::context::{Kind, Operand, Operation};
 use super::super::{Check, Context, Environment, Rule};
@@ -57,7 +58,8 @@ pub const EXECUTION: Rule = Rule {
 };
 
 impl Rule {
-    /// A sub-group barrier in OpenCL 2.0 may come with cl_khr_subgroups, which the module does not show.
+    /// A sub-group barrier in OpenCL 2.0 may come with cl_khr_subgroups, which the module does not
+    /// show.
     fn warning_or_error(
         &self,
         context: &Context<'_, '_>,

@@ -19,7 +19,8 @@ const MAKE_VISIBLE: u32 = 0x4000;
 const VOLATILE_BIT: u32 = 0x8000;
 const KNOWN: u32 = ORDERS | 0xffc0;
 
-/// Calls `wrong` with each semantics operand of `operation` that has a value, and reports what it says.
+/// Calls `wrong` with each semantics operand of `operation` that has a value, and reports what it
+/// says.
 fn each(
     rule: &Rule,
     context: &Context<'_, '_>,

@@ -1,10 +1,12 @@
-//! VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558: an arrive or a wait of scope Workgroup stands in uniform control flow.
+//! VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558: an arrive or a wait of scope Workgroup stands
+//! in uniform control flow.
 //!
-//! The hardware counts arrivals. An invocation that never comes leaves the others waiting for ever; one that comes more often lets
-//! them go too early.
+//! The hardware counts arrivals. An invocation that never comes leaves the others waiting for ever;
+//! one that comes more often lets them go too early.
 //!
-//! Bad, in a workgroup of 64: `if (gl_LocalInvocationIndex < 16) controlBarrierWait(...)`. Good: the same `if` around the work alone, or a
-//! condition that all invocations of the workgroup agree on.
+//! Bad, in a workgroup of 64: `if (gl_LocalInvocationIndex < 16) controlBarrierWait(...)`. Good:
+//! the same `if` around the work alone, or a condition that all invocations of the workgroup agree
+//! on.
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -11,7 +11,8 @@ use splitbar_passes::module::{
 };
 use std::collections::BTreeMap;
 
-/// Bytes of every buffer: also the most that a uniform buffer surely may have (maxUniformBufferRange is 64 KiB where it is generous).
+/// Bytes of every buffer: also the most that a uniform buffer surely may have
+/// (maxUniformBufferRange is 64 KiB where it is generous).
 const BYTES: usize = 1 << 16;
 
 /// The most bytes of push constants.
@@ -26,9 +27,11 @@ const WIDTH: u32 = 32;
 /// How a launch is guessed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Guess {
-    /// The greatest integer in push constants and 32-bit buffers: they become sizes, strides and indices.
+    /// The greatest integer in push constants and 32-bit buffers: they become sizes, strides and
+    /// indices.
     pub most: u32,
-    /// How many times as many invocations as the module's defaults say, where the workgroup's size is a specialization constant.
+    /// How many times as many invocations as the module's defaults say, where the workgroup's size
+    /// is a specialization constant.
     pub width: u32,
 }
 
@@ -42,7 +45,8 @@ pub const GUESSES: [Guess; 6] = [
     Guess { most: 4, width: 4 },
 ];
 
-/// Capabilities of Vulkan 1.3 that drivers for processors have, without physical addresses: a launch would have to hold those of each machine.
+/// Capabilities of Vulkan 1.3 that drivers for processors have, without physical addresses: a
+/// launch would have to hold those of each machine.
 const CAPABILITIES: &[Capability] = &[
     Capability::Shader,
     Capability::Int8,
@@ -105,7 +109,8 @@ pub struct Buffer {
 /// The launch of `bytes` by a guess. The same module gives the same launch.
 ///
 /// # Errors
-/// Why the module cannot be launched here: it needs what drivers for processors lack, or it has resources other than buffers of numbers.
+/// Why the module cannot be launched here: it needs what drivers for processors lack, or it has
+/// resources other than buffers of numbers.
 pub fn of(bytes: &[u8], guess: Guess) -> Result<Launch, String> {
     let told = |problems: Diagnostics| problems.to_string();
     let module = Module::parse(bytes).map_err(told)?;
@@ -141,8 +146,9 @@ pub fn of(bytes: &[u8], guess: Guess) -> Result<Launch, String> {
     })
 }
 
-/// Values for the dimensions of a workgroup that are specialization constants of default 0 or 1, which no application leaves so: the default of another constant with
-/// the same SpecId, which is what the code reckons with, or else [`WIDTH`] invocations in a row; `times` as many.
+/// Values for the dimensions of a workgroup that are specialization constants of default 0 or 1,
+/// which no application leaves so: the default of another constant with the same SpecId, which is
+/// what the code reckons with, or else [`WIDTH`] invocations in a row; `times` as many.
 fn specialization(declarations: &Declarations<'_>, times: u32) -> Vec<(u32, u32)> {
     let mut dimensions = SpecValues::default();
     declarations.specialize_workgroup_size([WIDTH, 1, 1], &mut dimensions);
@@ -270,8 +276,9 @@ impl Reader<'_> {
     }
 }
 
-/// Random numbers in `bytes` bytes. Floats are multiples of 1/64 up to 2, so that short sums are exact; integers of 32 and 64 bits go from `least` to `most`; those of 16
-/// bits are often read as half or bfloat16 and stay below 2 then; bytes may be anything.
+/// Random numbers in `bytes` bytes. Floats are multiples of 1/64 up to 2, so that short sums are
+/// exact; integers of 32 and 64 bits go from `least` to `most`; those of 16 bits are often read as
+/// half or bfloat16 and stay below 2 then; bytes may be anything.
 fn contents(fields: &[Field], bytes: usize, least: u32, most: u32, rng: &mut Rng) -> Vec<u8> {
     let mut block = vec![0; bytes];
     for (at, scalar) in fields {

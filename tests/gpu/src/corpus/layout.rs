@@ -30,8 +30,8 @@ struct MatrixLayout {
     is_row_major: bool,
 }
 
-/// The numbers in the first `bytes` bytes of a block of type `ty`, as the decorations Offset, ArrayStride and MatrixStride place them. A run-time array goes on to
-/// the end.
+/// The numbers in the first `bytes` bytes of a block of type `ty`, as the decorations Offset,
+/// ArrayStride and MatrixStride place them. A run-time array goes on to the end.
 ///
 /// # Errors
 /// It holds what is no number (a physical pointer), or one of a format that the host does not have.
@@ -150,7 +150,8 @@ impl Walk<'_> {
     }
 }
 
-/// The first number in which two blocks differ. Integers must be the same bit for bit, floats within [`tolerance`].
+/// The first number in which two blocks differ. Integers must be the same bit for bit, floats
+/// within [`tolerance`].
 pub fn difference(fields: &[Field], one: &[u8], other: &[u8]) -> Option<String> {
     fields.iter().find_map(|(at, scalar)| {
         let (a, b) = (bits(one, *at, *scalar)?, bits(other, *at, *scalar)?);
@@ -166,11 +167,14 @@ pub fn difference(fields: &[Field], one: &[u8], other: &[u8]) -> Option<String> 
     })
 }
 
-/// What the floats of two correct implementations may differ by: a share of the greater, and an absolute part.
+/// What the floats of two correct implementations may differ by: a share of the greater, and an
+/// absolute part.
 ///
-/// Vulkan ("Precision of Core SPIR-V Instructions") gives sines and cosines an absolute error of 2^-11, and pow that of exp2(y * log2(x)), which is
-/// a relative one of some 2^-16 here; sums in another order come on top. Half precision has a step of 2^-11 and may be rounded at every operation.
-/// Double precision goes through the same functions in single precision on neither side, but keeps the wide margin of a sum that cancels.
+/// Vulkan ("Precision of Core SPIR-V Instructions") gives sines and cosines an absolute error of
+/// 2^-11, and pow that of exp2(y * log2(x)), which is a relative one of some 2^-16 here; sums in
+/// another order come on top. Half precision has a step of 2^-11 and may be rounded at every
+/// operation. Double precision goes through the same functions in single precision on neither side,
+/// but keeps the wide margin of a sum that cancels.
 pub fn tolerance(bytes: usize) -> (f64, f64) {
     match bytes {
         2 => (1.0 / 128.0, 1.0 / 256.0),

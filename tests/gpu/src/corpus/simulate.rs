@@ -49,7 +49,8 @@ struct At {
 /// Runs `launch` of the module in the file `module` by the program `tool`, under one schedule.
 ///
 /// # Errors
-/// The program cannot be started, says that it has a bug, or that the module or the launch is wrong.
+/// The program cannot be started, says that it has a bug, or that the module or the launch is
+/// wrong.
 pub fn run(tool: &Path, module: &Path, launch: &Launch, code: Code) -> Result<Ran> {
     let folder = tempfile::tempdir()?;
     let file = |kind: &str, index: usize| folder.path().join(format!("{kind}{index}"));

@@ -1,7 +1,8 @@
 //! The door to cuBLAS, which says how fast a product can be on the GPU.
 //!
-//! Names, types and numbers are those of `cublas_api.h` and `library_types.h` (cuBLAS documentation, sections 2.2, 2.7 and 2.8.12). cuBLAS works in the
-//! context that is current, which is the one of [`super::cuda::Gpu`].
+//! Names, types and numbers are those of `cublas_api.h` and `library_types.h` (cuBLAS
+//! documentation, sections 2.2, 2.7 and 2.8.12). cuBLAS works in the context that is current, which
+//! is the one of [`super::cuda::Gpu`].
 
 use super::first_library;
 use libloading::Library;
@@ -73,7 +74,8 @@ impl Cublas {
         type Create = unsafe extern "C" fn(*mut Handle) -> Status;
         let library = first_library(LIBRARY)?;
         let missing = |error: libloading::Error| error.to_string();
-        // SAFETY: the types are those that cublas_api.h declares for these symbols, and the library is kept beside them.
+        // SAFETY: the types are those that cublas_api.h declares for these symbols, and the library
+        // is kept beside them.
         let create: Create = *unsafe { library.get(b"cublasCreate_v2\0") }.map_err(missing)?;
         // SAFETY: as above.
         let destroy: Destroy = *unsafe { library.get(b"cublasDestroy_v2\0") }.map_err(missing)?;
@@ -92,7 +94,8 @@ impl Cublas {
         }
     }
 
-    /// Starts `c = a b` with floats in all matrices, or with halves in `a` and `b`; all row-major, at these addresses of the GPU.
+    /// Starts `c = a b` with floats in all matrices, or with halves in `a` and `b`; all row-major,
+    /// at these addresses of the GPU.
     ///
     /// # Errors
     /// What cuBLAS answers.
@@ -106,8 +109,9 @@ impl Cublas {
         let [m, n, k] = [signed(m)?, signed(n)?, signed(k)?];
         let (one, zero) = (1.0f32, 0.0f32);
         let factor = if halves { HALVES } else { FLOATS };
-        // cuBLAS is column-major: to it, the matrices are their transposes, and the product of the transposes is that of b and a.
-        // SAFETY: a handle of this library; the scale factors are read before the function returns (they are the host's); the matrices are on the GPU,
+        // cuBLAS is column-major: to it, the matrices are their transposes, and the product of the
+        // transposes is that of b and a. SAFETY: a handle of this library; the scale factors are
+        // read before the function returns (they are the host's); the matrices are on the GPU,
         // which alone is written.
         let status = unsafe {
             (self.gemm)(

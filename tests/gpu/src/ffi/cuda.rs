@@ -1,12 +1,16 @@
 //! The door to the CUDA driver: one GPU, its kernels, its memory and its clock.
 //!
-//! Names, types and numbers are those of `cuda.h` (CUDA Driver API reference, sections 6.3 to 6.36). A name that the header maps to a newer symbol
-//! (`cuMemAlloc` to `cuMemAlloc_v2`) is looked up as that symbol.
+//! Names, types and numbers are those of `cuda.h` (CUDA Driver API reference, sections 6.3 to
+//! 6.36). A name that the header maps to a newer symbol (`cuMemAlloc` to `cuMemAlloc_v2`) is looked
+//! up as that symbol.
 //!
 //! What makes it sound:
-//! - a [`Gpu`] holds the primary context, which is current on the thread that made it, and is neither `Send` nor `Sync`;
-//! - handles are made by the driver, stay in the `Gpu` that owns them, and are freed once, by [`Gpu::clear`] or when it is dropped;
-//! - kernels reach device memory alone: nothing here maps memory of the host, so that no kernel, right or wrong, can break the host's.
+//! - a [`Gpu`] holds the primary context, which is current on the thread that made it, and is
+//!   neither `Send` nor `Sync`;
+//! - handles are made by the driver, stay in the `Gpu` that owns them, and are freed once, by
+//!   [`Gpu::clear`] or when it is dropped;
+//! - kernels reach device memory alone: nothing here maps memory of the host, so that no kernel,
+//!   right or wrong, can break the host's.
 
 use super::first_library;
 use libloading::Library;
@@ -42,11 +46,13 @@ const NUM_REGS: c_int = 4;
 const JIT_ERROR_LOG_BUFFER: c_int = 5;
 const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_int = 6;
 
-/// `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`: numbers in the places of pointers.
+/// `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`: numbers in the places of
+/// pointers.
 const LAUNCH_BUFFER_POINTER: usize = 1;
 const LAUNCH_BUFFER_SIZE: usize = 2;
 
-/// `CUDA_ERROR_NO_BINARY_FOR_GPU`, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`: this GPU or this driver is too old for the PTX.
+/// `CUDA_ERROR_NO_BINARY_FOR_GPU`, `CUDA_ERROR_UNSUPPORTED_PTX_VERSION`: this GPU or this driver is
+/// too old for the PTX.
 const TOO_OLD: [Status; 2] = [209, 222];
 
 /// Bytes for what the driver's assembler says.
@@ -65,7 +71,8 @@ macro_rules! functions {
             fn load() -> Result<Api, String> {
                 let library = first_library(LIBRARY)?;
                 Ok(Api {
-                    // SAFETY: the types are those that cuda.h declares for these symbols, and the library is kept beside them.
+                    // SAFETY: the types are those that cuda.h declares for these symbols, and the
+                    // library is kept beside them.
                     $($name: *unsafe { library.get($symbol) }.map_err(|error| error.to_string())?,)*
                     _library: library,
                 })
@@ -110,7 +117,8 @@ impl Api {
             return Ok(());
         }
         let mut name: *const c_char = std::ptr::null();
-        // SAFETY: writes one pointer, to a string that is never freed, or null for a number without name.
+        // SAFETY: writes one pointer, to a string that is never freed, or null for a number without
+        // name.
         unsafe { (self.error_name)(status, &mut name) };
         if name.is_null() {
             return Err(format!("{what}: error {status}"));
@@ -159,7 +167,8 @@ impl Gpu {
         let (mut number, mut context) = (0, null_mut());
         // SAFETY: there is a device 0; its number is written.
         api.checked(unsafe { (api.device)(&mut number, 0) }, "cuDeviceGet")?;
-        // SAFETY: a device that the driver gave; its context is written. It is released when the result is dropped.
+        // SAFETY: a device that the driver gave; its context is written. It is released when the
+        // result is dropped.
         let status = unsafe { (api.retain_context)(&mut context, number) };
         api.checked(status, "cuDevicePrimaryCtxRetain")?;
         let mut gpu = Gpu {
@@ -173,7 +182,8 @@ impl Gpu {
         gpu.checked(unsafe { (gpu.api.set_context)(context) }, "cuCtxSetCurrent")?;
         for index in 0..gpu.events.len() {
             let mut event = null_mut();
-            // SAFETY: a context is current; the event is written, and destroyed when `gpu` is dropped.
+            // SAFETY: a context is current; the event is written, and destroyed when `gpu` is
+            // dropped.
             gpu.checked(
                 unsafe { (gpu.api.create_event)(&mut event, 0) },
                 "cuEventCreate",
@@ -205,7 +215,8 @@ impl Gpu {
         }
     }
 
-    /// The newest CUDA release that the driver knows: 1000 for the major number, 10 for the minor one.
+    /// The newest CUDA release that the driver knows: 1000 for the major number, 10 for the minor
+    /// one.
     pub(crate) fn driver_version(&self) -> u32 {
         let mut version = 0;
         // SAFETY: writes one integer.
@@ -215,7 +226,8 @@ impl Gpu {
 
     fn attribute(&self, attribute: c_int) -> u32 {
         let mut value = 0;
-        // SAFETY: writes one integer; an attribute that the driver does not know is an error and writes nothing.
+        // SAFETY: writes one integer; an attribute that the driver does not know is an error and
+        // writes nothing.
         unsafe { (self.api.device_attribute)(&mut value, attribute, self.number) };
         u32::try_from(value).unwrap_or(0)
     }
@@ -243,7 +255,8 @@ impl Gpu {
             without_provenance_mut(LOG_BYTES),
         ];
         let mut module = null_mut();
-        // SAFETY: the text ends with zero; there are two options with their values; the log has as many bytes as is said; the module is written.
+        // SAFETY: the text ends with zero; there are two options with their values; the log has as
+        // many bytes as is said; the module is written.
         let status = unsafe {
             (self.api.load_module)(
                 &mut module,
@@ -263,7 +276,8 @@ impl Gpu {
         }
         self.kernels.push((module, null_mut()));
         let mut function = null_mut();
-        // SAFETY: a module that was just loaded, a name that ends with zero; the function is written.
+        // SAFETY: a module that was just loaded, a name that ends with zero; the function is
+        // written.
         let status = unsafe { (self.api.function)(&mut function, module, symbol.as_ptr()) };
         self.checked(status, "cuModuleGetFunction")
             .map_err(refused)?;
@@ -280,7 +294,8 @@ impl Gpu {
             .ok_or_else(|| "there is no such kernel".to_owned())
     }
 
-    /// Registers, bytes of shared memory and bytes of local memory of a kernel, and how many workgroups of `invocations` a multiprocessor holds.
+    /// Registers, bytes of shared memory and bytes of local memory of a kernel, and how many
+    /// workgroups of `invocations` a multiprocessor holds.
     pub(crate) fn resources(&self, kernel: usize, invocations: u32) -> Result<[u32; 4], String> {
         let function = self.function(kernel)?;
         let attribute = |attribute| {
@@ -306,7 +321,8 @@ impl Gpu {
     /// Memory of the GPU with these bytes in it; its number.
     pub(crate) fn allocate(&mut self, bytes: &[u8]) -> Result<usize, String> {
         let mut address = 0;
-        // SAFETY: the driver refuses 0 bytes, so there is at least one; the address is written, and freed with `self.memory`.
+        // SAFETY: the driver refuses 0 bytes, so there is at least one; the address is written, and
+        // freed with `self.memory`.
         let status = unsafe { (self.api.allocate)(&mut address, bytes.len().max(1)) };
         self.checked(status, "cuMemAlloc")?;
         self.memory.push((address, bytes.len()));
@@ -351,8 +367,9 @@ impl Gpu {
             null_mut(),
         ];
         self.timed(|| {
-            // SAFETY: a function of a loaded module; the driver reads `size` bytes of the block before it returns, and compares the size with what the
-            // kernel takes. What the kernel does with the addresses in it is confined to the GPU's memory.
+            // SAFETY: a function of a loaded module; the driver reads `size` bytes of the block
+            // before it returns, and compares the size with what the kernel takes. What the kernel
+            // does with the addresses in it is confined to the GPU's memory.
             let status = unsafe {
                 (self.api.launch)(
                     function,
@@ -372,7 +389,8 @@ impl Gpu {
         })
     }
 
-    /// Does `work`, which gives the GPU something to do in the default stream, and waits for it; milliseconds on the GPU's clock.
+    /// Does `work`, which gives the GPU something to do in the default stream, and waits for it;
+    /// milliseconds on the GPU's clock.
     pub(crate) fn timed(&self, work: impl FnOnce() -> Result<(), String>) -> Result<f32, String> {
         let [start, end] = self.events;
         // SAFETY: an event of this context, the default stream.

@@ -1,4 +1,5 @@
-//! The doors to drivers that are found at run time. Each file has the unsafe code for one library, behind functions that are safe to call.
+//! The doors to drivers that are found at run time. Each file has the unsafe code for one library,
+//! behind functions that are safe to call.
 #![allow(unsafe_code)]
 
 pub(crate) mod cublas;
@@ -11,7 +12,8 @@ use libloading::Library;
 fn first_library(names: &[&str]) -> Result<Library, String> {
     let mut said = Vec::new();
     for name in names {
-        // SAFETY: loading runs the library's initialisers. These are the vendor's own libraries under the names by which every program finds them.
+        // SAFETY: loading runs the library's initialisers. These are the vendor's own libraries
+        // under the names by which every program finds them.
         match unsafe { Library::new(name) } {
             Ok(library) => return Ok(library),
             Err(error) => said.push(error.to_string()),

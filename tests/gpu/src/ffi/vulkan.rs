@@ -1,11 +1,14 @@
 //! The door to Vulkan: one launch of a compute module on a driver that runs on the processor.
 //!
 //! Names are those of Vulkan 1.3, through the crate ash. What makes it sound:
-//! - everything that is made is kept in [`Session::made`] and destroyed once, in reverse order, when nothing runs any more;
+//! - everything that is made is kept in [`Session::made`] and destroyed once, in reverse order,
+//!   when nothing runs any more;
 //! - structures that point to others live in the same function as the call that reads them;
-//! - buffers are mapped once for writing and once for reading, within their size, while no kernel runs.
+//! - buffers are mapped once for writing and once for reading, within their size, while no kernel
+//!   runs.
 //!
-//! A driver may do anything with a module that is not valid SPIR-V, so whoever calls this does so in a process of its own ([`crate::vulkan`]).
+//! A driver may do anything with a module that is not valid SPIR-V, so whoever calls this does so
+//! in a process of its own ([`crate::vulkan`]).
 
 use ash::vk;
 use std::ffi::CString;
@@ -85,7 +88,8 @@ struct Session {
 impl Drop for Session {
     fn drop(&mut self) {
         let device = &self.device;
-        // SAFETY: nothing is destroyed while the device works; each object was made on it and is taken out of the list; the device comes last.
+        // SAFETY: nothing is destroyed while the device works; each object was made on it and is
+        // taken out of the list; the device comes last.
         unsafe {
             let _ = device.device_wait_idle();
             for object in self.made.drain(..).rev() {
@@ -132,7 +136,8 @@ impl Session {
     /// A device that is a processor, with every feature that it has.
     fn open() -> Result<Session, Trouble> {
         let none = |why: String| Trouble::NoDevice(why);
-        // SAFETY: loads the system's Vulkan loader, the library by which every program finds its drivers.
+        // SAFETY: loads the system's Vulkan loader, the library by which every program finds its
+        // drivers.
         let entry = unsafe { ash::Entry::load() }.map_err(|error| none(error.to_string()))?;
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
         let create = vk::InstanceCreateInfo::default().application_info(&application);
@@ -334,7 +339,8 @@ impl Session {
         let create = [vk::ComputePipelineCreateInfo::default()
             .stage(stage)
             .layout(layout)];
-        // SAFETY: the module, its entry point and the layout of its resources; destroyed with the session.
+        // SAFETY: the module, its entry point and the layout of its resources; destroyed with the
+        // session.
         let pipelines = unsafe {
             self.device
                 .create_compute_pipelines(vk::PipelineCache::null(), &create, None)
@@ -402,7 +408,8 @@ impl Session {
         sets: &[vk::DescriptorSet],
     ) -> Result<(), Trouble> {
         let create = vk::CommandPoolCreateInfo::default().queue_family_index(self.family);
-        // SAFETY: the family of the device's queue; destroyed with the session, and its buffers with it.
+        // SAFETY: the family of the device's queue; destroyed with the session, and its buffers
+        // with it.
         let pool = unsafe { self.device.create_command_pool(&create, None) }
             .map_err(refused("vkCreateCommandPool"))?;
         self.made.push(Made::Commands(pool));
@@ -423,7 +430,8 @@ impl Session {
         let bind = vk::PipelineBindPoint::COMPUTE;
         let [x, y, z] = launch.groups;
         for buffer in &commands {
-            // SAFETY: a new command buffer; pipeline, layout and sets are of this device and fit each other; the constants are those of the layout.
+            // SAFETY: a new command buffer; pipeline, layout and sets are of this device and fit
+            // each other; the constants are those of the layout.
             unsafe {
                 let begin = vk::CommandBufferBeginInfo::default();
                 self.device
@@ -447,7 +455,8 @@ impl Session {
         }
         let submit = [vk::SubmitInfo::default().command_buffers(&commands)];
         let limit = u64::try_from(launch.limit.as_nanos()).unwrap_or(u64::MAX);
-        // SAFETY: recorded command buffers, the device's only queue, used by one thread; the fence tells their end.
+        // SAFETY: recorded command buffers, the device's only queue, used by one thread; the fence
+        // tells their end.
         unsafe {
             let queue = self.device.get_device_queue(self.family, 0);
             self.device

@@ -70,7 +70,8 @@ pub fn of(
 fn chosen(function: &Function, audit: &Audit, target: &Target) -> Vec<(usize, Kind)> {
     let mut found = Vec::new();
     if let Arch::Amdgpu(gpu) = &target.arch {
-        // Without BackOffBarrier LLVM puts a wait for everything before a barrier, whatever is released.
+        // Without BackOffBarrier LLVM puts a wait for everything before a barrier, whatever is
+        // released.
         if gpu.back_off_barrier {
             let waits = release_waits(function, audit, gpu);
             found.extend(waits.into_iter().map(|position| (position, Kind::Wait)));
@@ -105,8 +106,10 @@ fn kind(inst: &Instruction) -> Option<Kind> {
         .map(|(_, kind)| *kind)
 }
 
-/// Waits with nothing but housekeeping between them and an arrival, that wait for what the arrival releases. A wait that retires nothing is no such wait, and
-/// where only LDS is released, or vector memory is in order anyway, neither is one for the other counters (GPUs without BackOffBarrier wait for all of them).
+/// Waits with nothing but housekeeping between them and an arrival, that wait for what the arrival
+/// releases. A wait that retires nothing is no such wait, and where only LDS is released, or vector
+/// memory is in order anyway, neither is one for the other counters (GPUs without BackOffBarrier
+/// wait for all of them).
 fn release_waits(function: &Function, audit: &Audit, gpu: &Amdgpu) -> Vec<usize> {
     let mut found = BTreeSet::new();
     for barrier in &audit.barriers {
@@ -141,7 +144,8 @@ fn release_waits(function: &Function, audit: &Audit, gpu: &Amdgpu) -> Vec<usize>
     found.into_iter().collect()
 }
 
-/// Whether the code without a wait finds nothing more outstanding at any arrival that this releases: copies that marks wait for, and memory that no fence there names.
+/// Whether the code without a wait finds nothing more outstanding at any arrival that this
+/// releases: copies that marks wait for, and memory that no fence there names.
 fn is_idle(whole: &Audit, without: &Audit, target: &Target) -> bool {
     let Arch::Amdgpu(gpu) = &target.arch else {
         return false;
@@ -173,8 +177,8 @@ fn is_idle(whole: &Audit, without: &Audit, target: &Target) -> bool {
         })
 }
 
-/// Whether nothing that the instruction could order is there: no access that it can be reached from or that can be reached from it, up to another of its kind that is the
-/// same.
+/// Whether nothing that the instruction could order is there: no access that it can be reached from
+/// or that can be reached from it, up to another of its kind that is the same.
 fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) -> bool {
     // Barriers that tell of nothing but LDS.
     let local: BTreeSet<usize> = audit
@@ -271,7 +275,8 @@ fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) 
             let relaxed =
                 |inst: &Instruction| synchronises(inst) && inst.mnemonic.contains("relaxed");
             let ordered = |inst: &Instruction| synchronises(inst) && !relaxed(inst);
-            // A barrier of the CTA or of the cluster orders as much by itself, unless it is relaxed.
+            // A barrier of the CTA or of the cluster orders as much by itself, unless it is
+            // relaxed.
             let beside = [true, false]
                 .into_iter()
                 .any(|forward| finds(forward, &ordered));

@@ -1,17 +1,20 @@
-//! Places that LLVM gives to machine instructions and that are not theirs: the audit must not take an access behind a release for one before it.
+//! Places that LLVM gives to machine instructions and that are not theirs: the audit must not take
+//! an access behind a release for one before it.
 
 use crate::support::{assembled, target};
 use anyhow::{Context, Result};
 use splitbar::{Optimization, Options, Strategy};
 
-/// A function that an entry point calls between a fence and the fence's barrier. LLVM inlines it: the words of the function are in no block of the entry point.
+/// A function that an entry point calls between a fence and the fence's barrier. LLVM inlines it:
+/// the words of the function are in no block of the entry point.
 const CALL: &str = "\
 OpMemoryBarrier %wg %both_buffer
 %loaded = OpFunctionCall %uint %load %index
 OpControlBarrier %wg %wg %acquire_shared
 OpStore %to %loaded";
 
-/// A load in a window on one side of a branch. LLVM makes the variable a vector of bytes and gives the load the place of the wait behind it.
+/// A load in a window on one side of a branch. LLVM makes the variable a vector of bytes and gives
+/// the load the place of the wait behind it.
 const SIDE: &str = "\
 OpSelectionMerge %join None
 OpBranchConditional %is_odd %odd %even

@@ -1,4 +1,5 @@
-//! AMD GPUs. Sources: LLVM AMDGPUUsage (Memory Model of each generation, LLVM IR Intrinsics), AMDGPUExecutionSynchronization (barrier objects), AMDGPUAsyncOperations.
+//! AMD GPUs. Sources: LLVM AMDGPUUsage (Memory Model of each generation, LLVM IR Intrinsics),
+//! AMDGPUExecutionSynchronization (barrier objects), AMDGPUAsyncOperations.
 
 use super::Expected::{self, Lines, Refused};
 use super::kernels::{self, ARRIVE, ARRIVE_ALL, FULL, LOAD, MULTIPLY, WAIT, WAIT_ALL, exchange};
@@ -42,7 +43,8 @@ fn all_memory() -> Result<Vec<u8>> {
     exchange(256, ARRIVE_ALL, LOAD, WAIT_ALL)
 }
 
-/// A store to global memory that the pair releases to the workgroup, and what stands behind the wait.
+/// A store to global memory that the pair releases to the workgroup, and what stands behind the
+/// wait.
 fn stored_before(after: &str) -> Result<Vec<u8>> {
     let arrive = format!("OpStore %at %i\n{ARRIVE_ALL}");
     exchange(256, &arrive, MULTIPLY, &format!("{WAIT_ALL}\n{after}"))
@@ -68,13 +70,15 @@ pub const ROWS: &[Row] = &[
         (WHOLE, Lines(&[r"\bds_(write|store)", "not: s_barrier", r"s_waitcnt lgkmcnt\(0\)", BARRIER, "not: s_barrier", r"\bds_(read|load)"])),
         (SPLIT, Lines(&[r"\bds_store", "not: s_barrier", "s_wait_dscnt 0x0", "s_barrier_signal -1", r"not: s_barrier|\bds_|global_|s_wait", "s_barrier_wait -1", "not: s_barrier", r"\bds_load"])),
     ]),
-    // A load in the window: drained where LLVM waits before `s_barrier`, else in flight until it is used.
+    // A load in the window: drained where LLVM waits before `s_barrier`, else in flight until it is
+    // used.
     asm("split_barrier", || exchange(256, ARRIVE, LOAD, WAIT), nothing, &[
         (&[WITHOUT_BACK_OFF], Lines(&[r"\bds_write", r"s_waitcnt lgkmcnt\(0\)", r"_load_dword\b", r"s_waitcnt vmcnt\(0\)", BARRIER, "not: s_barrier", r"\bds_read"])),
         (&[CDNA, GFX10, GFX11], Lines(&[r"\bds_(write|store)", r"s_waitcnt lgkmcnt\(0\)", r"global_load_(dword|b32)\b", "not: s_wait", BARRIER, "not: s_wait|buffer_", r"\bds_(read|load)", r"vmcnt\(0\)"])),
         (SPLIT, Lines(&[r"\bds_store", "s_wait_dscnt 0x0", "s_barrier_signal -1", "global_load_b32", "not: s_wait", "s_barrier_wait -1", "not: s_wait|_inv", r"\bds_load", "s_wait_loadcnt"])),
     ]),
-    // The acquire of all memory: what gfx9 need not do within a workgroup, gfx10 to gfx12.0 and gfx13 do with a cache, gfx12.5 without.
+    // The acquire of all memory: what gfx9 need not do within a workgroup, gfx10 to gfx12.0 and
+    // gfx13 do with a cache, gfx12.5 without.
     asm("split_barrier/all_memory", all_memory, nothing, &[
         (&[WITHOUT_BACK_OFF], Lines(&[r"_load_dword\b", r"s_waitcnt vmcnt\(0\)", BARRIER, "not: buffer_", r"\bds_read"])),
         (&[CDNA], Lines(&[r"global_load_dword\b", "not: vmcnt", BARRIER, "not: vmcnt|buffer_", r"\bds_read", r"vmcnt\(0\)"])),
@@ -82,7 +86,8 @@ pub const ROWS: &[Row] = &[
         (&[GFX12_0, GFX13], Lines(&["s_wait_kmcnt 0x0", "s_barrier_signal -1", "global_load_b32", "not: s_wait", "s_barrier_wait -1", "s_wait_loadcnt 0x0", "next: global_inv scope:SCOPE_SE", r"\bds_load"])),
         (&[GFX12_5], Lines(&["s_wait_kmcnt 0x0", "s_barrier_signal -1", "global_load_b32", "not: s_wait", "s_barrier_wait -1", "s_wait_loadcnt 0x0", "not: _inv", r"\bds_load"])),
     ]),
-    // What is stored for the workgroup is in memory before another wave may release it to the device; where no wave does, the store stays on its way.
+    // What is stored for the workgroup is in memory before another wave may release it to the
+    // device; where no wave does, the store stays on its way.
     asm("passed_on", || stored_before("OpMemoryBarrier %one %release_all"), nothing, &[
         (&[GFX6_TO_8, GFX9], Lines(&[r"_store_dword\b", r"s_waitcnt .*\bvmcnt\(0\)", BARRIER])),
         (&[GFX10, GFX11], Lines(&[r"global_store_(dword|b32)\b", r"s_waitcnt_vscnt null, 0x0", BARRIER])),
@@ -103,7 +108,8 @@ pub const ROWS: &[Row] = &[
     // One wave waits for nobody, whatever the level of optimisation; its fences stay.
     asm("one_wave", one_wave, nothing, ONE_WAVE),
     asm("one_wave/unoptimised", one_wave, |options| options.optimization = Optimization::O0, ONE_WAVE),
-    // A barrier object of the workgroup's own: set up, joined, and left by the wave that ends before the others are done, which rule SB2000 does not allow.
+    // A barrier object of the workgroup's own: set up, joined, and left by the wave that ends
+    // before the others are done, which rule SB2000 does not allow.
     asm("named", || assembled(ENDS_EARLY), |options| (options.strategy, options.validation) = (Some(Strategy::Named), Validation::Waived), &[
         (&[GFX12_5], Lines(&[
             "s_barrier_init m0", "s_barrier_signal -1", "s_barrier_wait -1", "s_barrier_join m0", r"\bds_store", "s_wait_dscnt 0x0", "s_barrier_signal 1",
@@ -124,7 +130,8 @@ pub const ROWS: &[Row] = &[
         (NOT_GFX12_5, Refused("has no clusters of workgroups")),
     ]),
 
-    // `--waits explicit`: the immediate of each generation, and its counters. Where LLVM waits before `s_barrier`, it does not see it.
+    // `--waits explicit`: the immediate of each generation, and its counters. Where LLVM waits
+    // before `s_barrier`, it does not see it.
     ir("explicit_waits", || exchange(256, ARRIVE, LOAD, WAIT), |options| options.waits = Waits::Explicit, &[
         (&[GFX6_TO_8], Lines(&[r"s\.waitcnt\(i32 127\)", r"next: fence .* release", r#"asm sideeffect "s_barrier", "~\{memory\}""#, r"s\.waitcnt\(i32 127\)", "next: fence .* acquire"])),
         (&["gfx90[024689c]|gfx9-generic"], Lines(&[r"s\.waitcnt\(i32 49279\)", r"next: fence .* release", r#"asm sideeffect "s_barrier", "~\{memory\}""#, r"s\.waitcnt\(i32 49279\)", "next: fence .* acquire"])),
@@ -165,7 +172,8 @@ pub const ROWS: &[Row] = &[
         (&[GFX12_5], Lines(&["s_wait_dscnt 0x0", r"global_load_async_to_lds_b128\b", "s_wait_asynccnt 0x0", "s_barrier_signal -1", r"\bds_load"])),
         (REGISTERS, Lines(&[NO_DMA, r"\bds_(write|store)(_b128|2_b64|2_b32)\b", "s_barrier"])),
     ]),
-    // And from LDS: gfx12.5 alone. No fence waits for such a store, so the wait for copies stands before the barrier.
+    // And from LDS: gfx12.5 alone. No fence waits for such a store, so the wait for copies stands
+    // before the barrier.
     asm("copy_out/4_bytes", || kernels::copy_out(4), nothing, &[
         (&[GFX12_5], Lines(&[r"\bds_store_b32", "s_barrier_wait -1", "s_wait_dscnt 0x0", r"global_store_async_from_lds_b32\b", "s_wait_asynccnt 0x0", "s_barrier_signal -1", "s_endpgm"])),
         (NOT_GFX12_5, Lines(&[r"\bds_(write|store)_b32", "s_barrier", r"\bds_(read|load)_b32", r"_store_(dword|b32)\b", "s_barrier", "s_endpgm"])),
@@ -185,19 +193,22 @@ pub const ROWS: &[Row] = &[
         ])),
         (REGISTERS, Lines(&[NO_DMA, "s_barrier"])),
     ]),
-    // Other operations that use the same counter are counted: loads and stores on gfx9, loads on gfx10, neither on gfx12.5.
+    // Other operations that use the same counter are counted: loads and stores on gfx9, loads on
+    // gfx10, neither on gfx12.5.
     asm("copies_and_accesses", kernels::mixed, nothing, &[
         (&[GFX9], Lines(&[DMA, "global_load", "global_store", DMA, r"s_waitcnt vmcnt\(3\)", BARRIER, r"\bds_read", r"vmcnt\(2\)"])),
         (&[GFX10], Lines(&[DMA, "global_load", "global_store", DMA, r"s_waitcnt vmcnt\(2\)", BARRIER, r"\bds_read", r"vmcnt\(1\)"])),
         (&[GFX12_5], Lines(&["async_to_lds", "global_load_b32", "global_store_b32", "async_to_lds", "not: s_wait_(load|store)cnt", "s_wait_asynccnt 0x1", "s_barrier_signal -1", r"\bds_load", "s_wait_loadcnt"])),
         (REGISTERS, Lines(&[NO_DMA, "s_barrier"])),
     ]),
-    // The mark of the copy that is a store covers nothing, and LLVM would wait for nothing at it: the other copy is waited for first.
+    // The mark of the copy that is a store covers nothing, and LLVM would wait for nothing at it:
+    // the other copy is waited for first.
     asm("copy_beside_a_store", kernels::beside_a_store, promoted, &[
         (&[GFX12_5], Lines(&["async_to_lds_b32", "s_wait_asynccnt 0x0", r"\bds_store_b128", "s_barrier_signal -1"])),
         (NOT_GFX12_5, Lines(&["s_barrier"])),
     ]),
-    // A ring in a loop: one stage of two copies stays in flight over the barrier, also where LLVM would wait for all at `s_barrier`.
+    // A ring in a loop: one stage of two copies stays in flight over the barrier, also where LLVM
+    // would wait for all at `s_barrier`.
     asm("ring", pipeline, promoted, &[
         (&[GFX9, GFX10], Lines(&[DMA, r"s_waitcnt vmcnt\(2\)", r"^\.LBB", BARRIER, DMA, r"not: vmcnt\(0\)", r"s_waitcnt vmcnt\(2\)", "s_cbranch"])),
         (&[GFX12_5], Lines(&["async_to_lds_b32", "s_wait_asynccnt 0x2", "s_barrier_signal -1", r"^\.LBB", "s_barrier_wait -1", "async_to_lds_b32", "not: asynccnt 0x0", "s_wait_asynccnt 0x2", "s_barrier_signal -1"])),

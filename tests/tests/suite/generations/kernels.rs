@@ -1,4 +1,5 @@
-//! Kernels that are near to what a row of a table speaks of, and nothing else: exchanges through workgroup memory, and copies of groups.
+//! Kernels that are near to what a row of a table speaks of, and nothing else: exchanges through
+//! workgroup memory, and copies of groups.
 
 use crate::support::assembled;
 use anyhow::Result;
@@ -22,7 +23,8 @@ pub const LOAD: &str = "%v = OpLoad %uint %at";
 /// Work of the window: arithmetic.
 pub const MULTIPLY: &str = "%v = OpIMul %uint %i %i";
 
-/// An exchange between neighbours in a workgroup of `invocations`: a store to workgroup memory, `arrive`, `work`, `wait`, a load of what another has stored.
+/// An exchange between neighbours in a workgroup of `invocations`: a store to workgroup memory,
+/// `arrive`, `work`, `wait`, a load of what another has stored.
 pub fn exchange(invocations: u32, arrive: &str, work: &str, wait: &str) -> Result<Vec<u8>> {
     exchange_in(invocations, invocations, arrive, work, wait)
 }
@@ -94,7 +96,8 @@ OpFunctionEnd
 /// Invocations of the kernels that copy.
 const INVOCATIONS: u32 = 256;
 
-/// A workgroup copies 256 elements of so many bytes to workgroup memory, waits, and writes what it finds there.
+/// A workgroup copies 256 elements of so many bytes to workgroup memory, waits, and writes what it
+/// finds there.
 pub fn copy_in(bytes: u32) -> Result<Vec<u8>> {
     copies(
         bytes,
@@ -149,7 +152,8 @@ pub fn three_groups() -> Result<Vec<u8>> {
     copies(4, copy, &body)
 }
 
-/// Two copies, and between them a load and a store of global memory that nobody waits for; then the first copy is waited for.
+/// Two copies, and between them a load and a store of global memory that nobody waits for; then the
+/// first copy is waited for.
 pub fn mixed() -> Result<Vec<u8>> {
     copies(
         4,
@@ -166,7 +170,8 @@ OpStore %end %sum",
     )
 }
 
-/// `tiles` pieces of 256 elements, at `%tile0` and on, and in global memory at `%in0` and on; `%list` holds an event.
+/// `tiles` pieces of 256 elements, at `%tile0` and on, and in global memory at `%in0` and on;
+/// `%list` holds an event.
 fn copies(bytes: u32, tiles: u32, body: &str) -> Result<Vec<u8>> {
     let element = match bytes {
         1 => "OpTypeInt 8 0",
@@ -250,8 +255,9 @@ OpFunctionEnd
     ))
 }
 
-/// A shader fills two tiles, the second from vectors that are aligned to 4 bytes alone, which no instruction copies: it is stored. On one path the first is waited for before
-/// the second, so each has a mark.
+/// A shader fills two tiles, the second from vectors that are aligned to 4 bytes alone, which no
+/// instruction copies: it is stored. On one path the first is waited for before the second, so each
+/// has a mark.
 pub fn beside_a_store() -> Result<Vec<u8>> {
     assembled(
         "OpCapability Shader

@@ -1,5 +1,6 @@
-//! What is emitted on each generation: tables whose rows are a kernel, options, and for every target of a vendor the lines that its code must have, in order, or the words
-//! in which it is refused. A row speaks of all targets, each once, so that a new one has to be thought about.
+//! What is emitted on each generation: tables whose rows are a kernel, options, and for every
+//! target of a vendor the lines that its code must have, in order, or the words in which it is
+//! refused. A row speaks of all targets, each once, so that a new one has to be thought about.
 
 mod amdgpu;
 pub mod kernels;

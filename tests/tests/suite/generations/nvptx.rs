@@ -1,4 +1,5 @@
-//! NVIDIA GPUs. Sources: PTX ISA (bar, bar.warp.sync, mbarrier, barrier.cluster, cp.async, cp.async.bulk, fence, kernel parameters, performance directives).
+//! NVIDIA GPUs. Sources: PTX ISA (bar, bar.warp.sync, mbarrier, barrier.cluster, cp.async,
+//! cp.async.bulk, fence, kernel parameters, performance directives).
 
 use super::Expected::{Lines, Refused};
 use super::kernels::{self, ARRIVE, FULL, LOAD, MULTIPLY, WAIT, exchange, exchange_in};
@@ -83,7 +84,8 @@ pub const ROWS: &[Row] = &[
     asm("part_of_a_warp", || exchange(16, ARRIVE, MULTIPLY, WAIT), nothing, &[
         (&["sm_.*"], Lines(&[r"\bst\.shared", NO_BARRIER, r"bar\.warp\.sync\s+65535;", NO_BARRIER, r"\bld\.shared", NO_BARRIER, r"\bret;"])),
     ]),
-    // What a GPU takes by itself: a barrier for each warp, or an mbarrier that expects one arrival of each. No fence: bar and mbarrier order memory of the workgroup.
+    // What a GPU takes by itself: a barrier for each warp, or an mbarrier that expects one arrival
+    // of each. No fence: bar and mbarrier order memory of the workgroup.
     asm("split_barrier", one_pair, nothing, &[
         (NAMED, Lines(&[r"\bst\.shared", r"count: 7 \bbar\.arrive\s+%r\d+, 256;", "not: fence|membar", GUARD, GUARD, r"\bbar\.sync\s+%r\d+, 256;", "not: fence|membar", r"\bld\.shared"])),
         (&[SM_8], Lines(&[
@@ -121,7 +123,8 @@ pub const ROWS: &[Row] = &[
         (NAMED, Lines(&[r"\bst\.shared", r"count: 3 \bbar\.arrive\s+%r\d+, 512;", r"\bbar\.sync\s+%r\d+, 512;", SYNC, r"count: 3 \bbar\.arrive\s+%r\d+, 512;", r"\bbar\.sync\s+%r\d+, 512;", r"\bld\.shared"])),
         (MBARRIER, Lines(&[r"mov\.b32\s+%r\d+, 16;", r"next: mbarrier\.init", r"mbarrier\.(test|try)_wait", SYNC, r"mbarrier\.(test|try)_wait", r"\bld\.shared"])),
     ]),
-    // Without the eight bytes of an mbarrier: the barrier of a cluster of one where there is one, else named barriers.
+    // Without the eight bytes of an mbarrier: the barrier of a cluster of one where there is one,
+    // else named barriers.
     asm("no_shared_memory_left", full_memory, nothing, &[
         (&[SM_5_6, SM_7, SM_8], Lines(&["not: mbarrier", r"\bst\.shared", r"count: 3 \bbar\.arrive\s+%r\d+, 256;", r"\bbar\.sync\s+%r\d+, 256;", r"\bld\.shared"])),
         (&[SM_9], Lines(&[r"\.explicitcluster", r"\.reqnctapercluster 1, 1, 1", "not: mbarrier", r"\bst\.shared", r"barrier\.cluster\.arrive", r"barrier\.cluster\.wait", r"\bld\.shared"])),
@@ -135,7 +138,8 @@ pub const ROWS: &[Row] = &[
     // By name.
     asm("warp_named", one_pair, |options| forced(options, Strategy::WarpNamedSingle), &[
         (&[SM_5_6, SM_7, SM_8], Lines(&["not: mbarrier", r"\bst\.shared", r"count: 7 \bbar\.arrive\s+%r\d+, 256;", GUARD, GUARD, r"\bbar\.sync\s+%r\d+, 256;", r"\bld\.shared"])),
-        // A number in a register reserves all barriers, which limits the workgroups of a multiprocessor there.
+        // A number in a register reserves all barriers, which limits the workgroups of a
+        // multiprocessor there.
         (&[SM_9], Refused("reserves all 16 barriers")),
     ]),
     asm("counter", one_pair, |options| forced(options, Strategy::Counter), &[
@@ -149,7 +153,8 @@ pub const ROWS: &[Row] = &[
             r"ld\.relaxed\.cta\.shared\.b32\s+%r\d+, \[splitbar_counter\];", r"nanosleep\.u32", r"fence\.acquire\.cta;", r"\bld\.shared",
         ])),
     ]),
-    // The cheap form of the arrive, with the fence that it leaves out; the cluster is explicit, or ptxas makes it a full barrier.
+    // The cheap form of the arrive, with the fence that it leaves out; the cluster is explicit, or
+    // ptxas makes it a full barrier.
     asm("cluster", one_pair, |options| forced(options, Strategy::Cluster), &[
         (&[SM_5_6, SM_7, SM_8], Refused(CANNOT)),
         (&[SM_9], Lines(&[
@@ -179,7 +184,8 @@ pub const ROWS: &[Row] = &[
         (NAMED, Lines(&[r"not: cp\.async", r"\bst\.shared\.(v2\.b32|b64)", SYNC, r"\bld\.shared"])),
         (MBARRIER, Lines(&[r"cp\.async\.ca\.shared\.global \[.*\], \[.*\], 8;", r"cp\.async\.commit_group;", r"cp\.async\.wait_group\s+0;", SYNC, r"\bld\.shared"])),
     ]),
-    // Large ones of 16 bytes: one copy of one thread, behind a fence of the proxies for each memory.
+    // Large ones of 16 bytes: one copy of one thread, behind a fence of the proxies for each
+    // memory.
     asm("copy_in/16_bytes", || kernels::copy_in(16), nothing, &[
         (NAMED, Lines(&[r"not: cp\.async", r"\bst\.shared\.v4\.b32", SYNC, r"\bld\.shared"])),
         (&[SM_8], Lines(&[r"cp\.async\.cg\.shared\.global \[.*\], \[.*\], 16;", r"cp\.async\.commit_group;", r"cp\.async\.wait_group\s+0;", SYNC, r"\bld\.shared"])),
@@ -199,7 +205,8 @@ pub const ROWS: &[Row] = &[
         (NAMED, Lines(&[r"not: cp\.async", r"\bst\.shared", r"\bret;"])),
         (MBARRIER, Lines(&[r"cp\.async\.commit_group", r"cp\.async\.wait_group\s+1;", r"mbarrier\.arrive", r"cp\.async\.commit_group", r"cp\.async\.wait_group\s+1;", r"mbarrier\.arrive", r"cp\.async\.wait_group\s+0;"])),
     ]),
-    // Where nothing asks for the copies before the wait, the mbarrier counts them: an arrival for each warp and one for each thread.
+    // Where nothing asks for the copies before the wait, the mbarrier counts them: an arrival for
+    // each warp and one for each thread.
     asm("copies_arrive", || Fixture::load("async_overlap")?.module(), promoted, &[
         (NAMED, Lines(&[r"not: cp\.async", r"\bst\.shared", r"\bret;"])),
         (MBARRIER, Lines(&[
@@ -208,7 +215,8 @@ pub const ROWS: &[Row] = &[
         ])),
     ]),
 
-    // The launch: typed pointers, the workgroup's size, shared memory without an initialiser, which LLVM would drop.
+    // The launch: typed pointers, the workgroup's size, shared memory without an initialiser, which
+    // LLVM would drop.
     asm("launch", one_pair, nothing, &[
         (&["sm_.*"], Lines(&[
             r"^\.visible \.entry main\($", r"next: \.param \.u64 \.ptr \.global \.align 16 main_param_0$", r"^\.reqntid 256, 1, 1$", r"\.shared \.align 16 \.b8 \S+\[1024\];$", r"not: %n?warpid", r"\bret;",
@@ -225,7 +233,8 @@ pub fn trials() -> Vec<Trial> {
     products.into()
 }
 
-/// LLVM does not declare the products of a warp convergent, and sinks them into branches: each call says that it is.
+/// LLVM does not declare the products of a warp convergent, and sinks them into branches: each call
+/// says that it is.
 fn convergent_products(gpu: &str) -> Result<()> {
     let module = Fixture::load("cooperative_matmul")?.module()?;
     let output = compile_bytes(&module, gpu, |_| {})?;

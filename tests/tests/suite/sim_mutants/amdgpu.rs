@@ -1,4 +1,5 @@
-//! Mutants of AMDGPU machine code: a counter of a wait, a barrier instruction or an instruction that looks after caches is left out.
+//! Mutants of AMDGPU machine code: a counter of a wait, a barrier instruction or an instruction
+//! that looks after caches is left out.
 
 use super::{Fate, Mutant, Run, Subject};
 use crate::support::{compile_bytes, linkable, told};
@@ -124,7 +125,8 @@ impl Audited {
     }
 }
 
-/// The function's instructions among the lines from `first` on, if it begins there. The assembler pads loops with `s_nop`.
+/// The function's instructions among the lines from `first` on, if it begins there. The assembler
+/// pads loops with `s_nop`.
 fn positions(function: &Function, lines: &[Line], first: usize) -> Option<BTreeMap<usize, usize>> {
     let mut at = first;
     let mut found = BTreeMap::new();
@@ -163,7 +165,8 @@ fn weaken(inst: &mut Instruction, part: usize) {
             .collect::<Vec<_>>()
             .join(" ");
     } else if let Some([first, second]) = pair.filter(|[first, _]| first != "alu") {
-        // The first counter's value in bits 13:8, the second one's in 5:0 (LLVM, AMDGPUModifierSyntax).
+        // The first counter's value in bits 13:8, the second one's in 5:0 (LLVM,
+        // AMDGPUModifierSyntax).
         let digits = inst.operands.trim().trim_start_matches("0x");
         let packed = u32::from_str_radix(digits, 16).unwrap_or(0);
         let (kept, value) = match part {

@@ -1,4 +1,5 @@
-//! Mutants of plans: a step is left out before the plan is lowered. The explorer looks at the barriers, the audit and the simulator at the code.
+//! Mutants of plans: a step is left out before the plan is lowered. The explorer looks at the
+//! barriers, the audit and the simulator at the code.
 
 use super::{Fate, Mutant, Run, Subject};
 use crate::support::{linkable, target, told};
@@ -85,7 +86,8 @@ fn is_missing_wait(failure: &Failure) -> bool {
     failure.to_string().contains(&Code::MissingWait.to_string())
 }
 
-/// Takes step `number` out of a plan, counting those inside others too, and gives it; `None` when there are fewer.
+/// Takes step `number` out of a plan, counting those inside others too, and gives it; `None` when
+/// there are fewer.
 fn leave_out(plan: &mut EntryPlan, number: usize) -> Option<Step> {
     let mut left = number;
     let lists = std::iter::once(&mut plan.at_entry)

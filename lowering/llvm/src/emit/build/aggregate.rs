@@ -98,7 +98,8 @@ impl<'c> Build<'c> {
         Ok(self.raw.shuffle(a, b, Value::vector(&mask)))
     }
 
-    /// Applies `f` to every lane of vectors with equal lane counts (or to scalars) and puts the results together.
+    /// Applies `f` to every lane of vectors with equal lane counts (or to scalars) and puts the
+    /// results together.
     pub(crate) fn each_lane(
         &self,
         operands: &[Value<'c>],

@@ -5,7 +5,8 @@ use super::Build;
 use crate::ffi::{IntPredicate, Opcode, RealPredicate, Ty, Value};
 
 impl<'c> Build<'c> {
-    /// A two-operand instruction: operands of one type, integer or floating-point as the opcode asks for. Floating-point ones carry [`Build::fast_math`].
+    /// A two-operand instruction: operands of one type, integer or floating-point as the opcode
+    /// asks for. Floating-point ones carry [`Build::fast_math`].
     pub(crate) fn binary(&self, op: Opcode, a: Value<'c>, b: Value<'c>) -> Result<Value<'c>> {
         use Opcode::*;
         self.same("arithmetic", a, b)?;
@@ -122,7 +123,8 @@ impl<'c> Build<'c> {
         Ok(self.raw.fcmp(predicate, a, b))
     }
 
-    /// `condition ? yes : no`; the condition is `i1`, or a vector of `i1` with as many lanes as the operands.
+    /// `condition ? yes : no`; the condition is `i1`, or a vector of `i1` with as many lanes as the
+    /// operands.
     pub(crate) fn select(
         &self,
         condition: Value<'c>,

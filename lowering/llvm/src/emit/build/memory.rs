@@ -1,4 +1,5 @@
-//! Loads, stores, addresses and atomics. The emitter's memory.rs is the usual caller; families use it for atomics and element access.
+//! Loads, stores, addresses and atomics. The emitter's memory.rs is the usual caller; families use
+//! it for atomics and element access.
 
 use super::super::Result;
 use super::Build;

@@ -1,8 +1,9 @@
-//! The builder façade: one way to write an LLVM instruction, the same for scalars and vectors, that reports a type mismatch instead of handing
-//! LLVM operands that it would crash on.
+//! The builder façade: one way to write an LLVM instruction, the same for scalars and vectors, that
+//! reports a type mismatch instead of handing LLVM operands that it would crash on.
 //!
-//! Every method checks what LLVM leaves to its caller. A mismatch can only come from an invalid module (its operand types disagree) or from a bug in
-//! an instruction family, so it is a `TypeMismatch` diagnostic at the instruction that is being lowered.
+//! Every method checks what LLVM leaves to its caller. A mismatch can only come from an invalid
+//! module (its operand types disagree) or from a bug in an instruction family, so it is a
+//! `TypeMismatch` diagnostic at the instruction that is being lowered.
 
 mod aggregate;
 mod arithmetic;
@@ -33,7 +34,8 @@ pub(crate) mod fast {
     pub(crate) const APPROXIMATE: u32 = 1 << 6;
 }
 
-/// Intrinsics whose first overload must be an integer (or a vector of them), whatever a damaged module says.
+/// Intrinsics whose first overload must be an integer (or a vector of them), whatever a damaged
+/// module says.
 #[rustfmt::skip]
 const INTEGERS: &[&str] = &[
     "llvm.abs", "llvm.bitreverse", "llvm.ctlz", "llvm.ctpop", "llvm.cttz", "llvm.fptosi.sat", "llvm.fptoui.sat", "llvm.fshl", "llvm.sadd.sat", "llvm.smax",
@@ -54,7 +56,8 @@ pub(crate) struct Build<'c> {
     module: ModuleRef<'c>,
     /// The word offset of the instruction that is being lowered: where diagnostics point.
     pub(crate) at: Cell<u32>,
-    /// Fast-math flags given to every floating-point instruction that is built (see [`fast`]); set per instruction by the emitter.
+    /// Fast-math flags given to every floating-point instruction that is built (see [`fast`]); set
+    /// per instruction by the emitter.
     pub(crate) fast_math: Cell<u32>,
     /// How many parts the loads and stores written so far have (see memory.rs).
     pub(crate) parts: Cell<u64>,
@@ -169,7 +172,8 @@ impl<'c> Build<'c> {
         self.int_type(1).int(u64::from(value))
     }
 
-    /// An integer constant of type `ty` (integer or vector of integers: a splat), the low bits of `bits`.
+    /// An integer constant of type `ty` (integer or vector of integers: a splat), the low bits of
+    /// `bits`.
     pub(crate) fn int(&self, ty: Ty<'c>, bits: u64) -> Result<Value<'c>> {
         if ty.is_int() {
             Ok(ty.int(bits))
@@ -208,10 +212,12 @@ impl<'c> Build<'c> {
         Ok(call)
     }
 
-    /// Calls an LLVM intrinsic. `name` without overload suffix (`llvm.umin`); `overloads`: the types that it is overloaded by, none when it is not;
-    /// get their number right, LLVM does not check it.
+    /// Calls an LLVM intrinsic. `name` without overload suffix (`llvm.umin`); `overloads`: the
+    /// types that it is overloaded by, none when it is not; get their number right, LLVM does not
+    /// check it.
     ///
-    /// Never name one that the target cannot select: code generation would end the process. Ask the target row first.
+    /// Never name one that the target cannot select: code generation would end the process. Ask the
+    /// target row first.
     pub(crate) fn intrinsic(
         &self,
         name: &'static str,

@@ -1,4 +1,5 @@
-//! What lies behind a descriptor or a pointer: texels that are changed, arrays of buffers, blocks that share workgroup memory, structures that point to themselves.
+//! What lies behind a descriptor or a pointer: texels that are changed, arrays of buffers, blocks
+//! that share workgroup memory, structures that point to themselves.
 
 use super::*;
 use splitbar_passes::module::assemble;
@@ -133,7 +134,8 @@ fn texel_operations_are_ordered_by_fences() {
     assert!(atomic < at("fence syncscope(\"agent\") acquire"), "{ir}");
 }
 
-/// A shader whose declarations are `declared` and whose body is `body`; `%out` is a buffer of unsigned integers.
+/// A shader whose declarations are `declared` and whose body is `body`; `%out` is a buffer of
+/// unsigned integers.
 fn shader(declared: &str, body: &str) -> Vec<u32> {
     assemble(&shader_text(declared, body)).unwrap().words
 }
@@ -251,7 +253,8 @@ fn blocks_in_workgroup_memory_begin_at_one_place() {
     assert_eq!(lowered.kernels().first().unwrap().shared_memory_bytes, 12);
 }
 
-/// A block that the kernel does not name clears the memory of one that it does, where it belongs to the kernel's interface.
+/// A block that the kernel does not name clears the memory of one that it does, where it belongs to
+/// the kernel's interface.
 #[test]
 fn a_null_block_clears_the_memory_of_the_others() {
     let text = shader_text(
@@ -318,7 +321,8 @@ fn clocks_are_read_where_there_are_some() {
     assert!(refused.contains("SB0307"), "{refused}");
 }
 
-/// Every rounding mode of integers that a float holds with fewer bits, folded by LLVM and computed in integers here.
+/// Every rounding mode of integers that a float holds with fewer bits, folded by LLVM and computed
+/// in integers here.
 #[test]
 fn integers_round_as_decorated() {
     use spirv::FPRoundingMode::{RTN, RTP, RTZ};

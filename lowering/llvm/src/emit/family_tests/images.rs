@@ -1,9 +1,11 @@
-//! Images: what becomes of each access on GPUs that have instructions for it, and that the others say so.
+//! Images: what becomes of each access on GPUs that have instructions for it, and that the others
+//! say so.
 
 use super::*;
 use splitbar_passes::module::assemble;
 
-/// Reads and writes an image and asks for its size, or fetches from it. `image` is what follows the sampled type in OpTypeImage.
+/// Reads and writes an image and asks for its size, or fetches from it. `image` is what follows the
+/// sampled type in OpTypeImage.
 fn shader(case: &Case) -> Vec<u32> {
     assemble(&shader_text(case)).unwrap().words
 }
@@ -215,8 +217,9 @@ fn levels_are_fetched_from() {
     }
 }
 
-/// An OpenCL kernel whose image types say no texel type, but how they are accessed. `width`: bits of a texel's components; `held`: as compilers that do
-/// not optimise write it, the images go through variables.
+/// An OpenCL kernel whose image types say no texel type, but how they are accessed. `width`: bits
+/// of a texel's components; `held`: as compilers that do not optimise write it, the images go
+/// through variables.
 fn kernel(width: u32, held: bool) -> Vec<u32> {
     let (variables, from, to) = if held {
         (

@@ -1,5 +1,6 @@
-//! Tests of the instruction families: what they compute (kernels with constant operands, which LLVM folds to the stored result), and that what they
-//! write selects on old and new targets of both vendors (code generation would end the process otherwise).
+//! Tests of the instruction families: what they compute (kernels with constant operands, which LLVM
+//! folds to the stored result), and that what they write selects on old and new targets of both
+//! vendors (code generation would end the process otherwise).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::core_tests::lowered_at;
@@ -344,7 +345,8 @@ fn opencl_integer_functions() {
 /// A function of the library, where it is tried, and the host's function.
 type Case = (Cl, f32, fn(f64) -> f64);
 
-/// The library's functions, folded by LLVM after inlining: within a few units in the last place of the host's.
+/// The library's functions, folded by LLVM after inlining: within a few units in the last place of
+/// the host's.
 #[test]
 fn library_functions_are_precise() {
     let mut s = Shader::new();

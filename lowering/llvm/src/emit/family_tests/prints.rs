@@ -5,7 +5,8 @@ use crate::Lowered;
 use splitbar_passes::module::assemble;
 use splitbar_typed::abi::ArgumentKind;
 
-/// A kernel of 64 invocations with the constant strings `strings`, `%s0` and so on, and the parameters `%out` and `%n`.
+/// A kernel of 64 invocations with the constant strings `strings`, `%s0` and so on, and the
+/// parameters `%out` and `%n`.
 fn kernel(strings: &[&str], functions: &str, body: &str) -> Vec<u32> {
     let text = kernel_text(strings, functions, body);
     assemble(&text).unwrap().words

@@ -3,7 +3,8 @@
 use super::*;
 use splitbar_passes::module::assemble;
 
-/// A shader that loads a vector `%a` and a scalar `%b` of unsigned integers, executes `body`, and stores its `%result`, a vector.
+/// A shader that loads a vector `%a` and a scalar `%b` of unsigned integers, executes `body`, and
+/// stores its `%result`, a vector.
 fn shader(body: &str) -> Vec<u32> {
     assemble(&shader_text(body)).unwrap().words
 }
@@ -91,7 +92,8 @@ fn atomics_of_the_device_are_no_loops() {
     }
 }
 
-/// LLVM takes no integer where a float is asked for, and the other way round: that is the module's mistake, not a bug.
+/// LLVM takes no integer where a float is asked for, and the other way round: that is the module's
+/// mistake, not a bug.
 #[test]
 fn operands_of_the_wrong_kind_are_reported() {
     for body in [
@@ -167,7 +169,8 @@ fn derivatives_of_square_quads_need_short_rows() {
     }
 }
 
-/// How many elements an invocation holds is the target's, so an index beyond them is no mistake; nor is a saturating sum of floats, which have no overflow.
+/// How many elements an invocation holds is the target's, so an index beyond them is no mistake;
+/// nor is a saturating sum of floats, which have no overflow.
 #[test]
 fn what_only_the_target_knows_is_no_mistake_of_the_module() {
     let text = shader_text(

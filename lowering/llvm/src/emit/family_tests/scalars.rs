@@ -164,7 +164,8 @@ fn half_conversions_round_as_decorated() {
     let mut s = Shader::new();
     let mut expected = Vec::new();
     let u16 = s.b.type_int(16, 0);
-    // 1 + 2^-11 lies between 0x3c00 and 0x3c01; 65520 between the largest half and infinity; 2^-25 between 0 and the smallest half.
+    // 1 + 2^-11 lies between 0x3c00 and 0x3c01; 65520 between the largest half and infinity; 2^-25
+    // between 0 and the smallest half.
     let cases: [(f32, [u16; 4]); 6] = [
         (1.000_488_3, [0x3c00, 0x3c00, 0x3c01, 0x3c00]),
         (-1.000_488_3, [0xbc00, 0xbc00, 0xbc00, 0xbc01]),

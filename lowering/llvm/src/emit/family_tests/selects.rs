@@ -1,4 +1,5 @@
-//! What the families write selects on old and new targets of both vendors, at -O0 and -O2: code generation would end the process otherwise.
+//! What the families write selects on old and new targets of both vendors, at -O0 and -O2: code
+//! generation would end the process otherwise.
 
 use super::*;
 use splitbar_passes::module::assemble;
@@ -279,7 +280,8 @@ fn atomics_select_everywhere() {
     });
 }
 
-/// Constants are folded before anything is selected; these are loaded, at one place for all invocations and at a place of each.
+/// Constants are folded before anything is selected; these are loaded, at one place for all
+/// invocations and at a place of each.
 #[test]
 fn halves_of_memory_select_everywhere() {
     for place in ["%zero", "%number"] {
@@ -340,7 +342,8 @@ fn halves_of_memory_select_everywhere() {
     }
 }
 
-/// LLVM merges the move of lanes into the test of one bit, and must still store what was moved, with its neighbour by one store.
+/// LLVM merges the move of lanes into the test of one bit, and must still store what was moved,
+/// with its neighbour by one store.
 #[test]
 fn what_was_moved_is_stored_beside_its_neighbour() {
     for target in ["gfx1100", "gfx1201", "gfx1250"] {

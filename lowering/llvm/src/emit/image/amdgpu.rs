@@ -1,5 +1,6 @@
-//! Images on AMDGPU: `llvm.amdgcn.image.*` with the image resource in scalar registers, and formatted buffer accesses for texel buffers. Formats are in
-//! the descriptors. Source: LLVM AMDGPUUsage, "LLVM IR Intrinsics"; IntrinsicsAMDGPU.td.
+//! Images on AMDGPU: `llvm.amdgcn.image.*` with the image resource in scalar registers, and
+//! formatted buffer accesses for texel buffers. Formats are in the descriptors. Source: LLVM
+//! AMDGPUUsage, "LLVM IR Intrinsics"; IntrinsicsAMDGPU.td.
 
 use super::super::Result;
 use super::super::function::FunctionEmitter;
@@ -240,8 +241,10 @@ pub(super) fn count<'c>(
     }
 }
 
-/// Why neither the channels of an image nor their order can be asked for: several of OpenCL's formats are one format and one swizzle (DST_SEL) of a resource. R and Rx are read
-/// as (r, 0, 0, 1), RG and RGx as (r, g, 0, 1), RGB and RGBx as (r, g, b, 1) (OpenCL C 3.0, 6.15.15, "Mapping Image Channels").
+/// Why neither the channels of an image nor their order can be asked for: several of OpenCL's
+/// formats are one format and one swizzle (DST_SEL) of a resource. R and Rx are read as (r, 0, 0,
+/// 1), RG and RGx as (r, g, 0, 1), RGB and RGBx as (r, g, b, 1) (OpenCL C 3.0, 6.15.15, "Mapping
+/// Image Channels").
 pub(super) fn no_channels(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnostic> {
     let what = format!("{}: the image's format as OpenCL names it", inst.name());
     let problem = e.unsupported_on_target(inst, what);

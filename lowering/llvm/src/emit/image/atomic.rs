@@ -1,8 +1,10 @@
-//! Atomic instructions on texels: OpImageTexelPointer (SPIR-V 1.6, section 3.52.8) and what is done through it.
+//! Atomic instructions on texels: OpImageTexelPointer (SPIR-V 1.6, section 3.52.8) and what is done
+//! through it.
 //!
-//! A texel has no address. So OpImageTexelPointer writes nothing, and an atomic instruction takes image, coordinate and sample from its operands. AMDGPU has
-//! an instruction for each operation on 32-bit integers; floats are compared and exchanged in a loop. PTX has reductions without a result alone, which LLVM
-//! does not select. The operations are relaxed; fences stand around them.
+//! A texel has no address. So OpImageTexelPointer writes nothing, and an atomic instruction takes
+//! image, coordinate and sample from its operands. AMDGPU has an instruction for each operation on
+//! 32-bit integers; floats are compared and exchanged in a loop. PTX has reductions without a
+//! result alone, which LLVM does not select. The operations are relaxed; fences stand around them.
 
 use super::super::atomic::Ordering;
 use super::super::function::FunctionEmitter;
@@ -131,7 +133,8 @@ impl<'c> Texel<'c> {
         })
     }
 
-    /// The 32-bit integer that was in the texel before; `values`: the new value, and what it is compared with.
+    /// The 32-bit integer that was in the texel before; `values`: the new value, and what it is
+    /// compared with.
     fn change(
         &self,
         e: &FunctionEmitter<'_, 'c, '_>,

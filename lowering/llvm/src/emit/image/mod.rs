@@ -1,9 +1,11 @@
-//! Images without samplers: storage images and texel buffers, and fetches from sampled ones (SPIR-V 1.6, section 3.52.10).
+//! Images without samplers: storage images and texel buffers, and fetches from sampled ones (SPIR-V
+//! 1.6, section 3.52.10).
 //!
 //! What descriptors are: [`splitbar_typed::image`].
 //!
-//! What is visible to whom: a texel that is made available is followed by a release fence, one that is made visible follows an acquire fence. Images that are decorated
-//! Coherent or Volatile make all their texels available and visible.
+//! What is visible to whom: a texel that is made available is followed by a release fence, one that
+//! is made visible follows an acquire fence. Images that are decorated Coherent or Volatile make
+//! all their texels available and visible.
 
 mod amdgpu;
 pub(crate) mod atomic;
@@ -179,7 +181,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         }
     }
 
-    /// Lets an empty line of assembly read `texel`, so that nobody leaves out the access that it comes from.
+    /// Lets an empty line of assembly read `texel`, so that nobody leaves out the access that it
+    /// comes from.
     fn keep_texel(&self, texel: Value<'c>) -> Result<()> {
         let word = self.b.int_type(32);
         let first = self.b.bitcast(self.b.lane(texel, 0)?, word)?;

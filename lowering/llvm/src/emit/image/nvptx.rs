@@ -1,8 +1,10 @@
-//! Images on NVPTX: fetches are `tex` with integer coordinates; storage images are surfaces, read as bytes (`suld.b`, so the module must name the
-//! format) and written with the surface's own format (`sust.p`). Source: PTX ISA, "Texture Instructions" and "Surface Instructions".
+//! Images on NVPTX: fetches are `tex` with integer coordinates; storage images are surfaces, read
+//! as bytes (`suld.b`, so the module must name the format) and written with the surface's own
+//! format (`sust.p`). Source: PTX ISA, "Texture Instructions" and "Surface Instructions".
 //!
-//! Outside of a surface loads give zeros and stores do nothing (`.zero`), as Vulkan asks of every implementation for images ("Texel Replacement", "Texel Output
-//! Coordinate Validation"); OpenCL leaves it open. LLVM's `sust.p` can only trap, so that stores are assembly.
+//! Outside of a surface loads give zeros and stores do nothing (`.zero`), as Vulkan asks of every
+//! implementation for images ("Texel Replacement", "Texel Output Coordinate Validation"); OpenCL
+//! leaves it open. LLVM's `sust.p` can only trap, so that stores are assembly.
 
 use super::super::Result;
 use super::super::function::FunctionEmitter;
@@ -82,7 +84,8 @@ fn no_integers(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnosti
     )
 }
 
-/// The texture or surface object, by a load of its own. LLVM knows no others: an undefined one must not come into being either (docs/llvm.md).
+/// The texture or surface object, by a load of its own. LLVM knows no others: an undefined one must
+/// not come into being either (docs/llvm.md).
 fn handle<'c>(e: &FunctionEmitter<'_, 'c, '_>, descriptor: Value<'c>) -> Result<Value<'c>> {
     let descriptor = e.b.raw().freeze(descriptor);
     e.b.load(e.b.int_type(64), descriptor, 8)
@@ -162,8 +165,9 @@ pub(super) fn read<'c>(
     decoded(e, component, format, raw)
 }
 
-/// Fetches a texel from a mip level. LLVM has no intrinsic for that with integers as coordinates (PTX ISA, "tex": the level is of their type then).
-/// `arguments`: the object and the coordinates in PTX's order.
+/// Fetches a texel from a mip level. LLVM has no intrinsic for that with integers as coordinates
+/// (PTX ISA, "tex": the level is of their type then). `arguments`: the object and the coordinates
+/// in PTX's order.
 fn fetch_level<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     shape: Shape,
@@ -263,7 +267,8 @@ fn geometry(shape: Shape) -> Option<&'static str> {
     })
 }
 
-/// The coordinates in a list of operands, from number `first` on: a vector of three has four elements, the last of which is ignored.
+/// The coordinates in a list of operands, from number `first` on: a vector of three has four
+/// elements, the last of which is ignored.
 fn listed(first: usize, count: usize) -> String {
     let mut names: Vec<String> = (first..first + count).map(|n| format!("${n}")).collect();
     if count == 3 {
@@ -353,8 +358,9 @@ pub(super) fn size<'c>(
     e.b.vector(&sizes)
 }
 
-/// What the channels of an image are, or their order. PTX gives OpenCL's numbers (PTX ISA, 5.3.3 "Channel Data Type and Channel Order Fields"), which begin where
-/// clCreateImage has them; SPIR-V's begin at 0 (3.12 "Image Channel Order", 3.13 "Image Channel Data Type").
+/// What the channels of an image are, or their order. PTX gives OpenCL's numbers (PTX ISA, 5.3.3
+/// "Channel Data Type and Channel Order Fields"), which begin where clCreateImage has them;
+/// SPIR-V's begin at 0 (3.12 "Image Channel Order", 3.13 "Image Channel Data Type").
 pub(super) fn channels<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     op: Op,

@@ -98,7 +98,8 @@ impl<'e, 'f, 'c, 'm> Shared<'e, 'f, 'c, 'm> {
         })
     }
 
-    /// The element at `at`; `asked` says which one each lane asks for, so that only the slots that can hold one of them are read.
+    /// The element at `at`; `asked` says which one each lane asks for, so that only the slots that
+    /// can hold one of them are read.
     pub(super) fn read(&self, at: At<'c>, asked: impl Fn(u32) -> Element) -> Result<Value<'c>> {
         let b = self.e.b;
         let slots: BTreeSet<u32> = (0..self.e.wave_size)
@@ -143,7 +144,8 @@ fn number<'c>(
     Ok(sum)
 }
 
-/// A matrix on the stack: all lanes ask for elements of one row, or of one column, that a loop counts.
+/// A matrix on the stack: all lanes ask for elements of one row, or of one column, that a loop
+/// counts.
 pub(super) struct Stored<'e, 'f, 'c, 'm> {
     e: &'e FunctionEmitter<'f, 'c, 'm>,
     layout: &'e Layout,
@@ -190,7 +192,8 @@ impl<'e, 'f, 'c, 'm> Stored<'e, 'f, 'c, 'm> {
         b.offset(self.place, b.mul(slot, b.i32(self.bytes()))?, true)
     }
 
-    /// The element at `at`, whose coordinate along `axis` is the same in all lanes; `asked` says what each lane asks for when that coordinate is 0.
+    /// The element at `at`, whose coordinate along `axis` is the same in all lanes; `asked` says
+    /// what each lane asks for when that coordinate is 0.
     pub(super) fn read(
         &self,
         at: At<'c>,

@@ -1,4 +1,5 @@
-//! Cooperative matrices (SPV_KHR_cooperative_matrix, and of SPV_NV_cooperative_matrix2 the conversions, reductions and per-element operations).
+//! Cooperative matrices (SPV_KHR_cooperative_matrix, and of SPV_NV_cooperative_matrix2 the
+//! conversions, reductions and per-element operations).
 //!
 //! | room | what it does |
 //! |---|---|
@@ -8,8 +9,10 @@
 //! | [`native`] | the use of the target's instructions |
 //! | [`whole`] | what is done to all elements: conversions, functions, reductions, transposition |
 //!
-//! A matrix is a vector of the elements that the invocation holds (one element: a scalar), so that arithmetic, selections and phis need nothing of their own.
-//! Every invocation of the subgroup executes these instructions together, as the extension demands; so lanes are read without asking who is active.
+//! A matrix is a vector of the elements that the invocation holds (one element: a scalar), so that
+//! arithmetic, selections and phis need nothing of their own. Every invocation of the subgroup
+//! executes these instructions together, as the extension demands; so lanes are read without asking
+//! who is active.
 
 mod element;
 mod native;
@@ -29,7 +32,8 @@ use splitbar_passes::module::{Id, Inst};
 pub(super) use splitbar_typed::matrix::{Matrix, layout};
 
 impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
-    /// The first row of the block that this invocation's subgroup holds, `i32`; `None`: it holds all rows.
+    /// The first row of the block that this invocation's subgroup holds, `i32`; `None`: it holds
+    /// all rows.
     fn first_row(&self, matrix: &Matrix) -> Result<Option<Value<'c>>> {
         if matrix.blocks == 1 {
             return Ok(None);
@@ -55,8 +59,9 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
         Ok((self.value(id)?, self.matrix(self.type_of(id)?)?))
     }
 
-    /// The function `name` of the kernel that is being written, which `body` fills when it is asked for first: it is given the function and its
-    /// parameters, and its value is returned. It is not inlined: products by shuffles are thousands of instructions.
+    /// The function `name` of the kernel that is being written, which `body` fills when it is asked
+    /// for first: it is given the function and its parameters, and its value is returned. It is not
+    /// inlined: products by shuffles are thousands of instructions.
     fn helper(
         &self,
         name: &str,

@@ -1,5 +1,6 @@
-//! OpCooperativeMatrixMulAddKHR by instructions of the target: tile by tile, which stand one after the other in an invocation's slots. So every shape that
-//! tiles divide is native. Sums of 16-bit floats go through 32 bits.
+//! OpCooperativeMatrixMulAddKHR by instructions of the target: tile by tile, which stand one after
+//! the other in an invocation's slots. So every shape that tiles divide is native. Sums of 16-bit
+//! floats go through 32 bits.
 
 use super::super::Result;
 use super::super::float8::Float8;
@@ -40,7 +41,8 @@ pub(super) fn find(
     })
 }
 
-/// Whether the components of A and of B are of the other kind that the instruction knows: signed integers, or E5M2.
+/// Whether the components of A and of B are of the other kind that the instruction knows: signed
+/// integers, or E5M2.
 fn kinds(shapes: &Shapes<'_>) -> [bool; 2] {
     [
         (shapes.a, Operands::MATRIX_A_SIGNED_COMPONENTS_KHR),
@@ -54,8 +56,9 @@ fn kinds(shapes: &Shapes<'_>) -> [bool; 2] {
 
 /// Multiplies tile by tile.
 ///
-/// MFMA reads its integers as signed. An unsigned factor is given with 128 less in each element, and 128 times the sum of the other factor's elements is added,
-/// which is a product with ones: `(a + 128) * b = a * b + 128 * (1 * b)`.
+/// MFMA reads its integers as signed. An unsigned factor is given with 128 less in each element,
+/// and 128 times the sum of the other factor's elements is added, which is a product with ones:
+/// `(a + 128) * b = a * b + 128 * (1 * b)`.
 pub(super) fn multiply_add<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     instruction: &Instruction,

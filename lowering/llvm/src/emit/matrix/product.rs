@@ -1,10 +1,12 @@
-//! OpCooperativeMatrixMulAddKHR: by the target's instruction if it has one for the types and shapes, else by subgroup shuffles, which are right for every
-//! shape, type and layout.
+//! OpCooperativeMatrixMulAddKHR: by the target's instruction if it has one for the types and
+//! shapes, else by subgroup shuffles, which are right for every shape, type and layout.
 //!
-//! By shuffles, each invocation computes the elements of the result that it holds; it reads a row of A and a column of B from the invocations that hold them. The
-//! products of one shape share a function.
+//! By shuffles, each invocation computes the elements of the result that it holds; it reads a row
+//! of A and a column of B from the invocations that hold them. The products of one shape share a
+//! function.
 //!
-//! Sums of 16-bit floats are kept in 32 bits and rounded once, in order of increasing k; the extension leaves precision and order open.
+//! Sums of 16-bit floats are kept in 32 bits and rounded once, in order of increasing k; the
+//! extension leaves precision and order open.
 
 use super::super::Result;
 use super::super::convert;
@@ -102,8 +104,8 @@ pub(super) fn widened<'c>(
     }
 }
 
-/// `D = A * B + C` in the function that is being written for it: a loop over the columns of A, with A and B on the stack. A small one is unrolled, and its
-/// matrices are in registers then.
+/// `D = A * B + C` in the function that is being written for it: a loop over the columns of A, with
+/// A and B on the stack. A small one is unrolled, and its matrices are in registers then.
 fn by_shuffles<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     function: Func<'c>,
@@ -146,7 +148,8 @@ fn by_shuffles<'c>(
         .iter()
         .map(|first| e.b.phi(&[(*first, before)]))
         .collect::<Result<Vec<_>>>()?;
-    // Slots that differ in nothing but their column want the same element of A, and the other way round.
+    // Slots that differ in nothing but their column want the same element of A, and the other way
+    // round.
     let mut row: BTreeMap<u32, Value<'c>> = BTreeMap::new();
     let mut column: BTreeMap<u32, Value<'c>> = BTreeMap::new();
     let mut next = Vec::new();

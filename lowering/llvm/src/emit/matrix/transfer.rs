@@ -1,7 +1,9 @@
-//! OpCooperativeMatrixLoadKHR and OpCooperativeMatrixStoreKHR: each invocation moves the elements that it holds.
+//! OpCooperativeMatrixLoadKHR and OpCooperativeMatrixStoreKHR: each invocation moves the elements
+//! that it holds.
 //!
-//! Row r of a row-major matrix begins `r * Stride` elements of the pointer's type behind the pointer, and its elements follow each other without gaps;
-//! column-major is the same with rows and columns exchanged.
+//! Row r of a row-major matrix begins `r * Stride` elements of the pointer's type behind the
+//! pointer, and its elements follow each other without gaps; column-major is the same with rows and
+//! columns exchanged.
 
 use super::super::Result;
 use super::super::builtin;
@@ -48,7 +50,8 @@ fn inside(matrix: &Matrix, slot: u32, lanes: u32) -> Inside {
 }
 
 impl<'c> Window<'c> {
-    /// Decodes the operands from the pointer's on: pointer, (object,) layout, stride, memory operands.
+    /// Decodes the operands from the pointer's on: pointer, (object,) layout, stride, memory
+    /// operands.
     fn of(
         e: &FunctionEmitter<'_, 'c, '_>,
         inst: Inst<'_>,
@@ -206,8 +209,9 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
     Ok(())
 }
 
-/// Whether this invocation stores what it holds, where not all do: of several subgroups that hold the same block the first one does, and so does the first of
-/// several lanes that hold the same elements.
+/// Whether this invocation stores what it holds, where not all do: of several subgroups that hold
+/// the same block the first one does, and so does the first of several lanes that hold the same
+/// elements.
 fn stores<'c>(e: &FunctionEmitter<'_, 'c, '_>, matrix: &Matrix) -> Result<Option<Value<'c>>> {
     let of_lane = match matrix.layout.copies(e.wave_size) {
         0 => None,

@@ -1,4 +1,5 @@
-//! What is done to all elements of a matrix: conversions, a function of each, reductions, transposition (SPV_NV_cooperative_matrix2).
+//! What is done to all elements of a matrix: conversions, a function of each, reductions,
+//! transposition (SPV_NV_cooperative_matrix2).
 
 use super::super::Result;
 use super::super::function::FunctionEmitter;
@@ -79,7 +80,8 @@ pub(super) fn transpose(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> 
     e.bind(inst, value)
 }
 
-/// Every element of a matrix of type `to` from elements of `value`: `f` is given the source, the element's coordinates, and those of every lane.
+/// Every element of a matrix of type `to` from elements of `value`: `f` is given the source, the
+/// element's coordinates, and those of every lane.
 fn gather<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
     from: &Matrix,
@@ -114,7 +116,8 @@ pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -
         .collect();
     let mut elements = Vec::new();
     for (slot, at) in (0..).zip(places) {
-        // What lies beyond the matrix gets the coordinates of its edge: the function may read memory by them.
+        // What lies beyond the matrix gets the coordinates of its edge: the function may read
+        // memory by them.
         let row = e.b.intrinsic(
             "llvm.umin",
             &[at.row.ty()],
@@ -145,7 +148,8 @@ pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -
     e.bind(inst, value)
 }
 
-/// OpCooperativeMatrixReduceNV: the elements of a row, a column, all, or four neighbours, combined by a function.
+/// OpCooperativeMatrixReduceNV: the elements of a row, a column, all, or four neighbours, combined
+/// by a function.
 pub(super) fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let (value, from) = e.matrix_operand(inst, 0)?;
     let to = e.matrix(e.result_type(inst)?)?;
@@ -154,7 +158,8 @@ pub(super) fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Res
     if from.blocks.max(to.blocks) > 1 && (from.blocks != to.blocks || mask != Reduce::ROW) {
         return Err(across_subgroups(e, inst));
     }
-    // Which elements one of the result combines: the first coordinates of a rectangle per step, and its extent.
+    // Which elements one of the result combines: the first coordinates of a rectangle per step, and
+    // its extent.
     let (rows, columns, step) = if mask.contains(Reduce::_2X2) {
         (2, 2, 2)
     } else {

@@ -1,6 +1,7 @@
 //! Image instructions (MIMG, VIMAGE): texels by integer coordinates, without samplers.
 //!
-//! `image_load dst, coordinates, descriptor dmask:... dim:...`; the coordinates are a range of registers or a list of them.
+//! `image_load dst, coordinates, descriptor dmask:... dim:...`; the coordinates are a range of
+//! registers or a list of them.
 
 use super::super::inst::{Action, Components, Memories, Memory, Op};
 use super::super::isa::Isa;
@@ -9,7 +10,8 @@ use super::super::table::memory::Extend;
 use super::super::text::{Parts, pieces};
 use super::memory::{access, atomic, counted, pair, passes_by};
 
-/// The shapes whose texels the machine finds, and how many coordinates they have. Code for gfx9 does not say its shape, which is in the descriptor: it is not simulated.
+/// The shapes whose texels the machine finds, and how many coordinates they have. Code for gfx9
+/// does not say its shape, which is in the descriptor: it is not simulated.
 const SHAPES: &[(&str, usize)] = &[
     ("SQ_RSRC_IMG_1D", 1),
     ("SQ_RSRC_IMG_2D", 2),
@@ -42,7 +44,8 @@ pub(super) fn decode(parts: &Parts<'_>, rest: &str, isa: Isa) -> Option<Op> {
     let (_, count) = SHAPES.iter().find(|(name, _)| *name == shape)?;
     let size = matches!(action, Action::Size);
     let fits = size || coordinates.len() >= *count;
-    // Half coordinates but for the level of `get_resinfo`, half data, and what is loaded beside the texel.
+    // Half coordinates but for the level of `get_resinfo`, half data, and what is loaded beside the
+    // texel.
     let odd = (modifiers.has("a16") || parts.rest.ends_with(" a16")) && !size
         || ["d16", "tfe", "lwe", "r128"]
             .iter()

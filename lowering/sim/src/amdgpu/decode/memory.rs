@@ -95,7 +95,8 @@ pub(super) fn memory(parts: &Parts<'_>, isa: Isa) -> Option<Op> {
     Some(Op::Memory(Box::new(memory)))
 }
 
-/// Whether the answer is the time, which comes as scalar loads do (LLVM AMDGPUUsage, `llvm.readcyclecounter` and `llvm.readsteadycounter`).
+/// Whether the answer is the time, which comes as scalar loads do (LLVM AMDGPUUsage,
+/// `llvm.readcyclecounter` and `llvm.readsteadycounter`).
 fn is_clock(parts: &Parts<'_>) -> bool {
     match parts.mnemonic {
         "s_memtime" | "s_memrealtime" => true,
@@ -262,10 +263,12 @@ fn device(parts: &Parts<'_>) -> bool {
         || modifiers.has("glc") && !modifiers.has("sc0")
 }
 
-/// How the instruction relates to the accesses of others, as far as its name and its cache bits tell.
+/// How the instruction relates to the accesses of others, as far as its name and its cache bits
+/// tell.
 pub(super) fn access(parts: &Parts<'_>, action: Action, memories: Memories) -> Access {
     match (action, memories) {
-        // Machine code orders an atomic by the waits and cache operations around it; it is taken as both.
+        // Machine code orders an atomic by the waits and cache operations around it; it is taken as
+        // both.
         (Action::Atomic { .. }, Memories::Shared) => {
             Access::atomic(Order::AcquireRelease, Scope::Workgroup)
         }
@@ -388,7 +391,8 @@ fn place(memory: &mut Memory, operands: &[Operand], name: &str) -> Option<()> {
     Some(())
 }
 
-/// The data of an atomic: of a compare-and-swap, the new value and behind it the one to compare with.
+/// The data of an atomic: of a compare-and-swap, the new value and behind it the one to compare
+/// with.
 pub(super) fn pair(data: Operand, bytes: u8, name: &str) -> [Option<Operand>; 2] {
     let registers = u16::from(bytes / 4);
     match data.kind {

@@ -1,4 +1,5 @@
-//! From a line of disassembly to an instruction: tables looked up by mnemonic, then one short function per shape of operands.
+//! From a line of disassembly to an instruction: tables looked up by mnemonic, then one short
+//! function per shape of operands.
 
 mod image;
 mod memory;
@@ -26,7 +27,8 @@ pub(super) struct Decoder<'d> {
     rows: BTreeMap<&'static str, (Shape, &'static Row)>,
 }
 
-/// The parts of an instruction that synchronise: the counters that a wait waits for, or one operation on barriers or caches; 0 for other instructions.
+/// The parts of an instruction that synchronise: the counters that a wait waits for, or one
+/// operation on barriers or caches; 0 for other instructions.
 pub fn synchronising_parts(line: &Line) -> usize {
     let parts = parse(&line.text);
     match sync::wait(&parts) {
@@ -65,7 +67,8 @@ const TABLES: &[(Shape, &[Row])] = &[
     (Shape::ScalarTest, scalar_table::TESTS),
 ];
 
-/// Instructions that this machine need not do anything for: hints, cache control (memory is coherent here), modes that change no result of ours.
+/// Instructions that this machine need not do anything for: hints, cache control (memory is
+/// coherent here), modes that change no result of ours.
 const NOTHING: &[&str] = &[
     "s_nop",
     "v_nop",
@@ -266,7 +269,8 @@ impl<'d> Decoder<'d> {
             .or_else(|| memory::memory(parts, self.isa))
     }
 
-    /// The instruction that a branch goes to: a distance in dwords from the end of this one, or an address.
+    /// The instruction that a branch goes to: a distance in dwords from the end of this one, or an
+    /// address.
     fn target(&self, text: &str, line: &Line) -> Option<u32> {
         let distance = number(text.split_whitespace().next()?)?;
         let signed = i64::from(distance as i16);

@@ -84,7 +84,8 @@ pub(super) fn save_exec(name: &str, operands: &[Operand]) -> Option<Op> {
     })
 }
 
-/// `s_setreg hwreg(NAME, offset, size), value`. Of the modes, the rounding counts; denormals and exceptions are as compilers ask for.
+/// `s_setreg hwreg(NAME, offset, size), value`. Of the modes, the rounding counts; denormals and
+/// exceptions are as compilers ask for.
 pub(super) fn set_register(parts: &Parts<'_>) -> Option<Op> {
     let [_, value] = parts.operands.as_slice() else {
         return None;
@@ -107,7 +108,8 @@ pub(super) fn set_register(parts: &Parts<'_>) -> Option<Op> {
 /// Names of the MODE register.
 const MODE: [&str; 2] = ["HW_REG_MODE", "HW_REG_WAVE_MODE"];
 
-/// The registers with the time: their names, where in it they begin, and how many bits of it they hold. Source: LLVM, the lowering of `llvm.readcyclecounter` for gfx11 and gfx12.
+/// The registers with the time: their names, where in it they begin, and how many bits of it they
+/// hold. Source: LLVM, the lowering of `llvm.readcyclecounter` for gfx11 and gfx12.
 const CLOCKS: [(&str, u8, u8); 3] = [
     ("HW_REG_SHADER_CYCLES", 0, 20),
     ("HW_REG_SHADER_CYCLES_LO", 0, 32),
@@ -133,7 +135,8 @@ pub(super) fn hardware_register(text: &str) -> Option<HardwareRegister> {
     })
 }
 
-/// Name, offset and size behind `hwreg(`, the bracket's end cut off; all 32 bits where offset and size are left out.
+/// Name, offset and size behind `hwreg(`, the bracket's end cut off; all 32 bits where offset and
+/// size are left out.
 fn fields(text: &str) -> Option<(&str, u8, u8)> {
     let (_, fields) = text.split_once("hwreg(")?;
     let mut fields = fields.split(',').map(str::trim);

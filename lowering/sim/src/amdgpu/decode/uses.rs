@@ -29,7 +29,8 @@ impl Decoder<'_> {
         let mut of_vector = |vector: &Vector| {
             let wide = matches!(vector.form, Form::Pairs | Form::PairMove);
             let registers = |ty: Ty| if wide { 2 } else { ty.registers() };
-            // Only instructions on one value of 16 bits leave the other half of a register alone; SDWA says itself which part it means.
+            // Only instructions on one value of 16 bits leave the other half of a register alone;
+            // SDWA says itself which part it means.
             let half = |operand: &Operand, ty: Ty| Operand {
                 half: match operand.half {
                     _ if !ty.is_half() || !vector.form.is_single() || vector.select.is_some() => {

@@ -1,4 +1,5 @@
-//! Vector instructions: rows of the tables, with their modifiers, lane moves (DPP) and parts of registers (SDWA).
+//! Vector instructions: rows of the tables, with their modifiers, lane moves (DPP) and parts of
+//! registers (SDWA).
 
 use super::super::bits::Row;
 use super::super::inst::{Form, From, Indirect, Lanes, Op, Part, Select, Unused, Vector};

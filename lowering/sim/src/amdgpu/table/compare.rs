@@ -1,4 +1,5 @@
-//! What `v_cmp_*` and `v_cmpx_*`, and on floats `s_cmp_*`, test: rows by the rest of the name. Source: the instruction set manuals, chapters VOPC and SOPC.
+//! What `v_cmp_*` and `v_cmpx_*`, and on floats `s_cmp_*`, test: rows by the rest of the name.
+//! Source: the instruction set manuals, chapters VOPC and SOPC.
 
 use crate::amdgpu::bits::{Row, tests};
 use half::f16;
@@ -57,7 +58,8 @@ fn quiet(bits: u64, bit: u32) -> bool {
     bits >> bit & 1 == 1
 }
 
-/// Whether the mask has the bit of the float's class: signaling NaN, quiet NaN, then -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf.
+/// Whether the mask has the bit of the float's class: signaling NaN, quiet NaN, then -inf, -normal,
+/// -subnormal, -0, +0, +subnormal, +normal, +inf.
 fn class(
     nan: bool,
     quiet: bool,

@@ -1,5 +1,6 @@
-//! Vector instructions on floats of 16, 32 and 64 bits. Source: the instruction set manuals of gfx9 to gfx12. Where hardware gives one unit in the last
-//! place of freedom (reciprocal, roots, exponentials, sines), the value is the correctly rounded one.
+//! Vector instructions on floats of 16, 32 and 64 bits. Source: the instruction set manuals of gfx9
+//! to gfx12. Where hardware gives one unit in the last place of freedom (reciprocal, roots,
+//! exponentials, sines), the value is the correctly rounded one.
 
 use crate::amdgpu::bits::{Row, carries, values};
 use half::f16;
@@ -293,7 +294,8 @@ const F64: Format = Format {
     step: 128,
 };
 
-/// Scales denominator or numerator (`a` is one of them) so that the quotient's steps neither overflow nor lose bits.
+/// Scales denominator or numerator (`a` is one of them) so that the quotient's steps neither
+/// overflow nor lose bits.
 fn div_scale(a: f64, denominator: f64, numerator: f64, format: Format) -> (f64, bool) {
     if denominator == 0.0 || numerator == 0.0 {
         return (f64::NAN, false);
@@ -319,7 +321,8 @@ fn div_scale(a: f64, denominator: f64, numerator: f64, format: Format) -> (f64, 
     }
 }
 
-/// The last product of a division, with the scaling of `v_div_scale` undone. `c` is near the quotient: its size says which way was scaled.
+/// The last product of a division, with the scaling of `v_div_scale` undone. `c` is near the
+/// quotient: its size says which way was scaled.
 fn div_fmas(value: f64, c: f64, scaled: bool, format: Format) -> f64 {
     if !scaled {
         value

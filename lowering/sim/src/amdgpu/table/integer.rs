@@ -1,4 +1,5 @@
-//! Vector instructions on integers. Source: the instruction set manuals of gfx9 to gfx12 (chapter "Instructions", VOP1, VOP2, VOP3).
+//! Vector instructions on integers. Source: the instruction set manuals of gfx9 to gfx12 (chapter
+//! "Instructions", VOP1, VOP2, VOP3).
 
 use crate::amdgpu::bits::{Row, carries, values};
 

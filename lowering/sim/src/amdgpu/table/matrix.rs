@@ -1,7 +1,10 @@
-//! Matrix instructions: shapes, element types, and which lane holds which element at which place of its registers.
+//! Matrix instructions: shapes, element types, and which lane holds which element at which place of
+//! its registers.
 //!
-//! Sources: AMD matrix instruction calculator; instruction set manuals of CDNA3 ("Matrix Arithmetic Instructions"), RDNA3 and RDNA4 ("WMMA"); waves of 64: Mesa, `radv_nir_lower_cooperative_matrix`. In which lane
-//! a k lies is the same for A and B everywhere; only that the two agree is visible in a result.
+//! Sources: AMD matrix instruction calculator; instruction set manuals of CDNA3 ("Matrix Arithmetic
+//! Instructions"), RDNA3 and RDNA4 ("WMMA"); waves of 64: Mesa,
+//! `radv_nir_lower_cooperative_matrix`. In which lane a k lies is the same for A and B everywhere;
+//! only that the two agree is visible in a result.
 
 use crate::matrix::Element::{self, BF16, E4M3, F16, F32, F64, I8, I32};
 
@@ -31,7 +34,8 @@ pub(in crate::amdgpu) struct Shape {
     pub sum: Element,
 }
 
-/// An element of one of the matrices: `side` is the row of A, the column of B, and of a sum the column.
+/// An element of one of the matrices: `side` is the row of A, the column of B, and of a sum the
+/// column.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Default)]
 pub(in crate::amdgpu) struct Spot {
     pub block: u32,
@@ -85,7 +89,8 @@ impl Shape {
         let (side, group) = (lane % self.side, lane / self.side);
         let groups = size / self.side;
         let group = match (family, groups) {
-            // In waves of 64, the lanes from 32 on hold the other rows of what those before hold the first half of.
+            // In waves of 64, the lanes from 32 on hold the other rows of what those before hold
+            // the first half of.
             (Family::Halved, 4) => group / 2 + group % 2 * 2,
             _ => group,
         };
@@ -114,7 +119,8 @@ const fn shape(side: u32, depth: u32, blocks: u32, factor: Element, sum: Element
     }
 }
 
-/// MFMA by the name of gfx908 and gfx90a, of which gfx940 and later print an underscore more and the number of blocks (see [`mfma`]).
+/// MFMA by the name of gfx908 and gfx90a, of which gfx940 and later print an underscore more and
+/// the number of blocks (see [`mfma`]).
 #[rustfmt::skip] // a table
 const MFMA: &[(&str, Shape)] = &[
     ("f32_32x32x1f32", shape(32, 1, 2, F32, F32)), ("f32_16x16x1f32", shape(16, 1, 4, F32, F32)), ("f32_4x4x1f32", shape(4, 1, 16, F32, F32)),
@@ -148,13 +154,15 @@ const WMMA: &[(&str, Shape)] = &[
     ("i32_16x16x64_iu8", shape(16, 64, 1, I8, I32)),
 ];
 
-/// The shape of an MFMA, by what follows `v_mfma_` in its mnemonic: `f32_16x16x16f16`, `f32_32x32x4bf16_1k`, `f32_16x16x16_f16`, `f32_32x32x4_2b_f16`.
+/// The shape of an MFMA, by what follows `v_mfma_` in its mnemonic: `f32_16x16x16f16`,
+/// `f32_32x32x4bf16_1k`, `f32_16x16x16_f16`, `f32_32x32x4_2b_f16`.
 pub(in crate::amdgpu) fn mfma(name: &str) -> Option<Shape> {
     let by_name = |name: &str| MFMA.iter().find(|(n, _)| *n == name).map(|(_, s)| *s);
     if let Some(shape) = by_name(name) {
         return Some(shape);
     }
-    // `sum_shape_blocks_factor` or `sum_shape_factor`: here the number of blocks tells apart what `_1k` did.
+    // `sum_shape_blocks_factor` or `sum_shape_factor`: here the number of blocks tells apart what
+    // `_1k` did.
     let parts: Vec<&str> = name.split('_').collect();
     let (sum, size, blocks, factor) = match *parts.as_slice() {
         [sum, size, factor] => (sum, size, 1, factor),

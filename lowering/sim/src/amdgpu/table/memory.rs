@@ -1,5 +1,6 @@
-//! Memory instructions: how a name says how many bytes move, what becomes of small ones, and what an atomic makes of the old value.
-//! Source: the instruction set manuals, chapters DS, FLAT, MUBUF and SMEM; the second spelling of each row is that of gfx11 and later.
+//! Memory instructions: how a name says how many bytes move, what becomes of small ones, and what
+//! an atomic makes of the old value. Source: the instruction set manuals, chapters DS, FLAT, MUBUF
+//! and SMEM; the second spelling of each row is that of gfx11 and later.
 
 /// Where the bytes of a load go in the register, or those of a store come from.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,8 @@ pub(in crate::amdgpu) const FORMATS: &[(&str, u8, Extend)] = &[
     ("b8_d16_hi", 1, Extend::HighZero), ("byte_d16_hi", 1, Extend::HighZero), ("d16_hi_b8", 1, Extend::HighZero),
 ];
 
-/// What an atomic writes, of the old value, the data and the second data (what a compare-and-swap compares with).
+/// What an atomic writes, of the old value, the data and the second data (what a compare-and-swap
+/// compares with).
 pub(in crate::amdgpu) type Update = fn(u64, u64, u64) -> Option<u64>;
 
 macro_rules! update {
@@ -55,7 +57,8 @@ macro_rules! update {
 const SWAP: Update = |_, data, _| Some(data);
 const COMPARE_SWAP: Update = |old, data, expected| (old == expected).then_some(data);
 
-/// Atomics of LDS and of global memory, by the part of the name after `ds_` (without `rtn_`) or after `atomic_`.
+/// Atomics of LDS and of global memory, by the part of the name after `ds_` (without `rtn_`) or
+/// after `atomic_`.
 #[rustfmt::skip] // a table
 pub(in crate::amdgpu) const ATOMICS: &[(&str, u8, Update)] = &[
     ("add", 4, update!(u32, u32::wrapping_add)), ("add_u32", 4, update!(u32, u32::wrapping_add)),

@@ -1,4 +1,5 @@
-//! Packed instructions (VOP3P): what they do to each half, and those that mix halves. Source: the instruction set manuals, chapter VOP3P.
+//! Packed instructions (VOP3P): what they do to each half, and those that mix halves. Source: the
+//! instruction set manuals, chapter VOP3P.
 
 use super::float::{dot2, halves, minimum};
 use crate::amdgpu::bits::{Row, values};

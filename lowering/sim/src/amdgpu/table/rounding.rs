@@ -1,7 +1,9 @@
-//! Rounding in another direction than to the nearest: the four lowest bits of the MODE register (instruction set manuals, "Mode register", FP_ROUND).
+//! Rounding in another direction than to the nearest: the four lowest bits of the MODE register
+//! (instruction set manuals, "Mode register", FP_ROUND).
 //!
-//! What is not in these tables is not simulated while another direction counts for it. Approximations of the hardware (reciprocal, roots, exponentials, sines) stay as
-//! they are: their error is larger than what the direction changes.
+//! What is not in these tables is not simulated while another direction counts for it.
+//! Approximations of the hardware (reciprocal, roots, exponentials, sines) stay as they are: their
+//! error is larger than what the direction changes.
 
 use crate::amdgpu::bits::{Compute, Row, Ty};
 use crate::directed::{Format, Rounding, Step, compute, convert, from_integer};
@@ -56,7 +58,8 @@ fn scaled(format: Format, rounding: Rounding, value: u64, power: i32) -> u64 {
     compute(Step::Scale, format, rounding, [value, power, 0])
 }
 
-/// The power of two that undoes what `v_div_scale` scaled: the size of the last source says which way that was.
+/// The power of two that undoes what `v_div_scale` scaled: the size of the last source says which
+/// way that was.
 fn unscaling(format: Format, ([_, _, c], scaled): Lane) -> i32 {
     let (step, size) = match format {
         Format::Double => (128, f64::from_bits(c).abs()),
@@ -91,7 +94,8 @@ const CONVERTS: &[(&str, Directed)] = &[
     ("v_cvt_f16_i16", |f, r, ([a, ..], _)| from_integer(f, r, i64::from(a as i16))),
 ];
 
-/// What does not round, or is an approximation, of the instructions that give a float or take one; as in [`ROUNDS`].
+/// What does not round, or is an approximation, of the instructions that give a float or take one;
+/// as in [`ROUNDS`].
 #[rustfmt::skip] // a list
 const SAME: &[&str] = &[
     "min", "max", "min_num", "max_num", "minimum", "maximum", "min3", "max3", "min3_num", "max3_num", "med3", "med3_num", "minmax", "maxmin", "minmax_num", "maxmin_num",
@@ -138,8 +142,9 @@ pub(in crate::amdgpu) fn rule(row: &Row) -> Rule {
     }
 }
 
-/// In which direction an instruction with this row rounds: two bits for single precision, two for double and half precision, which conversions from and to these obey too
-/// (LLVM, `llvm.fptrunc.round`).
+/// In which direction an instruction with this row rounds: two bits for single precision, two for
+/// double and half precision, which conversions from and to these obey too (LLVM,
+/// `llvm.fptrunc.round`).
 pub(in crate::amdgpu) fn direction(row: &Row, mode: u8) -> Rounding {
     let mut types = row.src.iter().chain([&row.dst]);
     let wide = types.any(|ty| matches!(ty, Ty::F16 | Ty::F64));

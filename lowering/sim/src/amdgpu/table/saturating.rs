@@ -1,5 +1,6 @@
-//! Integer instructions with the modifier `clamp`: sums that leave the range of their type stop at its end. Source: the instruction set manuals, VOP3 and VOP3P,
-//! "CLAMP". Each row has the name of the row of [`super::integer`] or [`super::packed`] that it takes the place of.
+//! Integer instructions with the modifier `clamp`: sums that leave the range of their type stop at
+//! its end. Source: the instruction set manuals, VOP3 and VOP3P, "CLAMP". Each row has the name of
+//! the row of [`super::integer`] or [`super::packed`] that it takes the place of.
 
 use super::packed::{bytes, dot4, wrap};
 use crate::amdgpu::bits::{Row, values};

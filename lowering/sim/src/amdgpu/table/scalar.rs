@@ -1,4 +1,5 @@
-//! The scalar unit. Source: the instruction set manuals of gfx9 to gfx12, chapters SOP1, SOP2, SOPC and SOPK.
+//! The scalar unit. Source: the instruction set manuals of gfx9 to gfx12, chapters SOP1, SOP2, SOPC
+//! and SOPK.
 
 use super::float::toward_zero;
 use super::integer::sign_run;
@@ -138,7 +139,8 @@ pub(in crate::amdgpu) const VALUES: &[Row] = scalars! {
     "s_rndne_f16" f16, (a: f16; _) => (f16::from_f32(a.to_f32().round_ties_even()), None);
 };
 
-/// Comparisons: they write the condition code alone. Also under the names `s_cmpk_*`. Those of floats are the rows of [`super::compare`].
+/// Comparisons: they write the condition code alone. Also under the names `s_cmpk_*`. Those of
+/// floats are the rows of [`super::compare`].
 #[rustfmt::skip] // a table
 pub(in crate::amdgpu) const TESTS: &[Row] = tests! {
     "s_cmp_eq_i32" (a: i32, b: i32) => a == b;   "s_cmp_lg_i32" (a: i32, b: i32) => a != b;

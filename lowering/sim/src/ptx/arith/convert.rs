@@ -1,11 +1,13 @@
-//! `cvt`: between integers, between floating-point formats, and across (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+//! `cvt`: between integers, between floating-point formats, and across (PTX ISA, "Data Movement and
+//! Conversion Instructions: cvt").
 
 use super::float::value;
 use super::round::{Rounding, narrow, to_odd, widen};
 use super::{Arguments, Mode, mask, sign_extend};
 use crate::ptx::types::Class;
 
-/// Integer to integer. The result is extended to 64 bits by its sign; what the destination cannot hold is cut off where it is written.
+/// Integer to integer. The result is extended to 64 bits by its sign; what the destination cannot
+/// hold is cut off where it is written.
 pub fn integer(m: &Mode, [a, ..]: Arguments) -> u64 {
     let from = m.other;
     let number: i128 = if from.is_signed() {
@@ -36,7 +38,8 @@ fn extended(m: &Mode, bits: u64) -> u64 {
     }
 }
 
-/// Floating point to integer: rounded to an integral value, then clamped. A NaN gives 0; from or to 64 bits, the highest bit alone.
+/// Floating point to integer: rounded to an integral value, then clamped. A NaN gives 0; from or to
+/// 64 bits, the highest bit alone.
 pub fn to_integer(m: &Mode, [a, ..]: Arguments) -> u64 {
     let source = Mode {
         kind: m.other,

@@ -1,6 +1,8 @@
-//! Floating-point instructions (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions").
+//! Floating-point instructions (PTX ISA, "Floating Point Instructions", "Half Precision Floating
+//! Point Instructions").
 //!
-//! Approximate functions (`.approx`, `.full`) are computed in double precision and rounded: inside of the error that PTX allows them.
+//! Approximate functions (`.approx`, `.full`) are computed in double precision and rounded: inside
+//! of the error that PTX allows them.
 
 use super::round::{Rounding, add_odd, nan, narrow, to_odd, widen};
 use super::{Arguments, Mode};
@@ -195,7 +197,8 @@ pub fn copysign(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     m.low(b) & !sign_bit(m) | a & sign_bit(m)
 }
 
-/// The smaller one; -0 is smaller than +0, and a NaN gives way to a number unless the mode says otherwise.
+/// The smaller one; -0 is smaller than +0, and a NaN gives way to a number unless the mode says
+/// otherwise.
 pub fn min(m: &Mode, arguments: Arguments) -> u64 {
     extreme(m, arguments, |a, b| {
         a < b || (a == b && a.is_sign_negative())

@@ -1,4 +1,5 @@
-//! Integer, logic and shift instructions (PTX ISA, "Integer Arithmetic Instructions", "Logic and Shift Instructions").
+//! Integer, logic and shift instructions (PTX ISA, "Integer Arithmetic Instructions", "Logic and
+//! Shift Instructions").
 
 use super::{Arguments, Mode, mask, sign_extend};
 
@@ -144,8 +145,8 @@ pub fn clz(m: &Mode, [a, ..]: Arguments) -> u64 {
     (m.low(a).leading_zeros() - (64 - m.bits())).into()
 }
 
-/// Position of the highest bit that says something (in a negative number, the highest 0); all ones if there is none. With a table of 1, how far that bit has
-/// to be shifted to become the highest.
+/// Position of the highest bit that says something (in a negative number, the highest 0); all ones
+/// if there is none. With a table of 1, how far that bit has to be shifted to become the highest.
 pub fn bfind(m: &Mode, [a, ..]: Arguments) -> u64 {
     let a = if m.kind.is_signed() && sign_extend(a, m.bits()) < 0 {
         m.low(!a)
@@ -164,7 +165,8 @@ pub fn brev(m: &Mode, [a, ..]: Arguments) -> u64 {
     m.low(a).reverse_bits() >> (64 - m.bits())
 }
 
-/// `c` bits of `a` from bit `b`, extended with their sign if the type has one (PTX ISA, `bfe`: positions and lengths are 8 bits).
+/// `c` bits of `a` from bit `b`, extended with their sign if the type has one (PTX ISA, `bfe`:
+/// positions and lengths are 8 bits).
 pub fn bfe(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let (bits, position, length) = (m.bits(), b & 0xff, (c & 0xff) as u32);
     let last = u64::from(bits - 1);
@@ -175,7 +177,8 @@ pub fn bfe(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
         0
     };
     let field = m.low(a).checked_shr(position as u32).unwrap_or(0) & mask(length);
-    // Bits of the field beyond the highest bit of `a`, and all above the field, are copies of the sign.
+    // Bits of the field beyond the highest bit of `a`, and all above the field, are copies of the
+    // sign.
     let known = u64::from(length).min((u64::from(bits)).saturating_sub(position)) as u32;
     m.low(if fill == 1 {
         field | !mask(known)
@@ -293,7 +296,8 @@ pub fn funnel_right(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
 /// Modes of `prmt`, in the order of [`Mode::table`].
 pub const PERMUTE_MODES: [&str; 6] = ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"];
 
-/// Four bytes out of the eight of `b:a`, as `c` selects (PTX ISA, `prmt`). The table is 0 without a mode, else 1 plus its index in [`PERMUTE_MODES`].
+/// Four bytes out of the eight of `b:a`, as `c` selects (PTX ISA, `prmt`). The table is 0 without a
+/// mode, else 1 plus its index in [`PERMUTE_MODES`].
 pub fn prmt(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let bytes = ((b & mask(32)) << 32 | a & mask(32)).to_le_bytes();
     let byte = |i: u64| u64::from(bytes.get((i & 7) as usize).copied().unwrap_or(0));
@@ -318,7 +322,8 @@ pub fn prmt(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     (0..4).fold(0, |word, i| word | pick(i) << (8 * i))
 }
 
-/// `c` plus the products of the bytes of `a` and `b` (`dp4a`); the mode's types say which of the two has a sign.
+/// `c` plus the products of the bytes of `a` and `b` (`dp4a`); the mode's types say which of the
+/// two has a sign.
 pub fn dp4a(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let element = |x: u64, i: u32, signed: bool| {
         let byte = x >> (8 * i) & 0xff;

@@ -1,7 +1,7 @@
 //! What the instructions without side effects compute, one lane at a time.
 //!
-//! A value is the bits of a register in a `u64`, zero above the type's width. A [`Function`] is chosen once, when the text is decoded; its [`Mode`] has what
-//! the opcode's modifiers say.
+//! A value is the bits of a register in a `u64`, zero above the type's width. A [`Function`] is
+//! chosen once, when the text is decoded; its [`Mode`] has what the opcode's modifiers say.
 
 pub mod convert;
 pub mod float;
@@ -42,7 +42,8 @@ pub struct Mode {
     pub compare: Compare,
     /// How a comparison's result is combined with another predicate.
     pub combine: Combine,
-    /// A small constant: the truth table of `lop3`, the mode of `prmt`, 1 where a shift's amount wraps.
+    /// A small constant: the truth table of `lop3`, the mode of `prmt`, 1 where a shift's amount
+    /// wraps.
     pub table: u8,
     /// What is computed for each element of a packed type.
     pub each: Function,
@@ -214,7 +215,8 @@ impl Combine {
     }
 }
 
-/// Compares `a` and `b` and combines the answer with the predicate `c`. `setp` gives 1 or 0; `set` gives all ones, or 1.0, in a wider type.
+/// Compares `a` and `b` and combines the answer with the predicate `c`. `setp` gives 1 or 0; `set`
+/// gives all ones, or 1.0, in a wider type.
 pub fn compare(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let order = if m.kind.is_float() {
         let value = |x| float::value(m, x);
@@ -232,7 +234,8 @@ pub fn compare(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     }
 }
 
-/// The opposite of [`compare`]'s comparison, combined with the predicate: the second result of `setp`.
+/// The opposite of [`compare`]'s comparison, combined with the predicate: the second result of
+/// `setp`.
 pub fn compare_not(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let alone = Mode {
         combine: Combine::Alone,

@@ -1,8 +1,9 @@
 //! Rounding a double-precision number to a narrower format, in all the modes of PTX.
 //!
-//! Arithmetic in a narrower format is done in double precision with the last bit made odd when anything was lost ("round to odd"), and rounded once. With at
-//! least two bits more than twice the narrower significand that gives the correctly rounded result in every mode (Boldo and Melquiond, "Emulation of FMA and
-//! correctly rounded sums", IEEE Transactions on Computers 57, 2008).
+//! Arithmetic in a narrower format is done in double precision with the last bit made odd when
+//! anything was lost ("round to odd"), and rounded once. With at least two bits more than twice the
+//! narrower significand that gives the correctly rounded result in every mode (Boldo and Melquiond,
+//! "Emulation of FMA and correctly rounded sums", IEEE Transactions on Computers 57, 2008).
 
 pub use crate::directed::Rounding;
 use crate::ptx::types::Class;
@@ -46,7 +47,8 @@ fn format(class: Class) -> (u32, u32) {
     }
 }
 
-/// The bits of a NaN as the arithmetic of each format gives it (PTX ISA, "Floating Point Instructions": a NaN of single precision is 0x7fffffff).
+/// The bits of a NaN as the arithmetic of each format gives it (PTX ISA, "Floating Point
+/// Instructions": a NaN of single precision is 0x7fffffff).
 pub fn nan(class: Class) -> u64 {
     match class {
         Class::Half | Class::Brain => 0x7fff,
@@ -132,7 +134,8 @@ pub fn narrow(class: Class, value: f64, rounding: Rounding) -> u64 {
     sign | magnitude
 }
 
-/// Whether a magnitude grows: by what is lost (`half` its first bit, `rest` whether any other is set) and whether the kept part is odd.
+/// Whether a magnitude grows: by what is lost (`half` its first bit, `rest` whether any other is
+/// set) and whether the kept part is odd.
 fn up(rounding: Rounding, negative: bool, odd: bool, half: bool, rest: bool) -> bool {
     match rounding {
         Rounding::Nearest => half && (rest || odd),
@@ -147,7 +150,8 @@ fn mask(bits: u32) -> u64 {
     super::mask(bits)
 }
 
-/// `rounded`, which is a result in the nearest rounding, with its last bit made odd where `error` (exact minus rounded) is not zero.
+/// `rounded`, which is a result in the nearest rounding, with its last bit made odd where `error`
+/// (exact minus rounded) is not zero.
 pub fn to_odd(rounded: f64, error: f64) -> f64 {
     if error == 0.0 || !rounded.is_finite() || !error.is_finite() || rounded.to_bits() & 1 == 1 {
         return rounded;

@@ -1,4 +1,5 @@
-//! Instructions on registers alone: those of the table ([`super::arithmetic`]), additions with a carry, moves.
+//! Instructions on registers alone: those of the table ([`super::arithmetic`]), additions with a
+//! carry, moves.
 
 use super::super::arith::{self, Function, Mode};
 use super::super::program::{Op, Register, Source};

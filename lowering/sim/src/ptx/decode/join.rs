@@ -1,13 +1,15 @@
 //! Where lanes that take different ways meet again: the immediate post-dominator of each branch.
 //!
-//! Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed control-flow graph of one function.
+//! Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed control-flow
+//! graph of one function.
 
 use crate::ptx::program::{Coded, Op, Source};
 
 /// No place: the ways meet only where they end.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// Sets `join` of every branch in `code[start..]`, which is one function. Targets are positions in `code`.
+/// Sets `join` of every branch in `code[start..]`, which is one function. Targets are positions in
+/// `code`.
 pub fn set(code: &mut [Coded], start: usize, lists: &[Source], constants: &[[u64; 32]]) {
     let count = code.len().saturating_sub(start);
     // The function's end is a node of its own, `count`.
@@ -67,7 +69,8 @@ fn after(
     next
 }
 
-/// The immediate post-dominator of each node; `None` where the end cannot be reached. `end` is the node after the last.
+/// The immediate post-dominator of each node; `None` where the end cannot be reached. `end` is the
+/// node after the last.
 fn immediate(successors: &[Vec<usize>], end: usize) -> Vec<Option<usize>> {
     let mut predecessors = vec![Vec::new(); end + 1];
     for (node, nexts) in successors.iter().enumerate() {

@@ -6,7 +6,8 @@ use crate::matrix::Element;
 use crate::ptx::program::{List, Mma, Op, Source};
 use crate::ptx::syntax::Operand;
 
-/// Shapes of `mma.sync` with eight columns: name, rows, depth. (PTX ISA, "Matrix multiply-accumulate operation using mma instruction".)
+/// Shapes of `mma.sync` with eight columns: name, rows, depth. (PTX ISA, "Matrix
+/// multiply-accumulate operation using mma instruction".)
 const SHAPES: &[(&str, (u32, u32))] = &[
     ("m8n8k4", (8, 4)),
     ("m8n8k16", (8, 16)),

@@ -41,7 +41,8 @@ impl<'t> Decoder<'_, 't> {
         let volatile = op.flag("volatile") | op.flag("mmio");
         match op.order() {
             Some(order) => Access::atomic(order, op.scope().unwrap_or(Scope::Device)),
-            // "Treated as relaxed, with system scope" (PTX ISA, `ld`), except that it does not promise to be one access.
+            // "Treated as relaxed, with system scope" (PTX ISA, `ld`), except that it does not
+            // promise to be one access.
             None if volatile => Access::atomic(Order::Relaxed, Scope::Device),
             None => Access::PLAIN,
         }
@@ -87,7 +88,8 @@ impl<'t> Decoder<'_, 't> {
         Ok(())
     }
 
-    /// Narrows vector loads to the registers that some instruction reads; to be called when all are decoded.
+    /// Narrows vector loads to the registers that some instruction reads; to be called when all are
+    /// decoded.
     pub(super) fn narrow_loads(&mut self) {
         let (read, lists) = (&self.read, &self.kernel.lists);
         for coded in &mut self.kernel.code {
@@ -237,7 +239,8 @@ impl<'t> Decoder<'_, 't> {
         Ok(())
     }
 
-    /// `cp.async` and what closes and awaits its groups, and bulk copies to shared memory. Tensor copies are not known.
+    /// `cp.async` and what closes and awaits its groups, and bulk copies to shared memory. Tensor
+    /// copies are not known.
     fn copy(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {
         if !op.flag("async") {
             return Err(Unknown);

@@ -1,6 +1,8 @@
-//! From the shape of the text to a [`Kernel`]: names to numbers, opcodes to operations, variables to addresses.
+//! From the shape of the text to a [`Kernel`]: names to numbers, opcodes to operations, variables
+//! to addresses.
 //!
-//! Only what the kernel can reach is decoded. An instruction that the simulator does not know becomes an operation that reports itself when it is reached.
+//! Only what the kernel can reach is decoded. An instruction that the simulator does not know
+//! becomes an operation that reports itself when it is reached.
 
 mod arithmetic;
 mod compute;

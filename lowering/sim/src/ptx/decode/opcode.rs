@@ -1,4 +1,5 @@
-//! An opcode and its modifiers. A modifier is taken when it is understood; what is left at the end makes the instruction an unknown one.
+//! An opcode and its modifiers. A modifier is taken when it is understood; what is left at the end
+//! makes the instruction an unknown one.
 
 use crate::clock::{Order, Scope};
 use crate::context::Access;

@@ -1,5 +1,6 @@
-//! Instructions on textures and surfaces: PTX ISA, "Texture Instructions" and "Surface Instructions". Known are those without a sampler: fetches by integers, surfaces as
-//! bytes, formatted stores, queries.
+//! Instructions on textures and surfaces: PTX ISA, "Texture Instructions" and "Surface
+//! Instructions". Known are those without a sampler: fetches by integers, surfaces as bytes,
+//! formatted stores, queries.
 
 use super::super::program::{Op, Source, TexelAction};
 use super::super::syntax::{Base, Operand};

@@ -1,4 +1,5 @@
-//! What lanes of a warp do together: shuffles, votes, matches, reductions, and waiting for each other.
+//! What lanes of a warp do together: shuffles, votes, matches, reductions, and waiting for each
+//! other.
 
 use super::agent;
 use super::warp::{Lanes, Meeting, State, Warp, each};
@@ -107,7 +108,8 @@ impl Kernel {
         Step::Ran(lanes.count_ones())
     }
 
-    /// The lanes that an instruction names. Lanes of the fragment that name others go on as a fragment of their own.
+    /// The lanes that an instruction names. Lanes of the fragment that name others go on as a
+    /// fragment of their own.
     fn members(
         &self,
         warp: &mut Warp,

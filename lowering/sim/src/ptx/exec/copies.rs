@@ -1,6 +1,8 @@
-//! `cp.async`: copies that land when they are waited for, and not before if the schedule is hostile (PTX ISA, "Non-bulk copy").
+//! `cp.async`: copies that land when they are waited for, and not before if the schedule is hostile
+//! (PTX ISA, "Non-bulk copy").
 //!
-//! A lane's copies form groups, closed by `commit_group`; `wait_group N` waits for all groups but the newest `N`.
+//! A lane's copies form groups, closed by `commit_group`; `wait_group N` waits for all groups but
+//! the newest `N`.
 
 use super::warp::{Lanes, Warp, each};
 use crate::barrier::Name;

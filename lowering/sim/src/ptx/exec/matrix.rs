@@ -1,5 +1,5 @@
-//! Matrix instructions of a warp: products, and loads of 8x8 matrices. Which lane holds what: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating
-//! point type" and its like, and "ldmatrix".
+//! Matrix instructions of a warp: products, and loads of 8x8 matrices. Which lane holds what: PTX
+//! ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and its like, and "ldmatrix".
 
 use super::agent;
 use super::warp::{Lanes, Meeting, State, Warp, each};
@@ -26,7 +26,8 @@ impl Mma {
         (32 / element.bits()).max(1)
     }
 
-    /// Products at once: m8n8k4 of 16-bit floats has four, each of the lanes from 4 * n on and of those 16 further on.
+    /// Products at once: m8n8k4 of 16-bit floats has four, each of the lanes from 4 * n on and of
+    /// those 16 further on.
     fn products(&self) -> u32 {
         match (self.rows, self.depth, self.factors[0]) {
             (8, 4, Element::F16) => 4,
@@ -54,7 +55,8 @@ impl Mma {
         ((lane / 4 % 4) as usize, lane % 4 + lane / 16 * 4)
     }
 
-    /// What a lane holds of A: registers alternate between the upper and the lower eight rows, if there are sixteen.
+    /// What a lane holds of A: registers alternate between the upper and the lower eight rows, if
+    /// there are sixteen.
     fn a(&self, lane: u32, index: u32) -> Spot {
         if self.products() == 4 {
             let (product, row) = Mma::quarter(lane);
@@ -112,7 +114,8 @@ impl Mma {
 }
 
 impl Kernel {
-    /// `Op::MultiplyAdd` or `Op::LoadMatrix`: one instruction of the whole warp. `active` are the lanes of the fragment for which its guard holds.
+    /// `Op::MultiplyAdd` or `Op::LoadMatrix`: one instruction of the whole warp. `active` are the
+    /// lanes of the fragment for which its guard holds.
     pub(super) fn matrix(
         &self,
         warp: &mut Warp,
@@ -189,7 +192,8 @@ impl Kernel {
         }
     }
 
-    /// Calls `take` with each lane's elements in a list of registers: lane, number of the element in the lane, and what it is.
+    /// Calls `take` with each lane's elements in a list of registers: lane, number of the element
+    /// in the lane, and what it is.
     fn each_element(
         &self,
         warp: &Warp,
@@ -208,7 +212,8 @@ impl Kernel {
         }
     }
 
-    /// Lane 8 * n + r names the 16 bytes of row r of matrix n; each lane gets two neighbours of a row, or of a column.
+    /// Lane 8 * n + r names the 16 bytes of row r of matrix n; each lane gets two neighbours of a
+    /// row, or of a column.
     #[allow(clippy::too_many_arguments)] // the operands of one instruction
     fn load_matrix(
         &self,

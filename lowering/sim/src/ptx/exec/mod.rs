@@ -35,7 +35,8 @@ impl Program for Kernel {
     }
 
     fn enter(&self, group: &mut Group) {
-        // Counts the threads that have not ended; those that a last warp lacks count until the warp ends.
+        // Counts the threads that have not ended; those that a last warp lacks count until the warp
+        // ends.
         group
             .barriers
             .make(Name::Workgroup, LANES * u32::from(group.waves));
@@ -313,7 +314,8 @@ impl Kernel {
             Op::MultiplyAdd { .. } | Op::LoadMatrix { .. } => {
                 return self.matrix(warp, context, index, active, coded.op);
             }
-            // What is left needs all lanes of the fragment: the others go on alone, and meet them behind.
+            // What is left needs all lanes of the fragment: the others go on alone, and meet them
+            // behind.
             Op::Call { .. }
             | Op::Return
             | Op::Exit
@@ -337,7 +339,8 @@ impl Kernel {
         Step::Ran(count)
     }
 
-    /// An operation that all lanes of fragment `index` execute together, perhaps with other fragments.
+    /// An operation that all lanes of fragment `index` execute together, perhaps with other
+    /// fragments.
     fn together(&self, warp: &mut Warp, context: &mut Context<'_>, index: usize, op: Op) -> Step {
         let Some(fragment) = warp.fragments.get_mut(index) else {
             return Step::Blocked;
@@ -444,8 +447,9 @@ impl Kernel {
     }
 }
 
-/// Where the last thread of a workgroup has ended, no numbered barrier may be left with some of its arrivals: PTX gives no meaning to that (`barrier.cta`: arrivals are
-/// counted until the barrier completes, and only then may it be used again).
+/// Where the last thread of a workgroup has ended, no numbered barrier may be left with some of its
+/// arrivals: PTX gives no meaning to that (`barrier.cta`: arrivals are counted until the barrier
+/// completes, and only then may it be used again).
 fn left_open(context: &mut Context<'_>, pc: u32) {
     let threads = context.group.barriers.get(Name::Workgroup);
     if threads.is_some_and(|all| all.expected() > 0) {

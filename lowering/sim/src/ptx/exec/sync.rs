@@ -14,7 +14,8 @@ use crate::ptx::program::{Answer, Kernel, MbarrierKind, Op, Question, Source};
 const BARRIERS: u32 = 16;
 /// The most arrivals that an mbarrier takes (PTX ISA, "mbarrier object").
 const MOST_ARRIVALS: u64 = (1 << 20) - 1;
-/// Accesses to an mbarrier object: nothing but its own operations may touch it, and those never race.
+/// Accesses to an mbarrier object: nothing but its own operations may touch it, and those never
+/// race.
 const OBJECT: Access = Access::atomic(Order::Relaxed, Scope::Workgroup);
 
 impl Kernel {
@@ -64,7 +65,8 @@ impl Kernel {
         let misuse = |context: &mut Context<'_>, what: String| {
             context.report(FindingKind::BarrierMisuse, pc, None, || what);
         };
-        // An aligned barrier is one instruction of the whole warp; all threads of the warp take part in one without a count.
+        // An aligned barrier is one instruction of the whole warp; all threads of the warp take
+        // part in one without a count.
         let lanes = if aligned || count.is_none() {
             let meeting = if aligned {
                 Meeting::At(pc, u32::MAX)
@@ -272,7 +274,8 @@ impl Kernel {
             }
         }
         next(warp, index);
-        // A thread that asks again and again lets the others go on, and the copies land that it may be waiting for.
+        // A thread that asks again and again lets the others go on, and the copies land that it may
+        // be waiting for.
         if yields {
             warp.arrive_now(context);
             warp.turns = 0;
@@ -283,7 +286,8 @@ impl Kernel {
     }
 }
 
-/// Whether lanes of the warp wait at another instruction than this one, where nothing of the warp can bring them here.
+/// Whether lanes of the warp wait at another instruction than this one, where nothing of the warp
+/// can bring them here.
 fn elsewhere(warp: &Warp, pc: u32) -> bool {
     let stuck = |state: State| matches!(state, State::Meeting(_) | State::Phase(..));
     warp.fragments.iter().all(|f| stuck(f.state)) && warp.fragments.iter().any(|f| f.pc != pc)

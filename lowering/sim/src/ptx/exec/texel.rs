@@ -1,4 +1,5 @@
-//! Texels of one warp. A texture or surface object is the address of the machine's descriptor ([`crate::image`]).
+//! Texels of one warp. A texture or surface object is the address of the machine's descriptor
+//! ([`crate::image`]).
 
 use super::agent;
 use super::memory::from_bytes;

@@ -1,16 +1,19 @@
 //! A warp: its registers, and which of its lanes are where.
 //!
-//! From sm_70 on each lane has a program counter of its own, and no lane may keep another from going on for ever (PTX ISA, "Independent Thread Scheduling");
-//! lanes that took different ways are only known to meet again at instructions that say so (`bar.warp.sync`, shuffles and votes with `.sync`, barriers).
-//! ptxas makes them meet at the immediate post-dominator of the branch all the same, and kernels count on it (`activemask`). So lanes that are at one place
-//! form a fragment; fragments take turns; one that reaches the post-dominator waits for its siblings there, but not for ever.
+//! From sm_70 on each lane has a program counter of its own, and no lane may keep another from
+//! going on for ever (PTX ISA, "Independent Thread Scheduling"); lanes that took different ways are
+//! only known to meet again at instructions that say so (`bar.warp.sync`, shuffles and votes with
+//! `.sync`, barriers). ptxas makes them meet at the immediate post-dominator of the branch all the
+//! same, and kernels count on it (`activemask`). So lanes that are at one place form a fragment;
+//! fragments take turns; one that reaches the post-dominator waits for its siblings there, but not
+//! for ever.
 
 use crate::barrier::{Name, Phase};
 use crate::ptx::decode::NOWHERE;
 use crate::ptx::program::{Kernel, Source};
 
-/// Steps of the warp for which a fragment waits at a post-dominator: more than its siblings take for
-/// work without optimisation, fewer than a launch may have.
+/// Steps of the warp for which a fragment waits at a post-dominator: more than its siblings take
+/// for work without optimisation, fewer than a launch may have.
 const PATIENCE: u32 = 1 << 16;
 
 /// Lanes, a bit each.
@@ -157,7 +160,8 @@ impl Warp {
         lanes & if negated { !set } else { set }
     }
 
-    /// The fragment that goes on next; `None` if none can. Fragments that wait for phases are asked first with `passes`.
+    /// The fragment that goes on next; `None` if none can. Fragments that wait for phases are asked
+    /// first with `passes`.
     pub fn choose(&mut self, chance: impl Fn(u32) -> u32) -> Option<usize> {
         if let [only] = self.fragments.as_slice()
             && only.state == State::Ready
@@ -202,7 +206,8 @@ impl Warp {
         Some(self.running)
     }
 
-    /// Lets fragments that have reached their post-dominator wait there, and go on together when all are there.
+    /// Lets fragments that have reached their post-dominator wait there, and go on together when
+    /// all are there.
     fn meet(&mut self) {
         let mut index = 0;
         while let Some(fragment) = self.fragments.get(index) {
@@ -314,7 +319,8 @@ impl Warp {
                 depth: fragment.frames.len(),
                 lanes: fragment.lanes,
             };
-            // A loop that lanes leave one after the other meets at one place: one join is enough while the lanes are the same.
+            // A loop that lanes leave one after the other meets at one place: one join is enough
+            // while the lanes are the same.
             if fragment.joins.last() != Some(&join) {
                 fragment.joins.push(join);
             }
@@ -381,7 +387,8 @@ impl Warp {
         }
     }
 
-    /// The lanes that meet with fragment `index`, if all that are `wanted` are there; else the fragment waits.
+    /// The lanes that meet with fragment `index`, if all that are `wanted` are there; else the
+    /// fragment waits.
     pub fn gather(&mut self, index: usize, meeting: Meeting, wanted: Lanes) -> Option<Lanes> {
         let mut there = self.fragments.get(index)?.lanes;
         for other in self

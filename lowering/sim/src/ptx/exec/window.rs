@@ -1,6 +1,8 @@
-//! Where the state spaces lie in the generic address space, and the functions of addresses and atomics that only this machine needs.
+//! Where the state spaces lie in the generic address space, and the functions of addresses and
+//! atomics that only this machine needs.
 //!
-//! Global and constant memory are generic addresses themselves; the other spaces have windows (PTX ISA, "Generic Addressing").
+//! Global and constant memory are generic addresses themselves; the other spaces have windows (PTX
+//! ISA, "Generic Addressing").
 
 use crate::ptx::arith::{Arguments, Mode};
 
@@ -16,7 +18,8 @@ pub const PARAM: u64 = 0x7200_0000_0000_0000;
 pub const VARIABLES: u64 = 0x6000_0000_0000_0000;
 /// Distance of two variables of the module.
 pub const STRIDE: u64 = 1 << 36;
-/// In the parameter space, what lies at this address and above is in the lane's local memory: parameters of functions, and of calls.
+/// In the parameter space, what lies at this address and above is in the lane's local memory:
+/// parameters of functions, and of calls.
 pub const PARAM_IN_LOCAL: u64 = 1 << 31;
 
 /// `isspacep`: whether `a` lies in the window at `b` with `c` bytes.

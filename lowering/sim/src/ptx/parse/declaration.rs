@@ -173,7 +173,8 @@ impl<'t> Parser<'_, 't> {
             external: false,
             initial: Vec::new(),
         };
-        // Alignment, attributes, vector, type, and what a pointer points to, in any order up to the name.
+        // Alignment, attributes, vector, type, and what a pointer points to, in any order up to the
+        // name.
         while let Some(Kind::Word(word)) = self.peek_at(0)
             && let Some(directive) = word.strip_prefix('.')
         {
@@ -181,7 +182,8 @@ impl<'t> Parser<'_, 't> {
             match directive {
                 "align" => {
                     let align = self.integer()?;
-                    // The first is the variable's, the second that of what a pointer parameter points to.
+                    // The first is the variable's, the second that of what a pointer parameter
+                    // points to.
                     variable.align.get_or_insert(align);
                 }
                 "ptr" => {

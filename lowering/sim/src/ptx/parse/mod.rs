@@ -1,7 +1,8 @@
 //! Tokens to the shape of a module: directives, functions, statements.
 //!
-//! Tolerant of what says nothing about execution (debug sections, `.pragma`, linkage, performance directives) and of operands of unknown form, so that
-//! an instruction that the simulator does not know is reported when it is decoded, by name, and does not keep the rest from being read.
+//! Tolerant of what says nothing about execution (debug sections, `.pragma`, linkage, performance
+//! directives) and of operands of unknown form, so that an instruction that the simulator does not
+//! know is reported when it is decoded, by name, and does not keep the rest from being read.
 
 mod declaration;
 mod statement;

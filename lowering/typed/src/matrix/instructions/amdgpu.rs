@@ -1,11 +1,13 @@
-//! MFMA and WMMA. Sources: AMD matrix instruction calculator; ISA manuals of CDNA3 and CDNA4, "Matrix Arithmetic Instructions", and of RDNA3 and RDNA4,
-//! "WMMA"; in waves of 64 as in Mesa's RADV, `radv_nir_lower_cooperative_matrix`; LLVM 23.1.1 measured: the overloads that select.
+//! MFMA and WMMA. Sources: AMD matrix instruction calculator; ISA manuals of CDNA3 and CDNA4,
+//! "Matrix Arithmetic Instructions", and of RDNA3 and RDNA4, "WMMA"; in waves of 64 as in Mesa's
+//! RADV, `radv_nir_lower_cooperative_matrix`; LLVM 23.1.1 measured: the overloads that select.
 
 use super::{Axis, Digits, Factor, Form, Instruction, Passed, digits, lane, slot};
 use Passed::{Elements, Integers};
 use splitbar_target::Matrix;
 
-/// A factor: lane % 16 is the row of A or the column of B, `groups` groups of lanes hold `slots` neighbours along k each.
+/// A factor: lane % 16 is the row of A or the column of B, `groups` groups of lanes hold `slots`
+/// neighbours along k each.
 const fn factor(groups: u32, slots: u32, axis: Axis) -> Digits {
     let k = match axis {
         Axis::Row => Axis::Column,
@@ -18,7 +20,8 @@ const fn factor(groups: u32, slots: u32, axis: Axis) -> Digits {
     ])
 }
 
-/// A sum: lane % 16 is the column; slots count rows in steps of `slot_weight`, groups of lanes in steps of `lane_weight`.
+/// A sum: lane % 16 is the column; slots count rows in steps of `slot_weight`, groups of lanes in
+/// steps of `lane_weight`.
 const fn sum(groups: u32, lane_weight: u32, slots: u32, slot_weight: u32) -> Digits {
     digits([
         lane(1, 16, Axis::Column, 1),
@@ -27,7 +30,8 @@ const fn sum(groups: u32, lane_weight: u32, slots: u32, slot_weight: u32) -> Dig
     ])
 }
 
-/// WMMA of gfx11.7 and later in waves of 64: the second 16 lanes hold the lower half of the rows, and each half is shared by the two halves of the wave.
+/// WMMA of gfx11.7 and later in waves of 64: the second 16 lanes hold the lower half of the rows,
+/// and each half is shared by the two halves of the wave.
 const CROSSED: Digits = digits([
     lane(1, 16, Axis::Column, 1),
     lane(16, 2, Axis::Row, 8),

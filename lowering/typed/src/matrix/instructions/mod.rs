@@ -1,9 +1,12 @@
-//! Matrix multiply-add instructions: which targets have which, how lanes hold their operands, and how LLVM spells them. `docs/matrix.md` lists them.
+//! Matrix multiply-add instructions: which targets have which, how lanes hold their operands, and
+//! how LLVM spells them. `docs/matrix.md` lists them.
 //!
-//! To add one, add a row to its table. An instruction computes a tile of `rows` x `columns`, `depth` products deep.
+//! To add one, add a row to its table. An instruction computes a tile of `rows` x `columns`,
+//! `depth` products deep.
 //!
-//! Rows of A and columns of B are where the hardware wants them. The position of a lane's elements along k is free as long as A and B agree, since a sum
-//! does not depend on its order: on AMD each lane holds neighbours.
+//! Rows of A and columns of B are where the hardware wants them. The position of a lane's elements
+//! along k is free as long as A and B agree, since a sum does not depend on its order: on AMD each
+//! lane holds neighbours.
 
 mod amdgpu;
 #[cfg(test)]
@@ -50,7 +53,8 @@ impl Factor {
         })
     }
 
-    /// Whether products of these can be added to elements of this type: 16-bit floats are widened and rounded again.
+    /// Whether products of these can be added to elements of this type: 16-bit floats are widened
+    /// and rounded again.
     fn adds_to(self, component: Scalar) -> bool {
         match self {
             Factor::F16 | Factor::BF16 | Factor::F8 => {
@@ -76,7 +80,8 @@ pub enum Form {
     WmmaSignedReuse,
     /// `(A, B, C, cbsz, abid, blgp)`. Integers are signed.
     Mfma,
-    /// Registers of A, of B and of C one by one; a structure of registers comes back. What the factors are is in the name.
+    /// Registers of A, of B and of C one by one; a structure of registers comes back. What the
+    /// factors are is in the name.
     Mma,
 }
 
@@ -95,7 +100,8 @@ type Digits = [Digit; 8];
 /// A matrix multiply-add instruction.
 #[derive(Debug)]
 pub struct Instruction {
-    /// The intrinsic; where the name says what the factors are, by that: neither, A, B, both are the other kind (signed integers, E5M2).
+    /// The intrinsic; where the name says what the factors are, by that: neither, A, B, both are
+    /// the other kind (signed integers, E5M2).
     pub names: [&'static str; 4],
     /// Its operands.
     pub form: Form,
@@ -112,7 +118,8 @@ pub struct Instruction {
     sum: Digits,
     /// The type of the factors.
     pub passed: Passed,
-    /// Elements of a factor that the instruction takes from each lane; those that a tile does not have are zero.
+    /// Elements of a factor that the instruction takes from each lane; those that a tile does not
+    /// have are zero.
     pub taken: u32,
 }
 

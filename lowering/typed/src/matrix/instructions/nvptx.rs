@@ -1,4 +1,5 @@
-//! `mma.sync`. Source: PTX ISA, "Matrix Fragments for mma" of each shape; LLVM 23.1.1 measured: the intrinsics that select.
+//! `mma.sync`. Source: PTX ISA, "Matrix Fragments for mma" of each shape; LLVM 23.1.1 measured: the
+//! intrinsics that select.
 
 use super::{Axis, Digits, Factor, Form, Instruction, Passed, digits, lane, slot};
 use Passed::{Elements, Integers};
@@ -19,7 +20,8 @@ const SUM_8X8: Digits = digits([
     slot(1, 2, Axis::Column, 1),
 ]);
 
-/// A of m16n8k*: registers of `packed` elements along k, two of them for the two halves of the rows, `halves` of that along k.
+/// A of m16n8k*: registers of `packed` elements along k, two of them for the two halves of the
+/// rows, `halves` of that along k.
 const fn a_of_16(packed: u32, halves: u32) -> Digits {
     digits([
         lane(4, 8, Axis::Row, 1),
@@ -94,8 +96,9 @@ const fn rows_8(
     }
 }
 
-/// m8n8k4 of 16-bit floats: the four lanes from 4 * q on and those 16 further on multiply by themselves, for q = 0 to 3. Their four products are the quarters of
-/// one of 16 x 16: bit 2 of the lane says which rows of A, bit 3 which columns of B, so every factor is held twice.
+/// m8n8k4 of 16-bit floats: the four lanes from 4 * q on and those 16 further on multiply by
+/// themselves, for q = 0 to 3. Their four products are the quarters of one of 16 x 16: bit 2 of the
+/// lane says which rows of A, bit 3 which columns of B, so every factor is held twice.
 const QUARTERS: Instruction = Instruction {
     names: ["llvm.nvvm.mma.m8n8k4.row.col.f32.f32"; 4],
     form: Form::Mma,

@@ -22,7 +22,8 @@ fn reasons(annotations: &str, body: &str) -> Vec<Reason> {
         .collect()
 }
 
-/// Number of the wait before the arrive (or barrier) that is number `nth`; `None` when there is no wait.
+/// Number of the wait before the arrive (or barrier) that is number `nth`; `None` when there is no
+/// wait.
 fn at(assembled: &Assembled, op: Op, nth: usize) -> Option<u32> {
     let offset = assembled.offset(op, nth);
     let copies = found(assembled);
@@ -64,7 +65,8 @@ fn one_row_is_published_while_the_next_is_in_flight() {
     assert_eq!(at(&assembled, Op::ControlBarrierArriveINTEL, 1), Some(0));
 }
 
-/// A loop over a ring: prologue, `next` before the barrier of each iteration, and the reads behind it.
+/// A loop over a ring: prologue, `next` before the barrier of each iteration, and the reads behind
+/// it.
 fn pipeline(rows: u32, index: &str, step: &str, barrier: &str) -> String {
     let mut text = String::new();
     for row in 0..rows - 1 {
@@ -147,7 +149,8 @@ fn parts_of_a_row_do_not_wait_for_each_other() {
 
 #[test]
 fn a_copy_meets_one_that_an_earlier_turn_has_made_beside_it() {
-    // `ring[i + 1] = ..; ring[i] = ..;` comes in the next iteration to the row that the first copy of this one went to.
+    // `ring[i + 1] = ..; ring[i] = ..;` comes in the next iteration to the row that the first copy
+    // of this one went to.
     let text = "OpStore %i %u0\nOpBranch %header\n%header = OpLabel\nOpLoopMerge %exit %next 0\nOpBranch %test\n%test = OpLabel\n%turn = OpLoad %uint %i\n%ahead = OpIAdd %uint %turn %u1\n%over = OpIEqual %bool %turn %u3\nOpBranchConditional %over %exit %body\n%body = OpLabel\n".to_owned()
         + &copy("a", "%ring %ahead")
         + &copy("b", "%ring %turn")
@@ -233,7 +236,8 @@ fn divergent_and_scattered_copies_say_so() {
     assert_eq!(shapes(&found(&module("", &body))), [(4, false, false)]);
 }
 
-/// A loop that fills the single row: from `%lane` on, `step` further in each iteration; ids end in `tag`.
+/// A loop that fills the single row: from `%lane` on, `step` further in each iteration; ids end in
+/// `tag`.
 fn fill(tag: &str, index: &str, step: &str, limit: &str) -> String {
     let copy = copy(tag, "%single").replace("%lane", &format!("%index{tag}"));
     format!(

@@ -1,7 +1,9 @@
-//! Runs a function with its copies made asynchronous, and checks every access against the copies in flight.
+//! Runs a function with its copies made asynchronous, and checks every access against the copies in
+//! flight.
 //!
-//! A copy takes effect as late as marks and waits allow. All invocations run alike, so one run says what each of them does; what the others do between
-//! two waits is what this one does there. What nobody knows (loads from buffers) is drawn at random.
+//! A copy takes effect as late as marks and waits allow. All invocations run alike, so one run says
+//! what each of them does; what the others do between two waits is what this one does there. What
+//! nobody knows (loads from buffers) is drawn at random.
 
 use super::super::AsyncCopies;
 use crate::analysis::testing::Assembled;

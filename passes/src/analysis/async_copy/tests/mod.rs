@@ -1,4 +1,5 @@
-//! Answers for small functions, and for random ones against a machine that looks at every copy in flight.
+//! Answers for small functions, and for random ones against a machine that looks at every copy in
+//! flight.
 
 mod cases;
 mod growth;
@@ -49,7 +50,8 @@ const GLOBALS: &str = "
     %everything = OpConstant %uint 328
 ";
 
-/// The module of `%main` with `body`, behind `%lane`, LocalInvocationIndex, and the variables `%i` and `%stage`.
+/// The module of `%main` with `body`, behind `%lane`, LocalInvocationIndex, and the variables `%i`
+/// and `%stage`.
 fn module(annotations: &str, body: &str) -> Assembled {
     let text = format!(
         "{GLOBALS}
@@ -83,7 +85,8 @@ fn found(assembled: &Assembled) -> AsyncCopies {
     })
 }
 
-/// A copy of one word of each invocation from `%source` to `destination` (indices and all), with ids that end in `tag`.
+/// A copy of one word of each invocation from `%source` to `destination` (indices and all), with
+/// ids that end in `tag`.
 fn copy(tag: &str, destination: &str) -> String {
     format!(
         "%from{tag} = OpAccessChain %global_uint %source %u0 %lane

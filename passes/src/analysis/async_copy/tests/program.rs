@@ -3,7 +3,8 @@
 use super::{copy, read};
 use std::fmt::Write;
 
-/// Writes a function body from bytes: each decides something, and none left decides for the simplest.
+/// Writes a function body from bytes: each decides something, and none left decides for the
+/// simplest.
 pub(super) struct Program<'b> {
     bytes: std::slice::Iter<'b, u8>,
     text: String,
@@ -150,7 +151,8 @@ impl Program<'_> {
         ));
     }
 
-    /// A loop that fills rows: from some row on, some rows further in each turn, or the same again where a division brings it there.
+    /// A loop that fills rows: from some row on, some rows further in each turn, or the same again
+    /// where a division brings it there.
     fn fill_once(&mut self) {
         let tag = self.tag();
         let number = |choice: u8| ["%u1", "%u2", "%u3", "%u4"][usize::from(choice)];

@@ -1,4 +1,5 @@
-//! No access meets a copy in flight, in random functions on random ways; and the machine notices when a wait is gone.
+//! No access meets a copy in flight, in random functions on random ways; and the machine notices
+//! when a wait is gone.
 
 use super::machine::run;
 use super::program::Program;
@@ -30,7 +31,8 @@ proptest! {
     }
 }
 
-/// Without one of its waits, or with one that lets one more mark be outstanding, some run of some function is wrong.
+/// Without one of its waits, or with one that lets one more mark be outstanding, some run of some
+/// function is wrong.
 #[test]
 fn the_machine_notices_missing_waits() {
     let mut noticed = [0, 0];

@@ -4,7 +4,8 @@ use super::super::{Choice, Reason, Zeros};
 use super::{found, module};
 use spirv::Op;
 
-/// A load into `%value` behind a branch, with the text before the branch, behind the load, and where the ways meet.
+/// A load into `%value` behind a branch, with the text before the branch, behind the load, and
+/// where the ways meet.
 fn guarded(before: &str, behind_load: &str, meet: &str) -> String {
     format!(
         "%holds = OpULessThan %bool %lane %u7

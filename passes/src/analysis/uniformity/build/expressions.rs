@@ -149,7 +149,8 @@ impl<'m> Builder<'_, 'm> {
         self.keep(inst, node);
     }
 
-    /// An instruction without effects; on vectors whose parts are known, one node for each component.
+    /// An instruction without effects; on vectors whose parts are known, one node for each
+    /// component.
     pub(super) fn pure(&mut self, inst: Inst<'m>) {
         let module = self.input.declarations.module;
         let mut args = Vec::new();
@@ -211,7 +212,8 @@ impl<'m> Builder<'_, 'm> {
     }
 }
 
-/// For group instructions: the scope in which all invocations get one value; the inner `None` when each gets its own.
+/// For group instructions: the scope in which all invocations get one value; the inner `None` when
+/// each gets its own.
 fn group(op: spirv::Op, inst: Inst<'_>, constants: &Constants) -> Option<Option<Scope>> {
     let number = op as u32;
     let scope = || {

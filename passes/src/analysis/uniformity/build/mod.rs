@@ -1,7 +1,8 @@
-//! From the instructions of a function to its [`Graph`]: variables of class Function and Private become values.
+//! From the instructions of a function to its [`Graph`]: variables of class Function and Private
+//! become values.
 //!
-//! A walk over the dominator tree, so that what a block computes is known before what it dominates, with the values of the followed variables
-//! at the place that is being read.
+//! A walk over the dominator tree, so that what a block computes is known before what it dominates,
+//! with the values of the followed variables at the place that is being read.
 
 mod branch;
 mod expressions;

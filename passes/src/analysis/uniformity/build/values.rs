@@ -1,4 +1,5 @@
-//! Values that come from outside of the function's code: constants, undefined values, parameters, built-ins.
+//! Values that come from outside of the function's code: constants, undefined values, parameters,
+//! built-ins.
 
 use super::{Builder, MOST_PARTS};
 use crate::analysis::uniformity::graph::{NodeId, Op, Source};
@@ -123,7 +124,8 @@ impl<'m> Builder<'_, 'm> {
             == Some(1);
         match built_in {
             LOCAL_ID if single => self.graph.number(0, width),
-            // Alike in the workgroup, but not the number of the workgroup where there is a global offset.
+            // Alike in the workgroup, but not the number of the workgroup where there is a global
+            // offset.
             GLOBAL_ID if single => {
                 let group = self
                     .graph

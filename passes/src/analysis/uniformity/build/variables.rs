@@ -131,7 +131,8 @@ impl<'m> Builder<'_, 'm> {
                     changed.push(index);
                 }
                 None => {
-                    // What an address outside of the promoted variables leads to is not an argument's value.
+                    // What an address outside of the promoted variables leads to is not an
+                    // argument's value.
                     known &= memory::class_of(self.input.declarations, Id(*argument))
                         .is_none_or(|class| class == StorageClass::UniformConstant);
                     args.push(node);

@@ -79,7 +79,8 @@ fn apply(op: S, width: u32, args: &[&Known]) -> Known {
     }
 }
 
-/// All invocations of a workgroup have one value, where the form says so; those for which SPIR-V leaves it undefined aside.
+/// All invocations of a workgroup have one value, where the form says so; those for which SPIR-V
+/// leaves it undefined aside.
 fn is_right(known: &Known) -> bool {
     known.form.is_none_or(|form| {
         !form.is_same()

@@ -117,7 +117,8 @@ fn nested_calls_under_a_condition() {
 
 #[test]
 fn a_parameter_by_value_is_a_copy() {
-    // FuncParamAttr ByVal is for kernels: the interpreter passes the copy that the front end would have made.
+    // FuncParamAttr ByVal is for kernels: the interpreter passes the copy that the front end would
+    // have made.
     let module = assemble(
         "OpDecorate %p 38 2",
         "%fn_ptr = OpTypeFunction %void %ptr

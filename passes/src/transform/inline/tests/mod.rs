@@ -16,7 +16,8 @@ fn run_pass(module: &Module<'_>) -> Result<Option<Edited>, Diagnostics> {
     inline_barrier_functions(module, &declarations)
 }
 
-/// Runs the pass, compares runs for several values of %cond, and looks at what must hold for every output.
+/// Runs the pass, compares runs for several values of %cond, and looks at what must hold for every
+/// output.
 fn check(module: &Assembled) -> Edited {
     let edited = run_pass(&module.module)
         .unwrap()

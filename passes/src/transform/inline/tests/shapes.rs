@@ -1,4 +1,5 @@
-//! Modules whose control flow stays structured when calls are inlined: for the tests of the pass, and for a validator that is not ours.
+//! Modules whose control flow stays structured when calls are inlined: for the tests of the pass,
+//! and for a validator that is not ours.
 
 /// The text around the types that these tests have in common.
 pub struct Shape {
