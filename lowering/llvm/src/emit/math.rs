@@ -1,9 +1,9 @@
 //! Elementary functions, for GLSL.std.450 and OpenCL.std, in the precision that each asks for.
 //!
 //! [`Precision::Fast`] uses the hardware's approximations (AMDGPU `v_exp`, `v_log`, `v_sin`; NVPTX
-//! `ex2.approx`, `lg2.approx`, `sin.approx`), which meet Vulkan's table for 32 bits: exp2 and exp 3
-//! + 2|x| ULP, log and log2 3 ULP (2^-21 absolute near 1), sin and cos 2^-11 absolute within [-pi,
-//! pi], pow as exp2(y * log2(x)). [`Precision::Exact`] uses the library (about 1 ULP, every
+//! `ex2.approx`, `lg2.approx`, `sin.approx`), which meet Vulkan's table for 32 bits: exp2 and exp
+//! 3 + 2|x| ULP, log and log2 3 ULP (2^-21 absolute near 1), sin and cos 2^-11 absolute within
+//! [-pi, pi], pow as exp2(y * log2(x)). [`Precision::Exact`] uses the library (about 1 ULP, every
 //! argument), which meets OpenCL's table. Functions that have no hardware form use the library in
 //! both. 16-bit numbers are computed in 32 bits; 64-bit numbers with the library always.
 
