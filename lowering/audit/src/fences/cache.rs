@@ -167,7 +167,7 @@ impl Caches<'_, '_> {
             atomic.is_some()
                 && outstanding
                     .at(position)
-                    .is_some_and(|facts| facts.keys().any(|(older, _)| *older == sync))
+                    .is_some_and(|facts| facts.iter().any(|fact| fact.position() == sync))
         };
         // The last bit: what was invalidated has yet to be waited for.
         const UNFINISHED: u32 = 1 << 31;
@@ -307,15 +307,15 @@ impl Caches<'_, '_> {
                 continue;
             };
             let facts = self.outstanding.at(*write_back).into_iter().flatten();
-            let stores = facts.filter_map(|((older, _), _)| {
-                let operation = self.outstanding.operation(*older)?;
-                let inst = function.instructions.get(*older)?;
+            let stores = facts.map(|fact| fact.position()).filter_map(|older| {
+                let operation = self.outstanding.operation(older)?;
+                let inst = function.instructions.get(older)?;
                 let stores = operation.writes
                     && !operation.asynchronous
                     && matches!(operation.memory, Memory::Global | Memory::Both)
                     && CacheOp::of(&inst.mnemonic, &inst.operands).is_none()
-                    && !clause.exempt.contains(older);
-                stores.then_some(*older)
+                    && !clause.exempt.contains(&older);
+                stores.then_some(older)
             });
             findings.extend(stores.take(1).map(|store| Finding {
                 lack: Lack::Wait,

@@ -211,21 +211,15 @@ fn barrier(
     position: usize,
     demand: Option<&Demand>,
 ) -> Barrier {
-    let mut in_flight: BTreeMap<usize, Vec<Counter>> = BTreeMap::new();
-    for (operation, counter) in solution
-        .at(position)
-        .into_iter()
-        .flat_map(|facts| facts.keys())
-    {
-        in_flight.entry(*operation).or_default().push(*counter);
-    }
-    let outstanding: Vec<InFlight> = in_flight
-        .into_iter()
-        .filter_map(|(operation, counters)| {
+    let facts = solution.at(position).map_or(&[][..], Vec::as_slice);
+    let outstanding: Vec<InFlight> = facts
+        .chunk_by(|one, next| one.position() == next.position())
+        .filter_map(|facts| {
+            let operation = facts.first()?.position();
             let known = solution.operation(operation)?;
             Some(InFlight {
                 at: place(function, operation),
-                counters,
+                counters: facts.iter().map(|fact| fact.counter).collect(),
                 memory: known.memory,
                 writes: known.writes,
             })

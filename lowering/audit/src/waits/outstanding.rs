@@ -12,7 +12,7 @@ use super::launch;
 use super::operation::{Memory, Operation, Order, operation};
 use crate::asm::{Function, Instruction};
 use splitbar_plan::target::Amdgpu;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The highest age that is told apart: no counter has more than six bits (LLVM AMDGPUUsage;
 /// `loadcnt` 6).
@@ -22,8 +22,35 @@ const OLDEST: u8 = 63;
 /// not audited.
 const MOST_FACTS: usize = 1 << 14;
 
-/// Operations that may be outstanding, by position and counter, with their ages.
-pub type Facts = BTreeMap<(usize, Counter), u8>;
+/// Most facts that are kept at all places together: 128 MiB of them. Where nothing is waited for,
+/// their number grows with the square of the code.
+const MOST_FACTS_IN_ALL: usize = 1 << 24;
+
+/// An operation that may be outstanding under a counter.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Its number in the kernel.
+    position: u32,
+    /// The counter.
+    pub counter: Counter,
+    /// The least number of operations of its order that were issued after it, at most [`OLDEST`].
+    age: u8,
+}
+
+impl Fact {
+    /// The operation's number in the kernel.
+    pub fn position(self) -> usize {
+        self.position as usize
+    }
+
+    /// What a list of facts is sorted by; unique in it.
+    fn key(self) -> (u32, Counter) {
+        (self.position, self.counter)
+    }
+}
+
+/// What may be outstanding at a place, sorted by position and counter.
+pub type Facts = Vec<Fact>;
 
 /// What is outstanding before each instruction.
 #[derive(Clone, Debug)]
@@ -38,6 +65,7 @@ impl Outstanding {
     /// Solves the dataflow for `function`; `None` if there is more outstanding at one place than is
     /// kept.
     pub fn of(function: &Function, gpu: &Amdgpu) -> Option<Outstanding> {
+        u32::try_from(function.instructions.len()).ok()?; // a position fits a fact
         let stack = has_stack_in_buffer(function);
         let instructions = function.instructions.iter();
         let operations: Vec<Option<Operation>> = instructions
@@ -54,6 +82,7 @@ impl Outstanding {
             before: vec![None; function.instructions.len()],
             operations,
         };
+        let mut in_all = 0;
         let mut todo = BTreeSet::new();
         if let Some(entry) = solution.before.first_mut() {
             *entry = Some(Facts::new());
@@ -65,10 +94,14 @@ impl Outstanding {
                 return None;
             }
             for next in function.successors(position) {
-                if let Some(state) = solution.before.get_mut(next)
-                    && join(state, &after)
-                {
+                let state = &mut solution.before[next];
+                let known = state.as_ref().map_or(0, Vec::len);
+                if join(state, &after) {
+                    in_all += state.as_ref().map_or(0, Vec::len) - known;
                     todo.insert(next);
+                }
+                if in_all > MOST_FACTS_IN_ALL {
+                    return None;
                 }
             }
         }
@@ -80,33 +113,44 @@ impl Outstanding {
         let mut facts = self.at(position).cloned().unwrap_or_default();
         if let Some(inst) = function.instructions.get(position) {
             for wait in waits(&inst.mnemonic, &inst.operands) {
-                facts.retain(|key, age| !self.retires(*key, *age, wait.counter, wait.at_most));
+                facts.retain(|fact| !self.retires(*fact, wait.counter, wait.at_most));
             }
         }
         if let Some(operation) = self.operation(position) {
             for (counter, order) in operation.counted {
                 if *order != Order::None {
-                    for ((older, its_counter), age) in &mut facts {
-                        if its_counter == counter && self.order(*older, *counter) == *order {
-                            *age = age.saturating_add(1).min(OLDEST);
+                    for older in &mut facts {
+                        if older.counter == *counter
+                            && self.order(older.position(), *counter) == *order
+                        {
+                            older.age = older.age.saturating_add(1).min(OLDEST);
                         }
                     }
                 }
             }
             for (counter, _) in operation.counted {
-                facts.insert((position, *counter), 0);
+                let issued = Fact {
+                    position: position as u32,
+                    counter: *counter,
+                    age: 0,
+                };
+                match facts.binary_search_by_key(&issued.key(), |fact| fact.key()) {
+                    Ok(at) => facts[at] = issued,
+                    Err(at) => facts.insert(at, issued),
+                }
             }
         }
         facts
     }
 
     /// Whether a wait for `counter <= at_most` proves that the operation has finished.
-    fn retires(&self, key: (usize, Counter), age: u8, counter: Counter, at_most: u32) -> bool {
-        let (position, its_counter) = key;
-        its_counter == counter
-            && match self.order(position, counter) {
+    fn retires(&self, fact: Fact, counter: Counter, at_most: u32) -> bool {
+        fact.counter == counter
+            && match self.order(fact.position(), counter) {
                 Order::None => at_most == 0,
-                Order::Load | Order::Store | Order::Lds | Order::Async => u32::from(age) >= at_most,
+                Order::Load | Order::Store | Order::Lds | Order::Async => {
+                    u32::from(fact.age) >= at_most
+                }
             }
     }
 
@@ -122,7 +166,7 @@ impl Outstanding {
         Some(waits.iter().any(|wait| {
             facts
                 .iter()
-                .any(|(key, age)| self.retires(*key, *age, wait.counter, wait.at_most))
+                .any(|fact| self.retires(*fact, wait.counter, wait.at_most))
         }))
     }
 
@@ -198,20 +242,12 @@ fn join(state: &mut Option<Facts>, more: &Facts) -> bool {
         *state = Some(more.clone());
         return true;
     };
-    let mut changed = false;
-    for (key, age) in more {
-        match facts.get_mut(key) {
-            Some(known) if *known <= *age => {}
-            Some(known) => {
-                *known = *age;
-                changed = true;
-            }
-            None => {
-                facts.insert(*key, *age);
-                changed = true;
-            }
-        }
-    }
+    let mut united = [facts.as_slice(), more.as_slice()].concat();
+    // A stable sort merges two sorted runs in linear time.
+    united.sort_by_key(|fact| (fact.key(), fact.age));
+    united.dedup_by_key(|fact| fact.key());
+    let changed = united != *facts;
+    *facts = united;
     changed
 }
 
@@ -240,8 +276,8 @@ mod tests {
                 let positions: BTreeSet<usize> = solution
                     .at(position)
                     .unwrap()
-                    .keys()
-                    .map(|(p, _)| *p)
+                    .iter()
+                    .map(|fact| fact.position())
                     .collect();
                 positions
                     .into_iter()
@@ -339,6 +375,26 @@ mod tests {
             at_barriers("gfx90a", &code("s_waitcnt vmcnt(0) lgkmcnt(0)")),
             [Vec::<String>::new()]
         );
+    }
+
+    #[test]
+    fn more_facts_than_are_kept_are_refused() {
+        let solved = |pairs: usize| {
+            let pair = "global_store_b32 v0, v1, s[0:1]\ns_barrier_signal -1\n";
+            let text = format!("\t.type\tk,@function\nk:\n{}s_endpgm\n", pair.repeat(pairs));
+            let gpu = Target::by_name("gfx1201").unwrap().amdgpu().unwrap();
+            let solution = Outstanding::of(&amdgpu::parse(&text)[0], gpu)?;
+            Some(
+                solution
+                    .before
+                    .iter()
+                    .flatten()
+                    .map(Vec::len)
+                    .sum::<usize>(),
+            )
+        };
+        assert_eq!(solved(1_000), Some(1_000 * 1_000 + 1_000));
+        assert_eq!(solved(6_000), None);
     }
 
     #[test]
