@@ -143,7 +143,7 @@ const REFUSED: [(&str, &[&str], i32, &str); 19] = [
 
 /// Flags for PTX that say something else than the PTX does, or how a module is compiled; and what
 /// is said.
-const OF_MODULES: [(&str, &str); 9] = [
+const OF_MODULES: [(&str, &str); 10] = [
     ("--spec=0=1", "--spec is for modules"),
     ("--strategy=fused", "--strategy is for modules"),
     ("-O2", "-O is for modules"),
@@ -151,6 +151,7 @@ const OF_MODULES: [(&str, &str); 9] = [
     ("--no-validate", "--no-validate is for modules"),
     ("--target-env=universal", "--target-env is for modules"),
     ("--target=gfx1201", "is no NVIDIA GPU"),
+    ("--target=sm_75", "for sm_80, which sm_75 cannot run"),
     ("--workgroup-size=32,1,1", "they cannot have [32, 1, 1]"),
     ("--buffer=9=zeros:4", "uses no buffer 9"),
 ];
@@ -175,6 +176,7 @@ pub fn trials() -> Vec<Trial> {
     }));
     trials.push(trial("launches/progress".to_owned(), progress));
     trials.push(trial("launches/compiled".to_owned(), compiled));
+    trials.push(trial("launches/code_object".to_owned(), code_object));
     trials.push(trial(
         "launches/dump_over_input".to_owned(),
         dump_over_input,
@@ -270,6 +272,32 @@ fn compiled() -> Result<()> {
         ensure!(
             ran.code == Some(2) && ran.stderr.contains(said),
             "{flag}: {:?}: {}",
+            ran.code,
+            ran.stderr
+        );
+    }
+    Ok(())
+}
+
+/// A code object runs on the GPU that it was compiled for.
+fn code_object() -> Result<()> {
+    let kernel = Fixture::load("reduction")?.module_path();
+    let kernel = kernel.display().to_string();
+    let lower = ["lower", &kernel, "--target=gfx1201", "--emit=hsaco"];
+    let object = run(&lower, b"", false)?.stdout;
+    for (target, code, said) in [
+        ("--target=gfx1201", 0, ""),
+        ("--target=gfx1200", 2, "is for gfx1201, not gfx1200"),
+        ("--target=gfx942", 2, "is for gfx1201, not gfx942"),
+    ] {
+        let buffers = ["0=seq:u32:512", "1=zeros:2048", "2=zeros:2048"];
+        let buffers = buffers.map(|buffer| format!("--buffer={buffer}"));
+        let mut all = vec!["sim", "-", "--groups=1,1,1", "--schedules=1", target];
+        all.extend(buffers.iter().map(String::as_str));
+        let ran = run(&all, &object, false)?;
+        ensure!(
+            ran.code == Some(code) && ran.stderr.contains(said),
+            "{target}: {:?}: {}",
             ran.code,
             ran.stderr
         );

@@ -233,14 +233,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     }
     if let Some(text) = ptx(bytes) {
         compiled_already(args)?;
-        if args.target.amdgpu().is_some() {
-            return Err(format!(
-                "the input is PTX, and {} is no NVIDIA GPU",
-                args.target.name
-            )
-            .into());
-        }
-        let job = Job::ptx(text, args.entry.as_deref()).map_err(|e| e.to_string())?;
+        let job = Job::ptx(text, args.target, args.entry.as_deref()).map_err(|e| e.to_string())?;
         return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
     }
     let mut options = Options::new(args.target);

@@ -45,6 +45,10 @@ impl Binary {
             .filter(|_| target.amdgpu().is_some())
             .ok_or_else(|| Refusal(format!("{} is not simulated", target.name)))?;
         let object = CodeObject::read(bytes).map_err(|e| Refusal(e.to_string()))?;
+        if let Some(gpu) = object.target().filter(|gpu| *gpu != target.name) {
+            let name = target.name;
+            return Err(Refusal(format!("the code object is for {gpu}, not {name}")));
+        }
         let kernel = match name {
             Some(name) => object.kernels().iter().find(|k| k.name == name),
             None => object

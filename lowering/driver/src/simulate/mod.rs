@@ -240,7 +240,8 @@ impl Job {
     /// A kernel of a linked AMDGPU code object: the one of this name, or the only one.
     ///
     /// # Errors
-    /// When the file cannot be read, has no such kernel, or the GPU is not simulated.
+    /// When the file cannot be read, is for another GPU, has no such kernel, or the GPU is not
+    /// simulated.
     pub fn code_object(
         bytes: &[u8],
         target: &Target,
@@ -265,9 +266,10 @@ impl Job {
     /// their positions.
     ///
     /// # Errors
-    /// When the text is not PTX, has no such kernel, or asks for more than the simulator's limits.
-    pub fn ptx(text: &str, kernel: Option<&str>) -> Result<Job, Refusal> {
-        let text = nvptx::Text::read(text, kernel)?;
+    /// When the text is not PTX, is for a GPU whose code `target` cannot run, has no such kernel, or
+    /// asks for more than the simulator's limits.
+    pub fn ptx(text: &str, target: &Target, kernel: Option<&str>) -> Result<Job, Refusal> {
+        let text = nvptx::Text::read(text, kernel)?.of(target)?;
         let (arguments, workgroup_size) = text.signature();
         Ok(Job {
             code: Code::Nvptx(text),

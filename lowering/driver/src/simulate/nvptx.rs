@@ -1,6 +1,7 @@
 //! PTX kernels on the machine.
 
 use super::{Inputs, Refusal, Sizes};
+use splitbar_plan::Target;
 use splitbar_sim::memory::Global;
 use splitbar_sim::{Launch, Progress, Report, Schedule, ptx, run_watched};
 use splitbar_typed::abi::{Argument, ArgumentKind};
@@ -14,6 +15,23 @@ impl Text {
     pub(super) fn read(text: &str, name: Option<&str>) -> Result<Text, Refusal> {
         let kernel = ptx::kernel(text, name).map_err(|problem| Refusal(problem.to_string()))?;
         Ok(Text { kernel })
+    }
+
+    /// Refuses text that `target` cannot run.
+    pub(super) fn of(self, target: &Target) -> Result<Text, Refusal> {
+        let Some(gpu) = target.nvptx() else {
+            let name = target.name;
+            return Err(Refusal(format!(
+                "the input is PTX, and {name} is no NVIDIA GPU"
+            )));
+        };
+        match self.kernel.target() {
+            Some(of_text) if !runs_on(of_text, gpu.sm) => Err(Refusal(format!(
+                "the PTX is for {of_text}, which {} cannot run",
+                target.name
+            ))),
+            _ => Ok(self),
+        }
     }
 
     /// The instructions as the simulator numbers them, each with its line in the text (from 1).
@@ -73,5 +91,47 @@ impl Text {
             limits: inputs.limits,
         };
         run_watched(&kernel, global, &launch, schedule, watch)
+    }
+}
+
+/// Whether PTX for `of_text` runs on the GPU of compute capability `sm`: it runs on later ones too,
+/// with the suffix `a` only on this one, with `f` on those of its family. Source: PTX ISA,
+/// ".target".
+fn runs_on(of_text: &str, sm: u32) -> bool {
+    let Some(name) = of_text.strip_prefix("sm_") else {
+        return true; // texture modes and the like say nothing of the GPU
+    };
+    let digits = name.trim_end_matches(['a', 'f']);
+    let Ok(least) = digits.parse::<u32>() else {
+        return false;
+    };
+    match &name[digits.len()..] {
+        "" => sm >= least,
+        "a" => sm == least,
+        "f" => sm >= least && sm / 10 == least / 10,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs_on;
+
+    #[test]
+    fn text_runs_on_later_gpus_unless_it_says_otherwise() {
+        for (of_text, sm, runs) in [
+            ("sm_80", 80, true),
+            ("sm_80", 90, true),
+            ("sm_90", 80, false),
+            ("sm_90a", 90, true),
+            ("sm_90a", 100, false),
+            ("sm_100f", 103, true),
+            ("sm_100f", 120, false),
+            ("sm_90af", 90, false),
+            ("sm_x", 90, false),
+            ("texmode_independent", 75, true),
+        ] {
+            assert_eq!(runs_on(of_text, sm), runs, "{of_text} on {sm}");
+        }
     }
 }

@@ -37,6 +37,8 @@ pub enum ObjectError {
 /// A linked code object.
 #[derive(Clone, Debug)]
 pub struct CodeObject {
+    /// The GPU of its code, where the metadata has it.
+    target: Option<String>,
     kernels: Vec<KernelInfo>,
     /// Executable bytes by their addresses after loading.
     code: Vec<(u64, Vec<u8>)>,
@@ -152,6 +154,9 @@ pub struct ArgumentInfo {
 
 #[derive(Deserialize)]
 struct Metadata {
+    /// A triple and a GPU with its features: `amdgcn-amd-amdhsa--gfx90a:xnack+`.
+    #[serde(rename = "amdhsa.target", default)]
+    target: Option<String>,
     #[serde(rename = "amdhsa.kernels", default)]
     kernels: Vec<KernelMetadata>,
 }
@@ -218,11 +223,22 @@ impl CodeObject {
                 descriptor_address: address,
             });
         }
+        let gpu = |target: String| {
+            let id = target.rsplit('-').next()?;
+            Some(id.split(':').next()?.to_owned())
+        };
         Ok(CodeObject {
+            target: metadata.target.and_then(gpu),
             kernels,
             code,
             segments,
         })
+    }
+
+    /// The GPU that its code is for, without features; `None` where the metadata does not say
+    /// (before code object version 4).
+    pub fn target(&self) -> Option<&str> {
+        self.target.as_deref()
     }
 
     /// The kernels, in the order of the metadata.

@@ -396,6 +396,7 @@ pub(super) struct Region {
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub(super) name: String,
+    pub(super) target: Option<String>,
     pub(super) code: Vec<Coded>,
     pub(super) entry: u32,
     pub(super) constants: Vec<[u64; 32]>,
@@ -416,6 +417,11 @@ impl Kernel {
     /// Its symbol.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The GPU that the text is for, as its `.target` names it.
+    pub fn target(&self) -> Option<&str> {
+        self.target.as_deref()
     }
 
     /// Its parameters, in order.

@@ -143,6 +143,7 @@ impl<'m, 't> Decoder<'m, 't> {
     fn new(module: &'m Module<'t>, entry: &Text<'t>) -> Self {
         let kernel = Kernel {
             name: entry.name.to_owned(),
+            target: module.target.map(str::to_owned),
             code: Vec::new(),
             entry: 0,
             constants: Vec::new(),
