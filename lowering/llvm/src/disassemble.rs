@@ -48,7 +48,6 @@ pub fn disassemble(
         let at = address.wrapping_add(offset as u64);
         let (length, text) = disassembler
             .instruction(rest, at)
-            .or_else(|| without_mask(target, &disassembler, rest, at))
             .unwrap_or_else(|| (4, unknown(rest)));
         instructions.push(Disassembled {
             offset,
@@ -58,39 +57,6 @@ pub fn disassemble(
         offset += length;
     }
     Ok(instructions)
-}
-
-/// Vector instructions of gfx10 and later whose mask goes nowhere: LLVM writes `v_mad_u64_u32` with
-/// `null`, and does not read it back. With a register for the mask it reads them.
-fn without_mask(
-    target: &Target,
-    disassembler: &Disassembler,
-    rest: &[u8],
-    at: u64,
-) -> Option<(usize, String)> {
-    const VCC: u32 = 0x6a;
-    let null = if target.name.starts_with("gfx10") {
-        0x7d
-    } else {
-        0x7c
-    };
-    // The longest one has a literal of four bytes.
-    let mut bytes = rest.get(..rest.len().min(12))?.to_vec();
-    let first = bytes.first_chunk_mut::<4>()?;
-    let word = u32::from_le_bytes(*first);
-    let is_vop3 = word >> 26 == 0b11_0101;
-    if !is_vop3 || word >> 8 & 0x7f != null {
-        return None;
-    }
-    *first = (word & !0x7f00 | VCC << 8).to_le_bytes();
-    let (length, text) = disassembler.instruction(&mut bytes, at)?;
-    let mut operands: Vec<&str> = text.split(", ").collect();
-    let mask = operands.get_mut(1)?;
-    if !matches!(*mask, "vcc" | "vcc_lo") {
-        return None;
-    }
-    *mask = "null";
-    Some((length, operands.join(", ")))
 }
 
 fn unknown(bytes: &[u8]) -> String {
@@ -124,16 +90,16 @@ mod tests {
 
     #[test]
     fn masks_that_go_nowhere_become_text() {
-        for (target, wave, name) in [
-            ("gfx1201", 32, "v_mad_co_u64_u32"),
-            ("gfx1201", 64, "v_mad_co_u64_u32"),
-            ("gfx1100", 32, "v_mad_u64_u32"),
+        let (mad, end) = (0xd6fe_7c0bu32, 0xbfb0_0000u32);
+        for (target, wave, mad, end, name) in [
+            ("gfx1201", 32, mad, end, "v_mad_co_u64_u32"),
+            ("gfx1201", 64, mad, end, "v_mad_co_u64_u32"),
+            ("gfx1100", 32, mad, end, "v_mad_u64_u32"),
+            ("gfx1030", 32, 0xd576_7d0b, 0xbf81_0000, "v_mad_u64_u32"),
         ] {
             let target = Target::by_name(target).unwrap();
             // The second source of the sum is 0.
-            let code = [0xd6fe_7c0bu32, 0x0202_0b04, 0xbfb0_0000]
-                .map(u32::to_le_bytes)
-                .concat();
+            let code = [mad, 0x0202_0b04, end].map(u32::to_le_bytes).concat();
             let lines = disassemble(target, wave, &code, 0).unwrap();
             let text = lines[0].text.trim();
             assert!(

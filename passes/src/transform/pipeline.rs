@@ -195,7 +195,7 @@ fn guilty(step: &Step, what: &str) -> Diagnostic {
         Code::Internal,
         format!("the pass {} {what}", step.pass.name),
     )
-    .help("report this with the module and the flags; --print-all shows the steps")
+    .help("report this with the module and the list of passes")
 }
 
 /// Problems at their places in the first module.
