@@ -4,6 +4,7 @@
 use super::{Fate, Mutant, Run, Subject};
 use crate::support::{linkable, target, told};
 use anyhow::Result;
+use splitbar::diagnostic::Severity;
 use splitbar::simulate::Job;
 use splitbar::{Bounds, EntryPlan, Failure, Options, Output};
 use splitbar_passes::model::Verdict;
@@ -64,7 +65,7 @@ fn fate(
     }
     let output: Output = match splitbar::compile_changed(module, options, change) {
         Ok(output) => output,
-        Err(failure) if is_missing_wait(&failure) => return Ok(Fate::Audit),
+        Err(failure) if is_of_audit(&failure) => return Ok(Fate::Audit),
         Err(failure) => return Err(failure.into()),
     };
     if told(output.assembly())? == whole {
@@ -81,9 +82,18 @@ fn fate(
 }
 
 /// Whether the audit alone refused the code.
-fn is_missing_wait(failure: &Failure) -> bool {
-    use splitbar::diagnostic::Code;
-    failure.to_string().contains(&Code::MissingWait.to_string())
+fn is_of_audit(failure: &Failure) -> bool {
+    use splitbar::diagnostic::Code::{
+        MissingFence, MissingInvalidation, MissingWait, MissingWriteBack,
+    };
+    let codes = [
+        MissingWait,
+        MissingInvalidation,
+        MissingWriteBack,
+        MissingFence,
+    ];
+    let mut problems = failure.diagnostics.iter();
+    problems.all(|problem| problem.severity != Severity::Error || codes.contains(&problem.code))
 }
 
 /// Takes step `number` out of a plan, counting those inside others too, and gives it; `None` when
