@@ -40,7 +40,7 @@ use splitbar_target::{Arch, Target};
 use table::Use;
 
 /// Alignment in bytes that the address of a buffer must have.
-pub const BUFFER_ALIGN: u32 = 16;
+pub use splitbar_passes::analysis::layout::BUFFER_ALIGN;
 
 /// What LLVM is told of the alignment of texture and surface objects, in bytes. With more it loads
 /// the objects of an array side by side, and then does not know what it has (docs/llvm.md).

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 /// memory occupy as much.
 pub const POINTER_BYTES: u64 = 8;
 
+/// What a kernel may take for granted of a buffer's address, in bytes.
+pub const BUFFER_ALIGN: u32 = 16;
+
 /// Size and alignment of a type.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Extent {

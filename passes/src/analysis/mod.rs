@@ -4,6 +4,7 @@
 //! An analysis answers and changes nothing. All of them are iterative and take graphs of any shape;
 //! their cost grows almost linearly with the function, or a documented limit ends them.
 
+pub mod alignment;
 pub mod async_copy;
 pub mod callgraph;
 pub mod cfg;

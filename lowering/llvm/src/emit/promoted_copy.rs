@@ -14,7 +14,6 @@ use super::memory::Access;
 use super::{Result, builtin};
 use crate::ffi::{self, Linkage, Value};
 use splitbar_passes::module::{Id, Inst};
-use splitbar_plan::target::Arch;
 use splitbar_plan::{CopyPlan, Engine};
 
 /// The most that is copied at once, in bytes.
@@ -38,8 +37,7 @@ pub(super) struct Note<'c> {
     read: Value<'c>,
 }
 
-/// Lowers a store that copies: where both places are known to be aligned as that takes, else it
-/// stores what was loaded.
+/// Lowers a store that copies.
 pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     let plan = e.plan.copies.get(&inst.offset).copied();
     let load = plan.and_then(|plan| e.declarations.module.at(plan.load?));
@@ -47,25 +45,10 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
         return Err(e.b.internal("a store became a copy of nothing"));
     };
     let (writes, _) = e.access(inst, 2)?;
-    let (to, writes) = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
-    let ty = e.result_type(load)?;
-    let fits = is_aligned(e, ty, plan.unit, (&to, writes))? && to.address.ty().address_space() == 3;
-    let from = if fits { chosen(e, load, plan)? } else { None };
-    if let Some(from) = from {
-        return begin(e, plan, from, to.address);
-    }
-    if matches!(e.target.arch, Arch::Amdgpu(_)) && plan.engine.has_marks() {
-        // The mark behind it may have no copy to cover now, and LLVM waits for nothing at such a
-        // one (docs/llvm.md): all that it would stand for is complete already.
-        e.async_wait(0)?;
-    }
-    let value = if plan.zeros.any() {
-        e.operand(inst, 1)?
-    } else {
-        let (from, reads) = source(e, load)?;
-        e.load_with(&from, ty, reads)?
-    };
-    e.store_with(&to, ty, value, writes)
+    let to = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
+    let to = aligned(e, e.result_type(load)?, plan.unit, to)?;
+    let from = chosen(e, load, plan)?;
+    begin(e, plan, from, to)
 }
 
 /// Begins a copy from `from` to `to`.
@@ -99,26 +82,25 @@ fn begin<'c>(
     }
 }
 
-/// Where a copy reads, by what its load has noted and by the selection behind that; `None` when the
-/// source is not aligned.
+/// Where a copy reads, by what its load has noted and by the selection behind that.
 fn chosen<'c>(
     e: &mut FunctionEmitter<'_, 'c, '_>,
     load: Inst<'_>,
     plan: CopyPlan,
-) -> Result<Option<Source<'c>>> {
+) -> Result<Source<'c>> {
     let b = e.b;
-    let found = if plan.zeros.by_branch {
+    let source = if plan.zeros.by_branch {
         let note = e.notes.get(&load.offset).copied();
-        note.map(|note| note.take(e)).transpose()?
+        let note = note.ok_or_else(|| b.internal("the load of a copy has noted nothing"))?;
+        note.take(e)?
     } else {
-        let place = place(e, load, plan.unit)?;
-        place.map(|address| Source {
-            address,
+        Source {
+            address: source(e, load, plan.unit)?,
             read: None,
-        })
+        }
     };
-    let (Some(source), Some(choice)) = (found, plan.zeros.by_select) else {
-        return Ok(found);
+    let Some(choice) = plan.zeros.by_select else {
+        return Ok(source);
     };
     let Some(select) = e.declarations.module.at(choice.select) else {
         return Err(b.internal("the plan has no such selection"));
@@ -128,42 +110,35 @@ fn chosen<'c>(
         true => b.select(condition, yes, no),
         false => b.select(condition, no, yes),
     };
-    Ok(Some(Source {
+    Ok(Source {
         address: pick(source.address, nothing(e, plan.engine))?,
         read: Some(pick(source.read.unwrap_or(b.i32(plan.unit)), b.i32(0))?),
-    }))
+    })
 }
 
-/// The place that `load` reads.
-fn source<'c>(e: &FunctionEmitter<'_, 'c, '_>, load: Inst<'_>) -> Result<(Pointer<'c>, Access)> {
+/// The place in global memory that `load` reads.
+fn source<'c>(e: &FunctionEmitter<'_, 'c, '_>, load: Inst<'_>, unit: u32) -> Result<Value<'c>> {
     let (reads, _) = e.access(load, 1)?;
-    e.with_access(&e.pointer(load.id(0)?)?, reads)
+    let from = e.with_access(&e.pointer(load.id(0)?)?, reads)?;
+    aligned(e, e.result_type(load)?, unit, from)
 }
 
-/// The place in global memory that `load` reads, if it is known to be aligned to `unit` bytes.
-fn place<'c>(
+/// The address of a place of a value of type `ty`, which the plan has taken to be aligned to `unit`
+/// bytes ([`splitbar_passes::analysis::alignment`]).
+fn aligned<'c>(
     e: &FunctionEmitter<'_, 'c, '_>,
-    load: Inst<'_>,
-    unit: u32,
-) -> Result<Option<Value<'c>>> {
-    let (from, reads) = source(e, load)?;
-    let fits = from.address.ty().address_space() == 1
-        && is_aligned(e, e.result_type(load)?, unit, (&from, reads))?;
-    Ok(fits.then_some(from.address))
-}
-
-/// Whether a place of a value of type `ty` is known to be aligned to `unit` bytes, and the value
-/// has no gaps.
-fn is_aligned(
-    e: &FunctionEmitter<'_, '_, '_>,
     ty: Id,
     unit: u32,
-    (pointer, access): (&Pointer<'_>, Access),
-) -> Result<bool> {
+    (pointer, access): (Pointer<'c>, Access),
+) -> Result<Value<'c>> {
     // Without an operand that says more, a place is aligned as its components are.
     let component = e.ty(ty)?.scalar_bits() / 8;
     let known = access.aligned.map_or(component, |_| 1).max(pointer.align);
-    Ok(known >= unit && pointer.matrix.is_none())
+    if known < unit || pointer.matrix.is_some() {
+        let what = format!("a copy of {unit} bytes at a place that is aligned to {known}");
+        return Err(e.b.internal(what));
+    }
+    Ok(pointer.address)
 }
 
 /// Where a copy by `engine` reads that has no source.
@@ -213,16 +188,9 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let Some(note) = self.notes.get(&inst.offset).copied() else {
             return Ok(());
         };
-        match place(self, inst, note.unit)? {
-            Some(address) => {
-                self.b.store(address, note.address, 8)?;
-                self.b.store(self.b.i32(note.unit), note.read, 4)?;
-            }
-            // The store, which stands behind it in the module, stores the value.
-            None => {
-                self.notes.remove(&inst.offset);
-            }
-        }
+        let address = source(self, inst, note.unit)?;
+        self.b.store(address, note.address, 8)?;
+        self.b.store(self.b.i32(note.unit), note.read, 4)?;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::origin::Origin;
 use super::{Reason, Zeros};
+use crate::analysis::alignment::Alignments;
 use crate::analysis::uniformity::memory::{self, Memory};
 use crate::module::{Constants, Declarations, Id, Inst, Type};
 use spirv::{Decoration, Op, StorageClass};
@@ -26,7 +27,7 @@ pub(super) struct Candidate {
     pub(super) bytes: u32,
     pub(super) block: usize,
     /// The type of what is copied.
-    pub(super) element: Option<Id>,
+    pub(super) element: Id,
     /// Nobody writes the source while the function runs.
     pub(super) is_stable: bool,
 }
@@ -86,6 +87,13 @@ impl<'m> Judge<'_, 'm> {
         if self.crosses_matrix(source) || self.crosses_matrix(pointer) {
             return Err(Reason::Shape);
         }
+        let ty = self.declarations.type_of(value).ok_or(Reason::Shape)?;
+        let mut alignments = Alignments::new(self.declarations, self.constants);
+        if alignments.of_access(load, source, 1, ty) < bytes
+            || alignments.of_access(inst, pointer, 2, ty) < bytes
+        {
+            return Err(Reason::Unaligned);
+        }
         let variable = memory::root(self.declarations.module, pointer)
             .filter(|variable| !self.is_aliased(*variable))
             .ok_or(Reason::Destination)?;
@@ -103,7 +111,7 @@ impl<'m> Judge<'_, 'm> {
             variable,
             bytes,
             block,
-            element: self.declarations.type_of(value),
+            element: ty,
             is_stable,
         })
     }

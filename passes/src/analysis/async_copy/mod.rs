@@ -168,6 +168,8 @@ pub enum Reason {
     Size(u32),
     /// The value is not a number or a vector of numbers.
     Shape,
+    /// The load or the store is not known to be aligned to as many bytes as are copied.
+    Unaligned,
     /// A barrier, a fence, a call or a write that may change the source stands between load and
     /// store.
     Separated,
@@ -182,12 +184,13 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons, in their order; a size stands for all sizes.
-    pub const ALL: [Reason; 9] = [
+    pub const ALL: [Reason; 10] = [
         Reason::OtherBlock,
         Reason::UsedTwice,
         Reason::Qualified,
         Reason::Size(0),
         Reason::Shape,
+        Reason::Unaligned,
         Reason::Separated,
         Reason::Destination,
         Reason::WaitedAtOnce,
@@ -203,6 +206,7 @@ impl fmt::Display for Reason {
             Reason::Qualified => f.write_str("the load or the store is volatile, nontemporal, or makes memory available or visible"),
             Reason::Size(bytes) => write!(f, "{bytes} bytes are not copied at once; 4, 8 and 16 are"),
             Reason::Shape => f.write_str("the value is not a number or a vector of numbers"),
+            Reason::Unaligned => f.write_str("the load or the store is not known to be aligned to the bytes that are copied"),
             Reason::Separated => f.write_str("a barrier, a fence, a call or a write that may change the source stands between load and store"),
             Reason::Destination => f.write_str("which variable the destination is in is not known, or it overlaps others"),
             Reason::WaitedAtOnce => f.write_str("the invocation itself comes to the destination before it is published"),
@@ -309,9 +313,7 @@ pub fn find(input: Input<'_, '_>) -> AsyncCopies {
             zeros: candidate.zeros,
             bytes: candidate.bytes,
             uniform: workgroup.block(candidate.block).is_none(),
-            lane_linear: candidate.element.is_some_and(|element| {
-                lanes::is_linear(input, (&model, &subgroup), address, element)
-            }),
+            lane_linear: lanes::is_linear(input, (&model, &subgroup), address, candidate.element),
         });
     }
     found.refused.sort_by_key(|refused| refused.store);

@@ -1,7 +1,7 @@
 //! Functions with a known answer.
 
 use super::super::{AsyncCopies, Reason};
-use super::{copy, found, module, read};
+use super::{copy, found, module, module_with, read};
 use crate::analysis::testing::Assembled;
 use spirv::Op;
 
@@ -41,6 +41,39 @@ fn a_copy_is_complete_at_the_arrive_that_publishes_it() {
     assert_eq!(copies.marks, [arrive]);
     assert_eq!(copies.waits.len(), 1);
     assert_eq!(at(&assembled, Op::ControlBarrierArriveINTEL, 0), Some(0));
+}
+
+/// A vector at a word that need not be a multiple of its size is not copied, unless its access says
+/// that it is aligned.
+#[test]
+fn a_copy_is_aligned_to_its_bytes() {
+    let annotations = "OpDecorate %quads 6 20\nOpDecorate %quad_block 2
+        OpMemberDecorate %quad_block 0 35 0\nOpDecorate %quad_source 34 0
+        OpDecorate %quad_source 33 2";
+    let types = "%quad = OpTypeVector %uint 4
+        %quads = OpTypeRuntimeArray %quad
+        %quad_block = OpTypeStruct %quads
+        %quad_pointer = OpTypePointer 12 %quad_block
+        %from_quad = OpTypePointer 12 %quad
+        %quad_source = OpVariable %quad_pointer 12
+        %quad_row = OpTypeArray %quad %u64
+        %quad_row_pointer = OpTypePointer 4 %quad_row
+        %to_quad = OpTypePointer 4 %quad
+        %quad_single = OpVariable %quad_row_pointer 4";
+    for (aligned, refused) in [("", &[Reason::Unaligned][..]), ("2 16", &[])] {
+        let body = format!(
+            "%from = OpAccessChain %from_quad %quad_source %u0 %lane
+            %value = OpLoad %quad %from {aligned}
+            %to = OpAccessChain %to_quad %quad_single %lane
+            OpStore %to %value
+            barrier\n"
+        );
+        let assembled = module_with(annotations, types, &body);
+        let copies = found(&assembled);
+        let reasons: Vec<Reason> = copies.refused.iter().map(|one| one.reason).collect();
+        assert_eq!(reasons, refused, "{aligned}");
+        assert_eq!(copies.copies.len(), 1 - refused.len());
+    }
 }
 
 #[test]

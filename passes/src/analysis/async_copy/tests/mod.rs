@@ -53,8 +53,13 @@ const GLOBALS: &str = "
 /// The module of `%main` with `body`, behind `%lane`, LocalInvocationIndex, and the variables `%i`
 /// and `%stage`.
 fn module(annotations: &str, body: &str) -> Assembled {
+    module_with(annotations, "", body)
+}
+
+/// As [`module`], with more declarations.
+fn module_with(annotations: &str, globals: &str, body: &str) -> Assembled {
     let text = format!(
-        "{GLOBALS}
+        "{GLOBALS}{globals}
         %main = OpFunction %void 0 %fn
         %start = OpLabel
         %i = OpVariable %ptr 7
