@@ -119,12 +119,12 @@ impl<'s, 'm> Alignments<'s, 'm> {
             align,
         };
         for index in indexes {
-            walk = self.into_part(walk, Id(*index))?;
+            walk = self.part_of(walk, Id(*index))?;
         }
         Some(walk.align)
     }
 
-    fn into_part(&mut self, walk: Walk, index: Id) -> Option<Walk> {
+    fn part_of(&mut self, walk: Walk, index: Id) -> Option<Walk> {
         let declarations = self.declarations;
         let (ty, align) = match declarations.ty(walk.ty)? {
             Type::Struct { members } => {

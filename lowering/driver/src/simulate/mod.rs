@@ -266,8 +266,8 @@ impl Job {
     /// their positions.
     ///
     /// # Errors
-    /// When the text is not PTX, is for a GPU whose code `target` cannot run, has no such kernel, or
-    /// asks for more than the simulator's limits.
+    /// When the text is not PTX, is for a GPU whose code `target` cannot run, has no such kernel,
+    /// or asks for more than the simulator's limits.
     pub fn ptx(text: &str, target: &Target, kernel: Option<&str>) -> Result<Job, Refusal> {
         let text = nvptx::Text::read(text, kernel)?.of(target)?;
         let (arguments, workgroup_size) = text.signature();
