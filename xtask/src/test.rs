@@ -88,6 +88,7 @@ impl Options {
 const WITHOUT_LLVM: &[&str] = &[
     "--package=splitbar-passes",
     "--package=splitbar-plan",
+    "--package=splitbar-assembly",
     "--package=splitbar-audit",
     "--package=splitbar-sim",
     "--package=splitbar",

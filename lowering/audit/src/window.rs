@@ -145,6 +145,7 @@ fn count(n: usize) -> u32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::asm::{amdgpu, ptx};
@@ -271,7 +272,7 @@ $L__BB0_3:
 \tret;
 }
 ";
-        let kernel = &ptx::parse(text)[0];
+        let kernel = &ptx::functions(text).unwrap()[0];
         assert_eq!(
             measure(kernel, &places(Strategy::Mbarrier, 30, &[40, 50])),
             Window { source: 3, kept: 1 }

@@ -200,7 +200,11 @@ impl Work<'_> {
         show(observer, Artefact::MeasuredAssembly, || {
             assembly.clone().into_bytes()
         });
-        let functions = asm::parse(&assembly, &self.options.target.arch);
+        let functions = asm::parse(&assembly, &self.options.target.arch).map_err(|error| {
+            let message = "the assembly cannot be read back";
+            let bug = Diagnostic::error(Code::Internal, message);
+            bug.because(error.to_string()).help(REPORT)
+        })?;
         let machine = measure::machine(&assembly, self.options, diagnostics);
         let kernels = kernels.iter().zip(plans).zip(lowered.kernels());
         kernels

@@ -71,7 +71,7 @@ fn mutants(name: &str, fixtures: &[Fixture]) -> Result<()> {
 
 /// The audited kernels of a compilation, as the audit saw them.
 fn audited<'o>(output: &'o Output, target: &Target) -> Result<Vec<(Function, &'o Audit)>> {
-    let functions = asm::parse(&told(output.assembly())?, &target.arch);
+    let functions = asm::parse(&told(output.assembly())?, &target.arch)?;
     let mut found = Vec::new();
     for entry in output.entries() {
         let audit = entry.audit.as_ref().context("there is no audit")?;

@@ -301,7 +301,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
 }
 
 #[cfg(test)]
-#[expect(clippy::panic, reason = "tests")]
+#[expect(clippy::panic, clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
     use crate::asm::{amdgpu, ptx};
@@ -324,7 +324,7 @@ mod tests {
 \tret;
 }
 ";
-        let function = &ptx::parse(text)[0];
+        let function = &ptx::functions(text).unwrap()[0];
         let told: Vec<usize> = (0..function.instructions.len())
             .filter(|position| tells_of_others(function, *position, 3))
             .collect();

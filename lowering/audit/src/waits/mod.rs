@@ -326,7 +326,7 @@ mod tests {
             acquire: Vec::new(),
         };
         let target = Target::by_name("gfx942").unwrap();
-        let function = &asm::parse(text, &target.arch)[0];
+        let function = &asm::parse(text, &target.arch).unwrap()[0];
         let demands = [(1, demand)].into();
         let audit = audit(function, &target.arch, Placement::Default, &demands).unwrap();
         assert_eq!(audit.barriers[0].violated, [local]);

@@ -55,7 +55,7 @@ fn audit(args: &AuditArgs) -> Result<Vec<Audit>, Stop> {
         Arch::Amdgpu(_) | Arch::Nvptx(_) => {
             let text = String::from_utf8(bytes)
                 .map_err(|_| format!("{name} is neither an object nor assembly text"))?;
-            asm::parse(&text, arch)
+            asm::parse(&text, arch).map_err(|error| format!("{name}: {error}"))?
         }
     };
     if functions.is_empty() {

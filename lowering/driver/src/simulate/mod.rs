@@ -215,7 +215,7 @@ impl Job {
                 let mut binary = amdgpu::Binary::read(&bytes, output.target, Some(&abi.symbol))?;
                 if output.lines {
                     let text = output.assembly().map_err(|d| Refusal(d.to_string()))?;
-                    binary.set_lines(&asm::parse(&text, &output.target.arch));
+                    binary.set_lines(&asm::amdgpu::parse(&text));
                 }
                 Code::Amdgpu(binary)
             }

@@ -1,7 +1,7 @@
 //! PTX: text to a program of dense operations, and what one warp does with them.
 //!
 //! ```text
-//! text -> lex -> parse (syntax) -> decode (program) -> exec: steps on the machine
+//! text -> splitbar-assembly (syntax) -> decode (program) -> exec: steps on the machine
 //! ```
 //!
 //! Read are the PTX ISA 9.1's kernels as LLVM and nvcc write them; `exec::warp` says how lanes
@@ -10,11 +10,8 @@
 mod arith;
 mod decode;
 mod exec;
-mod lex;
-mod parse;
 mod problem;
 mod program;
-mod syntax;
 mod types;
 
 pub use decode::{kernel, kernels};

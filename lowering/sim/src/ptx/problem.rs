@@ -1,5 +1,6 @@
 //! Why PTX text cannot be executed: what is wrong, and on which line.
 
+use splitbar_assembly::ptx::SyntaxError;
 use std::fmt;
 
 /// What kind of problem it is.
@@ -63,3 +64,9 @@ impl fmt::Display for Problem {
 }
 
 impl std::error::Error for Problem {}
+
+impl From<SyntaxError> for Problem {
+    fn from(error: SyntaxError) -> Problem {
+        Problem::syntax(error.line, error.what)
+    }
+}

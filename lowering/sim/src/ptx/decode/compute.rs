@@ -3,10 +3,10 @@
 
 use super::super::arith::{self, Function, Mode};
 use super::super::program::{Op, Register, Source};
-use super::super::syntax::Operand;
 use super::super::types::{Class, Type};
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown, arithmetic};
+use splitbar_assembly::ptx::syntax::Operand;
 
 impl<'t> Decoder<'_, 't> {
     pub(super) fn arithmetic(

@@ -4,7 +4,7 @@ use super::opcode::Opcode;
 use super::{Decoded, Decoder, Symbol, Unknown, join};
 use crate::ptx::problem::Problem;
 use crate::ptx::program::{List, Op};
-use crate::ptx::syntax::Operand;
+use splitbar_assembly::ptx::syntax::Operand;
 
 impl<'t> Decoder<'_, 't> {
     pub(super) fn control(&mut self, op: &mut Opcode<'_>, operands: &[Operand<'t>]) -> Decoded<()> {

@@ -4,10 +4,10 @@ use super::{Callee, Decoder, MOST_LOCAL, MOST_REGISTERS, Symbol};
 use crate::ptx::exec::window;
 use crate::ptx::problem::Problem;
 use crate::ptx::program::{Parameter, Region};
-use crate::ptx::syntax::{
+use crate::ptx::types::Type;
+use splitbar_assembly::ptx::syntax::{
     Function as Text, Initial, Operand, StateSpace, Statement, Variable, What,
 };
-use crate::ptx::types::Type;
 use std::collections::BTreeMap;
 
 /// Bytes of variables of module scope, in all.

@@ -4,7 +4,7 @@ use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown};
 use crate::matrix::Element;
 use crate::ptx::program::{List, Mma, Op, Source};
-use crate::ptx::syntax::Operand;
+use splitbar_assembly::ptx::syntax::Operand;
 
 /// Shapes of `mma.sync` with eight columns: name, rows, depth. (PTX ISA, "Matrix
 /// multiply-accumulate operation using mma instruction".)

@@ -7,8 +7,8 @@ use crate::context::Access;
 use crate::ptx::arith::{self, Function, Mode, float, integer};
 use crate::ptx::exec::window;
 use crate::ptx::program::{Op, Source, Where};
-use crate::ptx::syntax::Operand;
 use crate::ptx::types::Type;
+use splitbar_assembly::ptx::syntax::Operand;
 
 /// Read-modify-write operations: name, function for integers, function for floating point.
 const ATOMICS: &[(&str, (Function, Option<Function>))] = &[

@@ -19,10 +19,12 @@ mod texel;
 use super::arith::{Function, Mode};
 use super::problem::Problem;
 use super::program::{Coded, Guard, Kernel, List, Op, Register, Source};
-use super::syntax::{Function as Text, Instruction, Module, StateSpace, Variable, What};
-use super::{lex, parse};
 pub(super) use join::NOWHERE;
 use opcode::Opcode;
+use splitbar_assembly::ptx::{
+    self,
+    syntax::{Function as Text, Instruction, Module, StateSpace, Variable, What},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Registers that a kernel may have, with all that it calls. One takes 256 bytes in each warp.
@@ -35,8 +37,7 @@ const MOST_LOCAL: u64 = 1 << 20;
 /// # Errors
 /// The text is not PTX.
 pub fn kernels(text: &str) -> Result<Vec<String>, Problem> {
-    let tokens = lex::tokens(text)?;
-    let module = parse::module(&tokens)?;
+    let module = ptx::module(text)?;
     Ok(module
         .functions
         .iter()
@@ -50,8 +51,7 @@ pub fn kernels(text: &str) -> Result<Vec<String>, Problem> {
 /// # Errors
 /// The text is not PTX, has no such kernel, or asks for more than the limits allow.
 pub fn kernel(text: &str, name: Option<&str>) -> Result<Kernel, Problem> {
-    let tokens = lex::tokens(text)?;
-    let module = parse::module(&tokens)?;
+    let module = ptx::module(text)?;
     let entries: Vec<&Text<'_>> = module.functions.iter().filter(|f| f.entry).collect();
     let entry = match (name, entries.as_slice()) {
         (None, [only]) => only,
@@ -191,10 +191,15 @@ impl<'m, 't> Decoder<'m, 't> {
         let outer = self.block;
         self.block = self.new_block();
         self.name_parameters(function);
+        self.source = None;
         for statement in &function.body {
             self.line = statement.line;
-            self.source = statement.source;
             match &statement.what {
+                What::Location(place) => {
+                    let line = place.split_whitespace().nth(1);
+                    let line = line.and_then(|line| line.parse().ok());
+                    self.source = line.filter(|line| *line > 0); // 0: no place
+                }
                 What::Open => self.block = self.new_block(),
                 What::Close => {
                     self.block = self

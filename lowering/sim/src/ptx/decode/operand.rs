@@ -3,9 +3,9 @@
 use super::super::arith::{self, Mode, mask};
 use super::super::exec::special::Special;
 use super::super::program::{Address, Register, Source};
-use super::super::syntax::{Base, Operand};
 use super::super::types::{Class, Type};
 use super::{Decoded, Decoder, Symbol, Unknown};
+use splitbar_assembly::ptx::syntax::{Base, Operand};
 
 impl<'t> Decoder<'_, 't> {
     pub(super) fn source(&mut self, operand: &Operand<'t>, kind: Type) -> Decoded<Source> {

@@ -6,8 +6,8 @@ use crate::clock::Order;
 use crate::memory::Space;
 use crate::ptx::arith::{Function, Mode, integer};
 use crate::ptx::program::{Answer, MbarrierKind, Op, Question, Reduction, ShuffleKind};
-use crate::ptx::syntax::Operand;
 use crate::ptx::types::Type;
+use splitbar_assembly::ptx::syntax::Operand;
 
 impl<'t> Decoder<'_, 't> {
     pub(super) fn synchronisation(

@@ -3,10 +3,10 @@
 //! formatted stores, queries.
 
 use super::super::program::{Op, Source, TexelAction};
-use super::super::syntax::{Base, Operand};
 use super::super::types::{Class, Type};
 use super::opcode::Opcode;
 use super::{Decoded, Decoder, Unknown};
+use splitbar_assembly::ptx::syntax::{Base, Operand};
 
 /// What coordinates are.
 const SIGNED: Type = Type::of(Class::Signed, 32);

@@ -3,14 +3,16 @@
 //!
 //! The text must have been generated with debug lines whose number is a word offset plus one
 //! (`.loc FILE LINE COLUMN` in front of the instructions it speaks of, in force until the next
-//! one). One reader per vendor, because the two notations share nothing but `.loc`; what they read
-//! is the same for both.
+//! one). One reader per notation, because they share nothing but `.loc`; the functions that they
+//! read are the same for all. Of PTX there is also the whole module ([`ptx::module`]), which can be
+//! executed.
 
 pub mod amdgpu;
 pub mod ptx;
 pub mod sass;
 
-use splitbar_plan::target::Arch;
+use ptx::SyntaxError;
+use splitbar_target::Arch;
 use std::collections::BTreeMap;
 
 /// What a machine instruction is to a barrier.
@@ -118,10 +120,13 @@ impl Function {
 }
 
 /// Reads assembly text of `arch`: its functions in order.
-pub fn parse(text: &str, arch: &Arch) -> Vec<Function> {
+///
+/// # Errors
+/// The first place of what should be PTX and is not. In AMDGPU assembly every line is something.
+pub fn parse(text: &str, arch: &Arch) -> Result<Vec<Function>, SyntaxError> {
     match arch {
-        Arch::Amdgpu(_) => amdgpu::parse(text),
-        Arch::Nvptx(_) => ptx::parse(text),
+        Arch::Amdgpu(_) => Ok(amdgpu::parse(text)),
+        Arch::Nvptx(_) => ptx::functions(text),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Functions and variables, with their types and initial values.
 
+use super::super::error::SyntaxError;
 use super::super::lex::Kind;
-use super::super::problem::Problem;
 use super::super::syntax::{Function, Initial, Module, StateSpace, Variable};
 use super::{Parsed, Parser};
 
@@ -71,7 +71,6 @@ impl<'t> Parser<'_, 't> {
             }
         }
         self.at += 1;
-        self.source = None;
         function.body = self.body()?;
         module.functions.push(function);
         Ok(())
@@ -129,8 +128,9 @@ impl<'t> Parser<'_, 't> {
         variable.name = self.word("a variable's name")?;
         if self.accept('<') {
             let count = self.integer()?;
-            variable.family =
-                Some(u32::try_from(count).map_err(|_| Problem::limit(line, "too many registers"))?);
+            variable.family = Some(
+                u32::try_from(count).map_err(|_| SyntaxError::new(line, "too many registers"))?,
+            );
             self.expect('>')?;
         }
         while self.accept('[') {

@@ -1,8 +1,8 @@
 //! Tokens to the shape of a module: directives, functions, statements.
 //!
 //! Tolerant of what says nothing about execution (debug sections, `.pragma`, linkage, performance
-//! directives) and of operands of unknown form, so that an instruction that the simulator does not
-//! know is reported when it is decoded, by name, and does not keep the rest from being read.
+//! directives) and of operands of unknown form, so that an unknown instruction
+//! can be reported by name and does not keep the rest from being read.
 
 mod declaration;
 mod statement;
@@ -10,21 +10,22 @@ mod statement;
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests;
 
-use super::lex::{Kind, Token};
-use super::problem::Problem;
+use super::error::SyntaxError;
+use super::lex::{self, Kind, Token};
 use super::syntax::Module;
 
-type Parsed<T> = Result<T, Problem>;
+type Parsed<T> = Result<T, SyntaxError>;
 
 /// Reads a module.
 ///
 /// # Errors
-/// The first place where the tokens are not PTX.
-pub fn module<'t>(tokens: &[Token<'t>]) -> Parsed<Module<'t>> {
+/// The first place where the text is not PTX.
+pub fn module(text: &str) -> Parsed<Module<'_>> {
+    let tokens = lex::tokens(text)?;
     let mut parser = Parser {
-        tokens,
+        text,
+        tokens: &tokens,
         at: 0,
-        source: None,
     };
     let mut module = Module::default();
     while let Some(token) = parser.peek() {
@@ -58,10 +59,9 @@ pub fn module<'t>(tokens: &[Token<'t>]) -> Parsed<Module<'t>> {
 }
 
 struct Parser<'p, 't> {
+    text: &'t str,
     tokens: &'p [Token<'t>],
     at: usize,
-    /// Line of the `.loc` in force.
-    source: Option<u32>,
 }
 
 impl<'t> Parser<'_, 't> {
@@ -79,7 +79,7 @@ impl<'t> Parser<'_, 't> {
             .map_or(0, |t| t.line)
     }
 
-    fn unexpected(&self, wanted: &str) -> Problem {
+    fn unexpected(&self, wanted: &str) -> SyntaxError {
         let found = match self.peek().map(|t| t.kind) {
             None => "the end of the text".to_owned(),
             Some(Kind::Word(word)) => format!("`{word}`"),
@@ -87,7 +87,7 @@ impl<'t> Parser<'_, 't> {
             Some(Kind::Text(_)) => "a string".to_owned(),
             Some(Kind::Integer(_) | Kind::Single(_) | Kind::Double(_)) => "a number".to_owned(),
         };
-        Problem::syntax(self.line(), format!("{found} where {wanted} should stand"))
+        SyntaxError::new(self.line(), format!("{found} where {wanted} should stand"))
     }
 
     fn accept(&mut self, mark: char) -> bool {
@@ -128,6 +128,12 @@ impl<'t> Parser<'_, 't> {
             }
             _ => Err(self.unexpected("a number")),
         }
+    }
+
+    /// The text from the next token to the end of its line, comments included.
+    fn rest_of_line(&self) -> &'t str {
+        let rest = self.peek().and_then(|token| self.text.get(token.at..));
+        rest.and_then(|rest| rest.lines().next()).unwrap_or("") // the end of the text
     }
 
     fn skip_line(&mut self, line: u32) {

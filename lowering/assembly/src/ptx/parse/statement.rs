@@ -33,13 +33,9 @@ impl<'t> Parser<'_, 't> {
                 }
                 Kind::Word(".loc") => {
                     self.at += 1;
-                    if let (Some(Kind::Integer(_)), Some(Kind::Integer(source))) =
-                        (self.peek_at(0), self.peek_at(1))
-                    {
-                        self.source = u32::try_from(source).ok().filter(|s| *s > 0);
-                    }
+                    let place = self.rest_of_line();
                     self.skip_line(line);
-                    continue;
+                    What::Location(place)
                 }
                 Kind::Word(".file" | ".section") => {
                     self.skip_line(line);
@@ -60,7 +56,6 @@ impl<'t> Parser<'_, 't> {
                     for variable in self.variables()? {
                         body.push(Statement {
                             line,
-                            source: self.source,
                             what: What::Variable(variable),
                         });
                     }
@@ -69,11 +64,7 @@ impl<'t> Parser<'_, 't> {
                 Kind::Word(_) | Kind::Mark('@') => What::Instruction(self.instruction()?),
                 _ => return Err(self.unexpected("a statement")),
             };
-            body.push(Statement {
-                line,
-                source: self.source,
-                what,
-            });
+            body.push(Statement { line, what });
         }
     }
 
@@ -108,6 +99,7 @@ impl<'t> Parser<'_, 't> {
             None
         };
         let opcode = self.word("an opcode")?;
+        let begin = self.peek().map(|token| token.at);
         let mut operands = Vec::new();
         while !self.accept(';') {
             if self.peek().is_none() {
@@ -121,10 +113,16 @@ impl<'t> Parser<'_, 't> {
                 break;
             }
         }
+        // The semicolon is the last token that was taken.
+        let end = self.tokens.get(self.at.wrapping_sub(1)).map(|last| last.at);
+        let text = begin
+            .zip(end)
+            .and_then(|(begin, end)| self.text.get(begin..end));
         Ok(Instruction {
             guard,
             opcode,
             operands,
+            text: text.unwrap_or("").trim_end(), // neither is missing: both were taken
         })
     }
 

@@ -136,7 +136,7 @@ fn unquote(symbol: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::asm::Flow;
+    use crate::Flow;
     use pretty_assertions::assert_eq;
 
     const LOOP: &str = "\

@@ -100,8 +100,6 @@ pub enum Initial<'t> {
 pub struct Statement<'t> {
     /// The line that it begins on.
     pub line: u32,
-    /// Line of the `.loc` in force: by what stands in the debug information, where this came from.
-    pub source: Option<u32>,
     /// What it is.
     pub what: What<'t>,
 }
@@ -117,6 +115,9 @@ pub enum What<'t> {
     Label(&'t str),
     /// `.reg`, `.shared`, `.local`, `.param` and so on.
     Variable(Variable<'t>),
+    /// What follows `.loc` on its line, the comment included: where the instructions behind it came
+    /// from, up to the next one.
+    Location(&'t str),
     /// `name: .branchtargets a, b;`
     BranchTargets(&'t str, Vec<&'t str>),
     /// An instruction.
@@ -132,6 +133,8 @@ pub struct Instruction<'t> {
     pub opcode: &'t str,
     /// The operands in order.
     pub operands: Vec<Operand<'t>>,
+    /// The operands as written.
+    pub text: &'t str,
 }
 
 /// An operand.
@@ -157,7 +160,7 @@ pub enum Operand<'t> {
     Texel(Base<'t>, Vec<Operand<'t>>),
     /// `{a, b}`, or `(a, b)` of a call.
     List(Vec<Operand<'t>>),
-    /// Any other form: the instruction is not one that the simulator knows.
+    /// Any other form.
     Other,
 }
 

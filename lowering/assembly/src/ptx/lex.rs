@@ -5,7 +5,7 @@
 //! (`%r1`, `%tid.x`) and labels. Only `.loc` and `.file` end with their line, which is why lines
 //! are kept.
 
-use super::problem::Problem;
+use super::error::SyntaxError;
 
 /// What a token is.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -32,14 +32,17 @@ pub struct Token<'t> {
     pub kind: Kind<'t>,
     /// The line that it begins on, from 1.
     pub line: u32,
+    /// Where it begins in the text, in bytes.
+    pub at: usize,
 }
 
 /// Splits `text` into tokens.
 ///
 /// # Errors
 /// A comment or a string that does not end, or a number that is none.
-pub fn tokens(text: &str) -> Result<Vec<Token<'_>>, Problem> {
+pub fn tokens(text: &str) -> Result<Vec<Token<'_>>, SyntaxError> {
     let mut lexer = Lexer {
+        text,
         rest: text,
         line: 1,
     };
@@ -51,21 +54,23 @@ pub fn tokens(text: &str) -> Result<Vec<Token<'_>>, Problem> {
 }
 
 struct Lexer<'t> {
+    text: &'t str,
     rest: &'t str,
     line: u32,
 }
 
 impl<'t> Lexer<'t> {
-    fn next(&mut self) -> Result<Option<Token<'t>>, Problem> {
+    fn next(&mut self) -> Result<Option<Token<'t>>, SyntaxError> {
         self.skip_blanks()?;
         let line = self.line;
+        let at = self.text.len() - self.rest.len();
         let Some(first) = self.rest.chars().next() else {
             return Ok(None);
         };
         let kind = if first.is_ascii_digit() {
             let digits = self.take(|c| c.is_ascii_alphanumeric() || c == '.');
             number(digits)
-                .ok_or_else(|| Problem::syntax(line, format!("`{digits}` is not a number")))?
+                .ok_or_else(|| SyntaxError::new(line, format!("`{digits}` is not a number")))?
         } else if begins_word(first) {
             Kind::Word(self.word())
         } else if first == '"' {
@@ -74,10 +79,10 @@ impl<'t> Lexer<'t> {
             self.advance(first.len_utf8());
             Kind::Mark(first)
         };
-        Ok(Some(Token { kind, line }))
+        Ok(Some(Token { kind, line, at }))
     }
 
-    fn skip_blanks(&mut self) -> Result<(), Problem> {
+    fn skip_blanks(&mut self) -> Result<(), SyntaxError> {
         loop {
             let before = self.rest.len();
             let blanks = before - self.rest.trim_start().len();
@@ -89,7 +94,7 @@ impl<'t> Lexer<'t> {
                 let end = self
                     .rest
                     .find("*/")
-                    .ok_or_else(|| Problem::syntax(self.line, "a comment that does not end"))?;
+                    .ok_or_else(|| SyntaxError::new(self.line, "a comment that does not end"))?;
                 self.advance(end + 2);
             }
             if self.rest.len() == before {
@@ -130,7 +135,7 @@ impl<'t> Lexer<'t> {
         self.advance(end)
     }
 
-    fn text(&mut self) -> Result<&'t str, Problem> {
+    fn text(&mut self) -> Result<&'t str, SyntaxError> {
         let line = self.line;
         let mut escaped = false;
         let end = self.rest.char_indices().skip(1).find(|&(_, c)| {
@@ -138,7 +143,7 @@ impl<'t> Lexer<'t> {
             escaped = c == '\\' && !escaped;
             ends
         });
-        let (end, _) = end.ok_or_else(|| Problem::syntax(line, "a string that does not end"))?;
+        let (end, _) = end.ok_or_else(|| SyntaxError::new(line, "a string that does not end"))?;
         let quoted = self.advance(end + 1);
         Ok(quoted.get(1..end).unwrap_or(""))
     }

@@ -1,13 +1,8 @@
 //! What is read from a whole text, and where the error of one that is no PTX is.
 
-use super::super::lex;
-use super::super::syntax::{Base, Initial, Module, Operand, What};
-use super::{Parsed, module};
+use super::super::syntax::{Base, Initial, Operand, What};
+use super::module as parse;
 use pretty_assertions::assert_eq;
-
-fn parse(text: &str) -> Parsed<Module<'_>> {
-    module(&lex::tokens(text)?)
-}
 
 const KERNEL: &str = "\
 .version 8.6
@@ -90,17 +85,19 @@ fn statements() {
     let instructions: Vec<_> = body
         .iter()
         .filter_map(|s| match &s.what {
-            What::Instruction(i) => Some((s.line, s.source, i)),
+            What::Instruction(i) => Some((s.line, i)),
             _ => None,
         })
         .collect();
-    let (line, source, branch) = instructions[0];
-    assert_eq!(
-        (line, source, branch.guard),
-        (22, Some(8), Some(("%p1", true)))
+    let (line, branch) = instructions[0];
+    assert_eq!((line, branch.guard), (22, Some(("%p1", true))));
+    assert_eq!(branch.text, "$L__BB0_0");
+    assert!(
+        body.iter()
+            .any(|s| matches!(s.what, What::Location("1 8 0")))
     );
     assert_eq!(
-        instructions[1].2.operands,
+        instructions[1].1.operands,
         [
             Operand::List(vec![
                 Operand::Name("%r1", 0),
@@ -111,10 +108,10 @@ fn statements() {
             Operand::Address(Base::Name("%rd4"), -256)
         ]
     );
-    assert_eq!(instructions[2].2.operands[1], Operand::Name("mb", 8));
-    assert_eq!(instructions[3].2.operands.len(), 3);
+    assert_eq!(instructions[2].1.operands[1], Operand::Name("mb", 8));
+    assert_eq!(instructions[3].1.operands.len(), 3);
     assert_eq!(
-        instructions[4].2.operands,
+        instructions[4].1.operands,
         [
             Operand::Pair("%p1", "%p2"),
             Operand::Name("%r1", 0),

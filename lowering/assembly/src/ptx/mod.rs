@@ -1,0 +1,18 @@
+//! PTX text.
+//!
+//! ```text
+//! text -> lex -> parse -> syntax -> functions
+//! ```
+//!
+//! Read are modules as LLVM and nvcc write them (PTX ISA 9.1). What the opcodes mean is left to
+//! those who ask.
+
+mod error;
+mod functions;
+mod lex;
+mod parse;
+pub mod syntax;
+
+pub use error::SyntaxError;
+pub use functions::functions;
+pub use parse::module;
