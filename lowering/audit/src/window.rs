@@ -2,7 +2,7 @@
 
 use crate::asm::{Function, Instruction, Role};
 use serde::Serialize;
-use splitbar_plan::Strategy;
+use splitbar_plan::{Overlap, Strategy};
 use std::collections::BTreeSet;
 
 /// Where a pair stands in the SPIR-V module, and how it was lowered. Places are word offsets.
@@ -35,11 +35,9 @@ pub struct Places {
 /// once more, makes of it ([`crate::asm::sass`]).
 ///
 /// What follows from the strategy:
-/// - every strategy that is really split ([`Strategy::is_split`]): as above.
-/// - `fused`: one full barrier stands in place of the pair, nothing overlaps with anybody's
-///   arrival, so `kept` is 0.
-/// - `single-wave`, `subgroup`: no wave waits for another one, no instruction closes the window, so
-///   `kept` is `source`.
+/// - [`Overlap::Split`]: as above.
+/// - [`Overlap::Nothing`]: one full barrier stands in place of the pair, so `kept` is 0.
+/// - [`Overlap::Everything`]: no instruction closes the window, so `kept` is `source`.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Window {
     /// Machine instructions of the window.
@@ -59,23 +57,16 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
         })
         .map(|(position, _)| position)
         .collect();
-    let kept = match places.strategy {
-        Strategy::Native
-        | Strategy::Named
-        | Strategy::Mbarrier
-        | Strategy::Cluster
-        | Strategy::WarpNamed
-        | Strategy::WarpNamedSingle
-        | Strategy::GroupNamed
-        | Strategy::Counter => {
+    let kept = match places.strategy.overlap() {
+        Overlap::Split => {
             let open = open_region(kernel, places);
             of_window
                 .iter()
                 .filter(|position| open.contains(position))
                 .count()
         }
-        Strategy::Fused => 0,
-        Strategy::SingleWave | Strategy::Subgroup => of_window.len(),
+        Overlap::Nothing => 0,
+        Overlap::Everything => of_window.len(),
     };
     Window {
         source: count(of_window.len()),
@@ -83,17 +74,18 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
     }
 }
 
-/// What `instruction` is to the pair's barrier. A counter's are ordinary accesses of workgroup
-/// memory: what came from an arrive and adds, what came from another barrier instruction and loads.
-/// In the machine code of sm_80 to sm_89 so is the wait for an mbarrier.
+/// What `instruction` is to the pair's barrier. Where waves meet in workgroup memory, arrivals and
+/// waits may be ordinary accesses of it: what came from an arrive and adds, what came from another
+/// barrier instruction and loads. A counter's are, and in the machine code of sm_80 to sm_89 the
+/// wait for an mbarrier.
 fn role(instruction: &Instruction, places: &Places) -> Role {
-    let counter = matches!(places.strategy, Strategy::Counter | Strategy::Mbarrier)
+    let may_access = places.strategy.shared_bytes() > 0
         && instruction
             .word
             .is_some_and(|word| places.barriers.contains(&word));
     match instruction.role {
-        Role::Work if counter && instruction.is_local_add() => Role::Arrive,
-        Role::Work if counter && instruction.is_local_load() => Role::Wait,
+        Role::Work if may_access && instruction.is_local_add() => Role::Arrive,
+        Role::Work if may_access && instruction.is_local_load() => Role::Wait,
         role => role,
     }
 }

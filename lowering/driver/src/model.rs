@@ -9,7 +9,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::model::skeleton::{Place, Skeleton};
 use splitbar_passes::model::{self, Report};
 use splitbar_passes::module::Scope;
-use splitbar_plan::{EntryPlan, PairPlan, Strategy};
+use splitbar_plan::{EntryPlan, MeetsAt, PairPlan, Strategy};
 
 /// How much is explored.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -195,7 +195,7 @@ fn waves(plan: &EntryPlan, asked: u8) -> u8 {
 
 /// The workgroups that meet at the barriers of `plan`, each with `waves` waves.
 fn workgroups(plan: &EntryPlan, waves: u8) -> Result<u8, Diagnostic> {
-    let meets = |pair: &PairPlan| pair.strategy == Strategy::Cluster;
+    let meets = |pair: &PairPlan| pair.strategy.meets_at() == MeetsAt::ClusterBarrier;
     let Some([x, y, z]) = plan.cluster.filter(|_| plan.pairs.iter().any(meets)) else {
         return Ok(1);
     };

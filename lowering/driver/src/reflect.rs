@@ -225,7 +225,7 @@ mod tests {
     use splitbar_passes::analysis::pairing::PairId;
     use splitbar_passes::module::{Id, Scope};
     use splitbar_passes::printf::{Argument as Print, Shape};
-    use splitbar_plan::{EntryPlan, PairPlan, State, Strategy};
+    use splitbar_plan::{BarrierState, EntryPlan, PairPlan, Strategy};
     use splitbar_typed::abi::AbiForm;
 
     fn entry(windows: Option<Vec<Window>>) -> Entry {
@@ -257,7 +257,7 @@ mod tests {
             at_end: Vec::new(),
             passed_on: false,
             cluster: None,
-            state: State::default(),
+            state: BarrierState::default(),
             reserved_shared_bytes: 8,
         };
         let argument = |index, kind, set, binding, size, offset| Argument {

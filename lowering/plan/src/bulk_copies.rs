@@ -18,7 +18,7 @@
 //! another unit. Both sides of a copy are aligned to its elements (OpenCL C, "Alignment of types").
 
 use crate::async_copies::{CopyPlan, Engine};
-use crate::strategy::MBARRIER_BYTES;
+use crate::strategy::mbarrier;
 use crate::target::Target;
 use splitbar_passes::analysis::async_copy::Zeros;
 use splitbar_passes::analysis::cfg::Cfg;
@@ -98,7 +98,7 @@ pub(crate) fn plan(
     }
     let most = u32::from(marks::most_outstanding(cfg, &ticks));
     let slots = most.max(1).next_power_of_two();
-    if slots > MOST_SLOTS || slots * MBARRIER_BYTES > free_shared_bytes {
+    if slots > MOST_SLOTS || slots * mbarrier::BYTES > free_shared_bytes {
         return BulkCopies::default();
     }
     found.slots = Some(slots);

@@ -28,7 +28,7 @@
 
 use crate::plan::EntryPlan;
 use crate::step::Step;
-use crate::strategy::Strategy;
+use crate::strategy::MeetsAt;
 use splitbar_passes::analysis::pairing::{SiteId, SiteKind};
 use splitbar_passes::module::Scope;
 use splitbar_typed::Copies;
@@ -38,11 +38,11 @@ use std::collections::BTreeSet;
 const REASON: &str = "its copies arrive when they have landed, which need not be before the wait";
 
 /// Lets copies arrive where that saves a wait. Changes nothing in a plan whose workgroup pairs are
-/// not [`Strategy::Mbarrier`]'s.
+/// not on an mbarrier.
 pub(crate) fn defer(plan: &mut EntryPlan, copies: &Copies) {
     let pairs = plan.pairs.iter();
     let mut of_workgroup = pairs.filter(|pair| pair.scope == Scope::Workgroup);
-    let all_mbarrier = of_workgroup.all(|pair| pair.strategy == Strategy::Mbarrier);
+    let all_mbarrier = of_workgroup.all(|pair| pair.strategy.meets_at() == MeetsAt::Mbarrier);
     // Copies of groups are in flight over arrives that do not publish them: they would hold up the
     // phase.
     if !all_mbarrier || copies.any_of_group() {

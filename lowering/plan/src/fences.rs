@@ -1,7 +1,7 @@
 //! Memory semantics to fences.
 
+use crate::options::Waits;
 use crate::step::{Fence, FenceMemory, FenceOrder, Step};
-use crate::strategy::Waits;
 use crate::target::{FenceScope, Placement, Target};
 use crate::waits::Waiting;
 use splitbar_passes::module::{Classes, Order, Scope, Semantics};

@@ -1,7 +1,7 @@
 //! Barrier plans, strategies and their steps. No LLVM, no SPIR-V words.
 //!
 //! Data flows one way: a [`splitbar_typed::Kernel`] goes in, an [`EntryPlan`] comes out. A strategy
-//! is a [`protocol::Protocol`]: which steps arrive, which wait, and how it lives beside a full
+//! is a row of a table and a file: which steps arrive, which wait, and how it lives beside a full
 //! barrier; the planner adds the fences that the semantics ask for. Who emits code reads the steps
 //! and knows how the target spells them; it decides nothing.
 
@@ -15,9 +15,10 @@ pub mod held;
 pub mod model;
 mod neighbours;
 mod optimization;
+mod options;
 mod plan;
 mod planner;
-pub mod protocol;
+mod protocol;
 mod show;
 mod step;
 mod strategy;
@@ -29,10 +30,11 @@ pub use fences::around_barrier;
 pub use groups::WarpGroups;
 pub use held::HeldShape;
 pub use optimization::Optimization;
-pub use plan::{EntryPlan, PairPlan, State, waves};
+pub use options::{FuseAt, PlanOptions, Waits};
+pub use plan::{BarrierState, EntryPlan, PairPlan, waves};
 pub use planner::plan;
 pub use splitbar_target as target;
 pub use splitbar_target::{FenceScope, Placement, Target};
 pub use step::{Fence, FenceMemory, FenceOrder, Step, WarpMask};
-pub use strategy::{FuseAt, PlanOptions, Strategy, Waits};
+pub use strategy::{MeetsAt, Overlap, Strategy};
 pub use waits::release_waits;

@@ -6,10 +6,11 @@
 //! lanes of one wave is nothing here.
 
 use crate::groups::WarpGroups;
+use crate::options::FuseAt;
 use crate::plan::EntryPlan;
-use crate::protocol;
+use crate::protocol::{self, Setup};
 use crate::step::{Step, WarpMask};
-use crate::strategy::{FuseAt, Strategy};
+use crate::strategy::Strategy;
 use crate::target::{Arch, Target};
 use splitbar_passes::analysis::pairing::{Site, SiteKind};
 use splitbar_passes::model::protocol::{FULL, Protocol, SPLIT, Wave};
@@ -431,14 +432,13 @@ pub struct Modelled {
 impl Modelled {
     /// The steps in a workgroup of `waves` waves.
     fn protocol(&self, waves: u8) -> protocol::Protocol {
-        protocol::Protocol::of(
-            self.strategy,
-            &self.target.arch,
-            waves.into(),
-            self.fuse_at,
-            WarpMask::Active,
-            protocol::full_barrier(&self.target.arch),
-        )
+        self.strategy.protocol(Setup {
+            arch: &self.target.arch,
+            waves: waves.into(),
+            fuse_at: self.fuse_at,
+            lanes: WarpMask::Active,
+            barrier: protocol::full_barrier(&self.target.arch),
+        })
     }
 
     fn write(

@@ -6,7 +6,6 @@ use crate::async_copies::CopyPlan;
 use crate::held::HeldShape;
 use crate::strategy::Strategy;
 use crate::target::{Placement, Target};
-use serde::Serialize;
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
 use splitbar_passes::module::{Id, Scope};
 use splitbar_typed::types::Waves;
@@ -33,18 +32,12 @@ pub struct PairPlan {
 }
 
 /// What an entry point keeps per invocation at run time for its barriers.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct State {
-    /// The parity of the mbarrier's phase.
-    pub parity: bool,
-    /// Which set of named barriers the phase uses, where there are two.
-    pub named_set: bool,
-    /// What the counter reaches when all have arrived for the last arrive ([`Strategy::Counter`]);
-    /// zero at the entry.
-    pub counted: bool,
-    /// Whether this wave was the first of its workgroup to arrive ([`Strategy::Cluster`] on
-    /// AMDGPU).
-    pub first: bool,
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct BarrierState {
+    /// The word that the strategy of the workgroup's pairs keeps between phases, zero at the entry:
+    /// the parity of the mbarrier's phase, the set of named barriers, what the counter reaches when
+    /// all have arrived, or whether this wave was the first of its workgroup to arrive.
+    pub word: bool,
     /// Whether an arrive is outstanding, where that is not known at every place.
     pub outstanding: bool,
     /// How many bulk copies were begun, and how many were waited for; where there are some, how
@@ -96,7 +89,7 @@ pub struct EntryPlan {
     /// Whether a wave may release to other workgroups what others of its own have released to it.
     pub passed_on: bool,
     /// Run-time state that the steps use.
-    pub state: State,
+    pub state: BarrierState,
     /// Bytes of workgroup memory that the steps need (Vulkan: splitBarrierReservedSharedMemory).
     pub reserved_shared_bytes: u32,
 }

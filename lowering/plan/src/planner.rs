@@ -5,10 +5,12 @@ use crate::async_copies::{self, CopyPlan, Planned};
 use crate::deferred;
 use crate::fences::{self, Side};
 use crate::neighbours;
-use crate::plan::{EntryPlan, PairPlan, State};
-use crate::protocol::{BesideFullBarrier, Protocol, Unwaited};
+use crate::options::PlanOptions;
+use crate::plan::{BarrierState, EntryPlan, PairPlan};
+use crate::protocol::{BesideFullBarrier, Protocol, Setup, Unwaited};
 use crate::step::{FenceMemory, Step, WarpMask};
-use crate::strategy::{self, MBARRIER_BYTES, PlanOptions, Situation, Strategy};
+use crate::strategy::choice::{Situation, choose};
+use crate::strategy::{MeetsAt, Strategy, mbarrier};
 use crate::target::{Arch, FenceScope, Placement};
 use crate::waits::Waiting;
 use splitbar_passes::analysis::pairing::{Open, Site, SiteKind};
@@ -94,13 +96,18 @@ impl<'p> Planner<'p> {
             }),
             barrier_between_phases: kernel.pairing.barrier_between_phases(Scope::Workgroup),
             cluster: options.cluster,
+            is_asked_for: false,
         };
-        let chosen = strategy::choose(Scope::Workgroup, situation);
+        let asked = Situation {
+            is_asked_for: true,
+            ..situation
+        };
+        let chosen = choose(Scope::Workgroup, situation);
         let workgroup = match options.strategy {
             None => chosen,
-            Some(forced) => match strategy::objection(forced, situation) {
-                None => (forced, "asked for".to_owned()),
-                Some(why) => {
+            Some(forced) => match forced.fits(Scope::Workgroup, asked) {
+                Ok(_) => (forced, "asked for".to_owned()),
+                Err(why) => {
                     if kernel
                         .pairing
                         .pairs
@@ -140,7 +147,7 @@ impl<'p> Planner<'p> {
                         copies,
                         waiting,
                         kernel.workgroup_size.map(invocations),
-                        situation.free_shared_bytes.saturating_sub(MBARRIER_BYTES),
+                        situation.free_shared_bytes.saturating_sub(mbarrier::BYTES),
                     )
                 }),
         }
@@ -245,12 +252,20 @@ impl<'p> Planner<'p> {
     }
 
     fn reserved_shared_bytes(&self) -> u32 {
-        let of_copies = self.copies.bulk_slots.unwrap_or(0) * MBARRIER_BYTES;
+        let of_copies = self.copies.bulk_slots.unwrap_or(0) * mbarrier::BYTES;
         if self.has_workgroup_pairs() {
-            of_copies + self.protocol(self.workgroup.0, false).reserved_shared_bytes
+            of_copies + self.workgroup.0.shared_bytes()
         } else {
             of_copies
         }
+    }
+
+    /// Waves of the workgroup, or of the largest one that a launch can ask for.
+    fn most_waves(&self) -> u32 {
+        let most = self.kernel.target.max_workgroup_size;
+        self.situation
+            .waves
+            .unwrap_or_else(|| most.div_ceil(self.wave_size))
     }
 
     /// The lanes that a warp-wide sync names.
@@ -274,15 +289,14 @@ impl<'p> Planner<'p> {
     fn protocol(&self, strategy: Strategy, conditional: bool) -> Protocol {
         // A workgroup of one warp meets only in uniform control flow
         // (VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558), so all of its lanes are there.
-        let conditional = conditional && strategy == Strategy::Subgroup;
-        let protocol = Protocol::of(
-            strategy,
-            &self.kernel.target.arch,
-            self.situation.waves.unwrap_or(0),
-            self.options.fuse_at,
-            self.lanes(conditional),
-            self.workgroup_barrier(),
-        );
+        let conditional = conditional && strategy.scope() == Scope::Subgroup;
+        let protocol = strategy.protocol(Setup {
+            arch: &self.kernel.target.arch,
+            waves: self.most_waves(),
+            fuse_at: self.options.fuse_at,
+            lanes: self.lanes(conditional),
+            barrier: self.workgroup_barrier(),
+        });
         if self.options.window_guards {
             protocol
         } else {
@@ -310,7 +324,7 @@ impl<'p> Planner<'p> {
         if scope == Scope::Workgroup {
             self.workgroup.clone()
         } else {
-            strategy::choose(scope, self.situation)
+            choose(scope, self.situation)
         }
     }
 
@@ -423,14 +437,8 @@ impl<'p> Planner<'p> {
             at_return,
             at_end,
             passed_on: pairing.releases_beyond_workgroup,
-            state: State {
-                parity: has_workgroup_pairs && self.workgroup.0 == Strategy::Mbarrier,
-                named_set: has_workgroup_pairs
-                    && matches!(self.workgroup.0, Strategy::WarpNamed | Strategy::GroupNamed),
-                counted: has_workgroup_pairs && self.workgroup.0 == Strategy::Counter,
-                first: has_workgroup_pairs
-                    && self.workgroup.0 == Strategy::Cluster
-                    && self.kernel.target.amdgpu().is_some(),
+            state: BarrierState {
+                word: has_workgroup_pairs && workgroup.keeps_word,
                 outstanding,
                 bulk_slots: self.copies.bulk_slots,
             },
@@ -458,7 +466,8 @@ impl<'p> Planner<'p> {
     /// The cluster that the kernel is launched in: the one that is asked for, or the workgroup's
     /// own where its barrier is used.
     fn cluster(&self) -> Option<[u32; 3]> {
-        let uses = self.has_workgroup_pairs() && self.workgroup.0 == Strategy::Cluster;
+        let meets = self.workgroup.0.meets_at() == MeetsAt::ClusterBarrier;
+        let uses = self.has_workgroup_pairs() && meets;
         self.options.cluster.or(uses.then_some([1; 3]))
     }
 

@@ -1,15 +1,29 @@
-//! What each strategy does at the entry, at an arrive and at a wait: a table. Fences are not part
-//! of it; the planner adds them.
+//! The form of a strategy's steps: what it does at the entry, at an arrive and at a wait. Fences
+//! are not part of it; the planner adds them.
 
-use crate::groups::{SCHEDULERS, WarpGroups};
+use crate::options::FuseAt;
 use crate::step::{Step, WarpMask};
-use crate::strategy::{COUNTER_BYTES, FuseAt, MBARRIER_BYTES, Strategy};
-use crate::target::{Arch, FenceScope, Mbarrier};
+use crate::target::{Arch, FenceScope};
+
+/// What the steps of a strategy depend on.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup<'t> {
+    /// The kind of target.
+    pub arch: &'t Arch,
+    /// Waves of the workgroup; as many as it can have where only the launch knows.
+    pub waves: u32,
+    /// Where a fused barrier stands.
+    pub fuse_at: FuseAt,
+    /// The lanes that a sync of one warp names.
+    pub lanes: WarpMask,
+    /// The full barrier of the workgroup.
+    pub barrier: Step,
+}
 
 /// How a strategy lives beside a full barrier (OpControlBarrier) that stands between an arrive and
 /// its wait.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum BesideFullBarrier {
+pub(crate) enum BesideFullBarrier {
     /// They use different objects and do not meet.
     Independent,
     /// They use the same object: the open phase must be completed before the full barrier.
@@ -21,7 +35,7 @@ pub enum BesideFullBarrier {
 
 /// Where an arrive is completed that is never waited for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Unwaited {
+pub(crate) enum Unwaited {
     /// It leaves nothing behind.
     Nowhere,
     /// Before each return.
@@ -33,7 +47,7 @@ pub enum Unwaited {
 
 /// One strategy on one kind of target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Protocol {
+pub(crate) struct Protocol {
     /// Once per invocation, before anything else.
     pub at_entry: Vec<Step>,
     /// At an arrive, after the release fences.
@@ -52,8 +66,9 @@ pub struct Protocol {
     /// The widest memory scope that the instructions order by themselves: up to it no fence is
     /// needed.
     pub orders: Option<FenceScope>,
-    /// Workgroup memory that it takes, in bytes.
-    pub reserved_shared_bytes: u32,
+    /// Whether the steps keep a word per invocation between phases, zero at the entry; what it
+    /// says is told where the steps are.
+    pub keeps_word: bool,
 }
 
 /// The full barrier of a workgroup of several waves.
@@ -65,7 +80,8 @@ pub(crate) fn full_barrier(arch: &Arch) -> Step {
 }
 
 impl Protocol {
-    fn new(
+    /// A protocol whose wait also completes an arrive that is never waited for.
+    pub(crate) fn new(
         arrive: Vec<Step>,
         wait: Vec<Step>,
         beside: BesideFullBarrier,
@@ -83,167 +99,13 @@ impl Protocol {
             leave: Vec::new(),
             beside,
             orders,
-            reserved_shared_bytes: 0,
-        }
-    }
-
-    /// The protocol of `strategy` on `arch`, in a workgroup of `waves` waves (0: only the launch
-    /// knows). `barrier` is the full workgroup barrier; `lanes` are the lanes that
-    /// [`Strategy::SingleWave`] and [`Strategy::Subgroup`] sync on NVPTX.
-    ///
-    /// Sources: AMDGPU usage guide, "Memory Model gfx12" (signal and wait carry no memory order);
-    /// PTX ISA "Parallel Synchronization and Communication Instructions: bar, mbarrier,
-    /// bar.warp.sync" (each orders memory among who takes part; mbarrier.arrive releases and its
-    /// waits acquire at .cta scope by default); PTX ISA "barrier.cluster" (`.relaxed` orders
-    /// nothing, and costs no fence of cluster scope).
-    pub fn of(
-        strategy: Strategy,
-        arch: &Arch,
-        waves: u32,
-        fuse_at: FuseAt,
-        lanes: WarpMask,
-        barrier: Step,
-    ) -> Protocol {
-        use BesideFullBarrier::{CompleteFirst, Independent, Satisfies};
-        let fused = |orders| match fuse_at {
-            FuseAt::Wait => Protocol::new(vec![], vec![barrier], Satisfies, orders),
-            FuseAt::Arrive => Protocol::new(vec![barrier], vec![], Independent, orders),
-        };
-        // bar.sync and barrier.cluster.wait are single instructions, over which ptxas would move
-        // the work of the window: they need both guards.
-        let named = |groups, sets| {
-            let groups = WarpGroups {
-                warps: waves,
-                groups,
-                sets,
-            };
-            Protocol {
-                // A sync is the last of the arrivals that its barrier waits for. PTX says nothing
-                // of a CTA that ends with some of them.
-                complete: vec![Step::GroupSync(groups)],
-                unwaited: Unwaited::AtEnd,
-                ..Protocol::new(
-                    vec![Step::GroupArrive(groups), Step::OpenWindow],
-                    vec![Step::CloseWindow, Step::GroupSync(groups)],
-                    Independent,
-                    Some(FenceScope::Workgroup),
-                )
-            }
-        };
-        match (strategy, arch) {
-            (Strategy::WarpNamed, _) => named(waves, 2),
-            (Strategy::WarpNamedSingle, _) => named(waves, 1),
-            (Strategy::GroupNamed, _) => named(waves.min(SCHEDULERS), 2),
-            (Strategy::Cluster, Arch::Nvptx(_)) => Protocol::new(
-                vec![Step::ClusterArrive, Step::OpenWindow],
-                vec![Step::CloseWindow, Step::ClusterWait],
-                Independent,
-                None,
-            ),
-            // The cluster's object counts workgroups: the first wave arrives for its own, once all
-            // waves of it are there. A wave that ends drops the object, so an arrival that nobody
-            // waits for is completed before.
-            (Strategy::Cluster, Arch::Amdgpu(_)) => Protocol {
-                complete: vec![Step::ClusterWait],
-                ..Protocol::new(
-                    vec![
-                        Step::SignalFirst,
-                        Step::WaitSignal,
-                        Step::IfFirst(vec![Step::ClusterArrive]),
-                        Step::OpenWindow,
-                    ],
-                    vec![Step::CloseWindow, Step::ClusterWait, Step::LeaveWindow],
-                    CompleteFirst,
-                    None,
-                )
-            },
-            (Strategy::Native, _) => Protocol {
-                complete: vec![Step::WaitSignal],
-                ..Protocol::new(
-                    vec![Step::Signal, Step::OpenWindow],
-                    vec![Step::CloseWindow, Step::WaitSignal, Step::LeaveWindow],
-                    CompleteFirst,
-                    None,
-                )
-            },
-            // An arrival that nobody waits for leaves nothing behind: the object ends with the
-            // workgroup.
-            (Strategy::Named, _) => Protocol {
-                at_entry: vec![Step::NamedInit, Step::NamedJoin],
-                // The workgroup's own object would be dropped by the end of the wave; this one is
-                // not.
-                leave: vec![Step::NamedLeave],
-                ..Protocol::new(
-                    vec![Step::NamedArrive, Step::OpenWindow],
-                    vec![Step::CloseWindow, Step::NamedWait, Step::LeaveWindow],
-                    Independent,
-                    None,
-                )
-            },
-            (Strategy::Mbarrier, arch) => {
-                let try_wait =
-                    matches!(arch, Arch::Nvptx(gpu) if gpu.mbarrier == Mbarrier::TryWait);
-                // A test_wait does not suspend the warp, so it does no harm in the window, where
-                // ptxas hoists the first poll of a loop; a try_wait does, and needs a guard of its
-                // own.
-                let poll = Step::MbarrierWait { try_wait };
-                let wait = if try_wait {
-                    vec![Step::CloseWindow, poll]
-                } else {
-                    vec![poll]
-                };
-                Protocol {
-                    at_entry: vec![Step::MbarrierInit { copies: false }],
-                    reserved_shared_bytes: MBARRIER_BYTES,
-                    ..Protocol::new(
-                        vec![Step::MbarrierArrive, Step::OpenWindow],
-                        wait,
-                        Independent,
-                        Some(FenceScope::Workgroup),
-                    )
-                }
-            }
-            // An arrival that nobody waits for leaves nothing behind: the counter ends with the
-            // workgroup, and full barriers use another object. On NVPTX a leader releases for its
-            // warp, which fences of the lanes before it could not do.
-            (Strategy::Counter, arch) => Protocol {
-                at_entry: vec![Step::CounterInit],
-                reserved_shared_bytes: COUNTER_BYTES,
-                ..Protocol::new(
-                    vec![Step::CounterArrive, Step::OpenWindow],
-                    vec![Step::CloseWindow, Step::CounterWait],
-                    Independent,
-                    match arch {
-                        Arch::Amdgpu(_) => None,
-                        Arch::Nvptx(_) => Some(FenceScope::Workgroup),
-                    },
-                )
-            },
-            (Strategy::Fused, Arch::Amdgpu(_)) => fused(None),
-            (Strategy::Fused, Arch::Nvptx(_)) => fused(Some(FenceScope::Workgroup)),
-            (Strategy::SingleWave | Strategy::Subgroup, Arch::Amdgpu(_)) => {
-                Protocol::new(vec![], vec![Step::WaveBarrier], Independent, None)
-            }
-            // The one warp is the whole workgroup: what its sync orders is ordered for the
-            // workgroup.
-            (Strategy::SingleWave, Arch::Nvptx(_)) => Protocol::new(
-                vec![],
-                vec![Step::WarpSync(lanes)],
-                Independent,
-                Some(FenceScope::Workgroup),
-            ),
-            (Strategy::Subgroup, Arch::Nvptx(_)) => Protocol::new(
-                vec![],
-                vec![Step::WarpSync(lanes)],
-                Independent,
-                Some(FenceScope::Subgroup),
-            ),
+            keeps_word: false,
         }
     }
 
     /// The protocol without the steps that guard the window.
     #[must_use]
-    pub fn without_guards(mut self) -> Protocol {
+    pub(crate) fn without_guards(mut self) -> Protocol {
         let guards = [Step::OpenWindow, Step::CloseWindow, Step::LeaveWindow];
         self.arrive.retain(|step| !guards.contains(step));
         self.wait.retain(|step| !guards.contains(step));
@@ -255,13 +117,24 @@ impl Protocol {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::strategy::Strategy;
     use crate::target::Target;
     use pretty_assertions::assert_eq;
 
-    fn show(strategy: Strategy, target: &str, fuse_at: FuseAt) -> String {
+    fn protocol(strategy: Strategy, target: &str, fuse_at: FuseAt) -> Protocol {
         let arch = &Target::by_name(target).unwrap().arch;
-        let lanes = WarpMask::Lanes(u32::MAX);
-        let protocol = Protocol::of(strategy, arch, 6, fuse_at, lanes, full_barrier(arch));
+        let setup = Setup {
+            arch,
+            waves: 6,
+            fuse_at,
+            lanes: WarpMask::Lanes(u32::MAX),
+            barrier: full_barrier(arch),
+        };
+        strategy.protocol(setup)
+    }
+
+    fn show(strategy: Strategy, target: &str, fuse_at: FuseAt) -> String {
+        let protocol = protocol(strategy, target, fuse_at);
         let list = |steps: &[Step]| {
             steps
                 .iter()
@@ -350,10 +223,7 @@ mod tests {
     fn every_really_split_strategy_guards_its_window() {
         for strategy in Strategy::ALL {
             for target in ["gfx1201", "sm_90"] {
-                let arch = &Target::by_name(target).unwrap().arch;
-                let lanes = WarpMask::Active;
-                let protocol =
-                    Protocol::of(*strategy, arch, 6, FuseAt::Wait, lanes, full_barrier(arch));
+                let protocol = protocol(*strategy, target, FuseAt::Wait);
                 assert_eq!(
                     protocol.arrive.contains(&Step::OpenWindow),
                     strategy.is_split(),

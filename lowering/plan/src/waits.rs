@@ -23,9 +23,9 @@
 //! Source: LLVM AMDGPUUsage, "Memory Model" (code sequences of each generation); LLVM 23.1.1
 //! measured.
 
+use crate::options::Waits;
 use crate::protocol::full_barrier;
 use crate::step::{Fence, FenceMemory, FenceOrder, Step};
-use crate::strategy::Waits;
 use crate::target::{Amdgpu, Arch, Counter, FenceScope, Placement, Target};
 
 /// How waits are placed for one kernel.

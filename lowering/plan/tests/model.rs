@@ -262,7 +262,7 @@ fn the_workgroups_of_a_cluster_meet() -> Result<()> {
                 }
             }
         }
-        if all_arrive.state.first {
+        if all_arrive.at_instruction != kernel.plan.at_instruction {
             mutants.push(("every wave arrives".to_owned(), all_arrive));
         }
         for (what, mutant) in mutants {

@@ -18,7 +18,7 @@ mod validation;
 mod worker;
 mod write;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use limits::LimitArgs;
 use splitbar::spec::Setting;
@@ -462,8 +462,10 @@ impl From<FuseAtArg> for FuseAt {
 struct Choice(Option<Strategy>);
 
 fn strategies() -> impl TypedValueParser<Value = Choice> {
-    let names = std::iter::once("auto").chain(Strategy::ALL.iter().map(|strategy| strategy.name()));
-    PossibleValuesParser::new(names).map(|name| Choice(name.parse().ok()))
+    let auto = PossibleValue::new("auto").help("The best one that fits");
+    let named = |strategy: &Strategy| PossibleValue::new(strategy.name()).help(strategy.summary());
+    let all = std::iter::once(auto).chain(Strategy::ALL.iter().map(named));
+    PossibleValuesParser::new(all).map(|name| Choice(name.parse().ok()))
 }
 
 fn levels() -> impl TypedValueParser<Value = Optimization> {

@@ -16,7 +16,9 @@ use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Ty, Value};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Inst, Scope};
 use splitbar_plan::target::{Arch, Mbarrier};
-use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Step, Target, WarpMask};
+use splitbar_plan::{
+    Fence, FenceMemory, FenceOrder, FenceScope, Step, Target, WarpGroups, WarpMask,
+};
 use std::cell::RefCell;
 
 /// Names of the functions that the expansion fills in, and of the mbarrier.
@@ -55,15 +57,9 @@ pub(crate) struct Shared<'c> {
 /// Run-time state of a kernel's barriers: stack slots that the optimiser turns into registers.
 #[derive(Copy, Clone, Default)]
 pub(crate) struct StateSlots<'c> {
-    /// The parity of the mbarrier's phase, `i32`.
-    pub(crate) parity: Option<Value<'c>>,
-    /// What to add to a named barrier's number for the set of this phase, `i32`: 0 or the number of
-    /// groups.
-    pub(crate) named_set: Option<Value<'c>>,
-    /// What the counter must reach for the last arrive, `i32`.
-    pub(crate) counted: Option<Value<'c>>,
-    /// Whether this wave was the first of its workgroup to arrive, `i32`.
-    pub(crate) first: Option<Value<'c>>,
+    /// The word that the strategy keeps between phases, `i32`
+    /// ([`word`](splitbar_plan::BarrierState::word)).
+    pub(crate) word: Option<Value<'c>>,
     /// Whether an arrive is outstanding, `i32`.
     pub(crate) outstanding: Option<Value<'c>>,
     /// Where there are bulk copies.
@@ -168,6 +164,15 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         )
     }
 
+    /// Where the set of barriers of this phase is kept, if there is more than one.
+    fn group_set(&self, step: &Step, groups: WarpGroups) -> Result<Option<Value<'c>>> {
+        match self.barrier_state.word {
+            _ if groups.sets < 2 => Ok(None),
+            Some(slot) => Ok(Some(slot)),
+            None => Err(self.lacks(step)),
+        }
+    }
+
     fn step_at(&mut self, step: &Step) -> Result<()> {
         let b = self.b;
         match (step, &self.target.arch) {
@@ -175,12 +180,12 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::WaitZero(counters), Arch::Amdgpu(gpu)) => self.wait_zero(counters, gpu)?,
             (Step::Signal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().signal()?,
             (Step::SignalFirst, Arch::Amdgpu(gpu)) if gpu.split_barrier => {
-                let slot = self.barrier_state.first.ok_or_else(|| self.lacks(step))?;
+                let slot = self.barrier_state.word.ok_or_else(|| self.lacks(step))?;
                 let first = self.objects().signal_is_first()?;
                 b.store(b.int_resize(first, b.int_type(32), false)?, slot, 4)?;
             }
             (Step::IfFirst(steps), Arch::Amdgpu(_)) => {
-                let slot = self.barrier_state.first.ok_or_else(|| self.lacks(step))?;
+                let slot = self.barrier_state.word.ok_or_else(|| self.lacks(step))?;
                 self.steps_if(slot, steps)?;
             }
             (Step::WaitSignal, Arch::Amdgpu(gpu)) if gpu.split_barrier => self.objects().wait()?,
@@ -234,7 +239,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 if gpu.mbarrier == Mbarrier::TryWait
                     || (gpu.mbarrier == Mbarrier::TestWait && !try_wait) =>
             {
-                let Some(slot) = self.barrier_state.parity else {
+                let Some(slot) = self.barrier_state.word else {
                     return Err(self.lacks(step));
                 };
                 self.mbarrier();
@@ -259,10 +264,10 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 b.call(self.placeholder(names::CLOSE, &[]), &[])?;
             }
             (Step::GroupArrive(groups), Arch::Nvptx(_)) => {
-                self.group_arrive(*groups, self.barrier_state.named_set)?;
+                self.group_arrive(*groups, self.group_set(step, *groups)?)?;
             }
             (Step::GroupSync(groups), Arch::Nvptx(_)) => {
-                self.group_sync(*groups, self.barrier_state.named_set)?;
+                self.group_sync(*groups, self.group_set(step, *groups)?)?;
             }
             (Step::ClusterArrive, Arch::Amdgpu(gpu)) if gpu.cluster_barrier => {
                 self.objects().cluster_signal()?
@@ -278,11 +283,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             }
             (Step::CounterInit, _) => self.counter_init()?,
             (Step::CounterArrive, _) => {
-                let slot = self.barrier_state.counted;
+                let slot = self.barrier_state.word;
                 self.counter_arrive(slot.ok_or_else(|| self.lacks(step))?)?;
             }
             (Step::CounterWait, _) => {
-                let slot = self.barrier_state.counted;
+                let slot = self.barrier_state.word;
                 self.counter_wait(slot.ok_or_else(|| self.lacks(step))?)?;
             }
             (Step::AsyncMark, _) => self.async_mark()?,

@@ -18,7 +18,7 @@ use crate::ffi::{self, IntPredicate, Linkage, Ty, Value};
 use spirv::{GroupOperation, Op};
 use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
-use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, Step, Strategy};
+use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, MeetsAt, Step};
 use splitbar_typed::scratch::{SCRATCH_ALIGN, SCRATCH_BYTES, Vote, is_group, vote};
 
 /// Lowers an instruction of workgroup scope.
@@ -87,20 +87,16 @@ fn barrier_reduction<'c>(
 /// the window of a pair, or in a function that could be called from one, or some arrive is never
 /// waited for.
 pub(super) fn may_be_open(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> bool {
-    open_with(e, inst, Strategy::Native)
+    open_at(e, inst, MeetsAt::WorkgroupBarrier)
 }
 
-/// The same for an arrive of `strategy`.
-pub(super) fn open_with(
-    e: &FunctionEmitter<'_, '_, '_>,
-    inst: Inst<'_>,
-    strategy: Strategy,
-) -> bool {
+/// The same for an arrive at `object`.
+pub(super) fn open_at(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, object: MeetsAt) -> bool {
     let mut pairs = e
         .plan
         .pairs
         .iter()
-        .filter(|pair| pair.strategy == strategy)
+        .filter(|pair| pair.strategy.meets_at() == object)
         .peekable();
     if pairs.peek().is_none() {
         return false;

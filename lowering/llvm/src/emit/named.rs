@@ -12,7 +12,7 @@ use crate::ffi::{IntPredicate, Value};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Inst, Scope, Semantics};
-use splitbar_plan::Strategy;
+use splitbar_plan::MeetsAt;
 
 /// The object of the workgroup's split barrier.
 const OWN: &str = "splitbar_named_barrier";
@@ -104,8 +104,8 @@ fn meet(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
         .plan
         .pairs
         .iter()
-        .any(|pair| pair.strategy == Strategy::Named);
-    if super::group::open_with(e, inst, Strategy::Named) {
+        .any(|pair| pair.strategy.meets_at() == MeetsAt::NamedObject);
+    if super::group::open_at(e, inst, MeetsAt::NamedObject) {
         return Err(e.unsupported(inst, "it may be executed between an arrive and a wait of the strategy named, and a wave can be joined to one named barrier at a time; choose the strategy native"));
     }
     let object = e.operand(inst, 0)?;

@@ -167,10 +167,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             Ok(Some(slot))
         };
         self.barrier_state = StateSlots {
-            parity: slot(wanted.parity)?,
-            named_set: slot(wanted.named_set)?,
-            counted: slot(wanted.counted)?,
-            first: slot(wanted.first)?,
+            word: slot(wanted.word)?,
             outstanding: slot(wanted.outstanding)?,
             bulk: match (
                 slot(wanted.bulk_slots.is_some())?,

@@ -1,0 +1,63 @@
+//! What the caller asks of the plan.
+
+use crate::strategy::Strategy;
+use crate::target::Placement;
+
+/// Where the one barrier of [`Strategy::Fused`] stands.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum FuseAt {
+    /// At the wait, the later place: work in the window is done before anybody waits.
+    #[default]
+    Wait,
+    /// At the arrive, the earlier place.
+    Arrive,
+}
+
+/// Which waits for outstanding memory operations the barriers of an AMD GPU get. Other targets have
+/// no such waits.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Waits {
+    /// What the fences need and LLVM's code generator writes, and nothing else.
+    #[default]
+    Auto,
+    /// The same, spelled as instructions ahead of every fence, for those who schedule the code
+    /// themselves. On GPUs without BackOffBarrier `s_barrier` then stands alone: operations that no
+    /// fence speaks of stay outstanding over it, and a memory fault of theirs may be reported at
+    /// the barrier.
+    Explicit,
+    /// Everything that is outstanding, at every barrier instruction: to compare with.
+    Conservative,
+}
+
+/// What the caller asks of the plan.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct PlanOptions {
+    /// Forces a strategy for the workgroup-scope pairs; `None` lets the planner choose.
+    pub strategy: Option<Strategy>,
+    /// Where fused barriers stand.
+    pub fuse_at: FuseAt,
+    /// Forces a wave size that the target has; `None` is the target's default.
+    pub wave_size: Option<u32>,
+    /// Keeps the scheduler from closing the window of pairs that are really split.
+    pub window_guards: bool,
+    /// Waits for outstanding memory operations.
+    pub waits: Waits,
+    /// Where the waves of a workgroup run.
+    pub placement: Placement,
+    /// Workgroups of a cluster in x, y and z: the kernel is for launches in such clusters.
+    pub cluster: Option<[u32; 3]>,
+}
+
+impl Default for PlanOptions {
+    fn default() -> Self {
+        PlanOptions {
+            strategy: None,
+            fuse_at: FuseAt::Wait,
+            wave_size: None,
+            window_guards: true,
+            waits: Waits::Auto,
+            placement: Placement::Default,
+            cluster: None,
+        }
+    }
+}

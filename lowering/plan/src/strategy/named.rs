@@ -1,0 +1,31 @@
+//! A named barrier object. An arrival that nobody waits for leaves nothing behind: the object ends
+//! with the workgroup.
+
+use super::choice::Situation;
+use crate::protocol::{BesideFullBarrier, Protocol, Setup};
+use crate::step::Step;
+use crate::target::Arch;
+
+pub(super) fn fits(situation: Situation) -> Result<String, String> {
+    let name = situation.target.name;
+    match &situation.target.arch {
+        Arch::Amdgpu(gpu) if gpu.named_barriers > 0 => Ok(format!(
+            "a full barrier can stand between arrive and wait, and {name} has a barrier object for each"
+        )),
+        Arch::Amdgpu(_) | Arch::Nvptx(_) => Err(format!("{name} has no named barrier objects")),
+    }
+}
+
+pub(super) fn protocol(_: Setup<'_>) -> Protocol {
+    Protocol {
+        at_entry: vec![Step::NamedInit, Step::NamedJoin],
+        // The workgroup's own object would be dropped by the end of the wave; this one is not.
+        leave: vec![Step::NamedLeave],
+        ..Protocol::new(
+            vec![Step::NamedArrive, Step::OpenWindow],
+            vec![Step::CloseWindow, Step::NamedWait, Step::LeaveWindow],
+            BesideFullBarrier::Independent,
+            None,
+        )
+    }
+}

@@ -1,0 +1,30 @@
+//! The target's own split barrier. A wave that ends drops it, and a full barrier uses it too, so an
+//! open phase is completed before either.
+
+use super::choice::Situation;
+use crate::protocol::{BesideFullBarrier, Protocol, Setup};
+use crate::step::Step;
+use crate::target::Arch;
+
+pub(super) fn fits(situation: Situation) -> Result<String, String> {
+    let name = situation.target.name;
+    match &situation.target.arch {
+        Arch::Amdgpu(gpu) if gpu.split_barrier => Ok(format!("{name} signals and waits apart")),
+        Arch::Amdgpu(_) => Err(format!("{name} has no split barrier")),
+        Arch::Nvptx(_) => Err(format!(
+            "{name} has no barrier instruction with a separate arrive that the same thread may wait on"
+        )),
+    }
+}
+
+pub(super) fn protocol(_: Setup<'_>) -> Protocol {
+    Protocol {
+        complete: vec![Step::WaitSignal],
+        ..Protocol::new(
+            vec![Step::Signal, Step::OpenWindow],
+            vec![Step::CloseWindow, Step::WaitSignal, Step::LeaveWindow],
+            BesideFullBarrier::CompleteFirst,
+            None,
+        )
+    }
+}
