@@ -6,7 +6,7 @@ use crate::prepare::{Problems, Work, guarded, run};
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::model::skeleton::{Place, Skeleton};
+use splitbar_passes::model::skeleton::{BarrierRole, Skeleton};
 use splitbar_passes::model::{self, Report};
 use splitbar_passes::module::Scope;
 use splitbar_plan::{EntryPlan, MeetsAt, PairPlan, Strategy};
@@ -164,7 +164,7 @@ fn explore(
 
 /// What the instruction at `offset` is to the workgroup's sequence; nothing if no step stands
 /// there.
-fn place(plan: &EntryPlan, offset: u32) -> Option<Place> {
+fn place(plan: &EntryPlan, offset: u32) -> Option<BarrierRole> {
     let stands = plan.at_instruction.contains_key(&offset) || plan.at_return.contains_key(&offset);
     if !stands {
         return None;
@@ -172,9 +172,9 @@ fn place(plan: &EntryPlan, offset: u32) -> Option<Place> {
     let site = plan.sites.iter().find(|site| site.offset == offset);
     let of_workgroup = site.filter(|site| site.execution == Some(Scope::Workgroup));
     Some(match of_workgroup.map(|site| site.kind) {
-        Some(SiteKind::Arrive) => Place::Arrive,
-        Some(SiteKind::Wait) => Place::Wait,
-        Some(SiteKind::ControlBarrier | SiteKind::MemoryBarrier) | None => Place::Other,
+        Some(SiteKind::Arrive) => BarrierRole::Arrive,
+        Some(SiteKind::Wait) => BarrierRole::Wait,
+        Some(SiteKind::ControlBarrier | SiteKind::MemoryBarrier) | None => BarrierRole::Other,
     })
 }
 

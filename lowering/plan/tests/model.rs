@@ -8,7 +8,7 @@ use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::model::protocol::{FULL, SPLIT};
 use splitbar_passes::model::skeleton::Node;
-use splitbar_passes::model::skeleton::{Place, Skeleton};
+use splitbar_passes::model::skeleton::{BarrierRole, Skeleton};
 use splitbar_passes::model::{Axiom, Op, Report, Verdict, explore};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_plan::model::{cluster, system};
@@ -61,9 +61,11 @@ impl Kernel {
                 plan.at_instruction.contains_key(&offset) || plan.at_return.contains_key(&offset);
             let site = plan.sites.iter().find(|site| site.offset == offset);
             stands.then_some(match site.map(|site| site.kind) {
-                Some(SiteKind::Arrive) => Place::Arrive,
-                Some(SiteKind::Wait) => Place::Wait,
-                Some(SiteKind::ControlBarrier | SiteKind::MemoryBarrier) | None => Place::Other,
+                Some(SiteKind::Arrive) => BarrierRole::Arrive,
+                Some(SiteKind::Wait) => BarrierRole::Wait,
+                Some(SiteKind::ControlBarrier | SiteKind::MemoryBarrier) | None => {
+                    BarrierRole::Other
+                }
             })
         };
         let cfg = Cfg::of(&module, function);

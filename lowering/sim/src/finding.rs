@@ -72,7 +72,7 @@ pub struct Site {
 
 /// What a program says about one of its instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CodeLocation {
     /// Address of the instruction in its code section, or line of the text.
     pub address: u64,
     /// The instruction as text.
@@ -89,10 +89,10 @@ pub struct Finding {
     /// Who found it, where.
     pub site: Site,
     /// The instruction at [`Site::pc`]. Filled in when the run is over.
-    pub place: Place,
+    pub place: CodeLocation,
     /// The other instruction, when two are involved: who issued what is outstanding, or accessed
     /// the byte before.
-    pub other: Option<(Site, Place)>,
+    pub other: Option<(Site, CodeLocation)>,
     /// What happened, with addresses and names.
     pub message: String,
 }
@@ -116,7 +116,7 @@ impl fmt::Display for Finding {
     }
 }
 
-fn show(f: &mut fmt::Formatter<'_>, role: &str, site: &Site, place: &Place) -> fmt::Result {
+fn show(f: &mut fmt::Formatter<'_>, role: &str, site: &Site, place: &CodeLocation) -> fmt::Result {
     write!(
         f,
         "  {role} {:#06x} `{}`, workgroup {} wave {}",
@@ -163,8 +163,8 @@ impl Findings {
         self.list.push(Finding {
             kind,
             site,
-            place: Place::default(),
-            other: other.map(|site| (site, Place::default())),
+            place: CodeLocation::default(),
+            other: other.map(|site| (site, CodeLocation::default())),
             message: message(),
         });
     }
@@ -181,7 +181,7 @@ impl Findings {
 
     /// The findings, with what `place` says about their instructions, in the order in which they
     /// were made.
-    pub fn into_list(self, place: impl Fn(u32) -> Place) -> Vec<Finding> {
+    pub fn into_list(self, place: impl Fn(u32) -> CodeLocation) -> Vec<Finding> {
         let mut list = self.list;
         for finding in &mut list {
             finding.place = place(finding.site.pc);
@@ -220,9 +220,9 @@ mod tests {
             Some(site(12, 0)),
             String::new,
         );
-        let list = findings.into_list(|pc| Place {
+        let list = findings.into_list(|pc| CodeLocation {
             address: pc.into(),
-            ..Place::default()
+            ..CodeLocation::default()
         });
         assert_eq!(list.len(), 2);
         assert_eq!(list[0].message, "by 0");

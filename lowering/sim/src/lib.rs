@@ -43,7 +43,7 @@ mod schedule;
 pub use clock::Scope;
 pub use context::{Access, At, Context, Group};
 pub use coverage::Coverage;
-pub use finding::{Finding, FindingKind, Findings, Place, Site};
+pub use finding::{CodeLocation, Finding, FindingKind, Findings, Site};
 pub use journal::Journal;
 pub use launch::{Launch, Limits};
 pub use machine::{Program, Progress, Report, Step, WaveStart, run, run_watched};

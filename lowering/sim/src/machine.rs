@@ -5,7 +5,7 @@ use crate::barrier::Name;
 use crate::cache::Written;
 use crate::context::{Context, Group, PublishedToDevice};
 use crate::coverage::Coverage;
-use crate::finding::{Finding, FindingKind, Findings, Place, Site};
+use crate::finding::{CodeLocation, Finding, FindingKind, Findings, Site};
 use crate::journal::Journal;
 use crate::launch::Launch;
 use crate::memory::Global;
@@ -50,7 +50,7 @@ pub trait Program {
     fn waiting(&self, wave: &Self::Wave) -> Vec<(u32, Option<Name>)>;
 
     /// What the program knows about its instruction `pc`.
-    fn place(&self, pc: u32) -> Place;
+    fn place(&self, pc: u32) -> CodeLocation;
 }
 
 /// What came of a step. The numbers are lanes that took part, for the statistics.

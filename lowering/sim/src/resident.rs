@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// Whether a wave can go on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum State {
+enum WaveState {
     Ready,
     /// Blocked when the cluster's events had this number.
     Blocked(u64),
@@ -39,7 +39,7 @@ pub(crate) enum Turn {
 pub(crate) struct Resident<W> {
     cluster: Cluster,
     waves: Vec<W>,
-    can: Vec<State>,
+    can: Vec<WaveState>,
     scheduler: Scheduler,
     /// Waves that can go on; kept for its memory.
     ready: Vec<usize>,
@@ -103,7 +103,7 @@ impl<W> Resident<W> {
         Resident {
             cluster: Cluster::of(groups, waves),
             waves: started,
-            can: vec![State::Ready; count],
+            can: vec![WaveState::Ready; count],
             scheduler: Scheduler::new(run.schedule.policy, count, &mut run.rng),
             ready: Vec::with_capacity(count),
             yielded: vec![false; count],
@@ -123,10 +123,10 @@ impl<W> Resident<W> {
     /// Lets one wave go on for as long as the schedule says.
     pub fn turn<P: Program<Wave = W>>(&mut self, run: &mut Run<'_, P>) -> Turn {
         let events = self.cluster.events();
-        let able = |s: &State| match s {
-            State::Ready => true,
-            State::Blocked(at) => *at != events,
-            State::Done => false,
+        let able = |s: &WaveState| match s {
+            WaveState::Ready => true,
+            WaveState::Blocked(at) => *at != events,
+            WaveState::Done => false,
         };
         let waves = self.can.iter().zip(&self.yielded).enumerate();
         let goes_on = waves.filter(|(_, (can, yielded))| able(can) && !**yielded);
@@ -137,7 +137,7 @@ impl<W> Resident<W> {
                 self.yielded.fill(false);
                 return Turn::Spins;
             }
-            if self.can.iter().all(|s| *s == State::Done) {
+            if self.can.iter().all(|s| *s == WaveState::Done) {
                 return Turn::Done;
             }
             self.deadlock(run);
@@ -201,10 +201,10 @@ impl<W> Resident<W> {
                 }
                 Step::Yielded(lanes) => {
                     run.lane_steps += u64::from(lanes);
-                    State::Ready
+                    WaveState::Ready
                 }
-                Step::Blocked => State::Blocked(self.cluster.events()),
-                Step::Done => State::Done,
+                Step::Blocked => WaveState::Blocked(self.cluster.events()),
+                Step::Done => WaveState::Done,
             };
             spins = matches!(step, Step::Yielded(_));
             if let Some(s) = self.can.get_mut(chosen) {
@@ -223,7 +223,7 @@ impl<W> Resident<W> {
         let mut first = None;
         for (index, wave) in self.waves.iter().enumerate() {
             let name = self.cluster.name_of(index);
-            if self.can.get(index) == Some(&State::Done) {
+            if self.can.get(index) == Some(&WaveState::Done) {
                 lines.push(format!("{name} has ended"));
                 continue;
             }

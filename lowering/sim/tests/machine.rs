@@ -6,8 +6,8 @@ use splitbar_sim::barrier::{Name, Phase};
 use splitbar_sim::clock::Order;
 use splitbar_sim::memory::{Global, Space};
 use splitbar_sim::{
-    Access, At, Context, FindingKind, Group, Launch, Limits, Place, Program, Report, Schedule,
-    Scope, Step, WaveStart, run,
+    Access, At, CodeLocation, Context, FindingKind, Group, Launch, Limits, Program, Report,
+    Schedule, Scope, Step, WaveStart, run,
 };
 
 /// One step. Addresses are shared dwords, relative to the wave's own where that is said.
@@ -107,8 +107,8 @@ impl Program for Toy {
         vec![(wave.pc as u32, name)]
     }
 
-    fn place(&self, pc: u32) -> Place {
-        Place {
+    fn place(&self, pc: u32) -> CodeLocation {
+        CodeLocation {
             address: pc.into(),
             text: self
                 .0

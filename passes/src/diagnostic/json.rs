@@ -1,6 +1,6 @@
 //! Diagnostics as JSON for programs: one object on each line.
 
-use super::{Diagnostic, Diagnostics, Place, SourcePosition};
+use super::{Diagnostic, Diagnostics, SourcePosition, WitnessStep};
 use serde::Serialize;
 
 /// The keys, in the order in which they are written; none is ever left out.
@@ -54,8 +54,8 @@ struct Passed<'d> {
     instruction: Option<&'d str>,
 }
 
-impl<'d> From<&'d Place> for Passed<'d> {
-    fn from(place: &'d Place) -> Self {
+impl<'d> From<&'d WitnessStep> for Passed<'d> {
+    fn from(place: &'d WitnessStep) -> Self {
         Passed {
             text: &place.text,
             word: place.word,
@@ -126,7 +126,7 @@ mod tests {
             .because("why")
             .vuid("VUID-x")
             .help("do this")
-            .passing(Place {
+            .passing(WitnessStep {
                 text: "here".to_owned(),
                 word: Some(9),
                 instruction: Some("OpNop".to_owned()),

@@ -90,7 +90,7 @@ pub struct SourcePosition {
 
 /// A place that an execution passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct WitnessStep {
     /// What happens there.
     pub text: String,
     /// Word offset of the instruction.
@@ -99,10 +99,10 @@ pub struct Place {
     pub instruction: Option<String>,
 }
 
-impl Place {
+impl WitnessStep {
     /// What happens at the instruction at `word`.
     pub fn at(word: u32, text: impl Into<String>) -> Self {
-        Place {
+        WitnessStep {
             text: text.into(),
             word: Some(word),
             instruction: None,
@@ -110,11 +110,11 @@ impl Place {
     }
 }
 
-impl From<String> for Place {
+impl From<String> for WitnessStep {
     fn from(text: String) -> Self {
-        Place {
+        WitnessStep {
             text,
-            ..Place::default()
+            ..WitnessStep::default()
         }
     }
 }
@@ -141,7 +141,7 @@ pub struct Diagnostic {
     #[serde(deserialize_with = "interned")]
     pub vuid: Option<Vuid>,
     /// Places that an execution passes on its way to the problem, in their order.
-    pub witness: Vec<Place>,
+    pub witness: Vec<WitnessStep>,
 }
 
 /// Reads an identifier. It is kept for as long as the process lives, once: there are only as many
@@ -225,7 +225,7 @@ impl Diagnostic {
 
     /// Adds a place to the path that an execution takes to the problem.
     #[must_use]
-    pub fn passing(mut self, place: impl Into<Place>) -> Self {
+    pub fn passing(mut self, place: impl Into<WitnessStep>) -> Self {
         self.witness.push(place.into());
         self
     }

@@ -1,7 +1,7 @@
 //! Diagnostics as text for a person at a terminal: the instruction with what is wrong in it
 //! underlined, the way there, the source line.
 
-use super::{Diagnostic, Diagnostics, Location, Place, Severity, SourcePosition, Span};
+use super::{Diagnostic, Diagnostics, Location, Severity, SourcePosition, Span, WitnessStep};
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle,
 };
@@ -154,7 +154,7 @@ fn sourced<'t>(group: Group<'t>, source: &'t SourcePosition) -> Group<'t> {
 }
 
 /// Adds a place of the path.
-fn passed<'t>(group: Group<'t>, place: &'t Place, number: u32, file: &'t str) -> Group<'t> {
+fn passed<'t>(group: Group<'t>, place: &'t WitnessStep, number: u32, file: &'t str) -> Group<'t> {
     let text = format!("{number}: {}", plain(&place.text));
     match place.word.zip(place.instruction.as_deref()) {
         Some((word, instruction)) => {
@@ -211,9 +211,9 @@ mod tests {
                 .because("no path passes an arrive")
                 .vuid("VUID-a")
                 .passing("the invocation with LocalInvocationIndex 0".to_owned())
-                .passing(Place {
+                .passing(WitnessStep {
                     instruction: Some("OpBranchConditional %7 %8 %9".to_owned()),
-                    ..Place::at(120, "block %5 goes to %8")
+                    ..WitnessStep::at(120, "block %5 goes to %8")
                 })
                 .help("arrive first");
         *problem.location = Location {

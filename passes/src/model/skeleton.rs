@@ -16,7 +16,7 @@ const MOST: usize = 1 << 16;
 
 /// What an interesting instruction is to its neighbours.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum BarrierRole {
     /// An arrive of the sequence whose arrives and waits have to alternate.
     Arrive,
     /// A wait of that sequence.
@@ -69,9 +69,9 @@ impl Skeleton {
         function: &Function<'_>,
         cfg: &Cfg,
         unroll: u8,
-        place: impl Fn(u32) -> Option<Place>,
+        place: impl Fn(u32) -> Option<BarrierRole>,
     ) -> Result<Skeleton, String> {
-        let places: Vec<Vec<(u32, Place)>> = function
+        let places: Vec<Vec<(u32, BarrierRole)>> = function
             .blocks
             .iter()
             .map(|block| {
@@ -85,7 +85,11 @@ impl Skeleton {
     }
 
     /// The same of a graph with `places` by block.
-    fn of_graph(cfg: &Cfg, unroll: u8, places: &[Vec<(u32, Place)>]) -> Result<Skeleton, String> {
+    fn of_graph(
+        cfg: &Cfg,
+        unroll: u8,
+        places: &[Vec<(u32, BarrierRole)>],
+    ) -> Result<Skeleton, String> {
         if cfg.is_empty() {
             return Err("the function has no body".to_owned());
         }
@@ -95,14 +99,14 @@ impl Skeleton {
 
 /// Whether an arrive is outstanding after `places` if one is before them (`open`); `None` when
 /// arrives and waits do not alternate.
-fn after(open: bool, places: &[(u32, Place)]) -> Option<bool> {
+fn after(open: bool, places: &[(u32, BarrierRole)]) -> Option<bool> {
     places
         .iter()
         .try_fold(open, |open, (_, place)| match (place, open) {
-            (Place::Arrive, false) => Some(true),
-            (Place::Wait, true) => Some(false),
-            (Place::Other, open) => Some(open),
-            (Place::Arrive, true) | (Place::Wait, false) => None,
+            (BarrierRole::Arrive, false) => Some(true),
+            (BarrierRole::Wait, true) => Some(false),
+            (BarrierRole::Other, open) => Some(open),
+            (BarrierRole::Arrive, true) | (BarrierRole::Wait, false) => None,
         })
 }
 
@@ -114,7 +118,7 @@ struct Unrolling {
 }
 
 impl Unrolling {
-    fn of(cfg: &Cfg, unroll: u8, places: &[Vec<(u32, Place)>]) -> Result<Unrolling, String> {
+    fn of(cfg: &Cfg, unroll: u8, places: &[Vec<(u32, BarrierRole)>]) -> Result<Unrolling, String> {
         let loops = loops(cfg);
         let start = Spot {
             block: 0,
@@ -160,7 +164,7 @@ impl Unrolling {
 
     /// Children before parents: a node is made when all that follow it are, and nodes that are
     /// alike are one.
-    fn skeleton(&self, cfg: &Cfg, places: &[Vec<(u32, Place)>]) -> Result<Skeleton, String> {
+    fn skeleton(&self, cfg: &Cfg, places: &[Vec<(u32, BarrierRole)>]) -> Result<Skeleton, String> {
         let mut made: Vec<Option<usize>> = vec![None; self.spots.len()]; // none: no way to an end
         let mut skeleton = Skeleton {
             nodes: Vec::new(),
@@ -301,10 +305,10 @@ mod tests {
                 .filter(|_| places.contains(&block));
             place
                 .into_iter()
-                .map(|place| (place, Place::Other))
+                .map(|place| (place, BarrierRole::Other))
                 .collect()
         };
-        let places: Vec<Vec<(u32, Place)>> = (0..len).map(of_block).collect();
+        let places: Vec<Vec<(u32, BarrierRole)>> = (0..len).map(of_block).collect();
         show(Skeleton::of_graph(&cfg, unroll, &places))
     }
 
@@ -365,9 +369,9 @@ mod tests {
         let edges = [(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)];
         let places = [
             vec![],
-            vec![(10, Place::Arrive)],
+            vec![(10, BarrierRole::Arrive)],
             vec![],
-            vec![(30, Place::Wait)],
+            vec![(30, BarrierRole::Wait)],
             vec![],
         ];
         let skeleton = Skeleton::of_graph(&Cfg::from_edges(5, &edges), 1, &places);

@@ -56,7 +56,7 @@ pub struct Promises {
 }
 
 /// A place of the plan: its fences and how it synchronises.
-struct Place<'p> {
+struct FencePoint<'p> {
     word: u32,
     /// Those before its last synchronising step, and those behind its first.
     before: Vec<&'p Fence>,
@@ -70,7 +70,7 @@ struct Place<'p> {
 
 /// What the fences of `plan` promise.
 pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
-    let places: Vec<Place<'_>> = plan
+    let places: Vec<FencePoint<'_>> = plan
         .at_instruction
         .iter()
         .filter(|(word, _)| shape.block_of(**word).is_some())
@@ -84,7 +84,7 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
             .collect(),
         ..Promises::default()
     };
-    let words = |accept: &dyn Fn(&Place<'_>) -> bool| -> BTreeSet<u32> {
+    let words = |accept: &dyn Fn(&FencePoint<'_>) -> bool| -> BTreeSet<u32> {
         let chosen = places.iter().filter(|place| accept(place));
         chosen.map(|place| place.word).collect()
     };
@@ -214,7 +214,7 @@ fn standing_apart(fence: &Fence, word: u32, beside: &Beside, shape: &Shape) -> A
     }
 }
 
-fn place<'p>(plan: &EntryPlan, word: u32, steps: &'p [Step]) -> Place<'p> {
+fn place<'p>(plan: &EntryPlan, word: u32, steps: &'p [Step]) -> FencePoint<'p> {
     let mut flat = Vec::new();
     flatten(steps, true, &mut flat);
     let means = flat.iter().find_map(|(step, _)| means(step));
@@ -228,7 +228,7 @@ fn place<'p>(plan: &EntryPlan, word: u32, steps: &'p [Step]) -> Place<'p> {
     // Where nothing synchronises, every fence is on both sides.
     let before = last.unwrap_or(flat.len());
     let after = first.unwrap_or(0);
-    Place {
+    FencePoint {
         word,
         before: flat.iter().take(before).filter_map(fence).collect(),
         after: flat.iter().skip(after).filter_map(fence).collect(),

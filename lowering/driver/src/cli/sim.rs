@@ -12,7 +12,7 @@ use super::{
 use clap::{Args, value_parser};
 use serde::Serialize;
 use splitbar::simulate::machine::image::Format as TexelFormat;
-use splitbar::simulate::machine::{Finding, Limits, Place as Code, Schedule, Site};
+use splitbar::simulate::machine::{CodeLocation, Finding, Limits, Schedule, Site};
 use splitbar::simulate::{Inputs, Job, Outcome, PRINT_CAPACITY, Place, Texels};
 use splitbar::spec::Setting;
 use splitbar::{AbiForm, Optimization, Options, Target, Validation, exit, require_llvm, spec};
@@ -454,7 +454,7 @@ impl Found {
 }
 
 impl Where {
-    fn of(site: &Site, place: &Code) -> Where {
+    fn of(site: &Site, place: &CodeLocation) -> Where {
         Where {
             address: place.address,
             instruction: place.text.clone(),

@@ -106,7 +106,7 @@ mod tests {
         AbiForm, AbiTable, DescriptorPlace, Optimization, Reach, Strategy, TableArgument, Target,
     };
     use pretty_assertions::assert_eq;
-    use splitbar_passes::diagnostic::{Code, Diagnostic, Place, SourcePosition, Span};
+    use splitbar_passes::diagnostic::{Code, Diagnostic, SourcePosition, Span, WitnessStep};
 
     #[test]
     fn messages_arrive_as_they_were_sent() {
@@ -116,7 +116,7 @@ mod tests {
             .because("why")
             .vuid("VUID-x")
             .help("do this")
-            .passing(Place::at(9, "here"));
+            .passing(WitnessStep::at(9, "here"));
         problem.location.marked = Some(Span { start: 1, end: 2 });
         problem.location.source = Some(SourcePosition {
             file: "a.comp".to_owned(),

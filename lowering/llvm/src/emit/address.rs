@@ -15,7 +15,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constant, Id, Inst};
 
 /// Where an address lies in the bytes of an initializer.
-struct Place<'c> {
+struct Relocation<'c> {
     offset: u64,
     address: Value<'c>,
 }
@@ -218,7 +218,7 @@ impl<'c> Emission<'_, 'c, '_> {
         ty: Id,
         at: u64,
         bytes: &mut [u8],
-        places: &mut Vec<Place<'c>>,
+        places: &mut Vec<Relocation<'c>>,
     ) -> Option<()> {
         let declarations = self.lowering.module.declarations();
         let info = self.types.get(ty)?;
@@ -236,7 +236,7 @@ impl<'c> Emission<'_, 'c, '_> {
                 Kind::Pointer { class, .. } => class != spirv::StorageClass::Workgroup,
                 _ => address.ty().is_int() && address.ty().int_width() == 64,
             };
-            places.push(Place {
+            places.push(Relocation {
                 offset: at,
                 address,
             });
@@ -258,7 +258,7 @@ impl<'c> Emission<'_, 'c, '_> {
     }
 
     /// `bytes` with `places` filled in; `None` when they overlap or lie outside.
-    fn pack(&self, bytes: &[u8], places: &[Place<'c>]) -> Option<Value<'c>> {
+    fn pack(&self, bytes: &[u8], places: &[Relocation<'c>]) -> Option<Value<'c>> {
         let context = self.b.context();
         let mut parts = Vec::with_capacity(places.len() * 2 + 1);
         let mut done = 0;

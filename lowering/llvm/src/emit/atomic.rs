@@ -49,7 +49,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::AtomicFlagClear => return flag_clear(e, inst),
         _ => return Ok(Handled::No),
     };
-    let place = Place::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
     let value = match op {
         Op::AtomicIIncrement | Op::AtomicIDecrement => e.b.int(e.result_ty(inst)?, 1)?,
         _ => e.operand(inst, 3)?,
@@ -150,12 +150,12 @@ impl Ordering {
 }
 
 /// Where an atomic operation happens and how it is ordered.
-struct Place<'c> {
+struct AtomicAccess<'c> {
     pointer: Pointer<'c>,
     ordering: Ordering,
 }
 
-impl<'c> Place<'c> {
+impl<'c> AtomicAccess<'c> {
     /// From the operands at these indices: pointer, scope, semantics.
     fn of(
         e: &FunctionEmitter<'_, 'c, '_>,
@@ -163,7 +163,7 @@ impl<'c> Place<'c> {
         pointer: usize,
         scope: usize,
         semantics: usize,
-    ) -> Result<Place<'c>> {
+    ) -> Result<AtomicAccess<'c>> {
         let pointer = e.pointer(inst.id(pointer)?)?;
         if pointer.address.ty().address_space() == 0 && !facts::has_generic_access(e.target) {
             return Err(e.unsupported_on_target(inst, "generic pointers"));
@@ -171,7 +171,7 @@ impl<'c> Place<'c> {
         let fenced = matches!(e.target.arch, Arch::Nvptx(_));
         let mut ordering = Ordering::of(e, inst, scope, semantics, fenced)?;
         ordering.semantics.volatile |= pointer.qualifiers.volatile;
-        Ok(Place { pointer, ordering })
+        Ok(AtomicAccess { pointer, ordering })
     }
 
     fn rmw(
@@ -266,14 +266,14 @@ fn number<'c>(e: &FunctionEmitter<'_, 'c, '_>, ty: Ty<'c>) -> Result<Ty<'c>> {
 }
 
 fn load(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let place = Place::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
     let value = place.load(e, number(e, e.result_ty(inst)?)?)?;
     e.bind(inst, value)?;
     Ok(Handled::Yes)
 }
 
 fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let place = Place::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
     let value = e.operand(inst, 3)?;
     number(e, value.ty())?;
     place.store(e, value)?;
@@ -284,7 +284,7 @@ fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled>
 /// result is the old value.
 fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     use AtomicOrdering::*;
-    let place = Place::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
     let unequal = Semantics::of(inst.id(3)?, inst, e.constants)?;
     let (value, comparator) = (e.operand(inst, 4)?, e.operand(inst, 5)?);
     let failure = match (place.ordering.fenced, unequal.order) {
@@ -316,7 +316,7 @@ fn compare_exchange(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
 
 /// A flag is a 32-bit integer, set when it is not 0.
 fn flag_test_and_set(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let place = Place::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
     let old = place.rmw(e, RmwOp::LLVMAtomicRMWBinOpXchg, e.b.i32(1))?;
     let set = e.b.icmp(IntPredicate::LLVMIntNE, old, e.b.i32(0))?;
     e.bind(inst, set)?;
@@ -324,7 +324,7 @@ fn flag_test_and_set(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Res
 }
 
 fn flag_clear(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let place = Place::of(e, inst, 0, 1, 2)?;
+    let place = AtomicAccess::of(e, inst, 0, 1, 2)?;
     place.store(e, e.b.i32(0))?;
     Ok(Handled::Yes)
 }

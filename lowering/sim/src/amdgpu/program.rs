@@ -16,7 +16,7 @@ use crate::barrier::Name;
 use crate::cache::{DIRTY, FAR, Levels, NEAR, OWN};
 use crate::context::{Context, Group};
 use crate::directed::Rounding;
-use crate::finding::{FindingKind, Place};
+use crate::finding::{CodeLocation, FindingKind};
 use crate::machine::{Program, Step, WaveStart};
 use std::collections::BTreeMap;
 
@@ -448,9 +448,9 @@ impl Program for Kernel {
         vec![(wave.pc, name)]
     }
 
-    fn place(&self, pc: u32) -> Place {
+    fn place(&self, pc: u32) -> CodeLocation {
         let line = self.lines.get(pc as usize);
-        Place {
+        CodeLocation {
             address: line.map_or(0, |l| l.address),
             text: line.map_or_else(String::new, |l| {
                 l.text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -8,7 +8,7 @@ use super::arith::{Function, Mode};
 use super::exec::special::Special;
 use crate::clock::{Order, Scope};
 use crate::context::Access;
-use crate::finding::Place;
+use crate::finding::CodeLocation;
 use crate::matrix::Element;
 use crate::memory::{Global, Space};
 
@@ -486,12 +486,12 @@ impl Kernel {
     }
 
     /// The instruction at a position, as the text has it.
-    pub(super) fn place_of(&self, pc: u32) -> Place {
+    pub(super) fn place_of(&self, pc: u32) -> CodeLocation {
         let Some(coded) = self.code.get(pc as usize) else {
-            return Place::default();
+            return CodeLocation::default();
         };
         let text = self.lines.get((coded.line as usize).wrapping_sub(1));
-        Place {
+        CodeLocation {
             address: coded.line.into(),
             text: text.cloned().unwrap_or_default(),
             word: coded.source.and_then(|line| line.checked_sub(1)),

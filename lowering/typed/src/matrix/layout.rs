@@ -53,7 +53,7 @@ pub struct Element {
 
 /// Where an element is.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Place {
+pub struct LaneSlot {
     /// Its number within the invocation.
     pub slot: u32,
     /// The lane of the invocation.
@@ -144,7 +144,7 @@ impl Layout {
     }
 
     /// The element that a slot of a lane holds.
-    pub fn element(&self, place: Place) -> Element {
+    pub fn element(&self, place: LaneSlot) -> Element {
         let (lane, slot) = (
             self.part(Holder::Lane, place.lane),
             self.part(Holder::Slot, place.slot),
@@ -156,8 +156,8 @@ impl Layout {
     }
 
     /// The first place that holds an element.
-    pub fn place(&self, element: Element) -> Place {
-        let mut place = Place::default();
+    pub fn place(&self, element: Element) -> LaneSlot {
+        let mut place = LaneSlot::default();
         for digit in &self.digits {
             let coordinate = match digit.axis {
                 Axis::Row => element.row,

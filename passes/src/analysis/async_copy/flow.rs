@@ -6,8 +6,8 @@
 //! wait touches, and its arrive has released that. So an arrive asks for the slots that are touched
 //! between its wait and the one after; the copies into other slots may stay outstanding.
 
+use super::address::{Address, AddressValue, differ_by_a_constant};
 use super::fill::Fills;
-use super::place::{Address, Place, differ_by_a_constant};
 use super::scan::{Act, Scan};
 use super::split::Split;
 use crate::analysis::dataflow::{Direction, solve_any};
@@ -141,7 +141,7 @@ impl Flow {
         let ahead = solve_any(
             &input.split.cfg,
             Direction::Backward,
-            |node, mut state: State| {
+            |node, mut state: Ahead| {
                 for event in self.events.get(node).into_iter().flatten().rev() {
                     state.pass(event);
                 }
@@ -216,9 +216,9 @@ pub(super) fn pass(outstanding: &mut Slots, event: &Event) {
 /// The numbers of slots.
 struct SlotTable {
     /// By copy and place.
-    numbers: BTreeMap<(usize, Place), usize>,
+    numbers: BTreeMap<(usize, AddressValue), usize>,
     /// By number: copy and place.
-    places: Vec<(usize, Place)>,
+    places: Vec<(usize, AddressValue)>,
     copies: Vec<usize>,
     /// Slots of copies whose source may be written.
     unstable: Slots,
@@ -277,10 +277,10 @@ impl SlotTable {
         Some(table)
     }
 
-    fn place(&self, input: Input<'_>, copy: usize, node: usize) -> Option<Place> {
+    fn place(&self, input: Input<'_>, copy: usize, node: usize) -> Option<AddressValue> {
         let address = input.copies.get(copy)?;
         Some(if self.is_coarse {
-            Place {
+            AddressValue {
                 variable: address.variable,
                 indices: Vec::new(),
             }
@@ -290,7 +290,7 @@ impl SlotTable {
     }
 
     /// The slots that `place` may overlap.
-    fn overlapping(&self, place: &Place) -> Slots {
+    fn overlapping(&self, place: &AddressValue) -> Slots {
         let slots = self.places.iter().enumerate();
         slots.fold(0, |mask, (slot, (_, other))| {
             mask | Slots::from(place.may_overlap(other)) << slot
@@ -352,7 +352,7 @@ impl SlotTable {
         let Some(this) = input.scan.candidates.get(copy) else {
             return 0;
         };
-        let is_beside = |other: usize, place: &Place| {
+        let is_beside = |other: usize, place: &AddressValue| {
             if input.fills.contains(other) {
                 return other == copy;
             }
@@ -377,25 +377,25 @@ impl SlotTable {
 
 /// What lies ahead of a place.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-struct State {
+struct Ahead {
     /// Touched before the next wait or barrier.
     here: Slots,
     /// Touched behind the next wait, before the one after it.
     behind_wait: Slots,
 }
 
-impl BitOr for State {
-    type Output = State;
+impl BitOr for Ahead {
+    type Output = Ahead;
 
-    fn bitor(self, other: State) -> State {
-        State {
+    fn bitor(self, other: Ahead) -> Ahead {
+        Ahead {
             here: self.here | other.here,
             behind_wait: self.behind_wait | other.behind_wait,
         }
     }
 }
 
-impl State {
+impl Ahead {
     /// Goes back over `event`; what it asks for because of what lies ahead.
     fn pass(&mut self, event: &Event) -> Slots {
         match event.what {
@@ -404,7 +404,7 @@ impl State {
                 0
             }
             What::Release(Act::Wait) => {
-                *self = State {
+                *self = Ahead {
                     here: 0,
                     behind_wait: self.here,
                 };

@@ -16,6 +16,7 @@
 //! LLVM's AMDGPU back end (AMDGPUAsyncOperations) and for `cp.async.commit_group` and
 //! `cp.async.wait_group` (PTX ISA 9.7.9.25.3).
 
+mod address;
 mod candidate;
 mod deferred;
 mod effects;
@@ -26,7 +27,6 @@ mod induction;
 mod lanes;
 mod order;
 mod origin;
-mod place;
 mod scan;
 mod split;
 #[cfg(test)]
@@ -39,9 +39,9 @@ use crate::analysis::loops::Loops;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::module::{Constants, Declarations, Function, Id};
+use address::Address;
 use fill::Fills;
 use flow::Flow;
-use place::Address;
 use scan::Scan;
 use split::Split;
 use std::collections::BTreeSet;

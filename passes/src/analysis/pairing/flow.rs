@@ -1,6 +1,6 @@
 //! Arrives and waits of one execution scope over a control-flow graph: what reaches what.
 
-use super::lattice::{State, Union};
+use super::lattice::{OpenArrives, Union};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
 use crate::analysis::dataflow::{Direction, solve_any};
@@ -17,10 +17,10 @@ pub(super) enum Event {
 
 impl Event {
     /// The state after it, whatever stood before.
-    pub(super) fn after(self) -> State {
+    pub(super) fn after(self) -> OpenArrives {
         match self {
-            Event::Arrive(arrive) => State::open(arrive),
-            Event::Wait => State::closed(),
+            Event::Arrive(arrive) => OpenArrives::open(arrive),
+            Event::Wait => OpenArrives::closed(),
         }
     }
 }
@@ -28,8 +28,8 @@ impl Event {
 /// The solution for one scope.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flow {
-    /// State at the start of each block.
-    pub(super) at_start: Vec<State>,
+    /// What is open at the start of each block.
+    pub(super) at_start: Vec<OpenArrives>,
     /// Whether, from the end of each block, a wait can be reached with no arrive and no other wait
     /// on the way.
     pub(super) wait_ahead: Vec<bool>,
@@ -47,14 +47,14 @@ pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Flow
     })
 }
 
-/// State at the start of each block.
+/// What is open at the start of each block.
 ///
 /// A block with an event has the same state after it whatever comes before, so only blocks without
 /// events pass states on. Blocks that pass states to each other in a circle have the same state:
 /// their strongly connected components, in the direction of flow, give the least solution in one
 /// walk. The general solver would look at a block once for every arrive that comes to it on its
 /// own.
-fn outstanding(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Vec<State>> {
+fn outstanding(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Vec<OpenArrives>> {
     let mut left = most;
     let last = |block: usize| events.get(block).and_then(|events| events.last());
     let passed_on = |block: usize| {
@@ -67,12 +67,12 @@ fn outstanding(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Vec<Stat
     let component = strongly_connected(cfg.len(), passed_on);
     let mut order = cfg.reverse_postorder().to_vec();
     order.sort_by_key(|block| Reverse(component[*block]));
-    let mut states = vec![State::default(); cfg.len()];
+    let mut states = vec![OpenArrives::default(); cfg.len()];
     for members in order.chunk_by(|a, b| component[*a] == component[*b]) {
         let mut union = Union::default();
         for block in members {
             if *block == 0 {
-                union.add(&State::closed());
+                union.add(&OpenArrives::closed());
             }
             for pred in cfg
                 .preds(*block)
@@ -109,22 +109,22 @@ mod tests {
     }
 
     impl Analysis for Outstanding<'_> {
-        type State = State;
+        type State = OpenArrives;
         const DIRECTION: Direction = Direction::Forward;
 
-        fn bottom(&self) -> State {
-            State::default()
+        fn bottom(&self) -> OpenArrives {
+            OpenArrives::default()
         }
 
-        fn boundary(&self) -> State {
-            State::closed()
+        fn boundary(&self) -> OpenArrives {
+            OpenArrives::closed()
         }
 
-        fn join(&self, state: &mut State, other: &State) -> bool {
+        fn join(&self, state: &mut OpenArrives, other: &OpenArrives) -> bool {
             state.join(other)
         }
 
-        fn transfer(&self, block: usize, state: State) -> State {
+        fn transfer(&self, block: usize, state: OpenArrives) -> OpenArrives {
             self.events
                 .get(block)
                 .and_then(|events| events.last())

@@ -24,24 +24,24 @@ pub enum Open {
 /// Arrives go by their number among the arrives of the scope. Most places have the set of a place
 /// before: those share it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct OpenArrives {
     /// Ascending.
     arrives: Rc<[u32]>,
     closed: bool,
 }
 
-impl State {
+impl OpenArrives {
     /// No arrive is outstanding.
-    pub(super) fn closed() -> State {
-        State {
+    pub(super) fn closed() -> OpenArrives {
+        OpenArrives {
             closed: true,
-            ..State::default()
+            ..OpenArrives::default()
         }
     }
 
     /// `arrive` is outstanding.
-    pub(super) fn open(arrive: usize) -> State {
-        State {
+    pub(super) fn open(arrive: usize) -> OpenArrives {
+        OpenArrives {
             arrives: Rc::from([u32::try_from(arrive).unwrap_or(u32::MAX)]),
             closed: false,
         }
@@ -49,7 +49,7 @@ impl State {
 
     /// Adds what `other` knows; says whether that was new.
     #[cfg(test)]
-    pub(super) fn join(&mut self, other: &State) -> bool {
+    pub(super) fn join(&mut self, other: &OpenArrives) -> bool {
         let mut union = Union::default();
         union.add(self);
         union.add(other);
@@ -91,7 +91,7 @@ pub(super) struct Union {
 
 impl Union {
     /// Adds a state.
-    pub(super) fn add(&mut self, state: &State) {
+    pub(super) fn add(&mut self, state: &OpenArrives) {
         self.closed |= state.closed;
         match state.arrives.as_ref() {
             [] => {}
@@ -102,10 +102,10 @@ impl Union {
     }
 
     /// The state; `None` when it takes more than what is `left` of a bound on all of them.
-    pub(super) fn state(self, left: &mut usize) -> Option<State> {
+    pub(super) fn state(self, left: &mut usize) -> Option<OpenArrives> {
         let closed = self.closed;
         if let ([], [set]) = (self.single.as_slice(), self.sets.as_slice()) {
-            return Some(State {
+            return Some(OpenArrives {
                 arrives: set.clone(),
                 closed,
             });
@@ -116,7 +116,7 @@ impl Union {
         arrives.extend(self.sets.iter().flat_map(|set| set.iter()));
         arrives.sort_unstable();
         arrives.dedup();
-        Some(State {
+        Some(OpenArrives {
             arrives: arrives.into(),
             closed,
         })
@@ -128,21 +128,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn any_state() -> impl Strategy<Value = State> {
+    fn any_state() -> impl Strategy<Value = OpenArrives> {
         (prop::collection::vec(0usize..200, 0..4), any::<bool>()).prop_map(|(arrives, closed)| {
             let mut state = if closed {
-                State::closed()
+                OpenArrives::closed()
             } else {
-                State::default()
+                OpenArrives::default()
             };
             for arrive in arrives {
-                state.join(&State::open(arrive));
+                state.join(&OpenArrives::open(arrive));
             }
             state
         })
     }
 
-    fn joined(a: &State, b: &State) -> State {
+    fn joined(a: &OpenArrives, b: &OpenArrives) -> OpenArrives {
         let mut state = a.clone();
         state.join(b);
         state
@@ -154,7 +154,7 @@ mod tests {
             prop_assert_eq!(joined(&a, &b), joined(&b, &a));
             prop_assert_eq!(joined(&joined(&a, &b), &c), joined(&a, &joined(&b, &c)));
             prop_assert_eq!(joined(&a, &a), a.clone());
-            prop_assert_eq!(joined(&a, &State::default()), a.clone());
+            prop_assert_eq!(joined(&a, &OpenArrives::default()), a.clone());
             let mut again = joined(&a, &b);
             prop_assert!(!again.join(&b), "what is known already is no change");
             prop_assert_eq!(a.clone().join(&b), joined(&a, &b) != a);
@@ -163,11 +163,11 @@ mod tests {
 
     #[test]
     fn verdicts() {
-        assert_eq!(State::default().verdict(), Open::Never);
-        assert_eq!(State::closed().verdict(), Open::Never);
-        assert_eq!(State::open(70).verdict(), Open::Always);
+        assert_eq!(OpenArrives::default().verdict(), Open::Never);
+        assert_eq!(OpenArrives::closed().verdict(), Open::Never);
+        assert_eq!(OpenArrives::open(70).verdict(), Open::Always);
         assert_eq!(
-            joined(&State::open(3), &State::closed()).verdict(),
+            joined(&OpenArrives::open(3), &OpenArrives::closed()).verdict(),
             Open::Sometimes
         );
     }
@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn arrives_are_ascending() {
         let state = joined(
-            &State::open(130),
-            &joined(&State::open(0), &State::open(63)),
+            &OpenArrives::open(130),
+            &joined(&OpenArrives::open(0), &OpenArrives::open(63)),
         );
         assert_eq!(state.arrives().collect::<Vec<_>>(), [0, 63, 130]);
     }

@@ -342,7 +342,11 @@ impl ScopeProblem<'_, '_> {
         let flow = flow::flow(self.cfg, &bare, MAX_FACTS).ok_or_else(|| self.too_many())?;
         let facts = &mut pairing.scopes[slot];
         facts.phases_touch = !separation::separated(self.cfg, &self.sites);
-        facts.at_start = flow.at_start.iter().map(lattice::State::verdict).collect();
+        facts.at_start = flow
+            .at_start
+            .iter()
+            .map(lattice::OpenArrives::verdict)
+            .collect();
         for (block, events) in events.iter().enumerate() {
             for (offset, event) in events {
                 let open = if self.cfg.is_reachable(block) {

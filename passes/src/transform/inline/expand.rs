@@ -5,7 +5,7 @@
 //! OpLoopMerge stays in its first piece, where the back edge goes.
 
 use super::code::Code;
-use super::splice::{Callee, Place, Shared, splice};
+use super::splice::{Callee, Destination, Shared, splice};
 use crate::analysis::callgraph;
 use crate::diagnostic::{Code as Problem, Diagnostic};
 use crate::module::{Function, Id, Inst};
@@ -138,7 +138,7 @@ impl Caller<'_> {
                 }
             }
             self.check_size(callee.code.len(), inst.offset)?;
-            let mut place = Place {
+            let mut place = Destination {
                 code: &mut self.code,
                 variables: &mut self.variables,
                 after,

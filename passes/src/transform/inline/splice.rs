@@ -100,7 +100,7 @@ fn constant(declarations: &Declarations<'_>, code: &Code) -> Option<u32> {
 }
 
 /// Where a copy goes.
-pub(super) struct Place<'p> {
+pub(super) struct Destination<'p> {
     /// The caller's new body, up to the call.
     pub(super) code: &'p mut Code,
     /// Variables that go to the start of the caller's first block.
@@ -117,7 +117,7 @@ pub(super) fn splice(
     shared: &mut Shared<'_, '_>,
     callee: &Callee,
     call: Inst<'_>,
-    place: &mut Place<'_>,
+    place: &mut Destination<'_>,
 ) -> Result<(), Diagnostic> {
     let mut copy = Copy {
         map: HashMap::new(),
@@ -178,7 +178,7 @@ impl Copy {
         shared: &mut Shared<'_, '_>,
         callee: &Callee,
         call: Inst<'_>,
-        place: &mut Place<'_>,
+        place: &mut Destination<'_>,
     ) -> Result<(), Diagnostic> {
         let arguments = call.operands().get(1..).unwrap_or(&[]);
         if arguments.len() != callee.params.len() {
@@ -211,7 +211,7 @@ impl Copy {
         shared: &mut Shared<'_, '_>,
         param: u32,
         argument: u32,
-        place: &mut Place<'_>,
+        place: &mut Destination<'_>,
     ) -> Result<u32, Diagnostic> {
         let ty = shared.declarations.type_of(Id(param)).map_or(0, |ty| ty.0);
         let class = shared
@@ -247,7 +247,7 @@ impl Copy {
         &self,
         shared: &mut Shared<'_, '_>,
         callee: &Callee,
-        place: &mut Place<'_>,
+        place: &mut Destination<'_>,
     ) -> Result<(), Diagnostic> {
         let mut labels = callee
             .code
@@ -288,7 +288,7 @@ impl Copy {
         shared: &Shared<'_, '_>,
         callee: &Callee,
         item: Item<'_>,
-        place: &mut Place<'_>,
+        place: &mut Destination<'_>,
     ) -> Result<(), Diagnostic> {
         let inst = item.inst();
         match inst.op() {
@@ -340,7 +340,7 @@ impl Copy {
 
     /// Moves a variable to the caller. Every call starts with the initial value: a store at the
     /// call gives it.
-    fn variable(&self, item: Item<'_>, place: &mut Place<'_>) -> Result<(), Diagnostic> {
+    fn variable(&self, item: Item<'_>, place: &mut Destination<'_>) -> Result<(), Diagnostic> {
         let mut words = self.copied(item);
         let initializer_at = if item.inst().op() == Some(Op::Variable) {
             4
@@ -368,7 +368,7 @@ impl Copy {
         &self,
         callee: &Callee,
         call: Inst<'_>,
-        place: &mut Place<'_>,
+        place: &mut Destination<'_>,
     ) -> Result<(), Diagnostic> {
         let (Some(ty), Some(result)) = (call.result_type(), call.result()) else {
             return Ok(());

@@ -4,7 +4,7 @@ use super::Entry;
 use super::trace::Step;
 use crate::analysis::uniformity::graph::{NodeId, Op, Source};
 use crate::analysis::uniformity::{Branch, Cause};
-use crate::diagnostic::Place;
+use crate::diagnostic::WitnessStep;
 use crate::module::{Block, Id};
 use std::collections::BTreeSet;
 
@@ -227,7 +227,7 @@ impl Entry<'_, '_> {
     }
 
     /// The places of a run, `before` more steps of which are not among `steps`.
-    pub(in crate::validate) fn places(&self, steps: &[Step], before: usize) -> Vec<Place> {
+    pub(in crate::validate) fn places(&self, steps: &[Step], before: usize) -> Vec<WitnessStep> {
         let cut = steps.len().saturating_sub(MOST_PLACES);
         let mut places = Vec::new();
         if cut + before > 0 {
@@ -237,7 +237,7 @@ impl Entry<'_, '_> {
         places
     }
 
-    fn place(&self, step: &Step) -> Place {
+    fn place(&self, step: &Step) -> WitnessStep {
         let branch = |block: usize, goes: String| {
             let text = format!(
                 "block {}: the branch on {} goes {goes}",
@@ -245,7 +245,7 @@ impl Entry<'_, '_> {
                 self.condition_name(block)
             );
             let last = self.function.blocks.get(block).and_then(Block::terminator);
-            Place {
+            WitnessStep {
                 word: last.map(|last| self.word(last.offset)),
                 ..text.into()
             }
@@ -253,7 +253,7 @@ impl Entry<'_, '_> {
         match step {
             Step::Branch(block, to) => branch(*block, format!("to {}", self.block_name(*to))),
             Step::Gap(block) => branch(*block, "any way".to_owned()),
-            Step::Site(site) => Place {
+            Step::Site(site) => WitnessStep {
                 word: self.events.get(*site).map(|event| self.word(event.offset)),
                 ..self.site_name(*site).into()
             },

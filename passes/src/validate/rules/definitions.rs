@@ -131,7 +131,7 @@ struct Uses<'u, 'm> {
 
 /// Where an id is used: the block, and the word of the instruction.
 #[derive(Copy, Clone)]
-struct Place {
+struct UseSite {
     block: usize,
     word: u32,
 }
@@ -169,7 +169,7 @@ impl<'u, 'm> Uses<'u, 'm> {
     fn check_inst(&self, inst: Inst<'_>, block: usize, report: &mut Report<'_>) {
         let module = self.context.declarations.module;
         for (word, id) in module.ids(inst) {
-            let here = Place {
+            let here = UseSite {
                 block,
                 word: inst.offset,
             };
@@ -197,7 +197,7 @@ impl<'u, 'm> Uses<'u, 'm> {
                 .cfg
                 .index_of(Id(*parent))
                 .filter(|block| self.cfg.is_reachable(*block))
-                .map(|block| Place {
+                .map(|block| UseSite {
                     block,
                     word: u32::MAX,
                 });
@@ -214,7 +214,7 @@ impl<'u, 'm> Uses<'u, 'm> {
 
     /// Why control can be at `place` without having passed the definition of `id`; `None` where it
     /// cannot, and for what no block defines.
-    fn missed(&self, id: Id, place: Place) -> Option<String> {
+    fn missed(&self, id: Id, place: UseSite) -> Option<String> {
         let module = self.context.declarations.module;
         let def = module.definition(id)?;
         let blocks = &self.function.blocks;

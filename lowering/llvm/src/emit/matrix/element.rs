@@ -4,7 +4,7 @@ use super::super::function::FunctionEmitter;
 use super::super::lanes::Lanes;
 use super::super::{Result, builtin};
 use super::Matrix;
-use super::layout::{Axis, Element, Holder, Layout, Place};
+use super::layout::{Axis, Element, Holder, LaneSlot, Layout};
 use crate::ffi::{IntPredicate, Ty, Value};
 use std::collections::BTreeSet;
 
@@ -230,5 +230,5 @@ impl<'e, 'f, 'c, 'm> Stored<'e, 'f, 'c, 'm> {
 
 /// The elements that the lanes hold in `slot`, by lane.
 pub(super) fn held_by(layout: &Layout, slot: u32) -> impl Fn(u32) -> Element + '_ {
-    move |lane| layout.element(Place { slot, lane })
+    move |lane| layout.element(LaneSlot { slot, lane })
 }

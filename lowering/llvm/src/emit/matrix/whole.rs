@@ -5,7 +5,7 @@ use super::super::Result;
 use super::super::function::FunctionEmitter;
 use super::Matrix;
 use super::element::{At, Held, Shared, held_by};
-use super::layout::{Element, Place};
+use super::layout::{Element, LaneSlot};
 use super::product::relaid;
 use crate::ffi::Value;
 use spirv::CooperativeMatrixReduce as Reduce;
@@ -189,7 +189,7 @@ pub(super) fn reduce(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Res
     };
     let mut elements = Vec::new();
     for (slot, at) in (0..).zip(places) {
-        let asked = |lane| origin(to.layout.element(Place { slot, lane }));
+        let asked = |lane| origin(to.layout.element(LaneSlot { slot, lane }));
         let zero = e.b.i32(0);
         let row = if whole_columns {
             zero

@@ -2,7 +2,7 @@
 //! other.
 
 use super::agent;
-use super::warp::{Lanes, Meeting, State, Warp, each};
+use super::warp::{FragmentState, Lanes, Meeting, Warp, each};
 use crate::context::Context;
 use crate::finding::FindingKind;
 use crate::machine::Step;
@@ -104,7 +104,7 @@ impl Kernel {
             Op::WarpSync { .. } => synchronise(warp.index, context, lanes),
             _ => {}
         }
-        warp.advance(lanes, State::Ready);
+        warp.advance(lanes, FragmentState::Ready);
         Step::Ran(lanes.count_ones())
     }
 

@@ -2,7 +2,7 @@
 //! ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and its like, and "ldmatrix".
 
 use super::agent;
-use super::warp::{Lanes, Meeting, State, Warp, each};
+use super::warp::{FragmentState, Lanes, Meeting, Warp, each};
 use crate::context::{Access, At, Context};
 use crate::finding::FindingKind;
 use crate::machine::Step;
@@ -148,7 +148,7 @@ impl Kernel {
             } => self.load_matrix(warp, context, pc, transposed, space, to, address),
             _ => {}
         }
-        warp.advance(lanes, State::Ready);
+        warp.advance(lanes, FragmentState::Ready);
         Step::Ran(lanes.count_ones())
     }
 

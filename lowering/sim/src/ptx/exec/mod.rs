@@ -14,11 +14,11 @@ use super::program::{Kernel, Op, Source};
 use crate::barrier::Name;
 use crate::clock::Order;
 use crate::context::{Context, Group};
-use crate::finding::{FindingKind, Place};
+use crate::finding::{CodeLocation, FindingKind};
 use crate::machine::{Program, Step, WaveStart};
 use crate::memory::Space;
 use crate::schedule::Completion;
-use warp::{Fragment, Lanes, State, Warp, each};
+use warp::{Fragment, FragmentState, Lanes, Warp, each};
 
 /// Lanes of a warp.
 pub const LANES: u32 = 32;
@@ -70,7 +70,7 @@ impl Program for Kernel {
                 lanes: live,
                 frames: Vec::new(),
                 joins: Vec::new(),
-                state: State::Ready,
+                state: FragmentState::Ready,
             }],
             running: 0,
             turns: 0,
@@ -106,9 +106,9 @@ impl Program for Kernel {
     }
 
     fn waiting(&self, warp: &Warp) -> Vec<(u32, Option<Name>)> {
-        let name = |state: State| match state {
-            State::Phase(name, _) => Some(name),
-            State::Ready | State::Parked(_) | State::Meeting(_) => None,
+        let name = |state: FragmentState| match state {
+            FragmentState::Phase(name, _) => Some(name),
+            FragmentState::Ready | FragmentState::Parked(_) | FragmentState::Meeting(_) => None,
         };
         warp.fragments
             .iter()
@@ -116,7 +116,7 @@ impl Program for Kernel {
             .collect()
     }
 
-    fn place(&self, pc: u32) -> Place {
+    fn place(&self, pc: u32) -> CodeLocation {
         self.place_of(pc)
     }
 }
@@ -129,7 +129,7 @@ impl Kernel {
             let Some(fragment) = warp.fragments.get_mut(index) else {
                 continue;
             };
-            let State::Phase(name, phase) = fragment.state else {
+            let FragmentState::Phase(name, phase) = fragment.state else {
                 continue;
             };
             let done = context
@@ -140,7 +140,7 @@ impl Kernel {
             if !done {
                 continue;
             }
-            fragment.state = State::Ready;
+            fragment.state = FragmentState::Ready;
             woken = true;
             let op = self.code.get(fragment.pc as usize).map(|c| c.op);
             let relaxed = matches!(op, Some(Op::Mbarrier { relaxed: true, .. }));

@@ -1,6 +1,6 @@
 //! Barriers of the workgroup and the cluster, and mbarriers.
 
-use super::warp::{Lanes, Meeting, State, Warp, each};
+use super::warp::{FragmentState, Lanes, Meeting, Warp, each};
 use super::{LANES, agent, learn, next};
 use crate::barrier::{Name, Tally};
 use crate::clock::{Order, Scope};
@@ -143,7 +143,7 @@ impl Kernel {
         if waits {
             wait(warp, lanes, name, phase);
         } else {
-            warp.advance(lanes, State::Ready);
+            warp.advance(lanes, FragmentState::Ready);
         }
         Step::Ran(lanes.count_ones())
     }
@@ -289,7 +289,9 @@ impl Kernel {
 /// Whether lanes of the warp wait at another instruction than this one, where nothing of the warp
 /// can bring them here.
 fn elsewhere(warp: &Warp, pc: u32) -> bool {
-    let stuck = |state: State| matches!(state, State::Meeting(_) | State::Phase(..));
+    let stuck = |state: FragmentState| {
+        matches!(state, FragmentState::Meeting(_) | FragmentState::Phase(..))
+    };
     warp.fragments.iter().all(|f| stuck(f.state)) && warp.fragments.iter().any(|f| f.pc != pc)
 }
 
@@ -335,7 +337,7 @@ fn arrive(
 fn wait(warp: &mut Warp, lanes: Lanes, name: Name, phase: u64) {
     for fragment in &mut warp.fragments {
         if fragment.lanes & lanes != 0 {
-            fragment.state = State::Phase(name, phase);
+            fragment.state = FragmentState::Phase(name, phase);
         }
     }
 }
@@ -364,7 +366,7 @@ fn cluster_arrive(
     };
     let weight = lanes.count_ones() + warp.absent;
     warp.cluster = arrive(warp, context, pc, lanes, Name::Cluster, weight, order);
-    warp.advance(lanes, State::Ready);
+    warp.advance(lanes, FragmentState::Ready);
     Step::Ran(lanes.count_ones())
 }
 
@@ -384,7 +386,7 @@ fn cluster_wait(warp: &mut Warp, context: &mut Context<'_>, index: usize) -> Ste
                 .is_some_and(|b| b.passed(phase))
             {
                 learn(warp, context, lanes, Name::Cluster, phase, Order::Acquire);
-                warp.advance(lanes, State::Ready);
+                warp.advance(lanes, FragmentState::Ready);
             } else {
                 wait(warp, lanes, Name::Cluster, phase);
             }
@@ -393,7 +395,7 @@ fn cluster_wait(warp: &mut Warp, context: &mut Context<'_>, index: usize) -> Ste
             context.report(FindingKind::BarrierMisuse, pc, None, || {
                 "a wait for the cluster's barrier without an arrival".to_owned()
             });
-            warp.advance(lanes, State::Ready);
+            warp.advance(lanes, FragmentState::Ready);
         }
     }
     Step::Ran(lanes.count_ones())

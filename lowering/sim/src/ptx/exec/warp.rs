@@ -53,7 +53,7 @@ pub enum Meeting {
 
 /// Why a fragment does not go on.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum FragmentState {
     /// It does.
     Ready,
     /// It waits at a post-dominator, for so many steps more.
@@ -76,7 +76,7 @@ pub struct Fragment {
     /// Where to meet others, the innermost last.
     pub joins: Vec<Join>,
     /// Whether it can go on.
-    pub state: State,
+    pub state: FragmentState,
 }
 
 /// A warp.
@@ -164,7 +164,7 @@ impl Warp {
     /// first with `passes`.
     pub fn choose(&mut self, chance: impl Fn(u32) -> u32) -> Option<usize> {
         if let [only] = self.fragments.as_slice()
-            && only.state == State::Ready
+            && only.state == FragmentState::Ready
             && only.joins.is_empty()
         {
             return Some(0);
@@ -175,21 +175,21 @@ impl Warp {
             && self
                 .fragments
                 .get(self.running)
-                .is_some_and(|f| f.state == State::Ready)
+                .is_some_and(|f| f.state == FragmentState::Ready)
         {
             return Some(self.running);
         }
         let ready = self
             .fragments
             .iter()
-            .filter(|f| f.state == State::Ready)
+            .filter(|f| f.state == FragmentState::Ready)
             .count() as u32;
         if ready == 0 {
             // Nobody else comes: those who wait at a post-dominator go on alone.
             let parked = self
                 .fragments
                 .iter()
-                .position(|f| matches!(f.state, State::Parked(_)))?;
+                .position(|f| matches!(f.state, FragmentState::Parked(_)))?;
             self.part(parked);
             self.running = parked;
         } else {
@@ -198,7 +198,7 @@ impl Warp {
                 .fragments
                 .iter()
                 .enumerate()
-                .filter(|(_, f)| f.state == State::Ready)
+                .filter(|(_, f)| f.state == FragmentState::Ready)
                 .map(|(i, _)| i);
             self.running = places.nth(chosen)?;
         }
@@ -211,7 +211,10 @@ impl Warp {
     fn meet(&mut self) {
         let mut index = 0;
         while let Some(fragment) = self.fragments.get(index) {
-            let waits = matches!(fragment.state, State::Ready | State::Parked(_));
+            let waits = matches!(
+                fragment.state,
+                FragmentState::Ready | FragmentState::Parked(_)
+            );
             let here = fragment
                 .joins
                 .last()
@@ -236,9 +239,9 @@ impl Warp {
             let mut parts = false;
             if let Some(fragment) = self.fragments.get_mut(index) {
                 match &mut fragment.state {
-                    State::Parked(0) => parts = true,
-                    State::Parked(left) => *left -= 1,
-                    state => *state = State::Parked(PATIENCE),
+                    FragmentState::Parked(0) => parts = true,
+                    FragmentState::Parked(left) => *left -= 1,
+                    state => *state = FragmentState::Parked(PATIENCE),
                 }
             }
             if parts {
@@ -258,7 +261,7 @@ impl Warp {
             .filter_map(|(at, mut fragment)| {
                 if at == index {
                     fragment.joins.pop();
-                    fragment.state = State::Ready;
+                    fragment.state = FragmentState::Ready;
                     lanes |= fragment.lanes;
                     return Some((at, fragment));
                 }
@@ -287,7 +290,7 @@ impl Warp {
         let Some(fragment) = self.fragments.get_mut(index) else {
             return;
         };
-        fragment.state = State::Ready;
+        fragment.state = FragmentState::Ready;
         let (lanes, join) = (fragment.lanes, fragment.joins.pop());
         if let Some(join) = join {
             self.forget(&join, lanes);
@@ -360,8 +363,8 @@ impl Warp {
         let mut index = 0;
         while index < self.fragments.len() {
             let same = |a: &Fragment, b: &Fragment| {
-                a.state == State::Ready
-                    && b.state == State::Ready
+                a.state == FragmentState::Ready
+                    && b.state == FragmentState::Ready
                     && a.pc == b.pc
                     && a.frames == b.frames
                     && a.joins == b.joins
@@ -394,7 +397,7 @@ impl Warp {
         for other in self
             .fragments
             .iter()
-            .filter(|f| f.state == State::Meeting(meeting))
+            .filter(|f| f.state == FragmentState::Meeting(meeting))
         {
             there |= other.lanes;
         }
@@ -402,16 +405,19 @@ impl Warp {
             return Some(there);
         }
         if let Some(fragment) = self.fragments.get_mut(index) {
-            fragment.state = State::Meeting(meeting);
+            fragment.state = FragmentState::Meeting(meeting);
         }
         None
     }
 
     /// Those of `lanes` that waited go on after their instruction, in `state`.
-    pub fn advance(&mut self, lanes: Lanes, state: State) {
+    pub fn advance(&mut self, lanes: Lanes, state: FragmentState) {
         for fragment in &mut self.fragments {
             if fragment.lanes & lanes != 0
-                && matches!(fragment.state, State::Ready | State::Meeting(_))
+                && matches!(
+                    fragment.state,
+                    FragmentState::Ready | FragmentState::Meeting(_)
+                )
             {
                 fragment.pc += 1;
                 fragment.state = state;
@@ -428,8 +434,8 @@ impl Warp {
         for fragment in &mut self.fragments {
             fragment.lanes &= !lanes;
             // Who waits for other lanes looks again: one less may be enough.
-            if matches!(fragment.state, State::Meeting(_)) {
-                fragment.state = State::Ready;
+            if matches!(fragment.state, FragmentState::Meeting(_)) {
+                fragment.state = FragmentState::Ready;
             }
         }
         self.fragments.retain(|f| f.lanes != 0);
@@ -438,8 +444,10 @@ impl Warp {
 }
 
 fn at_join(fragment: &Fragment, join: &Join) -> bool {
-    matches!(fragment.state, State::Ready | State::Parked(_))
-        && fragment.pc == join.pc
+    matches!(
+        fragment.state,
+        FragmentState::Ready | FragmentState::Parked(_)
+    ) && fragment.pc == join.pc
         && fragment.frames.len() == join.depth
         && fragment.joins.last().is_some_and(|j| j == join)
 }

@@ -21,7 +21,7 @@ pub(super) struct Address {
 
 /// What an address can be, for all invocations, in one node of the split graph.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct AddressValue {
     pub(super) variable: Option<Id>,
     pub(super) indices: Vec<Value>,
 }
@@ -59,8 +59,8 @@ impl Address {
         size: Option<[u32; 3]>,
         split: &Split,
         node: usize,
-    ) -> Place {
-        Place {
+    ) -> AddressValue {
+        AddressValue {
             variable: self.variable,
             indices: self
                 .indices
@@ -85,11 +85,11 @@ fn indices(model: &Model, pointer: NodeId, variable: Option<Id>) -> Vec<NodeId> 
     }
 }
 
-impl Place {
+impl AddressValue {
     /// Whether some invocation's part of the one and some invocation's part of the other may have
     /// bytes in common. An index that is out of bounds is undefined behaviour for Workgroup
     /// variables, so parts with different indices of one array do not overlap.
-    pub(super) fn may_overlap(&self, other: &Place) -> bool {
+    pub(super) fn may_overlap(&self, other: &AddressValue) -> bool {
         match (self.variable, other.variable) {
             (Some(a), Some(b)) if a != b => false,
             (Some(_), Some(_)) => {
