@@ -13,7 +13,7 @@ pub mod mutate;
 
 use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity, json, text};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_passes::transform::pipeline::{self, Step};
+use splitbar_passes::pipeline::{self, Step};
 use splitbar_passes::transform::registry::{PASSES, Pass};
 use splitbar_passes::validate::{Environment, MOST_PROBLEMS, Settings, validate};
 

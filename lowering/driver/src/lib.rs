@@ -82,7 +82,7 @@ pub use output::{Entry, Output};
 pub use pipeline::{compile, compile_changed, compile_observed, translate};
 pub use prepare::{Planned, plan};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};
-pub use splitbar_audit::{asm, fences, waits, window};
+pub use splitbar_audit::{asm, fences, verdict, waits, window};
 pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;
 pub use splitbar_passes::validate::{Environment, Validation};

@@ -6,7 +6,7 @@ use crate::ptxas;
 use crate::usage::Usage;
 use crate::window::{self, Places, Window};
 use splitbar_audit::fences::{self, Finding, Lack, Shape};
-use splitbar_audit::waits::{self, Audit};
+use splitbar_audit::verdict::{self, Audit};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::{EntryPlan, Fence, PairPlan};
@@ -114,7 +114,7 @@ fn audit(
         diagnostics.push(too_large().because("it has too many fences apart from barriers"));
     }
     let demands = fences::demands(kernel, &promises, arch);
-    match waits::audit(kernel, arch, options.placement, &demands) {
+    match verdict::audit(kernel, arch, options.placement, &demands) {
         Ok(audit) => {
             let barriers = audit.barriers.iter();
             for diagnostic in barriers.filter_map(|barrier| outstanding(barrier, plan)) {
@@ -136,7 +136,7 @@ fn audit(
 const HELP: &str = "this is a bug of splitbar or of LLVM: please report it with the module and the command line; `fused` barriers or another optimisation level may avoid it";
 
 /// What is outstanding at a barrier and must not be.
-fn outstanding(barrier: &waits::Barrier, plan: &EntryPlan) -> Option<Diagnostic> {
+fn outstanding(barrier: &verdict::Barrier, plan: &EntryPlan) -> Option<Diagnostic> {
     let guilty: Vec<String> = barrier
         .outstanding
         .iter()

@@ -6,7 +6,7 @@ use crate::ptxas;
 use crate::reflect;
 use crate::usage::Usage;
 use crate::window::Window;
-use splitbar_audit::waits::Audit;
+use splitbar_audit::verdict::Audit;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};

@@ -4,7 +4,7 @@ use crate::output::Entry;
 use crate::usage::Usage;
 use crate::window::Window;
 use serde::Serialize;
-use splitbar_audit::waits::Audit;
+use splitbar_audit::verdict::Audit;
 use splitbar_passes::printf::{Call, Table};
 use splitbar_plan::Target;
 use splitbar_typed::abi::{Argument, ArgumentKind, KernelAbi, Reached, ResourceKind};

@@ -1,8 +1,8 @@
 //! SPIR-V to SPIR-V: one file (or folder) per pass, and the layers that they write new modules
 //! with.
 //!
-//! [`registry`] names the passes, [`pipeline`] runs them. [`link()`] is no pass: it makes one
-//! module of several.
+//! [`registry`] names the passes, [`crate::pipeline`] runs them. [`link()`] is no pass: it makes
+//! one module of several.
 
 mod edit;
 mod eliminate_redundant_split_barriers;
@@ -13,7 +13,6 @@ mod instrument_split_barriers;
 mod link;
 mod operands;
 mod order_split_barriers;
-pub mod pipeline;
 mod promote_async_copies;
 pub mod registry;
 mod rewrite;

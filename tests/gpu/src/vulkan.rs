@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Module};
-use splitbar_passes::transform::pipeline::{self, Settings, Step};
+use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::Pass;
 use std::io::{Read, Write};
 use std::path::Path;

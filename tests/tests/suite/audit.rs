@@ -11,7 +11,7 @@ use fates::Tally;
 use libtest_mimic::Trial;
 use splitbar::asm::{self, Function};
 use splitbar::diagnostic::{Code, Severity};
-use splitbar::waits::Audit;
+use splitbar::verdict::Audit;
 use splitbar::{Optimization, Options, Output, Strategy, Target};
 use splitbar_tests::fixture::{Fixture, GRID};
 

@@ -7,7 +7,7 @@ use crate::sim;
 use crate::support::{assembled, compile_bytes, linkable, target, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::waits::Barrier;
+use splitbar::verdict::Barrier;
 use splitbar::waits::operation::Memory;
 use splitbar::{Optimization, Options, Output, Placement, Strategy, Waits};
 use splitbar_tests::fixture::Fixture;

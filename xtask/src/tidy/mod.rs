@@ -2,6 +2,7 @@
 
 mod edges;
 mod fixtures;
+mod rooms;
 mod text;
 mod variables;
 
@@ -16,6 +17,7 @@ pub fn run() -> Result<()> {
     edges::check(&mut problems)?;
     features::check(&mut problems)?;
     fixtures::check(&mut problems)?;
+    rooms::check(&files, &mut problems);
     text::check(&files, &mut problems);
     variables::check(&files, &mut problems)?;
     folders_are_described(&files, &mut problems);

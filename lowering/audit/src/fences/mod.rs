@@ -24,7 +24,7 @@ pub use shape::{Atomic, Shape, Words};
 pub(crate) use demand::barrier_sides;
 
 use crate::asm::Function;
-use crate::waits::Place;
+use crate::waits::CodePlace;
 use crate::waits::outstanding::Outstanding;
 use cache::Caches;
 use serde::{Deserialize, Serialize};
@@ -57,9 +57,9 @@ pub struct Finding {
     /// The word of the instruction that the plan has it for, where that is known.
     pub word: Option<u32>,
     /// The synchronisation that it counts for.
-    pub sync: Place,
+    pub sync: CodePlace,
     /// The access that it orders with that.
-    pub access: Place,
+    pub access: CodePlace,
     /// The instructions that would do.
     pub missing: Vec<String>,
 }

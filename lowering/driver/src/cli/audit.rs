@@ -6,7 +6,8 @@ use super::stop::Stop;
 use super::{AuditArgs, Format, Memory, report, write};
 use serde::Deserialize;
 use splitbar::asm::{Function, Role};
-use splitbar::waits::{self, Audit, Clause, Demand};
+use splitbar::fences::{Clause, Demand};
+use splitbar::verdict::{self, Audit};
 use splitbar::{Placement, asm, exit, machine_code, require_llvm};
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceOrder};
@@ -72,7 +73,7 @@ fn audit(args: &AuditArgs) -> Result<Vec<Audit>, Stop> {
     }
     let audits = functions.iter().map(|function| match &plan {
         Some(plan) => planned(function, plan, arch),
-        None => waits::audit(function, arch, placement, &assumed(function, args)),
+        None => verdict::audit(function, arch, placement, &assumed(function, args)),
     });
     Ok(audits.collect::<Result<_, String>>()?)
 }
@@ -105,9 +106,9 @@ fn plan(path: &Path) -> Result<Vec<Audit>, String> {
 fn planned(function: &Function, plan: &[Audit], arch: &Arch) -> Result<Audit, String> {
     let Some(audit) = plan.iter().find(|audit| audit.kernel == function.name) else {
         // A function that is not a kernel.
-        return waits::audit(function, arch, Placement::Default, &BTreeMap::new());
+        return verdict::audit(function, arch, Placement::Default, &BTreeMap::new());
     };
-    let fits = |barrier: &waits::Barrier| {
+    let fits = |barrier: &verdict::Barrier| {
         function
             .instructions
             .get(barrier.at.position)

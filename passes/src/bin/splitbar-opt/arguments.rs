@@ -1,7 +1,7 @@
 //! The command line: flags of passes come from the table of passes, and their order is kept.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use splitbar_passes::transform::pipeline::Step;
+use splitbar_passes::pipeline::Step;
 use splitbar_passes::transform::registry::{OPTIMIZE, PASSES, Pass, PassOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use splitbar::Target;
 use splitbar::asm::{Function, Instruction, Role};
-use splitbar::waits::Audit;
+use splitbar::verdict::Audit;
 use splitbar::waits::counter::{Counter, waits};
 use splitbar::waits::operation::Memory;
 use splitbar_plan::target::{Amdgpu, Arch};

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use splitbar::asm::{self, Function, Instruction};
 use splitbar::simulate::amdgpu::Part;
 use splitbar::simulate::machine::amdgpu::Line;
-use splitbar::waits::Audit;
+use splitbar::verdict::Audit;
 use splitbar::{Output, Target};
 use splitbar_plan::target::Arch;
 use splitbar_tests::fixture::Fixture;

@@ -1,9 +1,9 @@
 //! Runs passes one after the other, and never hands on a module that cannot be read.
 
-use super::registry::{Pass, PassOptions};
-use super::rewrite::Origin;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::module::{Constants, Declarations, Module, SpecValues};
+use crate::transform::Origin;
+use crate::transform::registry::{Pass, PassOptions};
 use crate::validate::{self, Environment, validate};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -1,19 +1,9 @@
 //! The audit for people.
 
-use super::{Audit, Barrier, InFlight, Place};
+use super::{Audit, Barrier, InFlight};
 use crate::fences::{Finding, Lack};
 use std::collections::BTreeMap;
 use std::fmt;
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at instruction {}", self.mnemonic, self.position)?;
-        match self.word {
-            Some(word) => write!(f, " (word {word})"),
-            None => Ok(()),
-        }
-    }
-}
 
 impl fmt::Display for Audit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,310 @@
+//! The audit of final code: which memory operations may be outstanding at each barrier of the
+//! machine code, whether the plan allows it, and whether the plan's fences left there what they
+//! promise.
+//!
+//! One way: instructions -> operations and waits -> what is outstanding where ([`crate::waits`]) ->
+//! what the plan asks ([`crate::fences`]) -> [`Audit`].
+//!
+//! The audit trusts neither LLVM's wait insertion nor our fences: it knows only the machine
+//! instructions and the fences of the plan.
+
+mod show;
+
+use crate::asm::Function;
+use crate::fences::{self, Demand, Finding};
+use crate::waits::counter::Counter;
+use crate::waits::operation::{Memory, Operation};
+use crate::waits::outstanding::Outstanding;
+use crate::waits::{CodePlace, place};
+use serde::{Deserialize, Serialize};
+use splitbar_plan::target::{Amdgpu, Arch};
+use splitbar_plan::{Fence, FenceMemory, FenceScope, Placement};
+use std::collections::BTreeMap;
+
+/// The audit of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    /// The kernel's symbol.
+    pub kernel: String,
+    /// Where the waves of a workgroup run.
+    pub placement: Placement,
+    /// Its barriers, and what else synchronises by the plan, in order of the code.
+    pub barriers: Vec<Barrier>,
+    /// Fences of the plan that left no trace where they are needed, beside the operations that
+    /// barriers find outstanding.
+    pub findings: Vec<Finding>,
+    /// Waits that retire nothing: with or without them the same operations may be outstanding.
+    pub redundant_waits: Vec<CodePlace>,
+    /// Waits in all.
+    pub waits: u32,
+    /// Whether calls leave the code that was read. What the callee leaves outstanding is not known
+    /// then.
+    pub calls: bool,
+}
+
+/// What is outstanding at a barrier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Barrier {
+    /// The instruction.
+    pub at: CodePlace,
+    /// Operations that may be outstanding when it is reached, in order of the code.
+    pub outstanding: Vec<InFlight>,
+    /// What the plan asks; `None` where it asks nothing or is not known: nothing is judged then.
+    pub demand: Option<Demand>,
+    /// Positions of those among [`Barrier::outstanding`] that must not be. Empty: the barrier is
+    /// right.
+    pub violations: Vec<usize>,
+    /// The fences that these violate, in order.
+    pub violated: Vec<Fence>,
+}
+
+/// An operation that may be outstanding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// The instruction.
+    pub at: CodePlace,
+    /// The counters under which it is outstanding.
+    pub counters: Vec<Counter>,
+    /// The memory that it touches.
+    pub memory: Memory,
+    /// Whether it writes memory.
+    pub writes: bool,
+}
+
+impl Audit {
+    /// The demands that it judged by.
+    pub fn demands(&self) -> BTreeMap<usize, Demand> {
+        self.barriers
+            .iter()
+            .filter_map(|barrier| Some((barrier.at.position, barrier.demand.clone()?)))
+            .collect()
+    }
+
+    /// Audits other code with the same barriers at the same positions: what this was made of,
+    /// changed.
+    ///
+    /// # Errors
+    /// As [`audit`].
+    pub fn of_changed(&self, function: &Function, arch: &Arch) -> Result<Audit, String> {
+        audit(function, arch, self.placement, &self.demands())
+    }
+
+    /// Whether the code does everything that the fences promise.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+            && self
+                .barriers
+                .iter()
+                .all(|barrier| barrier.violations.is_empty())
+    }
+}
+
+/// Audits the code of one kernel, whose workgroups are placed so, against `demands`, which are by
+/// position (see [`fences::demands`]).
+///
+/// # Errors
+/// A sentence when there is more to look at than is allowed.
+pub fn audit(
+    function: &Function,
+    arch: &Arch,
+    placement: Placement,
+    demands: &BTreeMap<usize, Demand>,
+) -> Result<Audit, String> {
+    match arch {
+        Arch::Amdgpu(gpu) => amdgpu(function, gpu, placement, demands),
+        Arch::Nvptx(_) => Ok(Audit {
+            kernel: function.name.clone(),
+            placement,
+            barriers: synchronisations(function, demands)
+                .map(|position| Barrier {
+                    at: place(function, position),
+                    outstanding: Vec::new(),
+                    demand: demands.get(&position).cloned(),
+                    violations: Vec::new(),
+                    violated: Vec::new(),
+                })
+                .collect(),
+            findings: fences::nvptx(function, demands)?,
+            redundant_waits: Vec::new(),
+            waits: 0,
+            calls: calls(function, "call"),
+        }),
+    }
+}
+
+fn amdgpu(
+    function: &Function,
+    gpu: &Amdgpu,
+    placement: Placement,
+    demands: &BTreeMap<usize, Demand>,
+) -> Result<Audit, String> {
+    let solution = Outstanding::of(function, gpu).ok_or_else(|| {
+        format!(
+            "{} has too many operations outstanding at one place to be audited",
+            function.name
+        )
+    })?;
+    let barriers = synchronisations(function, demands)
+        .filter(|position| solution.at(*position).is_some())
+        .map(|position| {
+            let demand = demands.get(&position);
+            barrier(function, gpu, placement, &solution, position, demand)
+        })
+        .collect();
+    let useful: Vec<(usize, bool)> = (0..function.instructions.len())
+        .filter_map(|position| Some((position, solution.is_useful_wait(function, position)?)))
+        .collect();
+    Ok(Audit {
+        kernel: function.name.clone(),
+        placement,
+        barriers,
+        findings: fences::amdgpu(function, gpu, placement, &solution, demands)?,
+        redundant_waits: useful
+            .iter()
+            .filter(|(_, useful)| !useful)
+            .map(|(position, _)| place(function, *position))
+            .collect(),
+        waits: u32::try_from(useful.len()).unwrap_or(u32::MAX),
+        calls: calls(function, "s_swappc"),
+    })
+}
+
+fn calls(function: &Function, mnemonic: &str) -> bool {
+    let mut instructions = function.instructions.iter();
+    instructions.any(|inst| inst.mnemonic.starts_with(mnemonic))
+}
+
+/// Barriers, and what else something is asked of.
+fn synchronisations<'a>(
+    function: &'a Function,
+    demands: &'a BTreeMap<usize, Demand>,
+) -> impl Iterator<Item = usize> + 'a {
+    let all = function.instructions.iter().enumerate();
+    all.filter(|(position, inst)| {
+        let sides = fences::barrier_sides(inst);
+        sides.arrives || sides.waits || demands.contains_key(position)
+    })
+    .map(|(position, _)| position)
+}
+
+fn barrier(
+    function: &Function,
+    gpu: &Amdgpu,
+    placement: Placement,
+    solution: &Outstanding,
+    position: usize,
+    demand: Option<&Demand>,
+) -> Barrier {
+    let facts = solution.at(position).map_or(&[][..], Vec::as_slice);
+    let outstanding: Vec<InFlight> = facts
+        .chunk_by(|one, next| one.position() == next.position())
+        .filter_map(|facts| {
+            let operation = facts.first()?.position();
+            let known = solution.operation(operation)?;
+            Some(InFlight {
+                at: place(function, operation),
+                counters: facts.iter().map(|fact| fact.counter).collect(),
+                memory: known.memory,
+                writes: known.writes,
+            })
+        })
+        .collect();
+    let mut violations = Vec::new();
+    let mut violated = Vec::new();
+    for flying in &outstanding {
+        let position = flying.at.position;
+        let Some(operation) = solution.operation(position) else {
+            continue;
+        };
+        let clauses = demand.into_iter().flat_map(|demand| &demand.release);
+        let broken = clauses.filter(|clause| {
+            !clause.exempt.contains(&position)
+                && covers(&clause.fence, operation, &flying.counters, gpu, placement)
+        });
+        let before = violated.len();
+        violated.extend(broken.map(|clause| clause.fence));
+        if violated.len() > before {
+            violations.push(position);
+        }
+    }
+    violated.sort();
+    violated.dedup();
+    Barrier {
+        at: place(function, position),
+        outstanding,
+        demand: demand.cloned(),
+        violations,
+        violated,
+    }
+}
+
+/// Whether a release by `fence` promises that `operation`, outstanding under `counters`, has
+/// finished.
+///
+/// Sources: LLVM AMDGPUUsage, "Memory Model" tables (release at workgroup, agent and system scope
+/// per generation); scalar loads are loads of global memory like any other, although LLVM's own
+/// sequences for gfx12 do not wait for them.
+fn covers(
+    fence: &Fence,
+    operation: &Operation,
+    counters: &[Counter],
+    gpu: &Amdgpu,
+    placement: Placement,
+) -> bool {
+    let names_local = matches!(fence.memory, FenceMemory::Local | FenceMemory::All);
+    let names_global = matches!(fence.memory, FenceMemory::Global | FenceMemory::All);
+    let within_workgroup = match fence.scope {
+        FenceScope::Subgroup => return false,
+        FenceScope::Workgroup => true,
+        FenceScope::Device | FenceScope::System => false,
+    };
+    if operation.asynchronous {
+        return false;
+    }
+    let vector_in_order =
+        within_workgroup && gpu.ordered_vmem && placement != Placement::ThreadgroupSplit;
+    match operation.memory {
+        Memory::Own => false,
+        Memory::Local => names_local,
+        Memory::Scalar => names_global,
+        Memory::Global => names_global && !vector_in_order,
+        // A flat access is still in LDS's queue as long as LDS's counter counts it.
+        Memory::Both => {
+            let in_lds = counters
+                .iter()
+                .any(|counter| matches!(counter, Counter::Lgkm | Counter::Ds));
+            names_local && in_lds || names_global && !vector_in_order
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::asm;
+    use crate::fences::Clause;
+    use pretty_assertions::assert_eq;
+    use splitbar_plan::{FenceOrder, Target};
+
+    #[test]
+    fn a_barrier_names_the_fences_that_are_violated() {
+        let text = "\t.type\tk,@function\nk:\n\tds_write_b32 v0, v1\n\ts_barrier\n\ts_endpgm\n";
+        let release = |scope, memory| Fence {
+            order: FenceOrder::Release,
+            scope,
+            memory,
+        };
+        let local = release(FenceScope::Workgroup, FenceMemory::Local);
+        let global = release(FenceScope::Device, FenceMemory::Global);
+        let demand = Demand {
+            release: [global, local, local].map(Clause::everything).into(),
+            acquire: Vec::new(),
+        };
+        let target = Target::by_name("gfx942").unwrap();
+        let function = &asm::parse(text, &target.arch).unwrap()[0];
+        let demands = [(1, demand)].into();
+        let audit = audit(function, &target.arch, Placement::Default, &demands).unwrap();
+        assert_eq!(audit.barriers[0].violated, [local]);
+    }
+}
