@@ -13,6 +13,7 @@ use splitbar_plan::{EntryPlan, MeetsAt, PairPlan, Strategy};
 
 /// How much is explored.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Bounds {
     /// Waves of a workgroup; fewer when it has fewer.
     pub waves: u8,

@@ -71,20 +71,16 @@ pub struct Options {
     /// let output = splitbar::compile(module, &options)?;
     ///
     /// let source: Vec<u8> = (0..128u32).flat_map(u32::to_le_bytes).collect();
-    /// let inputs = Inputs {
-    ///     groups: [1, 1, 1],
-    ///     workgroup_size: None,
-    ///     buffers: vec![
-    ///         (Place::Binding(0, 0), source),
-    ///         (Place::Binding(0, 1), vec![0; 512]),
-    ///         (Place::Binding(0, 2), vec![0; 512]),
-    ///     ],
-    ///     push: Vec::new(),
-    ///     dynamic_shared: 0,
-    ///     limits: Default::default(),
-    /// }; let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?; let
-    /// expected: Vec<u8> = (0..128u32).flat_map(|i| (127 - i + 13 * i).to_le_bytes()).collect();
-    /// assert!(outcome.report.findings.is_empty()); assert_eq!(outcome.buffers[2], expected);
+    /// let buffers = vec![
+    ///     (Place::Binding(0, 0), source),
+    ///     (Place::Binding(0, 1), vec![0; 512]),
+    ///     (Place::Binding(0, 2), vec![0; 512]),
+    /// ];
+    /// let inputs = Inputs::new([1, 1, 1], buffers);
+    /// let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
+    /// let expected = (0..128u32).map(|i| 127 - i + 13 * i).flat_map(u32::to_le_bytes);
+    /// assert!(outcome.report.findings.is_empty());
+    /// assert_eq!(outcome.buffers[2], expected.collect::<Vec<u8>>());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub abi: AbiForm,

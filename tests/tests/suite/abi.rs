@@ -3,9 +3,7 @@
 
 use crate::images;
 use crate::sim;
-use crate::support::{
-    assembled, compile_bytes, is_nvptx, launch, linkable, run, target as known, trial,
-};
+use crate::support::{assembled, compile_bytes, is_nvptx, linkable, run, target as known, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
@@ -268,10 +266,9 @@ fn launch_of_buffers() -> Inputs {
         let bytes = words(16 + element, |i| (element << 16) + i);
         buffers.push((Place::Element(0, 1, element), bytes));
     }
-    Inputs {
-        push: 1_000_000u32.to_le_bytes().to_vec(),
-        ..launch([1, 1, 1], buffers)
-    }
+    let mut inputs = Inputs::new([1, 1, 1], buffers);
+    inputs.push = 1_000_000u32.to_le_bytes().to_vec();
+    inputs
 }
 
 fn expected(i: u32) -> u32 {
@@ -396,7 +393,7 @@ fn texel_buffers(form: &AbiForm, target: &str, optimization: Optimization) -> Re
         job = job.with_image(place, texels);
     }
     let contents = [words(32, |i| i), words(32, |i| 100 * i), words(32, |_| 0)];
-    let inputs = launch([1, 1, 1], places.into_iter().zip(contents).collect());
+    let inputs = Inputs::new([1, 1, 1], places.into_iter().zip(contents).collect());
     job.takes(&inputs)?;
     for index in 0..SCHEDULES {
         let schedule = Schedule::nth(index, 1);

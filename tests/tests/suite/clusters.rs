@@ -7,11 +7,11 @@
 //! it.
 
 use crate::sim;
-use crate::support::{assembled, compile_bytes, launch, linkable, told, trial};
+use crate::support::{assembled, compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
-use splitbar::simulate::{Job, Outcome, Place};
+use splitbar::simulate::{Inputs, Job, Outcome, Place};
 use splitbar::{EntryPlan, Optimization, Options, Output, Strategy, Target};
 use splitbar_plan::Step;
 use splitbar_tests::check::Check;
@@ -148,7 +148,7 @@ fn change(plan: &mut EntryPlan, change: impl Fn(&mut Vec<Step>)) {
 
 fn run(output: &Output, index: u32) -> Result<Outcome> {
     let words = |count: u32| vec![0u8; 4 * count as usize];
-    let inputs = launch(
+    let inputs = Inputs::new(
         [4, 1, 1],
         vec![
             (Place::Binding(0, 0), words(512)),

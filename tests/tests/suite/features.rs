@@ -5,12 +5,12 @@
 //! family share modules; a module that fails is taken apart, so that each failure has the name of
 //! its feature.
 
-use crate::support::{assembled, compile_bytes, confirm, launch, linkable, trial};
+use crate::support::{assembled, compile_bytes, confirm, linkable, trial};
 use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
 use spirv::{GlslStd450Op, OpenclStd100Op};
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Job, Place};
+use splitbar::simulate::{Inputs, Job, Place};
 use splitbar_sim::memory::Global;
 use splitbar_tests::features::module::{Own, batch, results};
 use splitbar_tests::features::page::{self, Row};
@@ -252,7 +252,7 @@ fn execute(
         Flavour::Shader | Flavour::VulkanModel | Flavour::Addresses => Place::Binding(0, at as u32),
         Flavour::Kernel => Place::Argument(at as u32),
     };
-    let inputs = launch(
+    let inputs = Inputs::new(
         [(INVOCATIONS / WORKGROUP) as u32, 1, 1],
         module
             .buffers

@@ -2,7 +2,7 @@
 //! says.
 
 use crate::support::{
-    all_ptxas, assembled, assembles, compile_bytes, is_nvptx, launch, linkable, run, told, trial,
+    all_ptxas, assembled, assembles, compile_bytes, is_nvptx, linkable, run, told, trial,
 };
 use anyhow::{Context, Result, bail, ensure};
 use half::f16;
@@ -106,7 +106,7 @@ fn job_in(
         options.optimization = optimization;
         options.abi.clone_from(form);
     })?;
-    let inputs = launch(
+    let inputs = Inputs::new(
         case.groups,
         (0..)
             .zip(&case.images)
@@ -494,7 +494,7 @@ OpFunctionEnd
 /// them (3.12, 3.13).
 fn queries(target: &str) -> Result<()> {
     let output = compile_bytes(&assembled(QUERIES)?, target, |_| {})?;
-    let inputs = launch(
+    let inputs = Inputs::new(
         [1, 1, 1],
         (0..3)
             .map(|index| (Place::Argument(index), vec![0; 16]))

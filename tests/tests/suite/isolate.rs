@@ -48,10 +48,9 @@ pub fn trials() -> Vec<Trial> {
 }
 
 fn isolation() -> Result<Isolation> {
-    Ok(Isolation {
-        program: Some(tools::splitbar()?),
-        ..Isolation::default()
-    })
+    let mut isolation = Isolation::default();
+    isolation.program = Some(tools::splitbar()?);
+    Ok(isolation)
 }
 
 /// A kernel around `body`, which has the invocation's index `%i`, one word of a buffer at `%place`,
@@ -248,10 +247,8 @@ fn a_crash_is_a_bug() -> Result<()> {
 }
 
 fn time_is_limited() -> Result<()> {
-    let limited = Isolation {
-        time: Some(Duration::from_millis(1500)),
-        ..isolation()?
-    };
+    let mut limited = isolation()?;
+    limited.time = Some(Duration::from_millis(1500));
     let options = Options::new(target("gfx1201")?);
     let begin = Instant::now();
     let late = refused(
@@ -269,10 +266,8 @@ fn time_is_limited() -> Result<()> {
 }
 
 fn memory_is_limited() -> Result<()> {
-    let limited = Isolation {
-        memory: Some(1 << 20),
-        ..isolation()?
-    };
+    let mut limited = isolation()?;
+    limited.memory = Some(1 << 20);
     let options = Options::new(target("gfx1201")?);
     refused(
         compile_isolated(&branches(2_000)?, &options, &[Product::Assembly], &limited),
@@ -465,10 +460,8 @@ fn tools_end_with_the_worker() -> Result<()> {
     let _ = std::fs::remove_file(&number);
     let mut options = Options::new(target("sm_90")?);
     options.ptxas = Some(tool);
-    let limited = Isolation {
-        time: Some(Duration::from_secs(5)),
-        ..isolation()?
-    };
+    let mut limited = isolation()?;
+    limited.time = Some(Duration::from_secs(5));
     refused(
         compile_isolated(
             &Fixture::load("reduction")?.module()?,

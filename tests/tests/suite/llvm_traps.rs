@@ -3,7 +3,7 @@
 //! meet it. A row also holds what LLVM makes of the trap, or what leads it there: the row's own
 //! check has to refuse that.
 
-use crate::support::{assembled, compile_bytes, launch, linkable, told, trial};
+use crate::support::{assembled, compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
@@ -543,19 +543,9 @@ fn shared_block() -> Result<()> {
         words(INVOCATIONS, |_| 0),
         words(128, |_| 0),
     ];
-    let inputs = Inputs {
-        push: [1_u32, 3, 1, 1]
-            .into_iter()
-            .flat_map(u32::to_le_bytes)
-            .collect(),
-        ..launch(
-            [2, 1, 1],
-            (0..)
-                .map(|binding| Place::Binding(0, binding))
-                .zip(buffers)
-                .collect(),
-        )
-    };
+    let places = (0..).map(|binding| Place::Binding(0, binding));
+    let mut inputs = Inputs::new([2, 1, 1], places.zip(buffers).collect());
+    inputs.push = [1_u32, 3, 1, 1].map(u32::to_le_bytes).concat();
     for name in ["gfx942", "gfx1030", "gfx1201"] {
         linkable(name)?;
         let run = |level: Optimization| -> Result<Vec<Vec<u8>>> {

@@ -2,13 +2,12 @@
 //! give the right sums on the simulator, also those that are shuffles.
 
 use crate::support::{
-    all_ptxas, assembled, assembles, compile_bytes, is_simulated, launch, linkable, target, told,
-    trial,
+    all_ptxas, assembled, assembles, compile_bytes, is_simulated, linkable, target, told, trial,
 };
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Job, Place};
+use splitbar::simulate::{Inputs, Job, Place};
 use splitbar::{Optimization, Output, Target};
 use splitbar_plan::target::Mma;
 use splitbar_tests::matrices::Element::{BF16, E4M3, E5M2, F16, F32, F64, I8, I32, U8};
@@ -247,7 +246,7 @@ fn all_forms(target: &'static Target) -> Result<()> {
 fn gives_the_sums(gpu: &str, product: &Product, output: &Output) -> Result<()> {
     linkable(gpu)?;
     let buffers = (0..).zip(product.inputs());
-    let inputs = launch(
+    let inputs = Inputs::new(
         [1, 1, 1],
         buffers
             .map(|(binding, bytes)| (Place::Binding(0, binding), bytes))

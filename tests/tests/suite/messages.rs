@@ -3,13 +3,13 @@
 //! is found; without, something is. AMDGPU code has one instruction for plain and for atomic
 //! stores: what the compiler knows decides.
 
-use crate::support::{assembled, compile_bytes, launch, linkable, trial};
+use crate::support::{assembled, compile_bytes, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use spirv::Op;
 use splitbar::Optimization;
 use splitbar::simulate::machine::{Finding, FindingKind, Schedule};
-use splitbar::simulate::{Job, Place};
+use splitbar::simulate::{Inputs, Job, Place};
 
 const TARGETS: [&str; 12] = [
     "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_60", "sm_70",
@@ -148,7 +148,7 @@ fn passes_on(
         options.optimization = optimization;
     })?;
     let job = Job::compiled(&output, 0)?;
-    let inputs = launch(
+    let inputs = Inputs::new(
         match between {
             Between::Workgroups => [2, 1, 1],
             Between::Waves => [1, 1, 1],

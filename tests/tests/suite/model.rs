@@ -117,10 +117,8 @@ fn kernel(fixture: &Fixture, strategy: Strategy, on: &str, fuse_at: FuseAt) -> R
     own.fuse_at = fuse_at;
     let mut forced = own.clone();
     forced.strategy = Some(strategy);
-    let bounds = Bounds {
-        unroll: 2,
-        ..Bounds::default()
-    };
+    let mut bounds = Bounds::default();
+    bounds.unroll = 2;
     let (explored, _) = splitbar::model(&bytes, &own, bounds)?;
     let forced = splitbar::model(&bytes, &forced, bounds).ok();
     for one in explored
@@ -144,10 +142,8 @@ fn copies_arrive() -> Result<()> {
     let bytes = Fixture::load("async_overlap")?.module()?;
     let mut options = Options::new(target("sm_80")?);
     options.promote_async_copies = true;
-    let bounds = Bounds {
-        unroll: 2,
-        ..Bounds::default()
-    };
+    let mut bounds = Bounds::default();
+    bounds.unroll = 2;
     let is_proved = |change: fn(&mut [EntryPlan])| -> Result<bool> {
         let (explored, _) = splitbar::model_changed(&bytes, &options, bounds, change)?;
         let [one] = explored.as_slice() else {

@@ -6,14 +6,12 @@
 //! and fences are counted before and after optimisation.
 
 use crate::fences::{orders, waited};
-use crate::support::{
-    assembled, compile, compile_bytes, instruction, is_nvptx, launch, linkable, target,
-};
+use crate::support::{assembled, compile, compile_bytes, instruction, is_nvptx, linkable, target};
 use crate::support::{told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Job, Place};
+use splitbar::simulate::{Inputs, Job, Place};
 use splitbar::waits::counter::Counter;
 use splitbar::{Artefact, EntryPlan, Observer, Optimization, Options, Output, Strategy};
 use splitbar_plan::{Fence, FenceMemory, Step};
@@ -383,7 +381,7 @@ fn runs(of: &Pattern, name: &str) -> Result<()> {
     linkable(name)?;
     let output = built(of, name, Optimization::O2)?;
     let job = Job::compiled(&output, 0)?;
-    let inputs = launch(
+    let inputs = Inputs::new(
         [1, 1, 1],
         (0..2)
             .map(|binding| (Place::Binding(0, binding), vec![0; 1024]))

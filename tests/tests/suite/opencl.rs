@@ -1,7 +1,7 @@
 //! Kernels in OpenCL C on the simulated machine, as two compilers translate them, against functions
 //! on the host.
 
-use crate::support::{compile_bytes, launch, linkable, trial};
+use crate::support::{compile_bytes, linkable, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
@@ -52,7 +52,7 @@ fn run((name, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
     let job = Job::compiled(&output, 0)?;
     let words = input();
     let before = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let inputs = launch(
+    let inputs = Inputs::new(
         [GROUPS as u32, 1, 1],
         vec![
             (Place::Argument(0), before),

@@ -3,7 +3,7 @@
 //! the other loads the flag in a loop until it is up, and copies the data. Without the decoration
 //! the load leaves the loop, which then never ends.
 
-use crate::support::{assembled, compile_bytes, is_nvptx, launch, linkable, trial};
+use crate::support::{assembled, compile_bytes, is_nvptx, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::Optimization;
@@ -196,13 +196,8 @@ fn code(text: &str, row: &Row, qualifier: &str, whole: bool) -> Result<()> {
 fn ends(text: &str, target: &str, is_image: bool) -> Result<()> {
     linkable(target)?;
     let output = compile_bytes(&assembled(text)?, target, |_| {})?;
-    let inputs = Inputs {
-        limits: splitbar::simulate::machine::Limits {
-            steps: 100_000,
-            ..Default::default()
-        },
-        ..launch([2, 1, 1], vec![(Place::Binding(0, 0), vec![0; 12])])
-    };
+    let mut inputs = Inputs::new([2, 1, 1], vec![(Place::Binding(0, 0), vec![0; 12])]);
+    inputs.limits.steps = 100_000;
     let mut job = Job::compiled(&output, 0)?;
     if is_image {
         let texels = Texels {

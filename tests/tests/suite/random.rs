@@ -13,7 +13,7 @@
 //!
 //! A program that fails is made smaller, and its module is left in the folder for temporary files.
 
-use crate::support::{assembled, launch, linkable, target, trial};
+use crate::support::{assembled, linkable, target, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::{Code, Severity};
@@ -308,16 +308,9 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         vec![0; all * 4],
         vec![0; program.size * 4],
     ];
-    let inputs = Inputs {
-        push: bytes_of(&program.counts),
-        ..launch(
-            [GROUPS as u32, 1, 1],
-            (0..)
-                .map(|binding| Place::Binding(0, binding))
-                .zip(contents)
-                .collect(),
-        )
-    };
+    let places = (0..).map(|binding| Place::Binding(0, binding));
+    let mut inputs = Inputs::new([GROUPS as u32, 1, 1], places.zip(contents).collect());
+    inputs.push = bytes_of(&program.counts);
     // Another kind of schedule for each program.
     let schedule = Schedule::nth((seed / 7 % 8) as u32, seed);
     let outcome = Job::compiled(&output, 0)

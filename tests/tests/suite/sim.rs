@@ -1,7 +1,7 @@
 //! Every kernel on the simulated machine: the results are those of the host references under all
 //! schedules, and nothing is found.
 
-use crate::support::{assembled, compile, compile_bytes, launch, linkable, trial};
+use crate::support::{assembled, compile, compile_bytes, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
@@ -57,7 +57,7 @@ fn names_the_instruction(target: &str) -> Result<()> {
     linkable(target)?;
     let module = assembled(RACE)?;
     let output = compile_bytes(&module, target, |options| options.lines = true)?;
-    let inputs = launch([1, 1, 1], vec![(Place::Binding(0, 0), vec![0; 64])]);
+    let inputs = Inputs::new([1, 1, 1], vec![(Place::Binding(0, 0), vec![0; 64])]);
     let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
     let [finding] = outcome.report.findings.as_slice() else {
         bail!("one finding expected: {:?}", outcome.report.findings);
@@ -118,17 +118,12 @@ pub fn inputs(case: &Case) -> Inputs {
         reference::Place::Binding(set, binding) => Place::Binding(set, binding),
         reference::Place::Argument(index) => Place::Argument(index),
     };
-    Inputs {
-        workgroup_size: Some(case.workgroup_size),
-        push: bytes(&case.push_constants),
-        ..launch(
-            case.groups,
-            case.buffers
-                .iter()
-                .map(|b| (place(b.place), bytes(&b.before)))
-                .collect(),
-        )
-    }
+    let buffers = case.buffers.iter();
+    let buffers = buffers.map(|b| (place(b.place), bytes(&b.before)));
+    let mut inputs = Inputs::new(case.groups, buffers.collect());
+    inputs.workgroup_size = Some(case.workgroup_size);
+    inputs.push = bytes(&case.push_constants);
+    inputs
 }
 
 fn bytes(words: &[u32]) -> Vec<u8> {

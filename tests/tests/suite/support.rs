@@ -1,7 +1,6 @@
 //! Compiling in process, running the command line, and the tools that tests need.
 
 use anyhow::{Context, ensure};
-use splitbar::simulate::{Inputs, Place};
 use splitbar::{Optimization, Options, Output, Target};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::harness::Missing;
@@ -79,18 +78,6 @@ pub fn told<T>(result: Result<T, splitbar::diagnostic::Diagnostics>) -> anyhow::
 /// Whether a target is NVIDIA's, by its name.
 pub fn is_nvptx(target_name: &str) -> bool {
     target_name.starts_with("sm_")
-}
-
-/// A launch of these workgroups on these buffers, with nothing else.
-pub fn launch(groups: [u32; 3], buffers: Vec<(Place, Vec<u8>)>) -> Inputs {
-    Inputs {
-        groups,
-        workgroup_size: None,
-        buffers,
-        push: Vec::new(),
-        dynamic_shared: 0,
-        limits: Default::default(),
-    }
 }
 
 /// Whether the simulator runs code of a target.

@@ -26,13 +26,12 @@ pub struct LimitArgs {
 impl LimitArgs {
     /// The process that they ask for: this program once more.
     pub fn isolation(&self) -> Isolation {
-        Isolation {
-            program: std::env::current_exe().ok(),
-            time: self.time_limit,
-            memory: self
-                .memory_limit
-                .map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
-        }
+        let mebibytes = self.memory_limit;
+        let mut isolation = Isolation::default();
+        isolation.program = std::env::current_exe().ok();
+        isolation.time = self.time_limit;
+        isolation.memory = mebibytes.map(|mebibytes| mebibytes.saturating_mul(1 << 20));
+        isolation
     }
 }
 

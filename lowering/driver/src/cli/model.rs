@@ -56,11 +56,10 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
     options.workgroup_size = args.workgroup_size;
     options.validation = args.validation.validation();
     options.spec = spec::resolve_for(&bytes, &args.spec)?;
-    let bounds = Bounds {
-        waves: args.waves,
-        unroll: args.unroll,
-        most_states: args.states,
-    };
+    let mut bounds = Bounds::default();
+    bounds.waves = args.waves;
+    bounds.unroll = args.unroll;
+    bounds.most_states = args.states;
     let (explored, warnings) = splitbar::model(&bytes, &options, bounds)?;
     report::show(&warnings, &args.input, Format::Text);
     Ok(explored)

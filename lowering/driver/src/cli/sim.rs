@@ -12,7 +12,7 @@ use super::{
 use clap::{Args, value_parser};
 use serde::Serialize;
 use splitbar::simulate::machine::image::Format as TexelFormat;
-use splitbar::simulate::machine::{CodeLocation, Finding, Limits, Schedule, Site};
+use splitbar::simulate::machine::{CodeLocation, Finding, Schedule, Site};
 use splitbar::simulate::{Inputs, Job, Outcome, PRINT_CAPACITY, Place, Texels};
 use splitbar::spec::Setting;
 use splitbar::{AbiForm, Optimization, Options, Target, Validation, exit, require_llvm, spec};
@@ -134,22 +134,13 @@ pub fn run(args: &SimArgs) -> u8 {
 
 fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     let bytes = read(&args.input)?;
-    let inputs = Inputs {
-        groups: args.groups,
-        workgroup_size: args.workgroup_size,
-        buffers: buffers(&args.buffer)?,
-        push: args
-            .push
-            .as_deref()
-            .map(push)
-            .transpose()?
-            .unwrap_or_default(),
-        dynamic_shared: args.dynamic_shared,
-        limits: Limits {
-            steps: args.steps,
-            ..Limits::default()
-        },
-    };
+    let mut inputs = Inputs::new(args.groups, buffers(&args.buffer)?);
+    inputs.workgroup_size = args.workgroup_size;
+    if let Some(bytes) = &args.push {
+        inputs.push = push(bytes)?;
+    }
+    inputs.dynamic_shared = args.dynamic_shared;
+    inputs.limits.steps = args.steps;
     check_dumps(args, &inputs)?;
     inputs.check()?;
     let mut job = job(args, &bytes)?.with_print_capacity(args.print_capacity);

@@ -66,6 +66,7 @@ pub enum Product {
 
 /// The worker process and its limits.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Isolation {
     /// The program `splitbar`; `None` takes this program if it is called so, else the one beside
     /// it, else the one on PATH.

@@ -80,6 +80,7 @@ pub struct Texels {
 
 /// What a launch is given.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Inputs {
     /// Workgroups in x, y and z.
     pub groups: [u32; 3],
@@ -98,6 +99,19 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// The launch of so many workgroups with these buffers: no push constants, no more workgroup
+    /// memory than the kernel's own, limits that suit tests.
+    pub fn new(groups: [u32; 3], buffers: Vec<(Place, Vec<u8>)>) -> Inputs {
+        Inputs {
+            groups,
+            workgroup_size: None,
+            buffers,
+            push: Vec::new(),
+            dynamic_shared: 0,
+            limits: Limits::default(),
+        }
+    }
+
     /// Whether the launch keeps its limits. Nothing has been run then, and nothing allocated.
     ///
     /// # Errors

@@ -52,10 +52,8 @@ fn fate(
             leave_out(plan, number);
         }
     };
-    let bounds = Bounds {
-        unroll: 2,
-        ..Bounds::default()
-    };
+    let mut bounds = Bounds::default();
+    bounds.unroll = 2;
     let (explored, _) = splitbar::model_changed(module, options, bounds, change)?;
     if explored
         .iter()
