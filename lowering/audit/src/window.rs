@@ -99,7 +99,7 @@ fn open_region(kernel: &Function, places: &Places) -> BTreeSet<usize> {
     let mut open = BTreeSet::new();
     while let Some(position) = todo.pop() {
         let Some(instruction) = kernel.instructions.get(position) else {
-            continue;
+            continue; // behind the last instruction
         };
         match role(instruction, places) {
             Role::Wait | Role::ArriveAndWait => continue,

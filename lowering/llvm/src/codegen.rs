@@ -36,12 +36,7 @@ pub(crate) fn on_large_stack<T: Send>(
             .spawn_scoped(scope, work);
         match thread.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(result)) => result,
-            Ok(Err(_)) => Err(Diagnostic::error(
-                Code::Internal,
-                "the code generator's thread panicked",
-            )
-            .help("please report this with the module")
-            .into()),
+            Ok(Err(_)) => Err(Diagnostic::bug("the code generator's thread panicked").into()),
             Err(problem) => Err(Diagnostic::error(
                 Code::WorkerLimit,
                 format!("the code generator's thread could not be started: {problem}"),

@@ -9,7 +9,7 @@ use crate::emit::barrier::names;
 use crate::ffi::{self, Block, Func, RawBuilder, Ty, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
-use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -65,18 +65,12 @@ pub(crate) fn none_left(module: &Module<'_>) -> Result<()> {
     });
     match left {
         None => Ok(()),
-        Some(name) => Err(Box::new(
-            Diagnostic::error(Code::Internal, format!("{name} was not inlined"))
-                .help("please report this with the module"),
-        )),
+        Some(name) => Err(Box::new(Diagnostic::bug(format!("{name} was not inlined")))),
     }
 }
 
 fn missing(name: &str) -> Box<Diagnostic> {
-    Box::new(
-        Diagnostic::error(Code::Internal, format!("{name} is not there"))
-            .help("please report this with the module"),
-    )
+    Box::new(Diagnostic::bug(format!("{name} is not there")))
 }
 
 /// The values that the window before each of `calls` leaves, by call: what was computed before it

@@ -132,20 +132,14 @@ pub(crate) fn hold(mut timeline: Timeline<'_>, free: u32) -> Held {
 /// at most, the newest. So the loop's registers are filled on every way into it.
 fn share(timeline: &Timeline<'_>, alone: &[Option<usize>]) -> Vec<Option<usize>> {
     let copies = alone.len();
-    let mut found = vec![vec![false; copies]; copies];
+    let mut found = BTreeSet::new();
     Flow::of(timeline, alone).visit(|_, (_, moment), ages, _| {
-        if let Moment::Copy(copy) = moment
-            && let Some(found) = found.get_mut(copy)
-        {
-            for (held, age) in found.iter_mut().zip(ages) {
-                *held |= *age > 0;
-            }
+        if let Moment::Copy(copy) = moment {
+            let held = ages.iter().enumerate().filter(|(_, age)| **age > 0);
+            found.extend(held.map(|(other, _)| (copy, other)));
         }
     });
-    let finds = |copy: usize, other: usize| {
-        let row = found.get(copy);
-        row.and_then(|row| row.get(other)).copied().unwrap_or(false)
-    };
+    let finds = |copy: usize, other: usize| found.contains(&(copy, other));
     let mut shared = alone.to_vec();
     for copy in (0..copies).rev().filter(|copy| finds(*copy, *copy)) {
         let earlier = (0..copy).rev().find(|other| {
@@ -309,6 +303,7 @@ impl<'f> Flow<'f> {
     /// them.
     fn visit(&self, mut see: impl FnMut(usize, (u32, Moment), &Ages, &[usize])) {
         for block in self.timeline.cfg.reverse_postorder() {
+            // Every block of the graph has ages at its start.
             let mut ages = self.at_start.get(*block).cloned().unwrap_or_default();
             self.walk(*block, &mut ages, |moment, ages, stored| {
                 see(*block, moment, ages, stored);

@@ -138,9 +138,8 @@ pub(crate) fn merge(plan: &mut EntryPlan) {
         if !site.adjoins || plan.before_instruction.contains_key(&site.offset) {
             earlier = None;
         }
-        let Some(mut steps) = plan.at_instruction.remove(&site.offset) else {
-            continue;
-        };
+        let steps = plan.at_instruction.entry(site.offset).or_default();
+        let mut steps = std::mem::take(steps);
         if let Some(before) = earlier.and_then(|offset| plan.at_instruction.get_mut(&offset)) {
             merge_lists(before, &mut steps);
         }

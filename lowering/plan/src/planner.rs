@@ -78,6 +78,7 @@ impl<'p> Planner<'p> {
     ) -> Planner<'p> {
         let target = kernel.target;
         let wave_size = wave_size(kernel, options.wave_size, diagnostics);
+        // A workgroup of so many invocations is refused by its size.
         let waves = kernel.workgroup_size.map(|size| {
             invocations(size)
                 .div_ceil(u64::from(wave_size))
@@ -274,8 +275,7 @@ impl<'p> Planner<'p> {
             // Lanes that the workgroup does not have must not be named; in a workgroup of one warp
             // they are known.
             (Some(1), Some(size)) if !conditional => {
-                let count = u32::try_from(invocations(size)).unwrap_or(32).clamp(1, 32);
-                WarpMask::Lanes(u32::MAX >> (32 - count))
+                WarpMask::Lanes(u32::MAX >> (32 - invocations(size).clamp(1, 32)))
             }
             // Lanes of a partial last warp that do not exist count as exited, and a sync does not
             // wait for exited lanes.
@@ -482,13 +482,13 @@ impl<'p> Planner<'p> {
                 self.waiting(site.repeats),
             )
         };
-        match (site.kind, site.execution) {
-            (SiteKind::MemoryBarrier, _)
-            | (SiteKind::ControlBarrier, None | Some(Scope::Invocation)) => {
-                fences(Side::Alone, None)
-            }
-            (SiteKind::Arrive | SiteKind::Wait, execution) => {
-                let scope = execution.unwrap_or(Scope::Workgroup);
+        // Nobody but the invocation takes part.
+        let Some(scope) = site.execution.filter(|scope| *scope != Scope::Invocation) else {
+            return fences(Side::Alone, None);
+        };
+        match site.kind {
+            SiteKind::MemoryBarrier => fences(Side::Alone, None),
+            SiteKind::Arrive | SiteKind::Wait => {
                 let protocol = self.protocol(self.strategy_of(scope).0, site.conditional);
                 // Notes are kept only of the workgroup's sequence: no strategy for subgroups shares
                 // an object with a full barrier.
@@ -515,11 +515,11 @@ impl<'p> Planner<'p> {
                     [wait, fences(Side::After, protocol.orders)].concat()
                 }
             }
-            (SiteKind::ControlBarrier, Some(execution)) => {
-                let (barrier, built_in) = self.full_barrier(execution, site.conditional);
+            SiteKind::ControlBarrier => {
+                let (barrier, built_in) = self.full_barrier(scope, site.conditional);
                 let workgroup = self.protocol(self.workgroup.0, false);
                 let meets = outstanding
-                    && execution == Scope::Workgroup
+                    && scope == Scope::Workgroup
                     && self.open(site.offset) != Open::Never;
                 let (before, after) = match workgroup.beside {
                     BesideFullBarrier::CompleteFirst if meets => {

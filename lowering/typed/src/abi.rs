@@ -27,7 +27,7 @@ pub use table::{Access, Fetched, Reached};
 
 use crate::Result;
 use crate::image;
-use crate::pointers::{address_space, is_descriptor_array};
+use crate::pointers::{GLOBAL, block_space, is_descriptor_array, read_only_space};
 use crate::types::{self, Kind, Types};
 use spirv::StorageClass;
 use splitbar_passes::analysis::layout;
@@ -234,7 +234,7 @@ pub fn push_constants_place(bytes: u64) -> (u64, u32) {
 }
 
 /// Whether a block of `bytes`, which is `what` and declared at word `at`, can be passed by value.
-fn fits_arguments(what: &str, bytes: u64, at: u32) -> Result<()> {
+fn fits_arguments(what: &str, bytes: u64, at: Option<u32>) -> Result<()> {
     if bytes <= MAX_BLOCK_BYTES {
         return Ok(());
     }
@@ -327,6 +327,7 @@ impl Planner<'_, '_> {
     ) -> Parameter {
         let offset = layout::round_up(self.next, align);
         self.next = offset.saturating_add(size);
+        // What is larger is refused by the check of what is passed by value.
         let clamp = |v: u64| u32::try_from(v).unwrap_or(u32::MAX);
         let argument = Argument {
             index: self.parameters.len() as u32,
@@ -364,12 +365,11 @@ impl Planner<'_, '_> {
         let ids = &resource.variables;
         let image = resource.kind == ResourceKind::Image;
         let read_only = ids.len() == 1 && ids.iter().all(|id| self.is_read_only(*id));
-        let (kind, class) = if image {
-            (ArgumentKind::Image, StorageClass::UniformConstant)
+        let (kind, space) = if image {
+            (ArgumentKind::Image, read_only_space(self.target))
         } else {
-            (ArgumentKind::Buffer, StorageClass::StorageBuffer)
+            (ArgumentKind::Buffer, GLOBAL)
         };
-        let space = address_space(self.target, class).unwrap_or(1);
         let parameter = self.argument(
             Role::Buffer(ids.clone()),
             kind,
@@ -394,7 +394,7 @@ impl Planner<'_, '_> {
         let (uses, reached) = table::uses(table, found, diagnostics);
         self.resources = reached;
         // Descriptors are read where constants are.
-        let space = address_space(self.target, StorageClass::UniformConstant).unwrap_or(1);
+        let space = read_only_space(self.target);
         for (used, argument) in uses.into_iter().zip(&table.arguments) {
             let accesses = match used {
                 Use::Resource(resource) => {
@@ -424,6 +424,7 @@ impl Planner<'_, '_> {
         let mut push_constants = Vec::new();
         for id in uses.variables.iter().chain(&uses.lengths) {
             let Some(variable) = self.declarations.variable(*id) else {
+                diagnostics.push(Diagnostic::bug(format!("{id} is used as a variable")));
                 continue;
             };
             match variable.class {
@@ -449,16 +450,16 @@ impl Planner<'_, '_> {
                 let ty = uses::pointee(self.declarations, variable)?;
                 Some((variable, self.types.get(ty)?))
             }) else {
+                diagnostics.push(Diagnostic::bug(format!("the block {id} has no type")));
                 continue;
             };
             let what = format!("the block of push constants {id}");
-            if let Err(problem) = fits_arguments(&what, info.size, variable.inst.offset) {
+            if let Err(problem) = fits_arguments(&what, info.size, Some(variable.inst.offset)) {
                 diagnostics.push(*problem);
             }
             let (size, align) = push_constants_place(info.size.min(MAX_BLOCK_BYTES));
-            let space = address_space(self.target, StorageClass::PushConstant).unwrap_or(0);
             let passing = Passing::Block {
-                space,
+                space: block_space(self.target),
                 bytes: size,
                 align,
             };
@@ -609,11 +610,7 @@ impl Planner<'_, '_> {
     /// One of an OpenCL kernel's own parameters.
     fn own(&mut self, index: usize, id: Id, ty: Id) -> Result<()> {
         let info = types::require(self.types, self.declarations, ty)?;
-        let at = self
-            .declarations
-            .module
-            .def(id)
-            .map_or(0, |inst| inst.offset);
+        let at = self.declarations.module.def(id).map(|inst| inst.offset);
         let refused = |what: &str| {
             Box::new(
                 Diagnostic::error(
@@ -635,10 +632,9 @@ impl Planner<'_, '_> {
             } => {
                 let block = types::require(self.types, self.declarations, *pointee)?;
                 fits_arguments(&format!("the kernel parameter {id}"), block.size, at)?;
-                let space = if amdgpu { 4 } else { 0 };
                 let (size, align) = (block.size, block.align);
                 let passing = Passing::Block {
-                    space,
+                    space: block_space(self.target),
                     bytes: size,
                     align,
                 };

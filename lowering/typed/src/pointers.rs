@@ -5,6 +5,25 @@ use spirv::{Decoration, StorageClass};
 use splitbar_passes::module::{Declarations, Id};
 use splitbar_target::{Arch, Target};
 
+/// The address space of buffers.
+pub const GLOBAL: u32 = 1;
+
+/// The address space of read-only data that a host passes.
+pub fn read_only_space(target: &Target) -> u32 {
+    match target.arch {
+        Arch::Amdgpu(_) => 4,
+        Arch::Nvptx(_) => GLOBAL,
+    }
+}
+
+/// The address space of blocks that are passed by value.
+pub fn block_space(target: &Target) -> u32 {
+    match target.arch {
+        Arch::Amdgpu(_) => 4,
+        Arch::Nvptx(_) => 0,
+    }
+}
+
 /// The address space of a storage class, as LLVM numbers them; `None` when the class is not
 /// lowered.
 ///
@@ -13,31 +32,15 @@ use splitbar_target::{Arch, Target};
 /// read-only data stays in global memory there because a host passes global addresses.
 pub fn address_space(target: &Target, class: StorageClass) -> Option<u32> {
     use StorageClass as S;
-    let amdgpu = matches!(target.arch, Arch::Amdgpu(_));
     Some(match class {
-        S::Function | S::Private | S::Input => {
-            if amdgpu {
-                5
-            } else {
-                0
-            }
-        }
+        S::Function | S::Private | S::Input => match target.arch {
+            Arch::Amdgpu(_) => 5,
+            Arch::Nvptx(_) => 0,
+        },
         S::Workgroup => 3,
-        S::StorageBuffer | S::Uniform | S::CrossWorkgroup | S::PhysicalStorageBuffer => 1,
-        S::UniformConstant => {
-            if amdgpu {
-                4
-            } else {
-                1
-            }
-        }
-        S::PushConstant => {
-            if amdgpu {
-                4
-            } else {
-                0
-            }
-        }
+        S::StorageBuffer | S::Uniform | S::CrossWorkgroup | S::PhysicalStorageBuffer => GLOBAL,
+        S::UniformConstant => read_only_space(target),
+        S::PushConstant => block_space(target),
         S::Generic => 0,
         _ => return None,
     })

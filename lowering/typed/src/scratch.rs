@@ -42,6 +42,7 @@ pub fn shared_bytes(
         true => round_up(variables.bytes, SCRATCH_ALIGN).saturating_add(SCRATCH_BYTES.into()),
         false => variables.bytes,
     };
+    // More than that is more than any target has, and refused.
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 

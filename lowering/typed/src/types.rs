@@ -501,17 +501,17 @@ fn unsupported_type(types: &Types, declarations: &Declarations<'_>, id: Id) -> B
         }
     }
     let inst = declarations.module.def(id);
-    let (name, offset) = inst.map_or_else(|| ("the type".to_owned(), 0), |i| (i.name(), i.offset));
+    let name = inst.map_or_else(|| "the type".to_owned(), |inst| inst.name());
     Box::new(
         Diagnostic::error(Code::UnsupportedType, format!("{name} {id} is not lowered"))
-            .at_word(offset)
+            .at_word(inst.map(|inst| inst.offset))
             .help("lowered are Booleans, integers of 8, 16, 32 and 64 bits, IEEE floats of 16, 32 and 64 bits, bfloat16, and vectors, matrices, arrays, structures and pointers of them"),
     )
 }
 
 /// The diagnostic for a value of a composite type with too many parts.
 pub fn too_many_parts(declarations: &Declarations<'_>, id: Id, parts: u64) -> Box<Diagnostic> {
-    let offset = declarations.module.def(id).map_or(0, |inst| inst.offset);
+    let offset = declarations.module.def(id).map(|inst| inst.offset);
     Box::new(
         Diagnostic::error(
             Code::UnsupportedType,

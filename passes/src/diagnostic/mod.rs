@@ -177,6 +177,11 @@ impl Diagnostic {
         }
     }
 
+    /// An `Internal` error: `message` says which invariant is broken.
+    pub fn bug(message: impl Into<String>) -> Self {
+        Diagnostic::error(Code::Internal, message).help("please report this with the module")
+    }
+
     /// A warning with `code` and `message` at no place yet.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Diagnostic {
@@ -185,11 +190,11 @@ impl Diagnostic {
         }
     }
 
-    /// Places it at the instruction that starts at `word`; [`crate::module::Declarations::locate`]
-    /// fills in the rest.
+    /// Places it at the instruction that starts at `word`, or nowhere without one;
+    /// [`crate::module::Declarations::locate`] fills in the rest.
     #[must_use]
-    pub fn at_word(mut self, word: u32) -> Self {
-        self.location.word = Some(word);
+    pub fn at_word(mut self, word: impl Into<Option<u32>>) -> Self {
+        self.location.word = word.into();
         self
     }
 

@@ -65,6 +65,11 @@ impl<'m> Inst<'m> {
         self.words.get(skip..).unwrap_or(&[])
     }
 
+    /// The operand words from `index` on; none when the instruction ends before.
+    pub fn operands_from(self, index: usize) -> &'m [u32] {
+        self.operands().get(index..).unwrap_or(&[])
+    }
+
     /// Operand word `index` (0 is the first after the result id).
     ///
     /// # Errors

@@ -84,7 +84,8 @@ fn flow(instruction: &Instruction<'_>, tables: &Tables<'_>) -> Pending {
         }
         "brx.idx" | "brx.idx.uni" => {
             let table = instruction.text.rsplit(',').next().unwrap_or("").trim();
-            let targets = tables.get(table).copied().unwrap_or(&[]); // not in the text
+            // ptxas refuses a jump through a table that is not declared above it.
+            let targets = tables.get(table).copied().unwrap_or(&[]);
             Pending::Jump(targets.iter().map(|&label| label.to_owned()).collect())
         }
         "ret" | "ret.uni" | "exit" | "trap" if !predicated => Pending::End,

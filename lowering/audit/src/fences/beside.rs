@@ -45,7 +45,7 @@ impl Searcher<'_> {
     pub fn beside(&mut self, fence: u32, syncs: Syncs<'_>, forward: bool) -> Vec<Beside> {
         let shape = self.shape;
         let Some(home) = shape.block_of(fence) else {
-            return Vec::new();
+            return Vec::new(); // control cannot reach it
         };
         let words = shape.words(home);
         let near = if forward {

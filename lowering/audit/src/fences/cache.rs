@@ -304,7 +304,7 @@ impl Caches<'_, '_> {
         for (position, clause) in demanded {
             // The last one before the synchronisation is the fence's.
             let Some(write_back) = write_backs.range(..*position).next_back() else {
-                continue;
+                continue; // no write-back
             };
             let facts = self.outstanding.at(*write_back).into_iter().flatten();
             let stores = facts.map(|fact| fact.position()).filter_map(|older| {

@@ -187,7 +187,7 @@ fn is_beyond(
         };
         let found = next.and_then(|next| Some((next, function.instructions.get(next)?)));
         let Some((next, inst)) = found else {
-            return false;
+            return false; // the function ends there
         };
         if let Some(known) = is_beyond(next, inst) {
             return known;

@@ -160,6 +160,7 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
                         .binary_search_by_key(&beside.word, |place| place.word)
                         .ok()
                         .and_then(|at| places.get(at)?.means)
+                        // What synchronises and is not a place of the plan is an atomic operation.
                         .unwrap_or(Means::Atomic);
                     let promise = promises.of(beside.word, means);
                     let asks = fences

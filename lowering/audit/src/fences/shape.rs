@@ -75,7 +75,7 @@ impl Shape {
         (inside && self.cfg.is_reachable(block)).then_some(block)
     }
 
-    /// The words of a block.
+    /// The words of a block, none of one that the function does not have.
     pub(super) fn words(&self, block: usize) -> Range<u32> {
         self.blocks.get(block).cloned().unwrap_or(0..0)
     }

@@ -148,7 +148,7 @@ impl<'c> Emission<'_, 'c, '_> {
             Some(Constant::Null) => Some(0),
             _ => None,
         };
-        let mut indexes = inst.operands().get(2..).unwrap_or(&[]);
+        let mut indexes = inst.operands_from(2);
         let mut offset = 0_i64;
         if matches!(op, Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain)) {
             let (element, rest) = indexes.split_first().ok_or_else(bad)?;
@@ -203,7 +203,7 @@ impl<'c> Emission<'_, 'c, '_> {
                     Code::UnsupportedInstruction,
                     format!("the initializer {id} is not lowered"),
                 )
-                .at_word(offset.unwrap_or_default())
+                .at_word(offset)
                 .because(
                     "it is too large, or holds what a loader cannot fill in: only whole addresses of program-scope data can be filled in",
                 ),

@@ -16,7 +16,7 @@ use super::{Handled, Result, builtin, group};
 use crate::ffi::{self, IntPredicate, Opcode, Value};
 use spirv::Op;
 use splitbar_passes::analysis::group_copies::Direction;
-use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::{Inst, Scope};
 use splitbar_plan::async_copies::MOST_ROUNDS;
 use splitbar_plan::target::Arch;
@@ -219,12 +219,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// What the target lacks: LLVM would end the process.
     fn no_async(&self, what: &str) -> Box<Diagnostic> {
         Box::new(
-            Diagnostic::error(
-                Code::Internal,
-                format!("the plan has {what}, which {} cannot do", self.target.name),
-            )
-            .at_word(self.b.at.get())
-            .help("please report this with the module"),
+            Diagnostic::bug(format!(
+                "the plan has {what}, which {} cannot do",
+                self.target.name
+            ))
+            .at_word(self.b.at.get()),
         )
     }
 

@@ -13,7 +13,7 @@ use super::function::FunctionEmitter;
 use super::module::target_attributes;
 use super::{Handled, Result, builtin};
 use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Ty, Value};
-use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::{Inst, Scope};
 use splitbar_plan::target::{Arch, Mbarrier};
 use splitbar_plan::{
@@ -152,15 +152,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     fn lacks(&self, step: &Step) -> Box<Diagnostic> {
         Box::new(
-            Diagnostic::error(
-                Code::Internal,
-                format!(
-                    "the plan has the step `{step}`, which {} cannot do",
-                    self.target.name
-                ),
-            )
-            .at_word(self.b.at.get())
-            .help("please report this with the module"),
+            Diagnostic::bug(format!(
+                "the plan has the step `{step}`, which {} cannot do",
+                self.target.name
+            ))
+            .at_word(self.b.at.get()),
         )
     }
 

@@ -307,10 +307,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             |b| format!("the built-in {b:?}"),
         );
         let unsupported = || {
-            let offset = self
-                .declarations
-                .variable(variable)
-                .map_or(0, |v| v.inst.offset);
+            let offset = self.declarations.variable(variable).map(|v| v.inst.offset);
             Box::new(
                 Diagnostic::error(
                     Code::UnsupportedBuiltIn,

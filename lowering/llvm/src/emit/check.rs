@@ -36,7 +36,7 @@ pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
                 .entry_points
                 .iter()
                 .find(|e| e.function == plan.function)
-                .map_or(0, |e| e.inst.offset);
+                .map(|e| e.inst.offset);
             diagnostics.push(
                 Diagnostic::error(
                     Code::EmptyWorkgroup,
@@ -73,7 +73,7 @@ fn check_entry(entry: &EntryPoint<'_>, wave_size: u32, diagnostics: &mut Diagnos
     }
     for inst in &entry.modes {
         let Some(number) = inst.operands().get(1) else {
-            continue;
+            continue; // the reader refuses it
         };
         let known = ExecutionMode::from_u32(*number);
         let code = match known.map(enumerants::execution_mode) {

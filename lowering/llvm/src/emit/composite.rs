@@ -20,7 +20,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
         Op::CompositeExtract if beyond_matrix(e, inst, 0)? => e.result_ty(inst)?.poison(),
         Op::CompositeExtract => {
             let mut part = e.operand(inst, 0)?;
-            for &index in inst.operands().get(1..).unwrap_or(&[]) {
+            for &index in inst.operands_from(1) {
                 part = e.b.member(part, index)?;
             }
             part
@@ -46,7 +46,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
 /// matrix, operand `matrix`. Their number is the target's, so that is nothing that the module could
 /// know: the result is undefined.
 fn beyond_matrix(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>, matrix: usize) -> Result<bool> {
-    let indices = inst.operands().get(matrix + 1..).unwrap_or(&[]);
+    let indices = inst.operands_from(matrix + 1);
     let ty = e.type_of(inst.id(matrix).map_err(Box::new)?)?;
     Ok(matches!(e.kind(ty)?, Kind::Cooperative(_))
         && indices
@@ -93,7 +93,7 @@ fn replicate<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Valu
 /// Takes the composite apart down to the member, replaces it and puts the rest back around it.
 fn insert<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let object = e.operand(inst, 0)?;
-    let indices = inst.operands().get(2..).unwrap_or(&[]);
+    let indices = inst.operands_from(2);
     let mut around = Vec::with_capacity(indices.len());
     let mut part = e.operand(inst, 1)?;
     for (depth, &index) in indices.iter().enumerate() {
@@ -113,7 +113,7 @@ fn insert<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'
 /// undefined.
 fn shuffle<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let (first, second) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
-    let literals = inst.operands().get(2..).unwrap_or(&[]);
+    let literals = inst.operands_from(2);
     if first.ty() == second.ty() {
         let mask: Vec<Option<u32>> = literals
             .iter()

@@ -8,6 +8,7 @@ use super::types::{Kind, Types};
 use crate::ffi::{self, Linkage, Value};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constant, Declarations, Id, Type};
+use splitbar_typed::pointers::read_only_space;
 
 /// Largest constant that is laid out in memory, in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 24;
@@ -168,8 +169,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// A constant global that holds `bytes`, in the address space of read-only data.
     pub(crate) fn byte_global(&self, bytes: &[u8], align: u32, name: &str) -> Value<'c> {
         let value = ffi::const_bytes(self.b.context(), bytes);
-        let space = super::types::address_space(self.target, spirv::StorageClass::UniformConstant)
-            .unwrap_or(1);
+        let space = read_only_space(self.target);
         let global = ffi::add_global(self.b.module(), value.ty(), space, name);
         global.set_initializer(value);
         global.set_constant();

@@ -76,7 +76,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         }
         for (index, block) in function.blocks.iter().enumerate() {
             let Some(Some(head)) = self.control.heads.get(index).copied() else {
-                continue;
+                continue; // control cannot reach it
             };
             self.b.position(head);
             self.control.current = Some(block.label);
@@ -109,7 +109,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 _ => continue,
             }
             let Some(terminator) = block.terminator() else {
-                continue;
+                continue; // its missing terminator has been reported
             };
             let words = self.selector_words(terminator);
             for label in targets(terminator, words) {
@@ -185,12 +185,10 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     fn finish_phis(&mut self, diagnostics: &mut Diagnostics) {
         for (block, inst, phi) in std::mem::take(&mut self.control.phis) {
             self.b.at.set(inst.offset);
-            let incoming = self
-                .control
-                .incoming
-                .get(block)
-                .cloned()
-                .unwrap_or_default();
+            let Some(incoming) = self.control.incoming.get(block).cloned() else {
+                diagnostics.push(*self.b.internal("an OpPhi in a block that is not there"));
+                continue;
+            };
             for (from, exit) in incoming {
                 let pair = inst
                     .operands()
@@ -271,12 +269,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             return None;
         };
         let back = self.control.current == Some(label)
-            || self
-                .control
-                .done
-                .get(index as usize)
-                .copied()
-                .unwrap_or(false);
+            || self.control.done.get(index as usize) == Some(&true);
         if back {
             self.control.unroll.get(&label).copied()
         } else {
@@ -391,26 +384,23 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         }
         let words = self.selector_words(inst);
         let default = self.jump_target(inst.id(1).map_err(Box::new)?)?;
-        let cases = inst.operands().get(2..).unwrap_or(&[]);
+        let cases = inst.operands_from(2);
         let switch = self
             .b
             .raw()
             .switch(selector, default, (cases.len() / (words + 1)) as u32);
         let mut seen = std::collections::BTreeSet::new();
         for case in cases.chunks_exact(words + 1) {
-            let (Some(low), Some(label)) = (case.first(), case.last()) else {
-                continue;
+            let (low, high, label) = match *case {
+                [low, label] => (low, 0, label),
+                [low, high, label] => (low, high, label),
+                _ => return Err(self.b.internal("a switch on a selector of other words")),
             };
-            let high = if words > 1 {
-                case.get(1).copied().unwrap_or(0)
-            } else {
-                0
-            };
-            let literal = ty.int(u64::from(*low) | u64::from(high) << 32);
+            let literal = ty.int(u64::from(low) | u64::from(high) << 32);
             if !seen.insert(literal.as_u64()) {
                 return Err(self.mismatch(inst, "two cases of the switch have one value"));
             }
-            let target = self.jump_target(Id(*label))?;
+            let target = self.jump_target(Id(label))?;
             switch.add_case(literal, target);
         }
         Ok(())

@@ -302,10 +302,7 @@ fn powr<'c>(
 /// `x^n` for an integer n; 32-bit and narrower numbers in double precision, which holds every n.
 fn pown<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, n: Value<'c>) -> Result<Value<'c>> {
     let b = e.b;
-    b.each_lane(&[x, n], |args| {
-        let [x, n] = args else {
-            return Err(b.internal("pown of two arguments"));
-        };
+    b.each_lane(&[x, n], |[x, n]| {
         let double = b.float_type(64);
         let exponent = b.cast(Opcode::LLVMSIToFP, *n, double)?;
         let power = math::binary(
@@ -323,10 +320,7 @@ fn pown<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, n: Value<'c>) -> Resu
 /// the rounding of `1/n` counts for little, whatever the exponent of `x`.
 fn rootn<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>, n: Value<'c>) -> Result<Value<'c>> {
     let b = e.b;
-    b.each_lane(&[x, n], |args| {
-        let [x, n] = args else {
-            return Err(b.internal("rootn of two arguments"));
-        };
+    b.each_lane(&[x, n], |[x, n]| {
         let double = b.float_type(64);
         let wide = b.float_resize(*x, double)?;
         let zero = b.float(double, 0.0)?;

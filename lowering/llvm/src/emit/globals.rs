@@ -105,7 +105,10 @@ impl<'c> Emission<'_, 'c, '_> {
         );
         let value = self.initial_value(variable, ty, info.size)?;
         let class = variable.class;
-        let space = types::address_space(self.lowering.target, class).unwrap_or(1);
+        let space = types::address_space(self.lowering.target, class).ok_or_else(|| {
+            self.b
+                .internal(format!("a variable of storage class {class:?}"))
+        })?;
         let name = self.global_name(id);
         let global = ffi::add_global(self.b.module(), value.ty(), space, &name);
         global.set_initializer(value);

@@ -274,9 +274,7 @@ pub(super) fn words<'c>(
 ) -> Result<Value<'c>> {
     let ty = value.ty();
     if ty.is_vector() {
-        return b.each_lane(&[value], |lane| {
-            words(b, lane.first().copied().unwrap_or(value), f)
-        });
+        return b.each_lane(&[value], |&[lane]| words(b, lane, f));
     }
     let word = b.int_type(32);
     let pointer = ty.is_pointer();
@@ -291,7 +289,7 @@ pub(super) fn words<'c>(
         b.int_resize(f(b.int_resize(raw, word, false)?)?, integer, false)?
     } else {
         let halves = b.bitcast(raw, word.vector(bits / 32))?;
-        let moved = b.each_lane(&[halves], |lane| f(lane.first().copied().unwrap_or(halves)))?;
+        let moved = b.each_lane(&[halves], |&[half]| f(half))?;
         b.bitcast(moved, integer)?
     };
     if pointer {

@@ -158,7 +158,9 @@ fn matrix_times_vector<'c>(
 /// The matrix mirrored at its diagonal, of type `ty`.
 pub(crate) fn transpose<'c>(b: &Build<'c>, matrix: Value<'c>, ty: Ty<'c>) -> Result<Value<'c>> {
     let old = columns(b, matrix)?;
-    let rows = old.first().map_or(0, |column| column.ty().lanes());
+    let first = old.first();
+    let first = first.ok_or_else(|| b.mismatch("a matrix without columns"))?;
+    let rows = first.ty().lanes();
     let mut new = Vec::with_capacity(rows as usize);
     for row in 0..rows {
         let lanes = old

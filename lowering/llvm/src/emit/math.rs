@@ -114,8 +114,7 @@ pub(crate) fn unary<'c>(
     precision: Precision,
     x: Value<'c>,
 ) -> Result<Value<'c>> {
-    in_single_or_double(e.b, &[x], |args| {
-        let x = args.first().copied().unwrap_or(x);
+    in_single_or_double(e.b, &[x], |&[x]| {
         if precision == Precision::Fast
             && x.ty().scalar_bits() == 32
             && let Some(value) = fast_unary(e, f, x)?
@@ -145,10 +144,7 @@ pub(crate) fn binary<'c>(
     if f == Binary::Nextafter && x.ty().scalar_bits() == 16 {
         return next_half(b, x, y);
     }
-    in_single_or_double(b, &[x, y], |args| {
-        let [x, y] = args else {
-            return Err(b.internal("a function of two arguments"));
-        };
+    in_single_or_double(b, &[x, y], |[x, y]| {
         if precision == Precision::Fast && f == Binary::Pow && x.ty().scalar_bits() == 32 {
             let log = fast_or_library(e, Unary::Log2, *x)?;
             return fast_or_library(e, Unary::Exp2, b.fmul(*y, log)?);
@@ -181,10 +177,10 @@ pub(crate) fn call<'c>(
 
 /// Applies `f` lane by lane to 32-bit or 64-bit numbers; narrower ones are widened first and
 /// rounded afterwards.
-pub(crate) fn in_single_or_double<'c>(
+pub(crate) fn in_single_or_double<'c, const N: usize>(
     b: &Build<'c>,
-    args: &[Value<'c>],
-    mut f: impl FnMut(&[Value<'c>]) -> Result<Value<'c>>,
+    args: &[Value<'c>; N],
+    mut f: impl FnMut(&[Value<'c>; N]) -> Result<Value<'c>>,
 ) -> Result<Value<'c>> {
     let Some(ty) = args.first().map(|a| a.ty()) else {
         return Err(b.internal("a function without arguments"));
@@ -197,10 +193,10 @@ pub(crate) fn in_single_or_double<'c>(
             return f(scalars);
         }
         let single = b.float_type(32);
-        let wide = scalars
-            .iter()
-            .map(|s| b.float_resize(*s, single))
-            .collect::<Result<Vec<_>>>()?;
+        let mut wide = *scalars;
+        for scalar in &mut wide {
+            *scalar = b.float_resize(*scalar, single)?;
+        }
         let value = f(&wide)?;
         if value.ty().is_float() {
             b.float_resize(value, ty.element_if_vector())
@@ -331,8 +327,7 @@ fn next_half<'c>(b: &Build<'c>, x: Value<'c>, y: Value<'c>) -> Result<Value<'c>>
 /// `sin(pi * x)`: the argument is brought to [-1/2, 1/2] exactly first.
 pub(crate) fn sin_pi<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>) -> Result<Value<'c>> {
     let b = e.b;
-    in_single_or_double(b, &[x], |args| {
-        let x = args.first().copied().unwrap_or(x);
+    in_single_or_double(b, &[x], |&[x]| {
         let ty = x.ty();
         let r = half_turn(b, x)?;
         let half = b.float(ty, 0.5)?;
@@ -350,8 +345,7 @@ pub(crate) fn sin_pi<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>) -> Resul
 /// `cos(pi * x)` as the sine of the complement.
 pub(crate) fn cos_pi<'c>(e: &FunctionEmitter<'_, 'c, '_>, x: Value<'c>) -> Result<Value<'c>> {
     let b = e.b;
-    in_single_or_double(b, &[x], |args| {
-        let x = args.first().copied().unwrap_or(x);
+    in_single_or_double(b, &[x], |&[x]| {
         let r = super::compare::magnitude(b, half_turn(b, x)?)?;
         sine_of_turns(e, b.fsub(b.float(x.ty(), 0.5)?, r)?)
     })

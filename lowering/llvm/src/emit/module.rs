@@ -155,6 +155,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let mut callees = Callees::default();
         for id in order.iter().filter(|id| **id != plan.function) {
             let (Some(function), Some(used)) = (declarations.function(*id), uses.get(id)) else {
+                diagnostics.push(*self.b.internal(format!("{id} is called and not known")));
                 continue;
             };
             if function.blocks.is_empty() {
@@ -308,7 +309,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         let mut emitter = self.emitter(plan, llvm, callees, &name, function.offset);
         for (index, hidden) in hidden.iter().enumerate() {
             let Some(value) = llvm.param(index as u32) else {
-                continue;
+                diagnostics.push(*self.b.internal(format!("{name} lacks a hidden parameter")));
+                return None;
             };
             match hidden {
                 Hidden::Variable(id) => {
@@ -321,7 +323,8 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         for (index, (id, ty)) in function.params.iter().enumerate() {
             let Some(value) = llvm.param((hidden.len() + index) as u32) else {
-                continue;
+                diagnostics.push(*self.b.internal(format!("{name} lacks the parameter {id}")));
+                return None;
             };
             let slot = emitter.parameter_slot(*ty, value);
             emitter.set(*id, slot);
@@ -356,9 +359,11 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
                     let class = declarations.variable(*id).map(|v| v.class);
                     let space =
                         class.and_then(|class| types::address_space(self.lowering.target, class));
-                    Passing::Pointer {
-                        space: space.unwrap_or(1),
-                    }
+                    let space = space.ok_or_else(|| {
+                        self.b
+                            .internal(format!("{id} is handed over and has no address"))
+                    })?;
+                    Passing::Pointer { space }
                 }
                 Hidden::Length(id) => length_passing(self.types, declarations, *id),
                 Hidden::PrintBuffer => Passing::Pointer { space: 1 },
@@ -488,7 +493,7 @@ fn inlined_size(declarations: &Declarations<'_>, order: &[Id]) -> u64 {
     let mut last = 0;
     for id in order {
         let Some(function) = declarations.function(*id) else {
-            continue;
+            continue; // reported where it would be emitted
         };
         let mut size = 0u64;
         for inst in function.blocks.iter().flat_map(|block| &block.insts) {

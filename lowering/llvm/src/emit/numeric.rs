@@ -101,10 +101,7 @@ pub(crate) fn ldexp<'c>(b: &Build<'c>, x: Value<'c>, n: Value<'c>) -> Result<Val
     } else {
         b.int_resize(n, word, true)?
     };
-    b.each_lane(&[x, n], |args| {
-        let [x, n] = args else {
-            return Err(b.internal("ldexp of two arguments"));
-        };
+    b.each_lane(&[x, n], |[x, n]| {
         if x.ty().scalar_bits() >= 32 {
             return b.intrinsic("llvm.ldexp", &[x.ty(), n.ty()], &[*x, *n]);
         }

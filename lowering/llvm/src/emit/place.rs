@@ -459,7 +459,7 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
         Op::Variable => e.variable(inst)?,
         Op::AccessChain | Op::InBoundsAccessChain => {
             let base = e.pointer(id(0)?)?;
-            let place = e.walk(base, inst.operands().get(1..).unwrap_or(&[]), true)?;
+            let place = e.walk(base, inst.operands_from(1), true)?;
             e.bind_pointer(inst, place)?;
         }
         Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
@@ -482,7 +482,7 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
                 align: offset.align,
                 ..base
             };
-            let place = e.walk(element, inst.operands().get(2..).unwrap_or(&[]), in_bounds)?;
+            let place = e.walk(element, inst.operands_from(2), in_bounds)?;
             e.bind_pointer(inst, place)?;
         }
         Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR => {
@@ -490,7 +490,7 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
                 pointee: Some(id(0)?),
                 ..e.pointer(id(1)?)?
             };
-            let place = e.walk(base, inst.operands().get(2..).unwrap_or(&[]), true)?;
+            let place = e.walk(base, inst.operands_from(2), true)?;
             e.bind_pointer(inst, place)?;
         }
         Op::CopyObject => match e.pointer(id(0)?) {

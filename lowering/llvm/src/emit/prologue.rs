@@ -76,9 +76,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         diagnostics: &mut Diagnostics,
     ) -> Result<()> {
         for (index, parameter) in abi.parameters.iter().enumerate() {
-            let Some(value) = self.function.param(index as u32) else {
-                continue;
-            };
+            let value = self.function.param(index as u32);
+            let value = value.ok_or_else(|| self.b.internal("the kernel lacks a parameter"))?;
             match &parameter.role {
                 Role::Buffer(ids) => {
                     for id in ids {
@@ -102,9 +101,9 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                 Role::WorkDimensions => self.work_dimensions = Some(value),
                 Role::PrintBuffer => self.print_buffer = Some(value),
                 Role::Own(own) => {
-                    let Some((id, ty)) = function.params.get(*own) else {
-                        continue;
-                    };
+                    let parameter = function.params.get(*own);
+                    let (id, ty) = parameter
+                        .ok_or_else(|| self.b.internal("an argument without its parameter"))?;
                     let slot = self.parameter_slot(*ty, value);
                     self.set(*id, slot);
                 }
@@ -112,7 +111,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     let (Some((id, _)), Passing::Block { bytes, align, .. }) =
                         (function.params.get(*own), parameter.passing)
                     else {
-                        continue;
+                        return Err(self.b.internal("a block without its parameter"));
                     };
                     if let Some(inst) = self.declarations.module.def(*id) {
                         self.b.at.set(inst.offset);
@@ -190,9 +189,9 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     /// A Private variable or a built-in: a stack slot of the kernel.
     fn local_variable(&mut self, id: Id) -> Result<()> {
-        let Some(variable) = self.declarations.variable(id) else {
-            return Ok(());
-        };
+        let variable = self.declarations.variable(id);
+        let variable =
+            variable.ok_or_else(|| self.b.internal(format!("{id} is used as a variable")))?;
         if !matches!(variable.class, StorageClass::Private | StorageClass::Input) {
             return Ok(());
         }
@@ -232,9 +231,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             else {
                 continue;
             };
-            let Some(pointee) = uses::pointee(self.declarations, variable) else {
-                continue;
-            };
+            let pointee = uses::pointee(self.declarations, variable)
+                .ok_or_else(|| self.b.mismatch(format!("the variable {id} has no type")))?;
             let size = self.type_info(pointee)?.size;
             let pointer = self.pointer(*id)?;
             self.clear(pointer.address, size)?;

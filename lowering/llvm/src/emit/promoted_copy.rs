@@ -110,6 +110,7 @@ fn chosen<'c>(
         true => b.select(condition, yes, no),
         false => b.select(condition, no, yes),
     };
+    // A source that does not say how much of it is read is read in whole.
     Ok(Source {
         address: pick(source.address, nothing(e, plan.engine))?,
         read: Some(pick(source.read.unwrap_or(b.i32(plan.unit)), b.i32(0))?),

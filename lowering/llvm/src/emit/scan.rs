@@ -102,7 +102,8 @@ impl<'c> Lanes<'_, 'c> {
         let identity = operation.identity(self.b, value.ty())?;
         let mut exclusive = Some(identity);
         let inclusive = self.rounds(value, None, operation, &mut exclusive)?;
-        Ok((inclusive, exclusive.unwrap_or(identity)))
+        let exclusive = exclusive.ok_or_else(|| self.b.internal("a scan without its rounds"))?;
+        Ok((inclusive, exclusive))
     }
 
     /// All active lanes of the cluster combined; every one of them gets the same value.
@@ -302,14 +303,13 @@ impl<'c> Lanes<'_, 'c> {
                 }
             });
         }
-        Ok(result.unwrap_or(word))
+        result.ok_or_else(|| b.internal("a subgroup without blocks"))
     }
 
     /// Booleans of the lanes in `set` combined.
     fn votes(&self, value: Value<'c>, set: Value<'c>, vote: Vote) -> Result<Value<'c>> {
         let b = self.b;
-        b.each_lane(&[value], |component| {
-            let flag = component.first().copied().unwrap_or(value);
+        b.each_lane(&[value], |&[flag]| {
             let counted = match vote {
                 Vote::All => b.not(flag)?,
                 Vote::Any | Vote::Odd => flag,
@@ -335,8 +335,7 @@ impl<'c> Lanes<'_, 'c> {
         if redux.bitwise {
             return words(b, value, &reduce);
         }
-        b.each_lane(&[value], |component| {
-            let part = component.first().copied().unwrap_or(value);
+        b.each_lane(&[value], |&[part]| {
             let reduced = reduce(b.int_resize(part, word, redux.signed)?)?;
             b.int_resize(reduced, part.ty(), false)
         })

@@ -206,7 +206,7 @@ pub(crate) fn plan(
     planned
 }
 
-/// How many marks a wait of the analysis leaves outstanding.
+/// How many marks a wait of the analysis leaves outstanding. To leave fewer is right too.
 fn allowed(wait: &async_copy::Wait) -> u8 {
     u8::try_from(wait.outstanding).unwrap_or(u8::MAX)
 }
@@ -248,7 +248,7 @@ fn promote(planned: &mut Planned, copies: &Copies, target: &Target) {
     }
     let most = match &target.arch {
         // LLVM asks this counter for more than it holds; as many copies as there are may stand
-        // before each mark.
+        // before each mark. Nothing stays outstanding on a counter of unknown size.
         Arch::Amdgpu(gpu) if gpu.async_counter => {
             let copies = u32::try_from(planned.copies.len()).unwrap_or(u32::MAX);
             gpu.most_outstanding(Counter::Asynccnt)
@@ -382,6 +382,7 @@ fn plan_of(copy: &AsyncCopy, engine: Engine) -> CopyPlan {
 /// than the counter holds.
 fn most_outstanding(planned: &Planned, target: &Target) -> u8 {
     let held = match &target.arch {
+        // Nothing stays outstanding on a counter of unknown size.
         Arch::Amdgpu(gpu) => gpu.most_outstanding(counter(gpu)).unwrap_or(0),
         Arch::Nvptx(_) => u32::from(marks::MAX_MARKS),
     };
@@ -390,6 +391,7 @@ fn most_outstanding(planned: &Planned, target: &Target) -> u8 {
     // LLVM counts what is outstanding itself, and where it cannot it waits for everything; what it
     // counts may be more than the counter of gfx12.5 holds.
     let per_mark = asynchronous.filter_map(|plan| plan.rounds).max();
+    // Where no copy is asynchronous, no wait asks.
     let most = held.saturating_sub(1) / per_mark.unwrap_or(1).max(1);
     u8::try_from(most).unwrap_or(marks::MAX_MARKS)
 }

@@ -44,7 +44,7 @@ pub struct Resource {
     pub declared: u32,
 }
 
-/// The set and binding of `variable`.
+/// The set and binding of `variable`; 0 for one that it does not name, which validation refuses.
 pub(super) fn binding(declarations: &Declarations<'_>, variable: Id) -> (u32, u32) {
     let get = |decoration| declarations.decoration(variable, decoration).unwrap_or(0);
     (get(Decoration::DescriptorSet), get(Decoration::Binding))

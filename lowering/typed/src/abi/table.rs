@@ -155,15 +155,16 @@ fn accesses(resource: &Resource, place: &DescriptorPlace) -> Vec<Access> {
             offset: place.offset + offset,
         })
     };
+    // `fits` has found a place for the length where one is asked for.
     let (all, lengths) = (&resource.variables, &resource.lengths);
-    let length = place.length.unwrap_or(0);
+    let length = |of_arrays, value| access(lengths, of_arrays, value, place.length?);
     let found = match resource.kind {
         ResourceKind::Image => vec![access(all, false, Fetched::Image, 0)],
         ResourceKind::Buffer => vec![
             access(all, false, Fetched::Buffer, 0),
             access(all, true, Fetched::Buffers, 0),
-            access(lengths, false, Fetched::Length, length),
-            access(lengths, true, Fetched::Lengths, length),
+            length(false, Fetched::Length),
+            length(true, Fetched::Lengths),
         ],
     };
     found.into_iter().flatten().collect()
@@ -206,6 +207,10 @@ pub(super) fn uses<'r>(
             reach: reach.clone(),
         });
         let Some(slot) = uses.get_mut(reach.argument as usize) else {
+            diagnostics.push(Diagnostic::bug(format!(
+                "{set}:{binding} was given argument {}, which the interface lacks",
+                reach.argument
+            )));
             continue;
         };
         match (&reach.descriptor, slot) {
@@ -218,6 +223,7 @@ pub(super) fn uses<'r>(
             )),
         }
     }
+    // An argument that reaches nothing is a table without descriptors.
     let uses = uses
         .into_iter()
         .map(|one| one.unwrap_or(Use::Table(Vec::new())))

@@ -100,10 +100,10 @@ impl<'c> Build<'c> {
 
     /// Applies `f` to every lane of vectors with equal lane counts (or to scalars) and puts the
     /// results together.
-    pub(crate) fn each_lane(
+    pub(crate) fn each_lane<const N: usize>(
         &self,
-        operands: &[Value<'c>],
-        mut f: impl FnMut(&[Value<'c>]) -> Result<Value<'c>>,
+        operands: &[Value<'c>; N],
+        mut f: impl FnMut(&[Value<'c>; N]) -> Result<Value<'c>>,
     ) -> Result<Value<'c>> {
         let lanes = operands.first().map_or(1, |v| v.ty().lanes());
         if lanes == 1 {
@@ -111,10 +111,10 @@ impl<'c> Build<'c> {
         }
         let mut results = Vec::with_capacity(lanes as usize);
         for lane in 0..lanes {
-            let scalars = operands
-                .iter()
-                .map(|v| self.lane(*v, lane))
-                .collect::<Result<Vec<_>>>()?;
+            let mut scalars = *operands;
+            for scalar in &mut scalars {
+                *scalar = self.lane(*scalar, lane)?;
+            }
             results.push(f(&scalars)?);
         }
         self.vector(&results)

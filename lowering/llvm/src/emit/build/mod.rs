@@ -109,11 +109,7 @@ impl<'c> Build<'c> {
 
     /// An `Internal` diagnostic at the current instruction.
     pub(crate) fn internal(&self, message: impl Into<String>) -> Box<Diagnostic> {
-        Box::new(
-            Diagnostic::error(Code::Internal, message)
-                .at_word(self.at.get())
-                .help("please report this with the module"),
-        )
+        Box::new(Diagnostic::bug(message).at_word(self.at.get()))
     }
 
     fn same(&self, what: &str, a: Value<'c>, b: Value<'c>) -> Result<()> {

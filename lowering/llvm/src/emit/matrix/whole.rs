@@ -106,14 +106,7 @@ pub(super) fn per_element(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -
     let places = (0..matrix.layout.slots)
         .map(|slot| held.at(slot))
         .collect::<Result<Vec<_>>>()?;
-    let more: Vec<Id> = inst
-        .operands()
-        .get(2..)
-        .unwrap_or(&[])
-        .iter()
-        .copied()
-        .map(Id)
-        .collect();
+    let more: Vec<Id> = inst.operands_from(2).iter().copied().map(Id).collect();
     let mut elements = Vec::new();
     for (slot, at) in (0..).zip(places) {
         // What lies beyond the matrix gets the coordinates of its edge: the function may read

@@ -215,7 +215,10 @@ pub(super) fn of(mma: Mma) -> &'static [Instruction] {
         Mma::None => &[],
         Mma::K4 => K4,
         Mma::K8 => K8,
-        Mma::K16 => FROM_SM_80.get(1..).unwrap_or_default(),
+        Mma::K16 => {
+            let [_, from_sm_80 @ ..] = &FROM_SM_80;
+            from_sm_80
+        }
         Mma::Float8 => &FROM_SM_80,
     }
 }
