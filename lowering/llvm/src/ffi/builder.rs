@@ -28,8 +28,8 @@ macro_rules! build {
 impl<'c> RawBuilder<'c> {
     /// A builder that stands nowhere.
     pub(crate) fn new(context: &'c Context) -> Self {
-        // SAFETY: a live context.
         RawBuilder {
+            // SAFETY: a live context.
             raw: unsafe { LLVMCreateBuilderInContext(context.as_ctx_ref()) },
             context,
         }

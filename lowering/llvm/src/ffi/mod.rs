@@ -169,8 +169,8 @@ impl<'c> Ty<'c> {
             return None;
         }
         match self.kind() {
-            // SAFETY: the index was checked against the number of members.
             TypeKind::LLVMStructTypeKind => {
+                // SAFETY: the index was checked against the number of members.
                 Some(Ty::wrap(unsafe { LLVMStructGetTypeAtIndex(self.0, index) }))
             }
             _ => Some(self.element()),
@@ -233,10 +233,10 @@ impl<'c> Ty<'c> {
 
     /// `<lanes x self>`, or the type itself for one lane.
     pub(crate) fn vector(self, lanes: u32) -> Ty<'c> {
-        // SAFETY: self is a live scalar type.
         if lanes == 1 {
             self
         } else {
+            // SAFETY: self is a live scalar type.
             Ty::wrap(unsafe { LLVMVectorType(self.0, lanes) })
         }
     }
@@ -720,19 +720,15 @@ pub(crate) fn const_struct<'c>(
 /// types, and for integers of two widths.
 pub(crate) fn const_cast<'c>(value: Value<'c>, to: Ty<'c>) -> Option<Value<'c>> {
     let from = value.ty();
-    // SAFETY: a constant, and a cast that its two types allow.
-    let raw = match (from.is_pointer(), to.is_pointer()) {
-        _ if from == to => value.0,
-        (true, true) => unsafe { LLVMConstAddrSpaceCast(value.0, to.0) },
-        (true, false) if to.is_int() && !to.is_vector() => unsafe {
-            LLVMConstPtrToInt(value.0, to.0)
-        },
-        (false, true) if from.is_int() && !from.is_vector() => unsafe {
-            LLVMConstIntToPtr(value.0, to.0)
-        },
+    let cast = match (from.is_pointer(), to.is_pointer()) {
+        _ if from == to => return Some(value),
+        (true, true) => LLVMConstAddrSpaceCast,
+        (true, false) if to.is_int() && !to.is_vector() => LLVMConstPtrToInt,
+        (false, true) if from.is_int() && !from.is_vector() => LLVMConstIntToPtr,
         _ => return None,
     };
-    Some(Value::wrap(raw))
+    // SAFETY: a constant, and a cast that its two types allow.
+    Some(Value::wrap(unsafe { cast(value.0, to.0) }))
 }
 
 /// The sum of two constant integers of one type, or, with `minus`, their difference; `None` for

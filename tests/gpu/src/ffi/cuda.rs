@@ -157,10 +157,8 @@ impl Gpu {
         // SAFETY: the flags must be 0, and are.
         api.checked(unsafe { (api.init)(0) }, "cuInit")?;
         // SAFETY: writes one integer.
-        api.checked(
-            unsafe { (api.device_count)(&mut count) },
-            "cuDeviceGetCount",
-        )?;
+        let status = unsafe { (api.device_count)(&mut count) };
+        api.checked(status, "cuDeviceGetCount")?;
         if count == 0 {
             return Err("no CUDA device".to_owned());
         }
@@ -184,10 +182,8 @@ impl Gpu {
             let mut event = null_mut();
             // SAFETY: a context is current; the event is written, and destroyed when `gpu` is
             // dropped.
-            gpu.checked(
-                unsafe { (gpu.api.create_event)(&mut event, 0) },
-                "cuEventCreate",
-            )?;
+            let status = unsafe { (gpu.api.create_event)(&mut event, 0) };
+            gpu.checked(status, "cuEventCreate")?;
             if let Some(place) = gpu.events.get_mut(index) {
                 *place = event;
             }
@@ -394,16 +390,12 @@ impl Gpu {
     pub(crate) fn timed(&self, work: impl FnOnce() -> Result<(), String>) -> Result<f32, String> {
         let [start, end] = self.events;
         // SAFETY: an event of this context, the default stream.
-        self.checked(
-            unsafe { (self.api.record_event)(start, null_mut()) },
-            "cuEventRecord",
-        )?;
+        let status = unsafe { (self.api.record_event)(start, null_mut()) };
+        self.checked(status, "cuEventRecord")?;
         work()?;
         // SAFETY: as above.
-        self.checked(
-            unsafe { (self.api.record_event)(end, null_mut()) },
-            "cuEventRecord",
-        )?;
+        let status = unsafe { (self.api.record_event)(end, null_mut()) };
+        self.checked(status, "cuEventRecord")?;
         // SAFETY: an event of this context.
         self.checked(unsafe { (self.api.wait_event)(end) }, "the kernel failed")?;
         let mut time = 0.0;
