@@ -98,7 +98,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         let features = lowering
             .plans
             .first()
-            .and_then(|plan| emit::module::target_features(lowering.target, plan));
+            .and_then(|plan| emit::attributes::target_features(lowering.target, plan));
         emit::library::link(&module, lowering.target, features.as_deref())
             .map_err(|problem| Diagnostics::from(*problem))?;
         let level = match lowering.optimization {

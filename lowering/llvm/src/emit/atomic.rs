@@ -13,7 +13,7 @@
 use super::barrier::fence_scope;
 use super::facts;
 use super::function::{FunctionEmitter, Pointer};
-use super::{Handled, Result, image};
+use super::{Handled, Result};
 use crate::ffi::{self, AtomicOrdering, IntPredicate, RmwOp, Ty, Value};
 use spirv::Op;
 use splitbar_passes::module::{Inst, Order, Scope, Semantics};
@@ -23,9 +23,6 @@ use splitbar_plan::{Fence, FenceMemory, FenceOrder, FenceScope, release_waits};
 /// Lowers the atomic instructions.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> Result<Handled> {
     use RmwOp::*;
-    if image::atomic::is_texel(e, inst) {
-        return image::atomic::emit(e, op, inst);
-    }
     let rmw = match op {
         Op::AtomicExchange => LLVMAtomicRMWBinOpXchg,
         Op::AtomicIAdd | Op::AtomicIIncrement => LLVMAtomicRMWBinOpAdd,

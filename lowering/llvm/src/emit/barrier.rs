@@ -7,10 +7,9 @@
 //! has run. The order in which the optimiser left work between the calls is then fixed by branches
 //! that nobody can fold.
 
+use super::attributes::target_attributes;
 use super::build::Build;
-use super::bulk_copy::Bulk;
 use super::function::FunctionEmitter;
-use super::module::target_attributes;
 use super::{Handled, Result, builtin};
 use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Ty, Value};
 use splitbar_passes::diagnostic::Diagnostic;
@@ -19,7 +18,6 @@ use splitbar_plan::target::{Arch, Mbarrier};
 use splitbar_plan::{
     Fence, FenceMemory, FenceOrder, FenceScope, Step, Target, WarpGroups, WarpMask,
 };
-use std::cell::RefCell;
 
 /// Names of the functions that the expansion fills in, and of the mbarrier.
 pub(crate) mod names {
@@ -41,29 +39,6 @@ pub(crate) mod names {
     pub(crate) const COUNTER_WAIT: &str = "splitbar.counter.wait";
     /// The mbarrier itself, in shared memory.
     pub(crate) const MBARRIER: &str = "splitbar_mbarrier";
-}
-
-/// What the barrier steps of one LLVM module share.
-#[derive(Default)]
-pub(crate) struct Shared<'c> {
-    placeholders: RefCell<Vec<(&'static str, Func<'c>)>>,
-    mbarrier: RefCell<Option<Value<'c>>>,
-    /// Workgroup memory of the OpGroup* instructions.
-    pub(super) scratch: RefCell<Option<Value<'c>>>,
-    /// Zeros in global memory, for copies.
-    pub(super) zeros: RefCell<Option<Value<'c>>>,
-}
-
-/// Run-time state of a kernel's barriers: stack slots that the optimiser turns into registers.
-#[derive(Copy, Clone, Default)]
-pub(crate) struct StateSlots<'c> {
-    /// The word that the strategy keeps between phases, `i32`
-    /// ([`word`](splitbar_plan::BarrierState::word)).
-    pub(crate) word: Option<Value<'c>>,
-    /// Whether an arrive is outstanding, `i32`.
-    pub(crate) outstanding: Option<Value<'c>>,
-    /// Where there are bulk copies.
-    pub(crate) bulk: Option<Bulk<'c>>,
 }
 
 /// The fence scope that a SPIR-V scope asks for.

@@ -12,20 +12,11 @@
 
 use super::Result;
 use super::function::FunctionEmitter;
+use super::state::Bulk;
 use crate::ffi::{self, IntPredicate, Linkage, Value};
 
 /// Bytes of an mbarrier.
 const MBARRIER: u32 = 8;
-
-/// How many copies were begun and how many were waited for, `i32` each, and the mbarriers that they
-/// take in turn.
-#[derive(Copy, Clone)]
-pub(crate) struct Bulk<'c> {
-    pub(crate) begun: Value<'c>,
-    pub(crate) complete: Value<'c>,
-    /// A power of two.
-    pub(crate) slots: u32,
-}
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     fn bulk(&self) -> Result<Bulk<'c>> {

@@ -5,7 +5,8 @@
 use super::function::FunctionEmitter;
 use super::{
     Handled, Result, arith, async_copy, atomic, barrier, bits, clock, compare, composite, control,
-    convert, derivative, ext, image, linear, matrix, memory, named, place, pointer, subgroup,
+    convert, derivative, ext, image, linear, matrix, memory, named, place, pointer, promoted_copy,
+    subgroup,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -153,6 +154,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Family::Barrier => barrier::emit(e, inst),
         Family::NamedBarrier => named::emit(e, op, inst),
         Family::AsyncCopy => async_copy::emit(e, op, inst),
+        Family::Memory if promoted_copy::is_copy(e, op, inst) => promoted_copy::emit(e, inst),
         Family::Memory => memory::emit(e, inst),
         Family::Place => place::emit(e, inst),
         Family::Pointer => pointer::emit(e, op, inst),
@@ -165,6 +167,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Family::Linear => linear::emit(e, op, inst),
         Family::Matrix => matrix::emit(e, op, inst),
         Family::Image => image::emit(e, op, inst),
+        Family::Atomic if image::atomic::is_texel(e, inst) => image::atomic::emit(e, op, inst),
         Family::Atomic => atomic::emit(e, op, inst),
         Family::Subgroup => subgroup::emit(e, op, inst),
         Family::Clock => clock::emit(e, inst),

@@ -1,6 +1,7 @@
 //! The extended instructions of SPV_AMD_shader_ballot, SPV_AMD_gcn_shader and
 //! SPV_AMD_shader_trinary_minmax, spelled for both vendors.
 
+use super::EXT_ARGS;
 use super::build::Build;
 use super::function::FunctionEmitter;
 use super::lanes::{self, Lanes};
@@ -13,9 +14,6 @@ use spirv::{
 };
 use splitbar_passes::module::Inst;
 
-/// Index of an OpExtInst's first argument: the set and the number come before it.
-const ARGS: usize = 2;
-
 /// Lowers the instruction `number` of the set called `set`.
 pub(crate) fn emit(
     e: &mut FunctionEmitter<'_, '_, '_>,
@@ -23,7 +21,7 @@ pub(crate) fn emit(
     set: &str,
     number: u32,
 ) -> Result<Handled> {
-    let args = e.operands(inst, ARGS)?;
+    let args = e.operands(inst, EXT_ARGS)?;
     let value = match set {
         "SPV_AMD_shader_ballot" => match Ballot::from_u32(number) {
             Some(op) => ballot(e, inst, op, &args)?,

@@ -1,6 +1,7 @@
 //! GLSL.std.450 (version 1.00). Precision as Vulkan asks for it (see [`super::math`]); min, max and
 //! clamp prefer a number to a NaN, which both the F and the N forms allow.
 
+use super::EXT_ARGS;
 use super::arith::bind_pair;
 use super::build::Build;
 use super::function::FunctionEmitter;
@@ -10,9 +11,6 @@ use super::{Handled, Result, bits, linear};
 use crate::ffi::{Opcode, RealPredicate, Value};
 use spirv::GlslStd450Op as Glsl;
 use splitbar_passes::module::Inst;
-
-/// Index of an OpExtInst's first argument: the set and the number come before it.
-const ARGS: usize = 2;
 
 /// Lowers the extended instruction `number`.
 pub(crate) fn emit(
@@ -26,11 +24,11 @@ pub(crate) fn emit(
     match op {
         Glsl::Modf | Glsl::Frexp => return with_pointer(e, op, inst),
         Glsl::ModfStruct => {
-            let (rest, whole) = numeric::modf(e.b, e.operand(inst, ARGS)?)?;
+            let (rest, whole) = numeric::modf(e.b, e.operand(inst, EXT_ARGS)?)?;
             return bind_pair(e, inst, rest, whole);
         }
         Glsl::FrexpStruct => {
-            let (significand, exponent) = numeric::frexp(e.b, e.operand(inst, ARGS)?)?;
+            let (significand, exponent) = numeric::frexp(e.b, e.operand(inst, EXT_ARGS)?)?;
             let Some(member) = e.result_ty(inst)?.member(1) else {
                 return Err(e.mismatch(inst, "the result is no structure of two members"));
             };
@@ -39,7 +37,7 @@ pub(crate) fn emit(
         }
         _ => {}
     }
-    let args = e.operands(inst, ARGS)?;
+    let args = e.operands(inst, EXT_ARGS)?;
     let value = match args.as_slice() {
         [x] => one(e, op, inst, *x)?,
         [x, y] => two(e, op, *x, *y)?,
@@ -197,8 +195,8 @@ fn three<'c>(
 
 /// Modf and Frexp, whose second result goes to memory.
 fn with_pointer(e: &mut FunctionEmitter<'_, '_, '_>, op: Glsl, inst: Inst<'_>) -> Result<Handled> {
-    let x = e.operand(inst, ARGS)?;
-    let pointer = e.pointer(inst.id(ARGS + 1)?)?;
+    let x = e.operand(inst, EXT_ARGS)?;
+    let pointer = e.pointer(inst.id(EXT_ARGS + 1)?)?;
     let Some(pointee) = pointer.pointee else {
         return Err(e.mismatch(inst, "the pointer says nothing of what it points to"));
     };

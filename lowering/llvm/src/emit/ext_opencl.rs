@@ -1,6 +1,7 @@
 //! OpenCL.std (version 1.00). The full profile's precision (see [`super::math`]), except for
 //! `native_` and `half_`, which take what the hardware gives.
 
+use super::EXT_ARGS;
 use super::build::Build;
 use super::function::FunctionEmitter;
 use super::math::{self, Binary, Precision, Unary};
@@ -9,9 +10,6 @@ use super::{Handled, Result, ext_opencl_integer, ext_opencl_memory, ext_opencl_p
 use crate::ffi::{IntPredicate, Opcode, RealPredicate, Value};
 use spirv::OpenclStd100Op as Cl;
 use splitbar_passes::module::Inst;
-
-/// Index of an OpExtInst's first argument: the set and the number come before it.
-pub(crate) const ARGS: usize = 2;
 
 /// Lowers the extended instruction `number`.
 pub(crate) fn emit(
@@ -28,7 +26,7 @@ pub(crate) fn emit(
     if let Handled::Yes = ext_opencl_memory::emit(e, op, inst)? {
         return Ok(Handled::Yes);
     }
-    let args = e.operands(inst, ARGS)?;
+    let args = e.operands(inst, EXT_ARGS)?;
     let value = match args.as_slice() {
         [x] => one(e, op, inst, *x)?,
         [x, y] => two(e, op, *x, *y)?,

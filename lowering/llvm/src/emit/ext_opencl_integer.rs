@@ -3,7 +3,7 @@
 use super::Result;
 use super::arith::product_high;
 use super::build::Build;
-use super::convert::clamp_resize;
+use super::casts::clamp_resize;
 use super::function::FunctionEmitter;
 use super::numeric::{self, call1, call2};
 use crate::ffi::{IntPredicate, Value};

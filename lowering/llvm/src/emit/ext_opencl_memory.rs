@@ -1,9 +1,9 @@
 //! OpenCL.std: functions that read or write memory: vector loads and stores, their half-precision
 //! forms, and functions with a second result.
 
+use super::EXT_ARGS;
 use super::build::Build;
-use super::convert::float_to_float;
-use super::ext_opencl::ARGS;
+use super::casts::float_to_float;
 use super::function::FunctionEmitter;
 use super::math::{self, Binary, Precision, Unary};
 use super::memory::Access;
@@ -21,7 +21,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) 
         Cl::vstoren => store(e, op, inst, None),
         Cl::vstore_half | Cl::vstore_halfn | Cl::vstorea_halfn => store(e, op, inst, None),
         Cl::vstore_half_r | Cl::vstore_halfn_r | Cl::vstorea_halfn_r => {
-            let mode = FPRoundingMode::from_u32(inst.operand(ARGS + 3)?);
+            let mode = FPRoundingMode::from_u32(inst.operand(EXT_ARGS + 3)?);
             store(e, op, inst, mode)
         }
         Cl::fract | Cl::frexp | Cl::modf | Cl::lgamma_r | Cl::remquo | Cl::sincos => {
@@ -70,8 +70,8 @@ fn place<'c>(
 fn load(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) -> Result<Handled> {
     let b = e.b;
     let to = e.result_ty(inst)?;
-    let offset = e.operand(inst, ARGS)?;
-    let pointer = e.pointer(inst.id(ARGS + 1)?)?;
+    let offset = e.operand(inst, EXT_ARGS)?;
+    let pointer = e.pointer(inst.id(EXT_ARGS + 1)?)?;
     let half = op != Cl::vloadn;
     let element = if half {
         b.float_type(16)
@@ -98,9 +98,9 @@ fn store(
     mode: Option<FPRoundingMode>,
 ) -> Result<Handled> {
     let b = e.b;
-    let data = e.operand(inst, ARGS)?;
-    let offset = e.operand(inst, ARGS + 1)?;
-    let pointer = e.pointer(inst.id(ARGS + 2)?)?;
+    let data = e.operand(inst, EXT_ARGS)?;
+    let offset = e.operand(inst, EXT_ARGS + 1)?;
+    let pointer = e.pointer(inst.id(EXT_ARGS + 2)?)?;
     let lanes = data.ty().lanes();
     let element = if op == Cl::vstoren {
         data.ty().element_if_vector()
@@ -121,8 +121,12 @@ fn store(
 /// Functions whose last operand is a pointer for a second result.
 fn second_result(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) -> Result<Handled> {
     let b = e.b;
-    let x = e.operand(inst, ARGS)?;
-    let last = if op == Cl::remquo { ARGS + 2 } else { ARGS + 1 };
+    let x = e.operand(inst, EXT_ARGS)?;
+    let last = if op == Cl::remquo {
+        EXT_ARGS + 2
+    } else {
+        EXT_ARGS + 1
+    };
     let pointer = e.pointer(inst.id(last)?)?;
     let Some(pointee) = pointer.pointee else {
         return Err(e.mismatch(inst, "the pointer says nothing of what it points to"));
@@ -174,7 +178,7 @@ fn second_result(e: &mut FunctionEmitter<'_, '_, '_>, op: Cl, inst: Inst<'_>) ->
             (math::unary(e, Unary::Lgamma, Precision::Exact, x)?, sign)
         }
         _ => {
-            let y = e.operand(inst, ARGS + 1)?;
+            let y = e.operand(inst, EXT_ARGS + 1)?;
             let word = b.int_type(32);
             let quotient = math::in_single_or_double(b, &[x, y], |args| {
                 let double = args.first().is_some_and(|a| a.ty().scalar_bits() == 64);

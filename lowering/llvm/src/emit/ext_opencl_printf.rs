@@ -4,7 +4,7 @@
 //! A record is reserved by one relaxed addition at device scope and written by plain stores: a
 //! memory operation that stays where it stands among barriers, and no fence.
 
-use super::ext_opencl::ARGS;
+use super::EXT_ARGS;
 use super::function::FunctionEmitter;
 use super::{Handled, Result, barrier};
 use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, RmwOp, TypeKind, Value};
@@ -25,7 +25,7 @@ const MOST_STEPS: usize = 64;
 
 /// Lowers a printf. Its result is 0, or -1 when the buffer has no room for the record.
 pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
-    let Some(text) = literal(e, inst, inst.id(ARGS)?) else {
+    let Some(text) = literal(e, inst, inst.id(EXT_ARGS)?) else {
         let what = "the format of a printf is not known when the kernel is compiled";
         return Err(Box::new(
             refused(inst, what)
@@ -42,7 +42,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
     let mut components = Vec::new();
     for (position, conversion) in format.conversions().enumerate() {
         let number = position + 1;
-        let id = inst.id(ARGS + number).map_err(|_| {
+        let id = inst.id(EXT_ARGS + number).map_err(|_| {
             let message =
                 format!("the format of a printf has no argument for its conversion {number}");
             Box::new(refused(inst, message))

@@ -101,9 +101,9 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// Where the module came from: debug lines count the words of that one.
     pub(super) origin: Option<&'m Origin>,
     /// Blocks by label.
-    pub(super) control: super::control::Control<'c, 'm>,
+    pub(super) control: super::state::Control<'c, 'm>,
     /// Functions that can be called, with the variables that each wants as hidden arguments.
-    pub(super) callees: &'e super::module::Callees<'c>,
+    pub(super) callees: &'e super::state::Callees<'c>,
     /// Byte lengths of buffers by variable, where OpArrayLength asks for them; of an array of
     /// descriptors, a table of lengths.
     pub(super) lengths: Vec<(Id, Value<'c>)>,
@@ -114,17 +114,17 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// The calls of printf and the strings that the kernel has so far.
     pub(super) prints: &'e RefCell<Table>,
     /// Run-time state of the barriers; only the kernel itself has it.
-    pub(super) barrier_state: super::barrier::StateSlots<'c>,
+    pub(super) barrier_state: super::state::StateSlots<'c>,
     /// The sets of registers in which copies are on their way; only the kernel itself has them.
-    pub(super) held: Vec<super::held::HeldSet<'c>>,
+    pub(super) held: Vec<super::state::HeldSet<'c>>,
     /// What the loads of copies behind branches have noted, by their word offsets; only the kernel
     /// itself has any.
-    pub(super) notes: BTreeMap<u32, super::promoted_copy::Note<'c>>,
+    pub(super) notes: BTreeMap<u32, super::state::Note<'c>>,
     /// Where a kernel whose waves have something to do when they end does it: all returns lead
     /// there.
     pub(super) end: Option<Block<'c>>,
     /// What the barrier steps share within one module.
-    pub(super) barriers: &'e super::barrier::Shared<'c>,
+    pub(super) barriers: &'e super::state::Shared<'c>,
     /// Fast-math flags of an instruction that says nothing about them.
     pub(super) default_fast_math: u32,
 }

@@ -6,21 +6,9 @@
 //! copy not store, and is folded wherever all paths agree.
 
 use super::function::FunctionEmitter;
+use super::state::HeldSet;
 use super::{Result, builtin};
 use crate::ffi::{IntPredicate, Ty, Value};
-use splitbar_plan::HeldShape;
-
-/// A set of registers.
-#[derive(Clone)]
-pub(super) struct HeldSet<'c> {
-    shape: HeldShape,
-    /// A slot for each value.
-    values: Vec<Value<'c>>,
-    /// A slot for the address: that of the value, or where the copy of a group begins.
-    address: Value<'c>,
-    /// A slot for the note, `i32`.
-    holds: Value<'c>,
-}
 
 /// A type of so many bytes, of words where it has several.
 pub(super) fn plain<'c>(e: &FunctionEmitter<'_, 'c, '_>, bytes: u32) -> Ty<'c> {

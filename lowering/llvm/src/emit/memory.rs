@@ -11,7 +11,7 @@ use super::function::{FunctionEmitter, Pointer};
 use super::layout;
 use super::layout::MatrixLayout;
 use super::types::{self, Kind, Scalar, Shape};
-use super::{Handled, Result, barrier, facts, promoted_copy};
+use super::{Handled, Result, barrier, facts};
 use crate::ffi::{AtomicOrdering, IntPredicate, Opcode, Ty, Value};
 use spirv::MemoryAccess;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -616,9 +616,6 @@ pub(crate) fn emit<'c>(e: &mut FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> R
     match inst.op() {
         // The store of its value copies it.
         Some(Op::Load) if e.plan.copied_loads.contains(&inst.offset) => {}
-        Some(Op::Store) if e.plan.copies.contains_key(&inst.offset) => {
-            promoted_copy::store(e, inst)?;
-        }
         Some(Op::Load) => {
             let pointer = e.pointer(id(0)?)?;
             let (access, _) = e.access(inst, 1)?;

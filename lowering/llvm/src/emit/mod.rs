@@ -5,10 +5,12 @@
 //! | [`build`] | the builder façade: checked, uniform over scalars and vectors |
 //! | [`types`] | SPIR-V types as LLVM types |
 //! | [`constant`], [`address`] | constants as LLVM constants; those that hold addresses |
+//! | [`state`] | what the families keep of a function and a module |
 //! | [`function`] | the state of one function's lowering, and the interface that instruction families use |
+//! | [`body`] | the walk over blocks and instructions |
 //! | [`dispatch`] | the table from opcode to family: the one place to add an opcode |
 //! | [`memory`], [`place`], [`pointer`], [`control`], [`barrier`], [`counter`], [`objects`], [`named`], [`waits`], [`builtin`], [`clock`] | families that touch the emitter's core |
-//! | [`arith`], [`bits`], [`compare`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
+//! | [`arith`], [`bits`], [`compare`], [`casts`], [`convert`], [`composite`], [`linear`] | scalars, vectors, matrices |
 //! | [`async_copy`], [`promoted_copy`], [`bulk_copy`], [`held`] | asynchronous copies between global and workgroup memory: of groups, of plain stores, by one invocation; those that stay in registers on their way |
 //! | [`image`] | storage images, texel buffers, fetches |
 //! | [`matrix`] | cooperative matrices |
@@ -16,7 +18,7 @@
 //! | [`ext`], [`ext_amd`], [`ext_glsl`], [`ext_opencl`], [`ext_opencl_integer`], [`ext_opencl_memory`], [`ext_opencl_printf`], [`numeric`], [`math`], [`library`] | extended instruction sets |
 //! | [`float8`] | floats of 8 bits |
 //! | [`facts`] | facts about targets beyond the target row |
-//! | [`abi`] | the parameters of kernels: types, attributes |
+//! | [`abi`], [`attributes`] | the parameters of kernels: types, attributes; what functions say of their launch |
 //! | [`check`] | what is refused before any body is lowered |
 //! | [`globals`], [`prologue`] | module-scope variables; what a kernel does before its first instruction |
 //! | [`module`] | one LLVM module: kernels and their functions, in order |
@@ -29,11 +31,14 @@ mod address;
 pub(crate) mod arith;
 pub(crate) mod async_copy;
 pub(crate) mod atomic;
+pub(crate) mod attributes;
 pub(crate) mod barrier;
 pub(crate) mod bits;
+mod body;
 pub(crate) mod build;
 pub(crate) mod builtin;
 mod bulk_copy;
+pub(crate) mod casts;
 pub(crate) mod check;
 pub(crate) mod clock;
 pub(crate) mod collective;
@@ -80,12 +85,16 @@ pub(crate) mod pointer;
 pub(crate) mod prologue;
 mod promoted_copy;
 mod scan;
+mod state;
 pub(crate) mod subgroup;
 pub(crate) mod types;
 pub(crate) mod waits;
 
 use splitbar_passes::analysis::{layout, uses};
 pub(crate) use splitbar_typed::Result;
+
+/// Index of an OpExtInst's first argument: the set and the number come before it.
+pub(crate) const EXT_ARGS: usize = 2;
 
 /// Whether an instruction family knows an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

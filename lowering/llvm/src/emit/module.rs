@@ -2,10 +2,10 @@
 //! functions that it reaches.
 
 use super::abi;
-use super::barrier::{Shared, StateSlots};
+use super::attributes::target_attributes;
 use super::build::Build;
-use super::control::Control;
 use super::function::{FunctionEmitter, Slot};
+use super::state::{Callee, Callees, Control, Shared, StateSlots};
 use super::types::{self, Kind, Types};
 use super::uses::{self, Hidden, Uses};
 use super::{Result, check};
@@ -21,28 +21,12 @@ use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id};
 use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
-use splitbar_plan::{EntryPlan, Placement, Target, waves};
+use splitbar_plan::{EntryPlan, waves};
 use splitbar_typed::abi::{Abi, AbiForm, KernelAbi, Passing, length_passing, symbol};
 use splitbar_typed::scratch::shared_bytes;
 use splitbar_typed::types::{self as typed, id_count};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-
-/// A function that can be called.
-pub(crate) struct Callee<'c> {
-    pub(crate) function: Func<'c>,
-    pub(crate) hidden: Vec<Hidden>,
-}
-
-/// The functions of one kernel that are written already.
-#[derive(Default)]
-pub(crate) struct Callees<'c>(BTreeMap<Id, Callee<'c>>);
-
-impl<'c> Callees<'c> {
-    pub(crate) fn get(&self, id: Id) -> Option<&Callee<'c>> {
-        self.0.get(&id)
-    }
-}
 
 /// Functions are inlined unless that would write more instructions than this.
 const MAX_INLINED: u64 = 1 << 20;
@@ -443,48 +427,6 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         }
         self.recycle(emitter);
     }
-}
-
-/// What a function must say about waves and workgroups to be called by the kernel of `plan`.
-pub(super) fn target_attributes<'c>(
-    b: &Build<'c>,
-    target: &Target,
-    plan: &EntryPlan,
-    function: Func<'c>,
-) {
-    let context = b.context();
-    if let Arch::Amdgpu(_) = target.arch {
-        let total = plan.workgroup_size.map(|size| {
-            size.iter()
-                .fold(1u64, |n, d| n.saturating_mul(u64::from(*d)))
-        });
-        let sizes = total.map_or_else(
-            || format!("1,{}", target.max_workgroup_size),
-            |n| format!("{n},{n}"),
-        );
-        function.string_attribute(context, "amdgpu-flat-work-group-size", &sizes);
-        function.string_attribute(context, "uniform-work-group-size", "true");
-        // LLVM looks whether the attribute is there, not at its value.
-        if plan.placement == Placement::ThreadgroupSplit {
-            function.string_attribute(context, "amdgpu-tg-split", "")
-        }
-        if let Some(features) = target_features(target, plan) {
-            function.string_attribute(context, "target-features", &features);
-        }
-    }
-}
-
-/// Features that every function of the kernel of `plan` is compiled with beside the target's own:
-/// LLVM inlines none that has others, and compiles it for waves of another size.
-pub(crate) fn target_features(target: &Target, plan: &EntryPlan) -> Option<String> {
-    let wave = (plan.wave_size != target.default_wave_size())
-        .then(|| format!("+wavefrontsize{}", plan.wave_size));
-    let mode = match plan.placement {
-        Placement::CuMode => Some("+cumode".to_owned()),
-        Placement::Default | Placement::ThreadgroupSplit => None,
-    };
-    let features: Vec<String> = [wave, mode].into_iter().flatten().collect();
-    (!features.is_empty()).then(|| features.join(","))
 }
 
 /// Instructions that are written when every call is inlined.

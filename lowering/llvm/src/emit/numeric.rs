@@ -97,7 +97,7 @@ pub(crate) fn ldexp<'c>(b: &Build<'c>, x: Value<'c>, n: Value<'c>) -> Result<Val
     };
     let word = b.int_type(32).vector(lanes);
     let n = if n.ty().scalar_bits() > 32 {
-        super::convert::clamp_resize(b, n, word, true, true)?
+        super::casts::clamp_resize(b, n, word, true, true)?
     } else {
         b.int_resize(n, word, true)?
     };

@@ -2,10 +2,9 @@
 //! and the built-ins, clears what starts as zero, and sets the barriers up.
 
 use super::Result;
-use super::barrier::StateSlots;
-use super::bulk_copy::Bulk;
 use super::function::{FunctionEmitter, Pointer, Slot};
 use super::layout;
+use super::state::{Bulk, StateSlots};
 use super::types::Kind;
 use super::uses::{self, Hidden, Uses};
 use crate::ffi::{IntPredicate, Value};

@@ -11,8 +11,10 @@
 use super::function::{FunctionEmitter, Pointer};
 use super::held::plain;
 use super::memory::Access;
-use super::{Result, builtin};
+use super::state::Note;
+use super::{Handled, Result, builtin};
 use crate::ffi::{self, Linkage, Value};
+use spirv::Op;
 use splitbar_passes::module::{Id, Inst};
 use splitbar_plan::{CopyPlan, Engine};
 
@@ -27,18 +29,13 @@ struct Source<'c> {
     read: Option<Value<'c>>,
 }
 
-/// What the load of a copy notes, in stack slots: the source, and how many bytes of it. Nothing and
-/// none until it does.
-#[derive(Copy, Clone)]
-pub(super) struct Note<'c> {
-    unit: u32,
-    nothing: Value<'c>,
-    address: Value<'c>,
-    read: Value<'c>,
+/// Whether the plan has a copy for the instruction.
+pub(super) fn is_copy(e: &FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) -> bool {
+    op == Op::Store && e.plan.copies.contains_key(&inst.offset)
 }
 
 /// Lowers a store that copies.
-pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
+pub(super) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<Handled> {
     let plan = e.plan.copies.get(&inst.offset).copied();
     let load = plan.and_then(|plan| e.declarations.module.at(plan.load?));
     let (Some(plan), Some(load)) = (plan, load) else {
@@ -48,7 +45,8 @@ pub(super) fn store(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resu
     let to = e.with_access(&e.pointer(inst.id(0)?)?, writes)?;
     let to = aligned(e, e.result_type(load)?, plan.unit, to)?;
     let from = chosen(e, load, plan)?;
-    begin(e, plan, from, to)
+    begin(e, plan, from, to)?;
+    Ok(Handled::Yes)
 }
 
 /// Begins a copy from `from` to `to`.

@@ -75,7 +75,7 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
             for attribute in ["nounwind", "convergent", "noinline"] {
                 function.attribute(context, attribute);
             }
-            super::module::target_attributes(self.b, self.target, self.plan, function);
+            super::attributes::target_attributes(self.b, self.target, self.plan, function);
             let (here, at) = (self.b.block()?, self.b.at.get());
             self.b.raw().set_location(0, None);
             self.b.position(function.append(context));

@@ -9,7 +9,7 @@
 //! extension leaves precision and order open.
 
 use super::super::Result;
-use super::super::convert;
+use super::super::casts;
 use super::super::float8::{self, Float8};
 use super::super::function::FunctionEmitter;
 use super::super::types::{self, Scalar};
@@ -98,7 +98,7 @@ pub(super) fn widened<'c>(
 ) -> Result<Value<'c>> {
     let to = to.vector(value.ty().lanes());
     if to.is_float() {
-        convert::float_to_float(e.b, value, to, None)
+        casts::float_to_float(e.b, value, to, None)
     } else {
         e.b.int_resize(value, to, signed)
     }

@@ -1,0 +1,94 @@
+//! What instruction families keep while a function or a module is being written: their parts of
+//! the emitter's state. What is done with them stands with the families.
+
+use super::uses::Hidden;
+use crate::ffi::{Block, Func, Value};
+use splitbar_passes::module::{Id, Inst};
+use splitbar_plan::HeldShape;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Blocks and edges of the function that is being written.
+#[derive(Default)]
+pub(crate) struct Control<'c, 'm> {
+    pub(super) heads: Vec<Option<Block<'c>>>,
+    /// Incoming edges by block: label of the SPIR-V block that it comes from, LLVM block that the
+    /// jump is in. One entry per edge.
+    pub(super) incoming: Vec<Vec<(Id, Block<'c>)>>,
+    pub(super) phis: Vec<(usize, Inst<'m>, Value<'c>)>,
+    pub(super) current: Option<Id>,
+    /// Unroll hints by the label of the loop's header.
+    pub(super) unroll: BTreeMap<Id, &'static str>,
+    pub(super) done: Vec<bool>,
+}
+
+/// A function that can be called.
+pub(crate) struct Callee<'c> {
+    pub(crate) function: Func<'c>,
+    pub(crate) hidden: Vec<Hidden>,
+}
+
+/// The functions of one kernel that are written already.
+#[derive(Default)]
+pub(crate) struct Callees<'c>(pub(super) BTreeMap<Id, Callee<'c>>);
+
+impl<'c> Callees<'c> {
+    pub(crate) fn get(&self, id: Id) -> Option<&Callee<'c>> {
+        self.0.get(&id)
+    }
+}
+
+/// What the barrier steps of one LLVM module share.
+#[derive(Default)]
+pub(crate) struct Shared<'c> {
+    pub(super) placeholders: RefCell<Vec<(&'static str, Func<'c>)>>,
+    pub(super) mbarrier: RefCell<Option<Value<'c>>>,
+    /// Workgroup memory of the OpGroup* instructions.
+    pub(super) scratch: RefCell<Option<Value<'c>>>,
+    /// Zeros in global memory, for copies.
+    pub(super) zeros: RefCell<Option<Value<'c>>>,
+}
+
+/// Run-time state of a kernel's barriers: stack slots that the optimiser turns into registers.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct StateSlots<'c> {
+    /// The word that the strategy keeps between phases, `i32`
+    /// ([`word`](splitbar_plan::BarrierState::word)).
+    pub(crate) word: Option<Value<'c>>,
+    /// Whether an arrive is outstanding, `i32`.
+    pub(crate) outstanding: Option<Value<'c>>,
+    /// Where there are bulk copies.
+    pub(crate) bulk: Option<Bulk<'c>>,
+}
+
+/// How many copies were begun and how many were waited for, `i32` each, and the mbarriers that they
+/// take in turn.
+#[derive(Copy, Clone)]
+pub(crate) struct Bulk<'c> {
+    pub(crate) begun: Value<'c>,
+    pub(crate) complete: Value<'c>,
+    /// A power of two.
+    pub(crate) slots: u32,
+}
+
+/// A set of registers.
+#[derive(Clone)]
+pub(super) struct HeldSet<'c> {
+    pub(super) shape: HeldShape,
+    /// A slot for each value.
+    pub(super) values: Vec<Value<'c>>,
+    /// A slot for the address: that of the value, or where the copy of a group begins.
+    pub(super) address: Value<'c>,
+    /// A slot for the note, `i32`.
+    pub(super) holds: Value<'c>,
+}
+
+/// What the load of a copy notes, in stack slots: the source, and how many bytes of it. Nothing and
+/// none until it does.
+#[derive(Copy, Clone)]
+pub(super) struct Note<'c> {
+    pub(super) unit: u32,
+    pub(super) nothing: Value<'c>,
+    pub(super) address: Value<'c>,
+    pub(super) read: Value<'c>,
+}
