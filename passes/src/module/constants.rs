@@ -1,5 +1,6 @@
 //! Constants and specialization constants, evaluated.
 
+use super::id_map::IdMap;
 use super::report::Report;
 use super::{Declarations, Id, Inst, Type, fold, scalar};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -94,7 +95,7 @@ impl Constant {
 /// Every constant of a module under given specialization values.
 #[derive(Clone, Debug, Default)]
 pub struct Constants {
-    values: BTreeMap<Id, Constant>,
+    values: IdMap<Constant>,
     /// Specialization constants that were given no value, and what is computed from them.
     defaults: BTreeSet<Id>,
 }
@@ -118,7 +119,7 @@ impl Constants {
         let mut evaluator = Evaluator {
             declarations,
             spec,
-            constants: Constants::default(),
+            constants: Constants::new(declarations.module.words().len()),
             taken: BTreeSet::new(),
             left,
             warnings: Vec::new(),
@@ -160,14 +161,22 @@ impl Constants {
         evaluator.constants
     }
 
+    /// None, of a module of so many words.
+    fn new(words: usize) -> Constants {
+        Constants {
+            values: IdMap::new(words),
+            defaults: BTreeSet::new(),
+        }
+    }
+
     /// The value of `id`, if it is a constant.
     pub fn get(&self, id: Id) -> Option<&Constant> {
-        self.values.get(&id)
+        self.values.get(id)
     }
 
     /// All constants that have a value, in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (Id, &Constant)> {
-        self.values.iter().map(|(id, value)| (*id, value))
+        self.values.iter()
     }
 
     /// Whether the value of `id` is the default of a specialization constant that was given none,
@@ -179,8 +188,13 @@ impl Constants {
     /// The constants whose values are the same in every run with the given specialization values.
     #[must_use]
     pub fn without_defaults(&self) -> Constants {
-        let mut fixed = self.clone();
-        fixed.values.retain(|id, _| !self.defaults.contains(id));
+        if self.defaults.is_empty() {
+            return self.clone();
+        }
+        let mut fixed = Constants::new(self.values.limit());
+        for (id, value) in self.iter().filter(|(id, _)| !self.is_default(*id)) {
+            fixed.values.insert(id, value.clone());
+        }
         fixed
     }
 
@@ -246,7 +260,9 @@ impl Evaluator<'_, '_> {
         if is_computed(inst) && operands.any(|id| defaults.contains(&id)) {
             self.constants.defaults.extend(id);
         }
-        self.constants.values.extend(id.map(|id| (id, value)));
+        if let Some(id) = id {
+            self.constants.values.insert(id, value);
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 use super::decorations::Decorations;
 use super::functions::FunctionReader;
 use super::grammar;
+use super::id_map::IdMap;
 use super::names::Names;
 use super::operands::literal_string;
 use super::report::Report;
@@ -116,13 +117,13 @@ pub struct Declarations<'m> {
     pub variables: Vec<Variable<'m>>,
     /// Functions, in order.
     pub functions: Vec<Function<'m>>,
-    types: BTreeMap<Id, Type>,
+    types: Types,
     decorations: Decorations<'m>,
-    pub(super) names: Names,
+    pub(super) names: Names<'m>,
     /// What the WorkgroupSize built-in decorates: a constant, or a variable of an OpenCL kernel.
     pub(super) workgroup_sizes: Vec<Id>,
-    variable_indices: BTreeMap<Id, usize>,
-    function_indices: BTreeMap<Id, usize>,
+    variable_indices: IdMap<usize>,
+    function_indices: IdMap<usize>,
 }
 
 impl<'m> Declarations<'m> {
@@ -135,6 +136,7 @@ impl<'m> Declarations<'m> {
     /// entry points name functions.
     pub fn of(module: &'m Module<'m>, diagnostics: &mut Diagnostics) -> Declarations<'m> {
         let mut report = Report::new(diagnostics);
+        let words = module.words().len();
         let mut this = Declarations {
             module,
             capabilities: Vec::new(),
@@ -145,12 +147,12 @@ impl<'m> Declarations<'m> {
             entry_points: Vec::new(),
             variables: Vec::new(),
             functions: Vec::new(),
-            types: BTreeMap::new(),
-            decorations: Decorations::default(),
+            types: Types::new(words),
+            decorations: Decorations::new(words),
             names: Names::default(),
             workgroup_sizes: Vec::new(),
-            variable_indices: BTreeMap::new(),
-            function_indices: BTreeMap::new(),
+            variable_indices: IdMap::new(words),
+            function_indices: IdMap::new(words),
         };
         this.read(&mut report);
         this.check_uses(&mut report);
@@ -160,34 +162,26 @@ impl<'m> Declarations<'m> {
 
     fn read(&mut self, report: &mut Report<'_>) {
         let mut functions = FunctionReader::new(self.module);
-        let mut types = Types::default();
         let mut modes: BTreeMap<Id, Vec<Inst<'m>>> = BTreeMap::new();
         for inst in self.module.instructions() {
             if functions.takes(inst) {
                 functions.read(inst, report);
             } else if is_type(inst) {
-                types.declare(self.module, inst, report);
-            } else if !self.names.read(inst) && !self.decorations.read(self.module, inst, report) {
-                self.read_global(inst, &mut modes)
+                self.types.declare(self.module, inst, report);
+            } else {
+                self.read_global(inst, &mut modes, report)
                     .unwrap_or_else(|diagnostic| report.push(diagnostic));
             }
         }
-        self.types = types.by_id;
         let size = spirv::BuiltIn::WorkgroupSize as u32;
         self.workgroup_sizes = self.decorations.ids_with(spirv::Decoration::BuiltIn, size);
         self.functions = functions.into_functions(report);
-        self.function_indices = self
-            .functions
-            .iter()
-            .zip(0..)
-            .map(|(function, index)| (function.id, index))
-            .collect();
-        self.variable_indices = self
-            .variables
-            .iter()
-            .zip(0..)
-            .map(|(variable, index)| (variable.id, index))
-            .collect();
+        for (function, index) in self.functions.iter().zip(0..) {
+            self.function_indices.insert(function.id, index);
+        }
+        for (variable, index) in self.variables.iter().zip(0..) {
+            self.variable_indices.insert(variable.id, index);
+        }
         self.distribute_modes(&modes, report);
     }
 
@@ -195,9 +189,14 @@ impl<'m> Declarations<'m> {
         &mut self,
         inst: Inst<'m>,
         modes: &mut BTreeMap<Id, Vec<Inst<'m>>>,
+        report: &mut Report<'_>,
     ) -> Result<(), Diagnostic> {
         use spirv::Op;
         match inst.op() {
+            Some(Op::Name | Op::MemberName | Op::String) => self.names.take(inst),
+            Some(op) if op.is_annotation() => {
+                self.decorations.read(self.module, op, inst, report);
+            }
             Some(Op::Capability) => self.capabilities.push((inst.operand(0)?, inst)),
             Some(Op::Extension) => self.extensions.push(inst.string(0)),
             Some(Op::ExtInstImport) => self
@@ -270,6 +269,7 @@ impl<'m> Declarations<'m> {
                 .peek()
                 .map_or(0..=0, |function| function.offset..=function.end);
             let in_function = here.contains(&inst.offset);
+            let shape = grammar::shape(inst.opcode());
             let is_elsewhere = |def: u32| {
                 def >= first
                     && !(in_function && here.contains(&def))
@@ -280,29 +280,27 @@ impl<'m> Declarations<'m> {
                         |function| function.offset != def,
                     )
             };
-            if matches!(inst.op(), Some(Op::Name | Op::MemberName))
-                || inst.op().is_some_and(|op| op.is_annotation())
+            if matches!(shape.op, Some(Op::Name | Op::MemberName))
+                || shape.op.is_some_and(|op| op.is_annotation())
             {
                 continue;
             }
-            for (_, id) in self.module.ids(inst) {
+            self.module.for_each_id(inst, |_, id| {
                 let wrong = match self.module.definition(id) {
+                    Some(def) if def < first => return,
                     None if let Some(guess) = self.module.guess(id) => {
                         if guessed.insert(guess.offset) {
                             report.push(unknown(guess));
                         }
-                        continue;
+                        return;
                     }
                     None => "which is not defined",
                     Some(def) if is_elsewhere(def) => "which another function defines",
                     Some(def) => {
-                        let misuse = (def >= first && here.contains(&inst.offset))
-                            .then(|| self.misuse(inst, id));
-                        misuse
-                            .flatten()
-                            .into_iter()
-                            .for_each(|one| report.push(one));
-                        continue;
+                        if in_function && let Some(misuse) = self.misuse(inst, def, id) {
+                            report.push(misuse);
+                        }
+                        return;
                     }
                 };
                 report.push(
@@ -312,10 +310,10 @@ impl<'m> Declarations<'m> {
                     )
                     .at_word(inst.offset),
                 );
-            }
-            if let Some((id, def)) = inst
-                .result_type()
-                .and_then(|id| Some((id, self.module.def(id)?)))
+            });
+            if shape.has_type
+                && let Some(id) = inst.result_type()
+                && let Some(def) = self.module.def(id)
                 && !is_type(def)
             {
                 let message = format!("the result type {id} of {} is not a type", inst.name());
@@ -343,15 +341,19 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// What is wrong with `inst`, which stands in a body and names `id`: labels are for branches,
+    /// What is wrong with `inst`, which stands in a body and names `id`, which is defined at word
+    /// `def`: labels are for branches,
     /// merges and phis, functions for calls (and for the instructions that start kernels); neither
     /// is a value. Debug information and extensions have uses of their own.
-    fn misuse(&self, inst: Inst<'_>, id: Id) -> Option<Diagnostic> {
+    fn misuse(&self, inst: Inst<'_>, def: u32, id: Id) -> Option<Diagnostic> {
         use spirv::Op;
-        let def = self.module.def(id)?;
-        let (what, fits) = match (def.op()?, inst.op()?) {
-            (_, Op::ExtInst) => return None,
-            (Op::Label, op) => (
+        let def = (self.module.words().get(def as usize)? & 0xffff) as u16;
+        if ![Op::Label as u16, Op::Function as u16].contains(&def) {
+            return None; // a value, a type, or something that others look at
+        }
+        let (what, fits) = match inst.op()? {
+            Op::ExtInst => return None,
+            op if def == Op::Label as u16 => (
                 "a label",
                 matches!(
                     op,
@@ -364,12 +366,11 @@ impl<'m> Declarations<'m> {
                         | Op::Phi
                 ),
             ),
-            (Op::Function, op) => (
+            op => (
                 "a function",
                 matches!(op, Op::Function | Op::FunctionCall)
                     || (Op::EnqueueMarker..=Op::BuildNDRange).contains(&op),
             ),
-            _ => return None, // a value, a type, or something that others look at
         };
         (!fits && inst.opcode() < FIRST_OF_EXTENSIONS).then(|| {
             let message = format!("{} uses {id}, which is {what}", inst.name());
@@ -394,12 +395,12 @@ impl<'m> Declarations<'m> {
 
     /// The type declared with `id`.
     pub fn ty(&self, id: Id) -> Option<&Type> {
-        self.types.get(&id)
+        self.types.get(id)
     }
 
     /// All types in the order of their ids.
     pub fn types(&self) -> impl Iterator<Item = (Id, &Type)> {
-        self.types.iter().map(|(id, ty)| (*id, ty))
+        self.types.iter()
     }
 
     /// The type of the value `id`: its instruction's result type.
@@ -436,27 +437,27 @@ impl<'m> Declarations<'m> {
 
     /// OpName of `id`.
     pub fn name(&self, id: Id) -> Option<&str> {
-        self.names.of_id(id)
+        self.names.read().of_id(id)
     }
 
     /// OpMemberName of member `member` of the structure `id`.
     pub fn member_name(&self, id: Id, member: u32) -> Option<&str> {
-        self.names.of_member(id, member)
+        self.names.read().of_member(id, member)
     }
 
     /// The text of the OpString `id`.
     pub fn string(&self, id: Id) -> Option<&str> {
-        self.names.string(id)
+        self.names.read().string(id)
     }
 
     /// The module-scope variable `id`.
     pub fn variable(&self, id: Id) -> Option<&Variable<'m>> {
-        self.variables.get(*self.variable_indices.get(&id)?)
+        self.variables.get(*self.variable_indices.get(id)?)
     }
 
     /// The function `id`.
     pub fn function(&self, id: Id) -> Option<&Function<'m>> {
-        self.functions.get(*self.function_indices.get(&id)?)
+        self.functions.get(*self.function_indices.get(id)?)
     }
 
     /// Whether capability `capability` is declared.

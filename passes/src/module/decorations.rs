@@ -1,5 +1,6 @@
 //! Decorations of ids and members, groups resolved.
 
+use super::id_map::IdMap;
 use super::report::Report;
 use super::{Id, Inst, Module};
 use crate::diagnostic::{Code, Diagnostic};
@@ -15,39 +16,45 @@ pub struct Decoration<'m> {
 }
 
 /// All decorations of a module.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Decorations<'m> {
-    of_ids: BTreeMap<Id, Vec<Decoration<'m>>>,
+    of_ids: IdMap<Vec<Decoration<'m>>>,
     of_members: BTreeMap<(Id, u32), Vec<Decoration<'m>>>,
     /// How many decorations groups have copied so far.
     copied: usize,
 }
 
 impl<'m> Decorations<'m> {
-    /// Takes `inst` if it decorates; whether it did.
+    /// None, of a module of so many words.
+    pub(super) fn new(words: usize) -> Self {
+        Decorations {
+            of_ids: IdMap::new(words),
+            of_members: BTreeMap::new(),
+            copied: 0,
+        }
+    }
+
+    /// Takes `inst`, whose opcode is `op`, if it decorates.
     pub(super) fn read(
         &mut self,
         module: &'m Module<'m>,
+        op: spirv::Op,
         inst: Inst<'m>,
         report: &mut Report<'_>,
-    ) -> bool {
+    ) {
         use spirv::Op;
-        let operands = inst.operands();
-        match (inst.op(), operands) {
-            (
-                Some(Op::Decorate | Op::DecorateId | Op::DecorateString),
-                [target, kind, operands @ ..],
-            ) => {
-                self.of_ids
-                    .entry(Id(*target))
-                    .or_default()
-                    .push(Decoration {
+        match (op, inst.operands()) {
+            (Op::Decorate | Op::DecorateId | Op::DecorateString, [target, kind, operands @ ..]) => {
+                self.decorate(
+                    *target,
+                    &[Decoration {
                         kind: *kind,
                         operands,
-                    });
+                    }],
+                )
             }
             (
-                Some(Op::MemberDecorate | Op::MemberDecorateString | Op::MemberDecorateIdEXT),
+                Op::MemberDecorate | Op::MemberDecorateString | Op::MemberDecorateIdEXT,
                 [target, member, kind, operands @ ..],
             ) => {
                 self.of_members
@@ -58,15 +65,15 @@ impl<'m> Decorations<'m> {
                         operands,
                     });
             }
-            (Some(Op::GroupDecorate), [group, targets @ ..]) => {
+            (Op::GroupDecorate, [group, targets @ ..]) => {
                 for target in targets {
                     let Some(copies) = self.of_group(module, inst, *group, report) else {
                         break;
                     };
-                    self.of_ids.entry(Id(*target)).or_default().extend(copies);
+                    self.decorate(*target, &copies);
                 }
             }
-            (Some(Op::GroupMemberDecorate), [group, targets @ ..]) => {
+            (Op::GroupMemberDecorate, [group, targets @ ..]) => {
                 for target in targets.chunks_exact(2) {
                     let (Some(copies), [id, member]) =
                         (self.of_group(module, inst, *group, report), target)
@@ -79,10 +86,14 @@ impl<'m> Decorations<'m> {
                         .extend(copies);
                 }
             }
-            (Some(Op::DecorationGroup), _) => {}
-            _ => return false, // not a decoration
+            _ => {} // not a decoration
         }
-        true
+    }
+
+    fn decorate(&mut self, target: u32, more: &[Decoration<'m>]) {
+        if let Some(list) = self.of_ids.or_default(Id(target)) {
+            list.extend(more);
+        }
     }
 
     /// The decorations of `group`; `None` when groups have copied more than the module's size
@@ -94,7 +105,7 @@ impl<'m> Decorations<'m> {
         group: u32,
         report: &mut Report<'_>,
     ) -> Option<Vec<Decoration<'m>>> {
-        let list = self.of_ids.get(&Id(group)).cloned().unwrap_or_default();
+        let list = self.of_ids.get(Id(group)).cloned().unwrap_or_default();
         self.copied += list.len() + 1;
         if self.copied > 4 * module.words().len() {
             report.push(
@@ -111,7 +122,7 @@ impl<'m> Decorations<'m> {
     }
 
     pub(super) fn of_id(&self, id: Id) -> &[Decoration<'m>] {
-        self.of_ids.get(&id).map_or(&[], Vec::as_slice)
+        self.of_ids.get(id).map_or(&[], Vec::as_slice)
     }
 
     /// Ids whose decoration `kind` has `operand` first, in order.
@@ -123,7 +134,7 @@ impl<'m> Decorations<'m> {
         self.of_ids
             .iter()
             .filter(|(_, list)| has(list))
-            .map(|(id, _)| *id)
+            .map(|(id, _)| id)
             .collect()
     }
 

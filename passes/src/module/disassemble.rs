@@ -114,7 +114,7 @@ impl Declarations<'_> {
         if let Some(name) = self.name(id) {
             let plain = name.len() <= 64
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-                && !self.names.is_shared(name);
+                && !self.names.read().is_shared(name);
             let number = name.starts_with(|c: char| c.is_ascii_digit());
             return match (plain, number) {
                 (true, false) => format!("%{name}"),

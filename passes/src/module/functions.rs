@@ -2,10 +2,9 @@
 
 use super::report::Report;
 use super::types::is_terminator;
-use super::{Id, Inst, Module};
+use super::{Id, Inst, Module, grammar};
 use crate::diagnostic::{Code, Diagnostic};
 use spirv::Op;
-use std::collections::BTreeSet;
 
 /// A basic block.
 #[derive(Clone, Debug)]
@@ -72,6 +71,8 @@ pub(super) struct FunctionReader<'m> {
     done: Vec<Function<'m>>,
     open: Option<Function<'m>>,
     block: Option<Block<'m>>,
+    /// The instructions of the open block: a block takes as many as it has, in one allocation.
+    insts: Vec<Inst<'m>>,
     /// An instruction outside of any block was reported for the open function: one report is
     /// enough.
     strayed: bool,
@@ -84,6 +85,7 @@ impl<'m> FunctionReader<'m> {
             done: Vec::new(),
             open: None,
             block: None,
+            insts: Vec::new(),
             strayed: false,
         }
     }
@@ -141,6 +143,7 @@ impl<'m> FunctionReader<'m> {
             }
             Some(Op::Label) => {
                 self.close_block(report);
+                self.insts.clear();
                 self.block = inst.result().map(|label| Block {
                     label,
                     offset: inst.offset,
@@ -155,8 +158,8 @@ impl<'m> FunctionReader<'m> {
     }
 
     fn body(&mut self, inst: Inst<'m>) -> Result<(), Diagnostic> {
-        match &mut self.block {
-            Some(block) => block.insts.push(inst),
+        match &self.block {
+            Some(_) => self.insts.push(inst),
             None if self.strayed => {}
             None => {
                 self.strayed = true;
@@ -167,8 +170,9 @@ impl<'m> FunctionReader<'m> {
             }
         }
         if is_terminator(inst)
-            && let Some((block, function)) = self.block.take().zip(self.open.as_mut())
+            && let Some((mut block, function)) = self.block.take().zip(self.open.as_mut())
         {
+            block.insts.clone_from(&self.insts);
             function.blocks.push(block);
         }
         Ok(())
@@ -236,36 +240,33 @@ fn open_function(inst: Inst<'_>) -> Result<Function<'_>, Diagnostic> {
 
 /// Labels that control can go to from `terminator`, in the order of its operands; a label that
 /// stands there twice comes twice.
-pub fn targets(module: &Module<'_>, terminator: Inst<'_>) -> Vec<Id> {
-    use spirv::Op;
-    let skip = match terminator.op() {
-        Some(Op::Branch) => 0,
-        Some(Op::BranchConditional | Op::Switch) => 1,
-        _ => return Vec::new(), // control leaves the function
-    };
+pub fn targets<'m>(module: &Module<'m>, terminator: Inst<'m>) -> impl Iterator<Item = Id> {
+    let is_jump = is_terminator(terminator) && grammar::shape(terminator.opcode()).is_jump;
+    let named = is_jump.then(|| named_labels(module, terminator));
+    named.into_iter().flatten()
+}
+
+/// The labels that the branch or merge instruction `jump` names.
+fn named_labels<'m>(module: &Module<'m>, jump: Inst<'m>) -> impl Iterator<Item = Id> + use<'m> {
+    let is_decided = matches!(jump.op(), Some(Op::BranchConditional | Op::Switch));
     module
-        .ids(terminator)
-        .skip(skip)
+        .ids(jump)
+        .skip(usize::from(is_decided)) // the condition
         .map(|(_, id)| id)
-        .collect()
 }
 
 /// Every branch and merge instruction names labels of its own function.
 fn check_targets(module: &Module<'_>, function: &Function<'_>, report: &mut Report<'_>) {
-    let labels: BTreeSet<Id> = function.blocks.iter().map(|block| block.label).collect();
+    let mut labels: Vec<Id> = function.blocks.iter().map(|block| block.label).collect();
+    labels.sort_unstable();
     let entry = function.blocks.first().map(|block| block.label);
-    for inst in function.insts() {
-        let merges = matches!(
-            inst.op(),
-            Some(spirv::Op::LoopMerge | spirv::Op::SelectionMerge)
-        );
-        let named = if merges {
-            module.ids(inst).map(|(_, id)| id).collect()
-        } else {
-            targets(module, inst)
-        };
-        for label in named {
-            if !labels.contains(&label) {
+    let jumps = function
+        .insts()
+        .filter(|inst| grammar::shape(inst.opcode()).is_jump);
+    for inst in jumps {
+        let merges = !is_terminator(inst);
+        for label in named_labels(module, inst) {
+            if labels.binary_search(&label).is_err() {
                 let message = format!(
                     "{} goes to {label}, which is no block of its function",
                     inst.name()

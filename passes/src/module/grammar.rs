@@ -6,7 +6,7 @@
 //! reader to look at for every instruction.
 
 use rspirv::dr;
-use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier};
+use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier, reflect};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -27,6 +27,12 @@ pub(super) struct Shape {
     pub has_type: bool,
     /// Whether there is a result id.
     pub has_result: bool,
+    /// Whether it declares a type.
+    pub is_type: bool,
+    /// Whether it ends a block.
+    pub is_terminator: bool,
+    /// Whether it says where control goes, or where it merges.
+    pub is_jump: bool,
     /// What follows the fixed words.
     pub tail: Tail,
     /// The opcode as the `spirv` crate names it: its own search goes over some ninety ranges.
@@ -162,42 +168,55 @@ pub(super) fn parameters(class: u8, value: u32) -> &'static [LogicalOperand] {
         .unwrap_or(&[])
 }
 
+#[inline]
 fn grammar() -> &'static Grammar {
     static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
-    GRAMMAR.get_or_init(|| {
-        let mut patterns = BTreeMap::new();
-        for own in OWN {
-            patterns.insert(own.opcode, (own.name, own.operands));
+    GRAMMAR.get_or_init(make)
+}
+
+#[cold]
+fn make() -> Grammar {
+    let mut patterns = BTreeMap::new();
+    for own in OWN {
+        patterns.insert(own.opcode, (own.name, own.operands));
+    }
+    for known in INSTRUCTION_TABLE.iter() {
+        if let Ok(opcode) = u16::try_from(known.opcode as u32) {
+            patterns.insert(opcode, (known.opname, known.operands));
         }
-        for known in INSTRUCTION_TABLE.iter() {
-            if let Ok(opcode) = u16::try_from(known.opcode as u32) {
-                patterns.insert(opcode, (known.opname, known.operands));
-            }
+    }
+    let len = patterns
+        .last_key_value()
+        .map_or(0, |(opcode, _)| usize::from(*opcode) + 1);
+    let parameters = all_parameters();
+    let mut shapes = vec![Shape::default(); len];
+    for (opcode, (_, operands)) in &patterns {
+        if let Some(slot) = shapes.get_mut(usize::from(*opcode)) {
+            *slot = shape_of(operands, &parameters);
         }
-        let len = patterns
-            .last_key_value()
-            .map_or(0, |(opcode, _)| usize::from(*opcode) + 1);
-        let parameters = all_parameters();
-        let mut shapes = vec![Shape::default(); len];
-        for (opcode, (_, operands)) in &patterns {
-            if let Some(slot) = shapes.get_mut(usize::from(*opcode)) {
-                *slot = shape_of(operands, &parameters);
-            }
-        }
-        for (shape, opcode) in shapes.iter_mut().zip(0..) {
-            shape.op = spirv::Op::from_u32(opcode);
-        }
-        let opcodes = patterns
-            .iter()
-            .map(|(opcode, (name, _))| (name.strip_prefix("Op").unwrap_or(name), *opcode))
-            .collect();
-        Grammar {
-            shapes,
-            opcodes,
-            patterns,
-            parameters,
-        }
-    })
+    }
+    for (shape, opcode) in shapes.iter_mut().zip(0..) {
+        shape.op = spirv::Op::from_u32(opcode);
+        shape.is_type = shape
+            .op
+            .is_some_and(|op| op != spirv::Op::TypeForwardPointer && op.is_type());
+        shape.is_terminator = shape.op.is_some_and(reflect::is_block_terminator);
+        shape.is_jump = shape.op.is_some_and(reflect::is_branch)
+            || matches!(
+                shape.op,
+                Some(spirv::Op::LoopMerge | spirv::Op::SelectionMerge)
+            );
+    }
+    let opcodes = patterns
+        .iter()
+        .map(|(opcode, (name, _))| (name.strip_prefix("Op").unwrap_or(name), *opcode))
+        .collect();
+    Grammar {
+        shapes,
+        opcodes,
+        patterns,
+        parameters,
+    }
 }
 
 fn all_parameters() -> BTreeMap<(u8, u32), &'static [LogicalOperand]> {
@@ -322,11 +341,13 @@ pub(super) fn is_id(kind: OperandKind) -> bool {
 }
 
 /// The table that [`shape`] reads, for loops that look at every instruction.
+#[inline]
 pub(super) fn shapes() -> &'static [Shape] {
     &grammar().shapes
 }
 
 /// The shape of `opcode`; one that no table knows has neither result nor ids.
+#[inline]
 pub(super) fn shape(opcode: u16) -> Shape {
     shapes()
         .get(usize::from(opcode))

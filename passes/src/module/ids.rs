@@ -1,7 +1,7 @@
 //! The ids of one instruction, found without the grammar where the opcode's shape says where they
 //! stand.
 
-use super::grammar::{self, Tail};
+use super::grammar::{self, Shape, Tail};
 use super::operands::Operands;
 use super::{Id, Inst, Module};
 
@@ -27,31 +27,55 @@ enum Walk<'m> {
 impl<'m> Ids<'m> {
     pub(super) fn of(module: &Module<'_>, inst: Inst<'m>) -> Ids<'m> {
         let shape = grammar::shape(inst.opcode());
-        let fixed = usize::from(shape.fixed);
-        let next = inst.words.get(fixed).copied();
-        let is_plain = match (shape.tail, next) {
-            (Tail::Literals | Tail::Text, _) | (_, None) => Some(None),
-            (Tail::Ids, Some(_)) => Some(Some(fixed)),
-            (Tail::Bits, Some(mask)) => (u64::from(mask) & !shape.plain == 0).then_some(None),
-            (Tail::Number, Some(value)) => {
-                (shape.plain.checked_shr(value).unwrap_or(0) & 1 == 1).then_some(None)
-            }
-            (Tail::Ext, Some(_)) => module
-                .ext_set(inst)
-                .has_only_ids()
-                .then_some(Some(fixed + 1)),
-            (Tail::Mixed, Some(_)) => None,
-        };
-        Ids(match is_plain {
+        Ids(match tail(module, inst, shape) {
             Some(tail) => Walk::Shape {
                 words: inst.words,
                 at: 0,
                 ids: shape.ids,
-                fixed,
-                tail: tail.unwrap_or(inst.words.len()),
+                fixed: usize::from(shape.fixed),
+                tail,
             },
             None => Walk::Operands(module.operands(inst)),
         })
+    }
+}
+
+/// Calls `f` for every id of `inst` as [`Ids`] walks over them, for the loops that look at each id
+/// of a module.
+#[inline]
+pub(super) fn for_each(module: &Module<'_>, inst: Inst<'_>, mut f: impl FnMut(usize, Id)) {
+    let shape = grammar::shape(inst.opcode());
+    let Some(tail) = tail(module, inst, shape) else {
+        Ids::of(module, inst).for_each(|(index, id)| f(index, id));
+        return;
+    };
+    let head = inst.words.get(..usize::from(shape.fixed));
+    for (index, word) in head.unwrap_or(inst.words).iter().enumerate().skip(1) {
+        if shape.ids >> (index - 1) & 1 == 1 {
+            f(index, Id(*word));
+        }
+    }
+    for (index, word) in inst.words.iter().enumerate().skip(tail) {
+        f(index, Id(*word));
+    }
+}
+
+/// The word of `inst` from which on all words are ids, where those in front of its tail are the
+/// only others; `None` where the operands before a word decide about it.
+#[inline]
+fn tail(module: &Module<'_>, inst: Inst<'_>, shape: Shape) -> Option<usize> {
+    let fixed = usize::from(shape.fixed);
+    let end = inst.words.len();
+    let Some(next) = inst.words.get(fixed).copied() else {
+        return Some(end);
+    };
+    match shape.tail {
+        Tail::Literals | Tail::Text => Some(end),
+        Tail::Ids => Some(fixed),
+        Tail::Bits => (u64::from(next) & !shape.plain == 0).then_some(end),
+        Tail::Number => (shape.plain.checked_shr(next).unwrap_or(0) & 1 == 1).then_some(end),
+        Tail::Ext => module.ext_set(inst).has_only_ids().then_some(fixed + 1),
+        Tail::Mixed => None,
     }
 }
 
@@ -108,7 +132,11 @@ mod tests {
             .operands(inst)
             .filter_map(|operand| Some((operand.index, operand.id()?)))
             .collect();
-        [Ids::of(&module, inst).collect(), slow]
+        let quick: Vec<_> = Ids::of(&module, inst).collect();
+        let mut each = Vec::new();
+        for_each(&module, inst, |index, id| each.push((index, id)));
+        assert_eq!(quick, each, "{inst:?}");
+        [quick, slow]
     }
 
     #[test]

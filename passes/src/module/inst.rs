@@ -26,17 +26,20 @@ pub struct Inst<'m> {
 
 impl<'m> Inst<'m> {
     /// The opcode number.
+    #[inline]
     pub fn opcode(self) -> u16 {
         (self.words.first().copied().unwrap_or(0) & 0xffff) as u16
     }
 
     /// The opcode as the `spirv` crate names it, if it knows it. 6142 and 6143 come back under
     /// their INTEL names.
+    #[inline]
     pub fn op(self) -> Option<spirv::Op> {
         grammar::shape(self.opcode()).op
     }
 
     /// The result type, if the grammar gives this opcode one.
+    #[inline]
     pub fn result_type(self) -> Option<Id> {
         if grammar::shape(self.opcode()).has_type {
             self.words.get(1).copied().map(Id)
@@ -46,6 +49,7 @@ impl<'m> Inst<'m> {
     }
 
     /// The result id, if the grammar gives this opcode one.
+    #[inline]
     pub fn result(self) -> Option<Id> {
         let shape = grammar::shape(self.opcode());
         if shape.has_result {
@@ -59,6 +63,7 @@ impl<'m> Inst<'m> {
     }
 
     /// The operand words after result type and result id.
+    #[inline]
     pub fn operands(self) -> &'m [u32] {
         let shape = grammar::shape(self.opcode());
         let skip = 1 + usize::from(shape.has_type) + usize::from(shape.has_result);

@@ -16,6 +16,7 @@ mod float;
 mod fold;
 mod functions;
 mod grammar;
+mod id_map;
 mod ids;
 mod index;
 mod inst;

@@ -2,10 +2,34 @@
 
 use super::{Id, Inst};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
-/// All names of a module.
+/// All names of a module. They are for people: nothing is decoded before one is asked for.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct Names<'m> {
+    insts: Vec<Inst<'m>>,
+    read: OnceLock<Read>,
+}
+
+impl<'m> Names<'m> {
+    /// Takes `inst`, an OpName, OpMemberName or OpString.
+    pub(super) fn take(&mut self, inst: Inst<'m>) {
+        self.insts.push(inst);
+    }
+
+    /// The names, decoded.
+    pub(super) fn read(&self) -> &Read {
+        self.read.get_or_init(|| {
+            let mut read = Read::default();
+            self.insts.iter().for_each(|inst| read.read(*inst));
+            read
+        })
+    }
+}
+
+/// Names that were decoded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Read {
     of_ids: BTreeMap<Id, String>,
     of_members: BTreeMap<(Id, u32), String>,
     strings: BTreeMap<Id, String>,
@@ -14,9 +38,9 @@ pub(super) struct Names {
     shared: BTreeSet<String>,
 }
 
-impl Names {
-    /// Takes `inst` if it gives a name; whether it did. An empty name is none.
-    pub(super) fn read(&mut self, inst: Inst<'_>) -> bool {
+impl Read {
+    /// Takes the name that `inst` gives. An empty name is none.
+    fn read(&mut self, inst: Inst<'_>) {
         use spirv::Op;
         match (inst.op(), inst.operands()) {
             (Some(Op::Name), [id, ..]) => self.name(Id(*id), inst.string(1)),
@@ -28,9 +52,8 @@ impl Names {
                     self.strings.insert(id, inst.string(0));
                 }
             }
-            _ => return false, // not a name
+            _ => {} // not a name
         }
-        true
     }
 
     fn name(&mut self, id: Id, name: String) {

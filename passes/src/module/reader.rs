@@ -1,7 +1,7 @@
 //! Bytes to words to [`Module`].
 
 use super::ext::ExtSet;
-use super::ids::Ids;
+use super::ids::{self, Ids};
 use super::index::{HEADER_WORDS, Index};
 use super::operands::Operands;
 use super::{Id, Inst};
@@ -228,10 +228,18 @@ impl<'a> Module<'a> {
     /// The instructions from the one that starts at word `offset` to the end; none when no
     /// instruction starts there.
     pub fn instructions_from(&self, offset: u32) -> impl Iterator<Item = Inst<'_>> {
-        std::iter::successors(self.at(offset), |inst| {
-            self.at(inst
-                .offset
-                .checked_add(u32::try_from(inst.words.len()).ok()?)?)
+        let mut rest = match self.at(offset) {
+            Some(_) => self.words.get(offset as usize..).unwrap_or(&[]),
+            None => &[],
+        };
+        let mut offset = offset;
+        std::iter::from_fn(move || {
+            let count = rest.first()? >> 16;
+            let (words, after) = rest.split_at_checked(count as usize)?;
+            rest = after;
+            let inst = Inst { offset, words };
+            offset += count; // a module has fewer than 2^30 words
+            Some(inst)
         })
     }
 
@@ -261,6 +269,12 @@ impl<'a> Module<'a> {
     /// result id included.
     pub fn ids<'m>(&self, inst: Inst<'m>) -> Ids<'m> {
         Ids::of(self, inst)
+    }
+
+    /// As [`Module::ids`], with a call for each.
+    #[inline]
+    pub(crate) fn for_each_id(&self, inst: Inst<'_>, f: impl FnMut(usize, Id)) {
+        ids::for_each(self, inst, f);
     }
 
     /// The set of the OpExtInst `inst`.

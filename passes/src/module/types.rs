@@ -1,10 +1,9 @@
 //! Types, decoded.
 
+use super::id_map::IdMap;
 use super::report::Report;
-use super::{Id, Inst, Module};
+use super::{Id, Inst, Module, grammar};
 use crate::diagnostic::{Code, Diagnostic};
-use rspirv::grammar::reflect;
-use std::collections::BTreeMap;
 
 /// Types can be nested this deep: the universal limit "structure nesting depth" of SPIR-V 2.17.
 /// What walks over types may recurse.
@@ -114,17 +113,15 @@ impl Type {
     }
 
     /// Types that it is made of, without what a pointer points to.
-    fn parts(&self) -> Vec<Id> {
-        match self {
-            Type::Vector { component, .. } | Type::CooperativeMatrix { component, .. } => {
-                vec![*component]
-            }
-            Type::Matrix { column, .. } => vec![*column],
-            Type::Array { element, .. } | Type::RuntimeArray { element } => vec![*element],
-            Type::Struct { members } => members.clone(),
-            Type::Function { result, params } => std::iter::once(*result)
-                .chain(params.iter().copied())
-                .collect(),
+    fn parts(&self) -> impl Iterator<Item = Id> {
+        let (one, more): (Option<Id>, &[Id]) = match self {
+            Type::Vector { component: one, .. }
+            | Type::CooperativeMatrix { component: one, .. }
+            | Type::Matrix { column: one, .. }
+            | Type::Array { element: one, .. }
+            | Type::RuntimeArray { element: one } => (Some(*one), &[]),
+            Type::Struct { members } => (None, members),
+            Type::Function { result, params } => (Some(*result), params),
             Type::Void
             | Type::Bool
             | Type::Int { .. }
@@ -132,25 +129,41 @@ impl Type {
             | Type::Pointer { .. }
             | Type::Event
             | Type::NamedBarrier
-            | Type::Other { .. } => Vec::new(),
-        }
+            | Type::Other { .. } => (None, &[]),
+        };
+        one.into_iter().chain(more.iter().copied())
     }
 }
 
 /// Whether `inst` declares a type.
 pub(super) fn is_type(inst: Inst<'_>) -> bool {
-    inst.op()
-        .is_some_and(|op| op != spirv::Op::TypeForwardPointer && op.is_type())
+    grammar::shape(inst.opcode()).is_type
 }
 
-/// The types of a module while they are read, in module order.
-#[derive(Default)]
+/// The types of a module.
+#[derive(Clone, Debug)]
 pub(super) struct Types {
-    pub(super) by_id: BTreeMap<Id, Type>,
-    depth: BTreeMap<Id, u32>,
+    /// Each with the depth of its nesting.
+    by_id: IdMap<(Type, u32)>,
 }
 
 impl Types {
+    /// None, of a module of so many words.
+    pub(super) fn new(words: usize) -> Types {
+        Types {
+            by_id: IdMap::new(words),
+        }
+    }
+
+    pub(super) fn get(&self, id: Id) -> Option<&Type> {
+        self.by_id.get(id).map(|(ty, _)| ty)
+    }
+
+    /// All of them in the order of their ids.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Type)> {
+        self.by_id.iter().map(|(id, (ty, _))| (id, ty))
+    }
+
     /// Takes the declaration `inst`. A type whose parts are not sound is left out, so that what is
     /// in the table is nested finitely and at most [`MOST_TYPE_DEPTH`] deep (pointers start at 1
     /// again).
@@ -159,8 +172,7 @@ impl Types {
         match decode(inst).and_then(|ty| self.depth_of(module, inst, &ty).map(|depth| (ty, depth)))
         {
             Ok((ty, Some(depth))) => {
-                self.depth.insert(id, depth);
-                self.by_id.insert(id, ty);
+                self.by_id.insert(id, (ty, depth));
             }
             Ok((_, None)) => {} // a part is missing that was reported itself
             Err(diagnostic) => report.push(diagnostic),
@@ -175,9 +187,9 @@ impl Types {
     ) -> Result<Option<u32>, Diagnostic> {
         let mut deepest = 0;
         for part in ty.parts() {
-            if let Some(depth) = self.depth.get(&part) {
+            if let Some((found, depth)) = self.by_id.get(part) {
                 deepest = deepest.max(*depth);
-                self.check_part(inst, ty, part)?;
+                check_part(inst, ty, part, found)?;
                 continue;
             }
             let declared = module.def(part);
@@ -220,23 +232,20 @@ impl Types {
         }
         Ok(Some(deepest + 1))
     }
+}
 
-    /// Vectors are made of scalars, matrices of vectors (SPIR-V 3.49.6).
-    fn check_part(&self, inst: Inst<'_>, ty: &Type, part: Id) -> Result<(), Diagnostic> {
-        let Some(found) = self.by_id.get(&part) else {
-            return Ok(());
-        };
-        let wanted = match ty {
-            Type::Vector { .. } if !found.is_scalar() => "a scalar type",
-            Type::Matrix { .. } if !matches!(found, Type::Vector { .. }) => "a vector type",
-            _ => return Ok(()), // other types take any part
-        };
-        Err(Diagnostic::error(
-            Code::WrongDefinition,
-            format!("{} is made of {part}, which is not {wanted}", inst.name()),
-        )
-        .at_word(inst.offset))
-    }
+/// Vectors are made of scalars, matrices of vectors (SPIR-V 3.49.6).
+fn check_part(inst: Inst<'_>, ty: &Type, part: Id, found: &Type) -> Result<(), Diagnostic> {
+    let wanted = match ty {
+        Type::Vector { .. } if !found.is_scalar() => "a scalar type",
+        Type::Matrix { .. } if !matches!(found, Type::Vector { .. }) => "a vector type",
+        _ => return Ok(()), // other types take any part
+    };
+    Err(Diagnostic::error(
+        Code::WrongDefinition,
+        format!("{} is made of {part}, which is not {wanted}", inst.name()),
+    )
+    .at_word(inst.offset))
 }
 
 /// Decodes one declaration.
@@ -371,5 +380,5 @@ pub(super) fn storage_class(
 
 /// Whether `inst` ends a block.
 pub(super) fn is_terminator(inst: Inst<'_>) -> bool {
-    inst.op().is_some_and(reflect::is_block_terminator)
+    grammar::shape(inst.opcode()).is_terminator
 }

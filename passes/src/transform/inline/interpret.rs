@@ -106,7 +106,7 @@ impl<'m> Machine<'m> {
             if let Op::Return | Op::ReturnValue = last.op().unwrap() {
                 break last.id(0).ok().and_then(|id| self.value(id));
             }
-            let next = targets(self.module, last);
+            let next: Vec<Id> = targets(self.module, last).collect();
             let choice = match last.op().unwrap() {
                 Op::Branch | Op::Switch => 0, // only switches of one case occur
                 Op::BranchConditional => usize::from(
