@@ -5,7 +5,6 @@
 //! does not have is left out (the reader reports it).
 
 use crate::module::{Function, Id, Inst, Module, targets};
-use std::collections::BTreeMap;
 
 /// Terminators that end the invocation's run of a function, OpUnreachable not among them: control
 /// never gets to that one.
@@ -55,11 +54,26 @@ impl Lists {
     }
 }
 
+/// The blocks with these labels, by label.
+fn sorted(labels: &[Id]) -> Vec<(Id, usize)> {
+    let mut index: Vec<(Id, usize)> = labels.iter().copied().zip(0..).collect();
+    index.sort_unstable();
+    index
+}
+
+/// The block with label `label`.
+fn find(index: &[(Id, usize)], label: Id) -> Option<usize> {
+    let at = index.partition_point(|(known, _)| *known <= label);
+    let (found, block) = index.get(at.checked_sub(1)?)?;
+    (*found == label).then_some(*block)
+}
+
 /// The control-flow graph of one function.
 #[derive(Clone, Debug)]
 pub struct Cfg {
     labels: Vec<Id>,
-    index: BTreeMap<Id, usize>,
+    /// Blocks by label, sorted.
+    index: Vec<(Id, usize)>,
     succs: Lists,
     preds: Lists,
     exits: Vec<bool>,
@@ -72,7 +86,7 @@ impl Cfg {
     /// The graph of `function`, a function of `module`.
     pub fn of(module: &Module<'_>, function: &Function<'_>) -> Cfg {
         let labels: Vec<Id> = function.blocks.iter().map(|block| block.label).collect();
-        let index: BTreeMap<Id, usize> = labels.iter().copied().zip(0..).collect();
+        let index = sorted(&labels);
         let mut edges = Vec::new();
         let mut exits = Vec::with_capacity(labels.len());
         for (block, from) in function.blocks.iter().zip(0..) {
@@ -82,8 +96,8 @@ impl Cfg {
                 .into_iter()
                 .flat_map(|inst| targets(module, inst))
             {
-                if let Some(to) = index.get(&target) {
-                    edges.push((from, *to));
+                if let Some(to) = find(&index, target) {
+                    edges.push((from, to));
                 }
             }
         }
@@ -95,7 +109,7 @@ impl Cfg {
     /// successor are exits.
     pub fn from_edges(len: usize, edges: &[(usize, usize)]) -> Cfg {
         let labels: Vec<Id> = (1u32..).map(Id).take(len).collect();
-        let index = labels.iter().copied().zip(0..).collect();
+        let index = sorted(&labels);
         let edges: Vec<_> = edges
             .iter()
             .copied()
@@ -110,7 +124,7 @@ impl Cfg {
 
     fn build(
         labels: Vec<Id>,
-        index: BTreeMap<Id, usize>,
+        index: Vec<(Id, usize)>,
         mut edges: Vec<(usize, usize)>,
         exits: Vec<bool>,
     ) -> Cfg {
@@ -197,7 +211,7 @@ impl Cfg {
 
     /// The block with label `label`.
     pub fn index_of(&self, label: Id) -> Option<usize> {
-        self.index.get(&label).copied()
+        find(&self.index, label)
     }
 
     /// Where control can go after `block`, each block once, in the order of the terminator's

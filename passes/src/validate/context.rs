@@ -1,7 +1,9 @@
 //! What rules look at: the operations of a module, and what the module says about them.
 
 use super::{Environment, Settings};
-use crate::module::{Constants, Declarations, Id, Inst, Type};
+use crate::analysis::cfg::Cfg;
+use crate::module::{Constants, Declarations, Function, Id, Inst, Type};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// What an operation is.
@@ -168,6 +170,8 @@ pub struct Context<'c, 'm> {
     pub settings: &'c Settings,
     operations: Vec<Operation<'m>>,
     models: BTreeMap<Id, Models>,
+    /// Made when a rule asks for them.
+    cfgs: OnceCell<Vec<Cfg>>,
 }
 
 impl<'c, 'm> Context<'c, 'm> {
@@ -192,12 +196,29 @@ impl<'c, 'm> Context<'c, 'm> {
             settings,
             operations,
             models: models(declarations),
+            cfgs: OnceCell::new(),
         }
     }
 
     /// All barriers, fences, atomics and group instructions, in module order.
     pub fn operations(&self) -> &[Operation<'m>] {
         &self.operations
+    }
+
+    /// All functions.
+    pub fn functions(&self) -> impl Iterator<Item = &'c Function<'m>> {
+        self.declarations.functions.iter()
+    }
+
+    /// The control-flow graphs of [`Context::functions`], in the same order.
+    pub fn cfgs(&self) -> &[Cfg] {
+        self.cfgs.get_or_init(|| {
+            let module = self.declarations.module;
+            let functions = self.functions();
+            functions
+                .map(|function| Cfg::of(module, function))
+                .collect()
+        })
     }
 
     /// The execution models of the entry points that reach `function`, each with the name of one

@@ -165,7 +165,7 @@ impl GroupCopies {
 
 /// Whether the instruction is an OpGroupAsyncCopy or OpGroupWaitEvents.
 pub fn is_group_copy(inst: Inst<'_>) -> bool {
-    matches!(inst.op(), Some(Op::GroupAsyncCopy | Op::GroupWaitEvents))
+    [Op::GroupAsyncCopy as u16, Op::GroupWaitEvents as u16].contains(&inst.opcode())
 }
 
 fn constant(constants: &Constants, inst: Inst<'_>, operand: usize) -> Option<u64> {

@@ -98,6 +98,9 @@ pub struct Marks {
 /// The waits are as weak as the names allow: on some path to the need a weaker one would leave a
 /// copy of its groups outstanding (but for [`MAX_MARKS`] and [`LIMIT`]).
 pub fn solve(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Marks {
+    if events.iter().all(Vec::is_empty) {
+        return Marks::default();
+    }
     let mut waits = Ages::of(cfg, events, moves).waits(cfg, events);
 
     // The same events as they will be, for the question which of them have an effect.

@@ -30,12 +30,17 @@ pub enum SiteKind {
 impl SiteKind {
     /// Which kind of barrier `inst` is.
     pub fn of(inst: Inst<'_>) -> Option<SiteKind> {
-        match inst.op()? {
-            spirv::Op::ControlBarrierArriveINTEL => Some(SiteKind::Arrive),
-            spirv::Op::ControlBarrierWaitINTEL => Some(SiteKind::Wait),
-            spirv::Op::ControlBarrier => Some(SiteKind::ControlBarrier),
-            spirv::Op::MemoryBarrier => Some(SiteKind::MemoryBarrier),
-            _ => None,
+        // By number: every instruction of a module is asked, several times.
+        const ARRIVE: u16 = Op::ControlBarrierArriveINTEL as u16;
+        const WAIT: u16 = Op::ControlBarrierWaitINTEL as u16;
+        const CONTROL: u16 = Op::ControlBarrier as u16;
+        const MEMORY: u16 = Op::MemoryBarrier as u16;
+        match inst.opcode() {
+            ARRIVE => Some(SiteKind::Arrive),
+            WAIT => Some(SiteKind::Wait),
+            CONTROL => Some(SiteKind::ControlBarrier),
+            MEMORY => Some(SiteKind::MemoryBarrier),
+            _ => None, // no barrier
         }
     }
 }

@@ -52,12 +52,17 @@ pub fn inline_barrier_functions(
     module: &Module<'_>,
     declarations: &Declarations<'_>,
 ) -> Result<Option<Edited>, Diagnostics> {
-    let with_barrier = declarations
+    let mut with_barrier = declarations
         .functions
         .iter()
-        .filter(|function| has_control_barrier(function));
+        .filter(|function| has_control_barrier(function))
+        .map(|function| function.id)
+        .peekable();
+    if with_barrier.peek().is_none() {
+        return Ok(None);
+    }
     let calls = CallGraph::of(declarations);
-    let concerned = calls.callers(with_barrier.map(|function| function.id));
+    let concerned = calls.callers(with_barrier);
     let calls_one = |function: &Id| {
         calls
             .callees(*function)

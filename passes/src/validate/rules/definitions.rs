@@ -17,8 +17,8 @@ pub const DOMINANCE: Rule = Rule {
     text: include_str!("explain/SB0190.md"),
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
-        for function in &context.declarations.functions {
-            Uses::of(context, function).check(&mut report);
+        for (function, cfg) in context.functions().zip(context.cfgs()) {
+            Uses::of(context, function, cfg).check(&mut report);
         }
     }),
 };
@@ -30,11 +30,10 @@ pub const PHI_PARENTS: Rule = Rule {
     text: include_str!("explain/SB0191.md"),
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
-        for function in &context.declarations.functions {
+        for (function, cfg) in context.functions().zip(context.cfgs()) {
             if !function.insts().any(is_phi) {
                 continue;
             }
-            let cfg = Cfg::of(context.declarations.module, function);
             for (index, block) in function.blocks.iter().enumerate() {
                 if !cfg.is_reachable(index) || !block.insts.iter().any(|inst| is_phi(*inst)) {
                     continue;
@@ -125,7 +124,7 @@ fn check_parents(
 struct Uses<'u, 'm> {
     context: &'u Context<'u, 'm>,
     function: &'u Function<'m>,
-    cfg: Cfg,
+    cfg: &'u Cfg,
     dominators: Dominators,
 }
 
@@ -137,9 +136,8 @@ struct UseSite {
 }
 
 impl<'u, 'm> Uses<'u, 'm> {
-    fn of(context: &'u Context<'u, 'm>, function: &'u Function<'m>) -> Self {
-        let cfg = Cfg::of(context.declarations.module, function);
-        let dominators = Dominators::of(&cfg);
+    fn of(context: &'u Context<'u, 'm>, function: &'u Function<'m>, cfg: &'u Cfg) -> Self {
+        let dominators = Dominators::of(cfg);
         Uses {
             context,
             function,
@@ -168,15 +166,19 @@ impl<'u, 'm> Uses<'u, 'm> {
 
     fn check_inst(&self, inst: Inst<'_>, block: usize, report: &mut Report<'_>) {
         let module = self.context.declarations.module;
-        for (word, id) in module.ids(inst) {
-            let here = UseSite {
-                block,
-                word: inst.offset,
-            };
-            if let Some(why) = self.missed(id, here).filter(|_| !is_head(inst, word)) {
+        let head = head(inst);
+        let here = UseSite {
+            block,
+            word: inst.offset,
+        };
+        module.for_each_id(inst, |word, id| {
+            if word <= head {
+                return;
+            }
+            if let Some(why) = self.missed(id, here) {
                 let operand = module
                     .operands(inst)
-                    .filter(|operand| !is_head(inst, operand.index))
+                    .filter(|operand| operand.index > head)
                     .position(|operand| operand.index == word);
                 let message = format!(
                     "{} uses {}, which is not defined on every way there",
@@ -185,7 +187,7 @@ impl<'u, 'm> Uses<'u, 'm> {
                 );
                 report.push(self.error(inst, operand, message, why));
             }
-        }
+        });
     }
 
     /// A value of an OpPhi is used at the end of its parent; parents that control cannot reach
@@ -221,6 +223,12 @@ impl<'u, 'm> Uses<'u, 'm> {
         let own = blocks.first().map_or(u32::MAX, |first| first.offset)..self.function.end;
         if !own.contains(&def) {
             return None; // a declaration, a parameter, another function
+        }
+        let here = blocks
+            .get(place.block)
+            .map_or(u32::MAX, |block| block.offset);
+        if (here..place.word).contains(&def) && place.word != u32::MAX {
+            return None; // a label, or further up in the block
         }
         let at = blocks
             .partition_point(|block| block.offset <= def)
@@ -263,7 +271,7 @@ impl<'u, 'm> Uses<'u, 'm> {
     }
 }
 
-/// Whether word `index` of `inst` is its result type or its result.
-fn is_head(inst: Inst<'_>, index: usize) -> bool {
-    index <= usize::from(inst.result_type().is_some()) + usize::from(inst.result().is_some())
+/// The last word of `inst` that is not an operand: its result, its result type, or its first word.
+fn head(inst: Inst<'_>) -> usize {
+    usize::from(inst.result_type().is_some()) + usize::from(inst.result().is_some())
 }
