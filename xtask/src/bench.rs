@@ -8,7 +8,7 @@ use crate::shell;
 const CRATES: &[&str] = &["splitbar-passes", "splitbar-sim", "splitbar"];
 
 /// Runs the benchmarks whose names contain the filter.
-pub fn run(filter: &[String]) -> Result<()> {
+pub(crate) fn run(filter: &[String]) -> Result<()> {
     for name in CRATES {
         let mut command = shell::cargo(&["bench", "--package", name, "--benches", "--"]);
         command.args(filter);

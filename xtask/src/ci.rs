@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use crate::{features, linker, llvm, ptxas, shell, test, tidy};
 
 /// Runs every step, also after one has failed; the last line counts the tests.
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     llvm::ensure()?;
     linker::ensure()?;
     // Its tests are ignored, and counted so, where it cannot be had.

@@ -38,7 +38,7 @@ struct Window {
 
 /// Builds the command line tool, lowers the kernel for each target and prints what became of its
 /// barriers.
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     llvm::ensure()?;
     let tool = shell::release_tool()?;
 

@@ -85,7 +85,7 @@ impl Choice {
 }
 
 /// Asks cargo what each choice depends on.
-pub fn check(problems: &mut Vec<String>) -> Result<()> {
+pub(crate) fn check(problems: &mut Vec<String>) -> Result<()> {
     for choice in CHOICES {
         let found = shell::read(choice.cargo("tree", &["--edges=normal", "--prefix=none"]))?;
         for name in choice.intruders(&found) {
@@ -99,7 +99,7 @@ pub fn check(problems: &mut Vec<String>) -> Result<()> {
 }
 
 /// Checks each choice with all lints; the first that does not hold is the error.
-pub fn build() -> Result<()> {
+pub(crate) fn build() -> Result<()> {
     for choice in CHOICES {
         shell::run(choice.cargo("clippy", &["--", "-D", "warnings"]))?;
     }

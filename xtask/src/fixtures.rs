@@ -14,7 +14,7 @@ use crate::shell;
 const MARK: &str = "Regenerate:";
 
 /// Runs the recorded commands of the named kernels, or of all.
-pub fn run(names: &[String]) -> Result<()> {
+pub(crate) fn run(names: &[String]) -> Result<()> {
     let folder = shell::root().join("fixtures/kernels");
     let all = kernels(&folder)?;
     if let Some(unknown) = names.iter().find(|n| !all.contains(n)) {
@@ -41,7 +41,7 @@ pub fn run(names: &[String]) -> Result<()> {
 }
 
 /// The names of the kernels, sorted.
-pub fn kernels(folder: &Path) -> Result<Vec<String>> {
+pub(crate) fn kernels(folder: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in
         std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?

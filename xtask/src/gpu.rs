@@ -7,7 +7,7 @@ use clap::Args;
 
 /// What `cargo xtask gpu` takes.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Run on the simulator, under so many hostile schedules, instead of a CUDA device
     #[arg(long, value_name = "SCHEDULES", num_args = 0..=1, default_missing_value = "1")]
     simulate: Option<u32>,
@@ -23,7 +23,7 @@ pub struct Options {
 
 /// Builds the bundle and the program that runs it, and runs it where there is something to run it
 /// on.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let tool = options.tool.path()?;
     let runner = shell::release("splitbar-gpu", "splitbar-gpu")?;
     let folder = shell::target_directory()?.join("gpu-bundle");

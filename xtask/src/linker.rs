@@ -12,7 +12,7 @@ use crate::shell;
 const VARIABLE: &str = "SPLITBAR_LLD";
 
 /// Installs a linker where none is found; an error where there is none then either.
-pub fn ensure() -> Result<()> {
+pub(crate) fn ensure() -> Result<()> {
     if let Some(named) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         let named = PathBuf::from(named);
         if !runs(&named) {

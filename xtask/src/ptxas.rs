@@ -53,7 +53,7 @@ fn program(folder: &Path) -> PathBuf {
 }
 
 /// Installs a ptxas where none is found; what is then used.
-pub fn ensure() -> Result<PathBuf> {
+pub(crate) fn ensure() -> Result<PathBuf> {
     if let Some(found) = found() {
         return Ok(found);
     }
@@ -66,7 +66,7 @@ pub fn ensure() -> Result<PathBuf> {
 }
 
 /// Lets tests use the ptxas that an earlier run installed, unless there is another.
-pub fn offer(command: &mut Command) {
+pub(crate) fn offer(command: &mut Command) {
     let folder = folder();
     if found().is_none() && PTXAS.is_complete(&folder) {
         command.env(VARIABLE, program(&folder));

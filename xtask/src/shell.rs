@@ -8,13 +8,13 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 /// The root of the repository.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
 /// A command that runs in the root of the repository.
-pub fn command(program: impl AsRef<OsStr>, args: &[&str]) -> Command {
+pub(crate) fn command(program: impl AsRef<OsStr>, args: &[&str]) -> Command {
     let mut c = Command::new(program);
     c.args(args).current_dir(root());
     c
@@ -25,7 +25,7 @@ pub fn command(program: impl AsRef<OsStr>, args: &[&str]) -> Command {
 /// It gets the environment that a person's cargo would have: the LLVM prefix that
 /// `.cargo/config.toml` put into ours is taken out again (it will put it back), so that going from
 /// one to the other builds nothing again.
-pub fn cargo(args: &[&str]) -> Command {
+pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut c = command(
         std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
         args,
@@ -38,7 +38,7 @@ pub fn cargo(args: &[&str]) -> Command {
 }
 
 /// Says what is about to run and runs it with the terminal attached; an error if it fails.
-pub fn run(mut c: Command) -> Result<()> {
+pub(crate) fn run(mut c: Command) -> Result<()> {
     let shown = show(&c);
     eprintln!("$ {shown}");
     let status = c
@@ -51,7 +51,7 @@ pub fn run(mut c: Command) -> Result<()> {
 }
 
 /// Runs a command and returns what it printed; an error with its complaint if it fails.
-pub fn read(mut c: Command) -> Result<String> {
+pub(crate) fn read(mut c: Command) -> Result<String> {
     let shown = show(&c);
     let out = c
         .output()
@@ -68,7 +68,7 @@ pub fn read(mut c: Command) -> Result<String> {
 }
 
 /// A command as a person would type it, with programs by their file name.
-pub fn show(c: &Command) -> String {
+pub(crate) fn show(c: &Command) -> String {
     let program = Path::new(c.get_program());
     let mut line = program
         .file_name()
@@ -84,7 +84,7 @@ pub fn show(c: &Command) -> String {
 
 /// Keeps others from installing into `.llvm` until the result is dropped: two at once must not
 /// unpack over each other.
-pub fn lock_tools() -> Result<std::fs::File> {
+pub(crate) fn lock_tools() -> Result<std::fs::File> {
     let folder = root().join(".llvm");
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot create {}", folder.display()))?;
@@ -94,7 +94,7 @@ pub fn lock_tools() -> Result<std::fs::File> {
 }
 
 /// Where cargo builds.
-pub fn target_directory() -> Result<PathBuf> {
+pub(crate) fn target_directory() -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Metadata {
         target_directory: PathBuf,
@@ -106,7 +106,7 @@ pub fn target_directory() -> Result<PathBuf> {
 
 /// Which program `splitbar` a command uses.
 #[derive(clap::Args)]
-pub struct Tool {
+pub(crate) struct Tool {
     /// A splitbar that is built already; without it, a release build is made
     #[arg(long = "tool", value_name = "PATH")]
     built: Option<PathBuf>,
@@ -114,7 +114,7 @@ pub struct Tool {
 
 impl Tool {
     /// The program's path, from anywhere.
-    pub fn path(&self) -> Result<PathBuf> {
+    pub(crate) fn path(&self) -> Result<PathBuf> {
         match &self.built {
             Some(path) => std::fs::canonicalize(path).with_context(|| path.display().to_string()),
             None => {
@@ -126,12 +126,12 @@ impl Tool {
 }
 
 /// Makes a release build of the program `splitbar`; its path.
-pub fn release_tool() -> Result<PathBuf> {
+pub(crate) fn release_tool() -> Result<PathBuf> {
     release("splitbar", "splitbar")
 }
 
 /// Makes a release build of a program of the workspace; its path.
-pub fn release(package: &str, program: &str) -> Result<PathBuf> {
+pub(crate) fn release(package: &str, program: &str) -> Result<PathBuf> {
     run(cargo(&[
         "build",
         "--release",

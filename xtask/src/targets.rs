@@ -272,7 +272,7 @@ enum Mbarrier {
 }
 
 /// Writes the table, or with `check` only says whether it is fresh.
-pub fn run(check: bool) -> Result<()> {
+pub(crate) fn run(check: bool) -> Result<()> {
     let path = shell::root().join(TABLE);
     let wanted = generate()?;
     let there = std::fs::read_to_string(&path).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::{llvm, ptxas, shell};
 
 /// Tests that ran, and those that did not.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Tests that passed.
     pub passed: u64,
     /// Tests that failed.
@@ -24,7 +24,7 @@ pub struct Counts {
 
 impl Counts {
     /// Adds those of another run.
-    pub fn add(&mut self, other: Counts) {
+    pub(crate) fn add(&mut self, other: Counts) {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
@@ -34,7 +34,7 @@ impl Counts {
     }
 
     /// The closing lines: what was missing, and the numbers.
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let reasons = self.reasons.iter();
         let mut lines: Vec<String> = reasons
             .map(|(reason, count)| format!("skipped: {reason}: {count} tests"))
@@ -49,7 +49,7 @@ impl Counts {
 
 /// Which tests run.
 #[derive(Debug, Default, clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Run all trials of the suite, as `cargo xtask ci` does; about three times as long
     #[arg(long, conflicts_with_all = ["seed", "fast"])]
     all: bool,
@@ -67,7 +67,7 @@ pub struct Options {
 
 impl Options {
     /// Everything.
-    pub fn all() -> Options {
+    pub(crate) fn all() -> Options {
         Options {
             all: true,
             ..Options::default()
@@ -104,7 +104,7 @@ const FACADE_WITHOUT_LLVM: &[&str] = &[
 ];
 
 /// Runs the tests; an error if one failed.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let (counts, result) = run_counting(options);
     if counts.passed + counts.failed == 0 && result.is_ok() {
         bail!("no test ran");
@@ -117,7 +117,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Runs the tests and says how many ran, also when some of them, or a build, failed.
-pub fn run_counting(options: &Options) -> (Counts, Result<()>) {
+pub(crate) fn run_counting(options: &Options) -> (Counts, Result<()>) {
     if !options.fast
         && let Err(e) = llvm::ensure()
     {
@@ -137,7 +137,7 @@ pub fn run_counting(options: &Options) -> (Counts, Result<()>) {
 
 /// Runs the tests of the facade and of the program in a build without LLVM, which the rest of the
 /// workspace does not make.
-pub fn run_without_llvm() -> (Counts, Result<()>) {
+pub(crate) fn run_without_llvm() -> (Counts, Result<()>) {
     count(tests(FACADE_WITHOUT_LLVM, &[]))
 }
 
@@ -158,7 +158,7 @@ fn count(command: Command) -> (Counts, Result<()>) {
 
 /// Runs the tests whose names contain `filter` and lets them rewrite what they compare with:
 /// snapshots of fixtures, generated pages, expectations in the sources.
-pub fn bless(filter: &[String]) -> Result<()> {
+pub(crate) fn bless(filter: &[String]) -> Result<()> {
     llvm::ensure()?;
     let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
     let mut command = shell::cargo(&[&["test", "--workspace"], filter.as_slice()].concat());

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 const STAMP: &str = "splitbar-stamp";
 
 /// The packages that are installed over each other into one folder.
-pub struct Set {
+pub(crate) struct Set {
     /// Its name in sentences.
     pub what: &'static str,
     /// What it takes, for the line that announces it.
@@ -27,7 +27,7 @@ pub struct Set {
 }
 
 /// A package of the index.
-pub struct Package {
+pub(crate) struct Package {
     /// Its name there.
     pub name: &'static str,
     /// Its exact version.
@@ -39,7 +39,7 @@ pub struct Package {
 }
 
 /// One wheel of a package.
-pub struct Wheel {
+pub(crate) struct Wheel {
     /// Operating system and processor as in `std::env::consts`.
     pub platform: (&'static str, &'static str),
     /// SHA-256 of the file, in lower-case hexadecimal digits.
@@ -50,7 +50,7 @@ pub struct Wheel {
 
 impl Set {
     /// Whether `at` is a complete installation of what is pinned now.
-    pub fn is_complete(&self, at: &Path) -> bool {
+    pub(crate) fn is_complete(&self, at: &Path) -> bool {
         let there = std::fs::read_to_string(at.join(STAMP));
         match (there, self.stamp()) {
             (Ok(there), Ok(wanted)) => there == wanted,
@@ -60,7 +60,7 @@ impl Set {
 
     /// Installs the packages as `at`, with what is on its way in folders beside it. An interrupted
     /// run leaves nothing that looks complete.
-    pub fn install(&self, at: &Path) -> Result<()> {
+    pub(crate) fn install(&self, at: &Path) -> Result<()> {
         let stamp = self.stamp()?;
         let python = self.python()?;
         let downloads = at.with_extension("download");
@@ -362,7 +362,7 @@ fn progress(verb: &str, what: &str, bytes: u64) -> ProgressBar {
 }
 
 /// Removes a link or a folder, whichever is there.
-pub fn remove(path: &Path) -> Result<()> {
+pub(crate) fn remove(path: &Path) -> Result<()> {
     if path.is_symlink() {
         std::fs::remove_file(path)?;
     } else if path.is_dir() {

@@ -23,7 +23,11 @@ pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
 /// # Errors
 /// `AssemblerMissing` when there is none; with the last one's words, `AssemblerFailed` when it
 /// refuses the code and `ToolFailed` when it cannot be used.
-pub fn cubin(ptx: &str, target: &Target, named: Option<&Path>) -> Result<Vec<u8>, Diagnostics> {
+pub(crate) fn cubin(
+    ptx: &str,
+    target: &Target,
+    named: Option<&Path>,
+) -> Result<Vec<u8>, Diagnostics> {
     let (machine, _) = assemble(ptx, target, named, &[])?;
     Ok(machine)
 }

@@ -22,7 +22,7 @@ use std::fmt;
 /// C++ Programming Guide, compute capabilities 5.x to 12.x; 6.0 has two), and warp `w` runs on
 /// scheduler `w mod 4`: warps that wait for each other then are those that compete for one
 /// scheduler anyhow.
-pub const SCHEDULERS: u32 = 4;
+pub(crate) const SCHEDULERS: u32 = 4;
 
 /// How the warps of a workgroup are grouped, and how many sets of barriers they take.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -44,7 +44,7 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// The fence with the waits that stand before it.
-    pub fn around(self, mut fence: Fence) -> Vec<Step> {
+    pub(crate) fn around(self, mut fence: Fence) -> Vec<Step> {
         let Arch::Amdgpu(gpu) = &self.target.arch else {
             return vec![Step::Fence(fence)];
         };
@@ -73,7 +73,7 @@ impl Waiting {
     }
 
     /// What stands before every barrier instruction, whatever its semantics.
-    pub fn before_barrier(self) -> Vec<Step> {
+    pub(crate) fn before_barrier(self) -> Vec<Step> {
         match (&self.target.arch, self.waits) {
             (Arch::Amdgpu(gpu), Waits::Conservative) => {
                 wait(gpu.counters.iter().map(|(counter, _)| *counter).collect())
@@ -85,7 +85,7 @@ impl Waiting {
     }
 
     /// The full barrier of a workgroup of several waves.
-    pub fn workgroup_barrier(self) -> Step {
+    pub(crate) fn workgroup_barrier(self) -> Step {
         match &self.target.arch {
             // Before s_barrier LLVM would wait for all that is outstanding; the fences around it
             // wait for what the semantics ask for.

@@ -40,7 +40,7 @@ const LEVELS: [Levels; 3] = [OWN, NEAR, FAR];
 
 impl Caches {
     /// Instruction `pc` of `agent`, which knows `now`, invalidates `levels`.
-    pub fn invalidate(&mut self, agent: u16, levels: Levels, now: &Clock, pc: u32) {
+    pub(crate) fn invalidate(&mut self, agent: u16, levels: Levels, now: &Clock, pc: u32) {
         let views = self.views.entry(agent).or_default();
         for (view, level) in views.iter_mut().zip(LEVELS) {
             if levels & level != 0 {
@@ -56,7 +56,7 @@ impl Caches {
     ///
     /// The far cache is one for all waves of the workgroup, and so is the nearest one where no wave
     /// has one of its own. What one wave invalidates there is fresh for those who know of it.
-    pub fn see(
+    pub(crate) fn see(
         &self,
         (group, cluster): (u32, u32),
         (agent, now): (u16, &Clock),
@@ -98,7 +98,7 @@ pub(crate) struct Written {
 
 impl Written {
     /// An agent of cluster `cluster` that knows `now` writes back.
-    pub fn write_back(&mut self, cluster: u32, now: &Clock) {
+    pub(crate) fn write_back(&mut self, cluster: u32, now: &Clock) {
         for (agent, time) in now.times() {
             let until = self.until.entry((cluster, agent)).or_default();
             *until = (*until).max(time);
@@ -106,7 +106,7 @@ impl Written {
     }
 
     /// Whether a store was written back.
-    pub fn has(&self, write: &Stamp) -> bool {
+    pub(crate) fn has(&self, write: &Stamp) -> bool {
         self.until
             .get(&(write.cluster, write.agent))
             .is_some_and(|until| *until >= write.time)

@@ -17,7 +17,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// The workgroups as one cluster. What the program made in each for the cluster's barrier is
     /// that workgroup's share of it.
-    pub fn of(groups: Vec<Group>, waves: u16) -> Cluster {
+    pub(crate) fn of(groups: Vec<Group>, waves: u16) -> Cluster {
         let mut cluster = Cluster {
             groups,
             waves: waves.into(),
@@ -35,24 +35,24 @@ impl Cluster {
     }
 
     /// How many workgroups there are.
-    pub fn groups(&self) -> u32 {
+    pub(crate) fn groups(&self) -> u32 {
         self.groups.len() as u32
     }
 
     /// The workgroup of a wave, and the wave's number in it.
-    pub fn place_of(&self, wave: usize) -> (usize, u16) {
+    pub(crate) fn place_of(&self, wave: usize) -> (usize, u16) {
         let waves = self.waves.max(1);
         (wave / waves, (wave % waves) as u16)
     }
 
     /// The number of a wave's workgroup in the launch.
-    pub fn index_of(&self, wave: usize) -> u32 {
+    pub(crate) fn index_of(&self, wave: usize) -> u32 {
         let group = self.groups.get(self.place_of(wave).0);
         group.map_or(0, |group| group.index)
     }
 
     /// A wave, for people.
-    pub fn name_of(&self, wave: usize) -> String {
+    pub(crate) fn name_of(&self, wave: usize) -> String {
         let (_, in_group) = self.place_of(wave);
         match self.groups.len() {
             1 => format!("wave {in_group}"),
@@ -61,7 +61,7 @@ impl Cluster {
     }
 
     /// A barrier object as a wave sees it.
-    pub fn barrier(&self, wave: usize, name: Name) -> Option<&Barrier> {
+    pub(crate) fn barrier(&self, wave: usize, name: Name) -> Option<&Barrier> {
         let group = self.groups.get(self.place_of(wave).0)?;
         match name {
             Name::Cluster => self.barrier.as_ref(),
@@ -71,12 +71,16 @@ impl Cluster {
     }
 
     /// Grows whenever a barrier object of any of the workgroups changes.
-    pub fn events(&self) -> u64 {
+    pub(crate) fn events(&self) -> u64 {
         self.groups.iter().map(|group| group.events).sum()
     }
 
     /// Does something with the workgroup of a wave, which has the cluster's barrier for that time.
-    pub fn with<T>(&mut self, wave: usize, act: impl FnOnce(&mut Group, u16) -> T) -> Option<T> {
+    pub(crate) fn with<T>(
+        &mut self,
+        wave: usize,
+        act: impl FnOnce(&mut Group, u16) -> T,
+    ) -> Option<T> {
         let (group, in_group) = self.place_of(wave);
         let group = self.groups.get_mut(group)?;
         let Some(barrier) = self.barrier.take() else {

@@ -7,7 +7,7 @@ use rustc_apfloat::{Float, FloatConvert, Round};
 
 /// Where a result goes that lies between two representable numbers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Rounding {
+pub(crate) enum Rounding {
     /// To the nearer one; in the middle, to the even one.
     Nearest,
     /// Towards zero.
@@ -34,7 +34,7 @@ impl Rounding {
 
 /// The format of a float.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// binary16
     Half,
     /// bfloat16
@@ -47,7 +47,7 @@ pub enum Format {
 
 /// What is computed of up to three numbers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// `a + b`
     Add,
     /// `a * b`
@@ -64,7 +64,7 @@ pub enum Step {
 
 /// The bits of a result, of the bits of its operands; operands that the step does not have do not
 /// matter.
-pub fn compute(step: Step, format: Format, rounding: Rounding, operands: [u64; 3]) -> u64 {
+pub(crate) fn compute(step: Step, format: Format, rounding: Rounding, operands: [u64; 3]) -> u64 {
     match format {
         Format::Half => of::<HalfS>(step, rounding, operands),
         Format::Brain => of::<BFloatS>(step, rounding, operands),
@@ -130,7 +130,7 @@ fn exact<S: Semantics, T: Semantics>(value: IeeeFloat<S>) -> IeeeFloat<T> {
 }
 
 /// A float in another format.
-pub fn convert(from: Format, to: Format, rounding: Rounding, bits: u64) -> u64 {
+pub(crate) fn convert(from: Format, to: Format, rounding: Rounding, bits: u64) -> u64 {
     let wide = match from {
         Format::Half => exact(number::<HalfS>(bits)),
         Format::Brain => exact(number::<BFloatS>(bits)),
@@ -146,7 +146,7 @@ pub fn convert(from: Format, to: Format, rounding: Rounding, bits: u64) -> u64 {
 }
 
 /// An integer as a float.
-pub fn from_integer(to: Format, rounding: Rounding, value: i64) -> u64 {
+pub(crate) fn from_integer(to: Format, rounding: Rounding, value: i64) -> u64 {
     // Exact: the wide format has 113 bits.
     let wide = IeeeFloat::<QuadS>::from_i128(value.into()).value;
     match to {

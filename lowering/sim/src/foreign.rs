@@ -25,7 +25,7 @@ struct Known {
 
 impl Foreign {
     /// The time up to which an agent of cluster `cluster` is known.
-    pub fn of(&self, cluster: u32, agent: u16) -> Time {
+    pub(crate) fn of(&self, cluster: u32, agent: u16) -> Time {
         let Some(known) = &self.0 else { return 0 };
         if known.is_whole(cluster) {
             return Time::MAX;
@@ -37,7 +37,7 @@ impl Foreign {
     }
 
     /// Whether all that `other` knows is known.
-    pub fn covers(&self, other: &Foreign) -> bool {
+    pub(crate) fn covers(&self, other: &Foreign) -> bool {
         match (&self.0, &other.0) {
             (_, None) => true,
             (None, Some(_)) => false,
@@ -46,7 +46,7 @@ impl Foreign {
     }
 
     /// Learns all that `other` knows.
-    pub fn join(&mut self, other: &Foreign) {
+    pub(crate) fn join(&mut self, other: &Foreign) {
         let Some(its) = &other.0 else { return };
         match &mut self.0 {
             Some(mine) if Arc::ptr_eq(mine, its) || mine.covers(its) => {}
@@ -56,7 +56,7 @@ impl Foreign {
     }
 
     /// Learns the times of the agents of cluster `cluster`.
-    pub fn learn(&mut self, cluster: u32, times: &[Time]) {
+    pub(crate) fn learn(&mut self, cluster: u32, times: &[Time]) {
         let known = Arc::make_mut(self.0.get_or_insert_default());
         known.learn(cluster, &times.into());
         known.forget();

@@ -297,7 +297,7 @@ impl<P: Program> Run<'_, P> {
 
     /// The workgroups of the cluster that begins with workgroup `first`; fewer at the end of a grid
     /// that is no multiple of the cluster.
-    pub fn members(&self, first: [u32; 3]) -> Vec<(u32, [u32; 3])> {
+    pub(crate) fn members(&self, first: [u32; 3]) -> Vec<(u32, [u32; 3])> {
         let (groups, cluster) = (self.launch.groups, self.launch.cluster);
         let range =
             |axis: usize| first[axis]..first[axis].saturating_add(cluster[axis]).min(groups[axis]);
@@ -314,7 +314,7 @@ impl<P: Program> Run<'_, P> {
     }
 
     /// What a step of a wave of `group` can reach.
-    pub fn context<'c>(&'c mut self, group: &'c mut Group, wave: u16) -> Context<'c> {
+    pub(crate) fn context<'c>(&'c mut self, group: &'c mut Group, wave: u16) -> Context<'c> {
         Context {
             group,
             global: self.global,

@@ -28,7 +28,7 @@ pub(crate) enum Element {
 
 impl Element {
     /// How many bits it takes.
-    pub fn bits(self) -> u32 {
+    pub(crate) fn bits(self) -> u32 {
         match self {
             Element::I8 | Element::U8 | Element::E4M3 | Element::E5M2 => 8,
             Element::F16 | Element::BF16 => 16,
@@ -38,7 +38,7 @@ impl Element {
     }
 
     /// The number that the bits mean.
-    pub fn number(self, bits: u64) -> f64 {
+    pub(crate) fn number(self, bits: u64) -> f64 {
         match self {
             Element::F16 => f16::from_bits(bits as u16).to_f64(),
             Element::BF16 => bf16::from_bits(bits as u16).to_f64(),
@@ -58,7 +58,7 @@ impl Element {
     }
 
     /// The bits of a number: floats are rounded to nearest, integers wrap.
-    pub fn encode(self, number: f64) -> u64 {
+    pub(crate) fn encode(self, number: f64) -> u64 {
         match self {
             Element::F16 => f16::from_f64(number).to_bits().into(),
             Element::BF16 => bf16::from_f64(number).to_bits().into(),
@@ -88,7 +88,7 @@ impl Element {
 
     /// The element at `index` of registers of 32 bits that hold elements of this type one after the
     /// other.
-    pub fn unpack(self, register: impl Fn(u32) -> u32, index: u32) -> f64 {
+    pub(crate) fn unpack(self, register: impl Fn(u32) -> u32, index: u32) -> f64 {
         let bit = index * self.bits();
         let word = |n: u32| u64::from(register(bit / 32 + n));
         self.number(match self.bits() {
@@ -98,7 +98,7 @@ impl Element {
     }
 
     /// Puts an element where [`Element::unpack`] finds it; the bits there have to be 0.
-    pub fn pack(self, registers: &mut [u32], index: u32, number: f64) {
+    pub(crate) fn pack(self, registers: &mut [u32], index: u32, number: f64) {
         let (bit, bits) = (index * self.bits(), self.encode(number));
         let mut put = |n: u32, part: u32| {
             if let Some(register) = registers.get_mut((bit / 32 + n) as usize) {
@@ -129,7 +129,7 @@ pub(crate) struct Product {
 
 impl Product {
     /// All zero.
-    pub fn new(rows: u32, columns: u32, depth: u32) -> Product {
+    pub(crate) fn new(rows: u32, columns: u32, depth: u32) -> Product {
         let [rows, columns, depth] = [rows, columns, depth].map(|n| n as usize);
         Product {
             rows,
@@ -142,14 +142,14 @@ impl Product {
     }
 
     /// An element of A.
-    pub fn set_a(&mut self, row: u32, k: u32, number: f64) {
+    pub(crate) fn set_a(&mut self, row: u32, k: u32, number: f64) {
         if let Some(slot) = self.a.get_mut(row as usize * self.depth + k as usize) {
             *slot = number;
         }
     }
 
     /// An element of B.
-    pub fn set_b(&mut self, k: u32, column: u32, number: f64) {
+    pub(crate) fn set_b(&mut self, k: u32, column: u32, number: f64) {
         // Column after column: both factors are read along k.
         if let Some(slot) = self.b.get_mut(column as usize * self.depth + k as usize) {
             *slot = number;
@@ -157,7 +157,7 @@ impl Product {
     }
 
     /// An element of what is added to.
-    pub fn set_sum(&mut self, row: u32, column: u32, number: f64) {
+    pub(crate) fn set_sum(&mut self, row: u32, column: u32, number: f64) {
         if let Some(slot) = self
             .sum
             .get_mut(row as usize * self.columns + column as usize)
@@ -167,13 +167,13 @@ impl Product {
     }
 
     /// An element of the sum.
-    pub fn sum(&self, row: u32, column: u32) -> f64 {
+    pub(crate) fn sum(&self, row: u32, column: u32) -> f64 {
         let index = row as usize * self.columns + column as usize;
         self.sum.get(index).copied().unwrap_or(0.0)
     }
 
     /// Adds A times B to the sum.
-    pub fn multiply(&mut self) {
+    pub(crate) fn multiply(&mut self) {
         let depth = self.depth.max(1);
         for (row, sums) in self
             .a

@@ -49,7 +49,7 @@ pub(crate) struct Resident<W> {
 
 impl<W> Resident<W> {
     /// Cluster `number`, which begins with workgroup `first`, at its start.
-    pub fn begin<P: Program<Wave = W>>(
+    pub(crate) fn begin<P: Program<Wave = W>>(
         run: &mut Run<'_, P>,
         number: u32,
         first: [u32; 3],
@@ -111,17 +111,17 @@ impl<W> Resident<W> {
     }
 
     /// How many waves it has.
-    pub fn waves(&self) -> usize {
+    pub(crate) fn waves(&self) -> usize {
         self.waves.len()
     }
 
     /// Workgroups of the cluster.
-    pub fn groups(&self) -> u32 {
+    pub(crate) fn groups(&self) -> u32 {
         self.cluster.groups()
     }
 
     /// Lets one wave go on for as long as the schedule says.
-    pub fn turn<P: Program<Wave = W>>(&mut self, run: &mut Run<'_, P>) -> Turn {
+    pub(crate) fn turn<P: Program<Wave = W>>(&mut self, run: &mut Run<'_, P>) -> Turn {
         let events = self.cluster.events();
         let able = |s: &WaveState| match s {
             WaveState::Ready => true,

@@ -105,9 +105,9 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     /// Steps that a wave may take in a row before the others get a turn: a wave that spins must not
     /// keep out the one that it waits for.
-    pub const QUANTUM: u32 = 4096;
+    pub(crate) const QUANTUM: u32 = 4096;
 
-    pub fn new(policy: Policy, waves: usize, rng: &mut Rng) -> Scheduler {
+    pub(crate) fn new(policy: Policy, waves: usize, rng: &mut Rng) -> Scheduler {
         Scheduler {
             policy,
             current: 0,
@@ -117,7 +117,7 @@ impl Scheduler {
 
     /// One of `ready` (indices in ascending order, not empty) and the number of steps that it may
     /// take in a row.
-    pub fn pick(&mut self, ready: &[usize], rng: &mut Rng) -> (usize, u32) {
+    pub(crate) fn pick(&mut self, ready: &[usize], rng: &mut Rng) -> (usize, u32) {
         let any = |rng: &mut Rng| {
             ready
                 .get(rng.usize(..ready.len().max(1)))

@@ -6,7 +6,7 @@ use super::state::{flag, seat};
 
 impl Machine {
     /// Barrier init.
-    pub fn init(&self, state: &mut [u8], object: usize, count: u8) {
+    pub(super) fn init(&self, state: &mut [u8], object: usize, count: u8) {
         let layout = &self.layout;
         state[layout.expected(object)] = count;
         state[layout.arrived(object)] = 0;
@@ -17,7 +17,7 @@ impl Machine {
     }
 
     /// Barrier join.
-    pub fn join(&self, state: &mut [u8], thread: usize, object: usize) -> Result<(), Fault> {
+    pub(super) fn join(&self, state: &mut [u8], thread: usize, object: usize) -> Result<(), Fault> {
         let layout = &self.layout;
         self.demand(state, object, Axiom::Initialised)?;
         if self.objects[object].exclusive {
@@ -36,7 +36,7 @@ impl Machine {
 
     /// Barrier wait. Which of several completed phases it takes is not fixed: each is a way, oldest
     /// first.
-    pub fn wait(
+    pub(super) fn wait(
         &self,
         state: &mut [u8],
         thread: usize,
@@ -58,7 +58,12 @@ impl Machine {
     }
 
     /// Whether the phase of parity `parity` is complete: the one in progress has the other.
-    pub fn is_complete(&self, state: &[u8], object: usize, parity: u8) -> Result<bool, Fault> {
+    pub(super) fn is_complete(
+        &self,
+        state: &[u8],
+        object: usize,
+        parity: u8,
+    ) -> Result<bool, Fault> {
         self.demand(state, object, Axiom::Initialised)?;
         let current = u8::from(state[self.layout.flags(object)] & flag::PARITY != 0);
         Ok(current != parity & 1)
@@ -91,7 +96,7 @@ impl Machine {
     }
 
     /// Barrier arrive.
-    pub fn arrive(
+    pub(super) fn arrive(
         &self,
         state: &mut [u8],
         thread: usize,
@@ -122,7 +127,7 @@ impl Machine {
     }
 
     /// Barrier drop.
-    pub fn drop(&self, state: &mut [u8], thread: usize, object: usize) -> Result<(), Fault> {
+    pub(super) fn drop(&self, state: &mut [u8], thread: usize, object: usize) -> Result<(), Fault> {
         let layout = &self.layout;
         self.demand(state, object, Axiom::FirstIsInit)?;
         if self.objects[object].null {

@@ -21,23 +21,23 @@ pub(super) struct Code {
 }
 
 impl Code {
-    pub fn target(&self, label: Label) -> usize {
+    pub(super) fn target(&self, label: Label) -> usize {
         self.labels[usize::from(label.0)]
     }
 
     /// The object that a thread at `pc` is about to drop because it ends.
-    pub fn leaving(&self, pc: usize) -> Option<usize> {
+    pub(super) fn leaving(&self, pc: usize) -> Option<usize> {
         let leave = pc.checked_sub(self.ops.len())?;
         self.leaves.get(leave).map(|object| usize::from(*object))
     }
 
     /// The objects that the end of the thread drops.
-    pub fn leaves(&self) -> impl Iterator<Item = u8> {
+    pub(super) fn leaves(&self) -> impl Iterator<Item = u8> {
         self.leaves.iter().copied()
     }
 
     /// Where a thread can be after the operation at `pc`.
-    pub fn successors(&self, pc: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn successors(&self, pc: usize) -> impl Iterator<Item = usize> {
         let op = self.ops.get(pc);
         let jumps = op.map_or(&[][..], |op| op.names().labels);
         let falls = !matches!(op, Some(Op::Goto(_) | Op::Choose(_)));
@@ -48,12 +48,12 @@ impl Code {
     }
 
     /// Whether control never goes back to where it was.
-    pub fn goes_forward(&self) -> bool {
+    pub(super) fn goes_forward(&self) -> bool {
         (0..self.ops.len()).all(|pc| self.successors(pc).all(|next| next > pc))
     }
 
     /// Where a thread is that has ended.
-    pub fn end(&self) -> usize {
+    pub(super) fn end(&self) -> usize {
         self.ops.len() + self.leaves.len()
     }
 }

@@ -61,7 +61,7 @@ enum Arrives {
 impl Machine {
     /// # Errors
     /// What of the system is beyond the model's limits, or not well formed.
-    pub fn new(system: &System) -> Result<Machine, String> {
+    pub(super) fn new(system: &System) -> Result<Machine, String> {
         let most = |what: &str, count: usize| {
             (count <= MOST)
                 .then_some(count)
@@ -149,29 +149,29 @@ impl Machine {
     }
 
     /// Whether no other thread has taken fewer choices than `thread`.
-    pub fn is_last_to_choose(&self, state: &[u8], thread: usize) -> bool {
+    pub(super) fn is_last_to_choose(&self, state: &[u8], thread: usize) -> bool {
         state[self.layout.taken(thread)] == 0
     }
 
-    pub fn threads(&self) -> usize {
+    pub(super) fn threads(&self) -> usize {
         self.code_of.len()
     }
 
-    pub fn code(&self, thread: usize) -> &Code {
+    pub(super) fn code(&self, thread: usize) -> &Code {
         &self.codes[self.code_of[thread]]
     }
 
     /// The operation that a thread is at; `None` once only its end is left.
-    pub fn op(&self, state: &[u8], thread: usize) -> Option<&Op> {
+    pub(super) fn op(&self, state: &[u8], thread: usize) -> Option<&Op> {
         self.code(thread).ops.get(self.layout.pc(state, thread))
     }
 
-    pub fn has_ended(&self, state: &[u8], thread: usize) -> bool {
+    pub(super) fn has_ended(&self, state: &[u8], thread: usize) -> bool {
         self.layout.pc(state, thread) == self.code(thread).end()
     }
 
     /// The rule that is broken when all threads have ended in `state`, if one is.
-    pub fn broken_at_end(&self, state: &[u8]) -> Option<Axiom> {
+    pub(super) fn broken_at_end(&self, state: &[u8]) -> Option<Axiom> {
         let mut objects = self.objects.iter().enumerate();
         objects
             .any(|(index, object)| object.complete_at_end && state[self.layout.arrived(index)] > 0)
@@ -179,7 +179,7 @@ impl Machine {
     }
 
     /// The state at launch, in `state`, which has [`Layout::units`] units of eight bytes.
-    pub fn launch(&self, state: &mut [u8]) -> Result<(), Fault> {
+    pub(super) fn launch(&self, state: &mut [u8]) -> Result<(), Fault> {
         let layout = &self.layout;
         state.fill(0);
         for (index, object) in self.objects.iter().enumerate() {
@@ -204,7 +204,7 @@ impl Machine {
 
     /// Does a step of `thread`, the `way`-th of its ways; `log` is told of each operation, after it
     /// was done.
-    pub fn step(
+    pub(super) fn step(
         &self,
         state: &mut [u8],
         thread: usize,
@@ -248,7 +248,7 @@ impl Machine {
     }
 
     /// Private operations up to the next shared one, as far as they go without a fault.
-    pub fn skip_private(&self, state: &mut [u8], thread: usize) {
+    pub(super) fn skip_private(&self, state: &mut [u8], thread: usize) {
         // Whoever asks wants to know where the thread is stuck, not what else is wrong.
         let _ = self.private(state, thread, Arrives::Begin, &mut |_, _| {});
     }
@@ -347,7 +347,7 @@ impl Machine {
     }
 
     /// What a value comes to for `thread`.
-    pub fn value(&self, state: &[u8], thread: usize, value: Value) -> u8 {
+    pub(super) fn value(&self, state: &[u8], thread: usize, value: Value) -> u8 {
         let register = state[self.layout.register(thread, value.register.0)];
         value.base.wrapping_add(value.factor.wrapping_mul(register))
     }

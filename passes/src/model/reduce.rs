@@ -87,7 +87,7 @@ pub(super) struct Footprints {
 }
 
 impl Footprints {
-    pub fn of(machine: &Machine) -> Footprints {
+    pub(super) fn of(machine: &Machine) -> Footprints {
         Footprints {
             of: machine
                 .codes
@@ -122,7 +122,7 @@ impl Footprints {
 
     /// Whether the step that `thread` is at is independent of everything that the other threads can
     /// still do.
-    pub fn is_independent(&self, machine: &Machine, state: &[u8], thread: usize) -> bool {
+    pub(super) fn is_independent(&self, machine: &Machine, state: &[u8], thread: usize) -> bool {
         let print =
             |thread: usize| self.of[machine.code_of[thread]][machine.layout.pc(state, thread)];
         let may = match machine.op(state, thread) {
@@ -147,7 +147,7 @@ pub(super) struct Symmetry {
 }
 
 impl Symmetry {
-    pub fn of(machine: &Machine) -> Symmetry {
+    pub(super) fn of(machine: &Machine) -> Symmetry {
         let next = |thread: usize| {
             (thread + 1..machine.threads())
                 .find(|other| machine.code_of[*other] == machine.code_of[thread])
@@ -160,7 +160,12 @@ impl Symmetry {
     }
 
     /// Sorts the blocks of interchangeable threads. `swapped` is told of each exchange.
-    pub fn sort(&self, machine: &Machine, state: &mut [u8], mut swapped: impl FnMut(usize, usize)) {
+    pub(super) fn sort(
+        &self,
+        machine: &Machine,
+        state: &mut [u8],
+        mut swapped: impl FnMut(usize, usize),
+    ) {
         let layout = &machine.layout;
         let mut again = !self.neighbours.is_empty();
         while again {

@@ -76,7 +76,7 @@ pub(super) struct ExecutesBefore {
 
 impl ExecutesBefore {
     /// Closes program order and `edges`.
-    pub fn of(
+    pub(super) fn of(
         execution: &Execution,
         edges: impl Iterator<Item = (EventId, EventId)>,
     ) -> ExecutesBefore {
@@ -132,7 +132,7 @@ impl ExecutesBefore {
     }
 
     /// Whether `first` executes before `second`.
-    pub fn holds(&self, first: EventId, second: EventId) -> bool {
+    pub(super) fn holds(&self, first: EventId, second: EventId) -> bool {
         match (self.number.get(&first), self.number.get(&second)) {
             (Some(first), Some(second)) => {
                 self.after[*first][second / 64] >> (second % 64) & 1 != 0

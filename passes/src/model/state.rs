@@ -3,24 +3,24 @@
 /// Bits of a thread's byte for an object.
 pub(super) mod seat {
     /// The thread is joined.
-    pub const JOINED: u8 = 1;
+    pub(crate) const JOINED: u8 = 1;
     /// The thread has arrived in the phase that is in progress.
-    pub const ARRIVED: u8 = 2;
+    pub(crate) const ARRIVED: u8 = 2;
     /// A join of a mutually exclusive object took the join away.
-    pub const LOST: u8 = 4;
+    pub(crate) const LOST: u8 = 4;
     /// From here on: how many phases have completed that a wait of the thread may take; no more
     /// than [`MOST`] are told apart.
-    pub const COMPLETE: u8 = 3;
+    pub(crate) const COMPLETE: u8 = 3;
     /// The greatest number of completed phases.
-    pub const MOST: u8 = 3;
+    pub(crate) const MOST: u8 = 3;
 }
 
 /// Bits of an object's flags.
 pub(super) mod flag {
     /// It was initialised.
-    pub const INITIALISED: u8 = 1;
+    pub(crate) const INITIALISED: u8 = 1;
     /// The parity of the phase in progress.
-    pub const PARITY: u8 = 2;
+    pub(crate) const PARITY: u8 = 2;
 }
 
 /// How far, in uniform choices, one thread can be ahead of another.
@@ -45,7 +45,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub fn new(
+    pub(super) fn new(
         objects: usize,
         words: usize,
         threads: usize,
@@ -71,69 +71,69 @@ impl Layout {
     }
 
     /// Length of a state in 64-bit units.
-    pub fn units(&self) -> usize {
+    pub(super) fn units(&self) -> usize {
         (self.threads + self.count * self.thread).div_ceil(8)
     }
 
-    pub fn expected(&self, object: usize) -> usize {
+    pub(super) fn expected(&self, object: usize) -> usize {
         object * OBJECT
     }
 
-    pub fn arrived(&self, object: usize) -> usize {
+    pub(super) fn arrived(&self, object: usize) -> usize {
         object * OBJECT + 1
     }
 
-    pub fn flags(&self, object: usize) -> usize {
+    pub(super) fn flags(&self, object: usize) -> usize {
         object * OBJECT + 2
     }
 
-    pub fn word(&self, word: usize) -> usize {
+    pub(super) fn word(&self, word: usize) -> usize {
         self.words + word
     }
 
     /// How many choices are made that some thread has not taken yet.
-    pub fn made(&self) -> usize {
+    pub(super) fn made(&self) -> usize {
         self.choices
     }
 
     /// The alternative of the `n`-th of them.
-    pub fn choice(&self, n: usize) -> usize {
+    pub(super) fn choice(&self, n: usize) -> usize {
         self.choices + 1 + n
     }
 
     /// The first byte of a thread.
-    pub fn base(&self, thread: usize) -> usize {
+    pub(super) fn base(&self, thread: usize) -> usize {
         self.threads + thread * self.thread
     }
 
-    pub fn taken(&self, thread: usize) -> usize {
+    pub(super) fn taken(&self, thread: usize) -> usize {
         self.base(thread) + 2
     }
 
-    pub fn register(&self, thread: usize, register: u8) -> usize {
+    pub(super) fn register(&self, thread: usize, register: u8) -> usize {
         self.base(thread) + 3 + usize::from(register)
     }
 
     /// How often a thread has arrived in a sequence.
-    pub fn arrives(&self, thread: usize, sequence: u8) -> usize {
+    pub(super) fn arrives(&self, thread: usize, sequence: u8) -> usize {
         self.base(thread) + self.ghosts + 2 * usize::from(sequence)
     }
 
     /// How often a thread has returned from a wait of a sequence.
-    pub fn waits(&self, thread: usize, sequence: u8) -> usize {
+    pub(super) fn waits(&self, thread: usize, sequence: u8) -> usize {
         self.arrives(thread, sequence) + 1
     }
 
-    pub fn seat(&self, thread: usize, object: usize) -> usize {
+    pub(super) fn seat(&self, thread: usize, object: usize) -> usize {
         self.base(thread) + self.seats + object
     }
 
-    pub fn pc(&self, state: &[u8], thread: usize) -> usize {
+    pub(super) fn pc(&self, state: &[u8], thread: usize) -> usize {
         let base = self.base(thread);
         usize::from(u16::from_le_bytes([state[base], state[base + 1]]))
     }
 
-    pub fn set_pc(&self, state: &mut [u8], thread: usize, pc: usize) {
+    pub(super) fn set_pc(&self, state: &mut [u8], thread: usize, pc: usize) {
         let base = self.base(thread);
         // A program has no more operations than a u16 counts; `Machine::new` sees to it.
         let [low, high] = u16::try_from(pc).unwrap_or(u16::MAX).to_le_bytes();

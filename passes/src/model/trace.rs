@@ -73,7 +73,7 @@ pub(super) struct Walk<'w> {
 }
 
 impl<'w> Walk<'w> {
-    pub fn new(system: &'w System, machine: &'w Machine) -> Walk<'w> {
+    pub(super) fn new(system: &'w System, machine: &'w Machine) -> Walk<'w> {
         Walk {
             system,
             machine,
@@ -84,17 +84,17 @@ impl<'w> Walk<'w> {
     }
 
     /// Two threads change places in the state.
-    pub fn swap(&mut self, one: usize, two: usize) {
+    pub(super) fn swap(&mut self, one: usize, two: usize) {
         self.names.swap(one, two);
     }
 
-    pub fn name(&self, place: usize) -> usize {
+    pub(super) fn name(&self, place: usize) -> usize {
         self.names.get(place).copied().unwrap_or(place)
     }
 
     /// Does a step and tells it. A step that fails is told as far as it got, with the operation
     /// that failed last.
-    pub fn step(&mut self, state: &mut [u8], how: Move) {
+    pub(super) fn step(&mut self, state: &mut [u8], how: Move) {
         let place = usize::from(how.thread);
         let (machine, mut done) = (self.machine, Vec::new());
         let result = machine.step(state, place, how.way, &mut |pc, after: &[u8]| {
@@ -114,7 +114,7 @@ impl<'w> Walk<'w> {
 
     /// The trace, with what comes next. Where everybody waits, what they wait for is behind the
     /// begin of an arrive.
-    pub fn finish(mut self, state: &mut [u8], verdict: &Verdict) -> Trace {
+    pub(super) fn finish(mut self, state: &mut [u8], verdict: &Verdict) -> Trace {
         if matches!(verdict, Verdict::Deadlock { .. }) {
             for place in 0..self.machine.threads() {
                 self.machine.skip_private(state, place);

@@ -31,7 +31,7 @@ use spirv::Op;
 use std::collections::BTreeMap;
 
 /// The name of the set.
-pub const SET: &str = "NonSemantic.Splitbar.AsyncCopy";
+pub(super) const SET: &str = "NonSemantic.Splitbar.AsyncCopy";
 
 /// The extension that OpExtInstImport of such sets needs before SPIR-V 1.6.
 const EXTENSION: &str = "SPV_KHR_non_semantic_info";

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock};
 
 /// One file of the archive.
 #[derive(Clone)]
-pub struct File {
+pub(crate) struct File {
     /// Its path in the archive.
     pub path: String,
     /// Its bytes.
@@ -15,7 +15,7 @@ pub struct File {
 }
 
 /// All files, in the order of the archive.
-pub fn files() -> Result<&'static [File]> {
+pub(crate) fn files() -> Result<&'static [File]> {
     static FILES: OnceLock<Vec<File>> = OnceLock::new();
     static UNPACKING: Mutex<()> = Mutex::new(());
     let _one = UNPACKING.lock();
@@ -29,7 +29,7 @@ pub fn files() -> Result<&'static [File]> {
 }
 
 /// The modules: all files whose name ends with `.spv`.
-pub fn modules() -> Result<Vec<File>> {
+pub(crate) fn modules() -> Result<Vec<File>> {
     let is_module = |file: &&File| file.path.ends_with(".spv");
     Ok(files()?.iter().filter(is_module).cloned().collect())
 }

@@ -1,25 +1,25 @@
 //! Modules written by hand, word by word.
 
 /// Words of a module in the making.
-pub struct Asm {
+pub(crate) struct Asm {
     words: Vec<u32>,
 }
 
 impl Asm {
     /// A header with `bound`, and nothing else.
-    pub fn new(bound: u32) -> Asm {
+    pub(crate) fn new(bound: u32) -> Asm {
         Asm {
             words: vec![0x0723_0203, 0x0001_0600, 0, bound, 0],
         }
     }
 
     /// Adds the instruction `op` with the words `operands` after its first.
-    pub fn op(&mut self, op: spirv::Op, operands: &[u32]) -> &mut Asm {
+    pub(crate) fn op(&mut self, op: spirv::Op, operands: &[u32]) -> &mut Asm {
         self.raw(op as u16, operands)
     }
 
     /// Adds an instruction by the number of its opcode.
-    pub fn raw(&mut self, opcode: u16, operands: &[u32]) -> &mut Asm {
+    pub(crate) fn raw(&mut self, opcode: u16, operands: &[u32]) -> &mut Asm {
         self.words
             .push((operands.len() as u32 + 1) << 16 | u32::from(opcode));
         self.words.extend(operands);
@@ -27,12 +27,12 @@ impl Asm {
     }
 
     /// The words so far.
-    pub fn words(&self) -> Vec<u32> {
+    pub(crate) fn words(&self) -> Vec<u32> {
         self.words.clone()
     }
 
     /// The words as bytes in the order of this machine.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         self.words
             .iter()
             .flat_map(|word| word.to_ne_bytes())
@@ -40,7 +40,7 @@ impl Asm {
     }
 
     /// Where the next instruction will start, in words.
-    pub fn offset(&self) -> u32 {
+    pub(crate) fn offset(&self) -> u32 {
         self.words.len() as u32
     }
 }

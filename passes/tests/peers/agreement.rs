@@ -93,7 +93,7 @@ fn peer_environment(environment: &str) -> &str {
 }
 
 /// Every operation, environment, scope and semantics.
-pub fn verdicts_on_all_combinations_agree() -> Result<(), Missing> {
+pub(crate) fn verdicts_on_all_combinations_agree() -> Result<(), Missing> {
     let peer = SpirvVal::find()?;
     // Versions before June 2026 take everything in split barriers.
     let knows_split = peer.year >= 2026;

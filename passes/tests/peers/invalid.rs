@@ -16,7 +16,7 @@ fn peer_environment(text: &str) -> String {
 }
 
 /// Modules without split barriers, which versions before 2026 do not check at all.
-pub fn spirv_val_agrees_where_it_knows_the_rule() -> Result<(), Missing> {
+pub(crate) fn spirv_val_agrees_where_it_knows_the_rule() -> Result<(), Missing> {
     let peer = SpirvVal::find()?;
     let mut wrong = Vec::new();
     for path in files() {

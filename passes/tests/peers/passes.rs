@@ -18,7 +18,7 @@ fn complaint(peer: &SpirvVal, module: &Module<'_>, path: &str) -> Option<String>
 }
 
 /// Every pass on kernels and modules of the corpus.
-pub fn what_passes_leave_is_valid() -> Result<(), Missing> {
+pub(crate) fn what_passes_leave_is_valid() -> Result<(), Missing> {
     let peer = SpirvVal::find()?;
     let mut flags = FLAGS.to_vec();
     flags.push("instrument-split-barriers=set:7,binding:31");
@@ -55,7 +55,7 @@ fn after_passes(peer: &SpirvVal, input: &Input, flags: &[&str]) -> usize {
 }
 
 /// The modules of the inliner's own tests, before and after it.
-pub fn inlining_leaves_structured_control_flow() -> Result<(), Missing> {
+pub(crate) fn inlining_leaves_structured_control_flow() -> Result<(), Missing> {
     let peer = SpirvVal::find()?;
     for (name, shape) in ALL {
         let before = testing::assemble(shape.annotations, &shape.functions.concat()).module;

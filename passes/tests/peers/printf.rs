@@ -145,7 +145,7 @@ fn compile(source: &Path, program: &Path) -> Result<(), Missing> {
     }
 }
 
-pub fn values_are_printed_as_c_prints_them() -> Result<(), Missing> {
+pub(crate) fn values_are_printed_as_c_prints_them() -> Result<(), Missing> {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("p.c"), folder.path().join("p"));
     let (lines, wanted) = cases();

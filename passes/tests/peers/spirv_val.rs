@@ -12,7 +12,7 @@ const VARIABLE: &str = "SPLITBAR_SPIRV_VAL";
 const OLDEST: u32 = 2025;
 
 /// A spirv-val that is installed.
-pub struct SpirvVal {
+pub(crate) struct SpirvVal {
     program: PathBuf,
     /// The year of its release.
     pub year: u32,
@@ -20,7 +20,7 @@ pub struct SpirvVal {
 
 impl SpirvVal {
     /// The one that `SPLITBAR_SPIRV_VAL` names, or the one on PATH.
-    pub fn find() -> Result<SpirvVal, Missing> {
+    pub(crate) fn find() -> Result<SpirvVal, Missing> {
         let program = program(VARIABLE, "spirv-val")?;
         match year(&program) {
             Some(year) if year >= OLDEST => Ok(SpirvVal { program, year }),
@@ -31,7 +31,7 @@ impl SpirvVal {
     }
 
     /// What it has against a module; `None` if nothing.
-    pub fn complaint(&self, module: &Module<'_>, environment: &str) -> Option<String> {
+    pub(crate) fn complaint(&self, module: &Module<'_>, environment: &str) -> Option<String> {
         let mut child = Command::new(&self.program)
             .args(["--target-env", environment, "-"])
             .stdin(Stdio::piped())
@@ -46,7 +46,7 @@ impl SpirvVal {
     }
 
     /// As [`SpirvVal::complaint`], in the environment of the module's version.
-    pub fn complaint_of_version(&self, module: &Module<'_>) -> Option<String> {
+    pub(crate) fn complaint_of_version(&self, module: &Module<'_>) -> Option<String> {
         let minor = module.header().version >> 8 & 0xff;
         self.complaint(module, &format!("spv1.{}", minor.min(6)))
     }

@@ -52,10 +52,10 @@ const PAIR: &str =
     "OpControlBarrierArriveEXT %u2 %u2 %release\nOpControlBarrierWaitEXT %u2 %u2 %acquire\n";
 
 /// A name and what writes the entry point with about so many blocks.
-pub type Shape = (&'static str, fn(usize) -> String);
+pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
 /// All of them.
-pub const SHAPES: &[Shape] = &[
+pub(crate) const SHAPES: &[Shape] = &[
     ("ifs one in the other", nested_ifs),
     ("ifs one after the other", ifs),
     ("loops one in the other", nested_loops),

@@ -8,7 +8,7 @@ use splitbar_passes::transform::registry::Pass;
 use std::path::{Path, PathBuf};
 
 /// Flags of all passes.
-pub const FLAGS: &[&str] = &[
+pub(crate) const FLAGS: &[&str] = &[
     "eliminate-redundant-split-barriers",
     "fuse-split-barriers",
     "fuse-split-barriers=arrive",
@@ -21,13 +21,13 @@ pub const FLAGS: &[&str] = &[
 ];
 
 /// A module and its name.
-pub struct Input {
+pub(crate) struct Input {
     pub path: String,
     pub bytes: Vec<u8>,
 }
 
 /// The kernels of `fixtures/kernels`.
-pub fn kernels() -> Vec<Input> {
+pub(crate) fn kernels() -> Vec<Input> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/kernels");
     let mut files: Vec<PathBuf> = Vec::new();
     for kernel in std::fs::read_dir(folder).unwrap() {
@@ -51,7 +51,7 @@ pub fn kernels() -> Vec<Input> {
 }
 
 /// The kernels and the modules of the corpus.
-pub fn all() -> Vec<Input> {
+pub(crate) fn all() -> Vec<Input> {
     let mut all = kernels();
     all.extend(corpus::modules().unwrap().into_iter().map(|file| Input {
         path: file.path,
@@ -62,7 +62,7 @@ pub fn all() -> Vec<Input> {
 }
 
 /// Declarations, which must be clean.
-pub fn declared<'m>(module: &'m Module<'m>, path: &str) -> Declarations<'m> {
+pub(crate) fn declared<'m>(module: &'m Module<'m>, path: &str) -> Declarations<'m> {
     let mut diagnostics = Diagnostics::new();
     let declarations = Declarations::of(module, &mut diagnostics);
     assert!(!diagnostics.has_errors(), "{path}: {diagnostics}");
@@ -71,7 +71,7 @@ pub fn declared<'m>(module: &'m Module<'m>, path: &str) -> Declarations<'m> {
 
 /// Runs the pass `flag` (`name` or `name=value`); the module after it and whether it has changed.
 /// What must hold for every pass is looked at here.
-pub fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'static>, bool) {
+pub(crate) fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'static>, bool) {
     let declarations = declared(module, path);
     let context = format!("{flag} on {path}");
     let Some(edited) = once(flag, module, &declarations, &context) else {
@@ -100,7 +100,7 @@ pub fn run(flag: &str, module: &Module<'_>, path: &str) -> (Module<'static>, boo
     (edited.module, true)
 }
 
-pub fn once(
+pub(crate) fn once(
     flag: &str,
     module: &Module<'_>,
     declarations: &Declarations<'_>,
@@ -116,7 +116,7 @@ pub fn once(
 }
 
 /// How many instructions of `opcode` there are.
-pub fn count(module: &Module<'_>, opcode: u16) -> usize {
+pub(crate) fn count(module: &Module<'_>, opcode: u16) -> usize {
     module
         .instructions()
         .filter(|inst| inst.opcode() == opcode)

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Line, severity, code.
-pub type Finding = (u32, Severity, String);
+pub(crate) type Finding = (u32, Severity, String);
 
 /// All modules.
-pub fn files() -> Vec<PathBuf> {
+pub(crate) fn files() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/invalid");
     let mut files: Vec<PathBuf> = std::fs::read_dir(root)
         .unwrap()
@@ -28,7 +28,7 @@ pub fn files() -> Vec<PathBuf> {
 }
 
 /// What the comments in front of the first instruction say about `key`.
-pub fn header<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+pub(crate) fn header<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     text.lines()
         .take_while(|line| line.starts_with(';'))
         .find_map(|line| {
@@ -41,7 +41,7 @@ pub fn header<'t>(text: &'t str, key: &str) -> Option<&'t str> {
 }
 
 /// What the head of a file says of how to check it.
-pub fn settings(text: &str) -> Settings {
+pub(crate) fn settings(text: &str) -> Settings {
     let environment: Environment = header(text, "env").unwrap().parse().unwrap();
     let mut settings = Settings::new(environment);
     if let Some((name, value)) = header(text, "limit").and_then(|limit| limit.split_once('=')) {
@@ -55,7 +55,7 @@ pub fn settings(text: &str) -> Settings {
 }
 
 /// What the lines of a file expect.
-pub fn expected(text: &str) -> BTreeSet<Finding> {
+pub(crate) fn expected(text: &str) -> BTreeSet<Finding> {
     let mut all = BTreeSet::new();
     for (number, line) in (1..).zip(text.lines()) {
         for comment in line.split(';').skip(1) {
@@ -78,7 +78,7 @@ pub fn expected(text: &str) -> BTreeSet<Finding> {
 }
 
 /// What the check says of a module whose declarations are right.
-pub fn validated(module: &Module<'_>, settings: &Settings) -> Diagnostics {
+pub(crate) fn validated(module: &Module<'_>, settings: &Settings) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
     let declarations = Declarations::of(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);

@@ -13,7 +13,7 @@ const ONE_OF: usize = 4;
 const AT_LEAST: usize = 4;
 
 /// The trials of the sample `seed`, in the order in which they were given. Every family has some.
-pub fn sample(trials: Vec<Trial>, seed: u64) -> Vec<Trial> {
+pub(crate) fn sample(trials: Vec<Trial>, seed: u64) -> Vec<Trial> {
     let mut families: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, trial) in trials.iter().enumerate() {
         let family = trial.name().split('/').next().unwrap_or_default();

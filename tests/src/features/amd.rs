@@ -199,7 +199,7 @@ fn gcn(all: &mut Vec<Feature>) {
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     lanes(&mut all);
     groups(&mut all);

@@ -336,7 +336,7 @@ fn flags(all: &mut Vec<Feature>, place: Place) {
 }
 
 /// Of one environment.
-pub fn features(flavour: Flavour) -> Vec<Feature> {
+pub(super) fn features(flavour: Flavour) -> Vec<Feature> {
     let mut all = Vec::new();
     for place in [Place::Buffer, Place::Workgroup] {
         for s in [U32, U64] {

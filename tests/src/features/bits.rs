@@ -60,7 +60,7 @@ fn fields(s: Scalar, values: usize) -> Vec<Vec<u64>> {
 }
 
 /// All of them at all widths.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     for s in INTEGERS {
         let ty = Ty::from(s);

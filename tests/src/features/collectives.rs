@@ -5,10 +5,10 @@ use super::ty::{Bool, Scalar};
 use super::want::Want::{self, Bits};
 
 /// Operands of an invocation.
-pub type Row = Vec<u64>;
+pub(super) type Row = Vec<u64>;
 
 /// The end of the opcode's name; the value that changes nothing; two values combined.
-pub type Operation = (&'static str, fn(Scalar) -> u64, fn(Scalar, u64, u64) -> u64);
+pub(super) type Operation = (&'static str, fn(Scalar) -> u64, fn(Scalar, u64, u64) -> u64);
 
 fn signed(s: Scalar, a: u64, b: u64, f: fn(i64, i64) -> i64) -> u64 {
     f(s.signed(a), s.signed(b)) as u64 & s.mask()
@@ -19,7 +19,7 @@ fn least(s: Scalar) -> u64 {
 }
 
 #[rustfmt::skip] // a table
-pub const INTEGER: [Operation; 9] = [
+pub(super) const INTEGER: [Operation; 9] = [
     ("IAdd", |_| 0, |s, a, b| a.wrapping_add(b) & s.mask()),
     ("IMul", |_| 1, |s, a, b| a.wrapping_mul(b) & s.mask()),
     ("UMin", |s| s.mask(), |_, a, b| a.min(b)),
@@ -32,7 +32,7 @@ pub const INTEGER: [Operation; 9] = [
 ];
 
 #[rustfmt::skip] // a table
-pub const FLOAT: [Operation; 4] = [
+pub(super) const FLOAT: [Operation; 4] = [
     ("FAdd", |s| s.bits_of(0.0), |s, a, b| s.bits_of(s.float(a) + s.float(b))),
     ("FMul", |s| s.bits_of(1.0), |s, a, b| s.bits_of(s.float(a) * s.float(b))),
     ("FMin", |s| s.bits_of(f64::INFINITY), |s, a, b| s.bits_of(s.float(a).min(s.float(b)))),
@@ -40,7 +40,7 @@ pub const FLOAT: [Operation; 4] = [
 ];
 
 #[rustfmt::skip] // a table
-pub const LOGICAL: [Operation; 3] = [
+pub(super) const LOGICAL: [Operation; 3] = [
     ("LogicalAnd", |_| 1, |_, a, b| a & b),
     ("LogicalOr", |_| 0, |_, a, b| a | b),
     ("LogicalXor", |_| 0, |_, a, b| a ^ b),
@@ -48,7 +48,7 @@ pub const LOGICAL: [Operation; 3] = [
 
 /// All values combined. A zero sum may have either sign: the identity of addition is written -0 or
 /// 0.
-pub fn combine_all((_, identity, combine): Operation, s: Scalar, values: &[u64]) -> Want {
+pub(super) fn combine_all((_, identity, combine): Operation, s: Scalar, values: &[u64]) -> Want {
     let result = values
         .iter()
         .fold(identity(s), |sum, v| combine(s, sum, *v));
@@ -61,7 +61,7 @@ pub fn combine_all((_, identity, combine): Operation, s: Scalar, values: &[u64])
 
 /// One operand for each invocation. Floats are small powers of two with either sign, most of them
 /// 1: sums and products of a workgroup are exact.
-pub fn operands(s: Scalar) -> Vec<Row> {
+pub(super) fn operands(s: Scalar) -> Vec<Row> {
     if !s.is_float() {
         let seed = if s == Bool { 62 } else { 61 };
         return super::edges::rows(seed, &[s.into()]);

@@ -98,7 +98,7 @@ fn vector(
 }
 
 /// Of shaders.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     for s in INTEGERS {
         let ty = Ty::from(s);
@@ -173,7 +173,7 @@ fn test(op: &str, s: Scalar, host: OfFloat) -> Feature {
 }
 
 /// Of kernels.
-pub fn kernel_features() -> Vec<Feature> {
+pub(super) fn kernel_features() -> Vec<Feature> {
     let mut all = Vec::new();
     for s in FLOATS {
         for (op, host) in KERNEL_FLOAT {

@@ -161,7 +161,7 @@ fn directed(s: Scalar, value: f64, wrong: fn(f64, f64) -> bool) -> f64 {
 }
 
 /// Of shaders.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     for from in INTEGERS {
         for to in INTEGERS.into_iter().filter(|to| *to != from) {
@@ -285,7 +285,7 @@ fn in_mode(mode: &str, mut feature: Feature) -> Feature {
 }
 
 /// Of kernels: clamping conversions and all directions of rounding.
-pub fn kernel_features() -> Vec<Feature> {
+pub(super) fn kernel_features() -> Vec<Feature> {
     let mut all = Vec::new();
     for from in FLOATS {
         for to in INTEGERS {

@@ -130,7 +130,7 @@ fn forms(all: &mut Vec<Feature>, s: Scalar, lanes: usize, to: Scalar, packed: bo
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     for s in INTEGERS {
         let wide = INTEGERS

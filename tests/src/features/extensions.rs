@@ -166,7 +166,7 @@ fn clocks(all: &mut Vec<Feature>) {
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     clocks(&mut all);
     integers(&mut all);

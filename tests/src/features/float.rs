@@ -54,7 +54,7 @@ fn modulo(s: Scalar, a: f64, b: f64) -> Want {
 }
 
 /// All of them at all widths.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     for s in FLOATS {
         let ty = Ty::from(s);

@@ -182,7 +182,7 @@ fn integers(format: Format) -> [Feature; 2] {
 }
 
 /// The features of this family.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut features = Vec::new();
     for format in [E4M3, E5M2] {
         for scalar in [F16, F32, F64] {

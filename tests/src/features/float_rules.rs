@@ -6,7 +6,7 @@ use super::want::Want::{self, Any, Bits, OneOf};
 use super::want::float;
 
 /// The smaller of two; the other of a NaN; of two zeros either.
-pub fn smaller(s: Scalar, x: f64, y: f64) -> Want {
+pub(super) fn smaller(s: Scalar, x: f64, y: f64) -> Want {
     if x == 0.0 && y == 0.0 {
         return either(s, x, y);
     }
@@ -14,7 +14,7 @@ pub fn smaller(s: Scalar, x: f64, y: f64) -> Want {
 }
 
 /// The larger of two, as [`smaller`].
-pub fn larger(s: Scalar, x: f64, y: f64) -> Want {
+pub(super) fn larger(s: Scalar, x: f64, y: f64) -> Want {
     if x == 0.0 && y == 0.0 {
         return either(s, x, y);
     }
@@ -22,12 +22,12 @@ pub fn larger(s: Scalar, x: f64, y: f64) -> Want {
 }
 
 /// One of both.
-pub fn either(s: Scalar, x: f64, y: f64) -> Want {
+pub(super) fn either(s: Scalar, x: f64, y: f64) -> Want {
     OneOf(vec![s.bits_of(x), s.bits_of(y)])
 }
 
 /// `x` in `[low, high]`; undefined without such a range.
-pub fn clamp(s: Scalar, x: f64, low: f64, high: f64) -> Want {
+pub(super) fn clamp(s: Scalar, x: f64, low: f64, high: f64) -> Want {
     if x.is_nan() || low.is_nan() || high.is_nan() || low > high {
         return Any;
     }
@@ -39,7 +39,7 @@ pub fn clamp(s: Scalar, x: f64, low: f64, high: f64) -> Want {
 }
 
 /// `a * b + c`, rounded once.
-pub fn fma(s: Scalar, [a, b, c]: [u64; 3]) -> Want {
+pub(super) fn fma(s: Scalar, [a, b, c]: [u64; 3]) -> Want {
     match s {
         F16 => {
             // The product is exact in 53 bits, and the sum of three halves is but for what rounds
@@ -71,7 +71,7 @@ fn exact_sum(x: f64, y: f64) -> f64 {
 }
 
 /// `x * 2^n`, rounded once.
-pub fn ldexp(s: Scalar, x: f64, n: i32) -> Want {
+pub(super) fn ldexp(s: Scalar, x: f64, n: i32) -> Want {
     if s.bits() == 64 || !x.is_finite() || x == 0.0 {
         return float(s, libm::ldexp(x, n));
     }
@@ -80,7 +80,7 @@ pub fn ldexp(s: Scalar, x: f64, n: i32) -> Want {
 }
 
 /// Fraction and whole part, both with the sign of `x`.
-pub fn modf(s: Scalar, x: f64) -> Vec<Want> {
+pub(super) fn modf(s: Scalar, x: f64) -> Vec<Want> {
     if x.is_nan() {
         return vec![Want::Nan, Want::Nan];
     }
@@ -89,7 +89,7 @@ pub fn modf(s: Scalar, x: f64) -> Vec<Want> {
 }
 
 /// Significand in [0.5, 1) and exponent; undefined of what is not finite.
-pub fn frexp(s: Scalar, x: f64) -> Vec<Want> {
+pub(super) fn frexp(s: Scalar, x: f64) -> Vec<Want> {
     if !x.is_finite() {
         return vec![Any, Any];
     }

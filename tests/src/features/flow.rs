@@ -334,7 +334,7 @@ fn quiet(all: &mut Vec<Feature>) {
 }
 
 /// Of shaders, where flow has a structure.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     switches(&mut all);
     phis(&mut all);
@@ -346,7 +346,7 @@ pub fn features() -> Vec<Feature> {
 }
 
 /// Of kernels, where it has none.
-pub fn kernel_features() -> Vec<Feature> {
+pub(super) fn kernel_features() -> Vec<Feature> {
     let mut all = Vec::new();
     // Two ways into a loop: neither block is the head.
     let irreducible = "OpStore $v $b\nOpStore $n %u32_0\n$low = OpBitwiseAnd %u32 $a %u32_1\n$q = OpIEqual %bool $low %u32_0\nOpBranchConditional $q $left $right\n\

@@ -519,7 +519,7 @@ fn matrices(all: &mut Vec<Feature>) {
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     integers(&mut all);
     floats(&mut all);

@@ -122,7 +122,7 @@ fn power_limit(s: Scalar, x: f64, y: f64) -> Limit {
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     for row in &ONE {
         for s in [F16, F32] {

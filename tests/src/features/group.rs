@@ -73,7 +73,7 @@ fn reduction(
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     for (scope, name) in [(2, "workgroup"), (3, "subgroup")] {
         reductions(&mut all, scope, name);

@@ -67,7 +67,7 @@ const PAIRS: [(&str, Pair); 4] = [
 ];
 
 /// All of them at all widths.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     for s in INTEGERS {
         let ty = Ty::from(s);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// A type in memory.
 #[derive(Clone, Debug)]
-pub enum Layout {
+pub(super) enum Layout {
     /// A scalar.
     Scalar(Scalar),
     /// Components side by side.
@@ -28,7 +28,7 @@ pub enum Layout {
 
 /// A scalar of a type: the way to it, its offset, and what it is.
 #[derive(Clone, Debug)]
-pub struct Leaf {
+pub(super) struct Leaf {
     /// Indices from the outside.
     pub path: Vec<u32>,
     /// Bytes from the beginning.
@@ -40,7 +40,12 @@ pub struct Leaf {
 impl Layout {
     /// Declares the type: its name after `$` or `%`, with lines to `types` and `decorate`. Names of
     /// its own begin with `prefix`.
-    pub fn declare(&self, prefix: &str, types: &mut String, decorate: &mut String) -> String {
+    pub(super) fn declare(
+        &self,
+        prefix: &str,
+        types: &mut String,
+        decorate: &mut String,
+    ) -> String {
         match self {
             Layout::Scalar(s) => format!("%{}", s.name()),
             Layout::Vector(s, lanes) => format!("%{}v{lanes}", s.name()),
@@ -88,7 +93,7 @@ impl Layout {
     }
 
     /// All scalars, in the order of their indices.
-    pub fn leaves(&self) -> Vec<Leaf> {
+    pub(super) fn leaves(&self) -> Vec<Leaf> {
         let below = |index: u32, at: u32, layout: &Layout| {
             layout.leaves().into_iter().map(move |mut leaf| {
                 leaf.path.insert(0, index);
@@ -137,7 +142,7 @@ impl Layout {
 }
 
 /// The scalar at `offset`.
-pub fn read(bytes: &[u8], offset: usize, scalar: Scalar) -> u64 {
+pub(super) fn read(bytes: &[u8], offset: usize, scalar: Scalar) -> u64 {
     let mut word = [0; 8];
     let size = scalar.bits() as usize / 8;
     word[..size].copy_from_slice(&bytes[offset..offset + size]);
@@ -145,7 +150,7 @@ pub fn read(bytes: &[u8], offset: usize, scalar: Scalar) -> u64 {
 }
 
 /// Puts a scalar at `offset`.
-pub fn write(bytes: &mut [u8], offset: usize, scalar: Scalar, value: u64) {
+pub(super) fn write(bytes: &mut [u8], offset: usize, scalar: Scalar, value: u64) {
     let size = scalar.bits() as usize / 8;
     bytes[offset..offset + size].copy_from_slice(&value.to_le_bytes()[..size]);
 }

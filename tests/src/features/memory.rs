@@ -485,7 +485,7 @@ fn lengths(all: &mut Vec<Feature>) {
 }
 
 /// Of shaders.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     loads(&mut all);
     stores(&mut all);
@@ -496,7 +496,7 @@ pub fn features() -> Vec<Feature> {
 }
 
 /// Under the Vulkan memory model: what is written is made available and visible.
-pub fn vulkan_features() -> Vec<Feature> {
+pub(super) fn vulkan_features() -> Vec<Feature> {
     let ty = Ty::from(U32);
     let mut all = Vec::new();
     // Through the buffer and back, and from the neighbour in the workgroup.

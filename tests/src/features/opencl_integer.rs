@@ -315,7 +315,7 @@ fn geometry(all: &mut Vec<Feature>) {
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     integers(&mut all);
     selections(&mut all);

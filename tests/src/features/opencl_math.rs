@@ -547,7 +547,7 @@ fn near_gamma(s: Scalar, x: f64, exact: f64) -> Want {
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     ones(&mut all);
     twos(&mut all);

@@ -318,7 +318,7 @@ fn prints(all: &mut Vec<Feature>) {
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     loads(&mut all);
     stores(&mut all);

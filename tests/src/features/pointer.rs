@@ -21,7 +21,7 @@ fn two(op: &str, variant: &str, body: &str, host: fn(u64, u64) -> u64) -> Featur
 }
 
 /// Of shaders, with VariablePointers.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     let even = "$l = OpBitwiseAnd %u32 $a %u32_1\n$q = OpIEqual %bool $l %u32_0\n";
     let pick: fn(u64, u64) -> u64 = |a, b| if a & 1 == 0 { a } else { b };
@@ -188,7 +188,7 @@ fn generic(all: &mut Vec<Feature>) {
 }
 
 /// Of kernels.
-pub fn kernel_features() -> Vec<Feature> {
+pub(super) fn kernel_features() -> Vec<Feature> {
     let mut all = Vec::new();
     generic(&mut all);
     let bytes = INVOCATIONS * 4;
@@ -316,7 +316,7 @@ fn copies(all: &mut Vec<Feature>) {
 
 /// Of shaders with the addresses of buffers as numbers (SPV_KHR_physical_storage_buffer): `$m`
 /// begins with the address of `$m2`.
-pub fn address_features() -> Vec<Feature> {
+pub(super) fn address_features() -> Vec<Feature> {
     let mut all = Vec::new();
     let ty = Ty::from(U32);
     let words: Vec<u8> = (0..INVOCATIONS as u32)

@@ -212,7 +212,7 @@ fn plain(all: &mut Vec<Feature>) {
 }
 
 /// Of shaders.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     plain(&mut all);
     for family in [
@@ -228,7 +228,7 @@ pub fn features() -> Vec<Feature> {
 }
 
 /// Of kernels.
-pub fn kernel_features() -> Vec<Feature> {
+pub(super) fn kernel_features() -> Vec<Feature> {
     let mut all = Vec::new();
     for family in [super::convert::features(), super::float::features()] {
         all.extend(of(&KERNEL, family));

@@ -512,7 +512,7 @@ fn derivatives(all: &mut Vec<Feature>) {
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     votes(&mut all);
     ballots(&mut all);

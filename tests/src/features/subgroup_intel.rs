@@ -8,7 +8,7 @@ use super::want::float_or_bits;
 use super::{Feature, INVOCATIONS, Launch, Memory, layout};
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     let needs = ["SubgroupShuffleINTEL", "SubgroupBufferBlockIOINTEL"];
     for s in [U32, F32, F16, F64] {

@@ -252,7 +252,7 @@ fn products(all: &mut Vec<Feature>) {
 }
 
 /// All of them.
-pub fn features() -> Vec<Feature> {
+pub(super) fn features() -> Vec<Feature> {
     let mut all = Vec::new();
     shuffles(&mut all);
     products(&mut all);

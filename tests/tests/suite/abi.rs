@@ -38,7 +38,7 @@ const FIXTURES: [&str; 14] = [
     "volume",
 ];
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for target in TARGETS {
         for (level, optimization) in LEVELS {

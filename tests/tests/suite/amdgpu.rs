@@ -15,7 +15,7 @@ use splitbar_tests::fixture::Fixture;
 /// Invocations of the workgroup: one wave, one and a bit, several, the most.
 const SIZES: [u32; 4] = [32, 65, 256, 1024];
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for target in Target::all().iter().filter(|t| t.amdgpu().is_some()) {
         trials.push(trial(format!("amdgpu/grid/{}", target.name), move || {

@@ -71,7 +71,7 @@ struct Case {
     place: &'static str,
 }
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     TARGETS
         .iter()
         .map(|target| trial(format!("atomics/{target}"), move || table(target)))

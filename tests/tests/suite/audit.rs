@@ -22,7 +22,7 @@ const AMDGPU: [&str; 7] = [
 /// Every target has so many instructions at least that are noticed.
 const LEAST_NOTICED: usize = 2;
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for name in GRID {
         let chosen = fixtures.to_vec();

@@ -8,7 +8,7 @@ use splitbar_tests::fixture::Fixture;
 /// A test of the command line.
 type Test = fn() -> Result<()>;
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let tests: [(&str, Test); 21] = [
         ("done_is_0", done_is_0),
         ("invalid_is_1", invalid_is_1),

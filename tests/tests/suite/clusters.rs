@@ -24,7 +24,7 @@ const GPUS: [&str; 2] = ["gfx1250", "sm_90"];
 /// One schedule of each kind.
 const SCHEDULES: u32 = 8;
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let kernels = fixtures.iter().flat_map(|fixture| {
         GPUS.map(|gpu| {
             let fixture = fixture.clone();

@@ -16,7 +16,7 @@ const TARGETS: [&str; 6] = ["gfx1201", "sm_90", "gfx1100", "gfx906", "sm_75", "g
 /// The archive holds this many modules.
 const MODULES: usize = 1070;
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let everything = corpus::is_complete();
     let mut trials = vec![trial("corpus/complete".to_owned(), || {
         let count = modules()?.len();

@@ -30,7 +30,7 @@ const MOST_BYTES: usize = 24 << 10;
 /// What one module may take.
 const MOST_TIME: Duration = Duration::from_secs(20);
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let number = |name: &str, otherwise| {
         let value = std::env::var(name).ok();
         value

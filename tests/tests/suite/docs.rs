@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use splitbar_tests::{fixture, tools};
 use std::process::Command;
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("docs/amdgpu".to_owned(), || fresh("amdgpu")),
         trial("docs/nvptx".to_owned(), || {

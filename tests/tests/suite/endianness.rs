@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::Fixture;
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     fixtures
         .iter()
         .map(|fixture| {

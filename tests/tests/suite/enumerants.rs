@@ -26,7 +26,7 @@ const REFUSED: &[(&str, &str, &str, &str)] = &[
     ("OpCapability !60000", "", "", "SB0303"),
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("enumerants/refused".to_owned(), refused),
         trial("enumerants/alignment".to_owned(), alignment),

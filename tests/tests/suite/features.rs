@@ -48,7 +48,7 @@ struct Chunk {
     outcome: OnceLock<Vec<Result<Worst, String>>>,
 }
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut columns: Vec<Vec<Trial>> = Vec::new();
     let mut chunks = Vec::new();
     for family in features::families() {

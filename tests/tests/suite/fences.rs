@@ -66,7 +66,7 @@ const SCOPES: &[(&str, u32)] = &[
 /// Memory Semantics: WorkgroupMemory, CrossWorkgroupMemory, both.
 const MEMORIES: &[(&str, u32)] = &[("local", 0x100), ("global", 0x200), ("all", 0x300)];
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     TARGETS
         .iter()
         .map(|target| trial(format!("fences/{target}"), move || table(target)))
@@ -146,7 +146,7 @@ fn of_caches(
 }
 
 /// Where the table NAME of `fixtures/FOLDER` is.
-pub fn table_of(folder: &str, name: &str) -> PathBuf {
+pub(crate) fn table_of(folder: &str, name: &str) -> PathBuf {
     let folder = splitbar_tests::fixture::root()
         .join("fixtures")
         .join(folder);
@@ -194,7 +194,7 @@ fn between_accesses(assembly: &str, target: &str, placement: Placement) -> Resul
 }
 
 /// Whether an instruction waits, or writes back or invalidates a cache.
-pub fn orders(line: &str) -> bool {
+pub(crate) fn orders(line: &str) -> bool {
     [
         "s_wait",
         "buffer_wb",
@@ -210,7 +210,7 @@ pub fn orders(line: &str) -> bool {
 }
 
 /// The counters that are brought to zero.
-pub fn waited(lines: &[String]) -> BTreeSet<Counter> {
+pub(crate) fn waited(lines: &[String]) -> BTreeSet<Counter> {
     lines
         .iter()
         .filter_map(|line| line.split_once(' '))

@@ -9,7 +9,7 @@ use splitbar::{FuseAt, Optimization, Options, Placement, Waits};
 use splitbar_tests::check::Check;
 use splitbar_tests::fixture::{Choices, ChosenWaits, Emit, Fixture, SNAPSHOTS};
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for fixture in fixtures {
         for (number, table) in fixture.expectations.check.iter().enumerate() {

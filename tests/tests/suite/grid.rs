@@ -10,7 +10,7 @@ use splitbar_tests::fixture::{Fixture, GRID};
 /// What a trial does with one fixture on one target at one level.
 type Step = fn(&Fixture, &str, Optimization) -> Result<()>;
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for fixture in fixtures {
         for target in GRID {

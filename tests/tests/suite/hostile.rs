@@ -22,7 +22,7 @@ const KERNELS: [(&str, &str); 4] = [
 /// Damages for each kernel, unless the environment says another number.
 const DAMAGES: u32 = 60;
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let damages = std::env::var("SPLITBAR_HOSTILE")
         .ok()
         .and_then(|value| value.parse().ok())

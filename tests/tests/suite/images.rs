@@ -27,7 +27,7 @@ struct Case {
     after: Vec<(usize, Vec<u8>)>,
 }
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     let both = AMD.into_iter().chain(NVIDIA);
     let reads = both.map(|target| ("reads", read_kernel as fn() -> Case, target));
@@ -76,7 +76,7 @@ pub fn trials() -> Vec<Trial> {
 
 /// Whether the kernels that the target has instructions for leave what they should, with images
 /// handed over in this form.
-pub fn in_form(form: &AbiForm, target: &str, optimization: Optimization) -> Result<()> {
+pub(crate) fn in_form(form: &AbiForm, target: &str, optimization: Optimization) -> Result<()> {
     let cases = match is_nvptx(target) {
         true => [read_kernel(), store_kernel()],
         false => [read_kernel(), write_kernel()],
@@ -87,7 +87,7 @@ pub fn in_form(form: &AbiForm, target: &str, optimization: Optimization) -> Resu
 }
 
 /// A module with images and a texel buffer, as text.
-pub fn a_module() -> String {
+pub(crate) fn a_module() -> String {
     read_kernel().module
 }
 

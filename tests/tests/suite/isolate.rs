@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// A test of workers.
 type Test = fn() -> Result<()>;
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let tests: [(&str, Test); 11] = [
         ("bytes_are_the_same", bytes_are_the_same),
         ("threads_have_workers", threads_have_workers),
@@ -55,7 +55,7 @@ fn isolation() -> Result<Isolation> {
 
 /// A kernel around `body`, which has the invocation's index `%i`, one word of a buffer at `%place`,
 /// and the constants `%zero`, `%one` and `%two`.
-pub fn kernel(body: &str) -> Result<Vec<u8>> {
+pub(crate) fn kernel(body: &str) -> Result<Vec<u8>> {
     assembled(&format!(
         "OpCapability Shader
          OpCapability SplitBarrierEXT
@@ -94,7 +94,7 @@ pub fn kernel(body: &str) -> Result<Vec<u8>> {
 }
 
 /// A kernel with so many branches after each other.
-pub fn branches(count: usize) -> Result<Vec<u8>> {
+pub(crate) fn branches(count: usize) -> Result<Vec<u8>> {
     let mut body = String::new();
     for n in 0..count {
         write!(
@@ -114,7 +114,7 @@ pub fn branches(count: usize) -> Result<Vec<u8>> {
 }
 
 /// A kernel with so many loops, each inside the one before.
-pub fn loops(depth: usize) -> Result<Vec<u8>> {
+pub(crate) fn loops(depth: usize) -> Result<Vec<u8>> {
     let (mut down, mut up) = (String::new(), String::new());
     for n in 0..depth {
         write!(
@@ -140,7 +140,7 @@ pub fn loops(depth: usize) -> Result<Vec<u8>> {
 }
 
 /// A kernel with so many pairs of arrive and wait.
-pub fn pairs(count: usize) -> Result<Vec<u8>> {
+pub(crate) fn pairs(count: usize) -> Result<Vec<u8>> {
     kernel(
         &"OpControlBarrierArriveEXT %two %two %release
           OpStore %place %i

@@ -156,7 +156,7 @@ const OF_MODULES: [(&str, &str); 10] = [
     ("--buffer=9=zeros:4", "uses no buffer 9"),
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = REFUSED
         .into_iter()
         .map(|(name, arguments, code, said)| {

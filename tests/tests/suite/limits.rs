@@ -5,7 +5,7 @@ use crate::support::{assembled, run, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = ROWS
         .iter()
         .flat_map(|row| TARGETS.iter().map(move |target| (row, *target)))

@@ -294,7 +294,7 @@ const TRAPS: &[Trap] = &[
     },
 ];
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let rows = TRAPS.iter().map(|trap| {
         let near = |fixture: &&Fixture| {
             trap.kernels.is_empty() || trap.kernels.contains(&fixture.name.as_str())

@@ -132,7 +132,7 @@ const FORMS: [([Element; 3], [u32; 3]); 19] = [
     ([E5M2, E5M2, F16], [16, 8, 32]),
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for native in NATIVE {
         let (gpu, wave, ..) = native;

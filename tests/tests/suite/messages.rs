@@ -113,7 +113,7 @@ enum Between {
     Waves,
 }
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for between in [Between::Workgroups, Between::Waves] {
         for case in &CASES {

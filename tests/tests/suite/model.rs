@@ -92,7 +92,7 @@ const TRACES: &[(Known, Usage, &str)] = &[
     ),
 ];
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = vec![
         trial("model/document".to_owned(), document),
         trial("model/copies_arrive".to_owned(), copies_arrive),
@@ -244,7 +244,7 @@ fn rules() -> Result<String> {
 }
 
 /// The page with what stands between `<!-- name -->` and the next `<!-- end -->` replaced.
-pub fn filled(page: &str, name: &str, text: &str) -> Result<String> {
+pub(crate) fn filled(page: &str, name: &str, text: &str) -> Result<String> {
     let (begin, end) = (format!("<!-- {name} -->\n"), "<!-- end -->");
     let (head, tail) = page
         .split_once(&begin)

@@ -92,7 +92,7 @@ impl Mode {
     }
 }
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for mode in MODES {
         for fixture in fixtures {

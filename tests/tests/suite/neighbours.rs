@@ -143,7 +143,7 @@ const PATTERNS: &[Pattern] = &[
     },
 ];
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for of in PATTERNS {
         trials.push(trial(format!("neighbours/{}/plan", of.name), move || {

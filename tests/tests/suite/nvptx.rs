@@ -17,7 +17,7 @@ const SIZES: [u32; 5] = [32, 65, 224, 480, 1024];
 /// the newest.
 const GPUS: [&str; 6] = ["sm_50", "sm_70", "sm_75", "sm_80", "sm_90", "sm_120"];
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for target in Target::all().iter().filter(|t| t.nvptx().is_some()) {
         trials.push(trial(format!("nvptx/grid/{}", target.name), move || {

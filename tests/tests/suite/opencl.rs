@@ -23,7 +23,7 @@ const REFUSED: [(&str, &str); 6] = [
     ("vectors", "clang"),
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for kernel in KERNELS {
         for compiler in COMPILERS {

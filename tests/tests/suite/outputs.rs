@@ -7,7 +7,7 @@ use serde_json::Value;
 use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::Fixture;
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for fixture in fixtures {
         for target in ["gfx1201", "sm_90"] {

@@ -28,7 +28,7 @@ const SCHEDULES: u32 = 8;
 /// Kernels in which copies are found, with the asynchronous instructions of gfx1250 in their code.
 const COPIES: [(&str, usize); 2] = [("tiled_matmul", 4), ("tiled_matmul_double_buffered", 2)];
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for target in ["sm_80", "sm_90"] {
         trials.push(trial(

@@ -115,7 +115,7 @@ const BUFFERS: &[(&str, &str)] = &[
     ("parameter", "OpDecorate %pointer QUALIFIER"),
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for (place, decorations) in BUFFERS {
         for qualifier in ["Coherent", "Volatile"] {

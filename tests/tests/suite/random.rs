@@ -119,7 +119,7 @@ fn plan() -> Result<(std::ops::Range<u64>, Vec<Way>)> {
     Ok((first..first + count, ways))
 }
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let (seeds, ways) = match plan() {
         Ok(plan) => plan,
         Err(error) => return vec![trial("random/variables".to_owned(), move || Err(error))],

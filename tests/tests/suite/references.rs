@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use splitbar_tests::fixture::{self, Fixture};
 use splitbar_tests::reference::{self, Element, Place};
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     fixtures
         .iter()
         .map(|fixture| {

@@ -29,7 +29,7 @@ const TARGETS: [(&str, u32); 13] = [
     ("sm_90", 8),
 ];
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for fixture in fixtures {
         for (target, schedules) in TARGETS {
@@ -113,7 +113,7 @@ OpFunctionEnd
 ";
 
 /// The launch of a kernel's reference.
-pub fn inputs(case: &Case) -> Inputs {
+pub(crate) fn inputs(case: &Case) -> Inputs {
     let place = |place| match place {
         reference::Place::Binding(set, binding) => Place::Binding(set, binding),
         reference::Place::Argument(index) => Place::Argument(index),
@@ -131,7 +131,7 @@ fn bytes(words: &[u32]) -> Vec<u8> {
 }
 
 /// Whether the buffers hold what the reference says.
-pub fn compare(case: &Case, outcome: &Outcome) -> Result<(), String> {
+pub(crate) fn compare(case: &Case, outcome: &Outcome) -> Result<(), String> {
     let words: Vec<Vec<u32>> = outcome
         .buffers
         .iter()
@@ -146,7 +146,7 @@ pub fn compare(case: &Case, outcome: &Outcome) -> Result<(), String> {
 
 /// Runs a compiled fixture under so many schedules: nothing may be found, and the results are the
 /// reference's.
-pub fn agrees(fixture: &Fixture, output: &Output, schedules: u32) -> Result<()> {
+pub(crate) fn agrees(fixture: &Fixture, output: &Output, schedules: u32) -> Result<()> {
     let case = reference::case(&fixture.name).context("no host reference")?;
     let job = Job::compiled(output, 0)?;
     let inputs = inputs(&case);

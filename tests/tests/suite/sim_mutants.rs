@@ -38,7 +38,7 @@ const SAMPLE: usize = 3;
 
 /// What became of a mutant.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fate {
+pub(crate) enum Fate {
     /// Noticed: the simulator has a finding.
     Finding,
     /// Noticed: a buffer holds something else than the host reference says.
@@ -65,7 +65,7 @@ pub enum Fate {
 }
 
 /// A mutant and what became of it.
-pub struct Mutant {
+pub(crate) struct Mutant {
     /// The kernel.
     pub kernel: String,
     /// What was left out.
@@ -84,7 +84,7 @@ const ROWS: &[(&str, &[&str], Maker)] = &[
     ("steps", &steps::TARGETS, steps::mutants),
 ];
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let all = std::env::var("SPLITBAR_MUTANTS").is_ok_and(|value| value == "all");
     let mut trials = vec![trial(
         "sim_mutants/survivors".to_owned(),

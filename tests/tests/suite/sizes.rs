@@ -48,7 +48,7 @@ const SIZES: [[u32; 3]; 14] = [
     [16, 4, 16],
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     GPUS.iter()
         .map(|(target, placement)| {
             let mode = match placement {

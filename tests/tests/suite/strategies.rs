@@ -23,7 +23,7 @@ const GPUS: [&str; 17] = [
 /// One schedule of each kind.
 const SCHEDULES: u32 = 8;
 
-pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for fixture in fixtures {
         for vendor in ["amdgpu", "nvptx"] {
@@ -47,7 +47,7 @@ pub fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
 }
 
 /// What each strategy that takes the fixture makes of it.
-pub fn outputs(fixture: &Fixture, gpu: &str) -> Result<Vec<(Strategy, Output)>> {
+pub(crate) fn outputs(fixture: &Fixture, gpu: &str) -> Result<Vec<(Strategy, Output)>> {
     let module = fixture.module()?;
     let mut outputs = Vec::new();
     for strategy in Strategy::ALL {
@@ -201,7 +201,7 @@ fn ends_early() -> Result<()> {
 
 /// See [`ends_early`]: 128 invocations, of which the last 32 return at once; the others store what
 /// a neighbour wrote to workgroup memory.
-pub const ENDS_EARLY: &str = "OpCapability Shader
+pub(crate) const ENDS_EARLY: &str = "OpCapability Shader
 OpCapability SplitBarrierINTEL
 OpExtension \"SPV_INTEL_split_barrier\"
 OpMemoryModel Logical GLSL450

@@ -4,7 +4,7 @@ use anyhow::{Context, ensure};
 use splitbar::{Optimization, Options, Output, Target};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::harness::Missing;
-pub use splitbar_tests::harness::trial;
+pub(crate) use splitbar_tests::harness::trial;
 use splitbar_tests::tools::{self, Ptxas};
 use std::io::Write;
 use std::path::Path;
@@ -12,12 +12,12 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The target of this name, which the tests take for granted.
-pub fn target(name: &str) -> anyhow::Result<&'static Target> {
+pub(crate) fn target(name: &str) -> anyhow::Result<&'static Target> {
     Target::by_name(name).ok_or_else(|| anyhow::anyhow!("no target is called {name}"))
 }
 
 /// Compiles a fixture; diagnostics become the error's text.
-pub fn compile(
+pub(crate) fn compile(
     fixture: &Fixture,
     target_name: &str,
     optimization: Optimization,
@@ -28,7 +28,7 @@ pub fn compile(
 }
 
 /// Compiles `bytes` with changed options.
-pub fn compile_bytes(
+pub(crate) fn compile_bytes(
     bytes: &[u8],
     target_name: &str,
     change: impl FnOnce(&mut Options),
@@ -41,7 +41,7 @@ pub fn compile_bytes(
 
 /// That a generated file of the repository is up to date; `cargo xtask bless` writes it. Nothing
 /// else ever writes there.
-pub fn confirm(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn confirm(path: &Path, text: &str) -> anyhow::Result<()> {
     if std::env::var_os("SPLITBAR_BLESS").is_some_and(|value| value == "1") {
         std::fs::write(path, text).with_context(|| path.display().to_string())?;
     }
@@ -58,30 +58,30 @@ pub fn confirm(path: &Path, text: &str) -> anyhow::Result<()> {
 
 /// The instruction in a line of assembly, its words one space apart; empty where there is none. A
 /// semicolon ends instructions of PTX and begins comments of AMDGPU.
-pub fn instruction(line: &str) -> String {
+pub(crate) fn instruction(line: &str) -> String {
     let code = line.split("//").next().unwrap_or_default();
     let code = code.split(';').next().unwrap_or_default();
     code.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A module from its text.
-pub fn assembled(text: &str) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn assembled(text: &str) -> anyhow::Result<Vec<u8>> {
     let words = told(splitbar_passes::module::assemble(text))?.words;
     Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
 }
 
 /// Diagnostics as an error.
-pub fn told<T>(result: Result<T, splitbar::diagnostic::Diagnostics>) -> anyhow::Result<T> {
+pub(crate) fn told<T>(result: Result<T, splitbar::diagnostic::Diagnostics>) -> anyhow::Result<T> {
     result.map_err(|diagnostics| anyhow::anyhow!("{diagnostics}"))
 }
 
 /// Whether a target is NVIDIA's, by its name.
-pub fn is_nvptx(target_name: &str) -> bool {
+pub(crate) fn is_nvptx(target_name: &str) -> bool {
     target_name.starts_with("sm_")
 }
 
 /// Whether the simulator runs code of a target.
-pub fn is_simulated(target_name: &str) -> bool {
+pub(crate) fn is_simulated(target_name: &str) -> bool {
     is_nvptx(target_name) || splitbar_sim::amdgpu::Isa::by_name(target_name).is_some()
 }
 
@@ -89,7 +89,7 @@ pub fn is_simulated(target_name: &str) -> bool {
 ///
 /// # Errors
 /// [`Missing`].
-pub fn ptxas(gpu: &str) -> Result<&'static Ptxas, Missing> {
+pub(crate) fn ptxas(gpu: &str) -> Result<&'static Ptxas, Missing> {
     all_ptxas(gpu).map(|mut tools| tools.remove(0))
 }
 
@@ -97,7 +97,7 @@ pub fn ptxas(gpu: &str) -> Result<&'static Ptxas, Missing> {
 ///
 /// # Errors
 /// [`Missing`].
-pub fn all_ptxas(gpu: &str) -> Result<Vec<&'static Ptxas>, Missing> {
+pub(crate) fn all_ptxas(gpu: &str) -> Result<Vec<&'static Ptxas>, Missing> {
     static FOUND: OnceLock<Vec<Ptxas>> = OnceLock::new();
     let found = FOUND.get_or_init(tools::ptxas);
     let tools: Vec<&Ptxas> = found.iter().filter(|tool| tool.knows(gpu)).collect();
@@ -111,7 +111,7 @@ pub fn all_ptxas(gpu: &str) -> Result<Vec<&'static Ptxas>, Missing> {
 }
 
 /// Whether this ptxas takes the text without a word on performance.
-pub fn assembles(tool: &Ptxas, assembly: &str, gpu: &str) -> anyhow::Result<()> {
+pub(crate) fn assembles(tool: &Ptxas, assembly: &str, gpu: &str) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
     std::fs::write(&ptx, assembly)?;
@@ -127,7 +127,7 @@ pub fn assembles(tool: &Ptxas, assembly: &str, gpu: &str) -> anyhow::Result<()> 
 ///
 /// # Errors
 /// [`Missing`].
-pub fn linkable(target_name: &str) -> Result<(), Missing> {
+pub(crate) fn linkable(target_name: &str) -> Result<(), Missing> {
     // Found by linking nothing.
     static FOUND: OnceLock<bool> = OnceLock::new();
     let found = || {
@@ -150,7 +150,7 @@ pub fn linkable(target_name: &str) -> Result<(), Missing> {
 
 /// What a run of the command line left.
 #[derive(Debug)]
-pub struct Ran {
+pub(crate) struct Ran {
     /// The exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// The standard output.
@@ -160,7 +160,7 @@ pub struct Ran {
 }
 
 /// Runs the command line with `stdin` on its standard input.
-pub fn run(arguments: &[&str], stdin: &[u8], in_process: bool) -> anyhow::Result<Ran> {
+pub(crate) fn run(arguments: &[&str], stdin: &[u8], in_process: bool) -> anyhow::Result<Ran> {
     let mut command = Command::new(tools::splitbar()?);
     command
         .args(arguments)

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The rules of these are not a matter of the environment alone.
 const LIMITS: &str = "; limit:";
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     type Test = (&'static str, fn() -> Result<()>);
     let tests: [Test; 4] = [
         (

@@ -68,7 +68,7 @@ const MATRICES: &[(&str, &str)] = &[
     ("sm_90", "cluster"),
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for (target, strategy) in MATRICES {
         trials.push(trial(

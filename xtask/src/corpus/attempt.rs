@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a module gets whose workgroup size is left to specialization constants that default to 0:
 /// an application has to give it one too.
-pub const WORKGROUP_SIZE: &str = "64,1,1";
+pub(super) const WORKGROUP_SIZE: &str = "64,1,1";
 
 /// The diagnostic for a workgroup dimension of 0 (`splitbar explain SB0311`).
 const EMPTY_WORKGROUP: &str = "SB0311";
@@ -21,7 +21,7 @@ const GLANCE: Duration = Duration::from_millis(5);
 
 /// What became of a module.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// An object or PTX came out.
     Compiled,
     /// A diagnostic says what is not supported.
@@ -36,7 +36,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Whether it must not happen.
-    pub fn is_failure(self) -> bool {
+    pub(super) fn is_failure(self) -> bool {
         match self {
             Outcome::Compiled | Outcome::Refused => false,
             Outcome::Invalid | Outcome::Crashed | Outcome::TooSlow => true,
@@ -58,7 +58,7 @@ impl fmt::Display for Outcome {
 
 /// A diagnostic, without its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Reason {
+pub(super) struct Reason {
     /// `SB` and four digits.
     pub code: String,
     /// The message; ids are left out.
@@ -67,7 +67,7 @@ pub struct Reason {
 
 /// A compilation that has ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Attempt {
+pub(super) struct Attempt {
     /// How it ended.
     pub outcome: Outcome,
     /// Whether it was given [`WORKGROUP_SIZE`].
@@ -81,7 +81,7 @@ pub struct Attempt {
 impl Attempt {
     /// Compiles the module at `path` for `target`; once more with a workgroup size if it turns out
     /// to need one.
-    pub fn new(
+    pub(super) fn new(
         tool: &Path,
         path: &Path,
         target: &str,

@@ -4,7 +4,7 @@
 use super::attempt::{Attempt, Reason};
 
 /// Something that is left out.
-pub struct Exception {
+pub(super) struct Exception {
     /// What it is called.
     pub name: &'static str,
     /// Why it is left out.
@@ -14,7 +14,7 @@ pub struct Exception {
 }
 
 /// All of them.
-pub const EXCEPTIONS: &[Exception] = &[
+pub(super) const EXCEPTIONS: &[Exception] = &[
     Exception {
         name: "images with samplers",
         why: "a sampler is state of the API that a kernel's arguments have no place for",
@@ -57,7 +57,7 @@ impl Exception {
 }
 
 /// The exception that a refused module falls under.
-pub fn of(attempt: &Attempt) -> Option<&'static Exception> {
+pub(super) fn of(attempt: &Attempt) -> Option<&'static Exception> {
     EXCEPTIONS
         .iter()
         .find(|exception| attempt.reasons.iter().any(|reason| exception.is_in(reason)))

@@ -39,7 +39,7 @@ const TABLE: &str = "docs/corpus.md";
 
 /// What `cargo xtask corpus` takes.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Only these targets [default: eight, from gfx906 to sm_90]
     #[arg(long, num_args = 1.., value_name = "TARGET")]
     target: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Options {
 }
 
 /// Compiles what the options ask for, prints the table, and writes it to docs/ when it is whole.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let tool = options.tool.path()?;
     let folder = shell::target_directory()?.join("corpus");
     let all = modules::unpack(&folder.join("modules"))?;

@@ -13,7 +13,7 @@ use super::attempt::{Attempt, Outcome};
 
 /// What became of one module for one target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Entry {
+pub(super) struct Entry {
     /// The module's path in the archive.
     pub module: String,
     /// The target.
@@ -23,7 +23,7 @@ pub struct Entry {
 }
 
 /// Results in memory and on disk.
-pub struct Results {
+pub(super) struct Results {
     file: File,
     done: BTreeMap<(String, String), Entry>,
 }
@@ -31,7 +31,7 @@ pub struct Results {
 impl Results {
     /// Reads the results at `path` that hold for `fingerprint`; with `keep`, also what was compiled
     /// under another one.
-    pub fn open(path: &Path, fingerprint: &str, keep: bool) -> Result<Results> {
+    pub(super) fn open(path: &Path, fingerprint: &str, keep: bool) -> Result<Results> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let mut lines = text.lines();
         let same = lines.next() == Some(fingerprint);
@@ -54,24 +54,24 @@ impl Results {
     }
 
     /// Whether there is a result.
-    pub fn has(&self, module: &str, target: &str) -> bool {
+    pub(super) fn has(&self, module: &str, target: &str) -> bool {
         self.get(module, target).is_some()
     }
 
     /// The result of a module for a target.
-    pub fn get(&self, module: &str, target: &str) -> Option<&Attempt> {
+    pub(super) fn get(&self, module: &str, target: &str) -> Option<&Attempt> {
         self.done
             .get(&(module.to_owned(), target.to_owned()))
             .map(|entry| &entry.attempt)
     }
 
     /// All results, in order of module and target.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.done.values()
     }
 
     /// Writes a result down.
-    pub fn add(&mut self, entry: Entry) -> Result<()> {
+    pub(super) fn add(&mut self, entry: Entry) -> Result<()> {
         writeln!(self.file, "{}", serde_json::to_string(&entry)?)?;
         self.done
             .insert((entry.module.clone(), entry.target.clone()), entry);

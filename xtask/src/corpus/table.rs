@@ -10,7 +10,12 @@ use super::modules::Module;
 use super::results::Results;
 
 /// The page. Rows and columns stand in the order of the modules and targets that it is given.
-pub fn render(modules: &[&Module], targets: &[&str], level: &str, results: &Results) -> String {
+pub(super) fn render(
+    modules: &[&Module],
+    targets: &[&str],
+    level: &str,
+    results: &Results,
+) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = write(&mut text, modules, targets, level, results);

@@ -12,7 +12,7 @@ use crate::shell;
 const NAMES: &[&str] = &["llvm-config-23", "llvm-config23", "llvm-config"];
 
 /// The LLVM of a prefix, or why it will not do.
-pub fn probe_prefix(prefix: &Path) -> Result<Llvm> {
+pub(super) fn probe_prefix(prefix: &Path) -> Result<Llvm> {
     let bin = prefix.join("bin");
     let config = NAMES
         .iter()
@@ -27,7 +27,7 @@ pub fn probe_prefix(prefix: &Path) -> Result<Llvm> {
 }
 
 /// The first LLVM on PATH that will do.
-pub fn on_path() -> Option<Llvm> {
+pub(super) fn on_path() -> Option<Llvm> {
     NAMES.iter().find_map(|name| {
         probe(Path::new(name)).ok()?;
         let prefix = ask(Path::new(name), &["--prefix"]).ok()?;

@@ -12,7 +12,7 @@ const CXX_LIBRARY: &str = if cfg!(target_os = "macos") {
 };
 
 /// Links a small C program the way rustc will: `cc`, with the C++ library that LLVM needs.
-pub fn check_linker() -> Result<()> {
+pub(super) fn check_linker() -> Result<()> {
     let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let folder = std::env::temp_dir().join(format!("splitbar-link-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

@@ -17,15 +17,15 @@ use crate::{shell, wheels};
 
 /// The variable by which llvm-sys finds LLVM. `.cargo/config.toml` sets it to `.llvm/sdk` unless
 /// the environment has it.
-pub const VARIABLE: &str = "LLVM_SYS_231_PREFIX";
+pub(crate) const VARIABLE: &str = "LLVM_SYS_231_PREFIX";
 
 /// Where the LLVM is put or linked that the build uses when the environment names no other.
-pub fn default_prefix() -> PathBuf {
+pub(crate) fn default_prefix() -> PathBuf {
     shell::root().join(".llvm").join("sdk")
 }
 
 /// An LLVM that the workspace can be built with.
-pub struct Llvm {
+pub(crate) struct Llvm {
     /// Its version, such as `23.1.1`.
     pub version: String,
     /// Where `bin/llvm-config` is.
@@ -33,7 +33,7 @@ pub struct Llvm {
 }
 
 /// Makes sure that cargo will find a usable LLVM, and a linker that can link it.
-pub fn ensure() -> Result<Llvm> {
+pub(crate) fn ensure() -> Result<Llvm> {
     host::check_linker()?;
     let sdk = default_prefix();
 

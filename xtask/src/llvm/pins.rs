@@ -3,13 +3,13 @@
 use crate::wheels::{Package, Set, Wheel};
 
 /// The LLVM release that is accepted, as `major.minor`.
-pub const RELEASE: &str = "23.1";
+pub(super) const RELEASE: &str = "23.1";
 
 /// Back ends that it must have.
-pub const BACK_ENDS: &[&str] = &["AMDGPU", "NVPTX"];
+pub(super) const BACK_ENDS: &[&str] = &["AMDGPU", "NVPTX"];
 
 /// The SDK.
-pub const SDK: Set = Set {
+pub(super) const SDK: Set = Set {
     what: "LLVM 23.1",
     size: "about 90 MB to fetch, 400 MB on disk",
     otherwise: "install LLVM 23.1 with the AMDGPU and NVPTX back ends yourself and name its prefix in LLVM_SYS_231_PREFIX",

@@ -73,7 +73,7 @@ struct Measured {
 }
 
 /// Writes the page, or compares some of its rows.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let tool = options.tool.path()?;
     if options.check {
         let rows = CHECKED.iter().map(|(kernel, gpu)| {

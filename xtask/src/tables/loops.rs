@@ -2,7 +2,7 @@
 
 /// Waits of a kernel.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Waits {
+pub(super) struct Waits {
     /// Instructions in loops that wait for a counter of memory operations.
     pub in_loops: u32,
     /// Those of them that wait until no load from global memory is outstanding.
@@ -11,7 +11,7 @@ pub struct Waits {
 
 /// Counts the waits in the loops of the kernel `symbol`: between a label and a later branch back to
 /// it.
-pub fn waits(assembly: &str, symbol: &str) -> Waits {
+pub(super) fn waits(assembly: &str, symbol: &str) -> Waits {
     let body: Vec<&str> = assembly
         .lines()
         .map(|line| line.split(';').next().unwrap_or_default().trim())

@@ -1,9 +1,9 @@
 //! Pages of docs/ with what each strategy keeps and costs, measured in final code: one file per
 //! vendor.
 
-pub mod amdgpu;
+pub(crate) mod amdgpu;
 mod loops;
-pub mod nvptx;
+pub(crate) mod nvptx;
 
 use crate::shell;
 use anyhow::{Context, Result, bail};
@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 
 /// What these commands take.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     #[command(flatten)]
     tool: shell::Tool,
     /// Write nothing: measure a few rows again and say whether the page has them

@@ -111,7 +111,7 @@ struct Row {
 }
 
 /// Writes the page, or compares some of its rows.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     if !is_there("SPLITBAR_PTXAS", "ptxas") || !is_there("SPLITBAR_NVDISASM", "nvdisasm") {
         bail!(
             "ptxas or nvdisasm was not found: name them in SPLITBAR_PTXAS and SPLITBAR_NVDISASM, or put them on PATH"

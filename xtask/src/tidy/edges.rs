@@ -176,7 +176,7 @@ impl Graph {
     }
 }
 
-pub fn check(problems: &mut Vec<String>) -> Result<()> {
+pub(super) fn check(problems: &mut Vec<String>) -> Result<()> {
     let text = shell::read(shell::cargo(&["metadata", "--format-version", "1"]))?;
     let metadata: Metadata = serde_json::from_str(&text).context("cargo metadata")?;
     let names: BTreeMap<&str, &str> = metadata

@@ -6,7 +6,7 @@ use anyhow::Result;
 use crate::fixtures::kernels;
 use crate::shell;
 
-pub fn check(problems: &mut Vec<String>) -> Result<()> {
+pub(super) fn check(problems: &mut Vec<String>) -> Result<()> {
     let folder = shell::root().join("fixtures/kernels");
     let readme =
         std::fs::read_to_string(shell::root().join("fixtures/README.md")).unwrap_or_default();

@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use crate::{features, shell, targets};
 
 /// Runs every check.
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let files = files()?;
     let mut problems = Vec::new();
     edges::check(&mut problems)?;

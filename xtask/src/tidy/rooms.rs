@@ -13,7 +13,7 @@ const LARGE: &[&str] = &["lowering/llvm/src/emit/"];
 
 /// Reports circles of folders in each `src/`, and of modules in large rooms. Tests may look
 /// anywhere.
-pub fn check(files: &[String], problems: &mut Vec<String>) {
+pub(super) fn check(files: &[String], problems: &mut Vec<String>) {
     let mut crates: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.ends_with(".rs")) {
         let Some((source, inside)) = file.split_once("/src/") else {

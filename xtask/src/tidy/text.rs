@@ -48,7 +48,7 @@ const WRITTEN: &[&str] = &[
     ".rs", ".toml", ".md", ".comp", ".cl", ".yml", ".sh", ".ci/run",
 ];
 
-pub fn check(files: &[String], problems: &mut Vec<String>) {
+pub(super) fn check(files: &[String], problems: &mut Vec<String>) {
     for file in files
         .iter()
         .filter(|f| WRITTEN.iter().any(|e| f.ends_with(e)))

@@ -11,7 +11,7 @@ use crate::shell;
 const PREFIX: &str = concat!("SPLITBAR", "_");
 const PAGE: &str = "CONTRIBUTING.md";
 
-pub fn check(files: &[String], problems: &mut Vec<String>) -> Result<()> {
+pub(super) fn check(files: &[String], problems: &mut Vec<String>) -> Result<()> {
     let page = read(PAGE)?;
     let described: BTreeSet<String> = page
         .lines()

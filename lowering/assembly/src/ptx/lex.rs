@@ -9,7 +9,7 @@ use super::error::SyntaxError;
 
 /// What a token is.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub enum Kind<'t> {
+pub(super) enum Kind<'t> {
     /// An identifier, an opcode, a directive, a register or a label.
     Word(&'t str),
     /// An integer literal, as the 64 bits it stands for.
@@ -27,7 +27,7 @@ pub enum Kind<'t> {
 
 /// One token.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub struct Token<'t> {
+pub(super) struct Token<'t> {
     /// What it is.
     pub kind: Kind<'t>,
     /// The line that it begins on, from 1.
@@ -40,7 +40,7 @@ pub struct Token<'t> {
 ///
 /// # Errors
 /// A comment or a string that does not end, or a number that is none.
-pub fn tokens(text: &str) -> Result<Vec<Token<'_>>, SyntaxError> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, SyntaxError> {
     let mut lexer = Lexer {
         text,
         rest: text,

@@ -37,12 +37,12 @@ pub(super) struct Searcher<'s> {
 
 impl Searcher<'_> {
     /// Whether the limit was passed, so that something may not have been found.
-    pub fn gave_up(&self) -> bool {
+    pub(super) fn gave_up(&self) -> bool {
         self.visits > MOST_VISITS
     }
 
     /// The synchronisations behind the fence at word `fence` (`forward`), or those before it.
-    pub fn beside(&mut self, fence: u32, syncs: Syncs<'_>, forward: bool) -> Vec<Beside> {
+    pub(super) fn beside(&mut self, fence: u32, syncs: Syncs<'_>, forward: bool) -> Vec<Beside> {
         let shape = self.shape;
         let Some(home) = shape.block_of(fence) else {
             return Vec::new(); // control cannot reach it
@@ -90,7 +90,7 @@ impl Searcher<'_> {
     /// at word `sync`, or from it, without going back in a loop: the other sides of branches.
     /// Machine code lays these one after the other, and LLVM takes a fence that both sides begin
     /// with out of them.
-    pub fn elsewhere(&mut self, sync: u32) -> Words {
+    pub(super) fn elsewhere(&mut self, sync: u32) -> Words {
         let shape = self.shape;
         self.visits = self.visits.saturating_add(2 * shape.len());
         let Some(block) = shape.block_of(sync).filter(|_| !self.gave_up()) else {

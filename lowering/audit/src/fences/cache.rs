@@ -128,7 +128,7 @@ pub(super) struct Caches<'a, 'f> {
 
 impl Caches<'_, '_> {
     /// What is missing of what `demand` asks of the instruction at `position`.
-    pub fn check(&mut self, position: usize, demand: &Demand, findings: &mut Vec<Finding>) {
+    pub(super) fn check(&mut self, position: usize, demand: &Demand, findings: &mut Vec<Finding>) {
         for clause in &demand.acquire {
             findings.extend(self.acquire(position, clause));
         }
@@ -286,7 +286,11 @@ impl Caches<'_, '_> {
     }
 
     /// Stores that are on their way when a cache is written back, where it does not wait for them.
-    pub fn early_write_backs(&self, findings: &mut Vec<Finding>, demanded: &[(usize, Clause)]) {
+    pub(super) fn early_write_backs(
+        &self,
+        findings: &mut Vec<Finding>,
+        demanded: &[(usize, Clause)],
+    ) {
         if !self.gpu.invalidation_waits {
             return;
         }

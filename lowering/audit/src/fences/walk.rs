@@ -15,7 +15,7 @@ pub(super) struct Walker<'f> {
 }
 
 impl<'f> Walker<'f> {
-    pub fn new(function: &'f Function) -> Walker<'f> {
+    pub(super) fn new(function: &'f Function) -> Walker<'f> {
         let mut predecessors = vec![Vec::new(); function.instructions.len()];
         for position in 0..function.instructions.len() {
             for next in function.successors(position) {
@@ -32,14 +32,14 @@ impl<'f> Walker<'f> {
     }
 
     /// Whether a walk was cut short.
-    pub fn gave_up(&self) -> bool {
+    pub(super) fn gave_up(&self) -> bool {
         self.visits > MOST_VISITS
     }
 
     /// Visits what comes right after `from` (`forward`) or right before it with `state`, and goes
     /// on with the state that `visit` gives until it gives none. Each instruction is visited once
     /// for each state.
-    pub fn walk(
+    pub(super) fn walk(
         &mut self,
         from: usize,
         forward: bool,

@@ -28,7 +28,7 @@ const MOST_FACTS_IN_ALL: usize = 1 << 24;
 
 /// An operation that may be outstanding under a counter.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
+pub(crate) struct Fact {
     /// Its number in the kernel.
     position: u32,
     /// The counter.
@@ -39,7 +39,7 @@ pub struct Fact {
 
 impl Fact {
     /// The operation's number in the kernel.
-    pub fn position(self) -> usize {
+    pub(crate) fn position(self) -> usize {
         self.position as usize
     }
 
@@ -50,11 +50,11 @@ impl Fact {
 }
 
 /// What may be outstanding at a place, sorted by position and counter.
-pub type Facts = Vec<Fact>;
+pub(crate) type Facts = Vec<Fact>;
 
 /// What is outstanding before each instruction.
 #[derive(Clone, Debug)]
-pub struct Outstanding {
+pub(crate) struct Outstanding {
     /// By position; `None` where control cannot come.
     pub before: Vec<Option<Facts>>,
     /// The memory operation at each position, if it is one.
@@ -64,7 +64,7 @@ pub struct Outstanding {
 impl Outstanding {
     /// Solves the dataflow for `function`; `None` if there is more outstanding at one place than is
     /// kept.
-    pub fn of(function: &Function, gpu: &Amdgpu) -> Option<Outstanding> {
+    pub(crate) fn of(function: &Function, gpu: &Amdgpu) -> Option<Outstanding> {
         u32::try_from(function.instructions.len()).ok()?; // a position fits a fact
         let stack = has_stack_in_buffer(function);
         let instructions = function.instructions.iter();
@@ -156,7 +156,7 @@ impl Outstanding {
 
     /// Whether any of what may be outstanding before `position` is certainly finished after the
     /// wait there. `None`: the instruction is no wait.
-    pub fn is_useful_wait(&self, function: &Function, position: usize) -> Option<bool> {
+    pub(crate) fn is_useful_wait(&self, function: &Function, position: usize) -> Option<bool> {
         let inst = function.instructions.get(position)?;
         let waits = waits(&inst.mnemonic, &inst.operands);
         if waits.is_empty() {
@@ -171,12 +171,12 @@ impl Outstanding {
     }
 
     /// The facts before `position`.
-    pub fn at(&self, position: usize) -> Option<&Facts> {
+    pub(crate) fn at(&self, position: usize) -> Option<&Facts> {
         self.before.get(position)?.as_ref()
     }
 
     /// The operation at `position`.
-    pub fn operation(&self, position: usize) -> Option<&Operation> {
+    pub(crate) fn operation(&self, position: usize) -> Option<&Operation> {
         self.operations.get(position)?.as_ref()
     }
 

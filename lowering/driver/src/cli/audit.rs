@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Audits as `args` ask and gives the exit code: 1 if something is missing.
-pub fn run(args: &AuditArgs) -> u8 {
+pub(super) fn run(args: &AuditArgs) -> u8 {
     match audit(args) {
         Ok(audits) => {
             let text = match args.report {

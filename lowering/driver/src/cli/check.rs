@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Checks the module that `args` name and gives the exit code: 0 without errors, 1 with; 2 when the
 /// module lacks what was asked for, 3 when this build does not know something that it has.
-pub fn run(args: &CheckArgs) -> u8 {
+pub(super) fn run(args: &CheckArgs) -> u8 {
     let bytes = match read(&args.input) {
         Ok(bytes) => bytes,
         Err(text) => return report::usage(&text, &args.input, args.diagnostics),
@@ -53,7 +53,7 @@ fn problems(args: &CheckArgs, bytes: &[u8]) -> Result<Diagnostics, Diagnostics> 
 }
 
 /// `NAME=N`, as `--limit` takes it.
-pub fn parse_limit(text: &str) -> Result<(String, u64), String> {
+pub(super) fn parse_limit(text: &str) -> Result<(String, u64), String> {
     let (name, value) = text
         .split_once('=')
         .ok_or_else(|| format!("{text:?} is not NAME=N"))?;

@@ -7,7 +7,7 @@ use splitbar::exit;
 use splitbar::simulate::machine::FindingKind;
 
 /// Prints what a code means. `SB0205`, `sb205` and `205` are the same.
-pub fn run(code: &str) -> u8 {
+pub(super) fn run(code: &str) -> u8 {
     match find(code) {
         Some(code) => write::to_stdout(explanation(code).as_bytes()),
         None => match finding(code) {

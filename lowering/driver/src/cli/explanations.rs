@@ -6,18 +6,18 @@ use splitbar::simulate::machine::FindingKind;
 
 /// When a code is reported and why that is a problem; what to do about it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
+pub(super) struct Explanation {
     pub because: &'static str,
     pub help: &'static str,
 }
 
 /// The explanation of `code`; `None` if a validation rule documents it.
-pub fn of_code(code: Code) -> Option<Explanation> {
+pub(super) fn of_code(code: Code) -> Option<Explanation> {
     find(CODES, code)
 }
 
 /// The explanation of a finding of the simulator.
-pub fn of_finding(kind: FindingKind) -> Option<Explanation> {
+pub(super) fn of_finding(kind: FindingKind) -> Option<Explanation> {
     find(FINDINGS, kind)
 }
 

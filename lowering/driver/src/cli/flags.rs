@@ -20,14 +20,14 @@ const FLAGS: [(&str, &str); 13] = [
 ];
 
 /// The sentence `text` with flags for names of the library.
-pub fn named(text: &str) -> String {
+pub(super) fn named(text: &str) -> String {
     FLAGS.iter().fold(text.to_owned(), |text, (name, flag)| {
         text.replace(&format!("`{name}`"), &format!("`{flag}`"))
     })
 }
 
 /// The `problems` with flags in their advice.
-pub fn advised(problems: &Diagnostics) -> Diagnostics {
+pub(super) fn advised(problems: &Diagnostics) -> Diagnostics {
     let mut problems = problems.clone();
     for problem in problems.iter_mut() {
         problem.help = problem.help.take().map(|help| named(&help).into());

@@ -6,13 +6,13 @@ use std::path::Path;
 
 /// The most bytes of a file: many times the largest module, and little enough that a file without
 /// an end has an answer at once.
-pub const MOST: usize = 1 << 28;
+pub(super) const MOST: usize = 1 << 28;
 
 /// The bytes of the file `input`, or of the standard input for `-`.
 ///
 /// # Errors
 /// What the system says, with the name in front; more than [`MOST`] bytes.
-pub fn read(input: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn read(input: &Path) -> Result<Vec<u8>, String> {
     read_at_most(input, MOST)
 }
 
@@ -20,7 +20,7 @@ pub fn read(input: &Path) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_at_most(input: &Path, most: usize) -> Result<Vec<u8>, String> {
+pub(super) fn read_at_most(input: &Path, most: usize) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     // One more, to notice it.
     let limit = (most as u64).saturating_add(1);

@@ -14,7 +14,7 @@ const IN_PROCESS: &str = "SPLITBAR_IN_PROCESS";
 
 /// The flags.
 #[derive(Debug, Args)]
-pub struct LimitArgs {
+pub(super) struct LimitArgs {
     /// Ends the command after this time, with exit code 3
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     time_limit: Option<Duration>,
@@ -25,7 +25,7 @@ pub struct LimitArgs {
 
 impl LimitArgs {
     /// The process that they ask for: this program once more.
-    pub fn isolation(&self) -> Isolation {
+    pub(super) fn isolation(&self) -> Isolation {
         let mebibytes = self.memory_limit;
         let mut isolation = Isolation::default();
         isolation.program = std::env::current_exe().ok();
@@ -36,13 +36,13 @@ impl LimitArgs {
 }
 
 /// Whether the work is to be done in this process.
-pub fn in_process() -> bool {
+pub(super) fn in_process() -> bool {
     std::env::var_os(IN_PROCESS).is_some()
 }
 
 /// Runs the command that this process was started with in a process of its own, and gives its exit
 /// code. `input` is the module that problems are about, `format` how they are printed.
-pub fn isolated(limits: &LimitArgs, input: &Path, format: Format) -> u8 {
+pub(super) fn isolated(limits: &LimitArgs, input: &Path, format: Format) -> u8 {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     match run_isolated(&arguments, &limits.isolation(), format == Format::Json) {
         Ok(code) => code,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Compiles as `args` ask and gives the exit code.
-pub fn run(args: &LowerArgs) -> u8 {
+pub(super) fn run(args: &LowerArgs) -> u8 {
     if args.diagnostics == Format::Json {
         // A panic becomes a diagnostic; what Rust says about it besides is no JSON.
         std::panic::set_hook(Box::new(|_| {}));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const PERIOD: Duration = Duration::from_secs(2);
 
 /// Says on the standard error how far the schedules are. Dropping it clears the terminal's line.
-pub enum Meter {
+pub(super) enum Meter {
     /// Nobody reads it: the output is for programs, or the standard error is a file.
     Silent,
     /// On a terminal.
@@ -21,7 +21,7 @@ pub enum Meter {
 }
 
 /// What the next line says.
-pub struct Lines {
+pub(super) struct Lines {
     schedules: u32,
     done: u32,
     start: Instant,
@@ -30,7 +30,7 @@ pub struct Lines {
 
 impl Meter {
     /// Before the first of so many schedules.
-    pub fn new(schedules: u32, verbose: bool, report: Format) -> Meter {
+    pub(super) fn new(schedules: u32, verbose: bool, report: Format) -> Meter {
         if report == Format::Json {
             return Meter::Silent;
         }
@@ -55,7 +55,7 @@ impl Meter {
     }
 
     /// Within a schedule.
-    pub fn within(&mut self, progress: Progress) {
+    pub(super) fn within(&mut self, progress: Progress) {
         match self {
             Meter::Silent => {}
             Meter::Bar(bar) => bar.set_message(format!(
@@ -71,7 +71,7 @@ impl Meter {
     }
 
     /// A schedule is done, which took so many instructions.
-    pub fn next(&mut self, steps: u64) {
+    pub(super) fn next(&mut self, steps: u64) {
         match self {
             Meter::Silent => {}
             Meter::Bar(bar) => bar.inc(1),

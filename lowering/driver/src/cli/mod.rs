@@ -519,7 +519,7 @@ fn parse_size(text: &str) -> Result<[u32; 3], String> {
 }
 
 /// Runs the command that the arguments name.
-pub fn run() -> ExitCode {
+pub(crate) fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(report::arguments(&error)),

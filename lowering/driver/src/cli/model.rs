@@ -10,7 +10,7 @@ use splitbar_passes::model::{Line, Verdict};
 
 /// Explores as `args` ask and gives the exit code: 0 proved, 1 refuted (or an invalid module), 3
 /// too much for the bounds.
-pub fn run(args: &ModelArgs) -> u8 {
+pub(super) fn run(args: &ModelArgs) -> u8 {
     match explore(args) {
         Ok(explored) => {
             let text = match args.format {

@@ -9,12 +9,12 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 /// Prints problems in the form that `args` ask for.
-pub fn print(problems: &Diagnostics, args: &LowerArgs) {
+pub(super) fn print(problems: &Diagnostics, args: &LowerArgs) {
     show(problems, &args.input, args.diagnostics);
 }
 
 /// Prints problems about the module `input`.
-pub fn show(problems: &Diagnostics, input: &Path, format: Format) {
+pub(super) fn show(problems: &Diagnostics, input: &Path, format: Format) {
     let problems = flags::advised(problems);
     let rendered = match format {
         Format::Text => text::render_with(&problems, &name(input), colour()),
@@ -24,7 +24,7 @@ pub fn show(problems: &Diagnostics, input: &Path, format: Format) {
 }
 
 /// Prints what is wrong with the command line or its files, and gives the exit code for it.
-pub fn usage(text: &str, input: &Path, format: Format) -> u8 {
+pub(super) fn usage(text: &str, input: &Path, format: Format) -> u8 {
     match format {
         Format::Text => eprintln!("error: {text}"),
         Format::Json => show(
@@ -38,7 +38,7 @@ pub fn usage(text: &str, input: &Path, format: Format) -> u8 {
 
 /// Prints what the parser of the command line says, and gives the exit code for it. The parser has
 /// stopped, so whether JSON is wanted is read from the arguments themselves.
-pub fn arguments(error: &clap::Error) -> u8 {
+pub(super) fn arguments(error: &clap::Error) -> u8 {
     let given: Vec<_> = std::env::args_os().collect();
     let is_json = given.iter().any(|arg| arg == "--diagnostics=json")
         || given

@@ -20,7 +20,7 @@ use splitbar_passes::printf::Printed;
 use std::path::{Path, PathBuf};
 
 /// Behind the help.
-pub const EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar sim kernel.spv --target gfx1201 --groups 4,1,1 --buffer 0:0=seq:u32:512 --buffer 0:1=zeros:2048 --dump 0:1=out.bin
   splitbar sim kernel.spv --target gfx942 --groups 2,2,1 --buffer 0:0=a.bin --push 4000000040000000 --schedules 64 --seed 7
@@ -32,7 +32,7 @@ Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that can
 
 /// What the command line says.
 #[derive(Debug, Args)]
-pub struct SimArgs {
+pub(super) struct SimArgs {
     /// A SPIR-V module, which is compiled first, an AMDGPU code object, or PTX; `-` is the standard
     /// input
     input: PathBuf,
@@ -112,13 +112,13 @@ pub struct SimArgs {
 
 impl SimArgs {
     /// What limits the command, its input, and how problems are printed.
-    pub fn limited(&self) -> (&LimitArgs, &Path, Format) {
+    pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
         (&self.limits, &self.input, self.report)
     }
 }
 
 /// Simulates as `args` ask and gives the exit code: 1 if something was found.
-pub fn run(args: &SimArgs) -> u8 {
+pub(super) fn run(args: &SimArgs) -> u8 {
     match simulate(args) {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {
@@ -459,7 +459,7 @@ impl Where {
 
 /// A buffer of the command line: `SET:BINDING=CONTENT`.
 #[derive(Clone, Debug)]
-pub struct BufferArg {
+pub(super) struct BufferArg {
     place: Place,
     content: Content,
 }
@@ -517,7 +517,7 @@ fn buffers(arguments: &[BufferArg]) -> Result<Vec<(Place, Vec<u8>)>, String> {
 
 /// Reads `SET:BINDING=FILE`, `...=zeros:BYTES`, `...=seq:u32:COUNT` or `...=seq:f32:COUNT`;
 /// `INDEX=...` for kernels without bindings.
-pub fn parse_buffer(text: &str) -> Result<BufferArg, String> {
+pub(super) fn parse_buffer(text: &str) -> Result<BufferArg, String> {
     let (place, content) = split(text)?;
     let number = |text: &str, unit: usize| {
         text.parse::<usize>()
@@ -539,13 +539,13 @@ pub fn parse_buffer(text: &str) -> Result<BufferArg, String> {
 
 /// Where a buffer is written to: `SET:BINDING=FILE`.
 #[derive(Clone, Debug)]
-pub struct DumpArg {
+pub(super) struct DumpArg {
     place: Place,
     file: PathBuf,
 }
 
 /// Reads `SET:BINDING=FILE`.
-pub fn parse_dump(text: &str) -> Result<DumpArg, String> {
+pub(super) fn parse_dump(text: &str) -> Result<DumpArg, String> {
     let (place, file) = split(text)?;
     Ok(DumpArg {
         place,
@@ -555,13 +555,13 @@ pub fn parse_dump(text: &str) -> Result<DumpArg, String> {
 
 /// A buffer that is an image: `SET:BINDING=FORMAT:EXTENT`.
 #[derive(Clone, Debug)]
-pub struct ImageArg {
+pub(super) struct ImageArg {
     place: Place,
     texels: Texels,
 }
 
 /// Reads `SET:BINDING=FORMAT:XxYxZ` or `SET:BINDING=FORMAT:buffer:N`.
-pub fn parse_image(text: &str) -> Result<ImageArg, String> {
+pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
     let (place, rest) = split(text)?;
     let wrong = || format!("{rest:?} is no FORMAT:XxYxZ and no FORMAT:buffer:N");
     let (format, extent) = rest.split_once(':').ok_or_else(wrong)?;

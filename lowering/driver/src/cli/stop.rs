@@ -4,7 +4,7 @@ use splitbar::Failure;
 use splitbar::diagnostic::{Diagnostic, Diagnostics};
 
 /// What stopped it.
-pub enum Stop {
+pub(super) enum Stop {
     /// Something about the module, the target or this build.
     Problems(Failure),
     /// Something about the command line or the files.

@@ -4,7 +4,7 @@ use super::{Format, write};
 use splitbar::TargetRow;
 
 /// Prints one line, or one JSON object, per target.
-pub fn run(format: Format) -> u8 {
+pub(super) fn run(format: Format) -> u8 {
     let rows = splitbar::targets();
     let text = match format {
         Format::Text => table(&rows),

@@ -6,7 +6,7 @@ use splitbar::{Environment, Validation};
 
 /// The two flags that `lower`, `sim` and `model` share.
 #[derive(Debug, Args)]
-pub struct ValidationArgs {
+pub(super) struct ValidationArgs {
     /// Does not check the rules of `splitbar check` first, but for those that code cannot be made
     /// without
     #[arg(long)]
@@ -19,7 +19,7 @@ pub struct ValidationArgs {
 
 impl ValidationArgs {
     /// What they ask of a compilation.
-    pub fn validation(&self) -> Validation {
+    pub(super) fn validation(&self) -> Validation {
         match (self.no_validate, self.target_env) {
             (true, _) => Validation::Waived,
             (false, Some(environment)) => Validation::Environment(environment),

@@ -7,7 +7,7 @@ use splitbar::exit;
 use std::io;
 
 /// Serves requests until the standard input ends, or runs one command.
-pub fn run(served: &Served) -> u8 {
+pub(super) fn run(served: &Served) -> u8 {
     let result = match served.owner {
         Some(owner) => splitbar::serve_command(owner, served.memory).and_then(|()| command(served)),
         None => splitbar::serve_isolated(io::stdin(), io::stdout().lock(), served.memory)

@@ -10,7 +10,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// What the file system says, with the path in front.
-pub fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
+pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     // By its kind alone: the full text may name the temporary file.
     let named = |error: io::Error| format!("{}: {}", path.display(), io::Error::from(error.kind()));
     // A device or a pipe cannot be replaced, and must not be.
@@ -34,7 +34,7 @@ pub fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
 ///
 /// # Errors
 /// What is wrong, with the path in front.
-pub fn check(path: &Path, inputs: &[&Path]) -> Result<(), String> {
+pub(super) fn check(path: &Path, inputs: &[&Path]) -> Result<(), String> {
     let shown = path.display();
     let folder = folder(path);
     if !folder.is_dir() {
@@ -73,7 +73,7 @@ fn folder(path: &Path) -> &Path {
 ///
 /// # Errors
 /// What the system says.
-pub fn stdout(bytes: &[u8]) -> Result<(), String> {
+pub(super) fn stdout(bytes: &[u8]) -> Result<(), String> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
@@ -83,7 +83,7 @@ pub fn stdout(bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Writes to the standard output, as [`stdout`], and gives the exit code.
-pub fn to_stdout(bytes: &[u8]) -> u8 {
+pub(super) fn to_stdout(bytes: &[u8]) -> u8 {
     match stdout(bytes) {
         Ok(()) => exit::DONE,
         Err(text) => {
@@ -94,7 +94,7 @@ pub fn to_stdout(bytes: &[u8]) -> u8 {
 }
 
 /// Whether binary data may go to the standard output.
-pub fn stdout_takes_binary() -> bool {
+pub(super) fn stdout_takes_binary() -> bool {
     !io::stdout().is_terminal()
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Situation {
 
 impl Situation {
     /// Four waves on `target`, all workgroup memory, and nothing special.
-    pub fn usual(target: &'static Target) -> Situation {
+    pub(crate) fn usual(target: &'static Target) -> Situation {
         Situation {
             target,
             waves: Some(4),
@@ -41,7 +41,7 @@ impl Situation {
     ///
     /// # Errors
     /// Why not.
-    pub fn has_room(self, what: &str, bytes: u32) -> Result<(), String> {
+    pub(crate) fn has_room(self, what: &str, bytes: u32) -> Result<(), String> {
         if self.free_shared_bytes < bytes {
             return Err(format!(
                 "{what} takes {bytes} bytes of workgroup memory and {} are left",

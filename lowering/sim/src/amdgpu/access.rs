@@ -164,9 +164,9 @@ impl Operation {
 
 /// Paths on which a wave's operations take effect in order: see [`Rules::path`].
 mod path {
-    pub const VECTOR: u8 = 0;
-    pub const SHARED: u8 = 1;
-    pub const COPY: u8 = 2;
+    pub(super) const VECTOR: u8 = 0;
+    pub(super) const SHARED: u8 = 1;
+    pub(super) const COPY: u8 = 2;
 }
 
 /// Lanes of a mask.

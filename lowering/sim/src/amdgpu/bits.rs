@@ -16,14 +16,14 @@ pub(super) enum Ty {
 
 impl Ty {
     /// Registers that a value takes.
-    pub fn registers(self) -> u16 {
+    pub(super) fn registers(self) -> u16 {
         match self {
             Ty::B16 | Ty::B32 | Ty::F16 | Ty::F32 => 1,
             Ty::B64 | Ty::F64 => 2,
         }
     }
 
-    pub fn is_half(self) -> bool {
+    pub(super) fn is_half(self) -> bool {
         match self {
             Ty::B16 | Ty::F16 => true,
             Ty::B32 | Ty::B64 | Ty::F32 | Ty::F64 => false,
@@ -31,7 +31,7 @@ impl Ty {
     }
 
     /// The bit of the sign, for types that are floats.
-    pub fn sign(self) -> Option<u64> {
+    pub(super) fn sign(self) -> Option<u64> {
         match self {
             Ty::F16 => Some(1 << 15),
             Ty::F32 => Some(1 << 31),
@@ -41,7 +41,7 @@ impl Ty {
     }
 
     /// A float of this type, or the inline constant that an operand of this type makes of it.
-    pub fn float(self, value: f64) -> u64 {
+    pub(super) fn float(self, value: f64) -> u64 {
         match self {
             Ty::F16 | Ty::B16 => f16::from_f64(value).to_bits().into(),
             Ty::F32 | Ty::B32 => (value as f32).to_bits().into(),
@@ -50,7 +50,7 @@ impl Ty {
     }
 
     /// Does `change` to a float of this type; other types stay as they are.
-    pub fn map_float(self, bits: u64, change: impl Fn(f64) -> f64) -> u64 {
+    pub(super) fn map_float(self, bits: u64, change: impl Fn(f64) -> f64) -> u64 {
         match self {
             Ty::F16 => f16::from_f64(change(f16::from_bits(bits as u16).to_f64()))
                 .to_bits()

@@ -17,7 +17,7 @@ pub(super) struct Effects<'w> {
 }
 
 impl Effects<'_> {
-    pub fn perform(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
+    pub(super) fn perform(&mut self, operation: &mut Operation, cx: &mut Context<'_>) {
         match operation.action {
             Action::Load if operation.texels.is_some() => operation.load_texels(cx),
             Action::Store if operation.texels.is_some() => operation.store_texels(cx),

@@ -14,7 +14,7 @@ const MODE_SHIFT: u32 = 12;
 
 impl Indirect {
     /// Which registers a move counts from M0 by its name.
-    pub fn of_move(name: &str) -> Option<Indirect> {
+    pub(super) fn of_move(name: &str) -> Option<Indirect> {
         let (source, destination) = match name {
             "v_movrels_b32" => (true, false),
             "v_movreld_b32" => (false, true),
@@ -29,7 +29,7 @@ impl Indirect {
 
     /// Which registers `s_set_gpr_idx_on VALUE, gpr_idx(...)` names; `None` if it names a source
     /// that moves do not have.
-    pub fn of_mode(parts: &Parts<'_>) -> Option<Indirect> {
+    pub(super) fn of_mode(parts: &Parts<'_>) -> Option<Indirect> {
         let (_, names) = parts.rest.split_once("gpr_idx(")?;
         let names = names.strip_suffix(')')?.split(',').map(str::trim);
         let mut which = Indirect {

@@ -169,7 +169,7 @@ pub(super) enum Form {
 
 impl Form {
     /// Whether each source is one value of its type, and so is the result.
-    pub fn is_single(self) -> bool {
+    pub(super) fn is_single(self) -> bool {
         match self {
             Form::Plain | Form::Bits(_) => true,
             Form::Halves | Form::Pairs | Form::PairMove | Form::Mix => false,

@@ -4,15 +4,15 @@ use super::text::number;
 
 /// Scalar registers by the number that this simulator gives them: `s0` to `s105` are 0 to 105.
 pub(super) mod sgpr {
-    pub const VCC: u16 = 106;
-    pub const TTMP: u16 = 108;
-    pub const NULL: u16 = 124;
-    pub const M0: u16 = 125;
-    pub const EXEC: u16 = 126;
-    pub const FLAT_SCRATCH: u16 = 128;
-    pub const XNACK_MASK: u16 = 130;
+    pub(crate) const VCC: u16 = 106;
+    pub(crate) const TTMP: u16 = 108;
+    pub(crate) const NULL: u16 = 124;
+    pub(crate) const M0: u16 = 125;
+    pub(crate) const EXEC: u16 = 126;
+    pub(crate) const FLAT_SCRATCH: u16 = 128;
+    pub(crate) const XNACK_MASK: u16 = 130;
     /// How many there are.
-    pub const COUNT: usize = 132;
+    pub(crate) const COUNT: usize = 132;
 }
 
 /// Accumulation registers follow the vector registers. GPUs that have them have at most 256 vector
@@ -74,7 +74,7 @@ pub(super) struct Operand {
 }
 
 impl Operand {
-    pub const fn new(kind: Kind, count: u16) -> Operand {
+    pub(super) const fn new(kind: Kind, count: u16) -> Operand {
         Operand {
             kind,
             count,
@@ -85,7 +85,7 @@ impl Operand {
         }
     }
 
-    pub fn is_register(&self) -> bool {
+    pub(super) fn is_register(&self) -> bool {
         matches!(self.kind, Kind::Vgpr(_) | Kind::Sgpr(_))
     }
 }

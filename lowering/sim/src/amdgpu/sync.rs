@@ -12,28 +12,28 @@ pub(super) mod counter {
     use crate::queue::Counters;
 
     /// VMcnt, LOADcnt.
-    pub const LOAD: Counters = 1;
+    pub(crate) const LOAD: Counters = 1;
     /// VScnt, STOREcnt.
-    pub const STORE: Counters = 2;
+    pub(crate) const STORE: Counters = 2;
     /// LGKMcnt, DScnt.
-    pub const LDS: Counters = 4;
+    pub(crate) const LDS: Counters = 4;
     /// KMcnt.
-    pub const SCALAR: Counters = 8;
+    pub(crate) const SCALAR: Counters = 8;
     /// ASYNCcnt.
-    pub const ASYNC: Counters = 16;
+    pub(crate) const ASYNC: Counters = 16;
     /// TENSORcnt.
-    pub const TENSOR: Counters = 32;
-    pub const ALL: Counters = 63;
+    pub(crate) const TENSOR: Counters = 32;
+    pub(crate) const ALL: Counters = 63;
 }
 
 /// Operations of one class are counted down in order.
 pub(super) mod class {
-    pub const LOADS: u8 = 0;
-    pub const STORES: u8 = 1;
-    pub const LDS: u8 = 2;
-    pub const SCALAR: u8 = 3;
-    pub const FLAT: u8 = 4;
-    pub const ASYNC: u8 = 5;
+    pub(crate) const LOADS: u8 = 0;
+    pub(crate) const STORES: u8 = 1;
+    pub(crate) const LDS: u8 = 2;
+    pub(crate) const SCALAR: u8 = 3;
+    pub(crate) const FLAT: u8 = 4;
+    pub(crate) const ASYNC: u8 = 5;
 }
 
 /// The wait, if the instruction is one: pairs of counters and how many operations may be left in

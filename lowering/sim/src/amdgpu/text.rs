@@ -39,27 +39,27 @@ pub(super) struct Modifiers<'t>(Vec<(&'t str, &'t str)>);
 
 impl<'t> Modifiers<'t> {
     /// The text after the colon; empty for a word without one.
-    pub fn get(&self, name: &str) -> Option<&'t str> {
+    pub(super) fn get(&self, name: &str) -> Option<&'t str> {
         self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
     }
 
-    pub fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
     /// A number; 0 when it is not there.
-    pub fn number(&self, name: &str) -> i64 {
+    pub(super) fn number(&self, name: &str) -> i64 {
         self.get(name).and_then(number).unwrap_or(0)
     }
 
     /// A list such as `[0,1,1]`; `None` when it is not there.
-    pub fn list(&self, name: &str) -> Option<Vec<i64>> {
+    pub(super) fn list(&self, name: &str) -> Option<Vec<i64>> {
         let inner = self.get(name)?.strip_prefix('[')?.strip_suffix(']')?;
         inner.split(',').map(number).collect()
     }
 
     /// Bit `i` of a list of 0 and 1; `otherwise` where the list is not there or too short.
-    pub fn bits(&self, name: &str, otherwise: bool) -> u8 {
+    pub(super) fn bits(&self, name: &str, otherwise: bool) -> u8 {
         let list = self.list(name).unwrap_or_default();
         (0..8).fold(0, |bits, i| {
             let set = list.get(i).map_or(otherwise, |v| *v != 0);

@@ -124,7 +124,7 @@ fn otherwise_rounded(wave: &Wave, vector: &Vector) -> Option<impl Fn([u64; 3], b
 
 impl Vector {
     /// Whether what it computes is known in this rounding.
-    pub fn knows_rounding(&self, mode: u8) -> bool {
+    pub(super) fn knows_rounding(&self, mode: u8) -> bool {
         let simple = matches!(self.form, Form::Plain | Form::Halves | Form::Pairs);
         match self.rule {
             // Floats of two formats, by modifiers.

@@ -13,7 +13,7 @@ use crate::matrix::Element;
 use crate::memory::{Global, Space};
 
 /// A register of a warp: one value per lane.
-pub type Register = u32;
+pub(super) type Register = u32;
 
 /// Where an operand comes from.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Source {
 
 /// Lanes that execute an operation: those whose predicate is true, or false.
 #[derive(Copy, Clone, Debug)]
-pub struct Guard {
+pub(super) struct Guard {
     /// The predicate.
     pub register: Register,
     /// Whether the lanes are those where it is false.
@@ -35,7 +35,7 @@ pub struct Guard {
 
 /// An address operand.
 #[derive(Copy, Clone, Debug)]
-pub struct Address {
+pub(super) struct Address {
     /// Register or constant.
     pub base: Source,
     /// Bytes that are added.
@@ -44,7 +44,7 @@ pub struct Address {
 
 /// A state space, as an access names it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Where {
+pub(super) enum Where {
     /// None: the address says.
     Generic,
     /// `.global` and `.const`.
@@ -59,7 +59,7 @@ pub enum Where {
 
 /// A piece of [`Kernel::lists`].
 #[derive(Copy, Clone, Debug)]
-pub struct List {
+pub(super) struct List {
     /// The first entry.
     pub start: u32,
     /// How many.
@@ -68,7 +68,7 @@ pub struct List {
 
 /// A reduction of predicates over lanes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Reduction {
+pub(super) enum Reduction {
     /// Whether all are.
     All,
     /// Whether any is.
@@ -81,7 +81,7 @@ pub enum Reduction {
 
 /// What a barrier asks each thread, and where all get the answer (`barrier.red`).
 #[derive(Copy, Clone, Debug)]
-pub struct Question {
+pub(super) struct Question {
     /// What is made of the answers.
     pub answer: Answer,
     /// Where it goes.
@@ -92,7 +92,7 @@ pub struct Question {
 
 /// What is made of the answers of all threads.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub(super) enum Answer {
     /// `.and`: whether all say yes.
     All,
     /// `.or`: whether any says yes.
@@ -103,7 +103,7 @@ pub enum Answer {
 
 /// How a shuffle chooses the lane that it reads.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum ShuffleKind {
+pub(super) enum ShuffleKind {
     /// `.up`
     Up,
     /// `.down`
@@ -116,7 +116,7 @@ pub enum ShuffleKind {
 
 /// What an mbarrier instruction asks for.
 #[derive(Copy, Clone, Debug)]
-pub enum MbarrierKind {
+pub(super) enum MbarrierKind {
     /// `init`, with the number of arrivals.
     Init(Source),
     /// `inval`
@@ -145,7 +145,7 @@ pub enum MbarrierKind {
 
 /// A product of matrices with eight columns: shape and element types.
 #[derive(Copy, Clone, Debug)]
-pub struct Mma {
+pub(super) struct Mma {
     /// Rows of A and of the sum: 8 or 16.
     pub rows: u32,
     /// Columns of A and rows of B.
@@ -162,7 +162,7 @@ pub struct Mma {
 
 /// What is done with a texel.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum TexelAction {
+pub(super) enum TexelAction {
     /// `suld.b`: components of so many bytes as they lie in memory; the first coordinate counts
     /// bytes, and outside of the image there are zeros.
     Bytes(u32),
@@ -184,7 +184,7 @@ pub enum TexelAction {
 
 /// What is to be done.
 #[derive(Copy, Clone, Debug)]
-pub enum Op {
+pub(super) enum Op {
     /// Computes a register from others.
     Compute {
         function: Function,
@@ -361,7 +361,7 @@ pub enum Op {
 
 /// An operation with its guard.
 #[derive(Copy, Clone, Debug)]
-pub struct Coded {
+pub(super) struct Coded {
     /// Which lanes.
     pub guard: Option<Guard>,
     /// What.

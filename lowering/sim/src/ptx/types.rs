@@ -3,7 +3,7 @@
 
 /// How the bits of an element are to be read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(super) enum Class {
     /// As bits; in arithmetic, as an unsigned number.
     Bits,
     /// As an unsigned number.
@@ -22,7 +22,7 @@ pub enum Class {
 
 impl Class {
     /// Whether it is one of floating point.
-    pub fn is_float(self) -> bool {
+    pub(super) fn is_float(self) -> bool {
         matches!(
             self,
             Class::Half | Class::Brain | Class::Single | Class::Double
@@ -32,7 +32,7 @@ impl Class {
 
 /// A type.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Type {
+pub(super) struct Type {
     /// How an element is to be read.
     pub class: Class,
     /// Bits of an element: 1 (a predicate), 8, 16, 32, 64 or 128.
@@ -43,18 +43,18 @@ pub struct Type {
 
 impl Type {
     /// `.pred`
-    pub const PREDICATE: Type = Type::of(Class::Bits, 1);
+    pub(super) const PREDICATE: Type = Type::of(Class::Bits, 1);
     /// `.b32`
-    pub const B32: Type = Type::of(Class::Bits, 32);
+    pub(super) const B32: Type = Type::of(Class::Bits, 32);
     /// `.b64`
-    pub const B64: Type = Type::of(Class::Bits, 64);
+    pub(super) const B64: Type = Type::of(Class::Bits, 64);
     /// `.u32`
-    pub const U32: Type = Type::of(Class::Unsigned, 32);
+    pub(super) const U32: Type = Type::of(Class::Unsigned, 32);
     /// `.u64`
-    pub const U64: Type = Type::of(Class::Unsigned, 64);
+    pub(super) const U64: Type = Type::of(Class::Unsigned, 64);
 
     /// One element.
-    pub const fn of(class: Class, element: u32) -> Type {
+    pub(super) const fn of(class: Class, element: u32) -> Type {
         Type {
             class,
             element,
@@ -71,27 +71,27 @@ impl Type {
     }
 
     /// Bits in all.
-    pub fn bits(self) -> u32 {
+    pub(super) fn bits(self) -> u32 {
         self.element * self.count
     }
 
     /// Whether it is a number in two's complement.
-    pub fn is_signed(self) -> bool {
+    pub(super) fn is_signed(self) -> bool {
         self.class == Class::Signed
     }
 
     /// Whether it is one of floating point.
-    pub fn is_float(self) -> bool {
+    pub(super) fn is_float(self) -> bool {
         self.class.is_float()
     }
 
     /// The type that a modifier names, without its point.
-    pub fn named(name: &str) -> Option<Type> {
+    pub(super) fn named(name: &str) -> Option<Type> {
         TYPES.iter().find(|(n, _)| *n == name).map(|(_, t)| *t)
     }
 
     /// The integer type of twice the width, for `mul.wide`.
-    pub fn wide(self) -> Type {
+    pub(super) fn wide(self) -> Type {
         Type {
             element: self.element * 2,
             ..self

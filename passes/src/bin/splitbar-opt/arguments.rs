@@ -15,7 +15,7 @@ Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot
 
 /// A whole command line.
 #[derive(Debug)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// The file to read; `-` is the standard input.
     pub input: OsString,
     /// More modules, linked to the first.
@@ -36,7 +36,7 @@ pub struct Arguments {
 
 /// What is to be done.
 #[derive(Debug)]
-pub enum Asked {
+pub(crate) enum Asked {
     /// Run passes.
     Run(Box<Arguments>),
     /// Name them.
@@ -47,7 +47,7 @@ pub enum Asked {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn read() -> Result<Asked, String> {
+pub(crate) fn read() -> Result<Asked, String> {
     asked(&command().get_matches())
 }
 

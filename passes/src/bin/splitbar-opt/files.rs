@@ -9,7 +9,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// What the system says, with the path in front.
-pub fn read(path: &OsStr) -> Result<Vec<u8>, String> {
+pub(crate) fn read(path: &OsStr) -> Result<Vec<u8>, String> {
     if path != "-" {
         return std::fs::read(path).map_err(|error| named(Path::new(path), error));
     }
@@ -25,7 +25,7 @@ pub fn read(path: &OsStr) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     // A device or a pipe cannot be replaced, and must not be.
     if path.exists() && !path.is_file() {
         return std::fs::write(path, bytes).map_err(|error| named(path, error));
@@ -49,7 +49,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
 
 /// Writes to the standard output and gives the exit code. A reader that has gone away is no error;
 /// a terminal gets no binary data.
-pub fn to_stdout(bytes: &[u8]) -> u8 {
+pub(crate) fn to_stdout(bytes: &[u8]) -> u8 {
     let mut out = io::stdout().lock();
     if out.is_terminal() && std::str::from_utf8(bytes).is_err() {
         eprintln!("error: standard output: a module is not for a terminal");

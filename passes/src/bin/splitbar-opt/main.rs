@@ -14,11 +14,11 @@ use std::process::ExitCode;
 
 /// Exit codes, the same as those of `splitbar`.
 mod exit {
-    pub const DONE: u8 = 0;
-    pub const INVALID: u8 = 1;
-    pub const USAGE: u8 = 2;
-    pub const UNSUPPORTED: u8 = 3;
-    pub const BUG: u8 = 4;
+    pub(crate) const DONE: u8 = 0;
+    pub(crate) const INVALID: u8 = 1;
+    pub(crate) const USAGE: u8 = 2;
+    pub(crate) const UNSUPPORTED: u8 = 3;
+    pub(crate) const BUG: u8 = 4;
 }
 
 fn main() -> ExitCode {

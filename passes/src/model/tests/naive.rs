@@ -33,7 +33,7 @@ struct State {
 }
 
 /// Every verdict that some interleaving comes to, by name.
-pub fn verdicts(system: &System) -> BTreeSet<&'static str> {
+pub(super) fn verdicts(system: &System) -> BTreeSet<&'static str> {
     let seats = |_| Thread {
         seats: system
             .objects

@@ -51,7 +51,7 @@ fn pointer<'c>(
 }
 
 /// The result type.
-pub const RESULT: Rule = Rule {
+pub(super) const RESULT: Rule = Rule {
     code: Code::AtomicResultType,
     vuid: None,
     text: include_str!("explain/SB1301.md"),
@@ -97,7 +97,7 @@ pub const RESULT: Rule = Rule {
 };
 
 /// The pointer.
-pub const POINTER: Rule = Rule {
+pub(super) const POINTER: Rule = Rule {
     code: Code::AtomicPointer,
     vuid: None,
     text: include_str!("explain/SB1302.md"),
@@ -138,7 +138,7 @@ pub const POINTER: Rule = Rule {
 };
 
 /// The storage class.
-pub const CLASS: Rule = Rule {
+pub(super) const CLASS: Rule = Rule {
     code: Code::AtomicStorageClass,
     vuid: Some("VUID-StandaloneSpirv-None-04686"),
     text: include_str!("explain/SB1303.md"),
@@ -175,7 +175,7 @@ pub const CLASS: Rule = Rule {
 };
 
 /// Value and comparator.
-pub const VALUE: Rule = Rule {
+pub(super) const VALUE: Rule = Rule {
     code: Code::AtomicValueType,
     vuid: None,
     text: include_str!("explain/SB1304.md"),
@@ -212,7 +212,7 @@ pub const VALUE: Rule = Rule {
 };
 
 /// 64-bit integers.
-pub const INTEGER: Rule = Rule {
+pub(super) const INTEGER: Rule = Rule {
     code: Code::AtomicIntegerCapability,
     vuid: None,
     text: include_str!("explain/SB1305.md"),
@@ -238,7 +238,7 @@ pub const INTEGER: Rule = Rule {
 };
 
 /// Floating-point numbers.
-pub const FLOAT: Rule = Rule {
+pub(super) const FLOAT: Rule = Rule {
     code: Code::AtomicFloatCapability,
     vuid: None,
     text: include_str!("explain/SB1306.md"),
@@ -272,7 +272,7 @@ pub const FLOAT: Rule = Rule {
 };
 
 /// Named barriers.
-pub const NAMED: Rule = Rule {
+pub(super) const NAMED: Rule = Rule {
     code: Code::NamedBarrierType,
     vuid: None,
     text: include_str!("explain/SB1307.md"),

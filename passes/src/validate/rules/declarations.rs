@@ -23,7 +23,7 @@ fn declared(context: &Context<'_, '_>) -> Vec<&'static str> {
 }
 
 /// 6141 is there when 6142 or 6143 is.
-pub const CAPABILITY: Rule = Rule {
+pub(super) const CAPABILITY: Rule = Rule {
     code: Code::MissingSplitCapability,
     vuid: None,
     text: include_str!("explain/SB1001.md"),
@@ -40,7 +40,7 @@ pub const CAPABILITY: Rule = Rule {
 };
 
 /// An extension comes with 6141.
-pub const EXTENSION: Rule = Rule {
+pub(super) const EXTENSION: Rule = Rule {
     code: Code::MissingSplitExtension,
     vuid: None,
     text: include_str!("explain/SB1002.md"),
@@ -58,7 +58,7 @@ pub const EXTENSION: Rule = Rule {
 };
 
 /// One of the two strings is enough.
-pub const BOTH_SPELLINGS: Rule = Rule {
+pub(super) const BOTH_SPELLINGS: Rule = Rule {
     code: Code::BothSplitSpellings,
     vuid: None,
     text: include_str!("explain/SB1003.md"),
@@ -81,7 +81,7 @@ pub const BOTH_SPELLINGS: Rule = Rule {
 };
 
 /// Vulkan knows EXT, OpenCL knows INTEL.
-pub const FOREIGN_SPELLING: Rule = Rule {
+pub(super) const FOREIGN_SPELLING: Rule = Rule {
     code: Code::ForeignSplitSpelling,
     vuid: None,
     text: include_str!("explain/SB1004.md"),
@@ -121,7 +121,7 @@ fn extension<'c>(context: &Context<'c, '_>, name: &str) -> Option<crate::module:
 }
 
 /// VUID 13552.
-pub const SPLIT_MODEL: Rule = Rule {
+pub(super) const SPLIT_MODEL: Rule = Rule {
     code: Code::SplitExecutionModel,
     vuid: Some("VUID-StandaloneSpirv-SplitBarrierEXT-13552"),
     text: include_str!("explain/SB1005.md"),
@@ -144,7 +144,7 @@ pub const SPLIT_MODEL: Rule = Rule {
 };
 
 /// Before 1.3, three models have OpControlBarrier.
-pub const CONTROL_MODEL: Rule = Rule {
+pub(super) const CONTROL_MODEL: Rule = Rule {
     code: Code::ControlBarrierModel,
     vuid: None,
     text: include_str!("explain/SB1006.md"),

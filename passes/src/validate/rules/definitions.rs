@@ -11,7 +11,7 @@ use spirv::Op;
 use std::collections::BTreeSet;
 
 /// Definitions dominate their uses.
-pub const DOMINANCE: Rule = Rule {
+pub(super) const DOMINANCE: Rule = Rule {
     code: Code::UndominatedUse,
     vuid: None,
     text: include_str!("explain/SB0190.md"),
@@ -24,7 +24,7 @@ pub const DOMINANCE: Rule = Rule {
 };
 
 /// An OpPhi has one parent for each edge into its block.
-pub const PHI_PARENTS: Rule = Rule {
+pub(super) const PHI_PARENTS: Rule = Rule {
     code: Code::PhiParents,
     vuid: None,
     text: include_str!("explain/SB0191.md"),
@@ -53,7 +53,7 @@ pub const PHI_PARENTS: Rule = Rule {
 };
 
 /// An OpPhi stands ahead of everything else in its block.
-pub const PHI_PLACE: Rule = Rule {
+pub(super) const PHI_PLACE: Rule = Rule {
     code: Code::MisplacedPhi,
     vuid: None,
     text: include_str!("explain/SB0192.md"),

@@ -27,7 +27,7 @@ fn is_barrier(kind: Kind) -> bool {
 }
 
 /// Split barriers are for work-groups.
-pub const SPLIT_SCOPE: Rule = Rule {
+pub(super) const SPLIT_SCOPE: Rule = Rule {
     code: Code::OpenClSplitScope,
     vuid: None,
     text: include_str!("explain/SB1113.md"),
@@ -41,7 +41,7 @@ pub const SPLIT_SCOPE: Rule = Rule {
 };
 
 /// Control barriers are for work-groups and sub-groups.
-pub const EXECUTION: Rule = Rule {
+pub(super) const EXECUTION: Rule = Rule {
     code: Code::OpenClExecutionScope,
     vuid: None,
     text: include_str!("explain/SB1114.md"),
@@ -84,7 +84,7 @@ impl Rule {
 }
 
 /// OpenCL's memory scopes.
-pub const MEMORY: Rule = Rule {
+pub(super) const MEMORY: Rule = Rule {
     code: Code::OpenClMemoryScope,
     vuid: None,
     text: include_str!("explain/SB1115.md"),
@@ -106,7 +106,7 @@ pub const MEMORY: Rule = Rule {
 };
 
 /// barrier() of OpenCL 1.2.
-pub const BARRIER_12: Rule = Rule {
+pub(super) const BARRIER_12: Rule = Rule {
     code: Code::OpenCl12Barrier,
     vuid: None,
     text: include_str!("explain/SB1116.md"),
@@ -134,7 +134,7 @@ pub const BARRIER_12: Rule = Rule {
 };
 
 /// atomic_add and its kin of OpenCL 1.2.
-pub const ATOMIC_12: Rule = Rule {
+pub(super) const ATOMIC_12: Rule = Rule {
     code: Code::OpenCl12Atomic,
     vuid: None,
     text: include_str!("explain/SB1117.md"),
@@ -170,7 +170,7 @@ pub const ATOMIC_12: Rule = Rule {
 };
 
 /// Images have one memory scope.
-pub const IMAGES: Rule = Rule {
+pub(super) const IMAGES: Rule = Rule {
     code: Code::OpenClImageScope,
     vuid: None,
     text: include_str!("explain/SB1122.md"),
@@ -197,7 +197,7 @@ pub const IMAGES: Rule = Rule {
 };
 
 /// The order of an arrive.
-pub const ARRIVE: Rule = Rule {
+pub(super) const ARRIVE: Rule = Rule {
     code: Code::OpenClArriveOrder,
     vuid: None,
     text: include_str!("explain/SB1221.md"),
@@ -216,7 +216,7 @@ pub const ARRIVE: Rule = Rule {
 };
 
 /// The order of a wait.
-pub const WAIT: Rule = Rule {
+pub(super) const WAIT: Rule = Rule {
     code: Code::OpenClWaitOrder,
     vuid: None,
     text: include_str!("explain/SB1222.md"),

@@ -12,7 +12,7 @@ fn scope(context: &Context<'_, '_>, operand: Option<Operand>) -> Option<Scope> {
 }
 
 /// The type of a scope.
-pub const TYPE: Rule = Rule {
+pub(super) const TYPE: Rule = Rule {
     code: Code::ScopeType,
     vuid: None,
     text: include_str!("explain/SB1101.md"),
@@ -22,7 +22,7 @@ pub const TYPE: Rule = Rule {
 };
 
 /// Shaders have constant scopes.
-pub const CONSTANT: Rule = Rule {
+pub(super) const CONSTANT: Rule = Rule {
     code: Code::ScopeNotConstant,
     vuid: None,
     text: include_str!("explain/SB1102.md"),
@@ -39,7 +39,7 @@ pub const CONSTANT: Rule = Rule {
 };
 
 /// 0 to 6.
-pub const VALUE: Rule = Rule {
+pub(super) const VALUE: Rule = Rule {
     code: Code::ScopeValue,
     vuid: None,
     text: include_str!("explain/SB1103.md"),
@@ -68,7 +68,7 @@ pub const VALUE: Rule = Rule {
 };
 
 /// VUID 13553.
-pub const SPLIT_EXECUTION: Rule = Rule {
+pub(super) const SPLIT_EXECUTION: Rule = Rule {
     code: Code::SplitExecutionScope,
     vuid: Some("VUID-StandaloneSpirv-OpControlBarrierArriveEXT-13553"),
     text: include_str!("explain/SB1104.md"),
@@ -85,7 +85,7 @@ pub const SPLIT_EXECUTION: Rule = Rule {
 };
 
 /// VUID 04636.
-pub const EXECUTION: Rule = Rule {
+pub(super) const EXECUTION: Rule = Rule {
     code: Code::VulkanExecutionScope,
     vuid: Some("VUID-StandaloneSpirv-None-04636"),
     text: include_str!("explain/SB1105.md"),
@@ -127,7 +127,7 @@ fn without_workgroups(
 }
 
 /// VUID 04637.
-pub const WORKGROUP_EXECUTION: Rule = Rule {
+pub(super) const WORKGROUP_EXECUTION: Rule = Rule {
     code: Code::WorkgroupExecutionModel,
     vuid: Some("VUID-StandaloneSpirv-None-04637"),
     text: include_str!("explain/SB1106.md"),
@@ -144,7 +144,7 @@ pub const WORKGROUP_EXECUTION: Rule = Rule {
 };
 
 /// VUID 04638.
-pub const MEMORY: Rule = Rule {
+pub(super) const MEMORY: Rule = Rule {
     code: Code::VulkanMemoryScope,
     vuid: Some("VUID-StandaloneSpirv-None-04638"),
     text: include_str!("explain/SB1107.md"),
@@ -170,7 +170,7 @@ pub const MEMORY: Rule = Rule {
 };
 
 /// VUID 07321.
-pub const WORKGROUP_MEMORY: Rule = Rule {
+pub(super) const WORKGROUP_MEMORY: Rule = Rule {
     code: Code::WorkgroupMemoryModel,
     vuid: Some("VUID-StandaloneSpirv-None-07321"),
     text: include_str!("explain/SB1108.md"),
@@ -187,7 +187,7 @@ pub const WORKGROUP_MEMORY: Rule = Rule {
 };
 
 /// VUID 07951.
-pub const SUBGROUP_VULKAN10: Rule = Rule {
+pub(super) const SUBGROUP_VULKAN10: Rule = Rule {
     code: Code::SubgroupMemoryVulkan10,
     vuid: Some("VUID-StandaloneSpirv-SubgroupVoteKHR-07951"),
     text: include_str!("explain/SB1109.md"),
@@ -204,7 +204,7 @@ pub const SUBGROUP_VULKAN10: Rule = Rule {
 };
 
 /// QueueFamily belongs to Vulkan's memory model.
-pub const QUEUE_FAMILY: Rule = Rule {
+pub(super) const QUEUE_FAMILY: Rule = Rule {
     code: Code::QueueFamilyScope,
     vuid: None,
     text: include_str!("explain/SB1110.md"),
@@ -218,7 +218,7 @@ pub const QUEUE_FAMILY: Rule = Rule {
 };
 
 /// Device is optional under Vulkan's memory model.
-pub const DEVICE: Rule = Rule {
+pub(super) const DEVICE: Rule = Rule {
     code: Code::DeviceScope,
     vuid: None,
     text: include_str!("explain/SB1111.md"),
@@ -234,7 +234,7 @@ pub const DEVICE: Rule = Rule {
 };
 
 /// VUID 04641.
-pub const INVOCATION: Rule = Rule {
+pub(super) const INVOCATION: Rule = Rule {
     code: Code::InvocationOrder,
     vuid: Some("VUID-StandaloneSpirv-None-04641"),
     text: include_str!("explain/SB1112.md"),
@@ -266,7 +266,7 @@ pub const INVOCATION: Rule = Rule {
 };
 
 /// VUID 04640.
-pub const SHADER_CALL: Rule = Rule {
+pub(super) const SHADER_CALL: Rule = Rule {
     code: Code::ShaderCallScope,
     vuid: Some("VUID-StandaloneSpirv-None-04640"),
     text: include_str!("explain/SB1118.md"),
@@ -286,7 +286,7 @@ pub const SHADER_CALL: Rule = Rule {
 };
 
 /// VUID 04642.
-pub const GROUP: Rule = Rule {
+pub(super) const GROUP: Rule = Rule {
     code: Code::GroupScope,
     vuid: Some("VUID-StandaloneSpirv-None-04642"),
     text: include_str!("explain/SB1119.md"),
@@ -318,7 +318,7 @@ pub const GROUP: Rule = Rule {
 const GRAPHICS_AND_RAYS: [u32; 9] = [0, 2, 3, 4, 5313, 5314, 5315, 5316, 5317];
 
 /// VUID 04682.
-pub const GRAPHICS: Rule = Rule {
+pub(super) const GRAPHICS: Rule = Rule {
     code: Code::GraphicsBarrierScope,
     vuid: Some("VUID-StandaloneSpirv-OpControlBarrier-04682"),
     text: include_str!("explain/SB1120.md"),
@@ -339,7 +339,7 @@ pub const GRAPHICS: Rule = Rule {
 };
 
 /// VUID 07320.
-pub const TESSELLATION: Rule = Rule {
+pub(super) const TESSELLATION: Rule = Rule {
     code: Code::TessellationMemoryScope,
     vuid: Some("VUID-StandaloneSpirv-ExecutionModel-07320"),
     text: include_str!("explain/SB1121.md"),

@@ -41,7 +41,7 @@ fn each(
 }
 
 /// The type of semantics.
-pub const TYPE: Rule = Rule {
+pub(super) const TYPE: Rule = Rule {
     code: Code::SemanticsType,
     vuid: None,
     text: include_str!("explain/SB1201.md"),
@@ -58,7 +58,7 @@ pub const TYPE: Rule = Rule {
 };
 
 /// Shaders have constant semantics.
-pub const CONSTANT: Rule = Rule {
+pub(super) const CONSTANT: Rule = Rule {
     code: Code::SemanticsNotConstant,
     vuid: None,
     text: include_str!("explain/SB1202.md"),
@@ -75,7 +75,7 @@ pub const CONSTANT: Rule = Rule {
 };
 
 /// Bits that nobody has defined.
-pub const UNKNOWN: Rule = Rule {
+pub(super) const UNKNOWN: Rule = Rule {
     code: Code::UnknownSemanticsBits,
     vuid: None,
     text: include_str!("explain/SB1203.md"),
@@ -92,7 +92,7 @@ pub const UNKNOWN: Rule = Rule {
 };
 
 /// VUID 10865.
-pub const SEVERAL: Rule = Rule {
+pub(super) const SEVERAL: Rule = Rule {
     code: Code::SeveralOrders,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10865"),
     text: include_str!("explain/SB1204.md"),
@@ -105,7 +105,7 @@ pub const SEVERAL: Rule = Rule {
 };
 
 /// VUID 10866.
-pub const SEQUENTIAL: Rule = Rule {
+pub(super) const SEQUENTIAL: Rule = Rule {
     code: Code::SequentiallyConsistentVulkan,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10866"),
     text: include_str!("explain/SB1205.md"),
@@ -120,7 +120,7 @@ pub const SEQUENTIAL: Rule = Rule {
 };
 
 /// VUID 10867.
-pub const STORE: Rule = Rule {
+pub(super) const STORE: Rule = Rule {
     code: Code::StoreAcquires,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10867"),
     text: include_str!("explain/SB1206.md"),
@@ -135,7 +135,7 @@ pub const STORE: Rule = Rule {
 };
 
 /// VUID 10868.
-pub const LOAD: Rule = Rule {
+pub(super) const LOAD: Rule = Rule {
     code: Code::LoadReleases,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10868"),
     text: include_str!("explain/SB1207.md"),
@@ -150,7 +150,7 @@ pub const LOAD: Rule = Rule {
 };
 
 /// VUID 10869.
-pub const RELAXED: Rule = Rule {
+pub(super) const RELAXED: Rule = Rule {
     code: Code::RelaxedMemoryBarrier,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10869"),
     text: include_str!("explain/SB1208.md"),
@@ -164,7 +164,7 @@ pub const RELAXED: Rule = Rule {
 };
 
 /// VUID 10870.
-pub const NO_CLASS: Rule = Rule {
+pub(super) const NO_CLASS: Rule = Rule {
     code: Code::OrderWithoutClass,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10870"),
     text: include_str!("explain/SB1209.md"),
@@ -179,7 +179,7 @@ pub const NO_CLASS: Rule = Rule {
 };
 
 /// VUID 10871.
-pub const NO_ORDER: Rule = Rule {
+pub(super) const NO_ORDER: Rule = Rule {
     code: Code::ClassWithoutOrder,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10871"),
     text: include_str!("explain/SB1210.md"),
@@ -194,7 +194,7 @@ pub const NO_ORDER: Rule = Rule {
 };
 
 /// VUID 10872.
-pub const AVAILABLE: Rule = Rule {
+pub(super) const AVAILABLE: Rule = Rule {
     code: Code::AvailableWithoutRelease,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10872"),
     text: include_str!("explain/SB1211.md"),
@@ -207,7 +207,7 @@ pub const AVAILABLE: Rule = Rule {
 };
 
 /// VUID 10873.
-pub const VISIBLE: Rule = Rule {
+pub(super) const VISIBLE: Rule = Rule {
     code: Code::VisibleWithoutAcquire,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-10873"),
     text: include_str!("explain/SB1212.md"),
@@ -220,7 +220,7 @@ pub const VISIBLE: Rule = Rule {
 };
 
 /// Bits that came with Vulkan's memory model.
-pub const NEEDS_MODEL: Rule = Rule {
+pub(super) const NEEDS_MODEL: Rule = Rule {
     code: Code::SemanticsNeedVulkanModel,
     vuid: None,
     text: include_str!("explain/SB1213.md"),
@@ -248,7 +248,7 @@ pub const NEEDS_MODEL: Rule = Rule {
 };
 
 /// VUID 13551.
-pub const VOLATILE: Rule = Rule {
+pub(super) const VOLATILE: Rule = Rule {
     code: Code::VolatileBarrier,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-13551"),
     text: include_str!("explain/SB1214.md"),
@@ -262,7 +262,7 @@ pub const VOLATILE: Rule = Rule {
 };
 
 /// UniformMemory belongs to shaders.
-pub const UNIFORM: Rule = Rule {
+pub(super) const UNIFORM: Rule = Rule {
     code: Code::UniformMemoryCapability,
     vuid: None,
     text: include_str!("explain/SB1215.md"),
@@ -277,7 +277,7 @@ pub const UNIFORM: Rule = Rule {
 };
 
 /// VUID 13556.
-pub const ARRIVE: Rule = Rule {
+pub(super) const ARRIVE: Rule = Rule {
     code: Code::ArriveOrder,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-13556"),
     text: include_str!("explain/SB1216.md"),
@@ -292,7 +292,7 @@ pub const ARRIVE: Rule = Rule {
 };
 
 /// VUID 13557.
-pub const WAIT: Rule = Rule {
+pub(super) const WAIT: Rule = Rule {
     code: Code::WaitOrder,
     vuid: Some("VUID-StandaloneSpirv-MemorySemantics-13557"),
     text: include_str!("explain/SB1217.md"),
@@ -315,7 +315,7 @@ fn both(context: &Context<'_, '_>, operation: &Operation<'_>) -> Option<(u32, u3
 }
 
 /// VUID 10875.
-pub const UNEQUAL_RELEASES: Rule = Rule {
+pub(super) const UNEQUAL_RELEASES: Rule = Rule {
     code: Code::UnequalReleases,
     vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10875"),
     text: include_str!("explain/SB1218.md"),
@@ -337,7 +337,7 @@ pub const UNEQUAL_RELEASES: Rule = Rule {
 };
 
 /// VUID 10876.
-pub const UNEQUAL_STRONGER: Rule = Rule {
+pub(super) const UNEQUAL_STRONGER: Rule = Rule {
     code: Code::UnequalStronger,
     vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10876"),
     text: include_str!("explain/SB1219.md"),
@@ -364,7 +364,7 @@ pub const UNEQUAL_STRONGER: Rule = Rule {
 };
 
 /// VUIDs 10877, 10878 and 10879.
-pub const UNEQUAL_CLASSES: Rule = Rule {
+pub(super) const UNEQUAL_CLASSES: Rule = Rule {
     code: Code::UnequalClasses,
     vuid: Some("VUID-StandaloneSpirv-UnequalMemorySemantics-10877"),
     text: include_str!("explain/SB1220.md"),

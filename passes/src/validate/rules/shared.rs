@@ -7,7 +7,7 @@ use crate::module::Id;
 use std::collections::BTreeSet;
 
 /// VUID 13562.
-pub const LIMIT: Rule = Rule {
+pub(super) const LIMIT: Rule = Rule {
     code: Code::SharedMemoryLimit,
     vuid: Some("VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13562"),
     text: include_str!("explain/SB1007.md"),

@@ -19,7 +19,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::Scope;
 
 /// The rule in the specification.
-pub const VUID: &str = "VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558";
+pub(super) const VUID: &str = "VUID-RuntimeSpirv-OpControlBarrierArriveEXT-13558";
 
 pub(super) fn check(
     entry: &Entry<'_, '_>,

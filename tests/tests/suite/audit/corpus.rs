@@ -25,7 +25,7 @@ const FOUND: [Code; 4] = [
     Code::MissingFence,
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(super) fn trials() -> Vec<Trial> {
     let names = TARGETS.into_iter().enumerate();
     let of = |(share, name)| trial(format!("audit/corpus/{name}"), move || clean(name, share));
     names.map(of).collect()

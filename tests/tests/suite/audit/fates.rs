@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What was taken away.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A wait of a release.
     Wait,
     /// An invalidation.
@@ -25,7 +25,7 @@ pub enum Kind {
 
 /// What became of it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fate {
+pub(super) enum Fate {
     /// The audit misses it.
     Noticed,
     /// Nothing is there that it could order.
@@ -35,7 +35,7 @@ pub enum Fate {
 }
 
 /// Takes away each instruction in turn: what it was, and what became of it.
-pub fn of(
+pub(super) fn of(
     function: &Function,
     audit: &Audit,
     target: &Target,
@@ -290,13 +290,13 @@ fn is_needless(function: &Function, audit: &Audit, position: usize, kind: Kind) 
 
 /// What became of all of one target.
 #[derive(Default)]
-pub struct Tally {
+pub(super) struct Tally {
     counts: BTreeMap<(Kind, Fate), usize>,
     survivors: Vec<String>,
 }
 
 impl Tally {
-    pub fn add(&mut self, kernel: &str, fates: Vec<(Kind, Fate, String)>) {
+    pub(super) fn add(&mut self, kernel: &str, fates: Vec<(Kind, Fate, String)>) {
         for (kind, fate, what) in fates {
             *self.counts.entry((kind, fate)).or_default() += 1;
             if fate == Fate::Survives {
@@ -306,7 +306,7 @@ impl Tally {
     }
 
     /// At least 95 of 100 are noticed of every kind, and so many in all.
-    pub fn judge(&self, target: &str, least: usize) -> Result<()> {
+    pub(super) fn judge(&self, target: &str, least: usize) -> Result<()> {
         let count = |kind, fate| self.counts.get(&(kind, fate)).copied().unwrap_or(0);
         for kind in [Kind::Wait, Kind::Invalidation, Kind::WriteBack, Kind::Fence] {
             let (noticed, survive) = (count(kind, Fate::Noticed), count(kind, Fate::Survives));

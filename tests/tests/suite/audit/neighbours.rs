@@ -70,7 +70,7 @@ fn kept(step: &Step) -> Option<Step> {
     }
 }
 
-pub fn missed() -> Result<()> {
+pub(super) fn missed() -> Result<()> {
     for (what, strategy, barriers) in PATTERNS {
         let module = assembled(&source(barriers))?;
         for name in ["gfx1030", "gfx1100", "gfx1201", "gfx1250"] {

@@ -35,7 +35,7 @@ OpBranch %join
 %value = OpLoad %uint %variable
 OpStore %to %value";
 
-pub fn judged() -> Result<()> {
+pub(super) fn judged() -> Result<()> {
     for (body, name, strategy, level) in [
         (CALL, "gfx1030", None, Optimization::O0),
         (CALL, "gfx1201", None, Optimization::O2),

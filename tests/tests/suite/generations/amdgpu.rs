@@ -64,7 +64,7 @@ fn in_clusters(options: &mut Options) {
 }
 
 #[rustfmt::skip] // a table
-pub const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     // Barriers. From gfx12 on there is no whole one.
     asm("full_barrier", || exchange(256, "", MULTIPLY, FULL), nothing, &[
         (WHOLE, Lines(&[r"\bds_(write|store)", "not: s_barrier", r"s_waitcnt lgkmcnt\(0\)", BARRIER, "not: s_barrier", r"\bds_(read|load)"])),
@@ -267,7 +267,7 @@ const LDS: &[(&str, u32)] = &[
     ("gfx125.|gfx12-5-generic", 320 << 10),
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(super) fn trials() -> Vec<Trial> {
     vec![trial("generations/amdgpu/lds".to_owned(), lds)]
 }
 

@@ -6,31 +6,32 @@ use anyhow::Result;
 use std::fmt::Write;
 
 /// The split barrier, ordering workgroup memory.
-pub const ARRIVE: &str = "OpControlBarrierArriveINTEL %workgroup %workgroup %release";
+pub(crate) const ARRIVE: &str = "OpControlBarrierArriveINTEL %workgroup %workgroup %release";
 /// See [`ARRIVE`].
-pub const WAIT: &str = "OpControlBarrierWaitINTEL %workgroup %workgroup %acquire";
+pub(crate) const WAIT: &str = "OpControlBarrierWaitINTEL %workgroup %workgroup %acquire";
 
 /// The split barrier, ordering all memory.
-pub const ARRIVE_ALL: &str = "OpControlBarrierArriveINTEL %workgroup %workgroup %release_all";
+pub(crate) const ARRIVE_ALL: &str =
+    "OpControlBarrierArriveINTEL %workgroup %workgroup %release_all";
 /// See [`ARRIVE_ALL`].
-pub const WAIT_ALL: &str = "OpControlBarrierWaitINTEL %workgroup %workgroup %acquire_all";
+pub(crate) const WAIT_ALL: &str = "OpControlBarrierWaitINTEL %workgroup %workgroup %acquire_all";
 
 /// The full barrier.
-pub const FULL: &str = "OpControlBarrier %workgroup %workgroup %both";
+pub(crate) const FULL: &str = "OpControlBarrier %workgroup %workgroup %both";
 
 /// Work of the window: a load of global memory, whose result is used behind the wait.
-pub const LOAD: &str = "%v = OpLoad %uint %at";
+pub(crate) const LOAD: &str = "%v = OpLoad %uint %at";
 /// Work of the window: arithmetic.
-pub const MULTIPLY: &str = "%v = OpIMul %uint %i %i";
+pub(crate) const MULTIPLY: &str = "%v = OpIMul %uint %i %i";
 
 /// An exchange between neighbours in a workgroup of `invocations`: a store to workgroup memory,
 /// `arrive`, `work`, `wait`, a load of what another has stored.
-pub fn exchange(invocations: u32, arrive: &str, work: &str, wait: &str) -> Result<Vec<u8>> {
+pub(crate) fn exchange(invocations: u32, arrive: &str, work: &str, wait: &str) -> Result<Vec<u8>> {
     exchange_in(invocations, invocations, arrive, work, wait)
 }
 
 /// As [`exchange`], with so many words of workgroup memory.
-pub fn exchange_in(
+pub(crate) fn exchange_in(
     words: u32,
     invocations: u32,
     arrive: &str,
@@ -98,7 +99,7 @@ const INVOCATIONS: u32 = 256;
 
 /// A workgroup copies 256 elements of so many bytes to workgroup memory, waits, and writes what it
 /// finds there.
-pub fn copy_in(bytes: u32) -> Result<Vec<u8>> {
+pub(crate) fn copy_in(bytes: u32) -> Result<Vec<u8>> {
     copies(
         bytes,
         1,
@@ -111,7 +112,7 @@ OpStore %end %x",
 }
 
 /// It writes workgroup memory, meets, and copies it to global memory.
-pub fn copy_out(bytes: u32) -> Result<Vec<u8>> {
+pub(crate) fn copy_out(bytes: u32) -> Result<Vec<u8>> {
     copies(
         bytes,
         1,
@@ -125,7 +126,7 @@ OpGroupWaitEvents %workgroup %one %list",
 }
 
 /// Groups of two, three and one copies are begun and then waited for one after the other.
-pub fn three_groups() -> Result<Vec<u8>> {
+pub(crate) fn three_groups() -> Result<Vec<u8>> {
     let mut body = String::new();
     let mut copy = 0;
     for (group, size) in [2, 3, 1].into_iter().enumerate() {
@@ -154,7 +155,7 @@ pub fn three_groups() -> Result<Vec<u8>> {
 
 /// Two copies, and between them a load and a store of global memory that nobody waits for; then the
 /// first copy is waited for.
-pub fn mixed() -> Result<Vec<u8>> {
+pub(crate) fn mixed() -> Result<Vec<u8>> {
     copies(
         4,
         2,
@@ -258,7 +259,7 @@ OpFunctionEnd
 /// A shader fills two tiles, the second from vectors that are aligned to 4 bytes alone, which no
 /// instruction copies: it is stored. On one path the first is waited for before the second, so each
 /// has a mark.
-pub fn beside_a_store() -> Result<Vec<u8>> {
+pub(crate) fn beside_a_store() -> Result<Vec<u8>> {
     assembled(
         "OpCapability Shader
 OpMemoryModel Logical GLSL450
@@ -349,7 +350,7 @@ OpFunctionEnd
 }
 
 /// A split barrier in a kernel whose workgroup size only the launch knows.
-pub fn open_size() -> Result<Vec<u8>> {
+pub(crate) fn open_size() -> Result<Vec<u8>> {
     assembled(
         "OpCapability Addresses
 OpCapability Kernel
@@ -374,7 +375,7 @@ OpFunctionEnd
 }
 
 /// A workgroup votes on every invocation's argument: all, then any.
-pub fn votes() -> Result<Vec<u8>> {
+pub(crate) fn votes() -> Result<Vec<u8>> {
     assembled(
         "OpCapability Addresses
 OpCapability Kernel

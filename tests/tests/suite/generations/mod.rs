@@ -3,7 +3,7 @@
 //! refused. A row speaks of all targets, each once, so that a new one has to be thought about.
 
 mod amdgpu;
-pub mod kernels;
+pub(crate) mod kernels;
 mod nvptx;
 
 use crate::support::trial;
@@ -68,7 +68,7 @@ fn promoted(options: &mut Options) {
     options.promote_async_copies = true;
 }
 
-pub fn trials() -> Vec<Trial> {
+pub(crate) fn trials() -> Vec<Trial> {
     let amdgpu = targets(|target| target.amdgpu().is_some());
     let nvptx = targets(|target| target.nvptx().is_some());
     let mut trials = amdgpu::trials();

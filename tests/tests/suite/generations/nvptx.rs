@@ -76,7 +76,7 @@ const ARRIVE_NO_COUNT: &str = r"mbarrier\.arrive\.shared\.b64\s+%rd\d+, \[splitb
 const ARRIVE_ONE: &str = r"mbarrier\.arrive\.shared\.b64\s+%rd\d+, \[splitbar_mbarrier\], %r\d+;";
 
 #[rustfmt::skip] // a table
-pub const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     // One warp syncs its lanes; a part of one, those that there are.
     asm("one_warp", || exchange(32, ARRIVE, MULTIPLY, WAIT), nothing, &[
         (&["sm_.*"], Lines(&[r"\bst\.shared", NO_BARRIER, r"bar\.warp\.sync\s+-1;", NO_BARRIER, r"\bld\.shared", NO_BARRIER, r"\bret;"])),
@@ -224,7 +224,7 @@ pub const ROWS: &[Row] = &[
     ]),
 ];
 
-pub fn trials() -> Vec<Trial> {
+pub(super) fn trials() -> Vec<Trial> {
     let gpus = ["sm_70", "sm_75", "sm_80", "sm_89", "sm_90", "sm_120"];
     let products = gpus.map(|gpu| {
         let name = format!("generations/nvptx/convergent_products/{gpu}");

@@ -13,11 +13,11 @@ use splitbar_plan::target::Arch;
 use splitbar_tests::fixture::Fixture;
 use std::collections::BTreeMap;
 
-pub const TARGETS: [&str; 7] = [
+pub(super) const TARGETS: [&str; 7] = [
     "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250",
 ];
 
-pub fn mutants(fixture: &Fixture, target: &'static str) -> Result<Vec<Mutant>> {
+pub(super) fn mutants(fixture: &Fixture, target: &'static str) -> Result<Vec<Mutant>> {
     linkable(target)?;
     let output = compile_bytes(&fixture.module()?, target, |options| options.audit = true)?;
     let mut subject = Subject::new(fixture, &output)?;

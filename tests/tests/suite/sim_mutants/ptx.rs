@@ -7,7 +7,7 @@ use splitbar::Optimization;
 use splitbar_tests::fixture::Fixture;
 
 /// Before mbarriers, with `test_wait`, with `try_wait`.
-pub const TARGETS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
+pub(super) const TARGETS: [&str; 3] = ["sm_75", "sm_80", "sm_90"];
 
 /// What synchronises: opcodes begin with these.
 const SYNCHRONISES: [&str; 8] = [
@@ -21,7 +21,7 @@ const SYNCHRONISES: [&str; 8] = [
     "cp.async.mbarrier",
 ];
 
-pub fn mutants(fixture: &Fixture, target: &'static str) -> Result<Vec<Mutant>> {
+pub(super) fn mutants(fixture: &Fixture, target: &'static str) -> Result<Vec<Mutant>> {
     let output = compile(fixture, target, Optimization::O2)?;
     let kernel = &output.entries()[0].abi.symbol;
     let subject = Subject::new(fixture, &output)?;

@@ -46,7 +46,7 @@ fn list() -> Result<Vec<Survivor>> {
 
 /// The mutants of one row.
 #[derive(Default)]
-pub struct Tally {
+pub(super) struct Tally {
     kernels: BTreeSet<String>,
     fates: BTreeMap<Fate, usize>,
     survivors: BTreeMap<(String, String), usize>,
@@ -56,7 +56,7 @@ pub struct Tally {
 static DONE: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
 
 impl Tally {
-    pub fn add(&mut self, kernel: &str, mutants: Vec<Mutant>) {
+    pub(super) fn add(&mut self, kernel: &str, mutants: Vec<Mutant>) {
         self.kernels.insert(kernel.to_owned());
         for mutant in mutants {
             *self.fates.entry(mutant.fate).or_default() += 1;
@@ -72,7 +72,7 @@ impl Tally {
     }
 
     /// Whether the survivors are those that are listed, and few.
-    pub fn judge(&self, row: &str, all: bool) -> Result<()> {
+    pub(super) fn judge(&self, row: &str, all: bool) -> Result<()> {
         let listed: BTreeMap<(String, String), usize> = list()?
             .into_iter()
             .filter(|s| s.on.contains(row) && self.kernels.contains(&s.kernel))
@@ -171,7 +171,7 @@ fn document(row: &str, line: String) -> Result<()> {
 }
 
 /// The page says of each survivor why.
-pub fn survivors_are_documented() -> Result<()> {
+pub(super) fn survivors_are_documented() -> Result<()> {
     let survivors = list()?;
     if survivors.is_empty() {
         return page("survivors", "Nothing.");

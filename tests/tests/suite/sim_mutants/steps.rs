@@ -12,9 +12,9 @@ use splitbar_plan::Step;
 use splitbar_tests::fixture::Fixture;
 
 /// One of each way to wait.
-pub const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90"];
+pub(super) const TARGETS: [&str; 6] = ["gfx90a", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90"];
 
-pub fn mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mutant>> {
+pub(super) fn mutants(fixture: &Fixture, name: &'static str) -> Result<Vec<Mutant>> {
     let mut options = Options::new(target(name)?);
     options.audit = true;
     linkable(name)?;

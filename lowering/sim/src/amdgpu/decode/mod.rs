@@ -136,7 +136,7 @@ const BRANCHES: &[(&str, Condition)] = &[
 ];
 
 impl<'d> Decoder<'d> {
-    pub fn new(isa: Isa, wave_size: u32, index: &'d BTreeMap<u64, u32>) -> Decoder<'d> {
+    pub(super) fn new(isa: Isa, wave_size: u32, index: &'d BTreeMap<u64, u32>) -> Decoder<'d> {
         let rows = TABLES
             .iter()
             .flat_map(|(shape, rows)| rows.iter().map(|row| (row.name, (*shape, row))))
@@ -150,7 +150,7 @@ impl<'d> Decoder<'d> {
     }
 
     /// Decodes a line; what is not known becomes [`Op::Unknown`].
-    pub fn decode(&self, line: &Line) -> Inst {
+    pub(super) fn decode(&self, line: &Line) -> Inst {
         // Two instructions in one.
         if let Some((first, second)) = line.text.split_once("::") {
             let part = |text: &str| {

@@ -46,7 +46,7 @@ pub(in crate::amdgpu) struct Spot {
 
 impl Shape {
     /// Elements of A, and as many of B, in each lane of a wave of `size` lanes.
-    pub fn factors(&self, family: Family, size: u32) -> u32 {
+    pub(crate) fn factors(&self, family: Family, size: u32) -> u32 {
         match family {
             Family::Mfma | Family::Halved => self.side * self.depth * self.blocks / size.max(1),
             Family::Copied => self.depth,
@@ -54,12 +54,12 @@ impl Shape {
     }
 
     /// Elements of the sum in each lane.
-    pub fn sums(&self, size: u32) -> u32 {
+    pub(crate) fn sums(&self, size: u32) -> u32 {
         self.side * self.side * self.blocks / size.max(1)
     }
 
     /// What a lane holds of A or B as its element `index`.
-    pub fn factor(&self, family: Family, size: u32, lane: u32, index: u32) -> Spot {
+    pub(crate) fn factor(&self, family: Family, size: u32, lane: u32, index: u32) -> Spot {
         let (side, group) = (lane % self.side, lane / self.side);
         match family {
             Family::Mfma => Spot {
@@ -85,7 +85,7 @@ impl Shape {
     }
 
     /// What a lane holds of the sum as its element `index`.
-    pub fn sum(&self, family: Family, size: u32, lane: u32, index: u32) -> Spot {
+    pub(crate) fn sum(&self, family: Family, size: u32, lane: u32, index: u32) -> Spot {
         let (side, group) = (lane % self.side, lane / self.side);
         let groups = size / self.side;
         let group = match (family, groups) {

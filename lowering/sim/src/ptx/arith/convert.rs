@@ -8,7 +8,7 @@ use crate::ptx::types::Class;
 
 /// Integer to integer. The result is extended to 64 bits by its sign; what the destination cannot
 /// hold is cut off where it is written.
-pub fn integer(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn integer(m: &Mode, [a, ..]: Arguments) -> u64 {
     let from = m.other;
     let number: i128 = if from.is_signed() {
         sign_extend(a, from.element).into()
@@ -40,7 +40,7 @@ fn extended(m: &Mode, bits: u64) -> u64 {
 
 /// Floating point to integer: rounded to an integral value, then clamped. A NaN gives 0; from or to
 /// 64 bits, the highest bit alone.
-pub fn to_integer(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn to_integer(m: &Mode, [a, ..]: Arguments) -> u64 {
     let source = Mode {
         kind: m.other,
         ..*m
@@ -65,7 +65,7 @@ pub fn to_integer(m: &Mode, [a, ..]: Arguments) -> u64 {
 }
 
 /// Integer to floating point.
-pub fn from_integer(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn from_integer(m: &Mode, [a, ..]: Arguments) -> u64 {
     let from = m.other;
     let number: i128 = if from.is_signed() {
         sign_extend(a, from.element).into()
@@ -95,7 +95,7 @@ pub fn from_integer(m: &Mode, [a, ..]: Arguments) -> u64 {
 }
 
 /// Floating point to floating point; with a table of 1, rounded to an integral value.
-pub fn float(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn float(m: &Mode, [a, ..]: Arguments) -> u64 {
     let single = Class::Single;
     let source = Mode {
         kind: m.other,
@@ -120,6 +120,6 @@ pub fn float(m: &Mode, [a, ..]: Arguments) -> u64 {
 }
 
 /// Two numbers to a packed pair: `a` becomes the upper half, `b` the lower.
-pub fn pack(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn pack(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     float(m, [a, 0, 0, 0]) << m.bits() | float(m, [b, 0, 0, 0])
 }

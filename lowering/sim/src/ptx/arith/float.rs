@@ -10,7 +10,7 @@ use crate::directed::{Format, Step, compute};
 use crate::ptx::types::Class;
 
 /// The value of an operand; subnormal numbers of single precision are zeros where they are flushed.
-pub fn value(m: &Mode, bits: u64) -> f64 {
+pub(crate) fn value(m: &Mode, bits: u64) -> f64 {
     let value = widen(m.kind.class, bits);
     if m.flush && value.abs() < f64::from(f32::MIN_POSITIVE) {
         0f64.copysign(value)
@@ -64,7 +64,7 @@ fn finish(m: &Mode, bits: u64) -> u64 {
 }
 
 /// `a + b`
-pub fn add(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn add(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     sum(m, value(m, a), value(m, b))
 }
 
@@ -82,19 +82,19 @@ fn sum(m: &Mode, a: f64, b: f64) -> u64 {
 }
 
 /// `a - b`
-pub fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     sum(m, value(m, a), -value(m, b))
 }
 
 /// `a * b`
-pub fn mul(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn mul(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     let (a, b) = (value(m, a), value(m, b));
     // Exact for all narrower formats.
     directed(m, Step::Multiply, [a, b, 0.0]).unwrap_or_else(|| result(m, a * b))
 }
 
 /// `a * b + c`, rounded once.
-pub fn fma(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn fma(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let (a, b, c) = (value(m, a), value(m, b), value(m, c));
     directed(m, Step::MultiplyAdd, [a, b, c]).unwrap_or_else(|| {
         result(
@@ -109,7 +109,7 @@ pub fn fma(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
 }
 
 /// `a / b`
-pub fn div(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn div(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     let (a, b) = (value(m, a), value(m, b));
     if let Some(bits) = directed(m, Step::Divide, [a, b, 0.0]) {
         return bits;
@@ -125,13 +125,13 @@ pub fn div(m: &Mode, [a, b, ..]: Arguments) -> u64 {
 }
 
 /// `1 / a`
-pub fn rcp(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn rcp(m: &Mode, [a, ..]: Arguments) -> u64 {
     let one = narrow(m.kind.class, 1.0, Rounding::Nearest);
     div(m, [one, a, 0, 0])
 }
 
 /// The square root.
-pub fn sqrt(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn sqrt(m: &Mode, [a, ..]: Arguments) -> u64 {
     let a = value(m, a);
     if let Some(bits) = directed(m, Step::Root, [a, 0.0, 0.0]) {
         return bits;
@@ -144,32 +144,32 @@ pub fn sqrt(m: &Mode, [a, ..]: Arguments) -> u64 {
 }
 
 /// `1 / sqrt(a)`
-pub fn rsqrt(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn rsqrt(m: &Mode, [a, ..]: Arguments) -> u64 {
     result(m, 1.0 / value(m, a).sqrt())
 }
 
 /// `2^a`
-pub fn ex2(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn ex2(m: &Mode, [a, ..]: Arguments) -> u64 {
     result(m, value(m, a).exp2())
 }
 
 /// The logarithm to base 2.
-pub fn lg2(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn lg2(m: &Mode, [a, ..]: Arguments) -> u64 {
     result(m, value(m, a).log2())
 }
 
 /// The sine.
-pub fn sin(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn sin(m: &Mode, [a, ..]: Arguments) -> u64 {
     result(m, value(m, a).sin())
 }
 
 /// The cosine.
-pub fn cos(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn cos(m: &Mode, [a, ..]: Arguments) -> u64 {
     result(m, value(m, a).cos())
 }
 
 /// The hyperbolic tangent.
-pub fn tanh(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn tanh(m: &Mode, [a, ..]: Arguments) -> u64 {
     result(m, value(m, a).tanh())
 }
 
@@ -178,12 +178,12 @@ fn sign_bit(m: &Mode) -> u64 {
 }
 
 /// `|a|`: the sign goes, a NaN stays as it is.
-pub fn abs(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn abs(m: &Mode, [a, ..]: Arguments) -> u64 {
     flushed(m, m.low(a) & !sign_bit(m))
 }
 
 /// `-a`
-pub fn neg(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn neg(m: &Mode, [a, ..]: Arguments) -> u64 {
     flushed(m, m.low(a) ^ sign_bit(m))
 }
 
@@ -193,20 +193,20 @@ fn flushed(m: &Mode, bits: u64) -> u64 {
 }
 
 /// `b` with the sign of `a`.
-pub fn copysign(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn copysign(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     m.low(b) & !sign_bit(m) | a & sign_bit(m)
 }
 
 /// The smaller one; -0 is smaller than +0, and a NaN gives way to a number unless the mode says
 /// otherwise.
-pub fn min(m: &Mode, arguments: Arguments) -> u64 {
+pub(crate) fn min(m: &Mode, arguments: Arguments) -> u64 {
     extreme(m, arguments, |a, b| {
         a < b || (a == b && a.is_sign_negative())
     })
 }
 
 /// The greater one.
-pub fn max(m: &Mode, arguments: Arguments) -> u64 {
+pub(crate) fn max(m: &Mode, arguments: Arguments) -> u64 {
     extreme(m, arguments, |a, b| {
         a > b || (a == b && b.is_sign_negative())
     })
@@ -242,7 +242,7 @@ fn extreme(m: &Mode, [a, b, ..]: Arguments, first: impl Fn(f64, f64) -> bool) ->
 }
 
 /// What `testp` asks, in the order of [`Mode::table`].
-pub const TESTS: [&str; 6] = [
+pub(crate) const TESTS: [&str; 6] = [
     "finite",
     "infinite",
     "number",
@@ -252,7 +252,7 @@ pub const TESTS: [&str; 6] = [
 ];
 
 /// `testp`: 1 or 0.
-pub fn testp(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn testp(m: &Mode, [a, ..]: Arguments) -> u64 {
     let a = widen(m.kind.class, m.low(a));
     let least = match m.kind.class {
         Class::Double => f64::MIN_POSITIVE,

@@ -33,7 +33,7 @@ fn result(m: &Mode, value: i128) -> u64 {
 }
 
 /// `a + b`
-pub fn add(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn add(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     if m.saturate {
         result(m, number(m, a) + number(m, b))
     } else {
@@ -42,7 +42,7 @@ pub fn add(m: &Mode, [a, b, ..]: Arguments) -> u64 {
 }
 
 /// `a - b`
-pub fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     if m.saturate {
         result(m, number(m, a) - number(m, b))
     } else {
@@ -51,33 +51,33 @@ pub fn sub(m: &Mode, [a, b, ..]: Arguments) -> u64 {
 }
 
 /// `a + b + c`, where `c` is a carry.
-pub fn add_carry(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn add_carry(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     m.low(a.wrapping_add(b).wrapping_add(c & 1))
 }
 
 /// The carry out of `a + b + c`.
-pub fn carry(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn carry(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let sum = u128::from(m.low(a)) + u128::from(m.low(b)) + u128::from(c & 1);
     u64::from(sum >> m.bits() != 0)
 }
 
 /// `a - b - c`, where `c` is a borrow.
-pub fn sub_borrow(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn sub_borrow(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     m.low(a.wrapping_sub(b).wrapping_sub(c & 1))
 }
 
 /// The borrow out of `a - b - c`.
-pub fn borrow(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn borrow(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     u64::from(u128::from(m.low(a)) < u128::from(m.low(b)) + u128::from(c & 1))
 }
 
 /// The low half of `a * b + c`; `mul.lo` has no `c`.
-pub fn mad_low(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn mad_low(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     m.low(a.wrapping_mul(b).wrapping_add(c))
 }
 
 /// The high half of `a * b`, plus `c`.
-pub fn mad_high(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn mad_high(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let high = if m.kind.is_signed() {
         (number(m, a).wrapping_mul(number(m, b)) >> m.bits()) as u64
     } else {
@@ -91,63 +91,63 @@ pub fn mad_high(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
 }
 
 /// `a * b + c` in twice the width.
-pub fn mad_wide(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn mad_wide(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let product = number(m, a).wrapping_mul(number(m, b)) as u64;
     product.wrapping_add(c) & mask(m.bits() * 2)
 }
 
 /// `c + |a - b|`
-pub fn sad(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn sad(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     m.low(((number(m, a) - number(m, b)).unsigned_abs() as u64).wrapping_add(c))
 }
 
 /// `a / b`. What a division by zero gives is not specified; here it is all ones.
-pub fn div(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn div(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     number(m, a)
         .checked_div(number(m, b))
         .map_or(mask(m.bits()), |q| m.low(q as u64))
 }
 
 /// The remainder of `a / b`. What a division by zero gives is not specified; here it is `a`.
-pub fn rem(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn rem(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     number(m, a)
         .checked_rem(number(m, b))
         .map_or(m.low(a), |r| m.low(r as u64))
 }
 
 /// `|a|`
-pub fn abs(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn abs(m: &Mode, [a, ..]: Arguments) -> u64 {
     m.low(number(m, a).unsigned_abs() as u64)
 }
 
 /// `-a`
-pub fn neg(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn neg(m: &Mode, [a, ..]: Arguments) -> u64 {
     m.low(a.wrapping_neg())
 }
 
 /// The smaller one.
-pub fn min(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn min(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     result(m, number(m, a).min(number(m, b)))
 }
 
 /// The greater one.
-pub fn max(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn max(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     result(m, number(m, a).max(number(m, b)))
 }
 
 /// How many bits are set.
-pub fn popc(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn popc(m: &Mode, [a, ..]: Arguments) -> u64 {
     m.low(a).count_ones().into()
 }
 
 /// How many zeros stand before the first bit that is set.
-pub fn clz(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn clz(m: &Mode, [a, ..]: Arguments) -> u64 {
     (m.low(a).leading_zeros() - (64 - m.bits())).into()
 }
 
 /// Position of the highest bit that says something (in a negative number, the highest 0); all ones
 /// if there is none. With a table of 1, how far that bit has to be shifted to become the highest.
-pub fn bfind(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn bfind(m: &Mode, [a, ..]: Arguments) -> u64 {
     let a = if m.kind.is_signed() && sign_extend(a, m.bits()) < 0 {
         m.low(!a)
     } else {
@@ -161,13 +161,13 @@ pub fn bfind(m: &Mode, [a, ..]: Arguments) -> u64 {
 }
 
 /// The bits in the other order.
-pub fn brev(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn brev(m: &Mode, [a, ..]: Arguments) -> u64 {
     m.low(a).reverse_bits() >> (64 - m.bits())
 }
 
 /// `c` bits of `a` from bit `b`, extended with their sign if the type has one (PTX ISA, `bfe`:
 /// positions and lengths are 8 bits).
-pub fn bfe(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn bfe(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let (bits, position, length) = (m.bits(), b & 0xff, (c & 0xff) as u32);
     let last = u64::from(bits - 1);
     let fill = if m.kind.is_signed() && length > 0 {
@@ -188,14 +188,14 @@ pub fn bfe(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
 }
 
 /// `a` put into `b` at bit `c`, `d` bits of it.
-pub fn bfi(m: &Mode, [a, b, c, d]: Arguments) -> u64 {
+pub(crate) fn bfi(m: &Mode, [a, b, c, d]: Arguments) -> u64 {
     let (position, length) = ((c & 0xff) as u32, (d & 0xff) as u32);
     let field = mask(length).checked_shl(position).unwrap_or(0);
     m.low(b & !field | a.checked_shl(position).unwrap_or(0) & field)
 }
 
 /// `b` bits set from bit `a` (`bmsk`); amounts are clamped, or wrap with a table of 1.
-pub fn bmsk(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn bmsk(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     let (from, length) = if m.table == 1 {
         ((a & 31) as u32, (b & 31) as u32)
     } else {
@@ -205,7 +205,7 @@ pub fn bmsk(m: &Mode, [a, b, ..]: Arguments) -> u64 {
 }
 
 /// The low `b` bits of `a`, extended to the whole width (`szext`).
-pub fn szext(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn szext(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     let length = if m.table == 1 {
         (b & 31) as u32
     } else {
@@ -219,32 +219,32 @@ pub fn szext(m: &Mode, [a, b, ..]: Arguments) -> u64 {
 }
 
 /// `a & b`
-pub fn and(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn and(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     m.low(a & b)
 }
 
 /// `a | b`
-pub fn or(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn or(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     m.low(a | b)
 }
 
 /// `a ^ b`
-pub fn xor(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn xor(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     m.low(a ^ b)
 }
 
 /// `!a`
-pub fn not(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn not(m: &Mode, [a, ..]: Arguments) -> u64 {
     m.low(!a)
 }
 
 /// 1 where `a` is 0, else 0.
-pub fn cnot(m: &Mode, [a, ..]: Arguments) -> u64 {
+pub(crate) fn cnot(m: &Mode, [a, ..]: Arguments) -> u64 {
     u64::from(m.low(a) == 0)
 }
 
 /// Any function of three bits: bit `4a + 2b + c` of the table.
-pub fn lop3(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn lop3(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let mut out = 0;
     for row in 0..8u8 {
         if m.table >> row & 1 == 1 {
@@ -256,12 +256,12 @@ pub fn lop3(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
 }
 
 /// `a << b`; amounts are 32 bits wide, and those beyond the width give 0.
-pub fn shl(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn shl(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     m.low(m.low(a).checked_shl(amount(b)).unwrap_or(0))
 }
 
 /// `a >> b`, filled with the sign if the type has one.
-pub fn shr(m: &Mode, [a, b, ..]: Arguments) -> u64 {
+pub(crate) fn shr(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     if m.kind.is_signed() {
         m.low((sign_extend(a, m.bits()) >> amount(b).min(63)) as u64)
     } else {
@@ -282,23 +282,23 @@ fn funnel_amount(m: &Mode, c: u64) -> u32 {
 }
 
 /// The high word of `b:a << c` (`shf.l`); the amount is clamped to 32, or wraps with a table of 1.
-pub fn funnel_left(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn funnel_left(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let both = (b & mask(32)) << 32 | a & mask(32);
     (u128::from(both) << funnel_amount(m, c) >> 32) as u64 & mask(32)
 }
 
 /// The low word of `b:a >> c` (`shf.r`).
-pub fn funnel_right(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn funnel_right(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let both = (b & mask(32)) << 32 | a & mask(32);
     both >> funnel_amount(m, c) & mask(32)
 }
 
 /// Modes of `prmt`, in the order of [`Mode::table`].
-pub const PERMUTE_MODES: [&str; 6] = ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"];
+pub(crate) const PERMUTE_MODES: [&str; 6] = ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"];
 
 /// Four bytes out of the eight of `b:a`, as `c` selects (PTX ISA, `prmt`). The table is 0 without a
 /// mode, else 1 plus its index in [`PERMUTE_MODES`].
-pub fn prmt(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn prmt(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let bytes = ((b & mask(32)) << 32 | a & mask(32)).to_le_bytes();
     let byte = |i: u64| u64::from(bytes.get((i & 7) as usize).copied().unwrap_or(0));
     let at = c & 3;
@@ -324,7 +324,7 @@ pub fn prmt(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
 
 /// `c` plus the products of the bytes of `a` and `b` (`dp4a`); the mode's types say which of the
 /// two has a sign.
-pub fn dp4a(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(crate) fn dp4a(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let element = |x: u64, i: u32, signed: bool| {
         let byte = x >> (8 * i) & 0xff;
         if signed {

@@ -3,10 +3,10 @@
 //! A value is the bits of a register in a `u64`, zero above the type's width. A [`Function`] is
 //! chosen once, when the text is decoded; its [`Mode`] has what the opcode's modifiers say.
 
-pub mod convert;
-pub mod float;
-pub mod integer;
-pub mod round;
+pub(super) mod convert;
+pub(super) mod float;
+pub(super) mod integer;
+pub(super) mod round;
 #[cfg(test)]
 mod tests;
 
@@ -14,14 +14,14 @@ use super::types::{Class, Type};
 use round::Rounding;
 
 /// Up to four source operands; those that the instruction does not have are 0.
-pub type Arguments = [u64; 4];
+pub(super) type Arguments = [u64; 4];
 
 /// Computes one lane's result.
-pub type Function = fn(&Mode, Arguments) -> u64;
+pub(super) type Function = fn(&Mode, Arguments) -> u64;
 
 /// What the modifiers of an opcode say.
 #[derive(Copy, Clone, Debug)]
-pub struct Mode {
+pub(super) struct Mode {
     /// The type that the instruction works in.
     pub kind: Type,
     /// The type that a conversion reads, or a comparison writes.
@@ -51,7 +51,7 @@ pub struct Mode {
 
 impl Mode {
     /// Nothing but a type.
-    pub fn of(kind: Type) -> Mode {
+    pub(super) fn of(kind: Type) -> Mode {
         Mode {
             kind,
             other: kind,
@@ -69,18 +69,18 @@ impl Mode {
     }
 
     /// Bits of an element.
-    pub fn bits(&self) -> u32 {
+    pub(super) fn bits(&self) -> u32 {
         self.kind.element
     }
 
     /// The low bits of a value, as many as an element has.
-    pub fn low(&self, value: u64) -> u64 {
+    pub(super) fn low(&self, value: u64) -> u64 {
         value & mask(self.bits())
     }
 }
 
 /// A value with this many low bits set.
-pub fn mask(bits: u32) -> u64 {
+pub(super) fn mask(bits: u32) -> u64 {
     match bits {
         0 => 0,
         1..=63 => (1 << bits) - 1,
@@ -89,18 +89,18 @@ pub fn mask(bits: u32) -> u64 {
 }
 
 /// A number in two's complement of this width.
-pub fn sign_extend(value: u64, bits: u32) -> i64 {
+pub(super) fn sign_extend(value: u64, bits: u32) -> i64 {
     let unused = 64 - bits.clamp(1, 64);
     ((value << unused) as i64) >> unused
 }
 
 /// The first operand: moves, and additions of nothing.
-pub fn first(_: &Mode, [a, ..]: Arguments) -> u64 {
+pub(super) fn first(_: &Mode, [a, ..]: Arguments) -> u64 {
     a
 }
 
 /// Applies [`Mode::each`] to both elements of a packed type.
-pub fn packed(m: &Mode, [a, b, c, d]: Arguments) -> u64 {
+pub(super) fn packed(m: &Mode, [a, b, c, d]: Arguments) -> u64 {
     let bits = m.bits();
     let at = |i: u32| (m.each)(m, [a, b, c, d].map(|v| v >> (i * bits) & mask(bits)));
     at(0) | at(1) << bits
@@ -108,7 +108,7 @@ pub fn packed(m: &Mode, [a, b, c, d]: Arguments) -> u64 {
 
 /// What a comparison asks (PTX ISA, "Comparison and Selection Instructions").
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Compare {
+pub(super) enum Compare {
     /// `eq`
     Equal,
     /// `ne`
@@ -141,7 +141,7 @@ pub enum Compare {
 
 impl Compare {
     /// The names of `setp`, without the unsigned ones, which say the type again.
-    pub const NAMES: &[(&str, Compare)] = &[
+    pub(super) const NAMES: &[(&str, Compare)] = &[
         ("eq", Compare::Equal),
         ("ne", Compare::NotEqual),
         ("lt", Compare::Less),
@@ -163,7 +163,7 @@ impl Compare {
     ];
 
     /// The answer for operands in this order; `None` is what a NaN gives.
-    pub fn holds(self, order: Option<std::cmp::Ordering>) -> bool {
+    pub(super) fn holds(self, order: Option<std::cmp::Ordering>) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
         match self {
             Compare::Equal => order == Some(Equal),
@@ -186,7 +186,7 @@ impl Compare {
 
 /// How a comparison's result is combined with another predicate.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Combine {
+pub(super) enum Combine {
     /// Not at all.
     Alone,
     /// `.and`
@@ -199,7 +199,7 @@ pub enum Combine {
 
 impl Combine {
     /// The names.
-    pub const NAMES: &[(&str, Combine)] = &[
+    pub(super) const NAMES: &[(&str, Combine)] = &[
         ("and", Combine::And),
         ("or", Combine::Or),
         ("xor", Combine::Xor),
@@ -217,7 +217,7 @@ impl Combine {
 
 /// Compares `a` and `b` and combines the answer with the predicate `c`. `setp` gives 1 or 0; `set`
 /// gives all ones, or 1.0, in a wider type.
-pub fn compare(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(super) fn compare(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let order = if m.kind.is_float() {
         let value = |x| float::value(m, x);
         value(a).partial_cmp(&value(b))
@@ -236,7 +236,7 @@ pub fn compare(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
 
 /// The opposite of [`compare`]'s comparison, combined with the predicate: the second result of
 /// `setp`.
-pub fn compare_not(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(super) fn compare_not(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let alone = Mode {
         combine: Combine::Alone,
         other: Type::PREDICATE,
@@ -247,6 +247,6 @@ pub fn compare_not(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
 }
 
 /// `c ? a : b`
-pub fn select(_: &Mode, [a, b, c, _]: Arguments) -> u64 {
+pub(super) fn select(_: &Mode, [a, b, c, _]: Arguments) -> u64 {
     if c != 0 { a } else { b }
 }

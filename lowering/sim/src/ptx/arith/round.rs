@@ -5,12 +5,12 @@
 //! narrower significand that gives the correctly rounded result in every mode (Boldo and Melquiond,
 //! "Emulation of FMA and correctly rounded sums", IEEE Transactions on Computers 57, 2008).
 
-pub use crate::directed::Rounding;
+pub(crate) use crate::directed::Rounding;
 use crate::ptx::types::Class;
 
 impl Rounding {
     /// The modifiers that round to a floating-point number, and those that round to an integer.
-    pub const NAMES: &[(&str, Rounding)] = &[
+    pub(crate) const NAMES: &[(&str, Rounding)] = &[
         ("rn", Rounding::Nearest),
         ("rz", Rounding::Zero),
         ("rm", Rounding::Down),
@@ -18,7 +18,7 @@ impl Rounding {
         ("rna", Rounding::NearestAway),
     ];
     /// The modifiers that round to an integral value.
-    pub const INTEGRAL: &[(&str, Rounding)] = &[
+    pub(crate) const INTEGRAL: &[(&str, Rounding)] = &[
         ("rni", Rounding::Nearest),
         ("rzi", Rounding::Zero),
         ("rmi", Rounding::Down),
@@ -26,7 +26,7 @@ impl Rounding {
     ];
 
     /// To an integral value.
-    pub fn integral(self, value: f64) -> f64 {
+    pub(crate) fn integral(self, value: f64) -> f64 {
         match self {
             Rounding::Nearest => value.round_ties_even(),
             Rounding::Zero => value.trunc(),
@@ -49,7 +49,7 @@ fn format(class: Class) -> (u32, u32) {
 
 /// The bits of a NaN as the arithmetic of each format gives it (PTX ISA, "Floating Point
 /// Instructions": a NaN of single precision is 0x7fffffff).
-pub fn nan(class: Class) -> u64 {
+pub(crate) fn nan(class: Class) -> u64 {
     match class {
         Class::Half | Class::Brain => 0x7fff,
         Class::Single => 0x7fff_ffff,
@@ -58,7 +58,7 @@ pub fn nan(class: Class) -> u64 {
 }
 
 /// The value of a number of this format; exact.
-pub fn widen(class: Class, bits: u64) -> f64 {
+pub(crate) fn widen(class: Class, bits: u64) -> f64 {
     match class {
         Class::Single => f32::from_bits(bits as u32).into(),
         Class::Brain => f32::from_bits((bits as u32) << 16).into(),
@@ -81,7 +81,7 @@ pub fn widen(class: Class, bits: u64) -> f64 {
 }
 
 /// Rounds to a format and gives its bits. A double-precision number stays as it is.
-pub fn narrow(class: Class, value: f64, rounding: Rounding) -> u64 {
+pub(crate) fn narrow(class: Class, value: f64, rounding: Rounding) -> u64 {
     if value.is_nan() {
         return nan(class);
     }
@@ -152,7 +152,7 @@ fn mask(bits: u32) -> u64 {
 
 /// `rounded`, which is a result in the nearest rounding, with its last bit made odd where `error`
 /// (exact minus rounded) is not zero.
-pub fn to_odd(rounded: f64, error: f64) -> f64 {
+pub(crate) fn to_odd(rounded: f64, error: f64) -> f64 {
     if error == 0.0 || !rounded.is_finite() || !error.is_finite() || rounded.to_bits() & 1 == 1 {
         return rounded;
     }
@@ -165,7 +165,7 @@ pub fn to_odd(rounded: f64, error: f64) -> f64 {
 }
 
 /// `a + b`, the last bit odd if anything was lost.
-pub fn add_odd(a: f64, b: f64) -> f64 {
+pub(crate) fn add_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
     let b_part = sum - a;
     to_odd(sum, (a - (sum - b_part)) + (b - b_part))

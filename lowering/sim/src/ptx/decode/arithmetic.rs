@@ -7,7 +7,7 @@ use crate::ptx::types::{Class, Type};
 
 /// How an instruction is computed.
 #[derive(Clone, Debug)]
-pub struct Computed {
+pub(super) struct Computed {
     /// By this.
     pub function: Function,
     /// With this.
@@ -57,7 +57,7 @@ const B32: Type = Type::B32;
 const U32: Type = Type::U32;
 
 /// How `op` is computed; `None` if it is not one of these, or not in this form.
-pub fn computed(op: &mut Opcode<'_>) -> Option<Computed> {
+pub(super) fn computed(op: &mut Opcode<'_>) -> Option<Computed> {
     let chosen = match op.root {
         "mul" | "mad" | "mul24" | "mad24" => product(op).or_else(|| same(op)),
         "shl" | "shr" => shift(op),

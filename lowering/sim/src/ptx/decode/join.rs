@@ -6,11 +6,11 @@
 use crate::ptx::program::{Coded, Op, Source};
 
 /// No place: the ways meet only where they end.
-pub const NOWHERE: u32 = u32::MAX;
+pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// Sets `join` of every branch in `code[start..]`, which is one function. Targets are positions in
 /// `code`.
-pub fn set(code: &mut [Coded], start: usize, lists: &[Source], constants: &[[u64; 32]]) {
+pub(super) fn set(code: &mut [Coded], start: usize, lists: &[Source], constants: &[[u64; 32]]) {
     let count = code.len().saturating_sub(start);
     // The function's end is a node of its own, `count`.
     let successors: Vec<Vec<usize>> = (0..count)

@@ -8,7 +8,7 @@ use crate::ptx::types::Type;
 
 /// `root.modifier.modifier`
 #[derive(Clone, Debug)]
-pub struct Opcode<'t> {
+pub(super) struct Opcode<'t> {
     /// The first part.
     pub root: &'t str,
     modifiers: Vec<&'t str>,
@@ -16,7 +16,7 @@ pub struct Opcode<'t> {
 
 impl<'t> Opcode<'t> {
     /// Splits an opcode.
-    pub fn new(text: &'t str) -> Opcode<'t> {
+    pub(super) fn new(text: &'t str) -> Opcode<'t> {
         let mut parts = text.split('.');
         Opcode {
             root: parts.next().unwrap_or(""),
@@ -25,7 +25,7 @@ impl<'t> Opcode<'t> {
     }
 
     /// Takes a modifier, if it is there.
-    pub fn flag(&mut self, name: &str) -> bool {
+    pub(super) fn flag(&mut self, name: &str) -> bool {
         let at = self.modifiers.iter().position(|m| *m == name);
         if let Some(at) = at {
             self.modifiers.remove(at);
@@ -34,7 +34,7 @@ impl<'t> Opcode<'t> {
     }
 
     /// Takes the first modifier that a table names.
-    pub fn one_of<T: Copy>(&mut self, table: &[(&str, T)]) -> Option<T> {
+    pub(super) fn one_of<T: Copy>(&mut self, table: &[(&str, T)]) -> Option<T> {
         let (at, value) = self.modifiers.iter().enumerate().find_map(|(at, m)| {
             table
                 .iter()
@@ -46,7 +46,7 @@ impl<'t> Opcode<'t> {
     }
 
     /// Takes the first type.
-    pub fn kind(&mut self) -> Option<Type> {
+    pub(super) fn kind(&mut self) -> Option<Type> {
         let (at, kind) = self
             .modifiers
             .iter()
@@ -57,12 +57,12 @@ impl<'t> Opcode<'t> {
     }
 
     /// Takes the vector modifier: 1 if there is none.
-    pub fn vector(&mut self) -> u32 {
+    pub(super) fn vector(&mut self) -> u32 {
         self.one_of(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1)
     }
 
     /// Takes the state space.
-    pub fn space(&mut self) -> Where {
+    pub(super) fn space(&mut self) -> Where {
         self.one_of(&[
             ("global", Where::Global),
             ("const", Where::Global),
@@ -79,13 +79,13 @@ impl<'t> Opcode<'t> {
     }
 
     /// Takes order and scope of an access that is atomic.
-    pub fn atomic_access(&mut self) -> Access {
+    pub(super) fn atomic_access(&mut self) -> Access {
         let order = self.order().unwrap_or(Order::Relaxed);
         Access::atomic(order, self.scope().unwrap_or(Scope::Device))
     }
 
     /// Takes a memory order.
-    pub fn order(&mut self) -> Option<Order> {
+    pub(super) fn order(&mut self) -> Option<Order> {
         self.one_of(&[
             ("relaxed", Order::Relaxed),
             ("acquire", Order::Acquire),
@@ -96,7 +96,7 @@ impl<'t> Opcode<'t> {
     }
 
     /// Takes a scope. A cluster is one workgroup here.
-    pub fn scope(&mut self) -> Option<Scope> {
+    pub(super) fn scope(&mut self) -> Option<Scope> {
         self.one_of(&[
             ("cta", Scope::Workgroup),
             ("cluster", Scope::Workgroup),
@@ -107,7 +107,7 @@ impl<'t> Opcode<'t> {
     }
 
     /// Takes what only concerns caches.
-    pub fn skip_cache_hints(&mut self) {
+    pub(super) fn skip_cache_hints(&mut self) {
         self.modifiers.retain(|m| {
             !matches!(*m, "nc" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt")
                 && !m.starts_with("L1::")
@@ -116,7 +116,7 @@ impl<'t> Opcode<'t> {
     }
 
     /// Whether every modifier was taken.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.modifiers.is_empty()
     }
 }

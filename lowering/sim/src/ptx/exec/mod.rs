@@ -1,14 +1,14 @@
 //! What one step of a warp does.
 
 mod collective;
-pub mod copies;
+pub(super) mod copies;
 mod matrix;
 mod memory;
-pub mod special;
+pub(super) mod special;
 mod sync;
 mod texel;
-pub mod warp;
-pub mod window;
+pub(super) mod warp;
+pub(super) mod window;
 
 use super::program::{Kernel, Op, Source};
 use crate::barrier::Name;
@@ -21,7 +21,7 @@ use crate::schedule::Completion;
 use warp::{Fragment, FragmentState, Lanes, Warp, each};
 
 /// Lanes of a warp.
-pub const LANES: u32 = 32;
+pub(super) const LANES: u32 = 32;
 
 impl Program for Kernel {
     type Wave = Warp;

@@ -4,7 +4,7 @@ use crate::machine::WaveStart;
 
 /// A special register whose value never changes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Special {
+pub(crate) enum Special {
     /// `%tid`, in a dimension.
     Thread(u8),
     /// `%ntid`
@@ -41,7 +41,7 @@ pub enum Special {
 
 /// Which lanes a `%lanemask` names, compared with the own one.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Comparison {
+pub(crate) enum Comparison {
     /// `_eq`
     Equal,
     /// `_le`
@@ -87,7 +87,7 @@ const VECTORS: &[Vector] = &[
 
 impl Special {
     /// The register of this name.
-    pub fn named(name: &str) -> Option<Special> {
+    pub(crate) fn named(name: &str) -> Option<Special> {
         if let Some((_, special)) = NAMES.iter().find(|(n, _)| *n == name) {
             return Some(*special);
         }
@@ -100,7 +100,7 @@ impl Special {
     }
 
     /// Its value in each lane.
-    pub fn lanes(self, start: &WaveStart) -> [u64; 32] {
+    pub(crate) fn lanes(self, start: &WaveStart) -> [u64; 32] {
         std::array::from_fn(|lane| self.of(start, lane as u32).into())
     }
 

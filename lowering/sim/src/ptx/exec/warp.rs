@@ -17,10 +17,10 @@ use crate::ptx::program::{Kernel, Source};
 const PATIENCE: u32 = 1 << 16;
 
 /// Lanes, a bit each.
-pub type Lanes = u32;
+pub(crate) type Lanes = u32;
 
 /// The lanes in a set, from the lowest.
-pub fn each(lanes: Lanes) -> impl Iterator<Item = usize> {
+pub(crate) fn each(lanes: Lanes) -> impl Iterator<Item = usize> {
     let mut left = lanes;
     std::iter::from_fn(move || {
         let lane = left.trailing_zeros();

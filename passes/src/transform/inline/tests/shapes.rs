@@ -2,7 +2,7 @@
 //! and for a validator that is not ours.
 
 /// The text around the types that these tests have in common.
-pub struct Shape {
+pub(super) struct Shape {
     /// Names, decorations, strings.
     pub annotations: &'static str,
     /// Functions, a part behind the other.
@@ -11,7 +11,7 @@ pub struct Shape {
 
 /// All shapes, with what they are called.
 #[allow(dead_code, reason = "each user of this file needs another part")]
-pub const ALL: &[(&str, Shape)] = &[
+pub(super) const ALL: &[(&str, Shape)] = &[
     ("handed_over", HANDED_OVER),
     ("early_return", EARLY_RETURN),
     ("loop_header", LOOP_HEADER),
@@ -71,7 +71,7 @@ const CONDITIONAL: &str = "
     OpFunctionEnd";
 
 /// The arrive in one function, the wait in another.
-pub const HANDED_OVER: Shape = Shape {
+pub(super) const HANDED_OVER: Shape = Shape {
     annotations: "",
     functions: &["
     %main = OpFunction %void 0 %fn
@@ -95,7 +95,7 @@ pub const HANDED_OVER: Shape = Shape {
 };
 
 /// A loop with a call whose callee returns early.
-pub const EARLY_RETURN: Shape = Shape {
+pub(super) const EARLY_RETURN: Shape = Shape {
     annotations: "",
     functions: &[
         "
@@ -120,7 +120,7 @@ pub const EARLY_RETURN: Shape = Shape {
 };
 
 /// Two calls in the header of a loop.
-pub const LOOP_HEADER: Shape = Shape {
+pub(super) const LOOP_HEADER: Shape = Shape {
     annotations: "",
     functions: &[
         "
@@ -146,7 +146,7 @@ pub const LOOP_HEADER: Shape = Shape {
 };
 
 /// A call in a loop of one block.
-pub const LOOP_OF_ONE_BLOCK: Shape = Shape {
+pub(super) const LOOP_OF_ONE_BLOCK: Shape = Shape {
     annotations: "",
     functions: &[
         "
@@ -171,7 +171,7 @@ pub const LOOP_OF_ONE_BLOCK: Shape = Shape {
 };
 
 /// Calls of calls under a condition.
-pub const NESTED: Shape = Shape {
+pub(super) const NESTED: Shape = Shape {
     annotations: "",
     functions: &[
         "
@@ -210,7 +210,7 @@ pub const NESTED: Shape = Shape {
 };
 
 /// A callee that does not return.
-pub const NEVER_RETURNS: Shape = Shape {
+pub(super) const NEVER_RETURNS: Shape = Shape {
     annotations: "",
     functions: &["
     %main = OpFunction %void 0 %fn
@@ -228,7 +228,7 @@ pub const NEVER_RETURNS: Shape = Shape {
 };
 
 /// Names and decorations of what is copied.
-pub const NAMES: Shape = Shape {
+pub(super) const NAMES: Shape = Shape {
     annotations: "
     OpName %local 'local'
     OpName %f 'f'
@@ -258,7 +258,7 @@ pub const NAMES: Shape = Shape {
 };
 
 /// Line instructions that end and begin around calls.
-pub const LINES: Shape = Shape {
+pub(super) const LINES: Shape = Shape {
     annotations: "
     %file = OpString 'a.comp'
 ",
