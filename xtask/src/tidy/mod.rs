@@ -3,6 +3,7 @@
 mod edges;
 mod fixtures;
 mod rooms;
+mod steps;
 mod text;
 mod variables;
 
@@ -18,6 +19,7 @@ pub(crate) fn run() -> Result<()> {
     features::check(&mut problems)?;
     fixtures::check(&mut problems)?;
     rooms::check(&files, &mut problems);
+    steps::check(&mut problems);
     text::check(&files, &mut problems);
     variables::check(&files, &mut problems)?;
     folders_are_described(&files, &mut problems);
