@@ -6,7 +6,7 @@ use crate::shell;
 const STEPS: usize = 10;
 
 /// Reports functions that are not where ARCHITECTURE.md says, and a way of fewer steps.
-pub(crate) fn check(problems: &mut Vec<String>) {
+pub(super) fn check(problems: &mut Vec<String>) {
     let text = std::fs::read_to_string(shell::root().join("ARCHITECTURE.md")).unwrap_or_default();
     let steps = text.lines().filter(|line| {
         let number = line.split_once(". **").map(|(number, _)| number);
