@@ -239,7 +239,7 @@ impl Reader<'_> {
         let fields = self.fields(variable, MOST_PUSH);
         let fields = fields.map_err(|why| format!("push constants: {why}"))?;
         let end = fields.iter().map(|(at, scalar)| at + scalar.bytes()).max();
-        let bytes = end.unwrap_or(0).next_multiple_of(16).min(MOST_PUSH);
+        let bytes = end.unwrap_or(0).next_multiple_of(4).min(MOST_PUSH);
         Ok(contents(&fields, bytes, 1, self.most, &mut rng))
     }
 
