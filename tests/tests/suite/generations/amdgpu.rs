@@ -201,10 +201,10 @@ pub(super) const ROWS: &[Row] = &[
         (&[GFX12_5], Lines(&["async_to_lds", "global_load_b32", "global_store_b32", "async_to_lds", "not: s_wait_(load|store)cnt", "s_wait_asynccnt 0x1", "s_barrier_signal -1", r"\bds_load", "s_wait_loadcnt"])),
         (REGISTERS, Lines(&[NO_DMA, "s_barrier"])),
     ]),
-    // The mark of the copy that is a store covers nothing, and LLVM would wait for nothing at it:
-    // the other copy is waited for first.
+    // What is not known to be aligned is stored and has no mark: LLVM would wait for nothing at a
+    // mark that covers nothing. The other copy is waited for as ever.
     asm("copy_beside_a_store", kernels::beside_a_store, promoted, &[
-        (&[GFX12_5], Lines(&["async_to_lds_b32", "s_wait_asynccnt 0x0", r"\bds_store_b128", "s_barrier_signal -1"])),
+        (&[GFX12_5], Lines(&["async_to_lds_b32", r"\bds_store_b128", "s_wait_asynccnt 0x0", "s_barrier_signal -1"])),
         (NOT_GFX12_5, Lines(&["s_barrier"])),
     ]),
     // A ring in a loop: one stage of two copies stays in flight over the barrier, also where LLVM
