@@ -173,7 +173,7 @@ impl Builder {
     /// Inlined code says where it was inlined: PTX with
     /// `, function_name NAME, inlined_at FILE LINE COLUMN`, after a `.loc` of that place; both
     /// vendors, where comments are printed, with `FILE:LINE:COLUMN @[ FILE:LINE:COLUMN ]` once for
-    /// every level.
+    /// every level. A column of 0 is left out of the comment.
     fn location(&mut self, operands: &str) {
         let number = |text: &str, at: usize| {
             text.split_whitespace()
@@ -183,9 +183,12 @@ impl Builder {
         let second = |text: &str| number(text, 1);
         let line = second(operands);
         self.column = number(operands, 2).unwrap_or(0);
-        let commented = operands
-            .rsplit_once("@[ ")
-            .and_then(|(_, outermost)| outermost.rsplit(':').nth(1)?.parse().ok());
+        let commented = operands.rsplit_once("@[ ").and_then(|(_, outermost)| {
+            let place = outermost.split(' ').next()?;
+            let mut numbers = place.rsplit(':').map_while(|part| part.parse().ok());
+            let last = numbers.next();
+            numbers.next().or(last)
+        });
         let inlined_at = operands
             .split_once("inlined_at")
             .and_then(|(_, place)| second(place));
@@ -275,6 +278,10 @@ mod tests {
         assert_eq!(words(&nested), [Some(7), Some(7), Some(7), Some(8)]);
         assert_eq!(
             words(&["1 90 0 is_stmt 0   ; m.spv:90:0 @[ m.spv:50:0 @[ m.spv:8:0 ] ]"]),
+            [Some(7)]
+        );
+        assert_eq!(
+            words(&["1 90 2   ; m.spv:90:2 @[ m.spv:50:1 @[ m.spv:8 ] ]"]),
             [Some(7)]
         );
     }
