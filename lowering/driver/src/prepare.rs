@@ -8,7 +8,7 @@ use crate::stage::{Artefact, Observer, Stage};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module, SpecValues};
 use splitbar_passes::transform::{Edited, Origin};
-use splitbar_passes::validate::{Checked, Inlined};
+use splitbar_passes::validate::{Checked, Inlined, Passed};
 use splitbar_plan::EntryPlan;
 use splitbar_typed::{Kernel, Wanted};
 use std::fmt;
@@ -155,9 +155,12 @@ pub(crate) fn prepare<R>(
     // was given, since that is the one that people know.
     let span = info_span!("validate").entered();
     observer.begin(Stage::Validate);
-    let (checked, warnings) =
-        Checked::of(source.declarations, source.constants, options.validation)
-            .map_err(|refused| problems.and(refused))?;
+    let Passed {
+        checked,
+        inlining,
+        warnings,
+    } = Checked::of(source.declarations, source.constants, options.validation)
+        .map_err(|refused| problems.and(refused))?;
     problems.add(warnings);
     span.exit();
 
@@ -165,7 +168,9 @@ pub(crate) fn prepare<R>(
     // paths are all there is to know.
     let span = info_span!("inline").entered();
     observer.begin(Stage::Inline);
-    let edited = checked.inlined().map_err(|refused| problems.and(refused))?;
+    let edited = inlining
+        .inlined()
+        .map_err(|refused| problems.and(refused))?;
     problems.edited = edited.as_ref().map(Inlined::edited);
     let mut found = Diagnostics::new();
     let inlined = edited.as_ref().map(|inlined| {

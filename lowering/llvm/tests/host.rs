@@ -86,7 +86,8 @@ fn lowered(target: &'static Target) -> String {
         &mut diagnostics,
     );
     let plans = [plan(&kernel, PlanOptions::default(), &mut diagnostics)];
-    let (module, _) = Checked::of(&declarations, &constants, Validation::Waived).unwrap();
+    let passed = Checked::of(&declarations, &constants, Validation::Waived);
+    let module = passed.unwrap().checked;
     let lowering = Lowering {
         module,
         origin: None,

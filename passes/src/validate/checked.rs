@@ -1,10 +1,11 @@
 //! The proof that a module may be lowered: the rules were checked, or somebody waived them by name.
 
-use super::{Environment, Settings, check_required, validate};
+use super::{Environment, Settings, check_required, validate_inlining};
 use crate::diagnostic::Diagnostics;
 use crate::module::{Constants, Declarations};
 use crate::transform::Edited;
 use crate::transform::inline::inline_barrier_functions;
+use std::cell::OnceCell;
 
 /// Which rules a module has to keep before it is lowered.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -27,9 +28,18 @@ pub struct Checked<'c> {
     constants: &'c Constants,
 }
 
+/// A module that has passed.
+pub struct Passed<'c> {
+    /// The module.
+    pub checked: Checked<'c>,
+    /// The module with its barrier functions inlined, which the rules may have asked for already.
+    pub inlining: Inlining<'c>,
+    /// What should be looked at; it has its places.
+    pub warnings: Diagnostics,
+}
+
 impl<'c> Checked<'c> {
-    /// Checks the rules that `validation` asks for. With the module come the warnings; they have
-    /// their places.
+    /// Checks the rules that `validation` asks for.
     ///
     /// # Errors
     /// The rules that are broken, with the warnings.
@@ -37,27 +47,31 @@ impl<'c> Checked<'c> {
         declarations: &'c Declarations<'c>,
         constants: &'c Constants,
         validation: Validation,
-    ) -> Result<(Checked<'c>, Diagnostics), Diagnostics> {
+    ) -> Result<Passed<'c>, Diagnostics> {
         let mut found = Diagnostics::new();
+        let inlining = Inlining::of(declarations);
         match validation {
             Validation::Default => {
                 let settings = Settings::new(Environment::for_lowering(declarations));
-                validate(declarations, constants, &settings, &mut found);
+                validate_inlining(&inlining, constants, &settings, &mut found);
             }
             Validation::Environment(environment) => {
                 let settings = Settings::new(environment);
-                validate(declarations, constants, &settings, &mut found);
+                validate_inlining(&inlining, constants, &settings, &mut found);
             }
             Validation::Waived => check_required(declarations, constants, &mut found),
         }
         if found.has_errors() {
             return Err(found);
         }
-        let checked = Checked {
-            declarations,
-            constants,
-        };
-        Ok((checked, found))
+        Ok(Passed {
+            checked: Checked {
+                declarations,
+                constants,
+            },
+            inlining,
+            warnings: found,
+        })
     }
 
     /// What the module declares.
@@ -69,14 +83,43 @@ impl<'c> Checked<'c> {
     pub fn constants(self) -> &'c Constants {
         self.constants
     }
+}
 
-    /// The module with its barrier functions inlined, which keeps the rules that it keeps; `None`
-    /// when there is nothing to inline.
+/// A module with its barrier functions inlined: made when it is asked for, and once.
+pub struct Inlining<'d> {
+    declarations: &'d Declarations<'d>,
+    edited: OnceCell<Result<Option<Edited>, Diagnostics>>,
+}
+
+impl<'d> Inlining<'d> {
+    /// That of the module behind `declarations`.
+    pub(super) fn of(declarations: &'d Declarations<'d>) -> Self {
+        Inlining {
+            declarations,
+            edited: OnceCell::new(),
+        }
+    }
+
+    /// The module that is inlined into.
+    pub(super) fn original(&self) -> &'d Declarations<'d> {
+        self.declarations
+    }
+
+    /// The inlined module; `None` when there is nothing to inline.
+    pub(super) fn edited(&self) -> &Result<Option<Edited>, Diagnostics> {
+        let declarations = self.declarations;
+        self.edited
+            .get_or_init(|| inline_barrier_functions(declarations.module, declarations))
+    }
+
+    /// The inlined module, which keeps the rules that the module keeps; `None` when there is
+    /// nothing to inline.
     ///
     /// # Errors
     /// As [`inline_barrier_functions`].
     pub fn inlined(self) -> Result<Option<Inlined>, Diagnostics> {
-        let edited = inline_barrier_functions(self.declarations.module, self.declarations)?;
+        self.edited();
+        let edited = self.edited.into_inner().transpose()?.flatten();
         Ok(edited.map(|edited| Inlined { edited }))
     }
 }

@@ -15,7 +15,7 @@ mod rule;
 pub mod rules;
 mod uniform;
 
-pub use checked::{Checked, Inlined, Validation};
+pub use checked::{Checked, Inlined, Inlining, Passed, Validation};
 pub use context::{Context, Kind, Operand, Operation};
 pub use environment::{Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings};
 pub use rule::{Check, Rule};
@@ -38,9 +38,25 @@ pub fn validate(
     settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
+    validate_inlining(
+        &Inlining::of(declarations),
+        constants,
+        settings,
+        diagnostics,
+    );
+}
+
+/// As [`validate`], with the inlined module for others to take.
+fn validate_inlining(
+    inlining: &Inlining<'_>,
+    constants: &Constants,
+    settings: &Settings,
+    diagnostics: &mut Diagnostics,
+) {
+    let declarations = inlining.original();
     let mut found = Diagnostics::new();
     check_static(declarations, constants, settings, &mut found);
-    flow::check(declarations, constants, settings, &mut found);
+    flow::check_inlining(inlining, constants, settings, &mut found);
     let mut found = found.sorted();
     declarations.locate_all(&mut found);
     diagnostics.extend(found);

@@ -58,7 +58,7 @@ fn said(module: &Module<'_>) -> Diagnostics {
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut found);
     if !found.has_errors() {
         match Checked::of(&declarations, &constants, Validation::Default) {
-            Ok((_, warnings)) => found.extend(warnings),
+            Ok(passed) => found.extend(passed.warnings),
             Err(refused) => found.extend(refused),
         }
     }

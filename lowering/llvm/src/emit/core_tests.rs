@@ -51,7 +51,7 @@ pub(super) fn lowered_at(
         })
         .collect();
     assert!(!diagnostics.has_errors(), "{diagnostics}");
-    let (checked, _) = Checked::of(&declarations, &constants, Validation::Waived)?;
+    let checked = Checked::of(&declarations, &constants, Validation::Waived)?.checked;
     lower(&Lowering {
         module: checked,
         origin: None,

@@ -15,7 +15,7 @@ pub mod rules;
 pub(super) mod testing;
 pub(super) mod trace;
 
-use super::Settings;
+use super::{Inlining, Settings};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, Site, SiteKind};
 use crate::analysis::uniformity::memory::Memory;
@@ -23,7 +23,6 @@ use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::module::{Block, Constants, Declarations, EntryPoint, Function, Inst, Scope};
 use crate::transform::Origin;
-use crate::transform::inline::inline_barrier_functions;
 use std::collections::BTreeSet;
 
 /// An arrive or a wait.
@@ -250,6 +249,22 @@ pub fn check(
     settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
+    check_inlining(
+        &Inlining::of(declarations),
+        constants,
+        settings,
+        diagnostics,
+    );
+}
+
+/// As [`check`], with the inlined module for others to take.
+pub(super) fn check_inlining(
+    inlining: &Inlining<'_>,
+    constants: &Constants,
+    settings: &Settings,
+    diagnostics: &mut Diagnostics,
+) {
+    let declarations = inlining.original();
     let split = |kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait);
     let any = declarations
         .functions
@@ -260,8 +275,8 @@ pub fn check(
     if !any {
         return;
     }
-    let Ok(edited) = inline_barrier_functions(declarations.module, declarations) else {
-        return;
+    let Ok(edited) = inlining.edited() else {
+        return; // what cannot be inlined is refused by those who lower
     };
     let fixed = if settings.assume_default_spec {
         constants.clone()
@@ -270,7 +285,7 @@ pub fn check(
     };
     let constants = (constants, &fixed);
     let strict = settings.strict;
-    match &edited {
+    match edited {
         None => all(
             declarations,
             constants,
