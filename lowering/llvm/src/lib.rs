@@ -8,6 +8,7 @@
 
 pub mod barriers;
 mod codegen;
+mod constant_loops;
 mod debug;
 mod disassemble;
 mod emit;
@@ -111,6 +112,10 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             && lowering.optimization != Optimization::O0;
         if hides {
             hidden_lanes::hide(&module);
+        }
+        let decides = matches!(lowering.optimization, Optimization::O1 | Optimization::O2);
+        if decides && matches!(lowering.target.arch, Arch::Nvptx(_)) {
+            constant_loops::unroll(&module, &machine)?;
         }
         codegen::run(&module, &machine, level)?;
         if hides && hidden_lanes::show(&module) {

@@ -56,10 +56,10 @@ pub(super) const IMAGE: &[(ImageOperands, Outcome)] = &[
 ];
 
 pub(super) const LOOP: &[(LoopControl, Outcome)] = &[
-    (LoopControl::UNROLL, Honoured("a hint to LLVM: control.rs")),
+    (LoopControl::UNROLL, Honoured("a hint to LLVM: unroll.rs")),
     (
         LoopControl::DONT_UNROLL,
-        Honoured("a hint to LLVM: control.rs"),
+        Honoured("a hint to LLVM: unroll.rs"),
     ),
     (LoopControl::DEPENDENCY_INFINITE, PROMISE),
     (LoopControl::DEPENDENCY_LENGTH, PROMISE),
@@ -67,7 +67,10 @@ pub(super) const LOOP: &[(LoopControl, Outcome)] = &[
     (LoopControl::MAX_ITERATIONS, PROMISE),
     (LoopControl::ITERATION_MULTIPLE, PROMISE),
     (LoopControl::PEEL_COUNT, HINT),
-    (LoopControl::PARTIAL_COUNT, HINT),
+    (
+        LoopControl::PARTIAL_COUNT,
+        Honoured("a hint to LLVM: unroll.rs"),
+    ),
     (LoopControl::INITIATION_INTERVAL_ALTERA, FPGA),
     (LoopControl::MAX_CONCURRENCY_ALTERA, FPGA),
     (LoopControl::DEPENDENCY_ARRAY_ALTERA, PROMISE),

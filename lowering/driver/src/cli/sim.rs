@@ -365,9 +365,10 @@ fn text(found: &[Vec<Finding>], args: &SimArgs, last: Option<&Outcome>) -> Strin
             args.schedules
         ));
     }
-    let lanes = last.map_or(0, |l| l.report.lane_steps);
+    let (waves, lanes) = last.map_or((0, 0), |l| (l.report.steps, l.report.lane_steps));
     lines.push_str(&format!(
-        "{} findings under {} schedules; {lanes} lane instructions each\n",
+        "{} findings under {} schedules; {waves} instructions of waves, {lanes} of lanes in the \
+         last\n",
         shown.len(),
         args.schedules
     ));

@@ -5,6 +5,7 @@
 
 use super::function::{FunctionEmitter, Slot};
 use super::state::Control;
+use super::unroll::Hints;
 use super::{Handled, Result, dispatch};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -38,6 +39,13 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             heads: vec![None; count],
             incoming: vec![Vec::new(); count],
             done: vec![false; count],
+            unroll: Hints::of(
+                self.declarations.module,
+                function,
+                self.target,
+                self.optimization,
+            )
+            .nodes(self.b),
             ..Control::default()
         };
         for (index, block) in function.blocks.iter().enumerate() {

@@ -1,12 +1,12 @@
 //! Control flow: branches, switches, calls, returns.
 //!
-//! Any control-flow graph is accepted: merge instructions carry no obligation here, only their
-//! unroll hints are passed on.
+//! Any control-flow graph is accepted: merge instructions carry no obligation here. What they say
+//! of unrolling is in `unroll.rs`.
 
 use super::function::{FunctionEmitter, Slot};
 use super::types::Kind;
 use super::{Handled, Result};
-use crate::ffi::{self, Block, Value};
+use crate::ffi::{self, Block, Meta, Value};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Id, Inst};
@@ -62,8 +62,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         Ok(head)
     }
 
-    /// The unroll hint for a jump back to `label`.
-    fn back_edge_hint(&self, label: Id) -> Option<&'static str> {
+    /// The metadata of a jump back to `label`.
+    fn back_edge_hint(&self, label: Id) -> Option<Meta<'c>> {
         let Slot::Block(index) = self.slot(label) else {
             return None;
         };
@@ -78,9 +78,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
 
     fn hint(&self, branch: Value<'c>, labels: &[Id]) {
         if let Some(hint) = labels.iter().find_map(|label| self.back_edge_hint(*label)) {
-            let context = self.b.context();
-            let hint = ffi::meta_node(context, &[ffi::meta_string(context, hint)]);
-            branch.set_metadata(context, "llvm.loop", ffi::meta_loop(context, hint));
+            branch.set_metadata(self.b.context(), "llvm.loop", hint);
         }
     }
 
@@ -257,6 +255,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
     match inst.op() {
         Some(
             Op::SelectionMerge
+            | Op::LoopMerge
             | Op::Nop
             | Op::LifetimeStart
             | Op::LifetimeStop
@@ -265,17 +264,6 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
             | Op::AssumeTrueKHR
             | Op::LoopControlINTEL,
         ) => {}
-        Some(Op::LoopMerge) => {
-            let control = inst.operand(2).map_err(Box::new)?;
-            let hint = match control & 3 {
-                1 => Some("llvm.loop.unroll.enable"),
-                2 => Some("llvm.loop.unroll.disable"),
-                _ => None,
-            };
-            if let (Some(hint), Some(header)) = (hint, e.control.current) {
-                e.control.unroll.insert(header, hint);
-            }
-        }
         Some(Op::Branch) => {
             let label = id(0)?;
             let target = e.jump_target(label)?;

@@ -24,7 +24,7 @@ fn lowered(module: &Module<'_>, target: &str, lines: bool) -> Result<Lowered, Di
 }
 
 /// Lowers all entry points of `module`.
-pub(super) fn lowered_at(
+pub(crate) fn lowered_at(
     module: &Module<'_>,
     target: &str,
     lines: bool,

@@ -17,7 +17,7 @@ use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constants, Declarations, Id, Inst};
 use splitbar_passes::printf::Table;
 use splitbar_passes::transform::Origin;
-use splitbar_plan::{EntryPlan, Target};
+use splitbar_plan::{EntryPlan, Optimization, Target};
 use splitbar_typed::abi::DescriptorArrays;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -76,6 +76,8 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(crate) constants: &'m Constants,
     /// The target row: what exists on it. Ask before you name a target intrinsic.
     pub(crate) target: &'static Target,
+    /// How much LLVM will optimise.
+    pub(super) optimization: Optimization,
     /// Wave (warp, subgroup) size that the kernel is compiled for.
     pub(crate) wave_size: u32,
     /// The LLVM function that is being written.

@@ -48,7 +48,7 @@ pub(crate) mod constant;
 pub(crate) mod control;
 pub(crate) mod convert;
 #[cfg(test)]
-mod core_tests;
+pub(crate) mod core_tests;
 pub(crate) mod counter;
 pub(crate) mod derivative;
 mod descriptor;
@@ -88,6 +88,7 @@ mod scan;
 mod state;
 pub(crate) mod subgroup;
 pub(crate) mod types;
+mod unroll;
 pub(crate) mod waits;
 
 use splitbar_passes::analysis::{layout, uses};

@@ -212,6 +212,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             declarations: self.lowering.module.declarations(),
             constants: self.lowering.module.constants(),
             target: self.lowering.target,
+            optimization: self.lowering.optimization,
             wave_size: plan.wave_size,
             function,
             plan,

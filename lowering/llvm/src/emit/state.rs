@@ -2,7 +2,7 @@
 //! the emitter's state. What is done with them stands with the families.
 
 use super::uses::Hidden;
-use crate::ffi::{Block, Func, Value};
+use crate::ffi::{Block, Func, Meta, Value};
 use splitbar_passes::module::{Id, Inst};
 use splitbar_plan::HeldShape;
 use std::cell::RefCell;
@@ -17,8 +17,8 @@ pub(crate) struct Control<'c, 'm> {
     pub(super) incoming: Vec<Vec<(Id, Block<'c>)>>,
     pub(super) phis: Vec<(usize, Inst<'m>, Value<'c>)>,
     pub(super) current: Option<Id>,
-    /// Unroll hints by the label of the loop's header.
-    pub(super) unroll: BTreeMap<Id, &'static str>,
+    /// The metadata of loops by the labels of their headers.
+    pub(super) unroll: BTreeMap<Id, Meta<'c>>,
     pub(super) done: Vec<bool>,
 }
 

@@ -30,6 +30,7 @@ pub(crate) use inkwell::llvm_sys::{
     LLVMRealPredicate as RealPredicate, LLVMTypeKind as TypeKind,
 };
 use inkwell::module::Module;
+use inkwell::values::{AsValueRef, InstructionValue};
 pub(crate) use instructions::{access_facts, place_nowhere, scope_of_update, set_column};
 pub(crate) use reports::{report_no_pass, report_passes, reports_passes};
 use std::ffi::{CStr, CString, c_char, c_uint};
@@ -782,8 +783,10 @@ pub(crate) fn meta_node<'c>(context: &'c Context, operands: &[Meta<'c>]) -> Meta
 
 /// A loop's own node: its first operand is itself, so that no two loops share it (LLVM LangRef,
 /// `llvm.loop`).
-pub(crate) fn meta_loop<'c>(context: &'c Context, hint: Meta<'c>) -> Meta<'c> {
-    let node = meta_node(context, &[meta_string(context, ""), hint]);
+pub(crate) fn meta_loop<'c>(context: &'c Context, hints: &[Meta<'c>]) -> Meta<'c> {
+    let mut operands = vec![meta_string(context, "")];
+    operands.extend(hints);
+    let node = meta_node(context, &operands);
     // SAFETY: operand 0 exists; LLVM makes a node that names itself distinct.
     unsafe {
         LLVMReplaceMDNodeOperandWith(LLVMMetadataAsValue(context.as_ctx_ref(), node.0), 0, node.0)
@@ -795,6 +798,12 @@ pub(crate) fn meta_loop<'c>(context: &'c Context, hint: Meta<'c>) -> Meta<'c> {
 pub(crate) fn meta_value(value: Value<'_>) -> Meta<'_> {
     // SAFETY: a live constant.
     Meta::wrap(unsafe { LLVMValueAsMetadata(value.0) })
+}
+
+/// Takes the metadata of kind `kind` from an instruction.
+pub(crate) fn forget_metadata(instruction: InstructionValue<'_>, kind: u32) {
+    // SAFETY: a live instruction; without a node LLVM removes the kind.
+    unsafe { LLVMSetMetadata(instruction.as_value_ref(), kind, std::ptr::null_mut()) }
 }
 
 /// Metadata that inkwell made.

@@ -204,7 +204,7 @@ fn by_shuffles<'c>(
             context,
             &[ffi::meta_string(context, "llvm.loop.unroll.full")],
         );
-        back.set_metadata(context, "llvm.loop", ffi::meta_loop(context, hint));
+        back.set_metadata(context, "llvm.loop", ffi::meta_loop(context, &[hint]));
     }
     e.b.position(done);
     let sums = next;
