@@ -16,7 +16,7 @@ pub struct Operand<'m> {
     /// Its words; more than one for strings and wide literals.
     pub words: &'m [u32],
     /// What it is. Pairs come as two operands.
-    pub kind: OperandKind,
+    pub(crate) kind: OperandKind,
 }
 
 impl Operand<'_> {
