@@ -7,7 +7,7 @@ use crate::image::{self, Image};
 use crate::matrix::Matrix;
 use crate::pointers::address_space;
 use spirv::{Op, StorageClass};
-use splitbar_passes::analysis::layout::{self, Extent, Place};
+use splitbar_passes::analysis::layout::{self, Extent, MemberPlace};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
 use splitbar_passes::module::{Constants, Declarations, FloatFormat, Id, Type};
 use splitbar_target::Target;
@@ -134,7 +134,7 @@ pub struct TypeInfo {
     /// Bytes between elements of an array, between columns of a matrix without a layout of its own.
     pub stride: u64,
     /// Offset and matrix layout of each member of a structure.
-    pub places: Vec<Place>,
+    pub places: Vec<MemberPlace>,
 }
 
 impl TypeInfo {

@@ -138,14 +138,14 @@ impl MatrixLayout {
 }
 
 /// Offset and matrix layout of a member of a structure.
-pub type Place = (u64, Option<MatrixLayout>);
+pub type MemberPlace = (u64, Option<MatrixLayout>);
 
 /// The structure `id`, and where its members lie, of which each is a type and its extent.
 pub fn structure(
     declarations: &Declarations<'_>,
     id: Id,
     members: &[(Id, Extent)],
-) -> (Extent, Vec<Place>) {
+) -> (Extent, Vec<MemberPlace>) {
     let packed = declarations.decoration(id, Decoration::CPacked).is_some();
     let (mut next, mut end, mut align, mut explicit) = (0u64, 0u64, 1, false);
     let mut places = Vec::with_capacity(members.len());

@@ -310,7 +310,7 @@ fn counted(planned: &Planned, copies: &Copies, target: &Target) -> (Vec<u32>, Ve
     (marks, waits.collect())
 }
 
-fn wait(found: &Marks, place: marks::Place, most: u8) -> Option<Step> {
+fn wait(found: &Marks, place: marks::EventPlace, most: u8) -> Option<Step> {
     match found.waits.get(&place)? {
         Wait::Nothing => None,
         Wait::AtMost(outstanding) => Some(Step::AsyncWait((*outstanding).min(most))),

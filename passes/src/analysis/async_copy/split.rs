@@ -32,7 +32,7 @@ const MOST_ROUNDS: usize = 16;
 const LEAST_NODES: usize = 4096;
 
 /// Low bits of each counter, or its rest, where they are known.
-type State = Vec<Option<u64>>;
+type KnownCounters = Vec<Option<u64>>;
 
 /// The larger graph.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Split {
     pub(super) blocks: Vec<usize>,
     /// Control flow between the nodes.
     pub(super) cfg: Cfg,
-    states: Vec<State>,
+    states: Vec<KnownCounters>,
     counters: Vec<Counter>,
 }
 
@@ -243,7 +243,7 @@ fn explore(input: Input<'_>, counters: Vec<Counter>) -> Result<Split, usize> {
         .map(|branch| Some(Expression::of(&model.graph, branch.condition()?)))
         .collect();
     let mut values: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); counters.len()];
-    let mut numbers: BTreeMap<(usize, State), usize> = BTreeMap::new();
+    let mut numbers: BTreeMap<(usize, KnownCounters), usize> = BTreeMap::new();
     let mut split = Split {
         blocks: Vec::new(),
         cfg: Cfg::from_edges(0, &[]),
@@ -303,8 +303,8 @@ fn step(
     counters: &[Counter],
     live: &[u64],
     (from, to): (usize, usize),
-    state: &State,
-) -> State {
+    state: &KnownCounters,
+) -> KnownCounters {
     let live = live.get(to).copied().unwrap_or(0);
     let mut after = state.clone();
     for (place, counter) in counters.iter().enumerate() {

@@ -24,17 +24,17 @@ enum Source {
     /// One of these values.
     Same(Vec<Id>),
     /// A place of a variable.
-    Load(Place),
+    Load(ElementPlace),
     /// From somewhere else.
     Unknown,
 }
 
 /// A place of a variable that holds events, by element; `None`: an element that is not known.
-type Place = (Id, Option<u64>);
+type ElementPlace = (Id, Option<u64>);
 
 /// A store of an event: place, value, and where the instruction stands.
 struct Stored {
-    place: Place,
+    place: ElementPlace,
     value: Id,
     at: (usize, usize),
 }
@@ -174,7 +174,7 @@ impl<'e> Events<'e> {
 
     /// The place that a pointer points to, if it is one of a variable of the function that holds
     /// events.
-    fn place(&self, pointer: Id) -> Option<Place> {
+    fn place(&self, pointer: Id) -> Option<ElementPlace> {
         let mut pointer = pointer;
         let mut element = Some(0u64);
         for _ in 0..MAX_CHAIN {
@@ -315,7 +315,7 @@ impl<'e> Events<'e> {
     }
 
     /// All that is ever stored at a place; `None` when nobody knows.
-    fn stored(&self, (variable, element): Place) -> Option<Vec<Id>> {
+    fn stored(&self, (variable, element): ElementPlace) -> Option<Vec<Id>> {
         if self.escaped.contains(&variable) {
             return None;
         }
@@ -333,7 +333,7 @@ impl<'e> Events<'e> {
 
     /// What stands at a place before instruction `index` of `block`, when a store of the block says
     /// so.
-    fn stored_before(&self, place: Place, block: usize, index: usize) -> Option<Id> {
+    fn stored_before(&self, place: ElementPlace, block: usize, index: usize) -> Option<Id> {
         if self.escaped.contains(&place.0) {
             return None;
         }

@@ -6,7 +6,7 @@
 //! outstanding any more. A copy begins a path. Ages are small, so nodes wait in one bucket per age
 //! (Dial, 1969), and time is linear in nodes and edges.
 
-use super::{Event, Group, LIMIT, MAX_MARKS, Move, Place, Wait};
+use super::{Event, EventPlace, Group, LIMIT, MAX_MARKS, Move, Wait};
 use crate::analysis::cfg::Cfg;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,7 +125,7 @@ impl Ages {
     }
 
     /// The wait of every need in a block that control can reach.
-    pub(super) fn waits(&self, cfg: &Cfg, events: &[Vec<Event>]) -> BTreeMap<Place, Wait> {
+    pub(super) fn waits(&self, cfg: &Cfg, events: &[Vec<Event>]) -> BTreeMap<EventPlace, Wait> {
         let width = self.columns.len();
         let mut waits = BTreeMap::new();
         for block in cfg.reverse_postorder() {

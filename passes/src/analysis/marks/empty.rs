@@ -1,6 +1,6 @@
 //! Marks that no copy stands before, and waits that do not count them.
 
-use super::{MAX_MARKS, Place};
+use super::{EventPlace, MAX_MARKS};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,10 +23,10 @@ pub enum Moment {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WithoutEmpty {
     /// The marks that on no path have a copy between them and the mark before.
-    pub empty: BTreeSet<Place>,
+    pub empty: BTreeSet<EventPlace>,
     /// For each wait how many of the other marks it may leave outstanding, so that it waits for
     /// what it waited for; waits that wait for nothing are left out.
-    pub waits: BTreeMap<Place, u8>,
+    pub waits: BTreeMap<EventPlace, u8>,
 }
 
 /// Which marks are empty, and the waits when they are not made: of the marks that a wait leaves
@@ -78,8 +78,8 @@ pub fn without_empty(cfg: &Cfg, moments: &[Vec<Moment>]) -> WithoutEmpty {
 fn kept(
     cfg: &Cfg,
     moments: &[Vec<Moment>],
-    empty: &BTreeSet<Place>,
-    place: Place,
+    empty: &BTreeSet<EventPlace>,
+    place: EventPlace,
     allowed: u8,
 ) -> Option<u8> {
     let allowed = allowed.min(MAX_MARKS);

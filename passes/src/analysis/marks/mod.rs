@@ -80,16 +80,16 @@ pub enum Wait {
 }
 
 /// An event: block, and place among the events of the block.
-pub type Place = (usize, usize);
+pub type EventPlace = (usize, usize);
 
 /// What [`solve`] has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// For each need in a block that control can reach.
-    pub waits: BTreeMap<Place, Wait>,
+    pub waits: BTreeMap<EventPlace, Wait>,
     /// The marks that no wait of `waits` counts: they need not be made. Also those in blocks that
     /// control cannot reach.
-    pub dead_marks: BTreeSet<Place>,
+    pub dead_marks: BTreeSet<EventPlace>,
 }
 
 /// For each need the wait that it takes, and the marks that need not be made. `events` gives each

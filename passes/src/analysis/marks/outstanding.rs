@@ -1,7 +1,7 @@
 //! Waits that can never block, and marks that no wait counts ("Implementation notes" of LLVM's
 //! AMDGPU Asynchronous Operations).
 
-use super::{MAX_MARKS, Place};
+use super::{EventPlace, MAX_MARKS};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve, solve_any};
 use std::collections::BTreeSet;
@@ -23,10 +23,10 @@ pub enum Tick {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Marks that no wait counts, but for those in `waits`.
-    pub marks: BTreeSet<Place>,
+    pub marks: BTreeSet<EventPlace>,
     /// Waits that never block: on no path are more marks outstanding than they allow. What they
     /// order in memory, they order only together with a mark.
-    pub waits: BTreeSet<Place>,
+    pub waits: BTreeSet<EventPlace>,
 }
 
 /// The marks and waits of a body that have no effect, in blocks that control can reach or cannot.

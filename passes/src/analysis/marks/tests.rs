@@ -256,7 +256,7 @@ fn execute(
     events: &[Vec<Event>],
     moves: &[Move],
     marks: &Marks,
-    mut at: impl FnMut(Place, &Run, &Run),
+    mut at: impl FnMut(EventPlace, &Run, &Run),
 ) {
     let start = Run {
         age: vec![None; GROUPS as usize],
@@ -342,8 +342,8 @@ proptest! {
     #[test]
     fn waits_are_enough_and_no_more_than_that((cfg, events, moves) in problem()) {
         let marks = solve(&cfg, &events, &moves);
-        let mut least: BTreeMap<Place, Option<u8>> = BTreeMap::new();
-        let mut most: BTreeMap<Place, u8> = BTreeMap::new();
+        let mut least: BTreeMap<EventPlace, Option<u8>> = BTreeMap::new();
+        let mut most: BTreeMap<EventPlace, u8> = BTreeMap::new();
         let mut missed = Vec::new();
         execute(&cfg, &events, &moves, &marks, |place, before, after| {
             let groups = needed(&events[place.0][place.1]);

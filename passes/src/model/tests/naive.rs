@@ -23,7 +23,7 @@ struct Thread {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct State {
+struct MachineState {
     expected: Vec<Option<u8>>,
     arrived: Vec<u8>,
     parity: Vec<u8>,
@@ -45,7 +45,7 @@ pub(super) fn verdicts(system: &System) -> BTreeSet<&'static str> {
             .collect(),
         ..Thread::default()
     };
-    let start = State {
+    let start = MachineState {
         expected: system.objects.iter().map(|object| object.initial).collect(),
         arrived: vec![0; system.objects.len()],
         parity: vec![0; system.objects.len()],
@@ -99,14 +99,14 @@ fn leaves(system: &System) -> Vec<usize> {
         .collect()
 }
 
-fn has_ended(system: &System, state: &State, thread: usize) -> bool {
+fn has_ended(system: &System, state: &MachineState, thread: usize) -> bool {
     state.threads[thread].pc == end(&system.threads[thread].program) + leaves(system).len()
 }
 
-type Next = Result<State, &'static str>;
+type Next = Result<MachineState, &'static str>;
 
 /// The states that one operation of `thread` leads to; none when it is blocked.
-fn steps(system: &System, state: &State, thread: usize) -> Vec<Next> {
+fn steps(system: &System, state: &MachineState, thread: usize) -> Vec<Next> {
     let program = &system.threads[thread].program;
     let pc = state.threads[thread].pc;
     let mut next = state.clone();
@@ -117,7 +117,7 @@ fn steps(system: &System, state: &State, thread: usize) -> Vec<Next> {
     };
     let object = |object: Value| usize::from(value(object));
     let target = |label: &crate::model::Label| program.labels[usize::from(label.0)].unwrap();
-    let go = |when: bool, next: State| if when { vec![Ok(next)] } else { vec![] };
+    let go = |when: bool, next: MachineState| if when { vec![Ok(next)] } else { vec![] };
     let undefined = |axiom: Axiom| vec![Err(axiom.name())];
     let Some(op) = program.ops.get(pc) else {
         let Some(object) = leaves(system).get(pc - end(program)).copied() else {
@@ -313,7 +313,7 @@ fn steps(system: &System, state: &State, thread: usize) -> Vec<Next> {
     }
 }
 
-fn drop(mut next: State, thread: usize, object: usize) -> Vec<Next> {
+fn drop(mut next: MachineState, thread: usize, object: usize) -> Vec<Next> {
     let seat = &next.threads[thread].seats[object];
     let Some(expected) = next.expected[object] else {
         return vec![Err(Axiom::FirstIsInit.name())];
@@ -335,7 +335,7 @@ fn drop(mut next: State, thread: usize, object: usize) -> Vec<Next> {
     vec![Err(axiom.name())]
 }
 
-fn complete(state: &mut State, object: usize) {
+fn complete(state: &mut MachineState, object: usize) {
     if state.expected[object] != Some(state.arrived[object]) {
         return;
     }
