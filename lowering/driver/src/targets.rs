@@ -70,6 +70,7 @@ fn row(target: &'static Target) -> TargetRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn strategies_by_generation() {
@@ -95,6 +96,30 @@ mod tests {
             of("sm_90"),
             "mbarrier cluster counter fused single-wave subgroup"
         );
+    }
+
+    /// The names of strategies in the second column of README.md, "What is supported".
+    fn readme_strategies() -> BTreeSet<&'static str> {
+        let readme = include_str!("../../../README.md");
+        let section = readme.split("\n## What is supported\n").nth(1);
+        let table = section
+            .unwrap()
+            .lines()
+            .skip_while(|line| !line.starts_with('|'));
+        let rows = table.take_while(|line| line.starts_with('|')).skip(2);
+        rows.map(|row| {
+            row.split('|')
+                .nth(2)
+                .and_then(|cell| cell.split('`').nth(1))
+        })
+        .map(|name| name.unwrap())
+        .collect()
+    }
+
+    #[test]
+    fn readme_lists_every_strategy_and_no_other() {
+        let all = Strategy::ALL.iter().map(|strategy| strategy.name());
+        assert_eq!(readme_strategies(), all.collect());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -50,6 +51,23 @@ fn lower(tool: &Path, kernel: &str, options: &[&str], emit: &str) -> Result<Outp
     command.current_dir(shell::root()).args(["lower", &module]);
     command.args(options).args(["--emit", emit]);
     command.output().context("splitbar cannot be started")
+}
+
+/// The strategies of each GPU, as `splitbar targets` lists them.
+fn strategies(tool: &Path) -> Result<BTreeMap<String, Vec<String>>> {
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+        strategies: Vec<String>,
+    }
+    let mut command = Command::new(tool);
+    let listed = command.args(["targets", "--format", "json"]).output();
+    let listed = listed.context("splitbar cannot be started")?;
+    let targets: Vec<Target> = serde_json::from_slice(&listed.stdout)?;
+    let named = targets.into_iter();
+    Ok(named
+        .map(|target| (target.name, target.strategies))
+        .collect())
 }
 
 /// The reflection of the first entry point of a kernel. `None`: not for this GPU.

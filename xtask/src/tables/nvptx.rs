@@ -1,7 +1,7 @@
 //! `cargo xtask nvptx`: docs/nvptx.md, what each strategy costs and keeps on NVIDIA GPUs, as ptxas
 //! sees it.
 
-use super::{Options, Window, deliver, reflection};
+use super::{Options, Window, deliver, reflection, strategies};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::fmt::Write as _;
@@ -15,16 +15,6 @@ const KERNELS: &[&str] = &[
     "cooperative_matmul",
     "stencil_halo",
     "odd_workgroup",
-];
-
-const STRATEGIES: &[&str] = &[
-    "mbarrier",
-    "cluster",
-    "warp-named-single",
-    "warp-named",
-    "group-named",
-    "counter",
-    "fused",
 ];
 
 /// What one multiprocessor has. Sources: CUDA C++ Programming Guide, "Technical Specifications per
@@ -118,8 +108,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         );
     }
     let tool = options.tool.path()?;
+    let strategies = strategies(&tool)?;
     let rows = |kernel: &str, gpu: &Multiprocessor| -> Result<Vec<Row>> {
-        let rows = STRATEGIES.iter();
+        let strategies = strategies.get(gpu.name);
+        let rows = strategies.context("splitbar has no such GPU")?.iter();
         let rows = rows.map(|strategy| row(&tool, kernel, gpu, strategy).transpose());
         rows.flatten().collect()
     };
