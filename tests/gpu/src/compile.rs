@@ -13,21 +13,8 @@ use std::process::{Command, Output};
 /// that CUDA 13 still runs.
 pub const TARGETS: &[&str] = &["sm_75", "sm_80", "sm_90"];
 
-/// Every way to lower a barrier for these GPUs, and the options that ask for it.
-const STRATEGIES: &[(&str, &[&str])] = &[
-    ("fused", &["--strategy", "fused"]),
-    (
-        "fused-at-arrive",
-        &["--strategy", "fused", "--fuse-at", "arrive"],
-    ),
-    ("mbarrier", &["--strategy", "mbarrier"]),
-    ("cluster", &["--strategy", "cluster"]),
-    ("warp-named", &["--strategy", "warp-named"]),
-    ("warp-named-single", &["--strategy", "warp-named-single"]),
-    ("group-named", &["--strategy", "group-named"]),
-    ("counter", &["--strategy", "counter"]),
-    ("single-wave", &["--strategy", "single-wave"]),
-];
+/// The strategy that every kernel with a barrier can be lowered by.
+const FUSED: &str = "fused";
 
 /// What the planner chooses.
 const AUTO: &str = "auto";
@@ -48,6 +35,13 @@ pub struct Selection {
 struct Entry {
     symbol: String,
     arguments: Vec<Argument>,
+}
+
+/// What `splitbar targets` says of a target, as far as it is needed.
+#[derive(Clone, Deserialize)]
+struct Target {
+    name: String,
+    strategies: Vec<String>,
 }
 
 /// What became of one compilation.
@@ -72,13 +66,14 @@ pub fn run(selection: &Selection, bundle: &Bundle) -> Result<Manifest> {
             .map(|name| Fixture::load(name))
             .collect::<Result<_>>()?
     };
+    let targets = targets(selection)?;
     bundle.clear()?;
     let (mut kernels, mut left_out) = (Vec::new(), Vec::new());
     for fixture in &fixtures {
         let case = reference::case(&fixture.name)
             .with_context(|| format!("{} has no host reference", fixture.name))?;
         bundle.write_case(&fixture.name, &case)?;
-        for target in &selection.targets {
+        for target in &targets {
             match strategies(&selection.tool, fixture, target)? {
                 Ok(compiled) => {
                     for (kernel, ptx) in compiled {
@@ -86,7 +81,7 @@ pub fn run(selection: &Selection, bundle: &Bundle) -> Result<Manifest> {
                         kernels.push(kernel);
                     }
                 }
-                Err(why) => left_out.push(format!("{} {target}: {why}", fixture.name)),
+                Err(why) => left_out.push(format!("{} {}: {why}", fixture.name, target.name)),
             }
         }
     }
@@ -95,12 +90,31 @@ pub fn run(selection: &Selection, bundle: &Bundle) -> Result<Manifest> {
     Ok(manifest)
 }
 
+/// The targets of the selection with their strategies, as the program lists them.
+fn targets(selection: &Selection) -> Result<Vec<Target>> {
+    let mut command = Command::new(&selection.tool);
+    let listed = command.args(["targets", "--format", "json"]).output();
+    let listed =
+        listed.with_context(|| format!("{} cannot be started", selection.tool.display()))?;
+    let all: Vec<Target> = serde_json::from_slice(&listed.stdout)?;
+    let named = selection.targets.iter().map(|name| {
+        let found = all.iter().find(|target| target.name == *name);
+        found
+            .cloned()
+            .with_context(|| format!("splitbar has no target {name}"))
+    });
+    named.collect()
+}
+
 /// A kernel with every strategy that the planner takes for it. Strategies that come to the same PTX
 /// are there once. The inner error says why the kernel cannot be compiled for the target at all.
 fn strategies(
     tool: &Path,
     fixture: &Fixture,
-    target: &str,
+    Target {
+        name: target,
+        strategies,
+    }: &Target,
 ) -> Result<Result<Vec<(Kernel, String)>, String>> {
     let default = match compile(tool, fixture, target, &[])? {
         Compiled::Done(compiled) => compiled,
@@ -126,8 +140,19 @@ fn strategies(
         };
         found.push((kernel, ptx));
     };
-    for (name, options) in STRATEGIES {
-        match compile(tool, fixture, target, options)? {
+    // Where strategies come to the same PTX it has the name of the first one: the fused barrier,
+    // which the others are compared with.
+    let others = strategies.iter().filter(|strategy| *strategy != FUSED);
+    let others = others.map(|name| (name.as_str(), vec!["--strategy", name]));
+    let fused = [
+        (FUSED, vec!["--strategy", FUSED]),
+        (
+            "fused-at-arrive",
+            vec!["--strategy", FUSED, "--fuse-at", "arrive"],
+        ),
+    ];
+    for (name, options) in fused.into_iter().chain(others) {
+        match compile(tool, fixture, target, &options)? {
             Compiled::Done(compiled) => add(name, compiled),
             // The kernel compiles, so it is the strategy that is not for it.
             Compiled::Unsupported(_) => {}
