@@ -6,6 +6,7 @@
 //! one). One reader per notation, because they share nothing but `.loc`; the functions that they
 //! read are the same for all. Of PTX there is also the whole module ([`ptx::module`]), which can be
 //! executed.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))] // input must never reach one
 
 pub mod amdgpu;
 pub mod ptx;

@@ -3,6 +3,7 @@
 //!
 //! Data flows one way: a module that was read and a row of the targets go in. The plan, the
 //! lowering and the reflection ask here, so that each fact has one answer.
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))] // input must never reach one
 
 pub mod abi;
 mod copies;
