@@ -73,6 +73,9 @@ enum Command {
     Amdgpu(tables::Options),
     /// Write docs/nvptx.md: what each strategy costs and keeps on NVIDIA GPUs (needs ptxas)
     Nvptx(tables::Options),
+    /// Write docs/choice.md: which strategy is advised for each kernel (registers of NVIDIA GPUs
+    /// need ptxas)
+    Choose(tables::Options),
     /// Run every kernel with every strategy on a CUDA device, compare the results, and time the
     /// matrix products; or on the simulator
     Gpu(gpu::Options),
@@ -122,6 +125,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Corpus(options) => corpus::run(&options),
         Command::Amdgpu(options) => tables::amdgpu::run(&options),
         Command::Nvptx(options) => tables::nvptx::run(&options),
+        Command::Choose(options) => tables::choice::run(&options),
         Command::Gpu(options) => gpu::run(&options),
         Command::Targets { check } => targets::run(check),
         Command::Tidy => tidy::run(),

@@ -42,6 +42,7 @@ pub(crate) fn interfaces(
                 windows: None,
                 machine_windows: None,
                 usage: None,
+                resident: None,
                 audit: None,
             });
             Ok((entries.collect(), problems.take_all()))

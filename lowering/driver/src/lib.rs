@@ -39,6 +39,7 @@ use splitbar_llvm as llvm;
 #[cfg(not(feature = "llvm"))]
 use without_llvm as llvm;
 
+mod advise;
 mod check;
 mod failure;
 #[cfg(any(test, not(feature = "llvm")))]
@@ -67,6 +68,7 @@ mod usage;
 #[cfg(not(feature = "llvm"))]
 mod without_llvm;
 
+pub use advise::{Advice, Candidate, Refused, advise};
 pub use check::{CheckOptions, check};
 pub use failure::{Failure, exit};
 pub use isolate::{
@@ -77,7 +79,7 @@ pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;
 pub use llvm_missing::require_llvm;
 pub use model::{Bounds, Explored, model, model_changed};
-pub use options::Options;
+pub use options::{Choice, Options};
 pub use output::{Entry, Output};
 pub use pipeline::{compile, compile_changed, compile_observed, translate};
 pub use prepare::{Planned, plan};
@@ -87,7 +89,8 @@ pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;
 pub use splitbar_passes::validate::{Environment, Validation};
 pub use splitbar_plan::{
-    EntryPlan, FuseAt, Optimization, PairPlan, Placement, Strategy, Target, Waits,
+    EntryPlan, FuseAt, Optimization, Overlap, PairPlan, PhaseCycles, Placement, Strategy, Target,
+    Waits,
 };
 pub use splitbar_typed::abi::{
     AbiForm, AbiTable, Argument, ArgumentKind, BindingOffset, DescriptorPlace, DescriptorSets,
@@ -95,7 +98,7 @@ pub use splitbar_typed::abi::{
 };
 pub use stage::{Artefact, Observer, Stage};
 pub use targets::{TargetRow, targets};
-pub use usage::Usage;
+pub use usage::{Resident, Usage};
 
 /// The examples of README.md, compiled.
 #[cfg(doctest)]

@@ -3,12 +3,13 @@
 use crate::asm::{self, Function};
 use crate::options::Options;
 use crate::ptxas;
-use crate::usage::Usage;
+use crate::usage::{self, Resident, Usage};
 use crate::window::{self, Places, Window};
 use splitbar_audit::fences::{self, Finding, Lack, Shape};
 use splitbar_audit::verdict::{self, Audit};
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Fence, PairPlan};
 
 /// What was asked for of one kernel.
@@ -17,6 +18,7 @@ pub(crate) struct Measured {
     pub(crate) windows: Option<Vec<Window>>,
     pub(crate) machine_windows: Option<Vec<Window>>,
     pub(crate) usage: Option<Usage>,
+    pub(crate) resident: Option<Resident>,
     pub(crate) audit: Option<Audit>,
 }
 
@@ -27,11 +29,17 @@ pub(crate) struct Machine {
     usages: Vec<(String, Usage)>,
 }
 
-/// The machine code that ptxas makes of PTX with debug lines, and what it takes. Nothing for AMD
-/// GPUs, whose assembly is final, and where ptxas is not installed or refuses; no code where
-/// nvdisasm is not or does.
+/// The machine code that ptxas makes of PTX with debug lines, and what it takes: nothing where
+/// ptxas is not installed or refuses, no code where nvdisasm is not or does. AMDGPU assembly is
+/// final, and says what its kernels take.
 pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> Machine {
     let (target, named) = (options.target, options.ptxas.as_deref());
+    if let (true, Arch::Amdgpu(_)) = (options.measure, &target.arch) {
+        return Machine {
+            functions: Vec::new(),
+            usages: usage::of_amdgpu(assembly),
+        };
+    }
     if !options.measure || target.nvptx().is_none() || !ptxas::can_assemble(named) {
         return Machine::default();
     }
@@ -79,6 +87,11 @@ pub(crate) fn kernel(
             .map(|pair| window::measure(kernel, &places(pairing, pair)))
             .collect()
     };
+    let usage = {
+        let mut usages = machine.usages.iter();
+        let usage = usages.find(|(name, _)| *name == kernel.name);
+        usage.map(|(_, usage)| *usage)
+    };
     let audit = shape.and_then(|shape| audit(kernel, plan, shape, options, diagnostics));
     Measured {
         windows: options.measure.then(|| windows(kernel)),
@@ -87,11 +100,8 @@ pub(crate) fn kernel(
             let function = functions.find(|function| function.name == kernel.name);
             function.map(windows)
         },
-        usage: {
-            let mut usages = machine.usages.iter();
-            let usage = usages.find(|(name, _)| *name == kernel.name);
-            usage.map(|(_, usage)| *usage)
-        },
+        usage,
+        resident: usage.and_then(|usage| Resident::of(usage, plan, options.target)),
         audit,
     }
 }

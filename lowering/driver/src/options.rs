@@ -4,7 +4,22 @@ use splitbar_passes::module::SpecValues;
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{FuseAt, Optimization, Placement, PlanOptions, Strategy, Target, Waits};
 use splitbar_typed::abi::AbiForm;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// How the strategy of workgroup-scope pairs is chosen.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub enum Choice {
+    /// The best one that splits, wherever one fits.
+    #[default]
+    AlwaysSplit,
+    /// That one, or a full barrier where it leaves fewer workgroups resident at once, where nothing
+    /// is left in the window, or where a phase costs more than the window: the module is compiled
+    /// with both ([`advise`](crate::advise)). On NVIDIA GPUs ptxas says what a kernel takes.
+    /// Without it windows decide alone.
+    Balanced,
+}
 
 /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -17,8 +32,13 @@ pub struct Options {
     pub entry: Option<String>,
     /// Values of specialization constants by SpecId. Those that are not named keep their defaults.
     pub spec: SpecValues,
-    /// The strategy of workgroup-scope pairs; `None` lets the planner choose.
+    /// The strategy of workgroup-scope pairs; `None` lets `choice` decide.
     pub strategy: Option<Strategy>,
+    /// How a strategy is chosen where none is named.
+    pub choice: Choice,
+    /// What was chosen for entry points, by name, and why.
+    #[serde(skip)]
+    pub(crate) chosen: BTreeMap<String, (Strategy, String)>,
     /// Where a fused barrier stands.
     pub fuse_at: FuseAt,
     /// Keeps compilers from closing the window of really split pairs. On by default; off is for
@@ -108,6 +128,8 @@ impl Options {
             entry: None,
             spec: SpecValues::default(),
             strategy: plan.strategy,
+            choice: Choice::default(),
+            chosen: BTreeMap::new(),
             fuse_at: plan.fuse_at,
             window_guards: plan.window_guards,
             waits: plan.waits,
@@ -126,10 +148,11 @@ impl Options {
         }
     }
 
-    /// The planner's part of the options.
-    pub(crate) fn plan(&self) -> PlanOptions {
+    /// The planner's part of the options, for the entry point of this name.
+    pub(crate) fn plan(&self, entry: &str) -> PlanOptions {
+        let chosen = self.chosen.get(entry).map(|(strategy, _)| *strategy);
         PlanOptions {
-            strategy: self.strategy,
+            strategy: self.strategy.or(chosen),
             fuse_at: self.fuse_at,
             wave_size: self.wave_size,
             window_guards: self.window_guards,

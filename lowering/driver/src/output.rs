@@ -4,7 +4,7 @@ use crate::link;
 use crate::llvm::Lowered;
 use crate::ptxas;
 use crate::reflect;
-use crate::usage::Usage;
+use crate::usage::{Resident, Usage};
 use crate::window::Window;
 use splitbar_audit::verdict::Audit;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -27,9 +27,12 @@ pub struct Entry {
     /// The same in NVIDIA's machine code, after ptxas; `None` too where ptxas or nvdisasm is not
     /// installed, and for AMD GPUs, whose assembly is final.
     pub machine_windows: Option<Vec<Window>>,
-    /// What the kernel takes of a multiprocessor, as ptxas says; `None` where it is not installed,
-    /// and for AMD GPUs.
+    /// What the kernel takes of a compute unit or a multiprocessor; `None` when it was not
+    /// measured, and on NVIDIA GPUs where ptxas is not installed.
     pub usage: Option<Usage>,
+    /// What a compute unit or a multiprocessor holds of it at once, where `usage` says what it
+    /// takes.
+    pub resident: Option<Resident>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
 }

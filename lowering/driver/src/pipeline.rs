@@ -141,6 +141,7 @@ fn lower(
             windows: measured.windows,
             machine_windows: measured.machine_windows,
             usage: measured.usage,
+            resident: measured.resident,
             audit: measured.audit,
         })
         .collect();

@@ -1,8 +1,9 @@
 //! Bytes to plans, in order, with the reason for each step: what check, plan, model and lowering
 //! have in common. No LLVM.
 
+use crate::advise;
 use crate::failure::Failure;
-use crate::options::Options;
+use crate::options::{Choice, Options};
 use crate::output::plan_text;
 use crate::stage::{Artefact, Observer, Stage};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
@@ -97,6 +98,17 @@ pub(crate) fn run<R>(
     observer: &mut dyn Observer,
     then: impl FnOnce(Prepared<'_>, &mut dyn Observer) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
+    let balanced;
+    let options = match (options.strategy, options.choice) {
+        (None, Choice::Balanced) => {
+            balanced = Options {
+                chosen: advise::balanced(bytes, options)?,
+                ..options.clone()
+            };
+            &balanced
+        }
+        (Some(_), _) | (None, Choice::AlwaysSplit) => options,
+    };
     let (spec, size) = (&options.spec, options.workgroup_size);
     read(bytes, spec, size, observer, |source, observer| {
         prepare(source, options, observer, then)
@@ -208,7 +220,7 @@ pub(crate) fn prepare<R>(
     let kernels = work.kernels(&mut found);
     let plans: Vec<EntryPlan> = kernels
         .iter()
-        .map(|kernel| splitbar_plan::plan(kernel, options.plan(), &mut found))
+        .map(|kernel| planned(kernel, options, &mut found))
         .collect();
     show(observer, Artefact::Plan, || {
         plan_text(&plans, None).into_bytes()
@@ -222,6 +234,20 @@ pub(crate) fn prepare<R>(
         plans,
     };
     then(prepared, observer)
+}
+
+/// The plan of one entry point, with the reason for a strategy that was chosen before.
+fn planned(kernel: &Kernel<'_>, options: &Options, found: &mut Diagnostics) -> EntryPlan {
+    let entry = &kernel.entry.name;
+    let mut plan = splitbar_plan::plan(kernel, options.plan(entry), found);
+    if let Some((strategy, why)) = options.chosen.get(entry.as_ref() as &str) {
+        for pair in &mut plan.pairs {
+            if pair.strategy == *strategy {
+                pair.reason.clone_from(why);
+            }
+        }
+    }
+    plan
 }
 
 /// What was found so far, located in the module that the user gave.

@@ -1,7 +1,7 @@
 //! The kernel's outside as JSON: how to launch it, and how its barriers were lowered.
 
 use crate::output::Entry;
-use crate::usage::Usage;
+use crate::usage::{Resident, Usage};
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_audit::verdict::Audit;
@@ -34,6 +34,7 @@ struct Reflection<'o> {
     pairs: Vec<PairReflection<'o>>,
     /// What ptxas makes the kernel take; null where it cannot be had.
     usage: Option<Usage>,
+    resident: Option<&'o Resident>,
     /// Null when it was not asked for.
     audit: Option<&'o Audit>,
 }
@@ -148,6 +149,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
             })
             .collect(),
         usage: entry.usage,
+        resident: entry.resident.as_ref(),
         audit: entry.audit.as_ref(),
     }
 }
@@ -290,6 +292,7 @@ mod tests {
             windows,
             machine_windows: None,
             usage: None,
+            resident: None,
             audit: None,
         }
     }
@@ -317,6 +320,7 @@ mod tests {
             "prints": null,
             "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}, "machine_window": null}],
             "usage": null,
+            "resident": null,
             "audit": null,
         }]);
         assert_eq!(

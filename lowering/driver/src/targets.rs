@@ -68,6 +68,7 @@ fn row(target: &'static Target) -> TargetRow {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;

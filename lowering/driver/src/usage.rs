@@ -1,18 +1,92 @@
 //! What a kernel takes of a multiprocessor, as `ptxas -v` says it.
 
 use serde::Serialize;
+use splitbar_plan::target::residency::{Footprint, Residency};
+use splitbar_plan::{EntryPlan, Target};
 
-/// One kernel after ptxas.
+/// What one kernel takes: NVIDIA as ptxas says, AMD as the code object's metadata say.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// Registers of a thread.
+    /// Registers of a thread; VGPRs, and AGPRs where they are of the same file.
     pub registers: u32,
-    /// Hardware barriers that are reserved, of the sixteen that there are.
+    /// Hardware barriers that are reserved, of the sixteen that there are (NVIDIA).
     pub barriers: u32,
     /// Static shared memory of a workgroup, in bytes.
     pub shared_memory_bytes: u32,
     /// Bytes of registers that a thread stores to local memory because there are too few.
     pub spilled_bytes: u32,
+}
+
+/// What a compute unit (AMD: a WGP from gfx10 on) or a multiprocessor (NVIDIA) holds of a kernel at
+/// once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Resident {
+    /// Workgroups; 0: not one fits.
+    pub workgroups: u32,
+    /// Their waves over the places for waves, 0 to 1.
+    pub occupancy: f64,
+    /// What allows no more: registers, workgroup memory, waves, workgroups, barriers.
+    pub bound: String,
+}
+
+impl Resident {
+    /// That of a kernel which takes `usage`; `None` where only the launch knows the size of the
+    /// workgroup, and on GPUs that are not known well enough.
+    pub(crate) fn of(usage: Usage, plan: &EntryPlan, target: &Target) -> Option<Resident> {
+        let invocations = plan
+            .workgroup_size?
+            .into_iter()
+            .map(u64::from)
+            .product::<u64>();
+        let waves = invocations.div_ceil(u64::from(plan.wave_size));
+        let residency = Residency::of(target)?;
+        let footprint = Footprint {
+            wave_size: plan.wave_size,
+            waves: waves.try_into().unwrap_or(u32::MAX), // refused long before
+            registers: usage.registers,
+            shared_bytes: usage.shared_memory_bytes,
+            barriers: usage.barriers,
+        };
+        let resident = residency.resident(footprint)?;
+        Some(Resident {
+            workgroups: resident.workgroups,
+            occupancy: residency.occupancy(footprint, resident),
+            bound: resident.bound.to_string(),
+        })
+    }
+}
+
+/// The kernels whose metadata AMDGPU assembly holds, by name (LLVM AMDGPUUsage, "Code Object V5
+/// Metadata").
+pub(crate) fn of_amdgpu(assembly: &str) -> Vec<(String, Usage)> {
+    let metadata = assembly
+        .split_once("\namdhsa.kernels:")
+        .map_or("", |(_, metadata)| metadata);
+    let mut kernels: Vec<(String, Usage)> = Vec::new();
+    // Keys of a kernel are indented by 4, the first of them behind a dash; those of its arguments
+    // by more.
+    for line in metadata.lines().skip(1) {
+        let Some(key) = line.strip_prefix("  - ").or(line.strip_prefix("    ")) else {
+            break; // the end of the list
+        };
+        if line.starts_with("  - ") {
+            kernels.push(Default::default());
+        }
+        let (Some((name, usage)), Some((key, value))) = (kernels.last_mut(), key.split_once(':'))
+        else {
+            continue; // an element of a list: a dimension of the workgroup
+        };
+        let value = value.trim();
+        let number = value.parse();
+        match (key, number) {
+            (".symbol", _) => *name = value.trim_end_matches(".kd").to_owned(),
+            (".vgpr_count", Ok(count)) => usage.registers = count,
+            (".group_segment_fixed_size", Ok(bytes)) => usage.shared_memory_bytes = bytes,
+            (".vgpr_spill_count", Ok(count)) => usage.spilled_bytes = 4 * count,
+            _ => {} // what is not counted here
+        }
+    }
+    kernels
 }
 
 /// The kernels that ptxas speaks of, by name.
@@ -49,6 +123,28 @@ pub(crate) fn read(said: &str) -> Vec<(String, Usage)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn metadata_of_amd_kernels() {
+        let text = "\ts_endpgm\n\t.amdgpu_metadata\n---\namdhsa.kernels:\n  \
+            - .agpr_count:     4\n    .args:\n      - .name:          a\n        .size:           8\n    \
+            .group_segment_fixed_size: 4096\n    .name:           first\n    .reqd_workgroup_size:\n      - 16\n    \
+            .symbol:         first.kd\n    .vgpr_count:     91\n    .vgpr_spill_count: 3\n  \
+            - .args:\n    .symbol:         second.kd\n    .vgpr_count:     7\namdhsa.target:   amdgcn\n    .vgpr_count:     1\n";
+        let first = Usage {
+            registers: 91,
+            barriers: 0,
+            shared_memory_bytes: 4096,
+            spilled_bytes: 12,
+        };
+        let second = Usage {
+            registers: 7,
+            ..Usage::default()
+        };
+        let expected = [("first".to_owned(), first), ("second".to_owned(), second)];
+        assert_eq!(of_amdgpu(text), expected);
+        assert_eq!(of_amdgpu(""), []);
+    }
 
     #[test]
     fn each_kernel_has_its_own() {

@@ -7,6 +7,7 @@
 
 mod counter;
 mod placement;
+pub mod residency;
 mod scope;
 mod table;
 

@@ -41,11 +41,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
-fn path(kernel: &str) -> Result<String> {
+pub(crate) fn path(kernel: &str) -> Result<String> {
     Ok(Fixture::load(kernel)?.module_path().display().to_string())
 }
 
-fn expect(arguments: &[&str], stdin: &[u8], code: i32) -> Result<crate::support::Ran> {
+pub(crate) fn expect(arguments: &[&str], stdin: &[u8], code: i32) -> Result<crate::support::Ran> {
     let ran = run(arguments, stdin, false)?;
     ensure!(
         ran.code == Some(code),

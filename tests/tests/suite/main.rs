@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod abi;
+mod advise;
 mod amdgpu;
 mod atomics;
 mod audit;
@@ -91,6 +92,7 @@ fn main() -> ExitCode {
     trials.extend(endianness::trials(&fixtures));
     trials.extend(enumerants::trials());
     trials.extend(cli::trials());
+    trials.extend(advise::trials());
     trials.extend(hostile::trials());
     trials.extend(isolate::trials());
     trials.extend(validation::trials());

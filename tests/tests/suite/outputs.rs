@@ -64,7 +64,7 @@ fn code(output: &Output) -> Result<Code> {
     })
 }
 
-const ENTRY_KEYS: [&str; 12] = [
+const ENTRY_KEYS: [&str; 13] = [
     "entry",
     "symbol",
     "target",
@@ -76,6 +76,7 @@ const ENTRY_KEYS: [&str; 12] = [
     "prints",
     "pairs",
     "usage",
+    "resident",
     "audit",
 ];
 const ARGUMENT_KEYS: [&str; 6] = ["index", "kind", "set", "binding", "size", "offset"];

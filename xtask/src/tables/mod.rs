@@ -1,7 +1,8 @@
 //! Pages of docs/ with what each strategy keeps and costs, measured in final code: one file per
-//! vendor.
+//! vendor, and one for the choice.
 
 pub(crate) mod amdgpu;
+pub(crate) mod choice;
 mod loops;
 pub(crate) mod nvptx;
 

@@ -131,7 +131,7 @@ impl From<Emit> for Product {
 fn options(args: &LowerArgs) -> Options {
     let mut options = Options::new(args.target);
     options.entry.clone_from(&args.entry);
-    options.strategy = args.strategy.0;
+    args.strategy.set(&mut options);
     options.fuse_at = args.fuse_at.into();
     options.window_guards = !args.no_window_guards;
     options.optimization = args.optimization;

@@ -1,5 +1,6 @@
 //! What the command line accepts. Each command has a file.
 
+mod advise;
 mod audit;
 mod check;
 mod explain;
@@ -13,22 +14,25 @@ mod model;
 mod report;
 mod sim;
 mod stop;
+mod strategy;
+mod table;
 mod targets;
 mod validation;
 mod worker;
 mod write;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use limits::LimitArgs;
 use splitbar::spec::Setting;
-use splitbar::{AbiForm, FuseAt, Optimization, Placement, Strategy, Target, Waits};
+use splitbar::{AbiForm, FuseAt, Optimization, Placement, Target, Waits};
 use splitbar_passes::validate::Environment;
 use splitbar_plan::{FenceMemory, FenceScope};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use strategy::{Choice, StrategyArg, strategies, strategies_and_choices};
 use validation::ValidationArgs;
 
 /// Takes SPIR-V compute modules with split barriers to AMDGPU and NVPTX code.
@@ -98,6 +102,10 @@ enum Command {
     /// wait, a deadlock or another misuse is found
     #[command(after_help = sim::EXAMPLES)]
     Sim(Box<sim::SimArgs>),
+    /// Compiles a module with every strategy and says which one to take: registers, workgroups that
+    /// are resident at once, windows, cost of a phase
+    #[command(after_help = advise::EXAMPLES)]
+    Advise(Box<advise::AdviseArgs>),
     /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
     Targets {
         /// How the list is printed
@@ -318,8 +326,8 @@ struct LowerArgs {
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
     /// How workgroup-scope split barriers are lowered
-    #[arg(long, default_value = "auto", value_parser = strategies())]
-    strategy: Choice,
+    #[arg(long, default_value = "auto", value_parser = strategies_and_choices())]
+    strategy: StrategyArg,
     /// Where a fused barrier stands
     #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
     fuse_at: FuseAtArg,
@@ -457,17 +465,6 @@ impl From<FuseAtArg> for FuseAt {
     }
 }
 
-/// A strategy, or none: `auto`.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct Choice(Option<Strategy>);
-
-fn strategies() -> impl TypedValueParser<Value = Choice> {
-    let auto = PossibleValue::new("auto").help("The best one that fits");
-    let named = |strategy: &Strategy| PossibleValue::new(strategy.name()).help(strategy.summary());
-    let all = std::iter::once(auto).chain(Strategy::ALL.iter().map(named));
-    PossibleValuesParser::new(all).map(|name| Choice(name.parse().ok()))
-}
-
 fn levels() -> impl TypedValueParser<Value = Optimization> {
     PossibleValuesParser::new(["0", "1", "2", "3"]).map(|level| match level.as_str() {
         "0" => Optimization::O0,
@@ -541,6 +538,7 @@ impl Command {
             Command::Audit(args) => Some((&args.limits, &args.input, Format::Text)),
             Command::Model(args) => Some((&args.limits, &args.input, Format::Text)),
             Command::Sim(args) => Some(args.limited()),
+            Command::Advise(args) => Some(args.limited()),
             Command::Lower(_)
             | Command::Targets { .. }
             | Command::Worker(_)
@@ -556,6 +554,7 @@ impl Command {
             Command::Audit(args) => audit::run(args),
             Command::Model(args) => model::run(args),
             Command::Sim(args) => sim::run(args),
+            Command::Advise(args) => advise::run(args),
             Command::Targets { format } => targets::run(*format),
             Command::Worker(served) => worker::run(served),
             Command::Explain { code } => explain::run(code),
@@ -568,6 +567,7 @@ impl Command {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use splitbar::Strategy;
 
     fn lower(args: &[&str]) -> Result<LowerArgs, clap::Error> {
         let all = ["splitbar", "lower", "k.spv"].iter().chain(args);
@@ -577,6 +577,7 @@ mod tests {
             | Command::Audit(_)
             | Command::Model(_)
             | Command::Sim(_)
+            | Command::Advise(_)
             | Command::Targets { .. }
             | Command::Worker(_)
             | Command::Explain { .. } => {
@@ -628,12 +629,16 @@ mod tests {
         assert_eq!(args.optimization, Optimization::O3);
         assert_eq!(args.spec.len(), 2);
         assert_eq!(args.workgroup_size, Some([8, 8, 1]));
-        assert_eq!(args.strategy, Choice(Some(Strategy::Fused)));
+        assert_eq!(args.strategy, StrategyArg::Named(Strategy::Fused));
         assert_eq!(FuseAt::from(args.fuse_at), FuseAt::Arrive);
         let args = lower(&["--target", "sm_90"]).unwrap();
         assert_eq!(
             (args.strategy, args.emit, args.optimization),
-            (Choice(None), None, Optimization::O2)
+            (
+                StrategyArg::Chosen(splitbar::Choice::AlwaysSplit),
+                None,
+                Optimization::O2
+            )
         );
     }
 

@@ -1,5 +1,6 @@
 //! `splitbar targets`.
 
+use super::table::columns;
 use super::{Format, write};
 use splitbar::TargetRow;
 
@@ -40,21 +41,5 @@ fn table(rows: &[TargetRow]) -> String {
             row.strategies.join(" "),
         ]
     }));
-    let mut widths = [0; 6];
-    for line in &lines {
-        for (width, cell) in widths.iter_mut().zip(line) {
-            *width = (*width).max(cell.len());
-        }
-    }
-    lines
-        .iter()
-        .map(|line| {
-            let cells: Vec<String> = line
-                .iter()
-                .zip(widths)
-                .map(|(cell, width)| format!("{cell:<width$}"))
-                .collect();
-            format!("{}\n", cells.join("  ").trim_end())
-        })
-        .collect()
+    columns(&lines)
 }

@@ -5,6 +5,7 @@
 mod alone;
 pub(crate) mod choice;
 mod cluster;
+pub(crate) mod cost;
 mod counter;
 mod fused;
 pub(crate) mod mbarrier;

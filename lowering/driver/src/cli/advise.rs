@@ -1,0 +1,182 @@
+//! `splitbar advise`: what each strategy costs a kernel on some GPUs.
+
+use super::input::read;
+use super::limits::LimitArgs;
+use super::stop::Stop;
+use super::table::columns;
+use super::validation::ValidationArgs;
+use super::{Format, levels, parse_setting, parse_size, parse_target, report, wave_sizes, write};
+use clap::Args;
+use splitbar::spec::Setting;
+use splitbar::{
+    Advice, Candidate, Optimization, Options, Target, advise, exit, require_llvm, spec,
+};
+use std::path::{Path, PathBuf};
+
+/// Behind the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  splitbar advise kernel.spv --target gfx1201
+  splitbar advise kernel.spv --targets sm_80,sm_90 --ptxas /opt/cuda/bin/ptxas --format json
+
+A split pays where it leaves as many workgroups resident at once as a full barrier does, where
+instructions are left in the window, and where waves differ in time by more than a phase costs.
+On NVIDIA GPUs registers are known where ptxas is installed; cycles of a phase come from a timing
+simulator.
+Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read, 3
+unsupported by a target or this build (limits included), 4 a bug in splitbar.";
+
+/// What the command line says.
+#[derive(Debug, Args)]
+pub(super) struct AdviseArgs {
+    /// The SPIR-V module; `-` is the standard input
+    input: PathBuf,
+    /// The GPUs, with commas between them
+    #[arg(long, visible_alias = "target", required = true, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
+    targets: Vec<&'static Target>,
+    /// Looks at this entry point alone; without it, at all of the module's
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
+    /// false
+    #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
+    spec: Vec<Setting>,
+    /// LLVM's optimisation level
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
+    optimization: Optimization,
+    /// Waves of 32 or 64 invocations; without it, the target's default
+    #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
+    wave: Option<u32>,
+    /// The workgroup size of kernels that leave it open
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    workgroup_size: Option<[u32; 3]>,
+    /// The kernel is launched in clusters of so many workgroups
+    #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
+    cluster_size: Option<[u32; 3]>,
+    /// The ptxas that says what a kernel takes of an NVIDIA GPU [default: SPLITBAR_PTXAS, then
+    /// PATH]
+    #[arg(long, value_name = "FILE")]
+    ptxas: Option<PathBuf>,
+    /// How the advice is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    validation: ValidationArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl AdviseArgs {
+    /// What limits the command, the module that its problems are about, and how they are printed.
+    pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
+        (&self.limits, &self.input, Format::Text)
+    }
+}
+
+/// Advises as `args` ask and gives the exit code.
+pub(super) fn run(args: &AdviseArgs) -> u8 {
+    match all(args) {
+        Ok(advice) => {
+            let printed = match args.format {
+                Format::Text if advice.is_empty() => {
+                    "no split barriers of a workgroup\n".to_owned()
+                }
+                Format::Text => advice.iter().map(text).collect::<Vec<_>>().join("\n"),
+                Format::Json => format!("{}\n", serde_json::json!(advice)),
+            };
+            write::to_stdout(printed.as_bytes())
+        }
+        Err(Stop::Problems(failure)) => {
+            report::show(&failure.diagnostics, &args.input, Format::Text);
+            failure.exit_code()
+        }
+        Err(Stop::Usage(text)) => {
+            eprintln!("error: {text}");
+            exit::USAGE
+        }
+    }
+}
+
+fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
+    require_llvm("advice, which compiles the module").map_err(splitbar::Failure::from)?;
+    let bytes = read(&args.input)?;
+    let mut advice = Vec::new();
+    for (position, target) in args.targets.iter().enumerate() {
+        let mut options = Options::new(target);
+        options.entry.clone_from(&args.entry);
+        options.optimization = args.optimization;
+        options.wave_size = args.wave;
+        options.workgroup_size = args.workgroup_size;
+        options.cluster = args.cluster_size;
+        options.ptxas.clone_from(&args.ptxas);
+        options.validation = args.validation.validation();
+        options.spec = spec::resolve_for(&bytes, &args.spec)?;
+        let (of_target, warnings) = advise(&bytes, &options)?;
+        if position == 0 {
+            // They are about the module.
+            report::show(&warnings, &args.input, Format::Text);
+        }
+        advice.extend(of_target);
+    }
+    Ok(advice)
+}
+
+fn text(advice: &Advice) -> String {
+    let waves = advice.waves.map_or_else(
+        || "a number of waves that the launch decides".to_owned(),
+        |waves| format!("{waves} waves of {}", advice.wave_size),
+    );
+    let mut lines = vec![
+        [
+            "strategy",
+            "registers",
+            "at once",
+            "occupancy",
+            "bound by",
+            "left in windows",
+            "cycles of a phase",
+        ]
+        .map(str::to_owned),
+    ];
+    lines.extend(advice.candidates.iter().map(line));
+    let indented: String = columns(&lines)
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect();
+    let reasons: String = advice
+        .reasons
+        .iter()
+        .map(|why| format!("  because {why}\n"))
+        .collect();
+    let refused: String = advice
+        .refused
+        .iter()
+        .map(|refused| format!("  not {}: {}\n", refused.strategy, refused.why))
+        .collect();
+    format!(
+        "entry {} on {}, {waves}: {}\n{reasons}{indented}{refused}",
+        advice.entry, advice.target, advice.choice
+    )
+}
+
+/// One strategy. A dash: not known, or not measured.
+fn line(candidate: &Candidate) -> [String; 7] {
+    let dash = || "-".to_owned();
+    let resident = candidate.resident.as_ref();
+    [
+        candidate.strategy.to_owned(),
+        candidate
+            .usage
+            .map_or_else(dash, |usage| usage.registers.to_string()),
+        resident.map_or_else(dash, |r| r.workgroups.to_string()),
+        resident.map_or_else(dash, |r| format!("{:.0} %", r.occupancy * 100.0)),
+        resident.map_or_else(dash, |r| r.bound.clone()),
+        format!("{} of {}", candidate.window.kept, candidate.window.source),
+        candidate
+            .phase_cycles
+            .map_or_else(dash, |cost| match (cost.least, cost.most) {
+                (least, most) if least == most => most.to_string(),
+                (least, most) => format!("{least} to {most}"),
+            }),
+    ]
+}
