@@ -2,7 +2,7 @@
 //! their blocks.
 
 use super::decorations::Decorations;
-use super::functions::FunctionReader;
+use super::functions::{FunctionReader, stands_outside};
 use super::grammar;
 use super::id_map::IdMap;
 use super::names::Names;
@@ -222,7 +222,8 @@ impl<'m> Declarations<'m> {
                 }
             }
             None if grammar::shape(inst.opcode()).is_unknown() => return Err(unknown(inst)),
-            _ => {} // constants are evaluated later, debug information is read when it is asked for, the rest stays as it is
+            // constants are evaluated later, debug information is read when it is asked for
+            _ => stands_outside(self.module, inst)?,
         }
         Ok(())
     }

@@ -69,6 +69,17 @@ impl ExtSet {
         }
     }
 
+    /// Whether the instructions of the set compute values, in functions alone. Nobody knows of a set
+    /// without a name here: those of graphs stand outside of functions.
+    pub(super) fn computes(self) -> bool {
+        match self {
+            ExtSet::Glsl450 | ExtSet::OpenCl | ExtSet::Amd => true,
+            ExtSet::NonSemantic | ExtSet::OpenClDebugInfo | ExtSet::DebugInfo | ExtSet::Unknown => {
+                false
+            }
+        }
+    }
+
     /// The operands of instruction `number`, without result type, result, set and number.
     pub(super) fn pattern(self, number: u32) -> &'static [LogicalOperand] {
         static TABLES: OnceLock<[Patterns; 3]> = OnceLock::new();

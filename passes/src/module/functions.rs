@@ -219,6 +219,42 @@ impl<'m> FunctionReader<'m> {
     }
 }
 
+/// Refuses `inst`, which stands in no function, unless the layout of a module has a place for it
+/// there (SPIR-V 2.4 and the extensions). Bodies of graphs (SPV_ARM_graph) stand there, too.
+pub(super) fn stands_outside(module: &Module<'_>, inst: Inst<'_>) -> Result<(), Diagnostic> {
+    use spirv::Op;
+    let Some(op) = inst.op() else { return Ok(()) };
+    let fits = op.is_type()
+        || op.is_constant()
+        || op.is_annotation()
+        || op.is_debug()
+        || (Op::GraphConstantARM..=Op::GraphEndARM).contains(&op)
+        || matches!(
+            op,
+            Op::Nop | Op::Undef | Op::Variable | Op::UntypedVariableKHR | Op::MemoryModel
+                | Op::Capability | Op::ConditionalCapabilityINTEL
+                | Op::Extension | Op::ConditionalExtensionINTEL | Op::ExtInstImport
+                | Op::EntryPoint | Op::ConditionalEntryPointINTEL
+                | Op::ExecutionMode | Op::ExecutionModeId
+                | Op::ConstantPipeStorage | Op::ConstantFunctionPointerINTEL
+                | Op::ConstantStringAMDX | Op::SpecConstantStringAMDX
+                | Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL
+                | Op::SamplerImageAddressingModeNV | Op::AsmTargetINTEL | Op::AsmINTEL
+                // in bodies of graphs
+                | Op::CompositeConstruct | Op::CompositeExtract
+        )
+        || matches!(op, Op::ExtInst | Op::ExtInstWithForwardRefsKHR)
+            && !module.ext_set(inst).computes();
+    if fits {
+        return Ok(());
+    }
+    Err(
+        malformed(format!("{} stands outside of a function", inst.name()))
+            .at_word(inst.offset)
+            .because("only declarations, names and decorations stand in front of the functions"),
+    )
+}
+
 fn malformed(message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::MalformedFunction, message)
 }

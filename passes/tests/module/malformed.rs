@@ -273,6 +273,20 @@ fn functions() {
         }),
         [(Code::MalformedFunction, Some(5))]
     );
+    // What computes, or waits, stands in functions; declarations stand outside of them.
+    assert_eq!(
+        of(|asm| {
+            asm.op(Op::TypeInt, &[1, 32, 0])
+                .op(Op::Constant, &[1, 2, 7])
+                .op(Op::Undef, &[1, 3])
+                .op(Op::ControlBarrierWaitINTEL, &[2, 2, 2])
+                .op(Op::IAdd, &[1, 4, 2, 3]);
+        }),
+        [
+            (Code::MalformedFunction, Some(16)),
+            (Code::MalformedFunction, Some(20)),
+        ]
+    );
     assert_eq!(
         of(|asm| {
             asm.op(Op::TypeVoid, &[1]).op(Op::EntryPoint, &[5, 1, 0]);

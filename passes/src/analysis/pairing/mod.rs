@@ -25,7 +25,9 @@ pub use sites::{Site, SiteId, SiteKind};
 use crate::analysis::cfg::{self, Cfg};
 use crate::analysis::uniformity::memory::is_atomic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Constants, Declarations, EntryPoint, Function, Scope, Semantics};
+use crate::module::{
+    Constants, Declarations, EntryPoint, Function, Id, Inst, Scope, Semantics, called,
+};
 use flow::Event;
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -108,8 +110,9 @@ impl Pairing {
     /// To `diagnostics`: `BadScope`, `BadSemantics`, `BadExecutionScope`,
     /// `UnsupportedExecutionScope` for operands, `WaitWithoutArrive`, `RecursiveCall` and
     /// `UndefinedId` for calls, `ModuleTooLarge` when arrives and blocks are too many to analyse,
-    /// `Internal` for a control barrier outside of the entry function. The sites concerned are left
-    /// out.
+    /// `UnsupportedInstruction` for a control barrier in a function that an instruction calls for
+    /// each element of a cooperative matrix, `Internal` for one in any other function. The sites
+    /// concerned are left out.
     pub fn analyse(
         declarations: &Declarations<'_>,
         constants: &Constants,
@@ -124,7 +127,7 @@ impl Pairing {
                 return pairing;
             }
         };
-        for id in reached {
+        for &id in &reached {
             let Some(function) = declarations.function(id) else {
                 continue;
             };
@@ -147,7 +150,8 @@ impl Pairing {
             if is_entry {
                 pairing.connect(function, &cfg, first, diagnostics);
             } else {
-                pairing.refuse_control_barriers(first, diagnostics);
+                let caller = called_for_elements(declarations, &reached, id);
+                pairing.refuse_control_barriers(first, caller, diagnostics);
             }
         }
         pairing
@@ -268,18 +272,33 @@ impl Pairing {
     }
 
     /// Reports the control barriers among the sites from index `first` on, and takes them out.
-    fn refuse_control_barriers(&mut self, first: usize, diagnostics: &mut Diagnostics) {
+    /// `caller` calls their function for each element of a matrix.
+    fn refuse_control_barriers(
+        &mut self,
+        first: usize,
+        caller: Option<Inst<'_>>,
+        diagnostics: &mut Diagnostics,
+    ) {
         for site in self
             .sites
             .iter()
             .skip(first)
             .filter(|site| site.execution.is_some())
         {
-            diagnostics.push(
-                Diagnostic::error(Code::Internal, "a control barrier outside of the entry function was not inlined")
-                    .at_word(site.offset)
-                    .help("inline the functions that contain barriers before the analysis; report this if a tool of splitbar said it"),
-            );
+            let problem = match caller {
+                Some(caller) => Diagnostic::error(
+                    Code::UnsupportedInstruction,
+                    format!("a control barrier in a function that {} calls", caller.name()),
+                )
+                .because("such a function runs once for each element of a matrix, in an order that nobody knows, and no other invocation runs it as often")
+                .help("move the barrier out of the function"),
+                None => Diagnostic::error(
+                    Code::Internal,
+                    "a control barrier outside of the entry function was not inlined",
+                )
+                .help("inline the functions that contain barriers before the analysis; report this if a tool of splitbar said it"),
+            };
+            diagnostics.push(problem.at_word(site.offset));
         }
         let mut number = 0;
         self.sites.retain_mut(|site| {
@@ -476,6 +495,19 @@ fn has_barrier(function: &Function<'_>) -> bool {
         .iter()
         .flat_map(|block| &block.insts)
         .any(|inst| SiteKind::of(*inst).is_some())
+}
+
+/// The instruction of the functions `reached` that calls `function` for each element of a
+/// cooperative matrix: such a call cannot be inlined.
+fn called_for_elements<'m>(
+    declarations: &Declarations<'m>,
+    reached: &[Id],
+    function: Id,
+) -> Option<Inst<'m>> {
+    let callers = reached.iter().filter_map(|id| declarations.function(*id));
+    callers
+        .flat_map(Function::insts)
+        .find(|inst| called(*inst) == Some(function) && inst.op() != Some(Op::FunctionCall))
 }
 
 fn without_arrive(site: &Site, scope: Scope) -> Diagnostic {

@@ -636,3 +636,45 @@ fn sites_adjoin_where_nothing_between_them_touches_memory() {
     let adjoins: Vec<bool> = pairing.sites.iter().map(|site| site.adjoins).collect();
     assert_eq!(adjoins, [false, true, true, false, false]);
 }
+
+/// The call of a function for each element of a matrix cannot be inlined.
+#[test]
+fn a_barrier_in_a_function_of_elements_is_unsupported() {
+    let module = assemble(
+        "",
+        "%element = OpTypeFunction %uint %uint
+        %main = OpFunction %void 0 %fn
+        %start = OpLabel
+        %x = OpLoad %uint %cond
+        %y = OpCooperativeMatrixPerElementOpNV %uint %x %each
+        OpReturn
+        OpFunctionEnd
+        %each = OpFunction %uint 0 %element
+        %e = OpFunctionParameter %uint
+        %entry = OpLabel
+        arrive
+        wait
+        OpReturnValue %e
+        OpFunctionEnd",
+    );
+    let (pairing, diagnostics) = analyse(&module);
+    assert_eq!(pairing.sites, []);
+    let found: Vec<_> = diagnostics
+        .iter()
+        .map(|d| (d.code, d.location.word))
+        .collect();
+    let at = |op| Some(module.offset(op, 0));
+    assert_eq!(
+        found,
+        [
+            (
+                Code::UnsupportedInstruction,
+                at(Op::ControlBarrierArriveINTEL)
+            ),
+            (
+                Code::UnsupportedInstruction,
+                at(Op::ControlBarrierWaitINTEL)
+            ),
+        ]
+    );
+}

@@ -209,7 +209,20 @@ fn folded(shader: Shader, target: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Reads one `store` of constants: scalars and vectors of `i32`, at the byte offset of its address.
+/// The bits of a constant of type `i32` or `float`: `i32 -5`, `float 1.5`, `float f0x3F1C5889`.
+fn constant(text: &str) -> Option<u32> {
+    if let Some(number) = text.strip_prefix("i32 ") {
+        return number.parse::<i64>().ok().map(|n| n as u32);
+    }
+    let number = text.strip_prefix("float ")?;
+    match number.strip_prefix("f0x") {
+        Some(bits) => u32::from_str_radix(bits, 16).ok(),
+        None => number.parse::<f32>().ok().map(f32::to_bits),
+    }
+}
+
+/// Reads one `store` of constants: scalars and vectors of `i32` or `float`, at the byte offset of
+/// its address.
 fn read_store(line: &str, ir: &str, words: &mut [Option<u32>]) {
     let Some((value, rest)) = line
         .trim_start_matches("store ")
@@ -233,43 +246,21 @@ fn read_store(line: &str, ir: &str, words: &mut [Option<u32>]) {
     } else {
         0
     };
-    let numbers: Vec<u32> = if let Some(list) = value.split_once("x i32> ").map(|(_, l)| l) {
-        if list.trim() == "zeroinitializer" {
-            vec![
-                0;
-                value
-                    .trim_start_matches('<')
-                    .split(' ')
-                    .next()
-                    .and_then(|n| n.parse().ok())
-                    .unwrap_or(0)
-            ]
-        } else if let Some(splat) = list.trim().strip_prefix("splat (i32 ") {
-            let n = splat.trim_end_matches(')').parse::<i64>().unwrap() as u32;
-            vec![
-                n;
-                value
-                    .trim_start_matches('<')
-                    .split(' ')
-                    .next()
-                    .and_then(|n| n.parse().ok())
-                    .unwrap_or(0)
-            ]
-        } else {
-            list.trim_matches(['<', '>'])
-                .split(',')
-                .filter_map(|n| n.trim().strip_prefix("i32 "))
-                .filter_map(|n| n.parse::<i64>().ok())
-                .map(|n| n as u32)
-                .collect()
+    let (count, list) = match value.strip_prefix('<') {
+        Some(vector) => {
+            let (count, rest) = vector.split_once(" x ").unwrap();
+            let (_, list) = rest.split_once("> ").unwrap();
+            (count.parse().unwrap(), list.trim_matches(['<', '>']))
         }
-    } else {
-        value
-            .strip_prefix("i32 ")
-            .and_then(|n| n.parse::<i64>().ok())
-            .map(|n| n as u32)
-            .into_iter()
-            .collect()
+        None => (1, value),
+    };
+    let splat = list
+        .strip_prefix("splat (")
+        .and_then(|l| l.strip_suffix(')'));
+    let numbers: Vec<u32> = match splat {
+        Some(splat) => constant(splat).map_or(vec![], |number| vec![number; count]),
+        None if list == "zeroinitializer" => vec![0; count],
+        None => list.split(", ").filter_map(constant).collect(),
     };
     for (i, number) in numbers.into_iter().enumerate() {
         if let Some(word) = words.get_mut(offset / 4 + i) {
