@@ -1,17 +1,8 @@
 //! Which functions call which, and which of them lead to a given kind of instruction.
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::module::{Declarations, Function, Id, Inst};
+use crate::module::{Declarations, Function, Id, callee};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The function that an OpFunctionCall calls.
-pub fn callee(inst: Inst<'_>) -> Option<Id> {
-    if inst.op() == Some(spirv::Op::FunctionCall) {
-        inst.id(0).ok()
-    } else {
-        None
-    }
-}
 
 /// Direct calls between the functions of a module.
 #[derive(Clone, Debug)]

@@ -8,8 +8,7 @@
 //! buffer reference is an address from outside). Nothing is lost by a union: a qualifier only
 //! forbids.
 
-use super::callgraph::callee;
-use crate::module::{Declarations, Id, Inst, Type};
+use crate::module::{Declarations, Id, Inst, Type, callee};
 use spirv::{Decoration, Op};
 use std::collections::BTreeMap;
 

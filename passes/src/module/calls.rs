@@ -79,12 +79,22 @@ fn callees(function: &Function<'_>) -> Vec<(Id, u32)> {
         .collect()
 }
 
-/// The function that `inst` calls: once, or for each element of a cooperative matrix
-/// (SPV_NV_cooperative_matrix2).
+/// The function that `inst` calls: once, or for each element of a cooperative matrix.
 pub fn called(inst: Inst<'_>) -> Option<Id> {
+    callee(inst).or_else(|| called_for_elements(inst))
+}
+
+/// The function that an OpFunctionCall calls.
+pub fn callee(inst: Inst<'_>) -> Option<Id> {
+    let is_call = inst.op() == Some(spirv::Op::FunctionCall);
+    is_call.then(|| inst.id(0).ok()).flatten()
+}
+
+/// The function that `inst` calls for each element of a cooperative matrix
+/// (SPV_NV_cooperative_matrix2), as often and in the order that the implementation likes.
+pub fn called_for_elements(inst: Inst<'_>) -> Option<Id> {
     use spirv::Op;
     let operand = match inst.op()? {
-        Op::FunctionCall => 0,
         Op::CooperativeMatrixPerElementOpNV => 1,
         Op::CooperativeMatrixReduceNV => 2,
         _ => return None,

@@ -8,6 +8,7 @@ use super::id_map::IdMap;
 use super::names::Names;
 use super::operands::literal_string;
 use super::report::Report;
+use super::signatures;
 use super::types::{Types, is_type, storage_class};
 use super::{Decoration, Function, Id, Inst, Module, Type};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -132,8 +133,9 @@ impl<'m> Declarations<'m> {
     ///
     /// After it, with no error reported: every id that an instruction uses is defined, result types
     /// are types, types are nested at most [`super::MOST_TYPE_DEPTH`] deep and contain themselves
-    /// only through pointers, blocks end with a terminator, branches stay in their function, and
-    /// entry points name functions.
+    /// only through pointers, functions have their types' results and parameters, calls as many
+    /// arguments, blocks end with a terminator, branches stay in their function, and entry points
+    /// name functions.
     pub fn of(module: &'m Module<'m>, diagnostics: &mut Diagnostics) -> Declarations<'m> {
         let mut report = Report::new(diagnostics);
         let words = module.words().len();
@@ -156,6 +158,7 @@ impl<'m> Declarations<'m> {
         };
         this.read(&mut report);
         this.check_uses(&mut report);
+        signatures::check(&this, &mut report);
         this.check_entry_points(&mut report);
         this
     }

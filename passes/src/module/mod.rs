@@ -29,12 +29,13 @@ pub(crate) mod report;
 mod rspirv_door;
 mod scalar;
 mod semantics;
+mod signatures;
 mod source;
 mod types;
 mod workgroup;
 
 pub use assemble::{Assembled, assemble};
-pub use calls::called;
+pub use calls::{called, called_for_elements, callee};
 pub use constants::{Constant, Constants, SpecValues};
 pub use declarations::{Declarations, EntryPoint, ExtInstSet, Spelling, Variable};
 pub use decorations::Decoration;

@@ -11,7 +11,8 @@
 //! specialization constants, or marked Volatile; in OpenCL kernels also Subgroup barriers and those
 //! that do not both release and acquire, which the extension there has no form for. A module with
 //! an entry point that is no compute shader and no kernel stays as it is (VUID 13552). Where the
-//! module has arrives, functions with barriers are inlined first, to know what is open.
+//! module has arrives, or calls functions for elements of matrices, which no barrier can stand in,
+//! functions with barriers are inlined first, to know what is open.
 
 use super::edit::Edit;
 use super::inlined::{each_paired, inlined};
@@ -23,7 +24,7 @@ use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::pairing::Open;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Declarations, EntryPoint, Inst, Module, Scope};
+use crate::module::{Declarations, EntryPoint, Inst, Module, Scope, called_for_elements};
 use spirv::{Capability, Op};
 
 pub(super) fn run(
@@ -35,7 +36,10 @@ pub(super) fn run(
     if !declarations.entry_points.iter().all(EntryPoint::is_compute) {
         return Ok(None);
     }
-    if module.instructions().any(is_split) {
+    if module
+        .instructions()
+        .any(|inst| is_split(inst) || called_for_elements(inst).is_some())
+    {
         inlined(module, declarations, split_closed)
     } else {
         let all: Vec<Inst<'_>> = declarations

@@ -273,6 +273,32 @@ fn functions() {
         }),
         [(Code::MalformedFunction, Some(5))]
     );
+    // Functions are as their types say, and calls as functions.
+    let calls = |asm: &mut Asm, of: u32, arguments: &[u32]| {
+        asm.op(Op::TypeVoid, &[1])
+            .op(Op::TypeInt, &[6, 32, 0])
+            .op(Op::TypeFunction, &[2, 1])
+            .op(Op::TypeFunction, &[7, 1, 6])
+            .op(Op::Constant, &[6, 8, 1])
+            .op(Op::Function, &[1, 3, 0, of]) // word 22
+            .op(Op::Label, &[4])
+            .op(Op::FunctionCall, &[&[1, 9, 3], arguments].concat()) // word 29
+            .op(Op::Return, &[])
+            .op(Op::FunctionEnd, &[]);
+    };
+    assert_eq!(of(|asm| calls(asm, 2, &[])), []);
+    assert_eq!(
+        of(|asm| calls(asm, 2, &[8])),
+        [(Code::TypeMismatch, Some(29))]
+    );
+    assert_eq!(
+        of(|asm| calls(asm, 7, &[])),
+        [(Code::TypeMismatch, Some(22))]
+    );
+    assert_eq!(
+        of(|asm| calls(asm, 8, &[])),
+        [(Code::WrongDefinition, Some(22))]
+    );
     // What computes, or waits, stands in functions; declarations stand outside of them.
     assert_eq!(
         of(|asm| {

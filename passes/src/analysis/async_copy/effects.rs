@@ -3,7 +3,7 @@
 use crate::analysis::callgraph::CallGraph;
 use crate::analysis::pairing::SiteKind;
 use crate::analysis::uniformity::memory;
-use crate::module::{Declarations, Function, Id, Inst, called};
+use crate::module::{Declarations, Function, Id, Inst, called_for_elements};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ fn is_seen(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     let Some(op) = inst.op() else {
         return true;
     };
-    let indirect = called(inst).is_some() && op != Op::FunctionCall;
+    let indirect = called_for_elements(inst).is_some();
     let orders = SiteKind::of(inst).is_some()
         || matches!(
             op,

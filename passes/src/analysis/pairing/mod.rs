@@ -26,7 +26,7 @@ use crate::analysis::cfg::{self, Cfg};
 use crate::analysis::uniformity::memory::is_atomic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{
-    Constants, Declarations, EntryPoint, Function, Id, Inst, Scope, Semantics, called,
+    Constants, Declarations, EntryPoint, Function, Id, Inst, Scope, Semantics, called_for_elements,
 };
 use flow::Event;
 use spirv::Op;
@@ -150,7 +150,7 @@ impl Pairing {
             if is_entry {
                 pairing.connect(function, &cfg, first, diagnostics);
             } else {
-                let caller = called_for_elements(declarations, &reached, id);
+                let caller = caller_for_elements(declarations, &reached, id);
                 pairing.refuse_control_barriers(first, caller, diagnostics);
             }
         }
@@ -499,7 +499,7 @@ fn has_barrier(function: &Function<'_>) -> bool {
 
 /// The instruction of the functions `reached` that calls `function` for each element of a
 /// cooperative matrix: such a call cannot be inlined.
-fn called_for_elements<'m>(
+fn caller_for_elements<'m>(
     declarations: &Declarations<'m>,
     reached: &[Id],
     function: Id,
@@ -507,7 +507,7 @@ fn called_for_elements<'m>(
     let callers = reached.iter().filter_map(|id| declarations.function(*id));
     callers
         .flat_map(Function::insts)
-        .find(|inst| called(*inst) == Some(function) && inst.op() != Some(Op::FunctionCall))
+        .find(|inst| called_for_elements(*inst) == Some(function))
 }
 
 fn without_arrive(site: &Site, scope: Scope) -> Diagnostic {

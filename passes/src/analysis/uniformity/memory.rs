@@ -6,9 +6,9 @@
 //! Aliased do not overlap (SPIR-V 3.20, Restrict is the default).
 
 use super::divergence::{Level, is_uniform_input};
-use crate::analysis::callgraph::{CallGraph, callee};
+use crate::analysis::callgraph::CallGraph;
 use crate::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
-use crate::module::{Declarations, Function, Id, Inst, Module, Type};
+use crate::module::{Declarations, Function, Id, Inst, Module, Type, callee};
 use spirv::{Decoration, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 

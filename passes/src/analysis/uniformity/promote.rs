@@ -7,10 +7,9 @@
 use super::build::Input;
 use super::memory::Memory;
 use super::scalar_width;
-use crate::analysis::callgraph::callee;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
-use crate::module::{Declarations, Function, Id, Inst, Type};
+use crate::module::{Declarations, Function, Id, Inst, Type, callee};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeSet;
 

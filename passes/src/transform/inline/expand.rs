@@ -6,9 +6,8 @@
 
 use super::code::Code;
 use super::splice::{Callee, Destination, Shared, splice};
-use crate::analysis::callgraph;
 use crate::diagnostic::{Code as Problem, Diagnostic};
-use crate::module::{Function, Id, Inst};
+use crate::module::{Function, Id, Inst, callee as called};
 use spirv::Op;
 use std::collections::{BTreeMap, HashMap};
 
@@ -89,7 +88,7 @@ impl Caller<'_> {
         callees: &Callees,
         insts: &[Inst<'_>],
     ) -> Result<(), Diagnostic> {
-        let callee = |inst: &Inst<'_>| callgraph::callee(*inst).and_then(|id| callees.get(&id));
+        let callee = |inst: &Inst<'_>| called(*inst).and_then(|id| callees.get(&id));
         let mut cuts = Vec::new();
         for _ in insts
             .iter()

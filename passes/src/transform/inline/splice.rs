@@ -181,14 +181,11 @@ impl Copy {
         place: &mut Destination<'_>,
     ) -> Result<(), Diagnostic> {
         let arguments = call.operands().get(1..).unwrap_or(&[]);
-        if arguments.len() != callee.params.len() {
-            let message = format!(
-                "the call has {} arguments and the function {} parameters",
-                arguments.len(),
-                callee.params.len()
-            );
-            return Err(Diagnostic::error(Problem::TypeMismatch, message).at_word(call.offset));
-        }
+        debug_assert_eq!(
+            arguments.len(),
+            callee.params.len(),
+            "the declarations were checked"
+        );
         for (param, argument) in callee.params.iter().zip(arguments) {
             let decorations = shared.declarations.decorations(Id(*param));
             let by_value = decorations.iter().any(|d| {

@@ -1,10 +1,9 @@
 //! Loads, stores and calls: variables that are followed have values, other memory gives leaves.
 
 use super::{Builder, Undo};
-use crate::analysis::callgraph::callee;
 use crate::analysis::uniformity::graph::{Graph, NodeId, Op, Source};
 use crate::analysis::uniformity::{memory, scalar_width};
-use crate::module::{Id, Inst};
+use crate::module::{Id, Inst, callee};
 use spirv::StorageClass;
 
 impl<'m> Builder<'_, 'm> {
