@@ -159,10 +159,7 @@ impl Fuse<'_, '_, '_> {
 
     fn fence(&self, site: &Site) -> Result<Fence, Diagnostic> {
         let Some(inst) = self.edit.module().at(site.offset) else {
-            return Err(
-                Diagnostic::error(Code::Internal, "a barrier is not where it was found")
-                    .at_word(site.offset),
-            );
+            return Err(Diagnostic::bug("a barrier is not where it was found").at_word(site.offset));
         };
         known_fence(self.edit.declarations, inst)
     }

@@ -4,7 +4,7 @@
 use super::inline::inline_barrier_functions;
 use super::rewrite::Edited;
 use crate::analysis::pairing::{Open, Pairing, SiteKind};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, EntryPoint, Function, Module, Scope, SpecValues};
 use std::collections::BTreeSet;
 
@@ -29,8 +29,7 @@ pub(super) fn follow(
     let mut diagnostics = Diagnostics::new();
     let declarations = Declarations::of(&first.module, &mut diagnostics);
     if diagnostics.has_errors() {
-        diagnostics.push(Diagnostic::error(
-            Code::Internal,
+        diagnostics.push(Diagnostic::bug(
             "inlining gave a module that cannot be read",
         ));
         return Err(diagnostics);
@@ -98,7 +97,8 @@ pub(super) fn each_paired(
             continue;
         }
         let Some(inst) = declarations.module.at(function.offset) else {
-            continue;
+            let missing = Diagnostic::bug("a function is not where it was found");
+            return Err(missing.at_word(function.offset).into());
         };
         let entry = EntryPoint {
             model: None,

@@ -198,7 +198,9 @@ impl Order<'_, '_, '_> {
         let no = self.edit.constant(Op::ConstantFalse, boolean, &[])?;
         let flag = self.edit.fresh()?;
         let Some(first) = function.blocks.first() else {
-            return Ok(());
+            return Err(
+                Diagnostic::bug("a function with barriers has no block").at_word(function.offset)
+            );
         };
         self.edit.after(
             first.offset,
@@ -262,8 +264,7 @@ impl Order<'_, '_, '_> {
     fn wait_if_open(&mut self, inst: Inst<'_>, operands: [u32; 3]) -> Result<(), Diagnostic> {
         let Some(flag) = self.flag else {
             return Err(
-                Diagnostic::error(Code::Internal, "a wait asks a flag that is not there")
-                    .at_word(inst.offset),
+                Diagnostic::bug("a wait asks a flag that is not there").at_word(inst.offset)
             );
         };
         let helper = match self.helpers.get(&operands) {

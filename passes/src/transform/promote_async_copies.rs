@@ -144,7 +144,9 @@ struct Present {
 
 fn present(declarations: &Declarations<'_>, set: Option<Id>) -> Present {
     let mut present = Present::default();
-    let Some(set) = set else { return present };
+    let Some(set) = set else {
+        return present; // without the import there are no such instructions
+    };
     let mut open = Vec::new();
     for inst in declarations.module.instructions() {
         if is_of_set(inst, set) {

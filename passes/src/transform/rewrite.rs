@@ -91,12 +91,12 @@ impl Writer {
     /// # Errors
     /// `ModuleTooLarge` when the new module gets larger than 2^24 words.
     pub fn push(&mut self, words: &[u32], origin: u32) -> Result<(), Diagnostic> {
-        let at = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
-        if self.words.len() + words.len() > MAX_WORDS {
+        let fits = self.words.len() + words.len() <= MAX_WORDS;
+        let (true, Ok(at)) = (fits, u32::try_from(self.words.len())) else {
             return Err(too_large("the module gets too large")
                 .at_word(origin)
                 .because(format!("{MAX_WORDS} words are the limit")));
-        }
+        };
         self.words.extend_from_slice(words);
         self.origin.push((at, origin));
         Ok(())

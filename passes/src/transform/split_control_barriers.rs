@@ -82,7 +82,7 @@ fn split(
         let (Some(scope), Some(fence)) =
             (execution(declarations, *inst), fence(declarations, *inst))
         else {
-            continue;
+            continue; // specialization constants: their values may still change
         };
         if can_split(declarations, scope, fence) {
             any = true;

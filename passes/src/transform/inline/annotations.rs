@@ -40,7 +40,7 @@ fn is_of_one_id(op: Op) -> bool {
 pub(super) fn write(writer: &mut Writer, fate: &Fate, inst: Inst<'_>) -> Result<(), Diagnostic> {
     match inst.op() {
         Some(op) if is_of_one_id(op) => {
-            let target = inst.operands().first().copied().unwrap_or(0);
+            let target = inst.operand(0)?;
             if !fate.gone.contains(&target) {
                 writer.push(inst.words, inst.offset)?;
             }

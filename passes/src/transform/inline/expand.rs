@@ -97,10 +97,12 @@ impl Caller<'_> {
         {
             cuts.push(shared.writer.fresh()?.0);
         }
-        let label = insts
-            .first()
-            .and_then(|inst| inst.result())
-            .map_or(0, |label| label.0);
+        let Some(first) = insts.first() else {
+            return Ok(()); // what stands before the first label is no block
+        };
+        let label = first.result().map(|label| label.0).ok_or_else(|| {
+            Diagnostic::bug("a block does not begin with a label").at_word(first.offset)
+        })?;
         let mut loop_merge = None;
         if let Some(last) = cuts.last() {
             self.last_piece.insert(label, *last);
@@ -131,7 +133,9 @@ impl Caller<'_> {
             };
             let mut after = 0;
             if !callee.is_straight {
-                after = cuts.next().unwrap_or(0);
+                after = cuts.next().ok_or_else(|| {
+                    Diagnostic::bug("a call has no block that follows it").at_word(inst.offset)
+                })?;
                 if let Some(merge) = loop_merge.take() {
                     self.move_loop_merge(shared, label, merge);
                 }

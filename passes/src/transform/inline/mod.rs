@@ -203,10 +203,8 @@ fn fate(
         }
     }
     let mut copies: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for item in kept.values().flat_map(Code::items) {
-        let Some(id) = item.inst().result() else {
-            continue;
-        };
+    let kept = kept.values().flat_map(Code::items);
+    for id in kept.filter_map(|item| item.inst().result()) {
         gone.remove(&id.0);
         if let Some(root) = roots.get(&id.0) {
             copies.entry(*root).or_default().push(id.0);

@@ -27,6 +27,7 @@ pub(super) struct Shared<'d, 'm> {
 impl Shared<'_, '_> {
     fn copy_of(&mut self, old: u32) -> Result<u32, Diagnostic> {
         let new = self.writer.fresh()?.0;
+        // An id that is not a copy itself is its own root.
         let root = self.copies.get(&old).copied().unwrap_or(old);
         if self.annotated.contains(&root) {
             self.copies.insert(new, root);
@@ -180,7 +181,7 @@ impl Copy {
         call: Inst<'_>,
         place: &mut Destination<'_>,
     ) -> Result<(), Diagnostic> {
-        let arguments = call.operands().get(1..).unwrap_or(&[]);
+        let arguments = call.operands_from(1);
         debug_assert_eq!(
             arguments.len(),
             callee.params.len(),
@@ -251,10 +252,10 @@ impl Copy {
             .items()
             .map(Item::inst)
             .filter(|inst| inst.op() == Some(Op::Label));
-        let entry = labels
-            .next()
-            .and_then(Inst::result)
-            .map_or(0, |label| self.renamed(label.0));
+        let entry = labels.next().and_then(Inst::result).ok_or_else(|| {
+            Diagnostic::bug("a function without blocks is inlined").at_word(self.origin)
+        })?;
+        let entry = self.renamed(entry.0);
         if let Some(selector) = callee.selector {
             let around = shared.writer.fresh()?.0;
             place
@@ -293,7 +294,7 @@ impl Copy {
             Some(Op::Variable | Op::UntypedVariableKHR) => return self.variable(item, place),
             Some(Op::Return | Op::ReturnValue) => {
                 let value = if callee.returns_value {
-                    inst.operands().first().map_or(0, |id| self.renamed(*id))
+                    self.renamed(inst.id(0)?.0)
                 } else {
                     0
                 };
@@ -306,7 +307,8 @@ impl Copy {
                 return Ok(());
             }
             Some(Op::Label) => {
-                self.block = inst.result().map_or(0, |label| self.renamed(label.0));
+                let label = inst.result().ok_or_else(|| no_result(inst))?;
+                self.block = self.renamed(label.0);
                 if callee.is_straight {
                     return Ok(());
                 }
@@ -344,12 +346,13 @@ impl Copy {
         } else {
             5
         };
-        if let Some(initializer) = words.get(initializer_at).copied() {
+        if let (Some(initializer), Some(variable)) =
+            (words.get(initializer_at).copied(), words.get(2).copied())
+        {
             words.truncate(initializer_at);
             if let (Some(first), Ok(count)) = (words.first_mut(), u32::try_from(initializer_at)) {
                 *first = count << 16 | (*first & 0xffff);
             }
-            let variable = words.get(2).copied().unwrap_or(0);
             place.code.push_ids(
                 &instruction(Op::Store, &[variable, initializer])?,
                 item.origin,
@@ -368,7 +371,7 @@ impl Copy {
         place: &mut Destination<'_>,
     ) -> Result<(), Diagnostic> {
         let (Some(ty), Some(result)) = (call.result_type(), call.result()) else {
-            return Ok(());
+            return Err(no_result(call));
         };
         if !callee.returns_value {
             return Ok(());
@@ -385,6 +388,10 @@ impl Copy {
         place.code.push_ids(&words, call.offset);
         Ok(())
     }
+}
+
+fn no_result(inst: Inst<'_>) -> Diagnostic {
+    Diagnostic::bug(format!("{} has no result", inst.name())).at_word(inst.offset)
 }
 
 /// Whether the grammar tells which words of `inst` are ids.

@@ -148,6 +148,7 @@ fn write(
     values.push(loaded(edit, index)?);
     let [groups] = ids(edit)?;
     edit.function(Op::Load, &[group.ty, groups, group.variable])?;
+    // The declarations do not have a type that the pass has just added: a vector of `uint`.
     let component = vector_component(edit, group.ty).unwrap_or(uint);
     for axis in 0..3 {
         let [part] = ids(edit)?;

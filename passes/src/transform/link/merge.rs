@@ -86,7 +86,7 @@ impl<'u, 'm> Merge<'u, 'm> {
                 .iter()
                 .map(|unit| unit.module.header().version)
                 .max()
-                .unwrap_or(0),
+                .unwrap_or(0), // no modules: `link` has refused that
         };
         for (replaced, by) in &symbols.replaced {
             let id = merge.id(by.unit, by.id.0);
@@ -279,7 +279,8 @@ impl<'u, 'm> Merge<'u, 'm> {
         self.write(place, &words)
     }
 
-    /// What is said about the id `old`, its own number left out, in a fixed order.
+    /// What is said about the id `old`, its own number left out, in a fixed order; empty when it has
+    /// no decorations.
     fn said(&mut self, unit: usize, old: u32) -> Result<Vec<Words>, Diagnostic> {
         let about = self.units.get(unit).and_then(|u| u.annotations.get(&old));
         let about = about.cloned().unwrap_or_default();
@@ -382,7 +383,7 @@ impl<'u, 'm> Unit<'u, 'm> {
                         unit.annotations.entry(*target).or_default().push(inst);
                     }
                 }
-                _ => {}
+                _ => {} // neither an annotation nor a group of them
             }
         }
         unit

@@ -48,7 +48,7 @@ impl Symbols {
                     break;
                 }
                 let Some((id, name, kind)) = linkage(inst) else {
-                    continue;
+                    continue; // says nothing of linkage
                 };
                 let symbol = Symbol { unit, id };
                 if kind == LinkageType::Import {
@@ -101,6 +101,7 @@ impl Symbols {
                     .get(unit)
                     .is_none_or(|others| others.iter().all(|other| !rest.contains(other)))
             };
+            // None is ready where modules name each other's variables: the first one is taken.
             let next = rest.iter().position(ready).unwrap_or(0);
             order.push(rest.remove(next));
         }

@@ -54,6 +54,7 @@ pub(super) fn solve(cfg: &Cfg, events: &[Vec<Event>], tests: &[Option<Test>]) ->
         work.push_back(0);
     }
     while let Some(block) = work.pop_front() {
+        debug_assert!(block < states.len(), "a block without a state is queued");
         let start = states.get(block).copied().unwrap_or(0);
         let end = events
             .get(block)
