@@ -94,10 +94,10 @@ impl Searcher<'_> {
         let shape = self.shape;
         self.visits = self.visits.saturating_add(2 * shape.len());
         let Some(block) = shape.block_of(sync).filter(|_| !self.gave_up()) else {
-            return Words::new();
+            return Words::new(); // control cannot reach it, or it takes too long
         };
         let Some(on_the_way) = shape.on_the_way(block) else {
-            return Words::new();
+            return Words::new(); // too many loops to say
         };
         let others = (0..shape.len()).filter(|other| !on_the_way.contains(other));
         let mut words = Words::new();

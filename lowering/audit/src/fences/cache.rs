@@ -81,7 +81,7 @@ impl<'t> CacheOp<'t> {
 /// Which of `needed` remain, as bits, after an instruction.
 fn remaining(state: u32, needed: &[CacheOp<'_>], inst: &Instruction) -> u32 {
     let Some(done) = CacheOp::of(&inst.mnemonic, &inst.operands) else {
-        return state;
+        return state; // not an operation on caches
     };
     needed
         .iter()
@@ -342,7 +342,7 @@ fn keeps_order(
     load: &Operation,
 ) -> bool {
     let Some(atomic) = atomic else {
-        return true;
+        return true; // nothing to overtake
     };
     match (atomic.memory, load.memory) {
         (Memory::Local, Memory::Local) => true,

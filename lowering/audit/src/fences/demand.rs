@@ -272,6 +272,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
         let acquire = clauses(&promise.acquire, false);
         for position in positions {
             let Some(inst) = function.instructions.get(*position) else {
+                debug_assert!(false, "the function has no instruction {position}");
                 continue;
             };
             let sides = sides(inst, promise.means, arch);

@@ -102,7 +102,7 @@ impl Shape {
     /// way around either.
     pub(super) fn leads_through(&self, over: usize, block: usize) -> bool {
         let Some(loops) = &self.loops else {
-            return false;
+            return false; // too many to say
         };
         self.dominators.dominates(over, block)
             && loops

@@ -49,6 +49,10 @@ impl<'f> Walker<'f> {
         let mut seen = BTreeSet::new();
         let mut todo = vec![(from, state)];
         while let Some((position, state)) = todo.pop() {
+            debug_assert!(
+                position < self.predecessors.len(),
+                "the function has no instruction {position}"
+            );
             let next = if forward {
                 self.function.successors(position)
             } else {

@@ -196,25 +196,21 @@ fn barrier(
     demand: Option<&Demand>,
 ) -> Barrier {
     let facts = solution.at(position).map_or(&[][..], Vec::as_slice);
-    let outstanding: Vec<InFlight> = facts
-        .chunk_by(|one, next| one.position() == next.position())
-        .filter_map(|facts| {
-            let operation = facts.first()?.position();
-            let known = solution.operation(operation)?;
-            Some(InFlight {
-                at: place(function, operation),
-                counters: facts.iter().map(|fact| fact.counter).collect(),
-                memory: known.memory,
-                writes: known.writes,
-            })
-        })
-        .collect();
+    let mut outstanding = Vec::new();
     let mut violations = Vec::new();
     let mut violated = Vec::new();
-    for flying in &outstanding {
-        let position = flying.at.position;
-        let Some(operation) = solution.operation(position) else {
+    for facts in facts.chunk_by(|one, next| one.position() == next.position()) {
+        let position = facts.first().map(|fact| fact.position());
+        let operation = position.and_then(|position| solution.operation(position));
+        let (Some(position), Some(operation)) = (position, operation) else {
+            debug_assert!(false, "{facts:?} are about no operation");
             continue;
+        };
+        let flying = InFlight {
+            at: place(function, position),
+            counters: facts.iter().map(|fact| fact.counter).collect(),
+            memory: operation.memory,
+            writes: operation.writes,
         };
         let clauses = demand.into_iter().flat_map(|demand| &demand.release);
         let broken = clauses.filter(|clause| {
@@ -226,6 +222,7 @@ fn barrier(
         if violated.len() > before {
             violations.push(position);
         }
+        outstanding.push(flying);
     }
     violated.sort();
     violated.dedup();

@@ -41,6 +41,7 @@ pub struct Wait {
 /// What an instruction waits for. Empty: nothing that moves data (`expcnt`, `xcnt` and `depctr`
 /// guard registers, not memory).
 pub fn waits(mnemonic: &str, operands: &str) -> Vec<Wait> {
+    // An instruction that is no wait has none.
     let all = target::waits(mnemonic, operands).unwrap_or_default();
     let moves_data = |(counter, at_most)| {
         let counter = Counter::of(counter)?;

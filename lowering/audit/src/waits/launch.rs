@@ -20,6 +20,7 @@ pub(super) fn loads(function: &Function) -> Vec<bool> {
     while let Some(position) = todo.pop() {
         let (Some(inst), Some(Some(held))) = (instructions.get(position), before.get(position))
         else {
+            debug_assert!(false, "nothing is known before instruction {position}");
             continue;
         };
         let after = after(inst, *held);

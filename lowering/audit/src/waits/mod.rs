@@ -35,6 +35,7 @@ impl fmt::Display for CodePlace {
 
 pub(crate) fn place(function: &Function, position: usize) -> CodePlace {
     let inst = function.instructions.get(position);
+    debug_assert!(inst.is_some(), "the function has no instruction {position}");
     CodePlace {
         position,
         mnemonic: inst.map(|inst| inst.mnemonic.clone()).unwrap_or_default(),

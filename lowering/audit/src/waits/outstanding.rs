@@ -110,6 +110,10 @@ impl Outstanding {
 
     /// What is outstanding after the instruction at `position`.
     fn after(&self, function: &Function, position: usize) -> Facts {
+        debug_assert!(
+            self.at(position).is_some(),
+            "nothing is known before instruction {position}"
+        );
         let mut facts = self.at(position).cloned().unwrap_or_default();
         if let Some(inst) = function.instructions.get(position) {
             for wait in waits(&inst.mnemonic, &inst.operands) {
@@ -216,7 +220,7 @@ fn has_stack_in_buffer(function: &Function) -> bool {
 /// Whether an operand is the scalar register 2 or 3, or has one of them.
 fn names_2_or_3(operand: &str) -> bool {
     let Some(register) = operand.strip_prefix('s') else {
-        return false;
+        return false; // not a scalar register
     };
     let range = register
         .strip_prefix('[')
