@@ -54,7 +54,7 @@ fn check_read(source: Source<'_>, options: &CheckOptions) -> Diagnostics {
     settings.limits = limits(options);
     if let Some(Ok(planned)) = &planned {
         let reserved = planned.plans.iter().map(|plan| plan.reserved_shared_bytes);
-        settings.reserved_shared_bytes = reserved.max().unwrap_or(0);
+        settings.reserved_shared_bytes = reserved.max().unwrap_or(0); // no kernels
     }
     let mut problems = source.found.clone();
     validate(

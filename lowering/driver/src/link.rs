@@ -90,7 +90,7 @@ fn linkers() -> Vec<Linker> {
     if let Some(named) = std::env::var_os(LINKER_VARIABLE).filter(|value| !value.is_empty()) {
         return vec![Linker::at(PathBuf::from(named))];
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::var_os("PATH").unwrap_or_default(); // unset: no folders
     let mut found: Vec<PathBuf> = ["ld.lld", "lld"]
         .iter()
         .flat_map(|name| on_path(&path, name))
@@ -105,14 +105,14 @@ fn on_path(path: &OsString, name: &str) -> Vec<PathBuf> {
     let mut plain = None;
     for folder in std::env::split_paths(path) {
         let Ok(files) = std::fs::read_dir(&folder) else {
-            continue;
+            continue; // PATH may name what is not there
         };
         for file in files.flatten() {
             let Ok(file_name) = file.file_name().into_string() else {
-                continue;
+                continue; // not UTF-8, so not one of the names
             };
             let Some(rest) = file_name.strip_prefix(name) else {
-                continue;
+                continue; // another program
             };
             if rest.is_empty() && plain.is_none() {
                 plain = Some(file.path());

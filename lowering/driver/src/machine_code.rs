@@ -22,9 +22,12 @@ pub fn functions(bytes: &[u8], target: &Target) -> Result<Vec<Function>, String>
         if symbol.kind() != SymbolKind::Text || !symbol.is_definition() {
             continue;
         }
-        let (Ok(name), Some(section)) = (symbol.name(), symbol.section_index()) else {
-            continue;
+        let Some(section) = symbol.section_index() else {
+            continue; // an absolute address
         };
+        let name = symbol
+            .name()
+            .map_err(|error| format!("the name of a function cannot be read: {error}"))?;
         let code = file
             .section_by_index(section)
             .and_then(|section| section.data_range(symbol.address(), symbol.size()))

@@ -182,7 +182,7 @@ fn place(plan: &EntryPlan, offset: u32) -> Option<BarrierRole> {
 /// As many waves as asked for, but no more than the workgroup has.
 fn waves(plan: &EntryPlan, asked: u8) -> u8 {
     let Some(size) = plan.workgroup_size else {
-        return asked;
+        return asked; // the host says how many there are
     };
     let invocations = size
         .iter()
@@ -198,7 +198,7 @@ fn waves(plan: &EntryPlan, asked: u8) -> u8 {
 fn workgroups(plan: &EntryPlan, waves: u8) -> Result<u8, Diagnostic> {
     let meets = |pair: &PairPlan| pair.strategy.meets_at() == MeetsAt::ClusterBarrier;
     let Some([x, y, z]) = plan.cluster.filter(|_| plan.pairs.iter().any(meets)) else {
-        return Ok(1);
+        return Ok(1); // each workgroup by itself
     };
     let all: u64 = [x, y, z].map(u64::from).iter().product();
     match u8::try_from(all) {

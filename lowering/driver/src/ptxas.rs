@@ -156,7 +156,7 @@ fn problem(
 /// The programs to try, in order: `named`, else those that `variable` names, else those on PATH.
 fn programs(variable: &str, name: &str, named: Option<&Path>) -> Vec<PathBuf> {
     let listed = std::env::var_os(variable).filter(|value| !value.is_empty());
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::var_os("PATH").unwrap_or_default(); // unset: no folders
     let on_path = |file: &Path| -> Vec<PathBuf> {
         std::env::split_paths(&path)
             .map(|folder| folder.join(file))

@@ -19,16 +19,15 @@ pub(crate) fn shape(
     let cfg = Cfg::of(declarations.module, function);
     let mut ends: Vec<u32> = function.blocks.iter().map(|block| block.offset).collect();
     ends.push(function.end);
-    let words = ends.windows(2).filter_map(|pair| match pair {
-        [start, end] => Some(*start..*end),
-        _ => None, // windows of two
-    });
+    let words = ends.iter().zip(ends.iter().skip(1));
+    let words = words.map(|(start, end)| *start..*end);
     let mut atomics = BTreeMap::new();
     let mut accesses = BTreeSet::new();
     for inst in function.insts() {
         let access = Access::of(inst);
         if access == Access::Atomic {
             let atomic = ordered(inst, constants, options);
+            // One that is refused elsewhere has no fences.
             atomics.insert(inst.offset, atomic.unwrap_or_default());
         }
         if access != Access::None {
@@ -80,7 +79,7 @@ impl Access {
             "Load", "Store", "Copy", "Call", "Image", "ExtInst", "Memory", "Prefetch", "Group",
         ];
         let Some(op) = inst.op() else {
-            return Access::Plain;
+            return Access::Plain; // an unknown instruction may access memory
         };
         let name = format!("{op:?}");
         if name.starts_with("Atomic") {

@@ -39,7 +39,7 @@ impl FromStr for Literal {
         match text {
             "true" => return Ok(Literal::Bool(true)),
             "false" => return Ok(Literal::Bool(false)),
-            _ => {}
+            _ => {} // a number, or an error
         }
         if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
             return u64::from_str_radix(digits, 16)
@@ -242,7 +242,7 @@ fn round_to(value: f64, exponent: u32, mantissa: u32) -> u64 {
     let bias = (1i64 << (exponent - 1)) - 1;
     // Subnormal doubles are far below everything that the narrow formats can hold, and round to
     // zero with the exponent taken at face value.
-    let unbiased = i64::try_from(magnitude >> 52).unwrap_or(0) - 1023;
+    let unbiased = (magnitude >> 52).cast_signed() - 1023;
     let significand = (magnitude & ((1 << 52) - 1)) | 1 << 52;
     if unbiased > bias {
         return sign | infinity;
@@ -259,12 +259,8 @@ fn round_to(value: f64, exponent: u32, mantissa: u32) -> u64 {
     let half = 1u64 << (dropped - 1);
     let round_up = rest > half || (rest == half && kept & 1 == 1);
     // The leading one of `kept` adds one to the exponent field of a normal number; a carry out of
-    // the rounding does the same.
-    let field = if below_normal > 0 {
-        0
-    } else {
-        u64::try_from(unbiased + bias - 1).unwrap_or(0)
-    };
+    // the rounding does the same. Below normal numbers the field is 0.
+    let field = u64::try_from(unbiased + bias - 1).unwrap_or(0);
     sign | ((field << mantissa) + kept + u64::from(round_up)).min(infinity)
 }
 

@@ -139,7 +139,7 @@ impl Barrier {
         self.tallies = self.tallies.split_off(&phase.saturating_sub(TALLIES));
     }
 
-    /// The answers of a phase.
+    /// The answers of a phase; none where nobody was asked.
     pub fn tally(&self, phase: Phase) -> Tally {
         self.tallies.get(&phase).copied().unwrap_or_default()
     }

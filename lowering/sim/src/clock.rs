@@ -24,7 +24,7 @@ impl Clock {
         }
     }
 
-    /// The time up to which `wave` is known.
+    /// The time up to which `wave` is known; 0 for a wave of which nothing is known.
     pub fn of(&self, wave: u16) -> Time {
         self.waves.get(usize::from(wave)).copied().unwrap_or(0)
     }
@@ -89,6 +89,8 @@ pub(crate) fn join<T: Copy + Default>(mine: &mut Vec<T>, its: &[T], merge: impl 
     }
 }
 
+/// Whether `mine` has for each entry of `its` one that is `at_least` as late; nothing is known of
+/// what lies behind the end of `mine`.
 pub(crate) fn covers<T: Copy + Default>(
     mine: &[T],
     its: &[T],

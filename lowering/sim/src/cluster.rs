@@ -84,7 +84,7 @@ impl Cluster {
         let (group, in_group) = self.place_of(wave);
         let group = self.groups.get_mut(group)?;
         let Some(barrier) = self.barrier.take() else {
-            return Some(act(group, in_group));
+            return Some(act(group, in_group)); // a workgroup without a cluster
         };
         group.barriers.put(Name::Cluster, barrier);
         let result = act(group, in_group);

@@ -408,6 +408,7 @@ impl Context<'_> {
 
     fn learn_from(&mut self, space: Space, address: u64, access: Access) {
         let Some(clock) = self.group.clocks.get_mut(usize::from(self.agent)) else {
+            debug_assert!(false, "agent {} has no clock", self.agent);
             return;
         };
         if let Some(published) = self.group.published.get(&(space, address)) {
@@ -435,7 +436,7 @@ impl Context<'_> {
             None
         };
         let Some(published) = self.publish(access.order) else {
-            return;
+            return; // the order does not release
         };
         if wide && !adds {
             self.published_to_device.remove(&address);

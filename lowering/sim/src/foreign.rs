@@ -24,7 +24,7 @@ struct Known {
 }
 
 impl Foreign {
-    /// The time up to which an agent of cluster `cluster` is known.
+    /// The time up to which an agent of cluster `cluster` is known; 0 where nothing is.
     pub(crate) fn of(&self, cluster: u32, agent: u16) -> Time {
         let Some(known) = &self.0 else { return 0 };
         if known.is_whole(cluster) {
@@ -47,7 +47,9 @@ impl Foreign {
 
     /// Learns all that `other` knows.
     pub(crate) fn join(&mut self, other: &Foreign) {
-        let Some(its) = &other.0 else { return };
+        let Some(its) = &other.0 else {
+            return; // it knows nothing
+        };
         match &mut self.0 {
             Some(mine) if Arc::ptr_eq(mine, its) || mine.covers(its) => {}
             Some(mine) if !its.covers(mine) => Arc::make_mut(mine).join(its),

@@ -124,6 +124,7 @@ impl Journal {
             let own = own
                 .entry(agent)
                 .or_insert_with(|| vec![stretches.begin(agent, Known::new())]);
+            debug_assert!(!own.is_empty(), "{agent:?} has no stretch");
             let open = own.last().copied().unwrap_or(0);
             match entry.event {
                 Event::Access {

@@ -207,10 +207,9 @@ impl<P: Program> Run<'_, P> {
         } = *self.launch;
         let invocations = workgroup_size
             .iter()
-            .try_fold(1u32, |n, s| n.checked_mul(*s));
-        if invocations.is_none_or(|n| n > limits.workgroup_invocations)
-            || shared_bytes > limits.shared_bytes
-        {
+            .try_fold(1u32, |n, s| n.checked_mul(*s))
+            .filter(|n| *n <= limits.workgroup_invocations);
+        let (Some(invocations), true) = (invocations, shared_bytes <= limits.shared_bytes) else {
             self.findings.report(FindingKind::MemoryLimit, NOWHERE, None, || {
                 format!(
                     "a workgroup of {workgroup_size:?} invocations and {shared_bytes} bytes of shared memory; the limits are {} and {}",
@@ -218,8 +217,7 @@ impl<P: Program> Run<'_, P> {
                 )
             });
             return;
-        }
-        let invocations = invocations.unwrap_or(0);
+        };
         let in_cluster = cluster.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
         if in_cluster.is_none_or(|n| n == 0 || n > limits.cluster_workgroups) {
             self.findings
@@ -256,7 +254,7 @@ impl<P: Program> Run<'_, P> {
             }
             if resident.is_empty() {
                 let Some((number, first)) = waiting.next() else {
-                    return;
+                    return; // all have ended
                 };
                 resident.push(Resident::begin(self, number, first, invocations));
             }

@@ -222,7 +222,7 @@ impl<T: Work> Queue<T> {
 
     fn perform_at(&mut self, at: usize, perform: &mut impl FnMut(&mut T)) {
         let Some(last) = self.operations.get(at).filter(|o| !o.performed) else {
-            return;
+            return; // it has taken effect already
         };
         let path = last.rules.path;
         let mut due = vec![(at, last)];

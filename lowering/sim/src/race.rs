@@ -270,6 +270,7 @@ impl Lists {
 
     fn remember(&mut self, readers: u32, stamp: Stamp) {
         let Some(list) = self.lists.get_mut((readers as usize).wrapping_sub(1)) else {
+            debug_assert!(false, "there is no list {readers}");
             return;
         };
         if let Some(own) = list.iter_mut().find(|s| s.same_agent(&stamp)) {

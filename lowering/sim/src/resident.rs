@@ -154,6 +154,7 @@ impl<W> Resident<W> {
     fn complete_any<P: Program<Wave = W>>(&mut self, run: &mut Run<'_, P>) {
         let any = run.rng.usize(..self.waves.len());
         let Some(wave) = self.waves.get_mut(any) else {
+            debug_assert!(false, "there is no wave {any}");
             return;
         };
         self.cluster.with(any, |group, in_group| {
@@ -169,6 +170,7 @@ impl<W> Resident<W> {
         steps: u32,
     ) -> Turn {
         let Some(wave) = self.waves.get_mut(chosen) else {
+            debug_assert!(false, "there is no wave {chosen}");
             return Turn::Stop;
         };
         // A wave that spins must not keep the others out for ever: it goes last in this round.
@@ -192,6 +194,7 @@ impl<W> Resident<W> {
                 (run.program).step(wave, &mut run.context(group, in_group))
             });
             let Some(step) = step else {
+                debug_assert!(false, "wave {chosen} has no workgroup");
                 return Turn::Stop;
             };
             let state = match step {

@@ -118,6 +118,7 @@ impl Scheduler {
     /// One of `ready` (indices in ascending order, not empty) and the number of steps that it may
     /// take in a row.
     pub(crate) fn pick(&mut self, ready: &[usize], rng: &mut Rng) -> (usize, u32) {
+        debug_assert!(!ready.is_empty(), "no wave can go on");
         let any = |rng: &mut Rng| {
             ready
                 .get(rng.usize(..ready.len().max(1)))

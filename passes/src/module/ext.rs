@@ -69,8 +69,8 @@ impl ExtSet {
         }
     }
 
-    /// Whether the instructions of the set compute values, in functions alone. Nobody knows of a set
-    /// without a name here: those of graphs stand outside of functions.
+    /// Whether the instructions of the set compute values, in functions alone. Nothing is known of
+    /// other sets: those of graphs stand outside of functions.
     pub(super) fn computes(self) -> bool {
         match self {
             ExtSet::Glsl450 | ExtSet::OpenCl | ExtSet::Amd => true,

@@ -196,6 +196,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
             shown
         }
         Format::Json => {
+            // Serialising plain structs has no way to fail: no maps, no foreign impls.
             let mut text = serde_json::to_vec_pretty(&runs).unwrap_or_default();
             text.push(b'\n');
             text
@@ -319,7 +320,7 @@ fn is_relocatable(bytes: &[u8]) -> bool {
 /// What the kernel printed, and what is missing of it; what follows begins a line.
 fn print(outcome: &Outcome) -> Vec<u8> {
     let Some(printed) = &outcome.printed else {
-        return Vec::new();
+        return Vec::new(); // it has no print buffer
     };
     let mut text = printed.text.clone();
     if text.last().is_some_and(|last| *last != b'\n') {

@@ -47,7 +47,7 @@ pub(super) fn check(path: &Path, inputs: &[&Path]) -> Result<(), String> {
         return Err(format!("{shown}: this is a folder; name a file in it"));
     }
     let Ok(file) = path.canonicalize() else {
-        return Ok(());
+        return Ok(()); // nothing is there yet that could be replaced
     };
     match inputs
         .iter()

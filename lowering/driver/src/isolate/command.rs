@@ -40,6 +40,7 @@ pub fn run_isolated(
         .map_or("?".into(), |name| name.to_string_lossy());
     let status = match group.wait(deadline) {
         Ok(Some(status)) => status,
+        // Only a limit on time ends the wait.
         Ok(None) => return Err(late(&name, isolation.time.unwrap_or_default())),
         Err(error) => {
             return Err(Diagnostic::error(
@@ -49,6 +50,7 @@ pub fn run_isolated(
         }
     };
     let said = listener.and_then(|listener| listener.join().ok());
+    // Without a pipe nothing was said.
     let said = said.unwrap_or_default();
     if let Some(code) = own_code(status) {
         pass_on(&said);

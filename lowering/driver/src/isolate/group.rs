@@ -59,7 +59,7 @@ impl Group {
     fn has_ended(&self, block: bool) -> io::Result<bool> {
         use rustix::process::{WaitId, WaitIdOptions, waitid};
         let Some(id) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) else {
-            return Ok(true);
+            return Err(io::Error::other("the process has no number"));
         };
         let mut options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         options.set(WaitIdOptions::NOHANG, !block);

@@ -275,6 +275,7 @@ fn missing(error: &io::Error) -> Diagnostic {
 
 /// The diagnostic for a compilation that took too long, in LLVM's `pass` if one was running.
 fn late(stage: Option<Stage>, limit: Option<Duration>, pass: Option<&str>) -> Diagnostic {
+    // Only a limit makes a compilation late.
     let seconds = limit.unwrap_or_default().as_secs_f64();
     let problem = Diagnostic::error(
         Code::WorkerLimit,

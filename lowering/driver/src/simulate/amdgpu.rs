@@ -134,10 +134,12 @@ impl Binary {
         let mnemonics: Vec<&str> = self
             .lines
             .iter()
+            // An empty line is no instruction.
             .map(|line| line.text.split_whitespace().next().unwrap_or_default())
             .collect();
         let mut next = 0;
         for function in functions {
+            debug_assert!(next <= mnemonics.len(), "a function ends behind the code");
             let rest = mnemonics.get(next..).unwrap_or_default();
             let fits = |code: &[&str]| {
                 code.len() >= function.instructions.len()
@@ -148,7 +150,7 @@ impl Binary {
             };
             // Between functions there is padding.
             let Some(start) = (0..rest.len()).find(|at| rest.get(*at..).is_some_and(fits)) else {
-                continue;
+                continue; // it stays without
             };
             let first = next + start;
             next = first + function.instructions.len();

@@ -242,6 +242,7 @@ impl Job {
             code,
             arguments: abi.arguments.clone(),
             resources: abi.resources.clone(),
+            // 0 where no descriptors lie in tables.
             descriptor_bytes: abi.form.descriptor_bytes().unwrap_or(0),
             workgroup_size: abi.workgroup_size,
             cluster: entry.plan.cluster.unwrap_or([1; 3]),
@@ -489,8 +490,9 @@ impl Job {
         let bytes = |id| global.region(id).map(|region| region.bytes());
         let buffers = regions
             .iter()
-            .map(|id| bytes(*id).unwrap_or_default().to_vec())
-            .collect();
+            .map(|id| bytes(*id).map(<[u8]>::to_vec))
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| Refusal("a buffer is lost: this is a bug".to_owned()))?;
         let printed = print_buffer.and_then(bytes);
         Ok(Outcome {
             schedule,

@@ -103,7 +103,7 @@ fn runs_on(of_text: &str, sm: u32) -> bool {
     };
     let digits = name.trim_end_matches(['a', 'f']);
     let Ok(least) = digits.parse::<u32>() else {
-        return false;
+        return false; // not the number of a GPU
     };
     match &name[digits.len()..] {
         "" => sm >= least,

@@ -55,7 +55,7 @@ impl Job {
         let mut tables: BTreeMap<Way, Table> = BTreeMap::new();
         for resource in &self.resources {
             let Some(place) = &resource.reach.descriptor else {
-                continue;
+                continue; // an argument of its own
             };
             let way = |loads: usize| {
                 let taken = place.loads.iter().take(loads).copied().collect();
@@ -141,6 +141,7 @@ fn place_all(tables: BTreeMap<Way, Table>, global: &mut Global) -> BTreeMap<u32,
     let mut placed: BTreeMap<Way, u64> = BTreeMap::new();
     for ((argument, loads), mut table) in tables {
         for (offset, way) in std::mem::take(&mut table.addresses) {
+            debug_assert!(placed.contains_key(&way), "the table {way:?} is not placed");
             let address = placed.get(&way).copied().unwrap_or(0);
             table.write(offset as usize, &address.to_le_bytes());
         }

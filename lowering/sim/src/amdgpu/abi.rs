@@ -65,6 +65,7 @@ impl Start {
         }
         let (preload, offset) = self.descriptor.preload();
         for n in 0..preload {
+            // What lies behind the arguments is never read.
             let word = usize::from(offset + n);
             wave.set_s(at + n, self.preloaded.get(word).copied().unwrap_or(0));
         }

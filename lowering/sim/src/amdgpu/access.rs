@@ -142,6 +142,7 @@ impl Operation {
         }
         let (mine, its) = (self.ranges(), other.ranges());
         let span = |ranges: &[(u64, u64)]| {
+            // Without lanes there are no ranges, and nothing overlaps 0..0.
             let first = ranges.iter().map(|r| r.0).min().unwrap_or(0);
             let end = ranges.iter().map(|r| r.1).max().unwrap_or(0);
             (first, end)
@@ -188,7 +189,7 @@ impl Wave {
         caches: Levels,
         cx: &mut Context<'_>,
     ) {
-        let mut operation = self.spare.pop().unwrap_or_default();
+        let mut operation = self.spare.pop().unwrap_or_default(); // a new one
         operation.pc = pc;
         operation.memories = memory.memories;
         operation.action = memory.action;
@@ -330,7 +331,9 @@ impl Wave {
                 break;
             }
         }
-        let Some((pc, address)) = found else { return };
+        let Some((pc, address)) = found else {
+            return; // no older operation touches the place
+        };
         let site = cx.site(younger.pc, None);
         let other = Site {
             lane: None,
@@ -412,7 +415,7 @@ impl Wave {
             }
         }
         let Some(registers) = operation.dst else {
-            return;
+            return; // a store
         };
         let Registers { first, count, .. } = registers;
         match registers.file {

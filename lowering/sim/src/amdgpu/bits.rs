@@ -125,6 +125,12 @@ impl std::fmt::Debug for Row {
     }
 }
 
+/// An operand of a row: decoding gives as many as the row has.
+pub(super) fn taken(source: Option<u64>) -> u64 {
+    debug_assert!(source.is_some(), "an operand is missing");
+    source.unwrap_or(0)
+}
+
 /// Rows that compute a value: `"name" result (a: type, ...) => expression;`.
 macro_rules! values {
     ($($name:literal $dst:ty, ($($arg:ident: $src:ty),*) => $value:expr;)*) => {
@@ -135,7 +141,7 @@ macro_rules! values {
             compute: $crate::amdgpu::bits::Compute::Value(|sources| {
                 use $crate::amdgpu::bits::Bits;
                 let mut sources = sources.iter().copied();
-                $(let $arg = <$src>::of(sources.next().unwrap_or(0));)*
+                $(let $arg = <$src>::of($crate::amdgpu::bits::taken(sources.next()));)*
                 let _ = sources;
                 let value: $dst = $value;
                 Bits::bits(value)
@@ -154,7 +160,7 @@ macro_rules! carries {
             compute: $crate::amdgpu::bits::Compute::Carry(|sources, carry| {
                 use $crate::amdgpu::bits::Bits;
                 let mut sources = sources.iter().copied();
-                $(let $arg = <$src>::of(sources.next().unwrap_or(0));)*
+                $(let $arg = <$src>::of($crate::amdgpu::bits::taken(sources.next()));)*
                 let _ = sources;
                 let $carry = carry;
                 let (value, out): ($dst, bool) = $value;
@@ -174,7 +180,7 @@ macro_rules! tests {
             compute: $crate::amdgpu::bits::Compute::Test(|sources| {
                 use $crate::amdgpu::bits::Bits;
                 let mut sources = sources.iter().copied();
-                $(let $arg = <$src>::of(sources.next().unwrap_or(0));)*
+                $(let $arg = <$src>::of($crate::amdgpu::bits::taken(sources.next()));)*
                 let _ = sources;
                 $value
             }),
@@ -193,7 +199,7 @@ macro_rules! scalars {
             compute: $crate::amdgpu::bits::Compute::Scalar(|sources, scc| {
                 use $crate::amdgpu::bits::Bits;
                 let mut sources = sources.iter().copied();
-                $(let $arg = <$src>::of(sources.next().unwrap_or(0));)*
+                $(let $arg = <$src>::of($crate::amdgpu::bits::taken(sources.next()));)*
                 let _ = sources;
                 let $scc = scc;
                 let (value, out): ($dst, Option<bool>) = $value;

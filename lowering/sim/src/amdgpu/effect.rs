@@ -47,6 +47,7 @@ impl Effects<'_> {
                 };
                 let mut buffer = [0u8; 64];
                 let Some(into) = buffer.get_mut(..bytes) else {
+                    debug_assert!(false, "{bytes} bytes are more than a lane loads");
                     continue;
                 };
                 self.read(
@@ -84,6 +85,7 @@ impl Effects<'_> {
                 };
                 let buffer = operation.stored(place, lane);
                 let Some(from) = buffer.get(..bytes) else {
+                    debug_assert!(false, "{bytes} bytes are more than a lane stores");
                     continue;
                 };
                 let address = operation.addresses[place][lane];
@@ -175,6 +177,7 @@ impl Effects<'_> {
                     *first = word.to_le_bytes();
                 }
                 let Some(part) = buffer.get(..shared_bytes) else {
+                    debug_assert!(false, "{shared_bytes} bytes are more than a lane copies");
                     continue;
                 };
                 // Its own mark is not a conflict.
@@ -253,12 +256,11 @@ fn same_place(operation: &Operation, cx: &mut Context<'_>) {
         }
         let mut order: Vec<usize> = each(lanes).collect();
         order.sort_by_key(|lane| addresses[*lane]);
-        for pair in order.windows(2) {
-            let [a, b] = *pair else { continue };
+        for (&a, &b) in order.iter().zip(order.iter().skip(1)) {
             let (Resolved::Memory(space, at), false) =
                 (resolve(operation.memories, addresses[b]), apart(a, b))
             else {
-                continue;
+                continue; // apart, or not in memory
             };
             let shift = (addresses[b] - addresses[a]) as usize;
             let (first, second) = (operation.stored(place, a), operation.stored(place, b));

@@ -381,7 +381,7 @@ impl Memory {
             // Its order is that of the waits and cache operations around it.
             (Action::Load, Mark::Atomic(scope)) => Access::atomic(Order::Acquire, scope),
             (Action::Store, Mark::Atomic(scope)) => Access::atomic(Order::Release, scope),
-            _ => return,
+            _ => return, // a read-modify-write or a copy
         };
     }
 }

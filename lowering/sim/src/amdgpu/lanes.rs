@@ -62,6 +62,7 @@ impl Kernel {
             }
             Special::Swap => {
                 let (Kind::Vgpr(a), Kind::Vgpr(b)) = (operand(0).kind, operand(1).kind) else {
+                    debug_assert!(false, "only vector registers are swapped");
                     return;
                 };
                 let (first, second) = (wave.v(a), wave.v(b));

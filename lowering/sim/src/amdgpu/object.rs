@@ -298,7 +298,7 @@ fn metadata(file: &ElfFile64<'_, LittleEndian>) -> Result<Metadata, ObjectError>
     let (endian, data) = (file.endian(), file.data());
     for section in file.elf_section_table().iter() {
         let Some(mut notes) = section.notes(endian, data)? else {
-            continue;
+            continue; // not a section of notes
         };
         while let Some(note) = notes.next()? {
             if note.name() == b"AMDGPU" && note.n_type(endian) == NT_AMDGPU_METADATA {
@@ -423,7 +423,7 @@ fn arguments(kernel: &KernelInfo, request: &Request) -> Vec<u8> {
             "hidden_shared_base" => super::wave::SHARED_APERTURE,
             // Remainders and offsets are 0; printf, queues and heaps do not exist.
             kind if kind.starts_with("hidden_") => 0,
-            _ => continue,
+            _ => continue, // an argument of the kernel's own
         };
         let at = argument.offset as usize;
         let size = (argument.size as usize).min(8);

@@ -103,7 +103,7 @@ impl Kernel {
     pub fn set_marks(&mut self, marks: &[Option<Mark>]) {
         for (inst, mark) in self.insts.iter_mut().zip(marks) {
             let Op::Memory(memory) = &mut inst.op else {
-                continue;
+                continue; // it touches no memory
             };
             let merged = (memory.places > 1).then_some(Mark::Plain);
             if let Some(mark) = mark.or(merged) {
@@ -118,6 +118,7 @@ impl Kernel {
     /// retired was outstanding when the wave told others of its work, by a barrier or by an atomic.
     pub fn leave_out(&mut self, index: usize, part: usize) {
         let Some(inst) = self.insts.get_mut(index) else {
+            debug_assert!(false, "the program has no instruction {index}");
             return;
         };
         inst.op = match &inst.op {

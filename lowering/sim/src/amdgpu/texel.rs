@@ -85,6 +85,7 @@ impl Components {
 impl Operation {
     pub(super) fn load_texels(&mut self, cx: &mut Context<'_>) {
         let Some((components, format)) = self.texels else {
+            debug_assert!(false, "the operation is not of an image");
             return;
         };
         let access = self.access;
@@ -96,6 +97,7 @@ impl Operation {
             };
             let mut bytes = [0; MOST_TEXEL];
             let Some(part) = bytes.get_mut(..format.bytes()) else {
+                debug_assert!(false, "a texel of {format:?} is too large");
                 continue;
             };
             cx.read(Space::Global, self.addresses[0][lane], part, at, access);
@@ -108,6 +110,7 @@ impl Operation {
 
     pub(super) fn store_texels(&mut self, cx: &mut Context<'_>) {
         let Some((components, format)) = self.texels else {
+            debug_assert!(false, "the operation is not of an image");
             return;
         };
         let access = self.access;

@@ -180,7 +180,7 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
         match c {
             '[' | '(' => depth += 1,
             ']' | ')' => depth -= 1,
-            _ => {}
+            _ => {} // no bracket
         }
         c == ',' && depth == 0
     })
@@ -194,7 +194,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         match c {
             '[' | '(' => depth += 1,
             ']' | ')' => depth -= 1,
-            _ => {}
+            _ => {} // no bracket
         }
         c.is_whitespace() && depth == 0
     })

@@ -158,9 +158,9 @@ pub(super) fn commit(wave: &mut Wave, vector: &Vector, computed: &Computed) {
         // `v_s_rcp_f32` and its like: one value.
         Kind::Sgpr(index) => {
             let lane = wave.exec().trailing_zeros().min(63) as usize;
-            wave.set_s(index, values.get(lane).copied().unwrap_or(0) as u32);
+            wave.set_s(index, values[lane] as u32);
         }
-        _ => {}
+        _ => {} // to no register
     }
     if let Some(Kind::Sgpr(index)) = vector.mask_dst.map(|d| d.kind)
         && index != sgpr::NULL
@@ -430,11 +430,9 @@ fn permute(values: &mut Lanes64, dpp: &Lanes, exec: u64, size: u32) -> u64 {
         }
         let source =
             source(dpp.from, lane, size).filter(|from| dpp.fetch_inactive || exec >> from & 1 == 1);
-        let Some(slot) = values.get_mut(lane as usize) else {
-            continue;
-        };
+        let slot = &mut values[lane as usize];
         match source {
-            Some(from) => *slot = old.get(from as usize).copied().unwrap_or(0),
+            Some(from) => *slot = old[from as usize],
             None if dpp.zero => *slot = 0,
             None => continue,
         }

@@ -182,7 +182,7 @@ impl Wave {
         match operand.kind {
             Kind::Sgpr(index) if ty.registers() == 2 => self.set_pair(index, value),
             Kind::Sgpr(index) => self.set_s(index, value as u32),
-            _ => {}
+            _ => {} // to no register
         }
     }
 
@@ -267,7 +267,7 @@ impl Wave {
                 Some((offset, *id))
             });
             let Some((offset, id)) = found else {
-                continue;
+                continue; // nothing is outstanding there
             };
             let other = self.queue.get(id).map(|o| Site {
                 lane: None,

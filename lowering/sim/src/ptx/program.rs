@@ -485,7 +485,7 @@ impl Kernel {
         coded.is_some_and(|coded| matches!(coded.op, Op::Fence { .. }))
     }
 
-    /// The instruction at a position, as the text has it.
+    /// The instruction at a position, as the text has it; none for a place outside of the kernel.
     pub(super) fn place_of(&self, pc: u32) -> CodeLocation {
         let Some(coded) = self.code.get(pc as usize) else {
             return CodeLocation::default();

@@ -279,8 +279,8 @@ impl<'u, 'm> Merge<'u, 'm> {
         self.write(place, &words)
     }
 
-    /// What is said about the id `old`, its own number left out, in a fixed order; empty when it has
-    /// no decorations.
+    /// What is said about the id `old`, its own number left out, in a fixed order; empty when it
+    /// has no decorations.
     fn said(&mut self, unit: usize, old: u32) -> Result<Vec<Words>, Diagnostic> {
         let about = self.units.get(unit).and_then(|u| u.annotations.get(&old));
         let about = about.cloned().unwrap_or_default();

@@ -111,7 +111,7 @@ fn shared(rest: &str) -> Option<Named> {
         "permute_b32" => return Some(one(Action::Push, 4, Extend::Zero)),
         "bpermute_b32" => return Some(one(Action::Pull, 4, Extend::Zero)),
         "swizzle_b32" => return Some(one(Action::Swizzle, 4, Extend::Zero)),
-        _ => {}
+        _ => {} // a load or a store, or unknown
     }
     for (prefix, action) in [
         ("read", Action::Load),
@@ -120,7 +120,7 @@ fn shared(rest: &str) -> Option<Named> {
         ("store", Action::Store),
     ] {
         let Some(rest) = rest.strip_prefix(prefix) else {
-            continue;
+            continue; // another name
         };
         for (two, unit) in [
             ("2st64_", 64),

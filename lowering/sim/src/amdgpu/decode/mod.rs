@@ -248,7 +248,7 @@ impl<'d> Decoder<'d> {
             "s_set_vgpr_msb" => {
                 return (parts.rest == "0" || parts.rest == "0x0").then_some(Op::Nothing);
             }
-            _ => {}
+            _ => {} // one of the tables has it, or it is unknown
         }
         if let Some(row) = name.strip_prefix("v_cmpx_") {
             return self.compare(row, true, parts);

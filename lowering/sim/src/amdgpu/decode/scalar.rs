@@ -119,6 +119,7 @@ const CLOCKS: [(&str, u8, u8); 3] = [
 /// `hwreg(NAME, offset, size)` behind a register: what reading it gives.
 pub(super) fn hardware_register(text: &str) -> Option<HardwareRegister> {
     let (name, offset, size) = fields(text.strip_suffix(')')?)?;
+    // Of no bits at all the mask is empty.
     let mask = |bits: u8| u32::MAX.checked_shr(32 - u32::from(bits)).unwrap_or(0);
     if MODE.contains(&name) {
         return Some(HardwareRegister::Mode {

@@ -14,7 +14,7 @@ impl Decoder<'_> {
                 Kind::Vgpr(first) => (File::Vector, first),
                 Kind::Sgpr(sgpr::NULL) => return,
                 Kind::Sgpr(first) => (File::Scalar, first),
-                _ => return,
+                _ => return, // not a register
             };
             uses.push(Use {
                 registers: Registers {

@@ -176,6 +176,7 @@ pub(crate) fn bfe(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     } else {
         0
     };
+    // A field that begins behind the last bit has none of them.
     let field = m.low(a).checked_shr(position as u32).unwrap_or(0) & mask(length);
     // Bits of the field beyond the highest bit of `a`, and all above the field, are copies of the
     // sign.
@@ -190,6 +191,7 @@ pub(crate) fn bfe(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
 /// `a` put into `b` at bit `c`, `d` bits of it.
 pub(crate) fn bfi(m: &Mode, [a, b, c, d]: Arguments) -> u64 {
     let (position, length) = ((c & 0xff) as u32, (d & 0xff) as u32);
+    // A field that begins behind the last bit has none of them.
     let field = mask(length).checked_shl(position).unwrap_or(0);
     m.low(b & !field | a.checked_shl(position).unwrap_or(0) & field)
 }
@@ -201,7 +203,7 @@ pub(crate) fn bmsk(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     } else {
         (m.low(a).min(32) as u32, m.low(b).min(32) as u32)
     };
-    m.low(mask(length).checked_shl(from).unwrap_or(0))
+    m.low(mask(length) << from)
 }
 
 /// The low `b` bits of `a`, extended to the whole width (`szext`).
@@ -260,7 +262,7 @@ pub(crate) fn shl(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     m.low(m.low(a).checked_shl(amount(b)).unwrap_or(0))
 }
 
-/// `a >> b`, filled with the sign if the type has one.
+/// `a >> b`, filled with the sign if the type has one; else amounts beyond the width give 0.
 pub(crate) fn shr(m: &Mode, [a, b, ..]: Arguments) -> u64 {
     if m.kind.is_signed() {
         m.low((sign_extend(a, m.bits()) >> amount(b).min(63)) as u64)
@@ -300,7 +302,7 @@ pub(crate) const PERMUTE_MODES: [&str; 6] = ["f4e", "b4e", "rc8", "ecl", "ecr", 
 /// mode, else 1 plus its index in [`PERMUTE_MODES`].
 pub(crate) fn prmt(m: &Mode, [a, b, c, _]: Arguments) -> u64 {
     let bytes = ((b & mask(32)) << 32 | a & mask(32)).to_le_bytes();
-    let byte = |i: u64| u64::from(bytes.get((i & 7) as usize).copied().unwrap_or(0));
+    let byte = |i: u64| u64::from(bytes[(i & 7) as usize]);
     let at = c & 3;
     let pick = |i: u64| match m.table {
         0 => {

@@ -90,7 +90,7 @@ pub(crate) fn narrow(class: Class, value: f64, rounding: Rounding) -> u64 {
         (Class::Double | Class::Bits | Class::Unsigned | Class::Signed, _) => {
             return value.to_bits();
         }
-        _ => {}
+        _ => {} // what Rust has no type or no rounding for
     }
     let (exponent_bits, significand_bits) = format(class);
     let negative = value.is_sign_negative();

@@ -315,7 +315,7 @@ fn words(op: &mut Opcode<'_>) -> Option<Computed> {
                 .collect();
             op.kind().filter(|kind| *kind == B32)?;
             let mut computed = plain(integer::prmt, B32, &[B32, B32, B32]);
-            computed.mode.table = op.one_of(&modes).unwrap_or(0);
+            computed.mode.table = op.one_of(&modes).unwrap_or(0); // without a mode
             Some(computed)
         }
         "shf" => {

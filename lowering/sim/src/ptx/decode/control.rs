@@ -126,6 +126,10 @@ impl<'t> Decoder<'_, 't> {
         }
         for (at, table) in std::mem::take(&mut self.indexed) {
             let line = self.kernel.code.get(at).map_or(0, |c| c.line);
+            debug_assert!(
+                self.tables.get(table).is_some(),
+                "there is no table {table}"
+            );
             let (block, labels) = self.tables.get(table).cloned().unwrap_or_default();
             let mut positions = Vec::new();
             for label in labels {

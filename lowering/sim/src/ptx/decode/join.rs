@@ -28,7 +28,7 @@ pub(super) fn set(code: &mut [Coded], start: usize, lists: &[Source], constants:
         };
         match &mut coded.op {
             Op::Branch { join, .. } | Op::BranchIndexed { join, .. } => *join = parent,
-            _ => {}
+            _ => {} // ways do not part here
         }
     }
 }
@@ -110,6 +110,7 @@ fn immediate(successors: &[Vec<usize>], end: usize) -> Vec<Option<usize>> {
             }
         }
     }
+    // Only what the end can be reached from has a parent, and is asked for its rank.
     let rank = |node: usize| number.get(node).copied().flatten().unwrap_or(0);
     let mut parents: Vec<Option<usize>> = vec![None; end + 1];
     if let Some(p) = parents.get_mut(end) {

@@ -65,7 +65,7 @@ impl<'m, 't> Decoder<'m, 't> {
             next += 1;
             for name in called(&function.body) {
                 let Some(callee) = self.module.functions.iter().find(|f| f.name == name) else {
-                    continue;
+                    continue; // `vprintf` and its like, or a parameter: the call itself is decoded later
                 };
                 *callers.entry(name).or_default() += 1;
                 if !reached.iter().any(|f| f.name == name) {
@@ -117,7 +117,7 @@ impl<'m, 't> Decoder<'m, 't> {
                     self.add_region(variable)?
                 }
                 StateSpace::Shared if variable.elements != Some(0) => self.take_shared(variable)?,
-                _ => {}
+                _ => {} // external, or of a function
             }
         }
         for function in reached {
@@ -174,6 +174,11 @@ impl<'m, 't> Decoder<'m, 't> {
                 .map(|p| p.offset.into())
                 .collect()
         } else {
+            debug_assert!(
+                self.callees.contains_key(function.name),
+                "{} has no frame",
+                function.name
+            );
             let callee = self.callees.get(function.name).cloned().unwrap_or_default();
             let all = callee.parameters.iter().chain(&callee.results);
             all.map(|(at, _)| window::PARAM_IN_LOCAL + u64::from(*at))

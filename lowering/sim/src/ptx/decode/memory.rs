@@ -97,7 +97,7 @@ impl<'t> Decoder<'_, 't> {
                 to, access, used, ..
             } = &mut coded.op
             else {
-                continue;
+                continue; // not a load
             };
             if to.count == 1 || *access != Access::PLAIN {
                 continue;

@@ -25,14 +25,14 @@ impl Kernel {
             _ => None,
         };
         let Some((pc, wanted)) = self.members(warp, context, index, members) else {
-            return Step::Ran(0);
+            return Step::Ran(0); // lanes with other members go their own way
         };
         let meeting = match op {
             Op::WarpSync { .. } => Meeting::Members(wanted),
             _ => Meeting::At(pc, wanted),
         };
         let Some(lanes) = warp.gather(index, meeting, wanted) else {
-            return Step::Ran(0);
+            return Step::Ran(0); // it waits for the others
         };
         match op {
             Op::Shuffle {
@@ -65,7 +65,7 @@ impl Kernel {
                 ..
             } => {
                 let values = *warp.read(self, from);
-                let of = |lane: usize| values.get(lane).copied().unwrap_or(0);
+                let of = |lane: usize| values[lane];
                 for lane in each(lanes) {
                     let same = each(lanes)
                         .filter(|l| of(*l) == of(lane))
@@ -86,9 +86,11 @@ impl Kernel {
                 ..
             } => {
                 let values = *warp.read(self, from);
-                let mut all = each(lanes).filter_map(|lane| values.get(lane).copied());
-                let first = all.next().unwrap_or(0);
-                let value = all.fold(first, |a, b| function(&mode, [a, b, 0, 0]));
+                let all = each(lanes).map(|lane| values[lane]);
+                // A fragment has lanes, so that there is a value.
+                let value = all
+                    .reduce(|a, b| function(&mode, [a, b, 0, 0]))
+                    .unwrap_or(0);
                 warp.set_lanes(to, lanes, &[value; 32]);
             }
             Op::Elect { to, elected, .. } => {
@@ -102,7 +104,7 @@ impl Kernel {
                 }
             }
             Op::WarpSync { .. } => synchronise(warp.index, context, lanes),
-            _ => {}
+            _ => debug_assert!(false, "{op:?} is not collective"),
         }
         warp.advance(lanes, FragmentState::Ready);
         Step::Ran(lanes.count_ones())
@@ -120,7 +122,7 @@ impl Kernel {
         let fragment = warp.fragments.get(index)?;
         let (pc, lanes) = (fragment.pc, fragment.lanes);
         let Some(source) = members else {
-            return Some((pc, lanes));
+            return Some((pc, lanes)); // those that are there
         };
         let of = |lane: usize| warp.value(self, source, lane) as u32;
         let wanted = of(each(lanes).next()?);
@@ -160,7 +162,7 @@ impl Kernel {
     ) {
         let [values, b, c] = from.map(|source| *warp.read(self, source));
         for lane in each(lanes) {
-            let at = |of: &[u64; 32], lane: usize| of.get(lane).copied().unwrap_or(0);
+            let at = |of: &[u64; 32], lane: usize| of[lane];
             let own = lane as u32;
             let (b, c) = (at(&b, lane) as u32 & 31, at(&c, lane) as u32);
             let (clamp, segment) = (c & 31, c >> 8 & 31);

@@ -75,7 +75,7 @@ impl Warp {
         if !context.write(Space::Shared, shared, &noise, at, Access::PLAIN) {
             return;
         }
-        let group = self.copies.closed.get(lane).copied().unwrap_or(0);
+        let group = self.copies.closed[lane];
         let mut copy = Copy {
             lane: lane as u8,
             group,
@@ -118,7 +118,7 @@ impl Warp {
                     None => true,
                     // Groups closed, less those that may stay.
                     Some(left) => {
-                        let closed = closed.get(usize::from(copy.lane)).copied().unwrap_or(0);
+                        let closed = closed[usize::from(copy.lane)];
                         copy.group < closed.saturating_sub(left)
                     }
                 }

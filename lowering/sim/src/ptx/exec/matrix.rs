@@ -125,11 +125,12 @@ impl Kernel {
         op: Op,
     ) -> Step {
         let Some(fragment) = warp.fragments.get(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return Step::Blocked;
         };
         let (pc, guarded) = (fragment.pc, fragment.lanes & !active);
         let Some(lanes) = warp.gather(index, Meeting::At(pc, u32::MAX), u32::MAX) else {
-            return Step::Ran(0);
+            return Step::Ran(0); // it waits for the others
         };
         let missing = guarded | !lanes;
         if missing != 0 {
@@ -146,7 +147,7 @@ impl Kernel {
                 to,
                 address,
             } => self.load_matrix(warp, context, pc, transposed, space, to, address),
-            _ => {}
+            _ => debug_assert!(false, "{op:?} is not of matrices"),
         }
         warp.advance(lanes, FragmentState::Ready);
         Step::Ran(lanes.count_ones())
@@ -175,6 +176,7 @@ impl Kernel {
         let packed = Mma::packed(mma.sum);
         for (register, destination) in (0..).zip(self.list(to)) {
             let Source::Register(destination) = *destination else {
+                debug_assert!(false, "a result goes to no register");
                 continue;
             };
             for lane in 0..32 {
@@ -248,6 +250,7 @@ impl Kernel {
                 }
             }
             let Source::Register(destination) = *destination else {
+                debug_assert!(false, "a result goes to no register");
                 continue;
             };
             for lane in each(u32::MAX) {

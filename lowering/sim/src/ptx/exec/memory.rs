@@ -51,7 +51,7 @@ fn runs(bits: u8, count: u32) -> impl Iterator<Item = std::ops::Range<u32>> {
     std::iter::from_fn(move || {
         let start = left.trailing_zeros();
         let end = start + (left.checked_shr(start)?).trailing_ones();
-        left &= u32::MAX.checked_shl(end).unwrap_or(0);
+        left &= u32::MAX.checked_shl(end).unwrap_or(0); // behind bit 31 there are none
         Some(start..end)
     })
 }
@@ -147,6 +147,7 @@ impl Kernel {
                     for run in runs(used, to.count) {
                         let (first, end) = (run.start * bytes, run.end * bytes);
                         let Some(part) = buffer.get_mut(first as usize..end as usize) else {
+                            debug_assert!(false, "{end} bytes are more than a load has");
                             return;
                         };
                         let address = address.wrapping_add(first.into());
@@ -189,6 +190,7 @@ impl Kernel {
                         }
                     }
                     let Some(part) = buffer.get(..all) else {
+                        debug_assert!(false, "{all} bytes are more than a store has");
                         return;
                     };
                     if !aligned(context, pc, lane, address, all) {
@@ -263,7 +265,7 @@ impl Kernel {
                     }
                 }
             }
-            _ => {}
+            _ => debug_assert!(false, "{op:?} is not an access"),
         }
     }
 

@@ -127,10 +127,11 @@ impl Kernel {
         let mut woken = false;
         for index in 0..warp.fragments.len() {
             let Some(fragment) = warp.fragments.get_mut(index) else {
+                debug_assert!(false, "the warp has no fragment {index}");
                 continue;
             };
             let FragmentState::Phase(name, phase) = fragment.state else {
-                continue;
+                continue; // it waits for no phase
             };
             let done = context
                 .group
@@ -170,6 +171,7 @@ impl Kernel {
 
     fn run(&self, warp: &mut Warp, context: &mut Context<'_>, index: usize) -> Step {
         let Some(fragment) = warp.fragments.get(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return Step::Blocked;
         };
         let (pc, lanes) = (fragment.pc, fragment.lanes);
@@ -211,7 +213,7 @@ impl Kernel {
                         }
                     } else {
                         for lane in each(active) {
-                            let at = |of: &[u64; 32]| of.get(lane).copied().unwrap_or(0);
+                            let at = |of: &[u64; 32]| of[lane];
                             if let Some(value) = values.get_mut(lane) {
                                 *value = function(&mode, [at(a), at(b), at(c), at(d)]);
                             }
@@ -343,6 +345,7 @@ impl Kernel {
     /// fragments.
     fn together(&self, warp: &mut Warp, context: &mut Context<'_>, index: usize, op: Op) -> Step {
         let Some(fragment) = warp.fragments.get_mut(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return Step::Blocked;
         };
         let (pc, lanes) = (fragment.pc, fragment.lanes);
@@ -370,6 +373,7 @@ impl Kernel {
 
     fn jump(&self, warp: &mut Warp, index: usize, taken: Lanes, target: u32, join: u32) {
         let Some(fragment) = warp.fragments.get_mut(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return;
         };
         if taken == fragment.lanes {
@@ -395,6 +399,7 @@ impl Kernel {
     ) -> Step {
         let count = active.count_ones();
         let Some(fragment) = warp.fragments.get(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return Step::Blocked;
         };
         let (pc, lanes) = (fragment.pc, fragment.lanes);

@@ -107,7 +107,7 @@ impl Special {
     fn of(self, start: &WaveStart, lane: u32) -> u32 {
         let [x, y, _] = start.workgroup_size;
         let thread = start.first + lane;
-        let at = |of: [u32; 3], dimension: u8| of.get(usize::from(dimension)).copied().unwrap_or(0);
+        let at = |of: [u32; 3], dimension: u8| of[usize::from(dimension)];
         let cluster = start.cluster.map(|n| n.max(1));
         let place: [u32; 3] = std::array::from_fn(|axis| start.group[axis] % cluster[axis]);
         match self {

@@ -54,10 +54,12 @@ impl Kernel {
         question: Option<Question>,
     ) -> Step {
         let Some(fragment) = warp.fragments.get(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return Step::Blocked;
         };
         let (pc, own) = (fragment.pc, fragment.lanes);
         let Some(first) = each(own).next() else {
+            debug_assert!(false, "fragment {index} has no lane");
             return Step::Blocked;
         };
         let id = warp.value(self, id, first) as u32;
@@ -156,9 +158,11 @@ impl Kernel {
             relaxed,
         } = op
         else {
+            debug_assert!(false, "{op:?} is not of an mbarrier");
             return Step::Blocked;
         };
         let Some(fragment) = warp.fragments.get(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return Step::Blocked;
         };
         let (pc, lanes) = (fragment.pc, fragment.lanes);
@@ -349,10 +353,11 @@ fn cluster_arrive(
     releases: bool,
 ) -> Step {
     let Some(pc) = warp.fragments.get(index).map(|f| f.pc) else {
+        debug_assert!(false, "the warp has no fragment {index}");
         return Step::Blocked;
     };
     let Some(lanes) = warp.gather(index, Meeting::At(pc, u32::MAX), u32::MAX) else {
-        return Step::Ran(0);
+        return Step::Ran(0); // it waits for the others
     };
     if warp.cluster.is_some() {
         context.report(FindingKind::BarrierMisuse, pc, None, || {
@@ -372,10 +377,11 @@ fn cluster_arrive(
 
 fn cluster_wait(warp: &mut Warp, context: &mut Context<'_>, index: usize) -> Step {
     let Some(pc) = warp.fragments.get(index).map(|f| f.pc) else {
+        debug_assert!(false, "the warp has no fragment {index}");
         return Step::Blocked;
     };
     let Some(lanes) = warp.gather(index, Meeting::At(pc, u32::MAX), u32::MAX) else {
-        return Step::Ran(0);
+        return Step::Ran(0); // it waits for the others
     };
     match warp.cluster.take() {
         Some(phase) => {

@@ -27,6 +27,7 @@ impl Kernel {
             data,
         } = *op
         else {
+            debug_assert!(false, "{op:?} is not of an image");
             return;
         };
         for lane in each(lanes) {

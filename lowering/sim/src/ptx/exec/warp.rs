@@ -118,7 +118,7 @@ impl Warp {
 
     /// The value of an operand in one lane.
     pub fn value(&self, kernel: &Kernel, source: Source, lane: usize) -> u64 {
-        self.read(kernel, source).get(lane).copied().unwrap_or(0)
+        self.read(kernel, source)[lane]
     }
 
     /// Sets a register in one lane.
@@ -135,6 +135,7 @@ impl Warp {
     /// Sets a register in some lanes.
     pub fn set_lanes(&mut self, register: u32, lanes: Lanes, values: &[u64; 32]) {
         let Some(slots) = self.registers.get_mut(register as usize) else {
+            debug_assert!(false, "the kernel has no register {register}");
             return;
         };
         if lanes == u32::MAX {
@@ -151,6 +152,7 @@ impl Warp {
     /// The lanes of a set where a predicate is as a guard wants it.
     pub fn where_true(&self, register: u32, negated: bool, lanes: Lanes) -> Lanes {
         let Some(values) = self.registers.get(register as usize) else {
+            debug_assert!(false, "the kernel has no register {register}");
             return 0;
         };
         let mut set = 0;
@@ -288,6 +290,7 @@ impl Warp {
     /// A fragment gives up its innermost join: the others do not wait for it there.
     fn part(&mut self, index: usize) {
         let Some(fragment) = self.fragments.get_mut(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return;
         };
         fragment.state = FragmentState::Ready;
@@ -314,6 +317,7 @@ impl Warp {
     /// Lanes of a fragment go another way, to `pc`; all are to meet at `join`.
     pub fn split(&mut self, index: usize, lanes: Lanes, pc: u32, join: u32) {
         let Some(fragment) = self.fragments.get_mut(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return;
         };
         if join != NOWHERE {
@@ -339,10 +343,11 @@ impl Warp {
     /// A fragment returns from a call; `false` if it was in the kernel itself.
     pub fn leave_call(&mut self, index: usize) -> bool {
         let Some(fragment) = self.fragments.get_mut(index) else {
+            debug_assert!(false, "the warp has no fragment {index}");
             return false;
         };
         let Some(pc) = fragment.frames.pop() else {
-            return false;
+            return false; // in the kernel itself
         };
         fragment.pc = pc;
         let lanes = fragment.lanes;

@@ -54,7 +54,9 @@ impl<'m> Builder<'_, 'm> {
             }
             (S::CompositeConstruct, parts) => self.construct(inst, parts),
             (S::VectorShuffle, [a, b, selected @ ..]) if selected.len() <= MOST_PARTS => {
-                let first = self.components(Id(*a)).unwrap_or(0);
+                let Some(first) = self.components(Id(*a)) else {
+                    return self.opaque(inst, Source::Other(inst.opcode())); // invalid: no vector
+                };
                 let width = inst
                     .result_type()
                     .and_then(|ty| self.component(ty))
@@ -162,6 +164,7 @@ impl<'m> Builder<'_, 'm> {
                 None => literals.extend(operand.words.iter().copied()),
             }
         }
+        // Without a type there is no result to keep.
         let ty = inst.result_type().unwrap_or(Id(0));
         let op = u32::from(inst.opcode());
         let by_component = matches!(op, 113 | 114 | 126 | 128 | 130 | 132 | 134 | 135 | 137..=139 | 164..=179 | 194..=200);
