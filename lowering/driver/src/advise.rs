@@ -55,6 +55,8 @@ pub struct Candidate {
     pub usage: Option<Usage>,
     /// How many are resident at once.
     pub resident: Option<Resident>,
+    /// How many workgroups that are at least, and at most, where ptxas is not there to say.
+    pub resident_between: Option<[u32; 2]>,
     /// What a phase costs; `None` where it was not measured.
     pub phase_cycles: Option<PhaseCycles>,
 }
@@ -220,6 +222,7 @@ fn candidate(strategy: Strategy, entry: &Entry, options: &Options) -> Candidate 
         window,
         usage: entry.usage,
         resident: entry.resident.clone(),
+        resident_between: entry.resident_between,
         phase_cycles: PhaseCycles::of(strategy, options.target),
     }
 }
@@ -264,6 +267,13 @@ fn gain(split: &Candidate, fused: &Candidate) -> Result<i64, String> {
             split.workgroups, fused.workgroups, split.bound
         ));
     }
+    if let (Some([least, _]), Some([_, most])) = (split.resident_between, fused.resident_between)
+        && least < most
+    {
+        return Err(format!(
+            "registers are not known without ptxas: {least} workgroups or more fit at once, {most} or fewer with `fused`"
+        ));
+    }
     if split.window.kept == 0 {
         return Err("nothing is left in the window".to_owned());
     }
@@ -288,8 +298,9 @@ fn speaks_for(split: &Candidate, fused: &Candidate) -> String {
     } else {
         "windows"
     };
-    let resident = match (&split.resident, &fused.resident) {
-        (Some(resident), Some(_)) => format!(", {} workgroups at once", resident.workgroups),
+    let resident = match (&split.resident, split.resident_between, &fused.resident) {
+        (Some(resident), _, Some(_)) => format!(", {} workgroups at once", resident.workgroups),
+        (_, Some([least, _]), _) => format!(", {least} workgroups at once or more"),
         _ => ", registers are not known".to_owned(),
     };
     let least = split.phase_cycles.map_or(0, |cost| cost.most.max(0));
@@ -317,6 +328,7 @@ mod tests {
                 occupancy: 0.5,
                 bound: "registers".to_owned(),
             }),
+            resident_between: None,
             phase_cycles: Some(PhaseCycles { least, most }),
         }
     }
@@ -333,6 +345,22 @@ mod tests {
         let keeps = candidate(Strategy::Counter, 128, 4, (46, 82));
         assert_eq!(choice(&[fused.clone(), loses, keeps]), "counter");
         assert!(decide(&[fused]).unwrap().1[0].contains("no strategy"));
+    }
+
+    #[test]
+    fn without_ptxas_the_worst_case_counts() {
+        let between = |mut candidate: Candidate, workgroups| {
+            candidate.resident = None;
+            candidate.resident_between = Some(workgroups);
+            candidate
+        };
+        let split = candidate(Strategy::Mbarrier, 128, 0, (-6, 24));
+        let fused = between(candidate(Strategy::Fused, 0, 0, (0, 0)), [6, 8]);
+        assert_eq!(
+            choice(&[fused.clone(), between(split.clone(), [6, 8])]),
+            "fused"
+        );
+        assert_eq!(choice(&[fused, between(split, [8, 8])]), "mbarrier");
     }
 
     #[test]

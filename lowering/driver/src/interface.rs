@@ -43,6 +43,7 @@ pub(crate) fn interfaces(
                 machine_windows: None,
                 usage: None,
                 resident: None,
+                resident_between: None,
                 audit: None,
             });
             Ok((entries.collect(), problems.take_all()))

@@ -1,5 +1,6 @@
 //! What the final assembly of a kernel says of its windows and waits, beside its plan.
 
+use crate::asm::ptx::{self, Pressure};
 use crate::asm::{self, Function};
 use crate::options::Options;
 use crate::ptxas;
@@ -19,6 +20,7 @@ pub(crate) struct Measured {
     pub(crate) machine_windows: Option<Vec<Window>>,
     pub(crate) usage: Option<Usage>,
     pub(crate) resident: Option<Resident>,
+    pub(crate) resident_between: Option<[u32; 2]>,
     pub(crate) audit: Option<Audit>,
 }
 
@@ -27,21 +29,31 @@ pub(crate) struct Measured {
 pub(crate) struct Machine {
     functions: Vec<Function>,
     usages: Vec<(String, Usage)>,
+    /// What kernels take at most, where ptxas does not say what they take.
+    pressures: Vec<Pressure>,
 }
 
-/// The machine code that ptxas makes of PTX with debug lines, and what it takes: nothing where
+/// The machine code that ptxas makes of PTX with debug lines, and what it takes: bounds alone where
 /// ptxas is not installed or refuses, no code where nvdisasm is not or does. AMDGPU assembly is
 /// final, and says what its kernels take.
 pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagnostics) -> Machine {
     let (target, named) = (options.target, options.ptxas.as_deref());
     if let (true, Arch::Amdgpu(_)) = (options.measure, &target.arch) {
         return Machine {
-            functions: Vec::new(),
             usages: usage::of_amdgpu(assembly),
+            ..Machine::default()
         };
     }
-    if !options.measure || target.nvptx().is_none() || !ptxas::can_assemble(named) {
+    if !options.measure || target.nvptx().is_none() {
         return Machine::default();
+    }
+    let bounds = || Machine {
+        // The windows say what is wrong with text that cannot be read.
+        pressures: ptx::pressure(assembly).unwrap_or_default(),
+        ..Machine::default()
+    };
+    if !ptxas::can_assemble(named) {
+        return bounds();
     }
     let mut refused = |what: &str, why: Diagnostics| {
         for problem in why.iter() {
@@ -54,7 +66,7 @@ pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagn
         Ok(assembled) => assembled,
         Err(why) => {
             refused("the machine code is not measured", why);
-            return Machine::default();
+            return bounds();
         }
     };
     let mut functions = Vec::new();
@@ -67,16 +79,18 @@ pub(crate) fn machine(assembly: &str, options: &Options, diagnostics: &mut Diagn
     Machine {
         functions,
         usages: assembled.usages,
+        pressures: Vec::new(),
     }
 }
 
 /// Measures `kernel`, whose assembly has debug lines, and `machine`, the same after ptxas, and
-/// audits it where its `shape` is given. What the audit finds wrong goes to `diagnostics`.
+/// audits it where its `shape` is given. It has `shared_bytes` of static workgroup memory. What the
+/// audit finds wrong goes to `diagnostics`.
 pub(crate) fn kernel(
     kernel: &Function,
     machine: &Machine,
     pairing: &Pairing,
-    plan: &EntryPlan,
+    (plan, shared_bytes): (&EntryPlan, u32),
     shape: Option<&Shape>,
     options: &Options,
     diagnostics: &mut Diagnostics,
@@ -92,6 +106,10 @@ pub(crate) fn kernel(
         let usage = usages.find(|(name, _)| *name == kernel.name);
         usage.map(|(_, usage)| *usage)
     };
+    let pressure = {
+        let mut pressures = machine.pressures.iter();
+        pressures.find(|pressure| pressure.name == kernel.name)
+    };
     let audit = shape.and_then(|shape| audit(kernel, plan, shape, options, diagnostics));
     Measured {
         windows: options.measure.then(|| windows(kernel)),
@@ -102,6 +120,8 @@ pub(crate) fn kernel(
         },
         usage,
         resident: usage.and_then(|usage| Resident::of(usage, plan, options.target)),
+        resident_between: pressure
+            .and_then(|most| usage::resident_between(most, shared_bytes, plan, options.target)),
         audit,
     }
 }

@@ -33,6 +33,9 @@ pub struct Entry {
     /// What a compute unit or a multiprocessor holds of it at once, where `usage` says what it
     /// takes.
     pub resident: Option<Resident>,
+    /// How many workgroups that are at least, and at most, on NVIDIA GPUs where ptxas is not
+    /// installed; `None` too where the kernel calls functions.
+    pub resident_between: Option<[u32; 2]>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
 }

@@ -142,6 +142,7 @@ fn lower(
             machine_windows: measured.machine_windows,
             usage: measured.usage,
             resident: measured.resident,
+            resident_between: measured.resident_between,
             audit: measured.audit,
         })
         .collect();
@@ -241,7 +242,7 @@ impl Work<'_> {
                     code,
                     &machine,
                     &kernel.pairing,
-                    plan,
+                    (plan, abi.shared_memory_bytes),
                     shape.as_ref(),
                     self.options,
                     diagnostics,

@@ -293,6 +293,7 @@ mod tests {
             machine_windows: None,
             usage: None,
             resident: None,
+            resident_between: None,
             audit: None,
         }
     }

@@ -1,5 +1,6 @@
 //! What a kernel takes of a multiprocessor, as `ptxas -v` says it.
 
+use crate::asm::ptx::Pressure;
 use serde::Serialize;
 use splitbar_plan::target::residency::{Footprint, Residency};
 use splitbar_plan::{EntryPlan, Target};
@@ -54,6 +55,31 @@ impl Resident {
             bound: resident.bound.to_string(),
         })
     }
+}
+
+/// How many workgroups are resident at once at least, and at most, where only ptxas knows the
+/// registers: `most` says how many it takes at most. `None` as for [`Resident::of`].
+pub(crate) fn resident_between(
+    most: &Pressure,
+    shared_bytes: u32,
+    plan: &EntryPlan,
+    target: &Target,
+) -> Option<[u32; 2]> {
+    let with = |registers, barriers| {
+        let usage = Usage {
+            registers,
+            barriers,
+            shared_memory_bytes: shared_bytes,
+            spilled_bytes: 0,
+        };
+        let resident = Resident::of(usage, plan, target)?;
+        Some(resident.workgroups)
+    };
+    // Above 255 registers ptxas spills.
+    Some([
+        with(most.registers.min(255), most.barriers)?,
+        with(1, most.barriers)?,
+    ])
 }
 
 /// The kernels whose metadata AMDGPU assembly holds, by name (LLVM AMDGPUUsage, "Code Object V5

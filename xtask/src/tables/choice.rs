@@ -78,6 +78,8 @@ const INTRODUCTION: &str = "\
 goes by the same rule with the strategy that splits best and `fused`. In this order:
 
 1. A strategy that leaves fewer workgroups resident at once than `fused` is not taken: workgroups fill each other's waits.
+   Without ptxas nobody knows the registers of an NVIDIA GPU; it takes at most ten more than are live at once in its input
+   (`lowering/assembly/src/ptx/pressure.rs`), and the worst case decides.
 2. Nor is one whose window is closed in the final code.
 3. Nor is one whose phase costs more cycles than an average window has instructions, or costs what nobody has measured.
 4. Of what is left, the one whose windows exceed its cost most.

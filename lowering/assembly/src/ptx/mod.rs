@@ -1,7 +1,7 @@
 //! PTX text.
 //!
 //! ```text
-//! text -> lex -> parse -> syntax -> functions
+//! text -> lex -> parse -> syntax -> functions, pressure
 //! ```
 //!
 //! Read are modules as LLVM and nvcc write them (PTX ISA 9.1). What the opcodes mean is left to
@@ -11,8 +11,10 @@ mod error;
 mod functions;
 mod lex;
 mod parse;
+mod pressure;
 pub mod syntax;
 
 pub use error::SyntaxError;
 pub use functions::functions;
 pub use parse::module;
+pub use pressure::{Pressure, pressure};

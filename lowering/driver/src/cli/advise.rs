@@ -168,7 +168,12 @@ fn line(candidate: &Candidate) -> [String; 7] {
         candidate
             .usage
             .map_or_else(dash, |usage| usage.registers.to_string()),
-        resident.map_or_else(dash, |r| r.workgroups.to_string()),
+        match (resident, candidate.resident_between) {
+            (Some(resident), _) => resident.workgroups.to_string(),
+            (None, Some([least, most])) if least == most => least.to_string(),
+            (None, Some([least, most])) => format!("{least} to {most}"),
+            (None, None) => dash(),
+        },
         resident.map_or_else(dash, |r| format!("{:.0} %", r.occupancy * 100.0)),
         resident.map_or_else(dash, |r| r.bound.clone()),
         format!("{} of {}", candidate.window.kept, candidate.window.source),

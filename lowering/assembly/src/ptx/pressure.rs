@@ -1,0 +1,430 @@
+//! How many registers are live at once in PTX: virtual registers, in the order of the text.
+//!
+//! ptxas schedules anew and gives out registers itself, so that this is no prediction of what it
+//! takes: splits and full barriers of one kernel differ in ways that the text does not show. It
+//! bounds it from above, though (`MARGIN`).
+//!
+//! Backward data flow over bit sets: a register is live from its definition to the last use of its
+//! value on any path.
+
+use super::syntax::{Function, Instruction, Operand, Statement, Variable, What};
+use std::collections::HashMap;
+
+/// What ptxas takes beyond the registers that are live in its input. Of 559 compilations of the
+/// fixtures (33 kernels, six strategies, sm_75, sm_80, sm_90, sm_120; ptxas 12.9.86) none took
+/// more.
+const MARGIN: u32 = 10;
+
+/// Words of the bit sets of a function, all together: 64 MiB.
+const MOST_WORDS: usize = 1 << 23;
+
+/// What ptxas takes at most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pressure {
+    /// The kernel.
+    pub name: String,
+    /// Registers of 32 bits for each thread.
+    pub registers: u32,
+    /// Hardware barriers: the largest number that stands in the text plus one, or all sixteen where
+    /// a register says which.
+    pub barriers: u32,
+}
+
+/// What the kernels of `text` take at most. Kernels that call functions are left out, and those
+/// with too many registers and blocks to look at.
+///
+/// # Errors
+/// The first place where the text is not PTX.
+pub fn pressure(text: &str) -> Result<Vec<Pressure>, super::SyntaxError> {
+    let module = super::module(text)?;
+    let kernels = module.functions.iter().filter(|function| function.entry);
+    Ok(kernels.filter_map(of).collect())
+}
+
+fn of(kernel: &Function<'_>) -> Option<Pressure> {
+    let blocks = blocks(&kernel.body)?;
+    let registers = Registers::of(&kernel.body);
+    let most = most_live(&blocks, &registers)?;
+    let insts = blocks.iter().flat_map(|block| &block.insts);
+    Some(Pressure {
+        name: kernel.name.to_owned(),
+        registers: most + MARGIN,
+        barriers: insts.copied().map(barriers).max().unwrap_or(0),
+    })
+}
+
+/// How many hardware barriers there must be for `inst`.
+fn barriers(inst: &Instruction<'_>) -> u32 {
+    let is_barrier = inst.opcode.starts_with("bar.") || inst.opcode.starts_with("barrier.");
+    let other = ["bar.warp", "barrier.cluster"];
+    if !is_barrier || other.iter().any(|other| inst.opcode.starts_with(other)) {
+        return 0;
+    }
+    // Of a reduction the barrier is the second operand.
+    let place = usize::from(inst.opcode.contains(".red."));
+    match inst.operands.get(place) {
+        Some(Operand::Integer(number)) => u32::try_from(*number).map_or(16, |n| n.min(15) + 1),
+        _ => 16,
+    }
+}
+
+/// The registers of a function: numbers and sizes by name.
+struct Registers<'t> {
+    numbers: HashMap<&'t str, usize>,
+    /// By number, in words of 32 bits. Predicates lie in a file of their own.
+    words: Vec<u32>,
+}
+
+impl<'t> Registers<'t> {
+    fn of(body: &'t [Statement<'t>]) -> Registers<'t> {
+        let mut families: Vec<&Variable<'t>> = Vec::new();
+        let mut registers = Registers {
+            numbers: HashMap::new(),
+            words: Vec::new(),
+        };
+        for statement in body {
+            match &statement.what {
+                What::Variable(variable)
+                    if variable.space == super::syntax::StateSpace::Register =>
+                {
+                    families.push(variable);
+                }
+                What::Instruction(inst) => {
+                    each_name(inst, &mut |name, _| registers.see(name, &families));
+                }
+                _ => {}
+            }
+        }
+        registers
+    }
+
+    fn see(&mut self, name: &'t str, families: &[&Variable<'t>]) {
+        if self.numbers.contains_key(name) {
+            return;
+        }
+        let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let declared = families
+            .iter()
+            .rev()
+            .find(|variable| match variable.family {
+                Some(_) => variable.name == digits,
+                None => variable.name == name,
+            });
+        if let Some(variable) = declared {
+            self.numbers.insert(name, self.words.len());
+            self.words.push(words(variable.kind));
+        }
+    }
+}
+
+/// Words of 32 bits of a register of type `kind`; halves count as a whole one.
+fn words(kind: &str) -> u32 {
+    match kind.trim_start_matches(|c: char| c.is_ascii_alphabetic()) {
+        "128" => 4,
+        "64" => 2,
+        _ if kind == "pred" => 0,
+        _ => 1,
+    }
+}
+
+/// What happens to a register.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Act {
+    Use,
+    Definition,
+}
+
+/// Opcodes, up to the first point, whose first operand is none that they write, though it is a
+/// register.
+const WITHOUT_RESULT: &[&str] = &[
+    "bar",
+    "barrier",
+    "bra",
+    "brx",
+    "exit",
+    "membar",
+    "mbarrier",
+    "nanosleep",
+    "ret",
+    "setmaxnreg",
+    "trap",
+];
+
+/// Calls `act` with every name of `inst`, uses before definitions.
+fn each_name<'t>(inst: &'t Instruction<'t>, act: &mut impl FnMut(&'t str, Act)) {
+    let base = inst.opcode.split('.').next().unwrap_or(inst.opcode);
+    let writes = !WITHOUT_RESULT.contains(&base)
+        || inst.opcode.contains(".red.")
+        || base == "mbarrier"
+            && ["arrive", "wait"]
+                .iter()
+                .any(|what| inst.opcode.contains(what))
+        || base == "mbarrier" && inst.opcode.contains("pending_count");
+    let (first, others) = match inst.operands.split_first() {
+        Some((first, others)) if writes => (Some(first), others),
+        _ => (None, inst.operands.as_slice()),
+    };
+    if let Some((guard, _)) = inst.guard {
+        act(guard, Act::Use);
+    }
+    others
+        .iter()
+        .for_each(|operand| names(operand, Act::Use, act));
+    if let Some(first) = first {
+        names(first, Act::Definition, act);
+    }
+}
+
+fn names<'t>(operand: &'t Operand<'t>, kind: Act, act: &mut impl FnMut(&'t str, Act)) {
+    use super::syntax::Base;
+    match operand {
+        Operand::Name(name, _) => act(name, kind),
+        Operand::Not(name) => act(name, Act::Use),
+        Operand::Pair(one, other) => [one, other].into_iter().for_each(|name| act(name, kind)),
+        Operand::Address(Base::Name(name), _) => act(name, Act::Use),
+        Operand::Texel(base, places) => {
+            if let Base::Name(name) = base {
+                act(name, Act::Use);
+            }
+            places.iter().for_each(|place| names(place, Act::Use, act));
+        }
+        Operand::List(list) => list.iter().for_each(|one| names(one, kind, act)),
+        Operand::Address(Base::Number, _)
+        | Operand::Integer(_)
+        | Operand::Single(_)
+        | Operand::Double(_)
+        | Operand::Nothing
+        | Operand::Other => {}
+    }
+}
+
+/// A stretch of instructions that control enters at its beginning alone.
+#[derive(Default)]
+struct Block<'t> {
+    insts: Vec<&'t Instruction<'t>>,
+    successors: Vec<usize>,
+}
+
+/// The blocks of `body` in order; `None` where it calls a function, or jumps through what is no
+/// table of it.
+fn blocks<'t>(body: &'t [Statement<'t>]) -> Option<Vec<Block<'t>>> {
+    let mut blocks = vec![Block::default()];
+    let mut labels: HashMap<&str, usize> = HashMap::new();
+    let mut tables: HashMap<&str, &[&str]> = HashMap::new();
+    for statement in body {
+        match &statement.what {
+            What::Label(label) => {
+                blocks.push(Block::default());
+                labels.insert(label, blocks.len() - 1);
+            }
+            What::BranchTargets(table, targets) => {
+                tables.insert(table, targets);
+            }
+            What::Instruction(inst) => {
+                if inst.opcode.starts_with("call") {
+                    return None;
+                }
+                blocks.last_mut()?.insts.push(inst);
+                if transfers(inst) {
+                    blocks.push(Block::default());
+                }
+            }
+            What::Open | What::Close | What::Variable(_) | What::Location(_) => {}
+        }
+    }
+    let last = blocks.len() - 1;
+    for (index, block) in blocks.iter_mut().enumerate() {
+        let inst = block.insts.last().copied().filter(|inst| transfers(inst));
+        if inst.is_none_or(|inst| inst.guard.is_some()) && index < last {
+            block.successors.push(index + 1);
+        }
+        let Some(inst) = inst else { continue };
+        match (inst.opcode.split('.').next(), inst.operands.as_slice()) {
+            (Some("bra"), [Operand::Name(label, _), ..]) => {
+                block.successors.push(*labels.get(label)?);
+            }
+            (Some("brx"), [.., Operand::Name(table, _)]) => {
+                for label in *tables.get(table)? {
+                    block.successors.push(*labels.get(label)?);
+                }
+            }
+            (Some("ret" | "exit" | "trap"), _) => {}
+            _ => return None,
+        }
+    }
+    Some(blocks)
+}
+
+/// Whether `inst` ends a block.
+fn transfers(inst: &Instruction<'_>) -> bool {
+    let base = inst.opcode.split('.').next();
+    matches!(base, Some("bra" | "brx" | "ret" | "exit" | "trap"))
+}
+
+/// The registers that are live at one place.
+struct Live<'r> {
+    registers: &'r Registers<'r>,
+    bits: Vec<u64>,
+    /// The words of all of them.
+    words: u32,
+}
+
+impl<'r> Live<'r> {
+    fn of(registers: &'r Registers<'r>, bits: Vec<u64>) -> Live<'r> {
+        let mut live = Live {
+            registers,
+            bits: vec![0; bits.len()],
+            words: 0,
+        };
+        for (word, mut set) in bits.into_iter().enumerate() {
+            while set != 0 {
+                live.change(64 * word + set.trailing_zeros() as usize, true);
+                set &= set - 1;
+            }
+        }
+        live
+    }
+
+    fn change(&mut self, number: usize, live: bool) {
+        let size = self.registers.words.get(number);
+        let (Some(size), Some(word)) = (size, self.bits.get_mut(number / 64)) else {
+            debug_assert!(false, "the sets are as wide as the registers are many");
+            return;
+        };
+        let bit = 1 << (number % 64);
+        if (*word & bit != 0) != live {
+            *word ^= bit;
+            self.words = if live {
+                self.words + size
+            } else {
+                self.words - size
+            };
+        }
+    }
+
+    /// Steps over `inst` from behind it to before it: the most words that it needs at once.
+    fn back(&mut self, inst: &Instruction<'_>) -> u32 {
+        // A result takes its register, whether anybody reads it or not.
+        self.each(inst, Act::Definition, true);
+        let behind = self.words;
+        // Lanes that a guard leaves out keep the old value.
+        if inst.guard.is_none() {
+            self.each(inst, Act::Definition, false);
+        }
+        self.each(inst, Act::Use, true);
+        behind.max(self.words)
+    }
+
+    fn each(&mut self, inst: &Instruction<'_>, kind: Act, live: bool) {
+        let registers = self.registers;
+        each_name(inst, &mut |name, act| {
+            if let Some(number) = registers.numbers.get(name).filter(|_| act == kind) {
+                self.change(*number, live);
+            }
+        });
+    }
+}
+
+/// The words of the registers that are live at once, at most; `None` where there is too much to
+/// look at.
+fn most_live(blocks: &[Block<'_>], registers: &Registers<'_>) -> Option<u32> {
+    let width = registers.words.len().div_ceil(64);
+    if blocks.len().checked_mul(width)? > MOST_WORDS {
+        return None;
+    }
+    let mut predecessors = vec![Vec::new(); blocks.len()];
+    for (index, block) in blocks.iter().enumerate() {
+        for successor in &block.successors {
+            predecessors.get_mut(*successor)?.push(index);
+        }
+    }
+    let mut at_start = vec![vec![0u64; width]; blocks.len()];
+    let mut most = vec![0; blocks.len()];
+    let mut queue: Vec<usize> = (0..blocks.len()).collect();
+    let mut queued = vec![true; blocks.len()];
+    while let Some(index) = queue.pop() {
+        *queued.get_mut(index)? = false;
+        let block = blocks.get(index)?;
+        let mut behind = vec![0u64; width];
+        for start in block.successors.iter().filter_map(|s| at_start.get(*s)) {
+            let words = behind.iter_mut().zip(start);
+            words.for_each(|(word, more)| *word |= more);
+        }
+        let mut live = Live::of(registers, behind);
+        let steps = block.insts.iter().rev().map(|inst| live.back(inst));
+        *most.get_mut(index)? = steps.max().unwrap_or(0); // no instructions
+        let start = at_start.get_mut(index)?;
+        if *start != live.bits {
+            *start = live.bits;
+            for before in predecessors.get(index)? {
+                if !std::mem::replace(queued.get_mut(*before)?, true) {
+                    queue.push(*before);
+                }
+            }
+        }
+    }
+    most.into_iter().max()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn of(body: &str) -> Vec<Pressure> {
+        let head = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\
+            .reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<4>;\n";
+        pressure(&format!("{head}{body}\nret;\n}}\n")).unwrap()
+    }
+
+    fn live(body: &str) -> u32 {
+        of(body)[0].registers - MARGIN
+    }
+
+    #[test]
+    fn registers_live_from_definition_to_use() {
+        assert_eq!(live(""), 0);
+        let two = "mov.u32 %r1, %tid.x;\nmov.u32 %r2, 1;\nadd.s32 %r3, %r1, %r2;\n";
+        assert_eq!(live(two), 2);
+        // A register of 64 bits counts twice, a predicate not at all.
+        let wide = "mov.u64 %rd1, 4;\nmov.u32 %r1, 1;\nsetp.eq.s32 %p1, %r1, 0;\n\
+            @%p1 st.global.u32 [%rd1], %r1;\n";
+        assert_eq!(live(wide), 3);
+        // A result that nobody reads has a register.
+        assert_eq!(live("mov.u32 %r1, 1;\n"), 1);
+        assert_eq!(live("ld.global.v2.b32 {%r1, %r2}, [%rd1];\n"), 2);
+    }
+
+    #[test]
+    fn a_loop_keeps_what_its_next_iteration_reads() {
+        let body = "mov.u32 %r1, 0;\nmov.u32 %r2, 7;\n$L:\nadd.s32 %r3, %r1, %r2;\n\
+            mov.u32 %r1, %r3;\nsetp.lt.s32 %p1, %r1, 9;\n@%p1 bra $L;\n";
+        assert_eq!(live(body), 2);
+        // Lanes that the guard leaves out keep %r2.
+        let kept = "mov.u32 %r1, 0;\nmov.u32 %r2, 7;\n@%p1 mov.u32 %r2, %r1;\n\
+            add.s32 %r3, %r1, %r2;\n";
+        assert_eq!(live(kept), 2);
+        // The value of one arm does not live through the other.
+        let arms = "mov.u32 %r1, 0;\n@%p1 bra $A;\nmov.u32 %r4, 1;\nmov.u32 %r5, 2;\n\
+            add.s32 %r2, %r4, %r5;\nbra.uni $B;\n$A:\nmov.u32 %r2, 3;\n$B:\n\
+            add.s32 %r3, %r1, %r2;\n";
+        assert_eq!(live(arms), 3);
+    }
+
+    #[test]
+    fn barriers_are_counted_by_their_numbers() {
+        let barriers = |body| of(body)[0].barriers;
+        assert_eq!(barriers(""), 0);
+        assert_eq!(barriers("bar.sync 0;\nbar.warp.sync -1;\n"), 1);
+        assert_eq!(barriers("bar.arrive 3, 64;\nbarrier.sync 5, 64;\n"), 6);
+        assert_eq!(barriers("bar.red.popc.u32 %r1, 2, 64, %p1;\n"), 3);
+        assert_eq!(barriers("mov.u32 %r1, 1;\nbar.sync %r1, 64;\n"), 16);
+        assert_eq!(barriers("barrier.cluster.arrive;\n"), 0);
+    }
+
+    #[test]
+    fn kernels_with_calls_are_left_out() {
+        assert_eq!(of("call f, ();\n"), []);
+        assert_eq!(of("bra $nowhere;\n"), []);
+    }
+}
