@@ -102,13 +102,13 @@ impl Ptxas {
     }
 
     /// Assembles `ptx` for `target` into the file `cubin`. The result is what ptxas had to say all
-    /// the same.
+    /// the same, what kernels take with it.
     ///
     /// # Errors
     /// What ptxas says.
     pub fn assemble(&self, ptx: &Path, target: &str, cubin: &Path) -> Result<String, String> {
         let result = Command::new(&self.program)
-            .args(["-arch", target, "-o"])
+            .args(["-v", "-arch", target, "-o"])
             .args([cubin, ptx])
             .output()
             .map_err(|error| format!("{}: {error}", self.program.display()))?;

@@ -34,7 +34,7 @@ pub struct Entry {
     /// takes.
     pub resident: Option<Resident>,
     /// How many workgroups that are at least, and at most, on NVIDIA GPUs where ptxas is not
-    /// installed; `None` too where the kernel calls functions.
+    /// installed; `None` too where the kernel calls functions or has local memory.
     pub resident_between: Option<[u32; 2]>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,

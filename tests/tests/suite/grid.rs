@@ -2,7 +2,7 @@
 //! the code.
 
 use crate::support::{compile, is_nvptx, linkable, ptxas, told, trial};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::{Fixture, GRID};
@@ -72,10 +72,29 @@ fn assembles(fixture: &Fixture, target: &str, level: Optimization) -> Result<()>
     let output = built(fixture, target, level)?;
     let folder = tempfile::tempdir()?;
     let (ptx, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
-    std::fs::write(&ptx, told(output.assembly())?)?;
-    tool.assemble(&ptx, target, &cubin)
+    let assembly = told(output.assembly())?;
+    std::fs::write(&ptx, &assembly)?;
+    let said = tool
+        .assemble(&ptx, target, &cubin)
         .map_err(anyhow::Error::msg)?;
+    // The bound that stands for the registers where there is no ptxas.
+    for most in splitbar::asm::ptx::pressure(&assembly)? {
+        let (_, of_kernel) = said
+            .split_once(&format!("Compiling entry function '{}'", most.name))
+            .with_context(|| format!("ptxas does not speak of {}: {said}", most.name))?;
+        let taken = number_before(" registers", of_kernel).context("no number of registers")?;
+        let barriers = number_before(" barriers", of_kernel.lines().nth(3).unwrap_or(""));
+        ensure!(
+            taken <= most.registers && barriers.unwrap_or(0) <= most.barriers,
+            "ptxas takes more than {most:?}: {of_kernel}"
+        );
+    }
     Ok(())
+}
+
+fn number_before(what: &str, text: &str) -> Option<u32> {
+    let (before, _) = text.split_once(what)?;
+    before.split_whitespace().last()?.parse().ok()
 }
 
 fn links(fixture: &Fixture, target: &str, level: Optimization) -> Result<()> {

@@ -7,7 +7,7 @@
 //! Backward data flow over bit sets: a register is live from its definition to the last use of its
 //! value on any path.
 
-use super::syntax::{Function, Instruction, Operand, Statement, Variable, What};
+use super::syntax::{Function, Instruction, Operand, StateSpace, Statement, Variable, What};
 use std::collections::HashMap;
 
 /// What ptxas takes beyond the registers that are live in its input. Of 559 compilations of the
@@ -30,8 +30,9 @@ pub struct Pressure {
     pub barriers: u32,
 }
 
-/// What the kernels of `text` take at most. Kernels that call functions are left out, and those
-/// with too many registers and blocks to look at.
+/// What the kernels of `text` take at most. Left out are kernels that call functions, that have
+/// local memory (ptxas may hold it in registers), and those with too many registers and blocks to
+/// look at.
 ///
 /// # Errors
 /// The first place where the text is not PTX.
@@ -42,6 +43,13 @@ pub fn pressure(text: &str) -> Result<Vec<Pressure>, super::SyntaxError> {
 }
 
 fn of(kernel: &Function<'_>) -> Option<Pressure> {
+    let has_local_memory = |statement: &Statement<'_>| match &statement.what {
+        What::Variable(variable) => variable.space == StateSpace::Local,
+        _ => false,
+    };
+    if kernel.body.iter().any(has_local_memory) {
+        return None;
+    }
     let blocks = blocks(&kernel.body)?;
     let registers = Registers::of(&kernel.body);
     let most = most_live(&blocks, &registers)?;
@@ -84,9 +92,7 @@ impl<'t> Registers<'t> {
         };
         for statement in body {
             match &statement.what {
-                What::Variable(variable)
-                    if variable.space == super::syntax::StateSpace::Register =>
-                {
+                What::Variable(variable) if variable.space == StateSpace::Register => {
                     families.push(variable);
                 }
                 What::Instruction(inst) => {
@@ -423,7 +429,8 @@ mod tests {
     }
 
     #[test]
-    fn kernels_with_calls_are_left_out() {
+    fn kernels_with_calls_or_local_memory_are_left_out() {
+        assert_eq!(of(".local .align 4 .b8 depot[16];\n"), []);
         assert_eq!(of("call f, ();\n"), []);
         assert_eq!(of("bra $nowhere;\n"), []);
     }
