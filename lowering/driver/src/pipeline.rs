@@ -241,7 +241,7 @@ impl Work<'_> {
                 Ok(measure::kernel(
                     code,
                     &machine,
-                    &kernel.pairing,
+                    kernel.pairing,
                     (plan, abi.shared_memory_bytes),
                     shape.as_ref(),
                     self.options,

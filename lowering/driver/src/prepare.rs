@@ -6,10 +6,11 @@ use crate::failure::Failure;
 use crate::options::{Choice, Options};
 use crate::output::plan_text;
 use crate::stage::{Artefact, Observer, Stage};
+use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module, SpecValues};
 use splitbar_passes::transform::{Edited, Origin};
-use splitbar_passes::validate::{Checked, Inlined, Passed};
+use splitbar_passes::validate::{Checked, Inlined};
 use splitbar_plan::EntryPlan;
 use splitbar_typed::{Kernel, Wanted};
 use std::fmt;
@@ -73,8 +74,6 @@ pub(crate) struct Source<'s> {
     pub(crate) declarations: &'s Declarations<'s>,
     /// Its constants under the specialization that is wanted.
     pub(crate) constants: &'s Constants,
-    /// That specialization.
-    spec: &'s SpecValues,
     /// What did not stop the reading.
     pub(crate) found: &'s Diagnostics,
 }
@@ -147,7 +146,6 @@ pub(crate) fn read<R>(
     let source = Source {
         declarations: &declarations,
         constants: &constants,
-        spec: &spec,
         found: &problems.found,
     };
     then(source, observer)
@@ -163,56 +161,53 @@ pub(crate) fn prepare<R>(
     let mut problems = Problems::of(source.declarations);
     problems.found = source.found.clone();
 
-    // Validate: what follows takes checked modules only. The rules are asked of the module as it
-    // was given, since that is the one that people know.
-    let span = info_span!("validate").entered();
-    observer.begin(Stage::Validate);
-    let Passed {
-        checked,
-        inlining,
-        warnings,
-    } = Checked::of(source.declarations, source.constants, options.validation)
-        .map_err(|refused| problems.and(refused))?;
-    problems.add(warnings);
-    span.exit();
-
     // Inline: from here on every barrier stands in an entry point's own function, so one function's
     // paths are all there is to know.
     let span = info_span!("inline").entered();
     observer.begin(Stage::Inline);
-    let edited = inlining
-        .inlined()
-        .map_err(|refused| problems.and(refused))?;
-    problems.edited = edited.as_ref().map(Inlined::edited);
-    let mut found = Diagnostics::new();
-    let inlined = edited.as_ref().map(|inlined| {
-        let module = &inlined.edited().module;
-        show(observer, Artefact::Inlined, || module.to_bytes());
-        let declarations = Declarations::of(module, &mut found);
-        let constants = Constants::evaluate(&declarations, source.spec, &mut found);
-        (inlined, declarations, constants)
-    });
-    problems.take(found)?;
-    let checked = match &inlined {
-        None => checked,
-        Some((inlined, declarations, constants)) => {
-            inlined.checked(declarations, constants).ok_or_else(|| {
-                Diagnostic::error(
-                    Code::Internal,
-                    "the inlined module is not the one that was read",
-                )
-                .help(REPORT)
-            })?
+    let (declarations, constants) = (source.declarations, source.constants);
+    let inlined = Inlined::of(declarations).map_err(|refused| {
+        let mut found = Diagnostics::new();
+        let rules = options.validation;
+        rules.check_alone(declarations, constants, &mut found);
+        if !found.has_errors() {
+            found.extend(refused);
         }
-    };
+        problems.and(found)
+    })?;
+    let mut found = Diagnostics::new();
+    let after = inlined.edited().map(|edited| {
+        show(observer, Artefact::Inlined, || edited.module.to_bytes());
+        Declarations::of(&edited.module, &mut found)
+    });
+    if found.has_errors() {
+        let bug = Diagnostic::bug("inlining gave a module that cannot be read").help(REPORT);
+        found.push(bug);
+        return Err(problems.and(found));
+    }
+    span.exit();
+
+    // Pair: which barriers belong together is asked by rules and by the plan.
+    let span = info_span!("pair").entered();
+    let program = Program::new(after.as_ref().unwrap_or(declarations), constants);
+    span.exit();
+
+    // Validate: what follows takes checked modules only. Rules on single instructions are asked of
+    // the module as it was given, since that is the one that people know.
+    let span = info_span!("validate").entered();
+    observer.begin(Stage::Validate);
+    let (checked, warnings) = Checked::of(&inlined, &program, options.validation)
+        .map_err(|refused| problems.and(refused))?;
+    problems.add(warnings);
+    problems.edited = inlined.edited();
     let work = Work {
         checked,
         options,
-        origin: edited.as_ref().map(|inlined| &inlined.edited().origin),
+        origin: inlined.edited().map(|edited| &edited.origin),
     };
     span.exit();
 
-    // Plan: pair the barriers, then choose what each becomes. Planning needs the size of the
+    // Plan: choose what each pair becomes. Planning needs the size of the
     // workgroup and how much of its memory is taken.
     let span = info_span!("plan").entered();
     observer.begin(Stage::Plan);
@@ -324,18 +319,20 @@ pub(crate) struct Work<'w> {
 impl<'w> Work<'w> {
     /// The entry points that are compiled.
     fn kernels(&self, diagnostics: &mut Diagnostics) -> Vec<Kernel<'w>> {
-        let (declarations, constants) = (self.checked.declarations(), self.checked.constants());
+        let program = self.checked.program();
         let wanted = Wanted {
             workgroup_size: self.options.workgroup_size,
             promote_async_copies: self.options.promote_async_copies,
         };
-        self.entries(diagnostics)
-            .into_iter()
-            .map(|entry| {
-                let target = self.options.target;
-                Kernel::of(declarations, constants, entry, target, wanted, diagnostics)
-            })
-            .collect()
+        let mut kernels = Vec::new();
+        for entry in self.entries(diagnostics) {
+            let target = self.options.target;
+            match Kernel::of(program, entry, target, wanted, diagnostics) {
+                Ok(kernel) => kernels.push(kernel),
+                Err(bug) => diagnostics.push(bug),
+            }
+        }
+        kernels
     }
 
     /// The entry points to compile: all, or those of the name that was asked for. A module may hold

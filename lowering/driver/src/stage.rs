@@ -11,11 +11,11 @@ use std::time::Duration;
 pub enum Stage {
     /// Bytes to instructions, declarations and constants.
     Read,
+    /// Functions with barriers into their callers; arrives, waits and their windows.
+    Inline,
     /// The rules of SPIR-V and of the client API.
     Validate,
-    /// Functions with barriers into their callers.
-    Inline,
-    /// Arrives, waits and their windows; strategies and steps.
+    /// Strategies and steps.
     Plan,
     /// SPIR-V and steps to optimised LLVM IR.
     Lower,
@@ -32,8 +32,8 @@ impl Stage {
     pub fn name(self) -> &'static str {
         match self {
             Stage::Read => "read",
-            Stage::Validate => "validate",
             Stage::Inline => "inline",
+            Stage::Validate => "validate",
             Stage::Plan => "plan",
             Stage::Lower => "lower",
             Stage::Measure => "measure",

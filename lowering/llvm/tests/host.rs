@@ -10,9 +10,10 @@ use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target as LlvmTarget, TargetTriple,
 };
 use splitbar_llvm::{Lines, Lowering, Optimization, lower};
+use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_passes::validate::{Checked, Validation};
+use splitbar_passes::validate::{Checked, Inlined, Validation};
 use splitbar_plan::{PlanOptions, Target, plan};
 use splitbar_typed::abi::AbiForm;
 use splitbar_typed::{Kernel, Wanted};
@@ -77,17 +78,11 @@ fn lowered(target: &'static Target) -> String {
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     let entry = &declarations.entry_points[0];
     let wanted = Wanted::default();
-    let kernel = Kernel::of(
-        &declarations,
-        &constants,
-        entry,
-        target,
-        wanted,
-        &mut diagnostics,
-    );
+    let inlined = Inlined::of(&declarations).unwrap();
+    let program = Program::new(&declarations, &constants);
+    let kernel = Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap();
     let plans = [plan(&kernel, PlanOptions::default(), &mut diagnostics)];
-    let passed = Checked::of(&declarations, &constants, Validation::Waived);
-    let module = passed.unwrap().checked;
+    let (module, _) = Checked::of(&inlined, &program, Validation::Waived).unwrap();
     let lowering = Lowering {
         module,
         origin: None,

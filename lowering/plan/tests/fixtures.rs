@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use expect_test::{Expect, expect};
+use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 use splitbar_passes::transform::inline::inline_barrier_functions;
@@ -30,14 +31,8 @@ fn plan_of(kernel: &str, target: &str, options: PlanOptions) -> Result<String> {
         .first()
         .context("no entry point")?;
     let target = Target::by_name(target).context("no such target")?;
-    let kernel = Kernel::of(
-        &declarations,
-        &constants,
-        entry,
-        target,
-        Wanted::default(),
-        &mut diagnostics,
-    );
+    let program = Program::new(&declarations, &constants);
+    let kernel = Kernel::of(&program, entry, target, Wanted::default(), &mut diagnostics)?;
     let plan = plan(&kernel, options, &mut diagnostics);
     if diagnostics.has_errors() {
         Err(anyhow!("{diagnostics}"))

@@ -6,6 +6,7 @@
 mod shapes;
 
 use shapes::SHAPES;
+use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, assemble};
 use splitbar_passes::transform::inline::inline_barrier_functions;
@@ -58,14 +59,8 @@ fn planned(
     for _ in 0..runs {
         let mut problems = Diagnostics::new();
         let start = Instant::now();
-        let kernel = Kernel::of(
-            &declarations,
-            &constants,
-            entry,
-            target,
-            wanted,
-            &mut problems,
-        );
+        let program = Program::new(&declarations, &constants);
+        let kernel = Kernel::of(&program, entry, target, wanted, &mut problems).unwrap();
         let plan = plan(&kernel, options, &mut problems);
         least = least.min(start.elapsed());
         places = plan.at_instruction.len();

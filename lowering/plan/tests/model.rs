@@ -5,6 +5,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use expect_test::expect;
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::pairing::SiteKind;
+use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::model::protocol::{FULL, SPLIT};
 use splitbar_passes::model::skeleton::Node;
@@ -43,14 +44,14 @@ impl Kernel {
             cluster: (strategy == Strategy::Cluster).then_some([2, 1, 1]),
             ..PlanOptions::default()
         };
+        let program = Program::new(&declarations, &constants);
         let kernel = splitbar_typed::Kernel::of(
-            &declarations,
-            &constants,
+            &program,
             entry,
             target,
             Wanted::default(),
             &mut diagnostics,
-        );
+        )?;
         let plan = plan(&kernel, options, &mut diagnostics);
         ensure!(!diagnostics.has_errors(), "{diagnostics}");
         let function = declarations

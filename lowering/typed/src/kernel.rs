@@ -3,8 +3,9 @@
 use crate::copies::Copies;
 use crate::scratch::shared_bytes;
 use splitbar_passes::analysis::pairing::Pairing;
+use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Constants, Declarations, EntryPoint};
+use splitbar_passes::module::EntryPoint;
 use splitbar_target::Target;
 
 /// An entry point on a target, prepared once: the check of limits, the plan, the model and the
@@ -18,7 +19,7 @@ pub struct Kernel<'m> {
     /// Its workgroup size; `None` when only the launch knows it.
     pub workgroup_size: Option<[u32; 3]>,
     /// Its sites and pairs.
-    pub pairing: Pairing,
+    pub pairing: &'m Pairing,
     /// Its asynchronous copies; `None` without a function that has some.
     pub copies: Option<Copies>,
     /// Workgroup memory in bytes, before barriers reserve any.
@@ -35,30 +36,32 @@ pub struct Wanted {
 }
 
 impl<'m> Kernel<'m> {
-    /// The kernel of `entry`, whose barriers all stand in its own function.
+    /// The kernel of `entry` of `program`.
     ///
     /// # Errors
-    /// To `diagnostics`: those of [`Pairing::analyse`], and `UnsupportedMode` for another workgroup
-    /// size than the module's.
+    /// `Internal` for an entry point of another module. To `diagnostics`: those of
+    /// [`Pairing::analyse`], and `UnsupportedMode` for another workgroup size than the module's.
     pub fn of(
-        declarations: &Declarations<'_>,
-        constants: &Constants,
+        program: &'m Program<'_>,
         entry: &'m EntryPoint<'m>,
         target: &'static Target,
         wanted: Wanted,
         diagnostics: &mut Diagnostics,
-    ) -> Kernel<'m> {
+    ) -> Result<Kernel<'m>, Diagnostic> {
+        let (declarations, constants) = (program.declarations(), program.constants());
         let fixed = declarations.workgroup_size(entry, constants);
         let workgroup_size = workgroup_size(entry, fixed, wanted.workgroup_size, diagnostics);
         let promote = wanted.promote_async_copies;
-        Kernel {
+        let (pairing, found) = program.pairing(entry)?;
+        diagnostics.extend(found.clone());
+        Ok(Kernel {
             entry,
             target,
             workgroup_size,
-            pairing: Pairing::analyse(declarations, constants, entry, diagnostics),
+            pairing,
             copies: Copies::of(declarations, constants, entry, workgroup_size, promote),
             shared_bytes: shared_bytes(declarations, constants, target, entry),
-        }
+        })
     }
 }
 
@@ -100,6 +103,7 @@ mod tests {
     fn a_kernel_keeps_the_size_that_its_module_says() {
         let target = Target::by_name("sm_90").unwrap();
         fixture("tiled_matmul", |declarations, constants| {
+            let program = Program::new(declarations, constants);
             let entry = declarations.entry_points.first().unwrap();
             for (asked, errors) in [(None, 0), (Some([16, 16, 1]), 0), (Some([8, 8, 1]), 1)] {
                 let wanted = Wanted {
@@ -107,7 +111,7 @@ mod tests {
                     promote_async_copies: false,
                 };
                 let mut found = Diagnostics::new();
-                let kernel = Kernel::of(declarations, constants, entry, target, wanted, &mut found);
+                let kernel = Kernel::of(&program, entry, target, wanted, &mut found).unwrap();
                 assert_eq!(kernel.workgroup_size, Some([16, 16, 1]));
                 assert_eq!(found.iter().count(), errors, "{found}");
                 assert!(found.iter().all(|one| one.code == Code::UnsupportedMode));

@@ -1,11 +1,11 @@
 //! The proof that a module may be lowered: the rules were checked, or somebody waived them by name.
 
-use super::{Environment, Settings, check_required, validate_inlining};
-use crate::diagnostic::Diagnostics;
+use super::{Environment, Settings, check_required, validate_program};
+use crate::analysis::program::Program;
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations};
 use crate::transform::Edited;
 use crate::transform::inline::inline_barrier_functions;
-use std::cell::OnceCell;
 
 /// Which rules a module has to keep before it is lowered.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -20,132 +20,119 @@ pub enum Validation {
     Waived,
 }
 
+impl Validation {
+    /// Whose rules those are; `None` for none but [`super::rules::REQUIRED`].
+    fn environment(self, declarations: &Declarations<'_>) -> Option<Environment> {
+        match self {
+            Validation::Default => Some(Environment::for_lowering(declarations)),
+            Validation::Environment(environment) => Some(environment),
+            Validation::Waived => None,
+        }
+    }
+
+    /// Checks the rules on a module whose barrier functions cannot be inlined: those on one
+    /// instruction, or the declarations.
+    pub fn check_alone(
+        self,
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        found: &mut Diagnostics,
+    ) {
+        match self.environment(declarations) {
+            Some(environment) => {
+                super::validate(declarations, constants, &Settings::new(environment), found);
+            }
+            None => check_required(declarations, constants, found),
+        }
+    }
+}
+
+/// A module and what inlining its barrier functions made of it.
+#[derive(Clone, Debug)]
+pub struct Inlined<'d> {
+    original: &'d Declarations<'d>,
+    edited: Option<Edited>,
+}
+
+impl<'d> Inlined<'d> {
+    /// Inlines the barrier functions of the module behind `declarations`.
+    ///
+    /// # Errors
+    /// As [`inline_barrier_functions`].
+    pub fn of(declarations: &'d Declarations<'d>) -> Result<Self, Diagnostics> {
+        Ok(Inlined {
+            original: declarations,
+            edited: inline_barrier_functions(declarations.module, declarations)?,
+        })
+    }
+
+    /// The module that was given.
+    pub fn original(&self) -> &'d Declarations<'d> {
+        self.original
+    }
+
+    /// The inlined module, and where its instructions come from; `None` when there was nothing to
+    /// inline.
+    pub fn edited(&self) -> Option<&Edited> {
+        self.edited.as_ref()
+    }
+
+    /// Whether `program` is what this is now.
+    fn is(&self, program: &Program<'_>) -> bool {
+        match &self.edited {
+            Some(edited) => std::ptr::eq(program.declarations().module, &edited.module),
+            None => std::ptr::eq(program.declarations().module, self.original.module),
+        }
+    }
+}
+
 /// A module that may be lowered. Only [`Checked::of`] makes one, from declarations and constants
 /// without errors.
 #[derive(Copy, Clone, Debug)]
 pub struct Checked<'c> {
-    declarations: &'c Declarations<'c>,
-    constants: &'c Constants,
-}
-
-/// A module that has passed.
-pub struct Passed<'c> {
-    /// The module.
-    pub checked: Checked<'c>,
-    /// The module with its barrier functions inlined, which the rules may have asked for already.
-    pub inlining: Inlining<'c>,
-    /// What should be looked at; it has its places.
-    pub warnings: Diagnostics,
+    program: &'c Program<'c>,
 }
 
 impl<'c> Checked<'c> {
-    /// Checks the rules that `validation` asks for.
+    /// Checks the rules that `validation` asks for: those on single instructions on the module that
+    /// was given, those on control flow on `program`, which is the same with its barrier functions
+    /// inlined. Also what should be looked at; it has its places.
     ///
     /// # Errors
-    /// The rules that are broken, with the warnings.
+    /// The rules that are broken, with the warnings; `Internal` for the program of another module.
     pub fn of(
-        declarations: &'c Declarations<'c>,
-        constants: &'c Constants,
+        inlined: &Inlined<'_>,
+        program: &'c Program<'c>,
         validation: Validation,
-    ) -> Result<Passed<'c>, Diagnostics> {
+    ) -> Result<(Checked<'c>, Diagnostics), Diagnostics> {
+        if !inlined.is(program) {
+            return Err(Diagnostic::bug("the program is not that of the inlined module").into());
+        }
         let mut found = Diagnostics::new();
-        let inlining = Inlining::of(declarations);
-        match validation {
-            Validation::Default => {
-                let settings = Settings::new(Environment::for_lowering(declarations));
-                validate_inlining(&inlining, constants, &settings, &mut found);
+        match validation.environment(inlined.original) {
+            Some(environment) => {
+                validate_program(inlined, program, &Settings::new(environment), &mut found);
             }
-            Validation::Environment(environment) => {
-                let settings = Settings::new(environment);
-                validate_inlining(&inlining, constants, &settings, &mut found);
-            }
-            Validation::Waived => check_required(declarations, constants, &mut found),
+            None => check_required(inlined.original, program.constants(), &mut found),
         }
         if found.has_errors() {
             return Err(found);
         }
-        Ok(Passed {
-            checked: Checked {
-                declarations,
-                constants,
-            },
-            inlining,
-            warnings: found,
-        })
+        Ok((Checked { program }, found))
+    }
+
+    /// The module, whose barriers stand in entry functions.
+    pub fn program(self) -> &'c Program<'c> {
+        self.program
     }
 
     /// What the module declares.
     pub fn declarations(self) -> &'c Declarations<'c> {
-        self.declarations
+        self.program.declarations()
     }
 
     /// Its constants.
     pub fn constants(self) -> &'c Constants {
-        self.constants
-    }
-}
-
-/// A module with its barrier functions inlined: made when it is asked for, and once.
-pub struct Inlining<'d> {
-    declarations: &'d Declarations<'d>,
-    edited: OnceCell<Result<Option<Edited>, Diagnostics>>,
-}
-
-impl<'d> Inlining<'d> {
-    /// That of the module behind `declarations`.
-    pub(super) fn of(declarations: &'d Declarations<'d>) -> Self {
-        Inlining {
-            declarations,
-            edited: OnceCell::new(),
-        }
-    }
-
-    /// The module that is inlined into.
-    pub(super) fn original(&self) -> &'d Declarations<'d> {
-        self.declarations
-    }
-
-    /// The inlined module; `None` when there is nothing to inline.
-    pub(super) fn edited(&self) -> &Result<Option<Edited>, Diagnostics> {
-        let declarations = self.declarations;
-        self.edited
-            .get_or_init(|| inline_barrier_functions(declarations.module, declarations))
-    }
-
-    /// The inlined module, which keeps the rules that the module keeps; `None` when there is
-    /// nothing to inline.
-    ///
-    /// # Errors
-    /// As [`inline_barrier_functions`].
-    pub fn inlined(self) -> Result<Option<Inlined>, Diagnostics> {
-        self.edited();
-        let edited = self.edited.into_inner().transpose()?.flatten();
-        Ok(edited.map(|edited| Inlined { edited }))
-    }
-}
-
-/// A checked module whose barrier functions were inlined.
-#[derive(Clone, Debug)]
-pub struct Inlined {
-    edited: Edited,
-}
-
-impl Inlined {
-    /// The module, and where its instructions come from.
-    pub fn edited(&self) -> &Edited {
-        &self.edited
-    }
-
-    /// The module as one that may be lowered; `None` when `declarations` are those of another
-    /// module.
-    pub fn checked<'n>(
-        &'n self,
-        declarations: &'n Declarations<'n>,
-        constants: &'n Constants,
-    ) -> Option<Checked<'n>> {
-        std::ptr::eq(declarations.module, &self.edited.module).then_some(Checked {
-            declarations,
-            constants,
-        })
+        self.program.constants()
     }
 }

@@ -15,11 +15,12 @@ mod rule;
 pub mod rules;
 mod uniform;
 
-pub use checked::{Checked, Inlined, Inlining, Passed, Validation};
+pub use checked::{Checked, Inlined, Validation};
 pub use context::{Context, Kind, Operand, Operation};
 pub use environment::{Environment, LIMITS, MAX_COMPUTE_SHARED_MEMORY, Settings};
 pub use rule::{Check, Rule};
 
+use crate::analysis::program::Program;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations};
 
@@ -38,25 +39,32 @@ pub fn validate(
     settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
-    validate_inlining(
-        &Inlining::of(declarations),
-        constants,
-        settings,
-        diagnostics,
-    );
+    let mut found = Diagnostics::new();
+    check_static(declarations, constants, settings, &mut found);
+    flow::check(declarations, constants, settings, &mut found);
+    finish(declarations, found, diagnostics);
 }
 
-/// As [`validate`], with the inlined module for others to take.
-fn validate_inlining(
-    inlining: &Inlining<'_>,
-    constants: &Constants,
+/// As [`validate`], with what is known of the module already.
+fn validate_program(
+    inlined: &Inlined<'_>,
+    program: &Program<'_>,
     settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
-    let declarations = inlining.original();
     let mut found = Diagnostics::new();
-    check_static(declarations, constants, settings, &mut found);
-    flow::check_inlining(inlining, constants, settings, &mut found);
+    check_static(
+        inlined.original(),
+        program.constants(),
+        settings,
+        &mut found,
+    );
+    flow::check_program(inlined, program, settings, &mut found);
+    finish(inlined.original(), found, diagnostics);
+}
+
+/// Sorts what was found, and fills in places.
+fn finish(declarations: &Declarations<'_>, found: Diagnostics, diagnostics: &mut Diagnostics) {
     let mut found = found.sorted();
     declarations.locate_all(&mut found);
     diagnostics.extend(found);

@@ -3,7 +3,7 @@
 
 use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, assemble};
-use splitbar_passes::validate::{Checked, Validation};
+use splitbar_passes::validate::{Environment, Settings, validate};
 
 /// Opcodes that no table knows.
 const UNKNOWN: [u32; 2] = [60_000, 60_001];
@@ -57,10 +57,8 @@ fn said(module: &Module<'_>) -> Diagnostics {
     let declarations = Declarations::of(module, &mut found);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut found);
     if !found.has_errors() {
-        match Checked::of(&declarations, &constants, Validation::Default) {
-            Ok(passed) => found.extend(passed.warnings),
-            Err(refused) => found.extend(refused),
-        }
+        let settings = Settings::new(Environment::for_lowering(&declarations));
+        validate(&declarations, &constants, &settings, &mut found);
     }
     found
 }

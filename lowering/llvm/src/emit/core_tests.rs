@@ -9,9 +9,10 @@ use spirv::{
     AddressingModel, Capability, Decoration, ExecutionModel, FunctionControl, MemoryModel,
     StorageClass, Word,
 };
+use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::{Code, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
-use splitbar_passes::validate::{Checked, Validation};
+use splitbar_passes::validate::{Checked, Inlined, Validation};
 use splitbar_plan::{PlanOptions, Target, plan};
 use splitbar_typed::abi::{AbiForm, ArgumentKind};
 use splitbar_typed::{Kernel, Wanted};
@@ -34,24 +35,19 @@ pub(crate) fn lowered_at(
     let declarations = Declarations::of(module, &mut diagnostics);
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
     let target = Target::by_name(target).unwrap();
+    let inlined = Inlined::of(&declarations)?;
+    let program = Program::new(&declarations, &constants);
     let plans: Vec<_> = declarations
         .entry_points
         .iter()
         .map(|entry| {
             let wanted = Wanted::default();
-            let kernel = Kernel::of(
-                &declarations,
-                &constants,
-                entry,
-                target,
-                wanted,
-                &mut diagnostics,
-            );
+            let kernel = Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap();
             plan(&kernel, PlanOptions::default(), &mut diagnostics)
         })
         .collect();
     assert!(!diagnostics.has_errors(), "{diagnostics}");
-    let checked = Checked::of(&declarations, &constants, Validation::Waived)?.checked;
+    let (checked, _) = Checked::of(&inlined, &program, Validation::Waived)?;
     lower(&Lowering {
         module: checked,
         origin: None,

@@ -15,9 +15,10 @@ pub mod rules;
 pub(super) mod testing;
 pub(super) mod trace;
 
-use super::{Inlining, Settings};
+use super::{Inlined, Settings};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, Site, SiteKind};
+use crate::analysis::program::Program;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
@@ -59,7 +60,7 @@ pub(super) struct Entry<'e, 'm> {
     /// At workgroup level.
     pub(super) uniformity: Uniformity,
     /// Sites and pairs.
-    pub(super) pairing: Pairing,
+    pub(super) pairing: &'e Pairing,
     /// Whether every arrive and wait has a scope that it can have; else none can be said to lack
     /// its other side.
     pub(super) has_all_events: bool,
@@ -105,14 +106,15 @@ impl<'e, 'm> Entry<'e, 'm> {
     }
 
     fn of(
-        declarations: &'e Declarations<'m>,
-        (constants, fixed): (&'e Constants, &'e Constants),
+        program: &'e Program<'m>,
+        fixed: &'e Constants,
         original: &'e Declarations<'e>,
         origin: Option<&'e Origin>,
         memory: &Memory,
         entry: &EntryPoint<'m>,
         diagnostics: &mut Diagnostics,
     ) -> Option<Entry<'e, 'm>> {
+        let (declarations, constants) = (program.declarations(), program.constants());
         let function = declarations.function(entry.function)?;
         let is_site = |kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait);
         let holds_site = |block: &Block<'_>| {
@@ -132,8 +134,7 @@ impl<'e, 'm> Entry<'e, 'm> {
         let uniformity = Uniformity::of(&model, Level::Workgroup, size);
         // Operands that cannot be decoded are for the static rules to report, a wait without an
         // arrive is for SB2001.
-        let mut undecoded = Diagnostics::new();
-        let pairing = Pairing::analyse(declarations, constants, entry, &mut undecoded);
+        let (pairing, undecoded) = program.pairing(entry).ok()?;
         let has_all_sites = undecoded
             .iter()
             .all(|problem| problem.code == Code::WaitWithoutArrive);
@@ -249,74 +250,46 @@ pub fn check(
     settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
-    check_inlining(
-        &Inlining::of(declarations),
-        constants,
-        settings,
-        diagnostics,
-    );
+    if !has_split_barriers(declarations) {
+        return;
+    }
+    let Ok(inlined) = Inlined::of(declarations) else {
+        return; // what cannot be inlined is refused by those who lower
+    };
+    let after = inlined.edited().map(|edited| {
+        // What a pass leaves can be read.
+        Declarations::of(&edited.module, &mut Diagnostics::new())
+    });
+    let program = Program::new(after.as_ref().unwrap_or(declarations), constants);
+    check_program(&inlined, &program, settings, diagnostics);
 }
 
-/// As [`check`], with the inlined module for others to take.
-pub(super) fn check_inlining(
-    inlining: &Inlining<'_>,
-    constants: &Constants,
+fn has_split_barriers(declarations: &Declarations<'_>) -> bool {
+    let insts = declarations.functions.iter().flat_map(Function::insts);
+    let mut kinds = insts.filter_map(SiteKind::of);
+    kinds.any(|kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait))
+}
+
+/// As [`check`], of a module that was inlined already.
+pub(super) fn check_program(
+    inlined: &Inlined<'_>,
+    program: &Program<'_>,
     settings: &Settings,
     diagnostics: &mut Diagnostics,
 ) {
-    let declarations = inlining.original();
-    let split = |kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait);
-    let any = declarations
-        .functions
-        .iter()
-        .flat_map(Function::insts)
-        .filter_map(SiteKind::of)
-        .any(split);
-    if !any {
+    if !has_split_barriers(inlined.original()) {
         return;
     }
-    let Ok(edited) = inlining.edited() else {
-        return; // what cannot be inlined is refused by those who lower
-    };
+    let without_defaults;
     let fixed = if settings.assume_default_spec {
-        constants.clone()
+        program.constants()
     } else {
-        constants.without_defaults()
+        without_defaults = program.constants().without_defaults();
+        &without_defaults
     };
-    let constants = (constants, &fixed);
     let strict = settings.strict;
-    match edited {
-        None => all(
-            declarations,
-            constants,
-            declarations,
-            None,
-            strict,
-            diagnostics,
-        ),
-        Some(edited) => {
-            let inlined = Declarations::of(&edited.module, &mut Diagnostics::new());
-            // Ids of constants are the same in both.
-            all(
-                &inlined,
-                constants,
-                declarations,
-                Some(&edited.origin),
-                strict,
-                diagnostics,
-            );
-        }
-    }
-}
-
-fn all(
-    declarations: &Declarations<'_>,
-    constants: (&Constants, &Constants),
-    original: &Declarations<'_>,
-    origin: Option<&Origin>,
-    strict: bool,
-    diagnostics: &mut Diagnostics,
-) {
+    let (declarations, original) = (program.declarations(), inlined.original());
+    let origin = inlined.edited().map(|edited| &edited.origin);
     let memory = Memory::of(declarations);
     let mut seen = BTreeSet::new();
     for entry in &declarations.entry_points {
@@ -326,8 +299,8 @@ fn all(
             continue;
         }
         let entry = Entry::of(
-            declarations,
-            constants,
+            program,
+            fixed,
             original,
             origin,
             &memory,

@@ -1,0 +1,71 @@
+//! Each stage of a compilation runs once, whatever is asked for beside the code: stages are counted
+//! by their tracing spans.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use pretty_assertions::assert_eq;
+use splitbar::{Options, compile};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Counts spans by name.
+#[derive(Clone, Default)]
+struct Counts {
+    spans: Arc<Mutex<BTreeMap<&'static str, u32>>>,
+    next: Arc<AtomicU64>,
+}
+
+impl Subscriber for Counts {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let mut spans = self.spans.lock().unwrap();
+        *spans.entry(span.metadata().name()).or_default() += 1;
+        Id::from_u64(self.next.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, _: &Event<'_>) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// The spans of one compilation.
+fn stages(kernel: &str, change: impl FnOnce(&mut Options)) -> Vec<(&'static str, u32)> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kernels");
+    let bytes = std::fs::read(format!("{root}/{kernel}/{kernel}.spv")).unwrap();
+    let mut options = Options::new(splitbar::Target::by_name("gfx1201").unwrap());
+    change(&mut options);
+    let counts = Counts::default();
+    tracing::subscriber::with_default(counts.clone(), || compile(&bytes, &options).unwrap());
+    let spans = counts.spans.lock().unwrap();
+    spans.iter().map(|(name, count)| (*name, *count)).collect()
+}
+
+#[test]
+fn every_stage_runs_once() {
+    let stages_of_code = [
+        ("inline", 1),
+        ("lower", 1),
+        ("pair", 1),
+        ("plan", 1),
+        ("read", 1),
+        ("validate", 1),
+    ];
+    // The barriers of one stand in its entry function, those of the other in functions.
+    for kernel in ["tiled_matmul", "split_functions"] {
+        assert_eq!(stages(kernel, |_| ()), stages_of_code, "{kernel}");
+        let mut with_measure = stages_of_code.to_vec();
+        with_measure.insert(2, ("measure", 1));
+        let measured = stages(kernel, |options| {
+            options.measure = true;
+            options.audit = true;
+        });
+        assert_eq!(measured, with_measure, "{kernel}");
+    }
+}
