@@ -32,6 +32,23 @@ impl Loops {
             dominators,
         }
     }
+
+    /// For each of `blocks` blocks the innermost loop around it, as its place among the natural
+    /// loops. `None` when there are too many.
+    pub fn innermost(&self, blocks: usize) -> Option<Vec<Option<usize>>> {
+        let natural = self.natural.as_ref()?;
+        let mut order: Vec<usize> = (0..natural.len()).collect();
+        order.sort_by_key(|index| std::cmp::Reverse(natural.get(*index).map(|one| one.body.len())));
+        let mut innermost = vec![None; blocks];
+        for index in order {
+            for block in natural.get(index).iter().flat_map(|one| &one.body) {
+                if let Some(slot) = innermost.get_mut(*block) {
+                    *slot = Some(index);
+                }
+            }
+        }
+        Some(innermost)
+    }
 }
 
 /// The natural loops of `cfg`, by header; loops that share one count as one. `None` when there are
@@ -75,5 +92,11 @@ mod tests {
         let (outer, inner) = (BTreeSet::from([1, 2, 3]), BTreeSet::from([2]));
         assert_eq!(found, Some(vec![(1, outer), (2, inner)]));
         assert_eq!(natural(&cfg, &dominators, 1), None);
+        let loops = Loops::of(&cfg, 2);
+        let (outer, inner) = (Some(0), Some(1));
+        assert_eq!(
+            loops.innermost(5),
+            Some(vec![None, outer, inner, outer, None])
+        );
     }
 }

@@ -17,6 +17,7 @@ pub mod layout;
 pub mod loops;
 pub mod marks;
 pub mod pairing;
+pub mod phases;
 pub mod program;
 pub mod qualifiers;
 pub mod uniformity;

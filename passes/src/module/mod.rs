@@ -45,4 +45,5 @@ pub use inst::{Id, Inst};
 pub use operands::{Operand, Operands};
 pub use reader::{Endianness, Header, Module};
 pub use semantics::{Classes, Order, Scope, Semantics};
+pub(crate) use types::is_terminator;
 pub use types::{FloatFormat, MOST_TYPE_DEPTH, Type};

@@ -379,6 +379,6 @@ pub(super) fn storage_class(
 }
 
 /// Whether `inst` ends a block.
-pub(super) fn is_terminator(inst: Inst<'_>) -> bool {
+pub(crate) fn is_terminator(inst: Inst<'_>) -> bool {
     grammar::shape(inst.opcode()).is_terminator
 }

@@ -49,15 +49,26 @@ pub(super) fn run(
 ) -> Result<Option<Edited>, Diagnostics> {
     let at = match options {
         PassOptions::Fuse(at) => *at,
-        PassOptions::None | PassOptions::Spelling(_) | PassOptions::Buffer { .. } => FuseAt::Wait,
+        PassOptions::None
+        | PassOptions::AllMemory
+        | PassOptions::Narrow(_)
+        | PassOptions::Spelling(_)
+        | PassOptions::Buffer { .. } => FuseAt::Wait,
     };
     if !module.instructions().any(is_split) {
         return Ok(None);
     }
-    inlined(module, declarations, |declarations| fuse(declarations, at))
+    inlined(module, declarations, |declarations| {
+        fuse(declarations, at, |_| true)
+    })
 }
 
-fn fuse(declarations: &Declarations<'_>, at: FuseAt) -> Result<Option<Edited>, Diagnostics> {
+/// Fuses the pairs that `wanted` wants, and takes away halves that control cannot reach.
+pub(super) fn fuse(
+    declarations: &Declarations<'_>,
+    at: FuseAt,
+    wanted: impl Fn(&Pair) -> bool,
+) -> Result<Option<Edited>, Diagnostics> {
     let mut edit = Edit::new(declarations);
     let mut gone = BTreeSet::new();
     each_paired(declarations, |_, pairing| {
@@ -66,13 +77,19 @@ fn fuse(declarations: &Declarations<'_>, at: FuseAt) -> Result<Option<Edited>, D
             edit: &mut edit,
             at,
         };
+        let mut kept: BTreeSet<SiteId> = BTreeSet::new();
         for pair in &pairing.pairs {
-            work.pair(pair)?;
+            if wanted(pair) {
+                work.pair(pair)?;
+            } else {
+                kept.extend(pair.arrives.iter().chain(&pair.waits));
+            }
         }
         for site in pairing
             .sites
             .iter()
             .filter(|site| matches!(site.kind, SiteKind::Arrive | SiteKind::Wait))
+            .filter(|site| !kept.contains(&site.id))
         {
             if !site.reachable {
                 edit.remove(site.offset);

@@ -42,7 +42,11 @@ pub(super) fn run(
 ) -> Result<Option<Edited>, Diagnostics> {
     let (set, binding) = match options {
         PassOptions::Buffer { set, binding } => (*set, *binding),
-        PassOptions::None | PassOptions::Fuse(_) | PassOptions::Spelling(_) => (0, 0),
+        PassOptions::None
+        | PassOptions::AllMemory
+        | PassOptions::Narrow(_)
+        | PassOptions::Fuse(_)
+        | PassOptions::Spelling(_) => (0, 0),
     };
     let sites: Vec<Inst<'_>> = declarations
         .functions

@@ -5,12 +5,15 @@
 //! one module of several.
 
 mod edit;
+mod eliminate_redundant_control_barriers;
 mod eliminate_redundant_split_barriers;
+mod fuse_narrow_split_barriers;
 mod fuse_split_barriers;
 pub mod inline;
 mod inlined;
 mod instrument_split_barriers;
 mod link;
+mod move_split_barriers;
 mod operands;
 mod order_split_barriers;
 mod promote_async_copies;

@@ -3,8 +3,10 @@
 use super::fuse_split_barriers::{self, FuseAt};
 use super::rewrite::Edited;
 use super::{
-    eliminate_redundant_split_barriers, inline, instrument_split_barriers, order_split_barriers,
-    promote_async_copies, split_control_barriers, strip_split_barrier_spelling,
+    eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
+    fuse_narrow_split_barriers, inline, instrument_split_barriers, move_split_barriers,
+    order_split_barriers, promote_async_copies, split_control_barriers,
+    strip_split_barrier_spelling,
 };
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};
@@ -18,6 +20,10 @@ pub enum PassOptions {
     Fuse(FuseAt),
     /// The spelling that stays.
     Spelling(Spelling),
+    /// Barriers are taken to order all memory, whatever their semantics say.
+    AllMemory,
+    /// How many instructions a window must have at least.
+    Narrow(u32),
     /// The storage buffer that is written.
     Buffer {
         /// DescriptorSet.
@@ -51,11 +57,25 @@ pub struct Pass {
 /// All passes, in the order of their names.
 pub const PASSES: &[Pass] = &[
     Pass {
+        name: "eliminate-redundant-control-barriers",
+        about: "remove OpControlBarriers that order no two accesses",
+        value: Some("all-memory"),
+        parse: all_memory,
+        run: eliminate_redundant_control_barriers::run,
+    },
+    Pass {
         name: "eliminate-redundant-split-barriers",
         about: "remove pairs and barriers that a neighbour, in the block or on all paths, makes redundant",
         value: None,
         parse: none,
         run: eliminate_redundant_split_barriers::run,
+    },
+    Pass {
+        name: "fuse-narrow-split-barriers",
+        about: "make OpControlBarrier of pairs whose window has fewer than N instructions",
+        value: Some("N"),
+        parse: narrow,
+        run: fuse_narrow_split_barriers::run,
     },
     Pass {
         name: "fuse-split-barriers",
@@ -77,6 +97,13 @@ pub const PASSES: &[Pass] = &[
         value: Some("set:N,binding:N"),
         parse: buffer,
         run: instrument_split_barriers::run,
+    },
+    Pass {
+        name: "move-split-barriers",
+        about: "move arrives up and waits down past work that the barrier need not order",
+        value: Some("all-memory"),
+        parse: all_memory,
+        run: move_split_barriers::run,
     },
     Pass {
         name: "order-split-barriers",
@@ -166,6 +193,18 @@ fn fuse_at(value: Option<&str>) -> Option<PassOptions> {
         Some("arrive") => Some(PassOptions::Fuse(FuseAt::Arrive)),
         Some(_) => None,
     }
+}
+
+fn all_memory(value: Option<&str>) -> Option<PassOptions> {
+    match value {
+        None => Some(PassOptions::None),
+        Some("all-memory") => Some(PassOptions::AllMemory),
+        Some(_) => None,
+    }
+}
+
+fn narrow(value: Option<&str>) -> Option<PassOptions> {
+    Some(PassOptions::Narrow(value?.parse().ok()?))
 }
 
 fn spelling(value: Option<&str>) -> Option<PassOptions> {

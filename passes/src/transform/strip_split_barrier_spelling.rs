@@ -25,6 +25,8 @@ pub(super) fn run(
         PassOptions::Spelling(Spelling::Ext)
         | PassOptions::None
         | PassOptions::Fuse(_)
+        | PassOptions::AllMemory
+        | PassOptions::Narrow(_)
         | PassOptions::Buffer { .. } => EXTENSION_EXT,
     };
     let mut edit = Edit::new(declarations);

@@ -26,7 +26,8 @@ use crate::analysis::cfg::{self, Cfg};
 use crate::analysis::uniformity::memory::is_atomic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{
-    Constants, Declarations, EntryPoint, Function, Id, Inst, Scope, Semantics, called_for_elements,
+    Constants, Declarations, EntryPoint, Function, Id, Inst, Module, Scope, Semantics,
+    called_for_elements, is_terminator,
 };
 use flow::Event;
 use spirv::Op;
@@ -58,6 +59,23 @@ pub struct Pair {
     /// Word offsets of the instructions on some path strictly between an arrive and a wait of the
     /// pair, sorted; barriers of any kind are left out, terminators are not.
     pub window: Vec<u32>,
+}
+
+impl Pair {
+    /// How many instructions of the window compute, read or write something: its length without
+    /// branches, merges, phis and variables.
+    pub fn operations(&self, module: &Module<'_>) -> usize {
+        let window = self.window.iter().filter_map(|offset| module.at(*offset));
+        window.filter(|inst| !is_structure(*inst)).count()
+    }
+}
+
+/// Whether `inst` only says where control goes or what is declared.
+fn is_structure(inst: Inst<'_>) -> bool {
+    matches!(
+        inst.op(),
+        Some(Op::Phi | Op::Variable | Op::LoopMerge | Op::SelectionMerge)
+    ) || is_terminator(inst)
 }
 
 /// The barriers of one entry point and how they belong together.

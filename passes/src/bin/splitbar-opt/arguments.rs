@@ -28,6 +28,8 @@ pub(crate) struct Arguments {
     pub print_all: bool,
     /// Say what the passes did and how long they took.
     pub time_report: bool,
+    /// Say how much work the window of each pair has in the end.
+    pub window_report: bool,
     /// Look closely at the module after every pass.
     pub validate_after_all: bool,
     /// How many passes may change the module.
@@ -97,6 +99,10 @@ fn command() -> Command {
             "Say what the passes did and how long they took",
         ))
         .arg(flag(
+            "window-report",
+            "Say how many instructions the window of each barrier of the workgroup has in the end",
+        ))
+        .arg(flag(
             "validate-after-all",
             "Check all rules on the module after every pass that changed it, and that a second run changes nothing",
         ))
@@ -153,6 +159,7 @@ fn asked(matches: &ArgMatches) -> Result<Asked, String> {
         steps: steps(matches)?,
         print_all: matches.get_flag("print-all"),
         time_report: matches.get_flag("time-report"),
+        window_report: matches.get_flag("window-report"),
         validate_after_all: matches.get_flag("validate-after-all"),
         fuel: matches.get_one("fuel").copied(),
     })))

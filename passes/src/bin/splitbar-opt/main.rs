@@ -2,6 +2,7 @@
 
 mod arguments;
 mod files;
+mod windows;
 
 use arguments::{Arguments, Asked};
 use splitbar_passes::diagnostic::{Diagnostics, Kind, Severity, text};
@@ -93,6 +94,9 @@ fn finish(outcome: &Outcome, original: &Module<'_>, arguments: &Arguments) -> u8
     show(outcome.diagnostics.clone(), arguments, Some(original));
     if arguments.time_report {
         eprint!("{}", report(&outcome.ran));
+    }
+    if arguments.window_report {
+        eprint!("{}", windows::report(&outcome.module));
     }
     let bytes = outcome.module.to_bytes();
     match &arguments.output {

@@ -1,0 +1,242 @@
+//! An entry function as motion of barriers sees it: blocks of effects, with the halves of the
+//! workgroup's barriers between them.
+
+use super::effects::{Effect, Effects};
+use super::places::Places;
+use crate::analysis::pairing::{Pairing, Site, SiteId, SiteKind};
+use crate::module::{Declarations, Function, Id, Inst, Scope};
+use spirv::Op;
+use std::collections::BTreeMap;
+
+/// Which side of a barrier an instruction is.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// OpControlBarrierArriveEXT.
+    Arrive,
+    /// OpControlBarrierWaitEXT.
+    Wait,
+    /// OpControlBarrier.
+    Both,
+}
+
+/// What may be done with an instruction's place.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It stands at the beginning of its block, and nothing may stand before it: OpPhi, OpVariable.
+    First,
+    /// One that halves may stand before and behind.
+    Plain,
+    /// The terminator, or the merge instruction before it: nothing may stand behind.
+    Last,
+    /// A side of the barrier with this number.
+    Half(usize, Side),
+}
+
+/// An instruction.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Where it stands in the module, in words.
+    pub offset: u32,
+    /// What it does to memory; a half stops.
+    pub effect: Effect,
+    /// What may be done with its place.
+    pub role: Role,
+}
+
+/// A barrier of the workgroup: an OpControlBarrier, or a pair.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Barrier {
+    /// The places of its arrives, or of the OpControlBarrier, in words.
+    pub arrives: Vec<u32>,
+    /// The places of its waits; none for an OpControlBarrier.
+    pub waits: Vec<u32>,
+    /// Memory that it surely orders: what all of its arrives release and all of its waits acquire.
+    pub orders: Places,
+    /// Memory that it may order: what a side of it or an OpMemoryBarrier of the entry point names.
+    /// An OpMemoryBarrier beside a barrier without semantics makes one with them.
+    pub may_order: Places,
+    /// Its operands are constants that no specialization changes, and none asks for Volatile.
+    pub is_known: bool,
+}
+
+/// An entry function.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    /// Its blocks, in module order.
+    pub blocks: Vec<Vec<Item>>,
+    /// Its barriers: the pairs, then each OpControlBarrier.
+    pub barriers: Vec<Barrier>,
+}
+
+impl Body {
+    /// That of `function`, whose barriers are those of `pairing`. With `orders_all` every barrier
+    /// is taken to order all memory, whatever its semantics say.
+    pub fn of<'m>(
+        declarations: &Declarations<'m>,
+        function: &Function<'m>,
+        effects: &Effects<'_, 'm>,
+        pairing: &Pairing,
+        orders_all: bool,
+    ) -> Body {
+        let barriers = barriers(declarations, pairing, orders_all);
+        let mut halves = BTreeMap::new();
+        for (number, barrier) in barriers.iter().enumerate() {
+            let side = if barrier.waits.is_empty() && is_whole(declarations, barrier) {
+                Side::Both
+            } else {
+                Side::Arrive
+            };
+            let arrives = barrier.arrives.iter().map(|at| (*at, (number, side)));
+            let waits = barrier.waits.iter().map(|at| (*at, (number, Side::Wait)));
+            halves.extend(arrives.chain(waits));
+        }
+        let block = |insts: &[Inst<'m>]| -> Vec<Item> {
+            let last = insts.len().saturating_sub(1);
+            let items = insts.iter().enumerate();
+            let items = items.map(|(index, inst)| match halves.get(&inst.offset) {
+                Some((number, side)) => Item {
+                    offset: inst.offset,
+                    effect: Effect::STOP,
+                    role: Role::Half(*number, *side),
+                },
+                None => Item {
+                    offset: inst.offset,
+                    effect: ended(*inst, effects.instruction(*inst)),
+                    role: role(*inst, index == last),
+                },
+            });
+            items.collect()
+        };
+        Body {
+            blocks: function
+                .blocks
+                .iter()
+                .map(|one| block(&one.insts))
+                .collect(),
+            barriers,
+        }
+    }
+
+    /// The items of block `index`; none when there is no such block.
+    pub fn block(&self, index: usize) -> &[Item] {
+        self.blocks.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many instructions there are.
+    pub fn len(&self) -> usize {
+        self.blocks.iter().map(Vec::len).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Whoever starts the next kernel reads what this one wrote.
+fn ended(inst: Inst<'_>, effect: Effect) -> Effect {
+    match inst.op() {
+        Some(Op::Return | Op::ReturnValue) => Effect {
+            reads: Places::GLOBAL,
+            ..effect
+        },
+        _ => effect,
+    }
+}
+
+fn role(inst: Inst<'_>, is_last: bool) -> Role {
+    match inst.op() {
+        Some(Op::Phi | Op::Variable | Op::UntypedVariableKHR) => Role::First,
+        Some(Op::LoopMerge | Op::SelectionMerge) => Role::Last,
+        _ if is_last => Role::Last,
+        _ => Role::Plain,
+    }
+}
+
+/// Whether the barrier is an OpControlBarrier.
+fn is_whole(declarations: &Declarations<'_>, barrier: &Barrier) -> bool {
+    let first = barrier.arrives.first();
+    let inst = first.and_then(|at| declarations.module.at(*at));
+    inst.is_some_and(|inst| inst.op() == Some(Op::ControlBarrier))
+}
+
+fn barriers(declarations: &Declarations<'_>, pairing: &Pairing, orders_all: bool) -> Vec<Barrier> {
+    let is_known = |site: &Site| {
+        let inst = declarations.module.at(site.offset);
+        let is_fixed = |id: &u32| {
+            let constant = declarations.module.def(Id(*id));
+            let op = constant.and_then(|constant| constant.op());
+            matches!(op, Some(Op::Constant | Op::ConstantNull))
+        };
+        !site.semantics.volatile && inst.is_some_and(|inst| inst.operands().iter().all(is_fixed))
+    };
+    let named = pairing
+        .sites
+        .iter()
+        .filter(|site| site.kind == SiteKind::MemoryBarrier)
+        .fold(Places::NONE, |all, site| all | memory_barrier(site));
+    let barrier = |arrives: &[&Site], waits: &[&Site]| {
+        let sites = || arrives.iter().chain(waits);
+        let is_known = sites().all(|site| is_known(site));
+        let orders = sites().fold(Places::ALL, |all, site| all & ordered(site));
+        let may_order = sites().fold(named, |all, site| all | memory_barrier(site));
+        Barrier {
+            arrives: arrives.iter().map(|site| site.offset).collect(),
+            waits: waits.iter().map(|site| site.offset).collect(),
+            orders: if is_known { orders } else { Places::NONE },
+            may_order: if is_known && !orders_all {
+                may_order
+            } else {
+                Places::ALL
+            },
+            is_known,
+        }
+    };
+    let sites = |ids: &[SiteId]| -> Vec<&Site> {
+        let site = |id: &SiteId| pairing.sites.get(id.0 as usize);
+        ids.iter().filter_map(site).collect()
+    };
+    let pairs = pairing
+        .pairs
+        .iter()
+        .filter(|pair| pair.scope == Scope::Workgroup)
+        .map(|pair| barrier(&sites(&pair.arrives), &sites(&pair.waits)));
+    let whole = pairing
+        .sites
+        .iter()
+        .filter(|site| {
+            site.kind == SiteKind::ControlBarrier && site.execution == Some(Scope::Workgroup)
+        })
+        .map(|site| barrier(&[site], &[]));
+    pairs.chain(whole).collect()
+}
+
+/// What a side of a barrier orders for the others of the workgroup.
+fn ordered(site: &Site) -> Places {
+    let order = site.semantics.order;
+    let is_side = match site.kind {
+        SiteKind::Arrive => order.releases(),
+        SiteKind::Wait => order.acquires(),
+        SiteKind::ControlBarrier => order.releases() && order.acquires(),
+        SiteKind::MemoryBarrier => false,
+    };
+    let reaches = match site.memory {
+        Scope::Workgroup | Scope::QueueFamily | Scope::Device | Scope::CrossDevice => true,
+        Scope::Invocation | Scope::Subgroup | Scope::ShaderCall => false,
+    };
+    if is_side && reaches {
+        Places::of(site.semantics.classes)
+    } else {
+        Places::NONE
+    }
+}
+
+/// What the semantics of a barrier name, if they order anything.
+fn memory_barrier(site: &Site) -> Places {
+    let order = site.semantics.order;
+    if order.releases() || order.acquires() {
+        Places::of(site.semantics.classes)
+    } else {
+        Places::NONE
+    }
+}

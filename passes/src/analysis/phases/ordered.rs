@@ -1,0 +1,275 @@
+//! Whether accesses that barriers kept apart are kept apart still: a check of motion that shares
+//! nothing with what decides on it.
+//!
+//! Number the phases that a workgroup goes through. An access happens behind wait number w of its
+//! invocation and before arrive number a; two accesses of different invocations may happen at once
+//! when neither's arrive is at or before the other's wait. All invocations come to the same arrives
+//! and waits. So that is true for accesses between the waits before an arrive and that arrive, and
+//! for those in the window that it opens beside these and beside all up to the wait that follows.
+//! Conflicting accesses that may happen at once after a motion have to be among those that might
+//! before it.
+
+use super::body::{Body, Item, Role, Side};
+use super::effects::Effect;
+use super::places::Places;
+use crate::analysis::cfg::Cfg;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A block, and the place of an item in it.
+type Spot = (usize, usize);
+
+/// Accesses times starting places, and accesses times accesses, that are looked at.
+const MOST_WORK: usize = 1 << 24;
+
+/// Classes of memory, and those of two that may be the same memory: a barrier keeps two accesses
+/// apart that orders both of their classes.
+const CLASSES: [&[Places]; 7] = [
+    &[Places::WORKGROUP],
+    &[Places::BUFFERS],
+    &[Places::CROSS_WORKGROUP],
+    &[Places::IMAGES],
+    &[Places::BUFFERS, Places::CROSS_WORKGROUP],
+    &[Places::BUFFERS, Places::IMAGES],
+    &[Places::CROSS_WORKGROUP, Places::IMAGES],
+];
+
+/// Whether every two conflicting accesses that the barriers of `before` keep apart are kept apart
+/// by those of `after`, which has the same instructions but for its workgroup barriers, and the
+/// control-flow graph `cfg` as well.
+///
+/// `None`: the function is too large to say. Otherwise the places, in words of `after`, of the
+/// accesses that have lost their order.
+pub fn still_ordered(before: &Body, after: &Body, cfg: &Cfg) -> Option<Vec<(u32, u32)>> {
+    let (old, new) = (Accesses::of(before), Accesses::of(after));
+    debug_assert_eq!(
+        old.effects, new.effects,
+        "only the workgroup's barriers may differ"
+    );
+    let mut lost = BTreeSet::new();
+    for classes in CLASSES {
+        let (now, then) = (
+            at_once(after, &new, cfg, classes)?,
+            at_once(before, &old, cfg, classes)?,
+        );
+        let offset = |number: usize| new.offsets.get(number).copied().unwrap_or(0);
+        lost.extend(
+            now.difference(&then)
+                .map(|(one, other)| (offset(*one), offset(*other))),
+        );
+    }
+    Some(lost.into_iter().collect())
+}
+
+/// The accesses of a body, numbered in its order.
+struct Accesses {
+    effects: Vec<Effect>,
+    offsets: Vec<u32>,
+    /// By block: the number of each item that is an access.
+    blocks: Vec<Vec<Option<usize>>>,
+}
+
+impl Accesses {
+    fn of(body: &Body) -> Accesses {
+        let mut accesses = Accesses {
+            effects: Vec::new(),
+            offsets: Vec::new(),
+            blocks: Vec::new(),
+        };
+        for block in &body.blocks {
+            let numbers = block.iter().map(|item| accesses.number(*item)).collect();
+            accesses.blocks.push(numbers);
+        }
+        accesses
+    }
+
+    fn number(&mut self, item: Item) -> Option<usize> {
+        let is_access = !item.effect.touches().is_empty() || !item.effect.publishes.is_empty();
+        is_access.then(|| {
+            self.effects.push(item.effect);
+            self.offsets.push(item.offset);
+            self.effects.len() - 1
+        })
+    }
+}
+
+/// The conflicting accesses to `classes` that may happen at once, the smaller number first.
+fn at_once(
+    body: &Body,
+    accesses: &Accesses,
+    cfg: &Cfg,
+    classes: &[Places],
+) -> Option<BTreeSet<(usize, usize)>> {
+    let mut walk = Walk {
+        body,
+        accesses,
+        cfg,
+        classes,
+        found: BTreeSet::new(),
+        work: 0,
+    };
+    let mut behind = BTreeMap::new();
+    for (block, index, item) in items(body) {
+        if matches!(item.role, Role::Half(number, Side::Wait) if walk.orders(number)) {
+            behind.insert((block, index), walk.on_to_wait((block, index + 1))?);
+        }
+        if cfg.is_exit(block) && index + 1 == body.block(block).len() {
+            let end = walk.back_to_wait((block, index))?;
+            walk.pair(&end, &end)?;
+        }
+    }
+    for (block, index, item) in items(body) {
+        let Role::Half(number, side) = item.role else {
+            continue;
+        };
+        if !walk.orders(number) || side == Side::Wait {
+            continue;
+        }
+        let before = walk.back_to_wait((block, index))?;
+        walk.pair(&before, &before)?;
+        if side == Side::Arrive {
+            let (window, waits) = walk.window((block, index + 1), number)?;
+            walk.pair(&window, &before)?;
+            walk.pair(&window, &window)?;
+            for wait in waits {
+                walk.pair(&window, behind.get(&wait)?)?;
+            }
+        }
+    }
+    Some(walk.found)
+}
+
+/// All items with their blocks and places.
+fn items(body: &Body) -> impl Iterator<Item = (usize, usize, Item)> {
+    let blocks = body.blocks.iter().enumerate();
+    blocks.flat_map(|(block, items)| {
+        let items = items.iter().enumerate();
+        items.map(move |(index, item)| (block, index, *item))
+    })
+}
+
+struct Walk<'w> {
+    body: &'w Body,
+    accesses: &'w Accesses,
+    cfg: &'w Cfg,
+    classes: &'w [Places],
+    found: BTreeSet<(usize, usize)>,
+    work: usize,
+}
+
+impl Walk<'_> {
+    /// Whether the barrier orders all of the classes.
+    fn orders(&self, number: usize) -> bool {
+        let barrier = self.body.barriers.get(number);
+        barrier.is_some_and(|barrier| {
+            self.classes
+                .iter()
+                .all(|class| !(barrier.may_order & *class).is_empty())
+        })
+    }
+
+    /// Accesses from `start` on up to the next wait that orders the classes.
+    fn on_to_wait(&mut self, start: Spot) -> Option<BTreeSet<usize>> {
+        self.reach(start, true, |walk, number, side| {
+            side != Side::Arrive && walk.orders(number)
+        })
+    }
+
+    /// Accesses in front of `start` back to the last wait that orders the classes.
+    fn back_to_wait(&mut self, start: Spot) -> Option<BTreeSet<usize>> {
+        self.reach(start, false, |walk, number, side| {
+            side != Side::Arrive && walk.orders(number)
+        })
+    }
+
+    /// Accesses from `start`, behind an arrive of barrier `own`, up to its waits, and these.
+    fn window(&mut self, start: Spot, own: usize) -> Option<(BTreeSet<usize>, Vec<Spot>)> {
+        let ends = |_: &Self, number, side| number == own && side == Side::Wait;
+        let mut waits = Vec::new();
+        let found = self.walk(start, true, ends, |wait| waits.push(wait))?;
+        Some((found, waits))
+    }
+
+    fn reach(
+        &mut self,
+        start: Spot,
+        forward: bool,
+        ends: impl Fn(&Self, usize, Side) -> bool,
+    ) -> Option<BTreeSet<usize>> {
+        self.walk(start, forward, ends, |_| ())
+    }
+
+    /// Accesses from `start` up to what ends the walk; `end` is told where that stands.
+    fn walk(
+        &mut self,
+        start: Spot,
+        forward: bool,
+        ends: impl Fn(&Self, usize, Side) -> bool,
+        mut end: impl FnMut(Spot),
+    ) -> Option<BTreeSet<usize>> {
+        let mut found = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mut work = vec![start];
+        while let Some((block, at)) = work.pop() {
+            let items = self.body.block(block);
+            let numbers = self.accesses.blocks.get(block)?;
+            let range = if forward { at..items.len() } else { 0..at };
+            let mut is_open = true;
+            for step in 0..range.len() {
+                let index = if forward {
+                    range.start + step
+                } else {
+                    range.end - 1 - step
+                };
+                self.work += 1;
+                let role = items.get(index)?.role;
+                if matches!(role, Role::Half(number, side) if ends(self, number, side)) {
+                    end((block, index));
+                    is_open = false;
+                    break;
+                }
+                found.extend(numbers.get(index).copied().flatten());
+            }
+            if !is_open {
+                continue;
+            }
+            let next = if forward {
+                self.cfg.succs(block)
+            } else {
+                self.cfg.preds(block)
+            };
+            for next in next.iter().filter(|next| self.cfg.is_reachable(**next)) {
+                if seen.insert(*next) {
+                    let at = if forward {
+                        0
+                    } else {
+                        self.body.block(*next).len()
+                    };
+                    work.push((*next, at));
+                }
+            }
+        }
+        (self.work <= MOST_WORK).then_some(found)
+    }
+
+    /// Notes all conflicts between `these` and `those`.
+    fn pair(&mut self, these: &BTreeSet<usize>, those: &BTreeSet<usize>) -> Option<()> {
+        self.work += these.len() * those.len();
+        if self.work > MOST_WORK {
+            return None;
+        }
+        let all = self
+            .classes
+            .iter()
+            .fold(Places::NONE, |all, class| all | *class);
+        let effect = |number: &usize| Some(self.accesses.effects.get(*number)?.within(all));
+        for one in these {
+            let mine = effect(one)?;
+            for other in those {
+                if mine.conflicts(effect(other)?) {
+                    self.found.insert((*one.min(other), *one.max(other)));
+                }
+            }
+        }
+        Some(())
+    }
+}

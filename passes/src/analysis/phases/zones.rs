@@ -1,0 +1,105 @@
+//! What a barrier orders: the accesses that may be in front of it and not in front of the barrier
+//! before it, and those that may be behind it and not behind the barrier that follows.
+
+use super::body::{Body, Item, Role, Side};
+use super::effects::Effect;
+use super::places::Places;
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dataflow::{Direction, solve_any};
+
+/// The accesses around each barrier of a body.
+///
+/// A barrier ends a zone only for memory that it surely orders. What stands in the window of a
+/// neighbour is in the zone: the neighbour orders it on one side alone.
+#[derive(Clone, Debug, Default)]
+pub struct Zones {
+    before: Vec<Effect>,
+    behind: Vec<Effect>,
+}
+
+impl Zones {
+    /// Those of `body`, whose blocks are those of `cfg`.
+    pub fn of(body: &Body, cfg: &Cfg) -> Zones {
+        let mut zones = Zones {
+            before: vec![Effect::NONE; body.barriers.len()],
+            behind: vec![Effect::NONE; body.barriers.len()],
+        };
+        let forward = |block, state| {
+            let items = body.block(block).iter();
+            items.fold(state, |state, item| step(body, state, *item, Side::Arrive))
+        };
+        for (block, state) in solve_any(cfg, Direction::Forward, forward)
+            .iter()
+            .enumerate()
+        {
+            let mut state = *state;
+            for item in body.block(block) {
+                zones.note(Side::Arrive, *item, state);
+                state = step(body, state, *item, Side::Arrive);
+            }
+        }
+        let backward = |block, state| {
+            let items = body.block(block).iter().rev();
+            items.fold(state, |state, item| step(body, state, *item, Side::Wait))
+        };
+        for (block, state) in solve_any(cfg, Direction::Backward, backward)
+            .iter()
+            .enumerate()
+        {
+            let mut state = *state;
+            for item in body.block(block).iter().rev() {
+                zones.note(Side::Wait, *item, state);
+                state = step(body, state, *item, Side::Wait);
+            }
+        }
+        zones
+    }
+
+    /// What may happen before the arrives of barrier `number`, back to the arrive of the barrier
+    /// before it.
+    pub fn before(&self, number: usize) -> Effect {
+        self.before.get(number).copied().unwrap_or(Effect::UNKNOWN)
+    }
+
+    /// What may happen behind the waits of barrier `number`, up to the wait of the barrier that
+    /// follows.
+    pub fn behind(&self, number: usize) -> Effect {
+        self.behind.get(number).copied().unwrap_or(Effect::UNKNOWN)
+    }
+
+    fn note(&mut self, side: Side, item: Item, state: Effect) {
+        let Role::Half(number, found) = item.role else {
+            return;
+        };
+        let zones = match side {
+            Side::Arrive => &mut self.before,
+            Side::Wait | Side::Both => &mut self.behind,
+        };
+        if let Some(zone) = zones.get_mut(number)
+            && (found == side || found == Side::Both)
+        {
+            *zone = *zone | state;
+        }
+    }
+}
+
+/// What is in the zone behind `item`, in the direction of the walk: the sides of barriers that end
+/// it are `end`.
+fn step(body: &Body, state: Effect, item: Item, end: Side) -> Effect {
+    let Role::Half(number, side) = item.role else {
+        let effect = Effect {
+            stops: false,
+            ..item.effect
+        };
+        return state | effect;
+    };
+    let orders = body
+        .barriers
+        .get(number)
+        .map_or(Places::NONE, |barrier| barrier.orders);
+    if side == end || side == Side::Both {
+        state.within(Places::ALL.without(orders))
+    } else {
+        state
+    }
+}

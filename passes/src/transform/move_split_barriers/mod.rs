@@ -1,0 +1,174 @@
+//! Moves the arrives of pairs up and their waits down, so that work that was in front of a barrier
+//! or behind it comes into the window. Only the halves move: all other instructions keep their
+//! order.
+//!
+//! A half passes an access when nothing on the other side of the barrier conflicts with it
+//! ([`crate::analysis::phases`] has the proof). It never passes what orders memory or execution
+//! itself: atomic operations, volatile accesses, OpMemoryBarrier, operations of the workgroup,
+//! other barriers, the end of the function. It stands only where control comes exactly as often as
+//! to the barrier: in a block that dominates the barrier's and is post-dominated by it, or the
+//! other way round, in the same innermost loop; or around the back edge of that loop
+//! (`rotate.rs`), with an arrive in front of the loop and waits behind it.
+//!
+//! Pairs of the workgroup in entry functions that are one arrive and one wait move, those that
+//! people wrote as well; functions with barriers are inlined first. Left alone are pairs with
+//! operands from specialization constants, or marked Volatile.
+//!
+//! In which order. Every pair is asked how far it could come; the one that gains most moves first,
+//! and the zones are worked out anew after each. That goes on until nothing moves.
+//!
+//! With the value `all-memory` every barrier is taken to order all memory, whatever its semantics
+//! say: for shaders that count on OpControlBarrier to order buffers without saying so.
+
+mod motion;
+mod rotate;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
+mod travel;
+
+use super::edit::Edit;
+use super::inlined::{entries, inlined};
+use super::operands::is_split;
+use super::registry::PassOptions;
+use super::rewrite::Edited;
+use crate::analysis::cfg::Cfg;
+use crate::analysis::pairing::Pairing;
+use crate::analysis::phases::{Body, Effects, Item, Role, still_ordered};
+use crate::analysis::uniformity::memory::Memory;
+use crate::analysis::uniformity::{Level, Model, Uniformity};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::module::{Constants, Declarations, EntryPoint, Function, Module, SpecValues};
+use motion::{Motion, Moved};
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+pub(super) fn run(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    options: &PassOptions,
+    _: &mut Diagnostics,
+) -> Result<Option<Edited>, Diagnostics> {
+    if !module.instructions().any(is_split) {
+        return Ok(None);
+    }
+    let orders_all = *options == PassOptions::AllMemory;
+    inlined(module, declarations, |declarations| {
+        let mut diagnostics = Diagnostics::new();
+        let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
+        let mut edit = Edit::new(declarations);
+        for (entry, function) in entries(declarations) {
+            let (body, cfg) = look(
+                declarations,
+                &constants,
+                (entry, function),
+                orders_all,
+                &mut diagnostics,
+            );
+            if diagnostics.has_errors() {
+                return Err(diagnostics);
+            }
+            let uniform = OnceCell::new();
+            let is_uniform = |block| {
+                let known =
+                    uniform.get_or_init(|| uniformity(declarations, &constants, entry, function));
+                known.block(block).is_none()
+            };
+            let moved = Motion::of(&body, &cfg, &is_uniform).run();
+            if cfg!(debug_assertions) {
+                prove(&body, &moved.body, &cfg)?;
+            }
+            write(&mut edit, &body, &moved)?;
+        }
+        edit.finish()
+    })
+}
+
+/// The body of an entry function, and its graph.
+pub(super) fn look<'m>(
+    declarations: &Declarations<'m>,
+    constants: &Constants,
+    (entry, function): (&EntryPoint<'m>, &Function<'m>),
+    orders_all: bool,
+    diagnostics: &mut Diagnostics,
+) -> (Body, Cfg) {
+    let pairing = Pairing::analyse(declarations, constants, entry, diagnostics);
+    let cfg = Cfg::of(declarations.module, function);
+    let effects = Effects::of(declarations, constants, function);
+    let body = Body::of(declarations, function, &effects, &pairing, orders_all);
+    (body, cfg)
+}
+
+/// Which blocks the workgroup executes as one.
+fn uniformity(
+    declarations: &Declarations<'_>,
+    constants: &Constants,
+    entry: &EntryPoint<'_>,
+    function: &Function<'_>,
+) -> Uniformity {
+    let fixed = constants.without_defaults();
+    let size = declarations.workgroup_size(entry, &fixed);
+    let cfg = Cfg::of(declarations.module, function);
+    let places: Vec<usize> = (0..cfg.len()).collect();
+    let memory = Memory::of(declarations);
+    let model = Model::of(declarations, &fixed, &memory, function, size, cfg, &places);
+    Uniformity::of(&model, Level::Workgroup, size)
+}
+
+/// Asks in another way whether everything that was ordered is ordered still.
+pub(super) fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagnostic> {
+    let lost = still_ordered(before, after, cfg).unwrap_or_default();
+    match lost.first() {
+        None => Ok(()),
+        Some((one, other)) => Err(Diagnostic::bug(format!(
+            "a barrier that was moved does not order the accesses at words {one} and {other} any more"
+        ))
+        .at_word(*one)),
+    }
+}
+
+/// Notes the changes that lead from `before` to where the halves were moved.
+fn write(edit: &mut Edit<'_, '_>, before: &Body, moved: &Moved) -> Result<(), Diagnostic> {
+    let old = followers(before);
+    let new = followers(&moved.body);
+    let is_moved = |item: &Item| {
+        matches!(item.role, Role::Half(..)) && old.get(&item.offset) != new.get(&item.offset)
+    };
+    for block in &moved.body.blocks {
+        for (index, item) in block.iter().enumerate().filter(|(_, item)| is_moved(item)) {
+            let next = block.iter().skip(index + 1).find(|item| !is_moved(item));
+            let like = moved.added.get(&item.offset);
+            let half = edit.module().at(*like.unwrap_or(&item.offset));
+            let (Some(next), Some(half)) = (next, half) else {
+                let lost = Diagnostic::bug("a half of a barrier has no place in its block");
+                return Err(lost.at_word(item.offset));
+            };
+            let Some(op) = half.op() else {
+                let unknown = Diagnostic::bug("a half of a barrier is no instruction");
+                return Err(unknown.at_word(item.offset));
+            };
+            if like.is_none() {
+                edit.remove(item.offset);
+            }
+            edit.before(next.offset, op, half.operands())?;
+        }
+    }
+    Ok(())
+}
+
+/// By place of a half: the next instruction of its block that is none.
+fn followers(body: &Body) -> BTreeMap<u32, Option<u32>> {
+    let mut followers = BTreeMap::new();
+    for block in &body.blocks {
+        let mut next = None;
+        for item in block.iter().rev() {
+            match item.role {
+                Role::Half(..) => {
+                    followers.insert(item.offset, next);
+                }
+                Role::First | Role::Plain | Role::Last => next = Some(item.offset),
+            }
+        }
+    }
+    followers
+}

@@ -1,0 +1,269 @@
+//! How far a half can go.
+
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dominance::PostDominators;
+use crate::analysis::loops::{Loop, Loops};
+use crate::analysis::phases::{Body, Effect, Item, Places, Role};
+
+/// Most loops that are looked at; in a function with more of them halves stay in their blocks.
+const MOST_LOOPS: usize = 1 << 12;
+
+/// Which way a half goes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// An arrive.
+    Up,
+    /// A wait.
+    Down,
+}
+
+/// Before which item of which block a half stands.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) block: usize,
+    pub(super) index: usize,
+}
+
+/// What a half may not pass: what conflicts with `zone`, the other side of its barrier, in the
+/// memory that the barrier may order.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Limit {
+    zone: Effect,
+    may_order: Places,
+}
+
+impl Limit {
+    pub(super) fn new(zone: Effect, may_order: Places) -> Limit {
+        Limit {
+            zone: zone.within(may_order),
+            may_order,
+        }
+    }
+
+    /// Whether the half may pass `item`.
+    pub(super) fn lets(self, item: &Item) -> bool {
+        !item.effect.stops && !self.zone.conflicts(item.effect.within(self.may_order))
+    }
+}
+
+/// Where a half gets to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Travel {
+    pub(super) to: Place,
+    /// Instructions that it passes, structure left out.
+    pub(super) gain: usize,
+}
+
+/// The graph of a function, as far as motion asks for it.
+pub(super) struct Terrain<'c> {
+    pub(super) cfg: &'c Cfg,
+    pub(super) loops: Loops,
+    pub(super) post: PostDominators,
+    /// The innermost loop around each block; `None`: too many loops.
+    innermost: Option<Vec<Option<usize>>>,
+}
+
+impl<'c> Terrain<'c> {
+    pub(super) fn of(cfg: &'c Cfg) -> Terrain<'c> {
+        let loops = Loops::of(cfg, MOST_LOOPS);
+        Terrain {
+            cfg,
+            post: PostDominators::of(cfg),
+            innermost: loops.innermost(cfg.len()),
+            loops,
+        }
+    }
+
+    /// Whether control comes to `above` exactly as often as to `below`, and there first.
+    pub(super) fn are_equivalent(&self, above: usize, below: usize) -> bool {
+        above == below
+            || (self.loops.dominators.dominates(above, below)
+                && self.post.post_dominates(below, above)
+                && self.is_same_loop(above, below))
+    }
+
+    fn is_same_loop(&self, one: usize, other: usize) -> bool {
+        let innermost = |block: usize| self.innermost.as_ref()?.get(block).copied();
+        innermost(one).is_some_and(|found| innermost(other) == Some(found))
+    }
+
+    /// Whether `block` is in the innermost loop around `inner`, or that is in none.
+    fn is_in_loop_of(&self, inner: usize, block: usize) -> bool {
+        let innermost = self
+            .innermost
+            .as_ref()
+            .and_then(|all| all.get(inner).copied());
+        match innermost {
+            None => false, // too many
+            Some(None) => true,
+            Some(Some(_)) => {
+                let around = self.innermost_loop(inner);
+                around.is_some_and(|around| around.body.contains(&block))
+            }
+        }
+    }
+
+    /// The innermost loop around `block`.
+    pub(super) fn innermost_loop(&self, block: usize) -> Option<&Loop> {
+        let index = (*self.innermost.as_ref()?.get(block)?)?;
+        self.loops.natural.as_ref()?.get(index)
+    }
+
+    /// The next block that control comes to exactly as often as to `block`, and those between the
+    /// two on some path.
+    fn next(&self, block: usize, way: Way) -> Option<(usize, Vec<usize>)> {
+        let mut at = block;
+        loop {
+            at = match way {
+                Way::Up => self.loops.dominators.immediate(at)?,
+                Way::Down => self.post.immediate(at)?,
+            };
+            let (above, below) = match way {
+                Way::Up => (at, block),
+                Way::Down => (block, at),
+            };
+            if self.are_equivalent(above, below) {
+                return Some((at, self.between(block, at, way)));
+            }
+            // An inner loop may lie between; out of the loop around nothing leads back.
+            let is_beside = self.loops.dominators.dominates(above, below)
+                && self.post.post_dominates(below, above)
+                && self.is_in_loop_of(block, at);
+            if !is_beside {
+                return None;
+            }
+        }
+    }
+
+    /// The blocks on paths from `from` to `to`, without both.
+    fn between(&self, from: usize, to: usize, way: Way) -> Vec<usize> {
+        let neighbours = |block| match way {
+            Way::Up => self.cfg.preds(block),
+            Way::Down => self.cfg.succs(block),
+        };
+        let mut seen = vec![false; self.cfg.len()];
+        let mut found = Vec::new();
+        let mut work = vec![from];
+        while let Some(block) = work.pop() {
+            for next in neighbours(block) {
+                let is_path = *next != to && *next != from && self.leads(*next);
+                if is_path
+                    && seen
+                        .get_mut(*next)
+                        .is_some_and(|seen| !std::mem::replace(seen, true))
+                {
+                    found.push(*next);
+                    work.push(*next);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a run can come through `block`.
+    fn leads(&self, block: usize) -> bool {
+        self.cfg.is_reachable(block) && self.post.reaches_end(block)
+    }
+
+    /// The way of a half that stands at `from`, and the instructions that were looked at.
+    pub(super) fn travel(
+        &self,
+        body: &Body,
+        from: Place,
+        way: Way,
+        limit: Limit,
+        work: &mut usize,
+    ) -> Travel {
+        let mut travel = Travel { to: from, gain: 0 };
+        let mut start = match way {
+            Way::Up => from.index,
+            Way::Down => from.index + 1,
+        };
+        let mut block = from.block;
+        loop {
+            let (reached, passed, is_free) = in_block(
+                body,
+                Place {
+                    block,
+                    index: start,
+                },
+                way,
+                limit,
+            );
+            *work += passed + 1;
+            travel.gain += passed;
+            if passed > 0 || block != from.block {
+                travel.to = Place {
+                    block,
+                    index: reached,
+                };
+            }
+            if !is_free {
+                return travel;
+            }
+            let Some((next, between)) = self.next(block, way) else {
+                return travel;
+            };
+            let mut gain = 0;
+            for item in between.iter().flat_map(|block| body.block(*block)) {
+                *work += 1;
+                if !limit.lets(item) {
+                    return travel;
+                }
+                gain += weight(item);
+            }
+            *work += self.cfg.len();
+            travel.gain += gain;
+            block = next;
+            start = match way {
+                Way::Up => end(body, block),
+                Way::Down => top(body, block),
+            };
+        }
+    }
+}
+
+/// Goes on in the block of `from`: where it ends, how many instructions are passed, and whether the
+/// end of the block is reached.
+pub(super) fn in_block(body: &Body, from: Place, way: Way, limit: Limit) -> (usize, usize, bool) {
+    let items = body.block(from.block);
+    let (mut at, mut passed) = (from.index, 0);
+    loop {
+        let next = match way {
+            Way::Up => at.checked_sub(1).and_then(|index| items.get(index)),
+            Way::Down => items.get(at),
+        };
+        match next {
+            None => return (at, passed, true),
+            Some(item) => match (item.role, way) {
+                (Role::First, Way::Up) | (Role::Last, Way::Down) => return (at, passed, true),
+                (Role::Half(..), _) => return (at, passed, false),
+                _ if !limit.lets(item) => return (at, passed, false),
+                (Role::First | Role::Plain | Role::Last, _) => {
+                    passed += weight(item);
+                    at = match way {
+                        Way::Up => at - 1,
+                        Way::Down => at + 1,
+                    };
+                }
+            },
+        }
+    }
+}
+
+/// The first place of a block that a half may have.
+pub(super) fn top(body: &Body, block: usize) -> usize {
+    let items = body.block(block).iter();
+    items.take_while(|item| item.role == Role::First).count()
+}
+
+/// The last place of a block that a half may have.
+pub(super) fn end(body: &Body, block: usize) -> usize {
+    let items = body.block(block).iter();
+    items.take_while(|item| item.role != Role::Last).count()
+}
+
+/// What an instruction counts in a window.
+pub(super) fn weight(item: &Item) -> usize {
+    usize::from(item.role == Role::Plain)
+}
