@@ -15,6 +15,7 @@ mod linker;
 mod llvm;
 mod ptxas;
 mod shell;
+mod split;
 mod tables;
 mod targets;
 mod test;
@@ -76,6 +77,8 @@ enum Command {
     /// Write docs/choice.md: which strategy is advised for each kernel (registers of NVIDIA GPUs
     /// need ptxas)
     Choose(tables::Options),
+    /// Write docs/splitting.md: how much work comes into the windows of the corpus' barriers
+    Split,
     /// Run every kernel with every strategy on a CUDA device, compare the results, and time the
     /// matrix products; or on the simulator
     Gpu(gpu::Options),
@@ -126,6 +129,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Amdgpu(options) => tables::amdgpu::run(&options),
         Command::Nvptx(options) => tables::nvptx::run(&options),
         Command::Choose(options) => tables::choice::run(&options),
+        Command::Split => split::run(),
         Command::Gpu(options) => gpu::run(&options),
         Command::Targets { check } => targets::run(check),
         Command::Tidy => tidy::run(),

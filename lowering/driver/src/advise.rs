@@ -7,7 +7,7 @@
 //! a split gains at most the smaller of that and the window.
 
 use crate::failure::Failure;
-use crate::options::{Choice, Options};
+use crate::options::{Choice, Options, SplitBarriers};
 use crate::output::{Entry, Output};
 use crate::pipeline::compile;
 use crate::usage::{Resident, Usage};
@@ -144,6 +144,10 @@ fn compiled(
         measure: true,
         strategy,
         choice: Choice::AlwaysSplit,
+        split_barriers: match options.split_barriers {
+            SplitBarriers::Never => SplitBarriers::Never,
+            SplitBarriers::Auto | SplitBarriers::Always => SplitBarriers::Always,
+        },
         ..options.clone()
     };
     compile(bytes, &options)

@@ -61,6 +61,7 @@ mod shape;
 #[cfg(feature = "sim")]
 pub mod simulate;
 pub mod spec;
+mod split;
 mod stage;
 mod targets;
 mod tool;
@@ -79,7 +80,7 @@ pub use link::{LINKER_VARIABLE, code_object as link_code_object};
 pub use link_modules::link_modules;
 pub use llvm_missing::require_llvm;
 pub use model::{Bounds, Explored, model, model_changed};
-pub use options::{Choice, Options};
+pub use options::{Choice, Options, SplitBarriers};
 pub use output::{Entry, Output};
 pub use pipeline::{compile, compile_changed, compile_observed, translate};
 pub use prepare::{Planned, plan};

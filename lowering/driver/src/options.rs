@@ -21,6 +21,22 @@ pub enum Choice {
     Balanced,
 }
 
+/// Whether the OpControlBarriers of the workgroup are split.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
+pub enum SplitBarriers {
+    /// They stay as they are, and so do written pairs.
+    #[default]
+    Never,
+    /// As [`SplitBarriers::Always`], and where no strategy is named it is chosen as by
+    /// [`Choice::Balanced`].
+    Auto,
+    /// Those that order nothing go. Each of the others becomes a pair; arrives move up and waits
+    /// down, those of written pairs as well, past work that the barrier need not order; and pairs
+    /// whose window stays small become OpControlBarriers again.
+    Always,
+}
+
 /// How a module is compiled. [`Options::new`] gives the defaults; fields may then be set.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
@@ -36,6 +52,11 @@ pub struct Options {
     pub strategy: Option<Strategy>,
     /// How a strategy is chosen where none is named.
     pub choice: Choice,
+    /// Whether OpControlBarriers are split.
+    pub split_barriers: SplitBarriers,
+    /// With [`Options::split_barriers`], takes every barrier to order all memory, whatever its
+    /// semantics say: for shaders that count on `barrier()` to order buffers.
+    pub barriers_order_all_memory: bool,
     /// What was chosen for entry points, by name, and why.
     #[serde(skip)]
     pub(crate) chosen: BTreeMap<String, (Strategy, String)>,
@@ -129,6 +150,8 @@ impl Options {
             spec: SpecValues::default(),
             strategy: plan.strategy,
             choice: Choice::default(),
+            split_barriers: SplitBarriers::default(),
+            barriers_order_all_memory: false,
             chosen: BTreeMap::new(),
             fuse_at: plan.fuse_at,
             window_guards: plan.window_guards,

@@ -3,8 +3,9 @@
 
 use crate::advise;
 use crate::failure::Failure;
-use crate::options::{Choice, Options};
+use crate::options::{Choice, Options, SplitBarriers};
 use crate::output::plan_text;
+use crate::split;
 use crate::stage::{Artefact, Observer, Stage};
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
@@ -76,6 +77,9 @@ pub(crate) struct Source<'s> {
     pub(crate) constants: &'s Constants,
     /// What did not stop the reading.
     pub(crate) found: &'s Diagnostics,
+    /// The module that was given, if this one was made of it by splitting barriers, and where its
+    /// instructions came from.
+    pub(crate) split: Option<(&'s Declarations<'s>, &'s Origin)>,
 }
 
 /// An entry point's way to code, before LLVM.
@@ -98,20 +102,63 @@ pub(crate) fn run<R>(
     then: impl FnOnce(Prepared<'_>, &mut dyn Observer) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     let balanced;
-    let options = match (options.strategy, options.choice) {
-        (None, Choice::Balanced) => {
+    let weighs =
+        options.choice == Choice::Balanced || options.split_barriers == SplitBarriers::Auto;
+    let options = match options.strategy {
+        None if weighs => {
             balanced = Options {
                 chosen: advise::balanced(bytes, options)?,
                 ..options.clone()
             };
             &balanced
         }
-        (Some(_), _) | (None, Choice::AlwaysSplit) => options,
+        Some(_) | None => options,
     };
     let (spec, size) = (&options.spec, options.workgroup_size);
     read(bytes, spec, size, observer, |source, observer| {
-        prepare(source, options, observer, then)
+        split(source, options, observer, |source, observer| {
+            prepare(source, options, observer, then)
+        })
     })
+}
+
+/// Splits barriers, if that is asked for: `then` gets the module that comes out.
+fn split<R>(
+    source: Source<'_>,
+    options: &Options,
+    observer: &mut dyn Observer,
+    then: impl FnOnce(Source<'_>, &mut dyn Observer) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let span = info_span!("split").entered();
+    let given = source.declarations;
+    let mut problems = Problems::of(source);
+    let edited = split::split(given.module, options).map_err(|refused| problems.and(refused))?;
+    let Some(edited) = edited else {
+        span.exit();
+        return then(source, observer);
+    };
+    observer.begin(Stage::Split);
+    show(observer, Artefact::Split, || edited.module.to_bytes());
+    let mut found = Diagnostics::new();
+    let declarations = Declarations::of(&edited.module, &mut found);
+    let mut spec = options.spec.clone();
+    if let Some(size) = options.workgroup_size {
+        declarations.specialize_workgroup_size(size, &mut spec);
+    }
+    let constants = Constants::evaluate(&declarations, &spec, &mut found);
+    if found.has_errors() {
+        let bug = Diagnostic::bug("splitting gave a module that cannot be read").help(REPORT);
+        found.push(bug);
+        return Err(problems.and(found));
+    }
+    span.exit();
+    let source = Source {
+        declarations: &declarations,
+        constants: &constants,
+        split: Some((given, &edited.origin)),
+        ..source
+    };
+    then(source, observer)
 }
 
 /// Reads a module: instructions, then declarations, then the constants that these specialization
@@ -137,7 +184,13 @@ pub(crate) fn read<R>(
         declarations.specialize_workgroup_size(size, &mut spec);
     }
     let constants = Constants::evaluate(&declarations, &spec, &mut found);
-    let mut problems = Problems::of(&declarations);
+    let nothing = Diagnostics::new();
+    let mut problems = Problems::of(Source {
+        declarations: &declarations,
+        constants: &constants,
+        found: &nothing,
+        split: None,
+    });
     problems.take(found)?;
     show(observer, Artefact::Disassembly, || {
         disassembly(&module, &declarations).into_bytes()
@@ -147,6 +200,7 @@ pub(crate) fn read<R>(
         declarations: &declarations,
         constants: &constants,
         found: &problems.found,
+        split: None,
     };
     then(source, observer)
 }
@@ -158,8 +212,7 @@ pub(crate) fn prepare<R>(
     observer: &mut dyn Observer,
     then: impl FnOnce(Prepared<'_>, &mut dyn Observer) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    let mut problems = Problems::of(source.declarations);
-    problems.found = source.found.clone();
+    let mut problems = Problems::of(source);
 
     // Inline: from here on every barrier stands in an entry point's own function, so one function's
     // paths are all there is to know.
@@ -200,10 +253,19 @@ pub(crate) fn prepare<R>(
         .map_err(|refused| problems.and(refused))?;
     problems.add(warnings);
     problems.edited = inlined.edited();
+    let through;
+    let origin = match (inlined.edited(), source.split) {
+        (Some(edited), Some((_, split))) => {
+            through = edited.origin.through(split);
+            Some(&through)
+        }
+        (Some(edited), None) => Some(&edited.origin),
+        (None, split) => split.map(|(_, origin)| origin),
+    };
     let work = Work {
         checked,
         options,
-        origin: inlined.edited().map(|edited| &edited.origin),
+        origin,
     };
     span.exit();
 
@@ -251,15 +313,23 @@ pub(crate) struct Problems<'p> {
     /// Once something was inlined, problems name instructions of that module; users know only their
     /// own.
     edited: Option<&'p Edited>,
+    /// As well when barriers were split before.
+    split: Option<&'p Origin>,
     found: Diagnostics,
 }
 
 impl<'p> Problems<'p> {
-    fn of(original: &'p Declarations<'p>) -> Self {
+    /// For `source`, with what was found when it was read.
+    fn of(source: Source<'p>) -> Self {
+        let (original, split) = match source.split {
+            Some((given, origin)) => (given, Some(origin)),
+            None => (source.declarations, None),
+        };
         Problems {
             original,
             edited: None,
-            found: Diagnostics::new(),
+            split,
+            found: source.found.clone(),
         }
     }
 
@@ -286,15 +356,20 @@ impl<'p> Problems<'p> {
 
     /// The word of the user's module that word `offset` of the one that is planned comes from.
     pub(crate) fn original_word(&self, offset: u32) -> Option<u32> {
-        match self.edited {
-            Some(edited) => edited.origin.of(offset),
-            None => Some(offset),
+        let word = match self.edited {
+            Some(edited) => edited.origin.of(offset)?,
+            None => offset,
+        };
+        match self.split {
+            Some(origin) => origin.of(word),
+            None => Some(word),
         }
     }
 
     fn add(&mut self, mut found: Diagnostics) {
         for diagnostic in found.iter_mut() {
-            if let (Some(_), Some(word)) = (self.edited, diagnostic.location.word) {
+            let is_other = self.edited.is_some() || self.split.is_some();
+            if let (true, Some(word)) = (is_other, diagnostic.location.word) {
                 // Whoever found it may have located it in the inlined module; all of that is told
                 // anew.
                 *diagnostic.location = Location {
@@ -308,11 +383,12 @@ impl<'p> Problems<'p> {
     }
 }
 
-/// The module that is planned and lowered (the inlined one, if something was inlined), and how.
+/// The module that is planned and lowered (the one with split barriers and inlined functions, if
+/// there is one), and how.
 pub(crate) struct Work<'w> {
     pub(crate) checked: Checked<'w>,
     pub(crate) options: &'w Options,
-    /// Where the module came from, if something was inlined.
+    /// Where the module came from, if it is not the one that was given.
     pub(crate) origin: Option<&'w Origin>,
 }
 

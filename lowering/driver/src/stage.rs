@@ -11,6 +11,9 @@ use std::time::Duration;
 pub enum Stage {
     /// Bytes to instructions, declarations and constants.
     Read,
+    /// OpControlBarriers into arrives and waits; only if that was asked for and has changed
+    /// something.
+    Split,
     /// Functions with barriers into their callers; arrives, waits and their windows.
     Inline,
     /// The rules of SPIR-V and of the client API.
@@ -32,6 +35,7 @@ impl Stage {
     pub fn name(self) -> &'static str {
         match self {
             Stage::Read => "read",
+            Stage::Split => "split",
             Stage::Inline => "inline",
             Stage::Validate => "validate",
             Stage::Plan => "plan",
@@ -57,6 +61,8 @@ pub enum Artefact {
     Input,
     /// The module as text, one instruction on a line.
     Disassembly,
+    /// The module after barriers were split; only if one was.
+    Split,
     /// The module after barrier functions were inlined; only if one was.
     Inlined,
     /// The barrier plan.
@@ -78,9 +84,10 @@ pub enum Artefact {
 
 impl Artefact {
     /// Every artefact.
-    pub const ALL: [Artefact; 10] = [
+    pub const ALL: [Artefact; 11] = [
         Artefact::Input,
         Artefact::Disassembly,
+        Artefact::Split,
         Artefact::Inlined,
         Artefact::Plan,
         Artefact::UnoptimizedIr,
@@ -96,6 +103,7 @@ impl Artefact {
         match self {
             Artefact::Input => "input.spv",
             Artefact::Disassembly => "input.txt",
+            Artefact::Split => "split.spv",
             Artefact::Inlined => "inlined.spv",
             Artefact::Plan => "plan.txt",
             Artefact::UnoptimizedIr => "unoptimized.ll",

@@ -15,8 +15,7 @@ use super::move_split_barriers::{look, prove};
 use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dataflow::{Direction, solve_any};
-use crate::analysis::phases::{Body, Effect, Role, Side, Zones};
+use crate::analysis::phases::{Body, Effect, Openness, Role, Side, Zones};
 use crate::diagnostic::Diagnostics;
 use crate::module::{Constants, Declarations, Module, SpecValues};
 use spirv::Op;
@@ -51,9 +50,7 @@ pub(super) fn run(
                 return Err(diagnostics);
             }
             let (left, gone) = eliminate(&body, &cfg);
-            if cfg!(debug_assertions) {
-                prove(&body, &left, &cfg)?;
-            }
+            prove(&body, &left, &cfg)?;
             gone.into_iter().for_each(|offset| edit.remove(offset));
         }
         edit.finish()
@@ -69,7 +66,7 @@ fn eliminate(body: &Body, cfg: &Cfg) -> (Body, Vec<u32>) {
         let is_whole = |role| role == Role::Half(number, Side::Both);
         let mut items = left.blocks.iter().flatten();
         let is_candidate = barrier.is_known && items.any(|item| is_whole(item.role));
-        if !is_candidate || is_in_a_window(&left, cfg, number) {
+        if !is_candidate || Openness::of(&left, cfg).is_in_a_window(number) {
             continue;
         }
         work += 5 * left.len();
@@ -98,27 +95,6 @@ fn published(effect: Effect) -> Effect {
         publishes: effect.publishes,
         ..Effect::NONE
     }
-}
-
-/// Whether a pair may be open at the OpControlBarrier.
-fn is_in_a_window(body: &Body, cfg: &Cfg, number: usize) -> bool {
-    let pass = |open, role| match role {
-        Role::Half(_, Side::Arrive) => true,
-        Role::Half(_, Side::Wait) => false,
-        Role::Half(_, Side::Both) | Role::First | Role::Plain | Role::Last => open,
-    };
-    let block = |block, open| {
-        let items = body.block(block).iter();
-        items.fold(open, |open, item| pass(open, item.role))
-    };
-    let at_start = solve_any(cfg, Direction::Forward, block);
-    at_start.into_iter().enumerate().any(|(block, mut open)| {
-        body.block(block).iter().any(|item| {
-            let found = open && item.role == Role::Half(number, Side::Both);
-            open = pass(open, item.role);
-            found
-        })
-    })
 }
 
 #[cfg(test)]

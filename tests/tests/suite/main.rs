@@ -44,6 +44,7 @@ mod references;
 mod sim;
 mod sim_mutants;
 mod sizes;
+mod split;
 mod strategies;
 mod support;
 mod validation;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
     trials.extend(abi::trials(&fixtures));
     trials.extend(qualifiers::trials());
     trials.extend(promoted::trials(&fixtures));
+    trials.extend(split::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
     trials.extend(modes::trials(&fixtures));
     trials.extend(matrices::trials());

@@ -9,10 +9,12 @@
 //! - `SPLITBAR_FIRST_SEED=N` begins with this one;
 //! - `SPLITBAR_WAY=gfx1201,O2,native` runs all of them one way only (`auto` leaves the strategy to
 //!   the planner);
+//! - `SPLITBAR_SPLIT=1` splits and moves the barriers of all programs, not of a quarter;
 //! - `SPLITBAR_UNAUDITED=1` leaves the audit of the code out, which takes half of the time.
 //!
 //! A program that fails is made smaller, and its module is left in the folder for temporary files.
 
+use crate::split::fused;
 use crate::support::{assembled, linkable, target, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
@@ -20,8 +22,8 @@ use splitbar::diagnostic::{Code, Severity};
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::{Inputs, Job, Place};
 use splitbar::{
-    AbiForm, DescriptorSets, Failure, FuseAt, Optimization, Options, Output, Placement, Strategy,
-    Target, Waits,
+    AbiForm, DescriptorSets, Failure, FuseAt, Optimization, Options, Output, Placement,
+    SplitBarriers, Strategy, Target, Waits,
 };
 use splitbar_passes::validate::{Environment, Validation};
 use splitbar_tests::random::{self, GROUPS, Memory, Program, VARIABLES};
@@ -242,6 +244,9 @@ fn options(seed: u64, program: &Program, way: Way) -> Options {
     if one_of(4) {
         options.abi = AbiForm::DescriptorSets(DescriptorSets::default());
     }
+    if std::env::var_os("SPLITBAR_SPLIT").is_some() || one_of(4) {
+        options.split_barriers = SplitBarriers::Always;
+    }
     if way.strategy == Some(Strategy::Cluster) {
         // The workgroup is alone in its cluster: what workgroups do differs.
         options.cluster = Some([1; 3]);
@@ -280,11 +285,16 @@ fn bytes_of(words: &[u32]) -> Vec<u8> {
 
 /// That the program leaves on the simulated machine what it leaves on the host.
 fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
-    let bytes = assembled(&random::text(program))?;
+    let mut bytes = assembled(&random::text(program))?;
+    let splits = options.split_barriers == SplitBarriers::Always;
+    if splits && !seed.is_multiple_of(3) {
+        // Written pairs become barriers first, and these are split; or else pairs move.
+        bytes = fused(&bytes)?;
+    }
     let words = random::inputs(seed, program);
     let slots = random::buffers(seed, program);
     let settings = format!(
-        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, {}",
+        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, splits: {splits}, {}",
         options.fuse_at,
         options.waits,
         options.wave_size,

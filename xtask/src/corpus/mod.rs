@@ -6,7 +6,7 @@
 
 mod attempt;
 mod exceptions;
-mod modules;
+pub(crate) mod modules;
 mod results;
 mod table;
 

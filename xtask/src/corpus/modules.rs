@@ -10,7 +10,7 @@ use crate::shell;
 const ARCHIVE: &str = "fixtures/corpus/dev.tar.xz";
 
 /// A module on disk.
-pub(super) struct Module {
+pub(crate) struct Module {
     /// Its path in the archive.
     pub name: String,
     /// The folder of the archive that it is in.
@@ -21,7 +21,7 @@ pub(super) struct Module {
 
 /// Unpacks the archive into `folder` and lists its modules in order of name. What is there already
 /// is kept.
-pub(super) fn unpack(folder: &Path) -> Result<Vec<Module>> {
+pub(crate) fn unpack(folder: &Path) -> Result<Vec<Module>> {
     let packed = std::fs::read(shell::root().join(ARCHIVE)).context(ARCHIVE)?;
     let mut unpacked = Vec::new();
     lzma_rs::xz_decompress(&mut packed.as_slice(), &mut unpacked).context(ARCHIVE)?;

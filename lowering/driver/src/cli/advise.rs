@@ -2,6 +2,7 @@
 
 use super::input::read;
 use super::limits::LimitArgs;
+use super::split::SplitArgs;
 use super::stop::Stop;
 use super::table::columns;
 use super::validation::ValidationArgs;
@@ -61,6 +62,8 @@ pub(super) struct AdviseArgs {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
+    split: SplitArgs,
+    #[command(flatten)]
     validation: ValidationArgs,
     #[command(flatten)]
     limits: LimitArgs,
@@ -109,6 +112,7 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         options.workgroup_size = args.workgroup_size;
         options.cluster = args.cluster_size;
         options.ptxas.clone_from(&args.ptxas);
+        args.split.set(&mut options);
         options.validation = args.validation.validation();
         options.spec = spec::resolve_for(&bytes, &args.spec)?;
         let (of_target, warnings) = advise(&bytes, &options)?;

@@ -143,6 +143,7 @@ fn options(args: &LowerArgs) -> Options {
     options.promote_async_copies = args.promote_async_copies;
     options.workgroup_size = args.workgroup_size;
     options.audit = args.audit;
+    args.split.set(&mut options);
     options.validation = args.validation.validation();
     options.abi.clone_from(&args.abi);
     // Whoever asks for all of it gets it measured, where there is code to measure.

@@ -13,6 +13,7 @@ mod meter;
 mod model;
 mod report;
 mod sim;
+mod split;
 mod stop;
 mod strategy;
 mod table;
@@ -24,6 +25,7 @@ mod write;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use limits::LimitArgs;
+use split::SplitArgs;
 use splitbar::spec::Setting;
 use splitbar::{AbiForm, FuseAt, Optimization, Placement, Target, Waits};
 use splitbar_passes::validate::Environment;
@@ -249,6 +251,8 @@ struct ModelArgs {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
+    split: SplitArgs,
+    #[command(flatten)]
     validation: ValidationArgs,
     #[command(flatten)]
     limits: LimitArgs,
@@ -390,6 +394,8 @@ struct LowerArgs {
     /// the bytes of a descriptor (`docs/abi.md`)
     #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
     abi: AbiForm,
+    #[command(flatten)]
+    split: SplitArgs,
     #[command(flatten)]
     validation: ValidationArgs,
     #[command(flatten)]

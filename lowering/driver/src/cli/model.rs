@@ -54,6 +54,7 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
     options.wave_size = args.wave;
     options.cluster = args.cluster_size;
     options.workgroup_size = args.workgroup_size;
+    args.split.set(&mut options);
     options.validation = args.validation.validation();
     options.spec = spec::resolve_for(&bytes, &args.spec)?;
     let mut bounds = Bounds::default();

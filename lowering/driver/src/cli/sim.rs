@@ -3,6 +3,7 @@
 use super::input::{MOST, read, read_at_most};
 use super::limits::LimitArgs;
 use super::meter::Meter;
+use super::split::SplitArgs;
 use super::stop::Stop;
 use super::validation::ValidationArgs;
 use super::{
@@ -97,6 +98,8 @@ pub(super) struct SimArgs {
     /// the bytes of a descriptor
     #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
     abi: AbiForm,
+    #[command(flatten)]
+    split: SplitArgs,
     #[command(flatten)]
     validation: ValidationArgs,
     /// How the findings are printed
@@ -238,6 +241,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     options.workgroup_size = args.workgroup_size;
     options.cluster = args.cluster_size;
     options.wave_size = args.wave;
+    args.split.set(&mut options);
     options.validation = args.validation.validation();
     options.abi.clone_from(&args.abi);
     options.spec = spec::resolve_for(bytes, &args.spec)?;
@@ -265,6 +269,7 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
         ("--strategy", args.strategy.0.is_some()),
         ("-O", args.optimization.is_some()),
         ("--wave", args.wave.is_some()),
+        ("--split-barriers", args.split.any()),
         ("--abi", args.abi != AbiForm::Arguments),
         (
             "--no-validate",

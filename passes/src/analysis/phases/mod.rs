@@ -23,12 +23,14 @@
 
 mod body;
 mod effects;
+mod openness;
 mod ordered;
 mod places;
 mod zones;
 
 pub use body::{Barrier, Body, Item, Role, Side};
 pub use effects::{Effect, Effects};
+pub use openness::{Open, Openness};
 pub use ordered::still_ordered;
 pub use places::Places;
 pub use zones::Zones;

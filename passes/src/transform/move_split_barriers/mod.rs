@@ -34,7 +34,7 @@ use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::Pairing;
-use crate::analysis::phases::{Body, Effects, Item, Role, still_ordered};
+use crate::analysis::phases::{Body, Effects, Item, Openness, Role, still_ordered};
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -75,9 +75,7 @@ pub(super) fn run(
                 known.block(block).is_none()
             };
             let moved = Motion::of(&body, &cfg, &is_uniform).run();
-            if cfg!(debug_assertions) {
-                prove(&body, &moved.body, &cfg)?;
-            }
+            prove(&body, &moved.body, &cfg)?;
             write(&mut edit, &body, &moved)?;
         }
         edit.finish()
@@ -115,8 +113,18 @@ fn uniformity(
     Uniformity::of(&model, Level::Workgroup, size)
 }
 
-/// Asks in another way whether everything that was ordered is ordered still.
+/// Asks whether arrives and waits alternate as they did, and, in debug builds, in another way
+/// whether everything that was ordered is ordered still.
 pub(super) fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagnostic> {
+    let alternates = |body| Openness::of(body, cfg).alternates();
+    if alternates(before) && !alternates(after) {
+        return Err(Diagnostic::bug(
+            "arrives and waits that were moved do not alternate any more",
+        ));
+    }
+    if !cfg!(debug_assertions) {
+        return Ok(());
+    }
     let lost = still_ordered(before, after, cfg).unwrap_or_default();
     match lost.first() {
         None => Ok(()),

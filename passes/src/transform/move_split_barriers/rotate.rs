@@ -13,9 +13,8 @@
 use super::motion::Motion;
 use super::travel::{Limit, Place, Way, end, in_block, top, weight};
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::dominance::{Dominators, PostDominators};
-use crate::analysis::phases::{Body, Effect, Item, Role, Side, Zones};
+use crate::analysis::phases::{Effect, Item, Openness, Role, Side, Zones};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Instructions that a half must pass behind the back edge: each entry of the loop costs a barrier
@@ -37,6 +36,8 @@ struct Ring {
     turn: Cfg,
     /// The loop's blocks, the header first.
     order: Vec<usize>,
+    /// By place: whether the block is in no loop inside of this one.
+    is_own: Vec<bool>,
     dominators: Dominators,
     post: PostDominators,
 }
@@ -76,6 +77,7 @@ impl Ring {
                 outside.push(*pred);
             }
         }
+        // A loop with more ways in or back has no one place for the arrive in front of it.
         let ([latch], [front]) = (inside.as_slice(), outside.as_slice()) else {
             return None;
         };
@@ -105,7 +107,9 @@ impl Ring {
             }
         }
         let turn = Cfg::from_edges(order.len(), &edges);
+        let is_own = |block: &usize| motion.terrain.is_same_loop(*block, natural.header);
         Some(Ring {
+            is_own: order.iter().map(is_own).collect(),
             header: natural.header,
             latch: *latch,
             front: *front,
@@ -130,10 +134,16 @@ impl Ring {
     /// The next block of the turn that every turn comes through, and those between.
     fn next(&self, block: usize, way: Way) -> Option<(usize, Vec<usize>)> {
         let at = self.place(block)?;
-        let next = match way {
-            Way::Down => self.post.immediate(at)?,
-            Way::Up => self.dominators.immediate(at)?,
-        };
+        let mut next = at;
+        loop {
+            next = match way {
+                Way::Down => self.post.immediate(next)?,
+                Way::Up => self.dominators.immediate(next)?,
+            };
+            if self.is_own.get(next) == Some(&true) {
+                break; // a turn comes through the blocks of an inner loop often, or never
+            }
+        }
         let mut seen = BTreeSet::new();
         let mut work = vec![at];
         while let Some(one) = work.pop() {
@@ -177,7 +187,9 @@ impl Motion<'_> {
     /// Takes one half around the back edge of its loop; whether there was one.
     pub(super) fn rotate(&mut self) -> bool {
         let zones = self.zones();
-        let open = open_at_end(&self.body, self.terrain.cfg);
+        let open = Openness::of(&self.body, self.terrain.cfg);
+        let blocks = 0..self.body.blocks.len();
+        let is_closed: Vec<bool> = blocks.map(|block| open.at_end(block).is_closed()).collect();
         for number in 0..self.body.barriers.len() {
             if !self.can_move(number) {
                 continue;
@@ -186,7 +198,7 @@ impl Motion<'_> {
                 let Some((ring, rotation)) = self.rotation(number, side, &zones) else {
                     continue;
                 };
-                let is_closed = open.get(ring.front) == Some(&false);
+                let is_closed = is_closed.get(ring.front) == Some(&true);
                 if is_closed && rotation.gain >= LEAST_GAIN && (self.is_uniform)(ring.front) {
                     self.turn(number, side, &ring, &rotation);
                     return true;
@@ -367,22 +379,4 @@ impl Motion<'_> {
             );
         }
     }
-}
-
-/// By block: whether a pair may be open at its end.
-fn open_at_end(body: &Body, cfg: &Cfg) -> Vec<bool> {
-    let pass = |block, open| {
-        let items = body.block(block).iter();
-        items.fold(open, |open, item| match item.role {
-            Role::Half(_, Side::Arrive) => true,
-            Role::Half(_, Side::Wait) => false,
-            _ => open,
-        })
-    };
-    let at_start = solve_any(cfg, Direction::Forward, pass);
-    at_start
-        .iter()
-        .enumerate()
-        .map(|(block, open)| pass(block, *open))
-        .collect()
 }

@@ -340,6 +340,23 @@ fn a_loop_that_ends_with_its_condition() {
 }
 
 #[test]
+fn not_into_an_inner_loop() {
+    let inner = "%d = OpIEqual %bool %u1 %u2; OpBranch %inner; %inner = OpLabel; .
+        OpLoopMerge %done %inner 0; OpBranchConditional %d %inner %done
+        %done = OpLabel";
+    let turn = format!("arrive; wait; w one; r one; {inner}; {EIGHT}");
+    assert_eq!(
+        short(&around("", "", &turn, "")),
+        "| A | rcond | W wone rone A | . | . . . . . . . . | | W"
+    );
+    let turn = format!("{EIGHT}; {inner}; w one; r one; arrive; wait; .");
+    assert_eq!(
+        short(&around("", "", &turn, "")),
+        "| A | rcond | . . . . . . . . | . | W wone rone A . | | W"
+    );
+}
+
+#[test]
 fn a_barrier_that_some_turns_leave_out_is_not_rotated() {
     let turn = format!(
         "{EIGHT}; OpSelectionMerge %join 0; OpBranchConditional %c %with %join

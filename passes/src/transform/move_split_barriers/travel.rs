@@ -82,7 +82,7 @@ impl<'c> Terrain<'c> {
                 && self.is_same_loop(above, below))
     }
 
-    fn is_same_loop(&self, one: usize, other: usize) -> bool {
+    pub(super) fn is_same_loop(&self, one: usize, other: usize) -> bool {
         let innermost = |block: usize| self.innermost.as_ref()?.get(block).copied();
         innermost(one).is_some_and(|found| innermost(other) == Some(found))
     }

@@ -1,0 +1,93 @@
+//! Barriers that nobody split, split: every kernel with its pairs fused, which are then split anew,
+//! gives the results of the host references on the simulated machine, and nothing is found.
+
+use crate::sim::agrees;
+use crate::support::{compile_bytes, linkable, told, trial};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use splitbar::{Optimization, SplitBarriers};
+use splitbar_passes::module::Module;
+use splitbar_passes::pipeline::{self, Settings, Step};
+use splitbar_passes::transform::FuseAt;
+use splitbar_passes::transform::registry::{Pass, PassOptions};
+use splitbar_tests::fixture::Fixture;
+
+const TARGETS: [&str; 7] = [
+    "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90",
+];
+
+/// Schedules of each kernel.
+const SCHEDULES: u32 = 8;
+
+/// Kernels whose windows, fused and split anew, are at least as large as those that people made, in
+/// instructions of the final code, by target.
+const WINDOWS: [(&str, &str, u32); 2] = [
+    ("tiled_matmul", "gfx1201", 64),
+    ("tiled_matmul", "sm_90", 64),
+];
+
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for fixture in fixtures {
+        for target in TARGETS {
+            for (level, optimization) in [(0, Optimization::O0), (2, Optimization::O2)] {
+                let fixture = fixture.clone();
+                let name = format!("split/{}/{target}/O{level}", fixture.name);
+                trials.push(trial(name, move || {
+                    simulated(&fixture, target, optimization)
+                }));
+            }
+        }
+    }
+    for (name, target, least) in WINDOWS {
+        let title = format!("split/{name}/{target}/window");
+        trials.push(trial(title, move || window(name, target, least)));
+    }
+    trials
+}
+
+/// The module with OpControlBarriers in place of its pairs.
+pub(crate) fn fused(bytes: &[u8]) -> Result<Vec<u8>> {
+    let module = told(Module::parse(bytes))?.into_owned();
+    let pass = Pass::named("fuse-split-barriers").context("no such pass")?;
+    let options = PassOptions::Fuse(FuseAt::Wait);
+    let steps = [Step { pass, options }];
+    let outcome = told(pipeline::run(
+        module,
+        &steps,
+        Settings::default(),
+        &mut |_, _| (),
+    ))?;
+    Ok(outcome.module.to_bytes())
+}
+
+fn simulated(fixture: &Fixture, target: &str, optimization: Optimization) -> Result<()> {
+    let fused = fused(&fixture.module()?)?;
+    let output = compile_bytes(&fused, target, |options| {
+        options.optimization = optimization;
+        options.split_barriers = SplitBarriers::Always;
+    })?;
+    linkable(target)?;
+    agrees(fixture, &output, SCHEDULES)
+}
+
+fn window(name: &str, target: &str, least: u32) -> Result<()> {
+    let fused = fused(&Fixture::load(name)?.module()?)?;
+    let output = compile_bytes(&fused, target, |options| {
+        options.split_barriers = SplitBarriers::Always;
+        options.measure = true;
+    })?;
+    let entry = output.entries().first().context("no entry point")?;
+    let kept = entry
+        .windows
+        .iter()
+        .flatten()
+        .map(|window| window.kept)
+        .max();
+    let kept = kept.context("nothing is split")?;
+    ensure!(
+        kept >= least,
+        "{kept} of {least} instructions are in the window"
+    );
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! `cargo xtask split`: docs/splitting.md, what splitting brings to the barriers of the corpus.
+
+use crate::corpus::modules::{self, Module};
+use crate::shell;
+use anyhow::{Context, Result, ensure};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+const PAGE: &str = "docs/splitting.md";
+
+/// Instructions that a window has at least.
+const THRESHOLDS: [u32; 4] = [1, 4, 16, 64];
+
+/// Passes, and what they do in words.
+const STAGES: [(&[&str], &str); 3] = [
+    (&["--split-control-barriers"], "split, and nothing moved"),
+    (
+        &["--split-control-barriers", "--move-split-barriers"],
+        "halves moved",
+    ),
+    (
+        &[
+            "--eliminate-redundant-control-barriers",
+            "--split-control-barriers",
+            "--move-split-barriers",
+            "--fuse-narrow-split-barriers=4",
+        ],
+        "as `--split-barriers always` does",
+    ),
+];
+
+/// Runs the passes on every module that nobody has split, checks what comes out, and writes the
+/// page.
+pub(crate) fn run() -> Result<()> {
+    let tool = shell::release("splitbar-passes", "splitbar-opt")?;
+    let folder = shell::target_directory()?.join("corpus").join("modules");
+    let all = modules::unpack(&folder)?;
+    let mut page = INTRODUCTION.to_owned();
+    for set in ["glcompute", "kernel"] {
+        let modules: Vec<&Module> = all.iter().filter(|module| module.set == set).collect();
+        writeln!(page, "\n## {set}: {} modules\n\n{HEAD}", modules.len())?;
+        for (flags, about) in STAGES {
+            let mut windows = Vec::new();
+            for module in &modules {
+                windows.extend(of_module(&tool, &module.path, flags)?);
+            }
+            let share = |least: &u32| {
+                let wide = windows.iter().filter(|window| *window >= least).count();
+                format!(
+                    "{wide}, {:.1} %",
+                    100.0 * wide as f64 / windows.len().max(1) as f64
+                )
+            };
+            let shares: Vec<String> = THRESHOLDS.iter().map(share).collect();
+            writeln!(
+                page,
+                "| {about} | {} | {} |",
+                windows.len(),
+                shares.join(" | ")
+            )?;
+        }
+    }
+    std::fs::write(shell::root().join(PAGE), page).context(PAGE)?;
+    println!("{PAGE} written");
+    Ok(())
+}
+
+/// The instructions in the window of each barrier of a module, after passes that break no rule and
+/// find nothing to do when they run again.
+fn of_module(tool: &Path, module: &Path, flags: &[&str]) -> Result<Vec<u32>> {
+    let mut command = Command::new(tool);
+    command.arg("--inline-barrier-functions").args(flags).args([
+        "--validate-after-all",
+        "--window-report",
+        "-o",
+        "/dev/null",
+    ]);
+    let output = command
+        .arg(module)
+        .output()
+        .context("splitbar-opt cannot be started")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}: {said}", module.display());
+    let lines = said
+        .lines()
+        .skip_while(|line| !line.ends_with("entry point"));
+    let first = |line: &str| Some(line.split_whitespace().next()?.parse().ok());
+    let windows: Option<Vec<u32>> = lines.skip(1).filter_map(first).collect();
+    windows.with_context(|| format!("{}: {said}", module.display()))
+}
+
+const HEAD: &str = "\
+| passes | barriers | windows of 1 and more | 4 | 16 | 64 |
+| --- | --- | --- | --- | --- | --- |";
+
+const INTRODUCTION: &str = "\
+# Splitting barriers that nobody split
+
+Existing shaders have OpControlBarrier and nothing else. `splitbar lower --split-barriers always` makes arrives and waits of them and moves these apart, so that work comes
+between; `sim`, `model` and `advise` take the same option, and `splitbar-opt` has each step as a pass:
+
+| pass | what it does |
+| --- | --- |
+| `eliminate-redundant-control-barriers` | removes barriers that order no two accesses, one after another |
+| `split-control-barriers` | makes an arrive and a wait of each OpControlBarrier |
+| `move-split-barriers` | moves arrives up and waits down: in blocks, across blocks, and around back edges (an arrive in front of the loop, a wait where control leaves it) |
+| `fuse-narrow-split-barriers=N` | makes an OpControlBarrier again of a pair with fewer than N instructions in its window; `lower` takes 4 |
+
+Only the halves move; all other instructions keep their order. Pairs that people wrote move as well.
+
+## What may move
+
+With A in front of the arrive, B in the window and C behind the wait, a barrier orders A before C. An arrive may move up over an instruction of A unless something in C conflicts
+with it, a wait down over one of C unless something in A does. Two accesses conflict when they may touch the same memory and one of them writes. `passes/src/analysis/phases/`
+has the details and the reasons:
+
+- A reaches back to the *arrive* of the last barrier that surely orders the memory, C forward to the *wait* of the next: what stands in the window of a neighbour is not ordered by it.
+- Memory that no semantics of the barrier name is free, unless an OpMemoryBarrier of the entry point names it.
+- An atomic operation that others may see conflicts with everything in its zone: locations alone do not show cumulativity.
+- Atomic operations, volatile accesses, OpMemoryBarrier, operations of the workgroup and other barriers are never passed.
+- Workgroup variables do not overlap, unless their layout is explicit; buffers and images may all be the same memory.
+- A half stands where control comes exactly as often as to its barrier, in the same innermost loop.
+
+Shaders that count on `barrier()` to order buffers, though its semantics name workgroup memory alone, need `--assume-barriers-order-all-memory` (`=all-memory` of the passes).
+
+What checks it: after each motion arrives and waits must alternate as before; debug builds ask once more, in another way, whether any two conflicting accesses have lost
+their order (`still_ordered`); the tests split the barriers of every kernel of `fixtures/` and of a quarter of the random programs, and compare what the simulator computes
+with the host (`cargo test -p splitbar-tests --test suite -- split/`; `SPLITBAR_SPLIT=1` for all random programs).
+
+## When it pays
+
+`--split-barriers auto` compiles with full barriers and with split ones and keeps the better for each kernel, as `--strategy auto=balanced` does (`docs/choice.md`). The default is
+`never`. Nothing here ran on a GPU.
+
+The tables are generated by `cargo xtask split`: instructions of SPIR-V between arrive and wait, in the modules of `fixtures/corpus` that nobody has split. Barriers in functions
+count once for each call that was inlined.
+";
