@@ -32,18 +32,26 @@ const CODE: [Code; 4] = [
     Code {
         target: "sm_80",
         level: "0",
+        splits: false,
+        schedules: 1,
     },
     Code {
         target: "sm_80",
         level: "2",
+        splits: false,
+        schedules: 1,
     },
     Code {
         target: "gfx1201",
         level: "0",
+        splits: false,
+        schedules: 1,
     },
     Code {
         target: "gfx1201",
         level: "2",
+        splits: false,
+        schedules: 1,
     },
 ];
 

@@ -16,6 +16,10 @@ pub struct Code {
     pub target: &'static str,
     /// The level of optimisation.
     pub level: &'static str,
+    /// Whether its barriers are split.
+    pub splits: bool,
+    /// Under how many schedules it runs.
+    pub schedules: u32,
 }
 
 /// What came of it.
@@ -46,7 +50,8 @@ struct At {
     instruction: String,
 }
 
-/// Runs `launch` of the module in the file `module` by the program `tool`, under one schedule.
+/// Runs `launch` of the module in the file `module` by the program `tool`. The buffers are
+/// those that the last schedule left.
 ///
 /// # Errors
 /// The program cannot be started, says that it has a bug, or that the module or the launch is
@@ -60,9 +65,13 @@ pub fn run(tool: &Path, module: &Path, launch: &Launch, code: Code) -> Result<Ra
         .arg("sim")
         .arg(module)
         .args(["--target", code.target, "-O", code.level])
-        .args(["--entry", &launch.entry, "--schedules", "1"])
+        .args(["--entry", &launch.entry])
+        .args(["--schedules", &code.schedules.to_string()])
         .args(["--report", "json", "--steps", &STEPS.to_string()])
         .args(["--groups", &format!("{x},{y},{z}")]);
+    if code.splits {
+        command.args(["--split-barriers", "always"]);
+    }
     for (id, value) in &launch.spec {
         command.args(["--spec", &format!("{id}={value}")]);
     }

@@ -1,0 +1,137 @@
+//! Published modules give the same results on the simulator with their barriers split as without,
+//! and nothing is found.
+//!
+//! A plain run takes every tenth of the modules with barriers; `SPLITBAR_CORPUS=all` takes all, and
+//! `SPLITBAR_CORPUS_ONLY=TEXT` those with TEXT in their names.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use splitbar_gpu::corpus::launch::{self, GUESSES, Launch};
+use splitbar_gpu::corpus::layout::difference;
+use splitbar_gpu::corpus::simulate::{self, Code, Ran};
+use splitbar_tests::harness::{self, Missing, trial};
+use splitbar_tests::{corpus, tools};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// A GPU of each vendor that has a split barrier.
+const TARGETS: [&str; 2] = ["gfx1201", "sm_90"];
+
+/// Schedules with split barriers: one of each kind.
+const SCHEDULES: u32 = 8;
+
+fn code(target: &'static str, splits: bool) -> Code {
+    Code {
+        target,
+        level: "2",
+        splits,
+        schedules: SCHEDULES,
+    }
+}
+
+/// The first launch that the simulator has nothing against and that changes something, with what it
+/// leaves; or why there is none.
+fn admitted(
+    tool: &Path,
+    file: &Path,
+    module: &[u8],
+    target: &'static str,
+) -> Result<(Launch, Vec<Vec<u8>>), String> {
+    let mut why = "there is no guess".to_owned();
+    for guess in GUESSES {
+        let launch = launch::of(module, guess)?;
+        match simulate::run(tool, file, &launch, code(target, false)) {
+            Err(error) => why = format!("{error:#}"),
+            Ok(Ran::Unsupported(said)) => return Err(said),
+            Ok(Ran::Found(found)) => why = format!("{:?}", found.first()),
+            Ok(Ran::Done(after)) => {
+                let mut buffers = launch.buffers.iter().zip(&after);
+                if buffers.any(|(buffer, after)| buffer.bytes != *after) {
+                    return Ok((launch, after));
+                }
+                why = "it changes nothing".to_owned();
+            }
+        }
+        if launch.spec.is_empty() {
+            break; // the next guess is the same launch
+        }
+    }
+    Err(why)
+}
+
+/// What is wrong with the module when its barriers are split; nothing, or why it cannot be said.
+fn compare(tool: &Path, module: &[u8], target: &'static str) -> Result<Option<String>, String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), module).unwrap();
+    let (launch, expected) = admitted(tool, file.path(), module, target)?;
+    Ok(
+        match simulate::run(tool, file.path(), &launch, code(target, true)) {
+            Err(error) => Some(format!("{error:#}")),
+            Ok(Ran::Unsupported(said)) => Some(said),
+            Ok(Ran::Found(found)) => Some(format!("{:?}", found.first())),
+            Ok(Ran::Done(after)) => {
+                let buffers = launch.buffers.iter().zip(&expected).zip(&after);
+                let mut wrong = buffers.filter_map(|((buffer, want), got)| {
+                    let what = difference(&buffer.fields, want, got)?;
+                    Some(format!("buffer {}:{} {what}", buffer.set, buffer.binding))
+                });
+                wrong.next()
+            }
+        },
+    )
+}
+
+/// Whether the module has an OpControlBarrier.
+fn has_barrier(module: &[u8]) -> bool {
+    let (words, _) = module.as_chunks::<4>();
+    let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let mut at = 5;
+    while let Some(word) = words.get(at) {
+        if word & 0xffff == 224 {
+            return true;
+        }
+        at += (word >> 16).max(1) as usize;
+    }
+    false
+}
+
+fn main() -> ExitCode {
+    let of_target = |target| {
+        trial(format!("modules_with_split_barriers/{target}"), move || {
+            modules_with_split_barriers(target)
+        })
+    };
+    harness::main(TARGETS.into_iter().map(of_target).collect())
+}
+
+fn modules_with_split_barriers(target: &'static str) -> Result<(), Missing> {
+    let tool = tools::splitbar().unwrap();
+    let only = std::env::var("SPLITBAR_CORPUS_ONLY").ok();
+    let is_whole = corpus::is_complete() || only.is_some();
+    let modules = corpus::modules().unwrap().iter();
+    let shaders = modules.filter(|(name, module)| {
+        name.starts_with("glcompute/")
+            && has_barrier(module)
+            && only.as_ref().is_none_or(|only| name.contains(only))
+    });
+    let (mut same, mut wrong) = (0, Vec::new());
+    for (name, module) in shaders.step_by(if is_whole { 1 } else { 10 }) {
+        match compare(&tool, module, target) {
+            Err(why) => println!("skipped: {name}: {why}"),
+            Ok(None) => {
+                println!("same: {name}");
+                same += 1;
+            }
+            Ok(Some(what)) => {
+                println!("wrong: {name}: {what}");
+                wrong.push(format!("{name}:\n  {what}"));
+            }
+        }
+    }
+    println!("{same} modules give the same results");
+    assert!(
+        same > 2 || only.is_some(),
+        "only {same} modules were compared"
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
