@@ -23,6 +23,7 @@ pub const FLAGS: &[&str] = &[
     "fuse-split-barriers",
     "fuse-split-barriers=arrive",
     "inline-barrier-functions",
+    "instrument-barrier-skew=set:7,binding:31",
     "instrument-split-barriers=set:7,binding:31",
     "order-split-barriers",
     "promote-async-copies",

@@ -12,5 +12,6 @@ pub mod model;
 pub mod module;
 pub mod pipeline;
 pub mod printf;
+pub mod profile;
 pub mod transform;
 pub mod validate;

@@ -202,6 +202,14 @@ codes! {
 
     // 30xx: launches on the simulator; numbers below 3020 are its findings.
     LaunchTooLarge = 3020, Limit, "a launch on the simulator is larger than its limits, or has no workgroup";
+
+    // 31xx: profiles of barriers.
+    NotAProfile = 3100, Invalid, "the file is no dump of barrier clocks, or the kernel passed no measured barrier";
+    ProfileVersion = 3101, Unsupported, "a dump of barrier clocks has a version that this build does not read";
+    TruncatedProfile = 3102, Invalid, "a dump of barrier clocks ends too early";
+    DamagedProfile = 3103, Invalid, "a dump of barrier clocks contradicts itself or its module";
+    RepeatedLaunch = 3104, Invalid, "a dump of barrier clocks holds more than one launch";
+    ForeignProfile = 3105, Invalid, "a dump of barrier clocks belongs to another module";
 }
 
 impl Code {

@@ -27,11 +27,12 @@ mod checks;
 use super::edit::{Edit, extend_interface};
 use super::operands::{SUBGROUP, WORKGROUP, execution, is_split};
 use super::registry::PassOptions;
+use super::report_buffer::{occupied, refuse_kernels, variables_at};
 use super::rewrite::Edited;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Id, Inst, Module};
 use checks::Record;
-use spirv::{Capability, Decoration, Op};
+use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run(
@@ -58,20 +59,12 @@ pub(super) fn run(
         return Ok(None);
     }
     refuse_kernels(declarations)?;
-    let taken: Vec<Id> = declarations
-        .variables
-        .iter()
-        .map(|variable| variable.id)
-        .filter(|id| {
-            declarations.decoration(*id, Decoration::DescriptorSet) == Some(set)
-                && declarations.decoration(*id, Decoration::Binding) == Some(binding)
-        })
-        .collect();
+    let taken = variables_at(declarations, set, binding);
     if let Some(first) = taken.first() {
         return if is_instrumented(declarations, &taken) {
             Ok(None)
         } else {
-            Err(occupied(module, *first, set, binding).into())
+            Err(occupied(declarations, *first, set, binding).into())
         };
     }
     let mut edit = Edit::new(declarations);
@@ -115,33 +108,6 @@ pub(super) fn run(
     }
     extend_interface(&mut edit, &interface)?;
     edit.finish()
-}
-
-fn refuse_kernels(declarations: &Declarations<'_>) -> Result<(), Diagnostic> {
-    if declarations.has_capability(Capability::Shader)
-        && !declarations.has_capability(Capability::Kernel)
-    {
-        return Ok(());
-    }
-    Err(Diagnostic::error(
-        Code::UnsupportedCapability,
-        "the checks need a storage buffer, and OpenCL kernels have no descriptors",
-    )
-    .because("the module has not the capability Shader, or has Kernel too")
-    .help("instrument the Vulkan form of the kernel"))
-}
-
-fn occupied(module: &Module<'_>, variable: Id, set: u32, binding: u32) -> Diagnostic {
-    let problem = Diagnostic::error(
-        Code::UnsupportedInstruction,
-        format!("set {set}, binding {binding} is taken by {variable}"),
-    )
-    .because("the record of the checks must be a buffer of its own")
-    .help("choose a set and a binding that the module does not use");
-    match module.def(variable) {
-        Some(def) => problem.at_word(def.offset),
-        None => problem,
-    }
 }
 
 /// Whether a call stands before every arrive and wait to a function that leads, by a call, to one

@@ -4,6 +4,7 @@
 //! [`registry`] names the passes, [`crate::pipeline`] runs them. [`link()`] is no pass: it makes
 //! one module of several.
 
+mod built_ins;
 mod edit;
 mod eliminate_redundant_control_barriers;
 mod eliminate_redundant_split_barriers;
@@ -11,6 +12,7 @@ mod fuse_narrow_split_barriers;
 mod fuse_split_barriers;
 pub mod inline;
 mod inlined;
+mod instrument_barrier_skew;
 mod instrument_split_barriers;
 mod link;
 mod move_split_barriers;
@@ -18,6 +20,7 @@ mod operands;
 mod order_split_barriers;
 mod promote_async_copies;
 pub mod registry;
+mod report_buffer;
 mod rewrite;
 mod split_control_barriers;
 mod strip_split_barrier_spelling;

@@ -4,8 +4,8 @@ use super::fuse_split_barriers::{self, FuseAt};
 use super::rewrite::Edited;
 use super::{
     eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
-    fuse_narrow_split_barriers, inline, instrument_split_barriers, move_split_barriers,
-    order_split_barriers, promote_async_copies, split_control_barriers,
+    fuse_narrow_split_barriers, inline, instrument_barrier_skew, instrument_split_barriers,
+    move_split_barriers, order_split_barriers, promote_async_copies, split_control_barriers,
     strip_split_barrier_spelling,
 };
 use crate::diagnostic::Diagnostics;
@@ -90,6 +90,13 @@ pub const PASSES: &[Pass] = &[
         value: None,
         parse: none,
         run: |module, declarations, _, _| inline::inline_barrier_functions(module, declarations),
+    },
+    Pass {
+        name: "instrument-barrier-skew",
+        about: "write clocks around each barrier of a workgroup to a storage buffer (docs/profile.md)",
+        value: Some("set:N,binding:N"),
+        parse: buffer,
+        run: instrument_barrier_skew::run,
     },
     Pass {
         name: "instrument-split-barriers",
@@ -257,6 +264,8 @@ mod tests {
             }))
         );
         for (name, value) in [
+            ("instrument-barrier-skew", None),
+            ("instrument-barrier-skew", Some("set:0")),
             ("instrument-split-barriers", None),
             ("instrument-split-barriers", Some("set:-1,binding:0")),
             ("strip-split-barrier-spelling", None),

@@ -2,7 +2,7 @@
 
 use crate::shapes::ALL;
 use crate::spirv_val::SpirvVal;
-use crate::support::{FLAGS, Input, all, declared, once, run};
+use crate::support::{FLAGS, Input, all, declared, instruments, once, run};
 use crate::testing;
 use splitbar_harness::Missing;
 use splitbar_passes::module::Module;
@@ -20,31 +20,26 @@ fn complaint(peer: &SpirvVal, module: &Module<'_>, path: &str) -> Option<String>
 /// Every pass on kernels and modules of the corpus.
 pub(crate) fn what_passes_leave_is_valid() -> Result<(), Missing> {
     let peer = SpirvVal::find()?;
-    let mut flags = FLAGS.to_vec();
-    flags.push("instrument-split-barriers=set:7,binding:31");
     let mut asked = 0;
     for (number, input) in all().iter().enumerate() {
         if number > 40 && number % 29 != 0 {
             continue; // a process for each is what takes the time
         }
-        asked += after_passes(&peer, input, &flags);
+        asked += after_passes(&peer, input);
     }
     assert!(asked > 100, "{asked} modules asked about");
     Ok(())
 }
 
 /// How many passes change a module.
-fn after_passes(peer: &SpirvVal, input: &Input, flags: &[&str]) -> usize {
+fn after_passes(peer: &SpirvVal, input: &Input) -> usize {
     let (module, path) = (Module::parse(&input.bytes).unwrap(), &input.path);
     if complaint(peer, &module, path).is_some() {
         return 0; // an old validator, or the module's own fault
     }
-    let is_kernel = declared(&module, path).has_capability(spirv::Capability::Kernel);
+    let declarations = declared(&module, path);
     let mut asked = 0;
-    for flag in flags {
-        if is_kernel && flag.starts_with("instrument") {
-            continue; // has no descriptors
-        }
+    for flag in FLAGS.iter().chain(instruments(&declarations)) {
         let (after, changed) = run(flag, &module, path);
         if changed {
             asked += 1;

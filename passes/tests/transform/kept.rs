@@ -1,7 +1,7 @@
 //! What every pass keeps: names of ids that are still there, and the source line of every
 //! instruction that it copies.
 
-use super::support::{FLAGS, declared, kernels, once};
+use super::support::{FLAGS, declared, instruments, kernels, once};
 use splitbar_passes::module::{Id, Inst, Module};
 use std::collections::BTreeMap;
 
@@ -64,9 +64,7 @@ fn names_and_lines_are_kept() {
         let module = with_lines(&Module::parse(&input.bytes).unwrap());
         let before = declared(&module, &input.path);
         let mut flags = FLAGS.to_vec();
-        if !before.has_capability(spirv::Capability::Kernel) {
-            flags.push("instrument-split-barriers=set:7,binding:31"); // kernels have no descriptors
-        }
+        flags.extend(instruments(&before));
         for flag in flags {
             let context = format!("{flag} on {}", input.path);
             let Some(edited) = once(flag, &module, &before, &context) else {

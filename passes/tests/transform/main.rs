@@ -8,4 +8,5 @@ mod corpus;
 mod kept;
 mod link;
 mod passes;
+mod skew;
 mod support;

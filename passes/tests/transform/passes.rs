@@ -1,6 +1,6 @@
 //! Every pass on every kernel and on the corpus.
 
-use super::support::{FLAGS, all, count, declared, kernels, run};
+use super::support::{FLAGS, INSTRUMENTS, all, count, declared, kernels, run};
 use splitbar_passes::analysis::pairing::{Open, Pairing, SiteKind};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
@@ -294,10 +294,7 @@ fn damaged_modules_are_refused_or_changed_and_nothing_else() {
             if diagnostics.has_errors() {
                 continue;
             }
-            for flag in FLAGS
-                .iter()
-                .chain(&["instrument-split-barriers=set:7,binding:31"])
-            {
+            for flag in FLAGS.iter().chain(INSTRUMENTS) {
                 let (name, value) = flag
                     .split_once('=')
                     .map_or((*flag, None), |(name, value)| (name, Some(value)));

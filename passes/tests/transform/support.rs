@@ -20,6 +20,24 @@ pub(crate) const FLAGS: &[&str] = &[
     "strip-split-barrier-spelling=intel",
 ];
 
+/// Flags of the passes that add a buffer, at a place that no module has.
+pub(crate) const INSTRUMENTS: &[&str] = &[
+    "instrument-barrier-skew=set:7,binding:31",
+    "instrument-split-barriers=set:7,binding:31",
+];
+
+/// Those of [`INSTRUMENTS`] that take the module: OpenCL kernels have no descriptors, and before
+/// version 1.3 no invocation can be elected.
+pub(crate) fn instruments(
+    declarations: &Declarations<'_>,
+) -> impl Iterator<Item = &'static &'static str> {
+    let is_kernel = declarations.has_capability(spirv::Capability::Kernel);
+    let is_old = declarations.module.header().version < 0x0001_0300;
+    INSTRUMENTS
+        .iter()
+        .filter(move |flag| !(is_kernel || is_old && flag.contains("skew")))
+}
+
 /// A module and its name.
 pub(crate) struct Input {
     pub path: String,

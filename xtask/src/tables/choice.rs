@@ -84,7 +84,7 @@ goes by the same rule with the strategy that splits best and `fused`. In this or
 3. Nor is one whose phase costs more cycles than an average window has instructions, or costs what nobody has measured.
 4. Of what is left, the one whose windows exceed its cost most.
 
-A split gains at most the smaller of its window and the time by which waves differ when they arrive. That time is not known here: take `fused` by name for a kernel
+A split gains at most the smaller of its window and the time by which waves differ when they arrive. That time is not known here, and `docs/profile.md` shows how to measure it: take `fused` by name for a kernel
 whose waves do the same, and a split for one whose waves differ. Cycles of a phase were measured on a timing simulator of NVIDIA GPUs (`lowering/plan/src/strategy/cost.rs`);
 on gfx12 a split is the two instructions that a full barrier is. What a GPU holds comes from `lowering/target/src/residency.rs`, registers from code objects and from ptxas.
 Nothing here ran on a GPU.

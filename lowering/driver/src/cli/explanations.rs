@@ -386,6 +386,37 @@ const CODES: &[Text<Code>] = &[
         "The simulator runs every workgroup, instruction by instruction, under every schedule, and keeps a shadow of every byte. More than its limits would take hours and gigabytes. A launch without a workgroup would find nothing because it runs nothing.",
         "Launch fewer workgroups on less data: those that show the problem. A few workgroups find what a million would.",
     ),
+    // Profiles of barriers.
+    (
+        Code::NotAProfile,
+        "A dump begins with the bytes SBSK, which the first record writes (`docs/profile.md`). Zeros in their place mean that the kernel passed no measured barrier, or that the buffer was read before it had ended.",
+        "Launch the kernel that `splitbar-opt --instrument-barrier-skew` made with a buffer of zeros, and read that buffer back from its first byte on.",
+    ),
+    (
+        Code::ProfileVersion,
+        "The second word of a dump is the version of its form. The kernel that wrote this one was instrumented by another release.",
+        "Instrument the module again with this release, and measure again.",
+    ),
+    (
+        Code::TruncatedProfile,
+        "The header says how many records the buffer has room for. The file has fewer bytes.",
+        "Read the whole buffer back, as large as the descriptor that the kernel got.",
+    ),
+    (
+        Code::DamagedProfile,
+        "Each record has its number and a check word, and the records of one phase belong to one barrier. Something else has written to the buffer, it was not filled with zeros, or two subgroups wrote one slot of a small ring at the same time.",
+        "Fill the buffer with zeros before the launch, give it room for several times the subgroups that run at once, and let nothing else write to it.",
+    ),
+    (
+        Code::RepeatedLaunch,
+        "A subgroup passes each phase once in a launch. Two records of one subgroup in one phase come from two launches, whose clocks cannot be compared.",
+        "Fill the buffer with zeros before each launch, and read it back behind each.",
+    ),
+    (
+        Code::ForeignProfile,
+        "The dump has the hash of the module that was instrumented, and its records name barriers by their places in that module. The given module has another hash.",
+        "Give the input of `splitbar-opt --instrument-barrier-skew`, not its output. If other passes ran in the same command, write the module between them to a file.",
+    ),
 ];
 
 const FINDINGS: &[Text<FindingKind>] = &[

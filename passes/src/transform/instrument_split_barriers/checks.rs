@@ -1,7 +1,7 @@
 //! The variables and functions of the checks.
 
 use crate::diagnostic::Diagnostic;
-use crate::module::Type;
+use crate::transform::built_ins::Input;
 use crate::transform::edit::{Edit, string};
 use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
 
@@ -60,9 +60,9 @@ impl Record {
         let mut name = vec![variable];
         name.extend(string("splitbar_violation"));
         edit.annotation_name(&name)?;
-        let index = input(edit, BuiltIn::LocalInvocationIndex, 1)?;
-        let group = input(edit, BuiltIn::WorkgroupId, 3)?;
-        let function = write(edit, variable, word, &index, &group)?;
+        let index = Input::of(edit, BuiltIn::LocalInvocationIndex, 1)?;
+        let group = Input::of(edit, BuiltIn::WorkgroupId, 3)?;
+        let function = write(edit, variable, word, index, group)?;
         Ok(Record {
             variable,
             inputs: [index.variable, group.variable],
@@ -71,53 +71,13 @@ impl Record {
     }
 }
 
-/// A built-in input variable.
-struct Input {
-    variable: u32,
-    /// Its value's type.
-    ty: u32,
-}
-
-/// The variable of a built-in: the module's own, since two are not allowed
-/// (VUID-StandaloneSpirv-OpEntryPoint-09658), or a new one of `count` words.
-fn input(edit: &mut Edit<'_, '_>, built_in: BuiltIn, count: u32) -> Result<Input, Diagnostic> {
-    let declarations = edit.declarations;
-    let own = declarations.variables.iter().find(|variable| {
-        variable.class == StorageClass::Input
-            && declarations.decoration(variable.id, Decoration::BuiltIn) == Some(built_in as u32)
-    });
-    if let Some(own) = own
-        && let Some(Type::Pointer {
-            pointee: Some(ty), ..
-        }) = declarations.ty(own.pointer_type)
-    {
-        return Ok(Input {
-            variable: own.id.0,
-            ty: ty.0,
-        });
-    }
-    let uint = edit.uint()?;
-    let ty = if count == 1 {
-        uint
-    } else {
-        edit.type_of(Op::TypeVector, &[uint, count])?
-    };
-    let pointer = edit.type_of(Op::TypePointer, &[StorageClass::Input as u32, ty])?;
-    let variable = edit.global(Op::Variable, &[pointer, 0, StorageClass::Input as u32], 1)?;
-    edit.annotation(
-        Op::Decorate,
-        &[variable, Decoration::BuiltIn as u32, built_in as u32],
-    )?;
-    Ok(Input { variable, ty })
-}
-
 /// void write(uint site, uint rule) { if (atomicCompSwap(record.flag, 0, 1) == 0) { fill in } }
 fn write(
     edit: &mut Edit<'_, '_>,
     variable: u32,
     word: u32,
-    index: &Input,
-    group: &Input,
+    index: Input,
+    group: Input,
 ) -> Result<u32, Diagnostic> {
     let uint = edit.uint()?;
     let void = edit.type_of(Op::TypeVoid, &[])?;
@@ -144,17 +104,8 @@ fn write(
     edit.function(Op::SelectionMerge, &[end, 0])?;
     edit.function(Op::BranchConditional, &[is_first, first, end])?;
     edit.function(Op::Label, &[first])?;
-    let mut values = vec![site, rule];
-    values.push(loaded(edit, index)?);
-    let [groups] = ids(edit)?;
-    edit.function(Op::Load, &[group.ty, groups, group.variable])?;
-    // The declarations do not have a type that the pass has just added: a vector of `uint`.
-    let component = vector_component(edit, group.ty).unwrap_or(uint);
-    for axis in 0..3 {
-        let [part] = ids(edit)?;
-        edit.function(Op::CompositeExtract, &[component, part, groups, axis])?;
-        values.push(as_uint(edit, part, component)?);
-    }
+    let mut values = vec![site, rule, index.load(edit)?];
+    values.extend(group.load_three(edit)?);
     for (value, at) in values.into_iter().zip(1..) {
         let at = edit.number(at)?;
         let [address] = ids(edit)?;
@@ -166,31 +117,6 @@ fn write(
     edit.function(Op::Return, &[])?;
     edit.function(Op::FunctionEnd, &[])?;
     Ok(function)
-}
-
-fn loaded(edit: &mut Edit<'_, '_>, input: &Input) -> Result<u32, Diagnostic> {
-    let [value] = ids(edit)?;
-    edit.function(Op::Load, &[input.ty, value, input.variable])?;
-    as_uint(edit, value, input.ty)
-}
-
-/// `value` of the 32-bit integer type `ty` as an unsigned one: a module's own variable of a
-/// built-in may be signed.
-fn as_uint(edit: &mut Edit<'_, '_>, value: u32, ty: u32) -> Result<u32, Diagnostic> {
-    let uint = edit.uint()?;
-    if ty == uint {
-        return Ok(value);
-    }
-    let [cast] = ids(edit)?;
-    edit.function(Op::Bitcast, &[uint, cast, value])?;
-    Ok(cast)
-}
-
-fn vector_component(edit: &Edit<'_, '_>, ty: u32) -> Option<u32> {
-    match edit.declarations.ty(crate::module::Id(ty)) {
-        Some(Type::Vector { component, .. }) => Some(component.0),
-        _ => None, // a new one
-    }
 }
 
 /// A variable that holds what the last arrive or wait of a scope was.

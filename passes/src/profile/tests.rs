@@ -1,0 +1,291 @@
+//! Written dumps through the reader: good ones, and each kind of damage.
+#![allow(clippy::unwrap_used)]
+
+use super::layout::{MAGIC, RECORD_WORDS, VERSION, record};
+use super::{Distribution, Profile, SiteKind, module_hash};
+use crate::diagnostic::{Code, Diagnostics};
+use crate::module::{Declarations, Module, assemble};
+use pretty_assertions::assert_eq;
+
+const HASH: u64 = 0x0123_4567_89ab_cdef;
+
+/// A record of a workgroup of two subgroups at the pair of words 100 and 120: phase, subgroup, and
+/// the three clocks.
+type Row = (u32, u32, [u64; 3]);
+
+fn record(row: Row) -> [u32; RECORD_WORDS as usize] {
+    let (phase, subgroup, clocks) = row;
+    let mut words = [
+        0, 100, 120, phase, 3, 0, 1, subgroup, 2, 0, 0, 0, 0, 0, 0, 0,
+    ];
+    for (clock, at) in clocks.into_iter().zip([9, 11, 13]) {
+        words[at] = clock as u32;
+        words[at + 1] = (clock >> 32) as u32;
+    }
+    words
+}
+
+/// What a kernel leaves in a ring of `capacity` that is zeros at first.
+fn dump_of(records: &[[u32; RECORD_WORDS as usize]], capacity: u32) -> Vec<u8> {
+    let mut words = vec![MAGIC, VERSION, HASH as u32, (HASH >> 32) as u32];
+    words.extend([capacity, records.len() as u32, 0, 0]);
+    let mut ring = vec![[0; RECORD_WORDS as usize]; capacity as usize];
+    for (number, record) in records.iter().enumerate() {
+        let mut record = *record;
+        record[record::NUMBER as usize] = number as u32 + 1;
+        record[record::CHECK as usize] = record.iter().fold(0, |sum, word| sum ^ word);
+        ring[number % capacity as usize] = record;
+    }
+    words.extend(ring.concat());
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+fn dump(rows: &[Row], capacity: u32) -> Vec<u8> {
+    let records: Vec<_> = rows.iter().copied().map(record).collect();
+    dump_of(&records, capacity)
+}
+
+fn code(bytes: &[u8]) -> Code {
+    Profile::read(bytes).unwrap_err().code
+}
+
+const HIGH: u64 = 1 << 40;
+
+/// Two phases of two subgroups, in the order in which they ended.
+const ROWS: [Row; 4] = [
+    (0, 1, [HIGH + 30, HIGH + 40, HIGH + 50]),
+    (0, 0, [HIGH + 10, HIGH + 15, HIGH + 49]),
+    (1, 0, [HIGH + 60, HIGH + 66, HIGH + 70]),
+    (1, 1, [HIGH + 61, HIGH + 69, HIGH + 69]),
+];
+
+#[test]
+fn phases_give_skew_window_and_waiting() {
+    let profile = Profile::read(&dump(&ROWS, 8)).unwrap();
+    assert_eq!(
+        (
+            profile.hash,
+            profile.capacity,
+            profile.written,
+            profile.lost
+        ),
+        (HASH, 8, 4, 0)
+    );
+    assert_eq!(profile.sites.len(), 1);
+    let site = &profile.sites[0];
+    assert_eq!(
+        (site.kind, site.arrive, site.wait),
+        (SiteKind::Split, 100, 120)
+    );
+    assert_eq!(
+        (site.phases, site.incomplete, site.contradictory),
+        (2, 0, 0)
+    );
+    let spread = |count, least, median, ninetieth, most| {
+        Some(Distribution {
+            count,
+            least,
+            median,
+            ninetieth,
+            most,
+        })
+    };
+    assert_eq!(site.skew, spread(2, 1, 1, 20, 20));
+    assert_eq!(site.window, spread(4, 5, 6, 10, 10));
+    assert_eq!(site.waiting, spread(4, 0, 4, 34, 34));
+    assert_eq!(site.gain_at_most(), Some(1), "of a window of 6");
+}
+
+#[test]
+fn a_full_barrier_has_no_window() {
+    let mut records = ROWS.map(record);
+    for words in &mut records {
+        words[record::WAIT as usize] = 100;
+        words[11] = words[9];
+        words[12] = words[10];
+    }
+    let profile = Profile::read(&dump_of(&records, 4)).unwrap();
+    let site = &profile.sites[0];
+    assert_eq!((site.kind, site.window), (SiteKind::Full, None));
+    assert_eq!(site.waiting.unwrap().most, 39);
+    assert_eq!(site.gain_at_most(), Some(1));
+    records[1][11] += 1;
+    assert_eq!(code(&dump_of(&records, 4)), Code::DamagedProfile);
+}
+
+#[test]
+fn sites_are_told_apart_and_sorted() {
+    let mut records = ROWS.map(record);
+    for words in records.iter_mut().take(2) {
+        words[record::WAIT as usize] = 200;
+    }
+    let profile = Profile::read(&dump_of(&records, 4)).unwrap();
+    let sites: Vec<_> = profile
+        .sites
+        .iter()
+        .map(|s| (s.arrive, s.wait, s.phases))
+        .collect();
+    assert_eq!(sites, [(100, 120, 1), (100, 200, 1)]);
+}
+
+#[test]
+fn what_the_ring_has_lost_is_counted_and_its_phase_has_no_skew() {
+    let profile = Profile::read(&dump(&ROWS, 3)).unwrap();
+    assert_eq!((profile.written, profile.lost), (4, 1));
+    let site = &profile.sites[0];
+    assert_eq!(
+        (site.phases, site.incomplete, site.contradictory),
+        (1, 1, 0)
+    );
+    assert_eq!(site.skew.unwrap().most, 1);
+    assert_eq!(site.window.unwrap().count, 3);
+}
+
+#[test]
+fn clocks_that_contradict_the_barrier_count_nowhere() {
+    // Subgroup 0 has passed before subgroup 1 arrived; the clock of subgroup 1 runs backwards.
+    for (row, clocks) in [
+        (1, [HIGH, HIGH + 1, HIGH + 29]),
+        (0, [HIGH + 30, HIGH + 29, HIGH + 50]),
+    ] {
+        let mut rows = ROWS;
+        rows[row].2 = clocks;
+        let site = Profile::read(&dump(&rows, 4)).unwrap().sites.remove(0);
+        assert_eq!(
+            (site.phases, site.incomplete, site.contradictory),
+            (1, 0, 1)
+        );
+        assert_eq!(site.window.unwrap().count, 2);
+    }
+}
+
+#[test]
+fn every_beginning_of_a_dump_is_too_short() {
+    let whole = dump(&ROWS, 4);
+    for length in 0..whole.len() {
+        assert_eq!(code(&whole[..length]), Code::TruncatedProfile, "{length}");
+    }
+    let mut longer = whole.clone();
+    longer.extend([0xff; 99]);
+    assert_eq!(
+        Profile::read(&longer).unwrap(),
+        Profile::read(&whole).unwrap()
+    );
+}
+
+/// The hash cannot be known to be wrong without the module; all else is noticed.
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let whole = dump(&ROWS, 6);
+    for bit in 0..whole.len() * 8 {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let read = Profile::read(&bytes);
+        match bit / 32 {
+            0 => assert_eq!(read.unwrap_err().code, Code::NotAProfile, "{bit}"),
+            1 => assert_eq!(read.unwrap_err().code, Code::ProfileVersion, "{bit}"),
+            2 | 3 => assert_ne!(read.unwrap().hash, HASH, "{bit}"),
+            // A smaller ring that holds them all reads the same.
+            4 => assert!(read.is_err() || bit == 32 * 4 + 1, "{bit}"),
+            _ => assert_eq!(read.unwrap_err().code, Code::DamagedProfile, "{bit}"),
+        }
+    }
+}
+
+#[test]
+fn hostile_sizes_end_at_once() {
+    let whole = dump(&ROWS, 4);
+    let with = |index: usize, value: u32| {
+        let mut bytes = whole.clone();
+        bytes[4 * index..4 * index + 4].copy_from_slice(&value.to_le_bytes());
+        code(&bytes)
+    };
+    assert_eq!(with(4, u32::MAX), Code::TruncatedProfile);
+    assert_eq!(with(4, 5), Code::TruncatedProfile);
+    assert_eq!(with(4, 0), Code::DamagedProfile);
+    assert_eq!(with(5, u32::MAX), Code::DamagedProfile);
+    assert_eq!(with(5, 0), Code::DamagedProfile);
+    assert_eq!(
+        with(5, 3),
+        Code::DamagedProfile,
+        "the last one was not written"
+    );
+    assert_eq!(code(&[0; 1 << 10]), Code::NotAProfile);
+    assert_eq!(code(&[0xff; 1 << 10]), Code::NotAProfile);
+    // Every record says that it is of another barrier, and of one of many subgroups.
+    let records: Vec<_> = (0..5000)
+        .map(|number| {
+            let mut words = record((number, u32::MAX - 1, [u64::MAX; 3]));
+            words[1..3].copy_from_slice(&[number, u32::MAX - number]);
+            words[record::SUBGROUPS as usize] = u32::MAX;
+            words
+        })
+        .collect();
+    let profile = Profile::read(&dump_of(&records, 5000)).unwrap();
+    assert_eq!(profile.sites.len(), 5000);
+    assert!(profile.sites.iter().all(|site| site.incomplete == 1));
+}
+
+#[test]
+fn two_launches_in_one_buffer_are_refused() {
+    let rows = [ROWS[0], ROWS[1], ROWS[1]];
+    assert_eq!(code(&dump(&rows, 4)), Code::RepeatedLaunch);
+}
+
+#[test]
+fn subgroups_of_one_phase_are_at_one_barrier() {
+    for (at, value) in [(record::WAIT, 121), (record::SUBGROUPS, 3)] {
+        let mut records = ROWS.map(record);
+        records[0][at as usize] = value;
+        assert_eq!(code(&dump_of(&records, 4)), Code::DamagedProfile);
+    }
+    let mut records = ROWS.map(record);
+    records[0][record::SUBGROUP as usize] = 2;
+    assert_eq!(
+        code(&dump_of(&records, 4)),
+        Code::DamagedProfile,
+        "subgroup 2 of 2"
+    );
+}
+
+/// A shader with one pair, and the word offsets of its sides.
+fn shader() -> (Module<'static>, u32, u32) {
+    let text = "OpCapability Shader
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint GLCompute %main \"main\"
+        OpExecutionMode %main LocalSize 64 1 1
+        %void = OpTypeVoid
+        %fn = OpTypeFunction %void
+        %uint = OpTypeInt 32 0
+        %group = OpConstant %uint 2
+        %none = OpConstant %uint 0
+        %main = OpFunction %void None %fn
+        %start = OpLabel
+        OpControlBarrierArriveEXT %group %group %none
+        OpControlBarrierWaitEXT %group %group %none
+        OpReturn
+        OpFunctionEnd";
+    let module = assemble(text).unwrap().module().unwrap().into_owned();
+    let at = |opcode: u16| {
+        let mut all = module.instructions();
+        all.find(|inst| inst.opcode() == opcode).unwrap().offset
+    };
+    let (arrive, wait) = (at(6142), at(6143));
+    (module, arrive, wait)
+}
+
+#[test]
+fn a_dump_is_held_against_its_module() {
+    let (module, arrive, wait) = shader();
+    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    let mut profile = Profile::read(&dump(&ROWS, 4)).unwrap();
+    let failed = |profile: &Profile| profile.check(&declarations).unwrap_err().code;
+    assert_eq!(failed(&profile), Code::ForeignProfile);
+    profile.hash = module_hash(&module);
+    assert_eq!(failed(&profile), Code::DamagedProfile, "words 100 and 120");
+    let site = &mut profile.sites[0];
+    (site.arrive, site.wait) = (arrive, wait);
+    profile.check(&declarations).unwrap();
+    profile.sites[0].kind = SiteKind::Full;
+    assert_eq!(failed(&profile), Code::DamagedProfile);
+}
