@@ -5,6 +5,9 @@
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
+use splitbar_passes::module::Module;
+use splitbar_passes::profile::layout::{MAGIC, VERSION};
+use splitbar_passes::profile::module_hash;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -109,6 +112,82 @@ fn code_is_refused() {
     );
     let audit = ["audit", "-", "--target", "gfx1201", "--release", "local"];
     refused(&audit, elf);
+}
+
+/// A dump of one phase of two subgroups at the full barrier of [`MODULE`], whose word offset this
+/// gives too.
+fn dump() -> (Vec<u8>, u32) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(MODULE);
+    let bytes = std::fs::read(path).unwrap();
+    let module = Module::parse(&bytes).unwrap();
+    let barrier = module.instructions().find(|inst| inst.opcode() == 224);
+    let barrier = barrier.unwrap().offset;
+    let hash = module_hash(&module);
+    let mut words = vec![MAGIC, VERSION, hash as u32, (hash >> 32) as u32, 3, 2, 0, 0];
+    for (subgroup, arrived, passed) in [(0, 100, 190), (1, 170, 195)] {
+        let number = subgroup + 1;
+        let mut record = vec![number, barrier, barrier, 0, 0, 0, 0, subgroup, 2];
+        record.extend([arrived, 0, arrived, 0, passed, 0]);
+        record.push(record.iter().fold(0, |sum, word| sum ^ word));
+        words.extend(record);
+    }
+    words.extend([0; 16]);
+    let bytes = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    (bytes, barrier)
+}
+
+#[test]
+fn a_profile_is_a_table_or_json() {
+    let (dump, barrier) = dump();
+    let text = done(&["profile", "-", MODULE], &dump);
+    assert!(
+        text.starts_with("2 records, 0 of them overwritten"),
+        "{text}"
+    );
+    let row: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
+    let figures = "main 1 - 70 / 70 / 70 - 25 / 90 / 90 70";
+    assert_eq!(row.join(" "), format!("{barrier} {figures}"));
+    let json: Value =
+        serde_json::from_str(&done(&["profile", "-", MODULE, "--json"], &dump)).unwrap();
+    let site = &json["sites"][0];
+    assert_eq!((&json["written"], &json["lost"]), (&json!(2), &json!(0)));
+    assert_eq!(
+        (&site["kind"], &site["wait"]),
+        (&json!("full"), &json!(barrier))
+    );
+    let skew = json!({"count": 1, "least": 70, "median": 70, "ninetieth": 70, "most": 70});
+    assert_eq!((&site["skew"], &site["window"]), (&skew, &Value::Null));
+    assert_eq!(site["gain_at_most"], json!(70));
+}
+
+#[test]
+fn a_wrong_profile_is_refused() {
+    let (dump, _) = dump();
+    let other = "fixtures/kernels/scan/scan.spv";
+    let mut damaged = dump.clone();
+    damaged[40] ^= 1;
+    let mut newer = dump.clone();
+    newer[4] = 2;
+    for (module, dump, exit, code) in [
+        (other, &dump[..], 1, "SB3105"),
+        (MODULE, &dump[..dump.len() - 1], 1, "SB3102"),
+        (MODULE, &damaged, 1, "SB3103"),
+        (MODULE, &newer, 3, "SB3101"),
+        (MODULE, &[0; 96], 1, "SB3100"),
+        ("README.md", &dump, 1, "SB0001"),
+        ("no/such/file.spv", &dump, 2, "no/such/file.spv"),
+        ("-", &dump, 2, "standard input"),
+    ] {
+        let output = run(&["profile", "-", module], dump);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(exit), "{said}");
+        assert!(
+            said.contains(code) && output.stdout.is_empty(),
+            "{code}: {said}"
+        );
+    }
 }
 
 #[test]

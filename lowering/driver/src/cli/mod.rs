@@ -11,6 +11,7 @@ mod limits;
 mod lower;
 mod meter;
 mod model;
+mod profile;
 mod report;
 mod sim;
 mod split;
@@ -108,6 +109,10 @@ enum Command {
     /// are resident at once, windows, cost of a phase
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
+    /// Says how far apart the subgroups of a workgroup arrived at each barrier: reads the buffer
+    /// that `splitbar-opt --instrument-barrier-skew` makes a kernel write
+    #[command(after_help = profile::EXAMPLES)]
+    Profile(profile::ProfileArgs),
     /// Lists the GPUs: wave size, barrier strategy chosen by default, async copies, minimum PTX
     Targets {
         /// How the list is printed
@@ -545,6 +550,7 @@ impl Command {
             Command::Model(args) => Some((&args.limits, &args.input, Format::Text)),
             Command::Sim(args) => Some(args.limited()),
             Command::Advise(args) => Some(args.limited()),
+            Command::Profile(args) => Some(args.limited()),
             Command::Lower(_)
             | Command::Targets { .. }
             | Command::Worker(_)
@@ -561,6 +567,7 @@ impl Command {
             Command::Model(args) => model::run(args),
             Command::Sim(args) => sim::run(args),
             Command::Advise(args) => advise::run(args),
+            Command::Profile(args) => profile::run(args),
             Command::Targets { format } => targets::run(*format),
             Command::Worker(served) => worker::run(served),
             Command::Explain { code } => explain::run(code),
@@ -584,6 +591,7 @@ mod tests {
             | Command::Model(_)
             | Command::Sim(_)
             | Command::Advise(_)
+            | Command::Profile(_)
             | Command::Targets { .. }
             | Command::Worker(_)
             | Command::Explain { .. } => {
@@ -601,7 +609,9 @@ mod tests {
     fn every_command_with_a_module_has_the_same_limits() {
         let all = Cli::command();
         let mut texts = Vec::new();
-        for name in ["lower", "check", "audit", "model", "sim"] {
+        for name in [
+            "lower", "check", "audit", "model", "sim", "advise", "profile",
+        ] {
             let command = all.find_subcommand(name).unwrap();
             for flag in ["time-limit", "memory-limit"] {
                 let mut arguments = command.get_arguments();

@@ -1,0 +1,221 @@
+//! `splitbar profile`: what a dump of barrier clocks says of each barrier.
+
+use super::input::read;
+use super::limits::LimitArgs;
+use super::stop::Stop;
+use super::table::columns;
+use super::{Format, report, write};
+use clap::Args;
+use serde::Serialize;
+use splitbar::diagnostic::Diagnostics;
+use splitbar::exit;
+use splitbar_passes::module::{Declarations, Module};
+use splitbar_passes::profile::{Distribution, Profile, Site, SiteKind};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Behind the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  splitbar-opt --instrument-barrier-skew=set:3,binding:0 kernel.spv -o measured.spv
+  splitbar profile dump.bin kernel.spv          the buffer at set 3, binding 0, as a launch of measured.spv left it
+  splitbar profile dump.bin kernel.spv --json
+
+Skew is the last arrive of a phase less the first; window is the time from arrive to wait; waiting is the time from the wait to behind it.
+A split barrier gains at most the smaller of skew and window. Times are in units of the subgroup's clock (docs/profile.md).
+Exit codes: 0 done, 1 the dump or the module is invalid, 2 wrong usage or a file that cannot be read, 3 a version of the dump that this
+build does not read, or a limit.";
+
+/// What the command line says.
+#[derive(Debug, Args)]
+pub(super) struct ProfileArgs {
+    /// The buffer as the instrumented kernel left it; `-` is the standard input
+    dump: PathBuf,
+    /// The SPIR-V module that was instrumented; `-` is the standard input
+    #[arg(value_name = "MODULE.spv")]
+    module: PathBuf,
+    /// Prints JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+impl ProfileArgs {
+    /// What limits the command, the file that its problems are about, and how they are printed.
+    pub(super) fn limited(&self) -> (&LimitArgs, &Path, Format) {
+        (&self.limits, &self.dump, Format::Text)
+    }
+}
+
+/// Prints the profile that `args` name and gives the exit code.
+pub(super) fn run(args: &ProfileArgs) -> u8 {
+    let module = match module(&args.module, &args.dump) {
+        Ok(module) => module,
+        Err(stop) => return stopped(stop, &args.module),
+    };
+    let declarations = Declarations::of(&module, &mut Diagnostics::new());
+    match profile(&args.dump, &declarations) {
+        Ok(profile) => {
+            let report = Report::of(&profile, &declarations);
+            let printed = match args.json {
+                true => format!("{}\n", serde_json::json!(report)),
+                false => report.text(),
+            };
+            write::to_stdout(printed.as_bytes())
+        }
+        Err(stop) => stopped(stop, &args.dump),
+    }
+}
+
+/// Says what is wrong with `input` and gives the exit code.
+fn stopped(stop: Stop, input: &Path) -> u8 {
+    match stop {
+        Stop::Problems(failure) => {
+            report::show(&failure.diagnostics, input, Format::Text);
+            failure.exit_code()
+        }
+        Stop::Usage(text) => {
+            eprintln!("error: {text}");
+            exit::USAGE
+        }
+    }
+}
+
+fn module(input: &Path, dump: &Path) -> Result<Module<'static>, Stop> {
+    if input == Path::new("-") && dump == input {
+        return Err("the dump and the module cannot both be the standard input"
+            .to_owned()
+            .into());
+    }
+    let bytes = read(input)?;
+    let module = Module::parse(&bytes)?.into_owned();
+    let mut problems = Diagnostics::new();
+    Declarations::of(&module, &mut problems);
+    match problems.has_errors() {
+        true => Err(problems.into()),
+        false => Ok(module),
+    }
+}
+
+fn profile(input: &Path, declarations: &Declarations<'_>) -> Result<Profile, Stop> {
+    let profile = Profile::read(&read(input)?)?;
+    profile.check(declarations)?;
+    Ok(profile)
+}
+
+/// What is printed.
+#[derive(Serialize)]
+struct Report<'p> {
+    /// Hexadecimal: most readers of JSON have no numbers of 64 bits.
+    module_hash: String,
+    capacity: u32,
+    written: u32,
+    lost: u32,
+    sites: Vec<Row<'p>>,
+}
+
+/// A barrier with its place in the source.
+#[derive(Serialize)]
+struct Row<'p> {
+    function: Option<String>,
+    /// File and line of the wait.
+    source: Option<String>,
+    #[serde(flatten)]
+    site: &'p Site,
+    gain_at_most: Option<u64>,
+}
+
+impl<'p> Report<'p> {
+    fn of(profile: &'p Profile, declarations: &Declarations<'_>) -> Report<'p> {
+        // A wait may be a site of many arrives.
+        let mut places = BTreeMap::new();
+        let rows = profile.sites.iter().map(|site| {
+            let place = || {
+                let function = declarations.function_at(site.wait).map(|function| {
+                    let name = declarations.name(function.id);
+                    name.map_or_else(|| function.id.to_string(), str::to_owned)
+                });
+                let source = declarations.source_position(site.wait);
+                let source = source.map(|source| format!("{}:{}", source.file, source.line));
+                (function, source)
+            };
+            let (function, source) = places.entry(site.wait).or_insert_with(place).clone();
+            Row {
+                function,
+                source,
+                site,
+                gain_at_most: site.gain_at_most(),
+            }
+        });
+        Report {
+            module_hash: format!("{:#018x}", profile.hash),
+            capacity: profile.capacity,
+            written: profile.written,
+            lost: profile.lost,
+            sites: rows.collect(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut lines = vec![
+            [
+                "words",
+                "place",
+                "phases",
+                "left out",
+                "skew",
+                "window",
+                "waiting",
+                "gain at most",
+            ]
+            .map(str::to_owned),
+        ];
+        lines.extend(self.sites.iter().map(Row::line));
+        format!(
+            "{} records, {} of them overwritten; median / 90th percentile / largest, in units of the subgroup's clock\n{}",
+            self.written,
+            self.lost,
+            columns(&lines)
+        )
+    }
+}
+
+impl Row<'_> {
+    /// A dash: not known, or there is none.
+    fn line(&self) -> [String; 8] {
+        let site = self.site;
+        let dash = || "-".to_owned();
+        let spread = |values: &Option<Distribution>| {
+            values.map_or_else(dash, |d| {
+                format!("{} / {} / {}", d.median, d.ninetieth, d.most)
+            })
+        };
+        let place = [&self.function, &self.source];
+        let place: Vec<&str> = place.into_iter().flatten().map(String::as_str).collect();
+        let left_out = [
+            (site.incomplete, "incomplete"),
+            (site.contradictory, "contradictory"),
+        ];
+        let left_out = left_out.into_iter().filter(|(count, _)| *count > 0);
+        let left_out = left_out.map(|(count, why)| format!("{count} {why}"));
+        let left_out = left_out.collect::<Vec<_>>().join(", ");
+        [
+            match site.kind {
+                SiteKind::Split => format!("{} to {}", site.arrive, site.wait),
+                SiteKind::Full => site.wait.to_string(),
+            },
+            place.join(" "),
+            site.phases.to_string(),
+            if left_out.is_empty() {
+                dash()
+            } else {
+                left_out
+            },
+            spread(&site.skew),
+            spread(&site.window),
+            spread(&site.waiting),
+            self.gain_at_most.map_or_else(dash, |gain| gain.to_string()),
+        ]
+    }
+}
