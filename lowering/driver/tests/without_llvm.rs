@@ -225,6 +225,13 @@ fn code_that_is_text_already_is_simulated_and_audited() {
         PTX.as_bytes(),
     );
     assert!(ran.contains("0 findings"), "{ran}");
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("skew.bin");
+    let mut sim = vec!["sim", "-", "--target", "sm_80", "--groups", "1,1,1"];
+    sim.extend(["--profile", file.to_str().unwrap()]);
+    let output = run(&sim, PTX.as_bytes());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--profile is for modules"), "{said}");
     let audit = ["audit", "-", "--target", "sm_80", "--release", "all"];
     assert!(done(&audit, PTX.as_bytes()).contains('k'));
 }

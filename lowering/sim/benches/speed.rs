@@ -4,7 +4,7 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use splitbar_sim::amdgpu::{Descriptor, Isa, Kernel, Line, Start};
 use splitbar_sim::memory::Global;
-use splitbar_sim::{Launch, Limits, Schedule, run};
+use splitbar_sim::{Clocks, Launch, Limits, Schedule, run};
 
 /// Iterations of the loop.
 const ROUNDS: &str = "s_movk_i32 s4, 0x100";
@@ -66,6 +66,7 @@ fn speed(criterion: &mut Criterion) {
         cluster: [1; 3],
         workgroup_size: [256, 1, 1],
         shared_bytes: 1024,
+        clocks: Clocks::Machine,
         limits: Limits::default(),
     };
     let mut group = criterion.benchmark_group("amdgpu");

@@ -115,7 +115,8 @@ pub struct Context<'m> {
     pub rng: &'m mut Rng,
     /// When outstanding operations take effect.
     pub completion: Completion,
-    /// What the clocks of the machine show: it grows with every step of any wave.
+    /// What a clock shows ([`crate::Clocks`]): it grows with every step of any wave, or of this
+    /// one.
     pub time: u64,
     /// Index of the wave in its workgroup.
     pub wave: u16,

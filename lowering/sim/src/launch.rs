@@ -13,8 +13,22 @@ pub struct Launch {
     pub workgroup_size: [u32; 3],
     /// Bytes of shared memory of each workgroup.
     pub shared_bytes: usize,
+    /// What its clocks show.
+    pub clocks: Clocks,
     /// What it may cost.
     pub limits: Limits,
+}
+
+/// What a clock shows that the kernel reads.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Clocks {
+    /// The steps of all waves, those that found their way blocked included: the machine has one
+    /// clock, and the schedule is in it.
+    #[default]
+    Machine,
+    /// The instructions that the wave itself has executed: work alone, the same under every
+    /// schedule for kernels that do not poll.
+    Wave,
 }
 
 /// What a launch may cost.

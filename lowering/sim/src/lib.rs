@@ -45,6 +45,6 @@ pub use context::{Access, At, Context, Group};
 pub use coverage::Coverage;
 pub use finding::{CodeLocation, Finding, FindingKind, Findings, Site};
 pub use journal::Journal;
-pub use launch::{Launch, Limits};
+pub use launch::{Clocks, Launch, Limits};
 pub use machine::{Program, Progress, Report, Step, WaveStart, run, run_watched};
 pub use schedule::{Completion, Policy, Schedule};

@@ -204,6 +204,7 @@ impl<P: Program> Run<'_, P> {
             workgroup_size,
             shared_bytes,
             limits,
+            clocks: _,
         } = *self.launch;
         let invocations = workgroup_size
             .iter()

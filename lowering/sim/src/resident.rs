@@ -7,6 +7,7 @@ use crate::clock::WaveClock;
 use crate::cluster::Cluster;
 use crate::context::Group;
 use crate::finding::{FindingKind, Site};
+use crate::launch::Clocks;
 use crate::machine::{Program, Run, Step, WaveStart};
 use crate::memory::Shared;
 use crate::schedule::{Completion, Scheduler};
@@ -40,6 +41,8 @@ pub(crate) struct Resident<W> {
     cluster: Cluster,
     waves: Vec<W>,
     can: Vec<WaveState>,
+    /// Instructions that each wave has executed.
+    executed: Vec<u64>,
     scheduler: Scheduler,
     /// Waves that can go on; kept for its memory.
     ready: Vec<usize>,
@@ -104,6 +107,7 @@ impl<W> Resident<W> {
             cluster: Cluster::of(groups, waves),
             waves: started,
             can: vec![WaveState::Ready; count],
+            executed: vec![0; count],
             scheduler: Scheduler::new(run.schedule.policy, count, &mut run.rng),
             ready: Vec::with_capacity(count),
             yielded: vec![false; count],
@@ -169,7 +173,8 @@ impl<W> Resident<W> {
         chosen: usize,
         steps: u32,
     ) -> Turn {
-        let Some(wave) = self.waves.get_mut(chosen) else {
+        let wave = self.waves.get_mut(chosen);
+        let (Some(wave), Some(executed)) = (wave, self.executed.get_mut(chosen)) else {
             debug_assert!(false, "there is no wave {chosen}");
             return Turn::Stop;
         };
@@ -191,12 +196,18 @@ impl<W> Resident<W> {
             }
             run.steps += 1;
             let step = self.cluster.with(chosen, |group, in_group| {
-                (run.program).step(wave, &mut run.context(group, in_group))
+                let (program, clocks) = (run.program, run.launch.clocks);
+                let mut context = run.context(group, in_group);
+                if clocks == Clocks::Wave {
+                    context.time = *executed;
+                }
+                program.step(wave, &mut context)
             });
             let Some(step) = step else {
                 debug_assert!(false, "wave {chosen} has no workgroup");
                 return Turn::Stop;
             };
+            *executed += u64::from(step != Step::Blocked);
             let state = match step {
                 Step::Ran(lanes) => {
                     run.lane_steps += u64::from(lanes);

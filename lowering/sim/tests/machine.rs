@@ -6,7 +6,7 @@ use splitbar_sim::barrier::{Name, Phase};
 use splitbar_sim::clock::Order;
 use splitbar_sim::memory::{Global, Space};
 use splitbar_sim::{
-    Access, At, CodeLocation, Context, FindingKind, Group, Launch, Limits, Program, Report,
+    Access, At, Clocks, CodeLocation, Context, FindingKind, Group, Launch, Limits, Program, Report,
     Schedule, Scope, Step, WaveStart, run,
 };
 
@@ -125,6 +125,7 @@ fn launch(ops: &[Op], index: u32) -> Report {
         cluster: [1; 3],
         workgroup_size: [128, 1, 1],
         shared_bytes: 256,
+        clocks: Clocks::Machine,
         limits: Limits {
             steps: 1_000_000,
             ..Limits::default()

@@ -3,7 +3,7 @@
 
 use pretty_assertions::assert_eq;
 use splitbar_sim::memory::Global;
-use splitbar_sim::{FindingKind, Launch, Limits, Schedule, ptx};
+use splitbar_sim::{Clocks, FindingKind, Launch, Limits, Schedule, ptx};
 
 /// A kernel around `body`: `%out` points to 256 words, `%t` is the thread. Registers `%r`, `%rd`,
 /// `%f`, `%p` up to 40; 1 KiB of shared memory `s`, which begins with what may be an mbarrier.
@@ -36,6 +36,16 @@ fn run_groups(body: &str, groups: u32, threads: u32, index: u32) -> Ran {
 }
 
 fn run_limited(body: &str, groups: u32, threads: u32, index: u32, steps: u64) -> Ran {
+    run_clocked(body, groups, threads, index, (steps, Clocks::Machine))
+}
+
+fn run_clocked(
+    body: &str,
+    groups: u32,
+    threads: u32,
+    index: u32,
+    (steps, clocks): (u64, Clocks),
+) -> Ran {
     let mut kernel = ptx::kernel(&kernel(body), None).unwrap();
     let mut global = Global::default();
     let words: Vec<u8> = (0..256u32).flat_map(|i| i.to_le_bytes()).collect();
@@ -47,6 +57,7 @@ fn run_limited(body: &str, groups: u32, threads: u32, index: u32, steps: u64) ->
         cluster: [1; 3],
         workgroup_size: [threads, 1, 1],
         shared_bytes: kernel.shared_bytes() as usize,
+        clocks,
         limits: Limits {
             steps,
             ..Limits::default()
@@ -83,6 +94,26 @@ fn finds(body: &str, threads: u32, kind: FindingKind) -> String {
         || panic!("{kind:?} is not found in `{body}`"),
         |ran| ran.messages,
     )
+}
+
+/// The second warp waits for the first one, which has eight instructions more.
+#[test]
+fn a_wave_can_have_a_clock_of_its_own() {
+    let work = "add.u32 %r2, %r2, 1; ".repeat(8);
+    let body = format!(
+        "setp.ge.u32 %p1, %t, 32; @%p1 bra MEET; {work}\nMEET: bar.sync 0;\n\
+         mov.u64 %rd1, %clock64; cvt.u32.u64 %r1, %rd1; st.global.u32 [%own], %r1;"
+    );
+    let clocks = |index, clocks| {
+        let ran = run_clocked(&body, 1, 64, index, (200_000, clocks));
+        assert_eq!(ran.messages, "");
+        (ran.out[0], ran.out[32])
+    };
+    let own: Vec<_> = (0..8).map(|index| clocks(index, Clocks::Wave)).collect();
+    assert!(own.iter().all(|pair| *pair == own[0]), "{own:?}");
+    assert_eq!(own[0].0, own[0].1 + 8);
+    let of_machine: Vec<_> = (0..8).map(|index| clocks(index, Clocks::Machine)).collect();
+    assert!(of_machine.iter().any(|pair| *pair != of_machine[0]));
 }
 
 #[test]

@@ -34,6 +34,7 @@ pub(super) struct Dump {
 }
 
 impl Dump {
+    /// Reads a dump, as [`super::Profile::read`].
     pub(super) fn read(bytes: &[u8]) -> Result<Dump, Diagnostic> {
         let (words, _) = bytes.as_chunks::<4>();
         let Some((head, ring)) = words.split_at_checked(HEADER_WORDS as usize) else {
@@ -62,6 +63,20 @@ impl Dump {
             written,
             records: found,
         })
+    }
+}
+
+impl Dump {
+    /// The dump again, of a ring that has lost nothing.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut words = vec![MAGIC, VERSION, self.hash as u32, (self.hash >> 32) as u32];
+        words.extend([self.capacity, self.written, 0, 0]);
+        for (record, number) in self.records.iter().zip(1..) {
+            words.extend(record.words(number));
+        }
+        let whole = HEADER_WORDS as usize + self.capacity as usize * RECORD_WORDS as usize;
+        words.resize(whole, 0);
+        words.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 }
 
@@ -155,6 +170,34 @@ impl Record {
             waited,
             passed,
         }))
+    }
+}
+
+impl Record {
+    fn words(&self, number: u32) -> [u32; RECORD_WORDS as usize] {
+        let ((arrive, wait), [x, y, z]) = (self.site, self.workgroup);
+        let [arrived, waited, passed] = [self.arrived, self.waited, self.passed]
+            .map(|clock| [clock as u32, (clock >> 32) as u32]);
+        let mut words = [
+            number,
+            arrive,
+            wait,
+            self.phase,
+            x,
+            y,
+            z,
+            self.subgroup,
+            self.subgroups,
+            arrived[0],
+            arrived[1],
+            waited[0],
+            waited[1],
+            passed[0],
+            passed[1],
+            0,
+        ];
+        words[record::CHECK as usize] = words.iter().fold(0, |sum, word| sum ^ word);
+        words
     }
 }
 

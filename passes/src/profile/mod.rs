@@ -8,12 +8,14 @@ mod distribution;
 mod dump;
 mod hash;
 pub mod layout;
+mod retime;
 mod sites;
 #[cfg(test)]
 mod tests;
 
 pub use distribution::Distribution;
 pub use hash::module_hash;
+pub use retime::retime;
 pub use sites::{Site, SiteKind};
 
 use crate::diagnostic::{Code, Diagnostic};

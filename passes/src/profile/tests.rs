@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::layout::{MAGIC, RECORD_WORDS, VERSION, record};
-use super::{Distribution, Profile, SiteKind, module_hash};
+use super::{Distribution, Profile, SiteKind, module_hash, retime};
 use crate::diagnostic::{Code, Diagnostics};
 use crate::module::{Declarations, Module, assemble};
 use pretty_assertions::assert_eq;
@@ -288,4 +288,69 @@ fn a_dump_is_held_against_its_module() {
     profile.check(&declarations).unwrap();
     profile.sites[0].kind = SiteKind::Full;
     assert_eq!(failed(&profile), Code::DamagedProfile);
+}
+
+/// Clocks of a dump, in its order.
+fn clocks(bytes: &[u8]) -> Vec<[u64; 3]> {
+    let dump = super::dump::Dump::read(bytes).unwrap();
+    let clocks = |record: &super::dump::Record| [record.arrived, record.waited, record.passed];
+    dump.records.iter().map(clocks).collect()
+}
+
+/// Subgroup 1 has 30 instructions more in front of the first barrier; in the second phase both do
+/// the same, however long they polled.
+#[test]
+fn own_instructions_become_one_time() {
+    let rows = [
+        (0, 0, [10, 15, 400]),
+        (0, 1, [40, 42, 43]),
+        (1, 0, [405, 410, 900]),
+        (1, 1, [48, 53, 54]),
+    ];
+    let timed = retime(&dump(&rows, 8)).unwrap();
+    let expected = [[10, 15, 40], [40, 42, 42], [45, 50, 50], [47, 52, 52]];
+    assert_eq!(clocks(&timed), expected);
+    let profile = Profile::read(&timed).unwrap();
+    assert_eq!(
+        (profile.hash, profile.capacity, profile.written),
+        (HASH, 8, 4)
+    );
+    assert_eq!(profile.sites[0].contradictory, 0);
+    let skew = profile.sites[0].skew.unwrap();
+    assert_eq!((skew.least, skew.most), (2, 30));
+}
+
+/// A full barrier stands in the window: the arrive keeps the time that it had.
+#[test]
+fn an_arrive_before_another_barrier_has_the_time_of_then() {
+    let mut records = [
+        (0, 0, [20, 20, 21]),
+        (0, 1, [50, 50, 51]),
+        (1, 0, [10, 30, 31]),
+        (1, 1, [12, 60, 61]),
+    ]
+    .map(record);
+    for words in records.iter_mut().take(2) {
+        words[record::ARRIVE as usize] = 120;
+    }
+    let timed = retime(&dump_of(&records, 4)).unwrap();
+    let expected = [[20, 20, 50], [50, 50, 50], [10, 59, 59], [12, 59, 59]];
+    assert_eq!(clocks(&timed), expected);
+}
+
+#[test]
+fn what_has_no_time_is_refused() {
+    let failed = |bytes: &[u8]| retime(bytes).unwrap_err().code;
+    assert_eq!(failed(&dump(&ROWS, 3)), Code::LaunchTooLarge);
+    assert_eq!(failed(&dump(&ROWS, 4)[..99]), Code::TruncatedProfile);
+    for clocks in [[9, 8, 10], [8, 10, 9], [1, 2, 3]] {
+        let rows = [(0, 0, [4, 5, 6]), (1, 0, clocks)];
+        assert_eq!(failed(&dump(&rows, 4)), Code::UnsupportedOnTarget);
+    }
+    let rows = [
+        (0, 0, [0, u64::MAX, u64::MAX]),
+        (0, 1, [u64::MAX; 3]),
+        (1, 0, [u64::MAX; 3]),
+    ];
+    assert!(retime(&dump(&rows, 4)).is_ok(), "no number is too large");
 }

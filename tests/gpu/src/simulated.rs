@@ -3,7 +3,7 @@
 
 use crate::device::{BufferId, Device, Grid, KernelId, Product, Resources, Trouble};
 use splitbar_sim::memory::{Global, RegionId};
-use splitbar_sim::{FindingKind, Launch, Limits, Schedule, ptx};
+use splitbar_sim::{Clocks, FindingKind, Launch, Limits, Schedule, ptx};
 
 /// More than any kernel of the bundle takes.
 const STEPS: u64 = 50_000_000;
@@ -87,6 +87,7 @@ impl Device for Simulated {
             cluster: [1; 3],
             workgroup_size: grid.workgroup_size,
             shared_bytes: kernel.shared_bytes() as usize,
+            clocks: Clocks::Machine,
             limits: Limits {
                 steps: STEPS,
                 ..Limits::default()

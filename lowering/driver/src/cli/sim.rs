@@ -13,7 +13,8 @@ use super::{
 use clap::{Args, value_parser};
 use serde::Serialize;
 use splitbar::simulate::machine::image::Format as TexelFormat;
-use splitbar::simulate::machine::{CodeLocation, Finding, Schedule, Site};
+use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Schedule, Site};
+use splitbar::simulate::profile::{self, Measured};
 use splitbar::simulate::{Inputs, Job, Outcome, PRINT_CAPACITY, Place, Texels};
 use splitbar::spec::Setting;
 use splitbar::{AbiForm, Optimization, Options, Target, Validation, exit, require_llvm, spec};
@@ -25,6 +26,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar sim kernel.spv --target gfx1201 --groups 4,1,1 --buffer 0:0=seq:u32:512 --buffer 0:1=zeros:2048 --dump 0:1=out.bin
   splitbar sim kernel.spv --target gfx942 --groups 2,2,1 --buffer 0:0=a.bin --push 4000000040000000 --schedules 64 --seed 7
+  splitbar sim kernel.spv --target gfx1201 --groups 8,1,1 --buffer 0:0=a.bin --profile dump.bin && splitbar profile dump.bin kernel.spv
   splitbar sim other.hsaco --target gfx1100 --entry kernel --groups 1,1,1 --workgroup-size 64,1,1 --buffer 0=zeros:256
 
 A schedule chooses which wave goes on and how late memory operations take effect; a finding says which one, and the seed replays it.
@@ -69,6 +71,14 @@ pub(super) struct SimArgs {
     /// Writes a buffer as the last schedule left it
     #[arg(long, value_name = "SET:BINDING=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
+    /// Measures how far apart the waves of a workgroup arrive at each barrier, in instructions, and
+    /// writes what the last schedule gave for `splitbar profile`; findings then name words of the
+    /// module with the clocks
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
+    /// Room for the records of --profile: one for each wave and each barrier that it passes
+    #[arg(long, value_name = "N", default_value_t = 1 << 14, value_parser = value_parser!(u32).range(1..1 << 21))]
+    profile_records: u32,
     /// How many schedules
     #[arg(long, default_value_t = 16, value_parser = value_parser!(u32).range(1..))]
     schedules: u32,
@@ -145,8 +155,15 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     inputs.dynamic_shared = args.dynamic_shared;
     inputs.limits.steps = args.steps;
     check_dumps(args, &inputs)?;
+    let measured = measured(args, &bytes)?;
+    if let Some(measured) = &measured {
+        let buffer = profile::empty_buffer(args.profile_records);
+        inputs.buffers.push((measured.place, buffer));
+        inputs.clocks = Clocks::Wave;
+    }
     inputs.check()?;
-    let mut job = job(args, &bytes)?.with_print_capacity(args.print_capacity);
+    let module = measured.as_ref().map(|measured| measured.module.as_slice());
+    let mut job = job(args, module.unwrap_or(&bytes))?.with_print_capacity(args.print_capacity);
     for (number, image) in args.image.iter().enumerate() {
         if args
             .image
@@ -175,14 +192,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     }
     drop(meter);
     for dump in &args.dump {
-        let position = inputs
-            .buffers
-            .iter()
-            .position(|(place, _)| *place == dump.place);
-        let bytes = position
-            .and_then(|p| last.as_ref()?.buffers.get(p))
-            .ok_or_else(|| format!("there is no buffer {}", dump.place))?;
-        write::to_file(&dump.file, bytes)?;
+        write::to_file(&dump.file, buffer_of(&inputs, last.as_ref(), dump.place)?)?;
     }
     let runs: Vec<Run> = found
         .iter()
@@ -206,6 +216,10 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
         }
     };
     let written = write::to_stdout(&text);
+    if let (Some(file), Some(measured)) = (&args.profile, &measured) {
+        let buffer = buffer_of(&inputs, last.as_ref(), measured.place)?;
+        write::to_file(file, &profile::dump(buffer)?)?;
+    }
     Ok(if found.iter().all(Vec::is_empty) {
         written
     } else {
@@ -213,9 +227,33 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     })
 }
 
+/// The buffer at `place` as the last schedule left it.
+fn buffer_of<'o>(
+    inputs: &Inputs,
+    last: Option<&'o Outcome>,
+    place: Place,
+) -> Result<&'o [u8], String> {
+    let mut places = inputs.buffers.iter();
+    let position = places.position(|(of, _)| *of == place);
+    let buffer = position.and_then(|position| last?.buffers.get(position));
+    let buffer = buffer.ok_or_else(|| format!("there is no buffer {place}"))?;
+    Ok(buffer)
+}
+
+/// The module with clocks, where a profile is asked for. What is compiled already is refused later.
+fn measured(args: &SimArgs, bytes: &[u8]) -> Result<Option<Measured>, Stop> {
+    if args.profile.is_none() || bytes.starts_with(ELF) || ptx(bytes).is_some() {
+        return Ok(None);
+    }
+    Ok(Some(profile::instrument(bytes)?))
+}
+
+/// What an ELF file begins with.
+const ELF: &[u8] = b"\x7fELF";
+
 /// What the input is, by its first bytes.
 fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
-    if bytes.starts_with(b"\x7fELF") {
+    if bytes.starts_with(ELF) {
         compiled_already(args)?;
         require_llvm("reading machine code")?;
         let linked = match is_relocatable(bytes) {
@@ -266,6 +304,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
 fn compiled_already(args: &SimArgs) -> Result<(), String> {
     let flags = [
         ("--spec", !args.spec.is_empty()),
+        ("--profile", args.profile.is_some()),
         ("--strategy", args.strategy.0.is_some()),
         ("-O", args.optimization.is_some()),
         ("--wave", args.wave.is_some()),
@@ -288,8 +327,8 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
     }
 }
 
-/// That each buffer that is to be written is there, and that its file can be written and is none
-/// that is read.
+/// That each buffer that is to be written is there, and that its file, and that of the profile, can
+/// be written and is none that is read.
 fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
     let read: Vec<&Path> = std::iter::once(args.input.as_path())
         .chain(
@@ -298,6 +337,9 @@ fn check_dumps(args: &SimArgs, inputs: &Inputs) -> Result<(), String> {
                 .filter_map(|buffer| buffer.content.file()),
         )
         .collect();
+    if let Some(file) = &args.profile {
+        write::check(file, &read)?;
+    }
     for dump in &args.dump {
         if !inputs.buffers.iter().any(|(place, _)| *place == dump.place) {
             return Err(format!("there is no buffer {}", dump.place));

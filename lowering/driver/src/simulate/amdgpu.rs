@@ -197,6 +197,7 @@ impl Binary {
             workgroup_size: sizes.workgroup,
             arguments: arguments.to_vec(),
             dynamic_shared_bytes: inputs.dynamic_shared,
+            clocks: inputs.clocks,
             limits: inputs.limits,
         };
         let (start, launch) = prepare(&self.object, &self.kernel, self.isa, &request, global)

@@ -6,6 +6,7 @@
 
 pub mod amdgpu;
 pub mod nvptx;
+pub mod profile;
 mod tables;
 
 use crate::asm;
@@ -17,7 +18,7 @@ use splitbar_plan::target::Arch;
 pub use splitbar_sim as machine;
 use splitbar_sim::image::{Format, Image};
 use splitbar_sim::memory::{Global, RegionId};
-use splitbar_sim::{Limits, Progress, Report, Schedule};
+use splitbar_sim::{Clocks, Limits, Progress, Report, Schedule};
 use splitbar_typed::abi::{Argument, ArgumentKind, Reached, ResourceKind};
 use std::collections::BTreeMap;
 
@@ -94,6 +95,8 @@ pub struct Inputs {
     /// Bytes of workgroup memory that the launch adds to the kernel's own: the array without a size
     /// that a kernel may have there.
     pub dynamic_shared: u32,
+    /// What the clocks of the machine show.
+    pub clocks: Clocks,
     /// What the launch may cost.
     pub limits: Limits,
 }
@@ -108,6 +111,7 @@ impl Inputs {
             buffers,
             push: Vec::new(),
             dynamic_shared: 0,
+            clocks: Clocks::Machine,
             limits: Limits::default(),
         }
     }

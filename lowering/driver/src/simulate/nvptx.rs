@@ -88,6 +88,7 @@ impl Text {
             cluster: sizes.cluster,
             workgroup_size: sizes.workgroup,
             shared_bytes: kernel.shared_bytes() as usize + inputs.dynamic_shared as usize,
+            clocks: inputs.clocks,
             limits: inputs.limits,
         };
         run_watched(&kernel, global, &launch, schedule, watch)

@@ -3,7 +3,7 @@
 
 use super::abi::Start;
 use super::isa::Isa;
-use crate::launch::{Launch, Limits};
+use crate::launch::{Clocks, Launch, Limits};
 use crate::memory::Global;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind};
@@ -322,6 +322,8 @@ pub struct Request {
     pub arguments: Vec<u8>,
     /// Bytes of shared memory beyond what the kernel declares.
     pub dynamic_shared_bytes: u32,
+    /// What its clocks show.
+    pub clocks: Clocks,
     /// What it may cost.
     pub limits: Limits,
 }
@@ -392,6 +394,7 @@ pub fn prepare(
         cluster: request.cluster,
         workgroup_size: request.workgroup_size,
         shared_bytes: shared_bytes as usize,
+        clocks: request.clocks,
         limits: request.limits,
     };
     Ok((start, launch))

@@ -11,7 +11,7 @@ mod memory;
 
 use splitbar_sim::amdgpu::{Descriptor, Isa, Kernel, Line, Start};
 use splitbar_sim::memory::Global;
-use splitbar_sim::{FindingKind, Launch, Limits, Report, Schedule, run};
+use splitbar_sim::{Clocks, FindingKind, Launch, Limits, Report, Schedule, run};
 
 /// Where the first instruction lies.
 const ENTRY: u64 = 0x1000;
@@ -58,6 +58,7 @@ fn launch(gpu: &str, size: u32, texts: &[&str], schedule: u32) -> (Report, Vec<u
         cluster: [1; 3],
         workgroup_size: [size, 1, 1],
         shared_bytes: 1024,
+        clocks: Clocks::Machine,
         limits: Limits {
             steps: 100_000,
             ..Limits::default()
