@@ -87,7 +87,7 @@ fn check_header(head: &[[u8; 4]]) -> Result<(), Diagnostic> {
             return Err(
                 Diagnostic::error(Code::NotAProfile, "the dump has no header yet")
                     .because("the first record writes the header, and its first word is 0")
-                    .help("launch the instrumented kernel, and read the buffer when it has ended"),
+                    .help("launch the instrumented kernel with room for a record, and read the buffer when it has ended"),
             );
         }
         other => {

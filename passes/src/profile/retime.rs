@@ -1,5 +1,6 @@
 //! Times of subgroups that count their own instructions, brought together at the barriers.
 
+use super::Profile;
 use super::dump::{Dump, Record};
 use crate::diagnostic::{Code, Diagnostic};
 use std::collections::BTreeMap;
@@ -34,21 +35,35 @@ pub fn retime(bytes: &[u8]) -> Result<Vec<u8>, Diagnostic> {
             meet(phase, &mut times)?;
         }
     }
-    Ok(dump.to_bytes())
+    let bytes = dump.to_bytes();
+    Profile::read(&bytes)?;
+    Ok(bytes)
 }
 
 /// How the time of a subgroup follows from its clock.
 #[derive(Default)]
 struct Time {
-    /// From these values of the clock on, ascending, so much is added, modulo 2^64.
-    shifts: Vec<(u64, u64)>,
+    /// From these values of the clock on, ascending, so much is added.
+    shifts: Vec<(u64, i128)>,
 }
 
 impl Time {
-    fn at(&self, clock: u64) -> u64 {
+    /// The time when the clock showed `clock`.
+    ///
+    /// # Errors
+    /// `LaunchTooLarge` beyond 64 bits.
+    fn at(&self, clock: u64) -> Result<u64, Diagnostic> {
         let after = self.shifts.partition_point(|(from, _)| *from <= clock);
         let shift = after.checked_sub(1).and_then(|last| self.shifts.get(last));
-        clock.wrapping_add(shift.map_or(0, |(_, shift)| *shift)) // nothing before the first barrier
+        let shift = shift.map_or(0, |(_, shift)| *shift); // nothing before the first barrier
+        u64::try_from(i128::from(clock) + shift).map_err(|_| {
+            Diagnostic::error(
+                Code::LaunchTooLarge,
+                "the time of a subgroup leaves 64 bits",
+            )
+            .because("the dump has clocks that no launch reaches")
+            .help("launch the kernel again")
+        })
     }
 }
 
@@ -63,13 +78,13 @@ fn meet(phase: &mut [&mut Record], times: &mut BTreeMap<u32, Time>) -> Result<()
             return Err(backwards());
         }
         behind.push(record.passed);
-        record.arrived = time.at(record.arrived);
-        record.waited = time.at(record.waited);
+        record.arrived = time.at(record.arrived)?;
+        record.waited = time.at(record.waited)?;
     }
     let last = phase.iter().map(|record| record.arrived).max();
     for (record, clock) in phase.iter_mut().zip(behind) {
         record.passed = record.waited.max(last.unwrap_or(0)); // a phase has a record
-        let shift = record.passed.wrapping_sub(clock);
+        let shift = i128::from(record.passed) - i128::from(clock);
         let time = times.entry(record.subgroup).or_default();
         time.shifts.push((clock, shift));
     }

@@ -347,10 +347,48 @@ fn what_has_no_time_is_refused() {
         let rows = [(0, 0, [4, 5, 6]), (1, 0, clocks)];
         assert_eq!(failed(&dump(&rows, 4)), Code::UnsupportedOnTarget);
     }
-    let rows = [
-        (0, 0, [0, u64::MAX, u64::MAX]),
-        (0, 1, [u64::MAX; 3]),
-        (1, 0, [u64::MAX; 3]),
-    ];
-    assert!(retime(&dump(&rows, 4)).is_ok(), "no number is too large");
+    let mut rows = [(0, 0, [0, 1, 1]), (0, 1, [u64::MAX; 3]), (1, 0, [1; 3])];
+    assert!(retime(&dump(&rows, 4)).is_ok());
+    rows[2].2 = [2; 3];
+    assert_eq!(failed(&dump(&rows, 4)), Code::LaunchTooLarge, "2^64");
+}
+
+/// Words are swapped or replaced, and check words made right again.
+#[test]
+fn damage_never_panics() {
+    let mut numbers = 0x5eed_u64; // xorshift, Marsaglia 2003
+    let mut below = |end: usize| {
+        numbers ^= numbers << 13;
+        numbers ^= numbers >> 7;
+        numbers ^= numbers << 17;
+        (numbers % end as u64) as usize
+    };
+    let whole = dump(&ROWS, 4);
+    let (mut read, mut timed) = (0, 0);
+    for _ in 0..20_000 {
+        let mut words: Vec<u32> = whole
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        for _ in 0..1 + below(3) {
+            let (at, other) = (2 + below(words.len() - 2), below(words.len()));
+            match below(3) {
+                0 => words[at] = words[other],
+                1 => words[at] = [0, 1, u32::MAX, 1 << 31][below(4)],
+                _ => words[at] = words[at].wrapping_add(1),
+            }
+        }
+        for record in words[8..].chunks_exact_mut(RECORD_WORDS as usize) {
+            record[15] = record[..15].iter().fold(0, |sum, word| sum ^ word);
+        }
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        if let Ok(profile) = Profile::read(&bytes) {
+            read += 1;
+            let phases = profile.sites.iter();
+            let phases = phases.map(|site| site.phases + site.incomplete + site.contradictory);
+            assert!((1..=4).contains(&phases.sum::<u64>()));
+        }
+        timed += usize::from(retime(&bytes).is_ok());
+    }
+    assert!(read > 2000 && timed > 1000, "{read} {timed}");
 }

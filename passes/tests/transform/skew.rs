@@ -237,6 +237,54 @@ fn shader(version: &str, model: &str, scope: &str) -> Module<'static> {
     assemble(&text).unwrap().module().unwrap().into_owned()
 }
 
+/// Built-in variables of two entry points: the function that writes records can read one only.
+#[test]
+fn variables_of_several_entry_points_are_refused() {
+    let variable = |name: &str| {
+        (
+            format!("OpDecorate %{name} BuiltIn SubgroupId\n"),
+            format!("%{name} = OpVariable %pointer Input\n"),
+        )
+    };
+    let module = |names: &[&str]| {
+        let (decorations, variables): (Vec<_>, Vec<_>) =
+            names.iter().map(|name| variable(name)).unzip();
+        let text = format!(
+            "; Version: 1.3
+            OpCapability Shader
+            OpCapability GroupNonUniform
+            OpMemoryModel Logical GLSL450
+            OpEntryPoint GLCompute %main \"main\"
+            OpExecutionMode %main LocalSize 64 1 1
+            {}
+            %void = OpTypeVoid
+            %fn = OpTypeFunction %void
+            %uint = OpTypeInt 32 0
+            %pointer = OpTypePointer Input %uint
+            {}
+            %group = OpConstant %uint 2
+            %none = OpConstant %uint 0
+            %main = OpFunction %void None %fn
+            %start = OpLabel
+            OpControlBarrier %group %group %none
+            OpReturn
+            OpFunctionEnd",
+            decorations.concat(),
+            variables.concat()
+        );
+        assemble(&text).unwrap().module().unwrap().into_owned()
+    };
+    let one = attempt(&module(&["a"]), 7).unwrap().unwrap();
+    let inputs = one
+        .instructions()
+        .filter(|inst| inst.opcode() == 59 && inst.words[3] == 1);
+    assert_eq!(inputs.count(), 3, "its own is taken");
+    assert_eq!(
+        attempt(&module(&["a", "b"]), 7).unwrap_err(),
+        Code::UnsupportedBuiltIn
+    );
+}
+
 #[test]
 fn what_cannot_be_measured_is_refused() {
     let code = |module: &Module<'_>| attempt(module, 7).map(|after| after.is_some());
