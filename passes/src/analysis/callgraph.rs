@@ -92,9 +92,8 @@ impl CallGraph {
 
 fn calls(function: &Function<'_>) -> Vec<(Id, u32)> {
     let mut seen = BTreeSet::new();
-    let all = function
-        .insts()
-        .filter_map(|inst| Some((callee(inst)?, inst.offset)));
+    let calls = function.calls.iter();
+    let all = calls.filter_map(|inst| Some((callee(*inst)?, inst.offset)));
     all.filter(|(callee, _)| seen.insert(*callee)).collect()
 }
 

@@ -73,9 +73,9 @@ impl<'m> Declarations<'m> {
 
 /// Callees of `function` and the offsets of the calls, in order.
 fn callees(function: &Function<'_>) -> Vec<(Id, u32)> {
-    function
-        .insts()
-        .filter_map(|inst| Some((called(inst)?, inst.offset)))
+    let calls = function.calls.iter();
+    calls
+        .filter_map(|inst| Some((called(*inst)?, inst.offset)))
         .collect()
 }
 

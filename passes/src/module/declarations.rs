@@ -10,12 +10,10 @@ use super::operands::literal_string;
 use super::report::Report;
 use super::signatures;
 use super::types::{Types, is_type, storage_class};
+use super::uses;
 use super::{Decoration, Function, Id, Inst, Module, Type};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Opcodes from here on belong to extensions.
-const FIRST_OF_EXTENSIONS: u16 = 4096;
+use std::collections::BTreeMap;
 
 /// Which spelling of the split-barrier extension the module declares; diagnostics use it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -157,7 +155,7 @@ impl<'m> Declarations<'m> {
             function_indices: IdMap::new(words),
         };
         this.read(&mut report);
-        this.check_uses(&mut report);
+        uses::check(&this, &mut report);
         signatures::check(&this, &mut report);
         this.check_entry_points(&mut report);
         this
@@ -166,7 +164,8 @@ impl<'m> Declarations<'m> {
     fn read(&mut self, report: &mut Report<'_>) {
         let mut functions = FunctionReader::new(self.module);
         let mut modes: BTreeMap<Id, Vec<Inst<'m>>> = BTreeMap::new();
-        for inst in self.module.instructions() {
+        let mut insts = self.module.instructions();
+        while let Some(inst) = functions.skip_plain(&mut insts) {
             if functions.takes(inst) {
                 functions.read(inst, report);
             } else if is_type(inst) {
@@ -254,85 +253,6 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// Every id that is used has a definition in its function or outside of all of them, and result
-    /// types are types. Names and decorations may be left over from what was removed.
-    fn check_uses(&self, report: &mut Report<'_>) {
-        use spirv::Op;
-        let first = self
-            .functions
-            .first()
-            .map_or(u32::MAX, |function| function.offset);
-        let mut functions = self.functions.iter().peekable();
-        let mut guessed = BTreeSet::new();
-        for inst in self.module.instructions() {
-            while functions
-                .next_if(|function| function.end < inst.offset)
-                .is_some()
-            {}
-            let here = functions
-                .peek()
-                .map_or(0..=0, |function| function.offset..=function.end);
-            let in_function = here.contains(&inst.offset);
-            let shape = grammar::shape(inst.opcode());
-            let is_elsewhere = |def: u32| {
-                def >= first
-                    && !(in_function && here.contains(&def))
-                    && self.function_at(def).map_or(
-                        // NonSemantic instructions may follow the last function
-                        // (SPV_KHR_non_semantic_info); only each other use them.
-                        in_function,
-                        |function| function.offset != def,
-                    )
-            };
-            if matches!(shape.op, Some(Op::Name | Op::MemberName))
-                || shape.op.is_some_and(|op| op.is_annotation())
-            {
-                continue;
-            }
-            self.module.for_each_id(inst, |_, id| {
-                let wrong = match self.module.definition(id) {
-                    Some(def) if def < first => return,
-                    None if let Some(guess) = self.module.guess(id) => {
-                        if guessed.insert(guess.offset) {
-                            report.push(unknown(guess));
-                        }
-                        return;
-                    }
-                    None => "which is not defined",
-                    Some(def) if is_elsewhere(def) => "which another function defines",
-                    Some(def) => {
-                        if in_function && let Some(misuse) = self.misuse(inst, def, id) {
-                            report.push(misuse);
-                        }
-                        return;
-                    }
-                };
-                report.push(
-                    Diagnostic::error(
-                        Code::UndefinedId,
-                        format!("{} uses {id}, {wrong}", inst.name()),
-                    )
-                    .at_word(inst.offset),
-                );
-            });
-            if shape.has_type
-                && let Some(id) = inst.result_type()
-                && let Some(def) = self.module.def(id)
-                && !is_type(def)
-            {
-                let message = format!("the result type {id} of {} is not a type", inst.name());
-                report.push(
-                    Diagnostic::error(Code::WrongDefinition, message)
-                        .at_word(inst.offset)
-                        .because(format!("{id} is defined by {}", def.name())),
-                );
-            }
-            if report.is_full() {
-                return;
-            }
-        }
-    }
-
     /// Whether `inst` is a printf of OpenCL.std: it writes memory that no operand points to, and
     /// its result is no function of its operands.
     pub fn is_printf(&self, inst: Inst<'_>) -> bool {
@@ -343,43 +263,6 @@ impl<'m> Declarations<'m> {
             }
             _ => false,
         }
-    }
-
-    /// What is wrong with `inst`, which stands in a body and names `id`, which is defined at word
-    /// `def`: labels are for branches,
-    /// merges and phis, functions for calls (and for the instructions that start kernels); neither
-    /// is a value. Debug information and extensions have uses of their own.
-    fn misuse(&self, inst: Inst<'_>, def: u32, id: Id) -> Option<Diagnostic> {
-        use spirv::Op;
-        let def = (self.module.words().get(def as usize)? & 0xffff) as u16;
-        if ![Op::Label as u16, Op::Function as u16].contains(&def) {
-            return None; // a value, a type, or something that others look at
-        }
-        let (what, fits) = match inst.op()? {
-            Op::ExtInst => return None,
-            op if def == Op::Label as u16 => (
-                "a label",
-                matches!(
-                    op,
-                    Op::Label
-                        | Op::Branch
-                        | Op::BranchConditional
-                        | Op::Switch
-                        | Op::SelectionMerge
-                        | Op::LoopMerge
-                        | Op::Phi
-                ),
-            ),
-            op => (
-                "a function",
-                matches!(op, Op::Function | Op::FunctionCall)
-                    || (Op::EnqueueMarker..=Op::BuildNDRange).contains(&op),
-            ),
-        };
-        (!fits && inst.opcode() < FIRST_OF_EXTENSIONS).then(|| {
-            let message = format!("{} uses {id}, which is {what}", inst.name());
-            Diagnostic::error(Code::WrongDefinition, message).at_word(inst.offset)
-        })
     }
 
     fn check_entry_points(&self, report: &mut Report<'_>) {
@@ -529,7 +412,7 @@ fn entry_point(inst: Inst<'_>) -> Result<EntryPoint<'_>, Diagnostic> {
 }
 
 /// The problem with an instruction that no table knows: what it defines or changes cannot be said.
-fn unknown(inst: Inst<'_>) -> Diagnostic {
+pub(super) fn unknown(inst: Inst<'_>) -> Diagnostic {
     Diagnostic::error(
         Code::UnsupportedInstruction,
         format!(

@@ -1,10 +1,12 @@
 //! Functions and their blocks: where each begins and ends, and that control stays inside.
 
+use super::calls::called;
 use super::report::Report;
 use super::types::is_terminator;
 use super::{Id, Inst, Module, grammar};
 use crate::diagnostic::{Code, Diagnostic};
 use spirv::Op;
+use std::collections::BTreeSet;
 
 /// A basic block.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub struct Function<'m> {
     pub params: Vec<(Id, Id)>,
     /// Blocks in module order; the first is the entry block.
     pub blocks: Vec<Block<'m>>,
+    /// The instructions in its blocks that call functions ([`super::called`]), in module order.
+    pub calls: Vec<Inst<'m>>,
     /// Offset of the OpFunction.
     pub offset: u32,
     /// Offset of the OpFunctionEnd.
@@ -73,6 +77,12 @@ pub(super) struct FunctionReader<'m> {
     block: Option<Block<'m>>,
     /// The instructions of the open block: a block takes as many as it has, in one allocation.
     insts: Vec<Inst<'m>>,
+    /// The calls and jumps among them.
+    noted: Vec<Inst<'m>>,
+    /// Branch and merge instructions of the open function's blocks.
+    jumps: Vec<Inst<'m>>,
+    /// Labels of the open function whose blocks have no terminator.
+    unfinished: BTreeSet<Id>,
     /// An instruction outside of any block was reported for the open function: one report is
     /// enough.
     strayed: bool,
@@ -86,6 +96,9 @@ impl<'m> FunctionReader<'m> {
             open: None,
             block: None,
             insts: Vec::new(),
+            noted: Vec::new(),
+            jumps: Vec::new(),
+            unfinished: BTreeSet::new(),
             strayed: false,
         }
     }
@@ -102,6 +115,25 @@ impl<'m> FunctionReader<'m> {
                         | spirv::Op::Label
                 )
             )
+    }
+
+    /// Takes instructions out of `insts` that only have their place in the open block, as most
+    /// have. The next one behind them, if there is one.
+    pub(super) fn skip_plain(
+        &mut self,
+        insts: &mut impl Iterator<Item = Inst<'m>>,
+    ) -> Option<Inst<'m>> {
+        if self.block.is_none() {
+            return insts.next();
+        }
+        let shapes = grammar::shapes();
+        loop {
+            let inst = insts.next()?;
+            if !shapes.of(inst.opcode()).is_plain {
+                return Some(inst);
+            }
+            self.insts.push(inst);
+        }
     }
 
     /// Takes the next instruction.
@@ -144,6 +176,7 @@ impl<'m> FunctionReader<'m> {
             Some(Op::Label) => {
                 self.close_block(report);
                 self.insts.clear();
+                self.noted.clear();
                 self.block = inst.result().map(|label| Block {
                     label,
                     offset: inst.offset,
@@ -159,7 +192,12 @@ impl<'m> FunctionReader<'m> {
 
     fn body(&mut self, inst: Inst<'m>) -> Result<(), Diagnostic> {
         match &self.block {
-            Some(_) => self.insts.push(inst),
+            Some(_) => {
+                self.insts.push(inst);
+                if !grammar::shape(inst.opcode()).is_plain {
+                    self.noted.push(inst);
+                }
+            }
             None if self.strayed => {}
             None => {
                 self.strayed = true;
@@ -174,6 +212,13 @@ impl<'m> FunctionReader<'m> {
         {
             block.insts.clone_from(&self.insts);
             function.blocks.push(block);
+            for inst in self.noted.drain(..) {
+                if grammar::shape(inst.opcode()).is_jump {
+                    self.jumps.push(inst);
+                } else if called(inst).is_some() {
+                    function.calls.push(inst);
+                }
+            }
         }
         Ok(())
     }
@@ -181,6 +226,7 @@ impl<'m> FunctionReader<'m> {
     /// Reports the open block, which something ended that is no terminator.
     fn close_block(&mut self, report: &mut Report<'_>) {
         if let Some(block) = self.block.take() {
+            self.unfinished.insert(block.label);
             report.push(
                 Diagnostic::error(
                     Code::MissingTerminator,
@@ -206,8 +252,44 @@ impl<'m> FunctionReader<'m> {
     fn finish(&mut self, function: Option<Function<'m>>, end: u32, report: &mut Report<'_>) {
         let Some(mut function) = function else { return };
         function.end = end;
-        check_targets(self.module, &function, report);
+        self.check_targets(&function, report);
+        self.jumps.clear();
+        self.unfinished.clear();
         self.done.push(function);
+    }
+
+    /// Every branch and merge instruction names labels of its own function.
+    fn check_targets(&self, function: &Function<'m>, report: &mut Report<'_>) {
+        let own = function.offset..function.end;
+        let is_block = |label: Id| {
+            let def = self.module.definition(label);
+            def.is_some_and(|def| {
+                own.contains(&def) && self.module.opcode_at(def) == Op::Label as u16
+            }) && !self.unfinished.contains(&label)
+        };
+        let entry = function.blocks.first().map(|block| block.label);
+        for inst in &self.jumps {
+            let merges = !is_terminator(*inst);
+            for label in named_labels(self.module, *inst) {
+                if !is_block(label) {
+                    let message = format!(
+                        "{} goes to {label}, which is no block of its function",
+                        inst.name()
+                    );
+                    report.push(
+                        Diagnostic::error(Code::MissingTerminator, message).at_word(inst.offset),
+                    );
+                } else if !merges && Some(label) == entry {
+                    let message = format!("{} goes back to the entry block {label}", inst.name());
+                    report.push(malformed(message).at_word(inst.offset).because(
+                        "the first block of a function is the target of no branch (SPIR-V 2.16.1)",
+                    ));
+                }
+            }
+            if report.is_full() {
+                return;
+            }
+        }
     }
 
     /// All functions, once the module is at its end.
@@ -269,6 +351,7 @@ fn open_function(inst: Inst<'_>) -> Result<Function<'_>, Diagnostic> {
         type_id: inst.id(1)?,
         params: Vec::new(),
         blocks: Vec::new(),
+        calls: Vec::new(),
         offset: inst.offset,
         end: inst.offset,
     })
@@ -289,35 +372,4 @@ fn named_labels<'m>(module: &Module<'m>, jump: Inst<'m>) -> impl Iterator<Item =
         .ids(jump)
         .skip(usize::from(is_decided)) // the condition
         .map(|(_, id)| id)
-}
-
-/// Every branch and merge instruction names labels of its own function.
-fn check_targets(module: &Module<'_>, function: &Function<'_>, report: &mut Report<'_>) {
-    let mut labels: Vec<Id> = function.blocks.iter().map(|block| block.label).collect();
-    labels.sort_unstable();
-    let entry = function.blocks.first().map(|block| block.label);
-    let jumps = function
-        .insts()
-        .filter(|inst| grammar::shape(inst.opcode()).is_jump);
-    for inst in jumps {
-        let merges = !is_terminator(inst);
-        for label in named_labels(module, inst) {
-            if labels.binary_search(&label).is_err() {
-                let message = format!(
-                    "{} goes to {label}, which is no block of its function",
-                    inst.name()
-                );
-                report
-                    .push(Diagnostic::error(Code::MissingTerminator, message).at_word(inst.offset));
-            } else if !merges && Some(label) == entry {
-                let message = format!("{} goes back to the entry block {label}", inst.name());
-                report.push(malformed(message).at_word(inst.offset).because(
-                    "the first block of a function is the target of no branch (SPIR-V 2.16.1)",
-                ));
-            }
-        }
-        if report.is_full() {
-            return;
-        }
-    }
 }

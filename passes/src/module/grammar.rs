@@ -33,6 +33,12 @@ pub(super) struct Shape {
     pub is_terminator: bool,
     /// Whether it says where control goes, or where it merges.
     pub is_jump: bool,
+    /// Whether it may name labels.
+    pub takes_labels: bool,
+    /// Whether it only names or decorates.
+    pub is_note: bool,
+    /// Whether a block may have it and nothing but its place in the block has to be known.
+    pub is_plain: bool,
     /// What follows the fixed words.
     pub tail: Tail,
     /// The opcode as the `spirv` crate names it: its own search goes over some ninety ranges.
@@ -42,7 +48,7 @@ pub(super) struct Shape {
 impl Shape {
     /// Whether no table knows the opcode: whether it has a result, and which words are ids, cannot
     /// be said.
-    pub(super) fn is_unknown(self) -> bool {
+    pub(super) fn is_unknown(&self) -> bool {
         self.least == 0 // every other counts its opcode word
     }
 }
@@ -116,8 +122,31 @@ const RENAMED: &[(u16, &str)] = &[
     (6143, "OpControlBarrierWaitEXT"),
 ];
 
+/// The shapes of all opcodes.
+pub(super) struct Shapes {
+    /// By opcode.
+    known: Vec<Shape>,
+    unknown: Shape,
+}
+
+impl Shapes {
+    /// As [`shape`].
+    #[inline]
+    pub(super) fn of(&self, opcode: u16) -> &Shape {
+        match self.known.get(usize::from(opcode)) {
+            Some(shape) => shape,
+            None => self.unknown(),
+        }
+    }
+
+    #[cold]
+    fn unknown(&self) -> &Shape {
+        &self.unknown
+    }
+}
+
 struct Grammar {
-    shapes: Vec<Shape>,
+    shapes: Shapes,
     patterns: BTreeMap<u16, (&'static str, &'static [LogicalOperand])>,
     /// By name, without the `Op`.
     opcodes: BTreeMap<&'static str, u16>,
@@ -206,13 +235,21 @@ fn make() -> Grammar {
                 shape.op,
                 Some(spirv::Op::LoopMerge | spirv::Op::SelectionMerge)
             );
+        shape.takes_labels =
+            shape.is_jump || matches!(shape.op, Some(spirv::Op::Label | spirv::Op::Phi));
+        shape.is_note = shape.op.is_some_and(|op| op.is_annotation())
+            || matches!(shape.op, Some(spirv::Op::Name | spirv::Op::MemberName));
+        shape.is_plain = !shape.is_terminator && !shape.is_jump && !is_structure(shape.op);
     }
     let opcodes = patterns
         .iter()
         .map(|(opcode, (name, _))| (name.strip_prefix("Op").unwrap_or(name), *opcode))
         .collect();
     Grammar {
-        shapes,
+        shapes: Shapes {
+            known: shapes,
+            unknown: Shape::default(),
+        },
         opcodes,
         patterns,
         parameters,
@@ -276,6 +313,28 @@ fn shape_of(
         }
     }
     shape
+}
+
+/// Whether the reader of functions looks at `op`, beside terminators and jumps: it begins or ends
+/// something, calls, or is left out of blocks.
+fn is_structure(op: Option<spirv::Op>) -> bool {
+    use spirv::Op;
+    matches!(
+        op,
+        Some(
+            Op::Function
+                | Op::FunctionParameter
+                | Op::FunctionEnd
+                | Op::Label
+                | Op::Line
+                | Op::NoLine
+                | Op::ExtInst
+                | Op::ExtInstWithForwardRefsKHR
+                | Op::FunctionCall
+                | Op::CooperativeMatrixPerElementOpNV
+                | Op::CooperativeMatrixReduceNV
+        )
+    )
 }
 
 /// What a tail that starts with `kind` is, and which of its values are plain.
@@ -342,17 +401,14 @@ pub(super) fn is_id(kind: OperandKind) -> bool {
 
 /// The table that [`shape`] reads, for loops that look at every instruction.
 #[inline]
-pub(super) fn shapes() -> &'static [Shape] {
+pub(super) fn shapes() -> &'static Shapes {
     &grammar().shapes
 }
 
 /// The shape of `opcode`; one that no table knows has neither result nor ids.
 #[inline]
-pub(super) fn shape(opcode: u16) -> Shape {
-    shapes()
-        .get(usize::from(opcode))
-        .copied()
-        .unwrap_or_default()
+pub(super) fn shape(opcode: u16) -> &'static Shape {
+    shapes().of(opcode)
 }
 
 /// The operands of `opcode` in order, result type and result included; `None` when no table knows

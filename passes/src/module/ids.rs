@@ -40,30 +40,32 @@ impl<'m> Ids<'m> {
     }
 }
 
-/// Calls `f` for every id of `inst` as [`Ids`] walks over them, for the loops that look at each id
-/// of a module.
+/// Whether `f` holds for every id of `inst`, as [`Ids`] walks over them; for the loops that look at
+/// each id of a module.
 #[inline]
-pub(super) fn for_each(module: &Module<'_>, inst: Inst<'_>, mut f: impl FnMut(usize, Id)) {
+pub(super) fn all(
+    module: &Module<'_>,
+    inst: Inst<'_>,
+    mut f: impl FnMut(usize, Id) -> bool,
+) -> bool {
     let shape = grammar::shape(inst.opcode());
     let Some(tail) = tail(module, inst, shape) else {
-        Ids::of(module, inst).for_each(|(index, id)| f(index, id));
-        return;
+        return Ids::of(module, inst).all(|(index, id)| f(index, id));
     };
     let head = inst.words.get(..usize::from(shape.fixed));
     for (index, word) in head.unwrap_or(inst.words).iter().enumerate().skip(1) {
-        if shape.ids >> (index - 1) & 1 == 1 {
-            f(index, Id(*word));
+        if shape.ids >> (index - 1) & 1 == 1 && !f(index, Id(*word)) {
+            return false;
         }
     }
-    for (index, word) in inst.words.iter().enumerate().skip(tail) {
-        f(index, Id(*word));
-    }
+    let mut tail = inst.words.iter().enumerate().skip(tail);
+    tail.all(|(index, word)| f(index, Id(*word)))
 }
 
 /// The word of `inst` from which on all words are ids, where those in front of its tail are the
 /// only others; `None` where the operands before a word decide about it.
 #[inline]
-fn tail(module: &Module<'_>, inst: Inst<'_>, shape: Shape) -> Option<usize> {
+fn tail(module: &Module<'_>, inst: Inst<'_>, shape: &Shape) -> Option<usize> {
     let fixed = usize::from(shape.fixed);
     let end = inst.words.len();
     let Some(next) = inst.words.get(fixed).copied() else {
@@ -134,7 +136,10 @@ mod tests {
             .collect();
         let quick: Vec<_> = Ids::of(&module, inst).collect();
         let mut each = Vec::new();
-        for_each(&module, inst, |index, id| each.push((index, id)));
+        assert!(all(&module, inst, |index, id| {
+            each.push((index, id));
+            true
+        }));
         assert_eq!(quick, each, "{inst:?}");
         [quick, slow]
     }

@@ -18,6 +18,8 @@ pub(super) struct Index {
     definitions: Definitions,
     /// Bit `i % 64` of element `i / 64`: an instruction starts at word `i`.
     starts: Vec<u64>,
+    /// OpExtInstImport by id.
+    sets: BTreeMap<u32, ExtSet>,
     /// Words 1 and 2 of instructions that no table knows, with the first place of each: the result
     /// is one of them, if there is one.
     guesses: BTreeMap<u32, u32>,
@@ -33,6 +35,7 @@ enum Definitions {
 }
 
 impl Definitions {
+    #[inline]
     fn get(&self, id: u32) -> u32 {
         match self {
             Definitions::Dense(offsets) => offsets.get(id as usize).copied().unwrap_or(0),
@@ -73,6 +76,7 @@ impl Index {
         let index = Index {
             definitions,
             starts: vec![0; words.len().div_ceil(64)],
+            sets: BTreeMap::new(),
             guesses: BTreeMap::new(),
         };
         let mut scan = Scan {
@@ -80,7 +84,6 @@ impl Index {
             bound,
             index,
             report: Report::new(diagnostics),
-            last_set: (0, false),
         };
         scan.run();
         scan.index
@@ -101,6 +104,7 @@ impl Index {
     }
 
     /// Word offset of the instruction that defines `id`.
+    #[inline]
     pub(super) fn definition(&self, id: u32) -> Option<u32> {
         match self.definitions.get(id) {
             0 => None,
@@ -133,7 +137,7 @@ impl Index {
                 context.switch_words = self.switch_words(words, inst).unwrap_or(1)
             }
             Some(spirv::Op::ExtInst | spirv::Op::ExtInstWithForwardRefsKHR) => {
-                context.ext = self.ext_set(words, inst)
+                context.ext = self.ext_set(inst)
             }
             _ => {} // the layout of every other instruction stands in its own words
         }
@@ -141,14 +145,9 @@ impl Index {
     }
 
     /// The set that an OpExtInst names.
-    pub(super) fn ext_set(&self, words: &[u32], inst: Inst<'_>) -> ExtSet {
-        let import = inst.words.get(3).and_then(|set| self.def(words, *set));
-        match import {
-            Some(import) if import.op() == Some(spirv::Op::ExtInstImport) => {
-                ExtSet::named(import.operands())
-            }
-            _ => ExtSet::Unknown, // the id is no import
-        }
+    pub(super) fn ext_set(&self, inst: Inst<'_>) -> ExtSet {
+        let import = inst.words.get(3).and_then(|set| self.sets.get(set));
+        import.copied().unwrap_or(ExtSet::Unknown)
     }
 
     fn switch_words(&self, words: &[u32], inst: Inst<'_>) -> Option<usize> {
@@ -169,8 +168,6 @@ struct Scan<'m, 'd> {
     bound: u32,
     index: Index,
     report: Report<'d>,
-    /// The set that an OpExtInst named last, and whether it has only ids.
-    last_set: (u32, bool),
 }
 
 impl<'m> Scan<'m, '_> {
@@ -195,12 +192,12 @@ impl<'m> Scan<'m, '_> {
                 *bits |= 1 << (at % 64);
             }
             let inst = Inst { offset, words };
-            let shape = shapes.get(usize::from(opcode)).copied().unwrap_or_default();
-            if !self.is_sound(inst, shape, limit) {
-                self.explain(inst, shape);
+            let shape = *shapes.of(opcode);
+            if !self.is_sound(inst, &shape, limit) {
+                self.explain(inst, &shape);
             }
             if shape.has_result {
-                self.define(inst, shape);
+                self.define(inst, &shape);
             } else if shape.is_unknown() {
                 for word in words.iter().skip(1).take(2) {
                     self.index.guesses.entry(*word).or_insert(offset);
@@ -216,7 +213,7 @@ impl<'m> Scan<'m, '_> {
     /// Whether the instruction has its words, its ids are in range and its strings end. Most
     /// instructions are done here; the walk over their operands is for what is left.
     #[inline(always)]
-    fn is_sound(&mut self, inst: Inst<'m>, shape: Shape, limit: u32) -> bool {
+    fn is_sound(&self, inst: Inst<'m>, shape: &Shape, limit: u32) -> bool {
         let (head, tail) = inst
             .words
             .split_at_checked(usize::from(shape.fixed))
@@ -249,19 +246,9 @@ impl<'m> Scan<'m, '_> {
                         || shape.plain.checked_shr(*first).unwrap_or(0) & 1 == 1
                         || self.is_walk_sound(inst, limit)
                 }
-                Tail::Ext if self.has_only_ids(inst) => in_range(rest),
+                Tail::Ext if self.index.ext_set(inst).has_only_ids() => in_range(rest),
                 Tail::Ext | Tail::Mixed => self.is_walk_sound(inst, limit),
             }
-    }
-
-    /// Whether the set of the OpExtInst `inst` has only ids as operands. Most modules have one set:
-    /// the last answer is kept.
-    fn has_only_ids(&mut self, inst: Inst<'m>) -> bool {
-        let set = inst.words.get(3).copied().unwrap_or(0);
-        if self.last_set.0 != set {
-            self.last_set = (set, self.index.ext_set(self.words, inst).has_only_ids());
-        }
-        self.last_set.1
     }
 
     fn is_walk_sound(&self, inst: Inst<'m>, limit: u32) -> bool {
@@ -272,7 +259,7 @@ impl<'m> Scan<'m, '_> {
         })
     }
 
-    fn define(&mut self, inst: Inst<'m>, shape: Shape) {
+    fn define(&mut self, inst: Inst<'m>, shape: &Shape) {
         let Some(id) = inst.words.get(1 + usize::from(shape.has_type)).copied() else {
             return;
         };
@@ -280,6 +267,9 @@ impl<'m> Scan<'m, '_> {
             return; // reported with the other ids of the instruction
         }
         let earlier = self.index.definitions.define(id, inst.offset);
+        if shape.op == Some(spirv::Op::ExtInstImport) && earlier == 0 {
+            self.index.sets.insert(id, ExtSet::named(inst.operands()));
+        }
         if earlier != 0 {
             self.report(
                 inst,
@@ -293,7 +283,7 @@ impl<'m> Scan<'m, '_> {
     }
 
     #[cold]
-    fn explain(&mut self, inst: Inst<'m>, shape: Shape) {
+    fn explain(&mut self, inst: Inst<'m>, shape: &Shape) {
         let least = usize::from(shape.least);
         if inst.words.len() < least {
             let message = format!(

@@ -32,6 +32,7 @@ mod semantics;
 mod signatures;
 mod source;
 mod types;
+mod uses;
 mod workgroup;
 
 pub use assemble::{Assembled, assemble};

@@ -271,20 +271,38 @@ impl<'a> Module<'a> {
         Ids::of(self, inst)
     }
 
+    /// Whether `f` holds for each of [`Module::ids`]: they are shown until it does not.
+    #[inline]
+    pub(crate) fn all_ids(&self, inst: Inst<'_>, f: impl FnMut(usize, Id) -> bool) -> bool {
+        ids::all(self, inst, f)
+    }
+
     /// As [`Module::ids`], with a call for each.
     #[inline]
-    pub(crate) fn for_each_id(&self, inst: Inst<'_>, f: impl FnMut(usize, Id)) {
-        ids::for_each(self, inst, f);
+    pub(crate) fn for_each_id(&self, inst: Inst<'_>, mut f: impl FnMut(usize, Id)) {
+        ids::all(self, inst, |index, id| {
+            f(index, id);
+            true
+        });
     }
 
     /// The set of the OpExtInst `inst`.
+    #[inline]
     pub(super) fn ext_set(&self, inst: Inst<'_>) -> ExtSet {
-        self.index.ext_set(&self.words, inst)
+        self.index.ext_set(inst)
     }
 
     /// Word offset of the instruction that defines `id`.
+    #[inline]
     pub(crate) fn definition(&self, id: Id) -> Option<u32> {
         self.index.definition(id.0)
+    }
+
+    /// The opcode of the instruction that starts at word `offset`.
+    #[inline]
+    pub(super) fn opcode_at(&self, offset: u32) -> u16 {
+        let first = self.words.get(offset as usize).copied().unwrap_or(0);
+        (first & 0xffff) as u16
     }
 
     /// Whether `inst` is an OpExtInst of a set that has no effect on code.

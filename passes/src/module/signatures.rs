@@ -16,8 +16,8 @@ pub(super) fn check(declarations: &Declarations<'_>, report: &mut Report<'_>) {
         if let Some(problem) = of_function(declarations, function) {
             report.push(problem.at_word(function.offset));
         }
-        for inst in function.insts() {
-            if let Some(problem) = of_call(declarations, inst) {
+        for inst in &function.calls {
+            if let Some(problem) = of_call(declarations, *inst) {
                 report.push(problem.at_word(inst.offset));
             }
         }

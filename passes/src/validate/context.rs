@@ -2,7 +2,7 @@
 
 use super::{Environment, Settings};
 use crate::analysis::cfg::Cfg;
-use crate::module::{Constants, Declarations, Function, Id, Inst, Type};
+use crate::module::{Constants, Declarations, Function, Id, Inst, Type, callee};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -293,12 +293,10 @@ impl<'c, 'm> Context<'c, 'm> {
 fn models(declarations: &Declarations<'_>) -> BTreeMap<Id, Models> {
     let mut callees: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
     for function in &declarations.functions {
-        let calls = function
-            .insts()
-            .filter(|inst| inst.op() == Some(spirv::Op::FunctionCall));
+        let calls = function.calls.iter();
         callees.insert(
             function.id,
-            calls.filter_map(|inst| inst.id(0).ok()).collect(),
+            calls.filter_map(|inst| callee(*inst)).collect(),
         );
     }
     let mut all: BTreeMap<Id, Models> = BTreeMap::new();

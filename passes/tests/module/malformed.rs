@@ -236,6 +236,20 @@ fn functions() {
         }),
         [(Code::MissingTerminator, Some(15))]
     );
+    // A block without a terminator is no target.
+    assert_eq!(
+        of(|asm| {
+            begin(asm);
+            asm.op(Op::Label, &[4])
+                .op(Op::Label, &[5])
+                .op(Op::Branch, &[4])
+                .op(Op::FunctionEnd, &[]);
+        }),
+        [
+            (Code::MissingTerminator, Some(15)),
+            (Code::MissingTerminator, Some(19))
+        ]
+    );
     assert_eq!(
         of(|asm| {
             begin(asm);
