@@ -124,11 +124,7 @@ impl Constants {
             left,
             warnings: Vec::new(),
         };
-        for inst in declarations
-            .module
-            .instructions()
-            .take_while(|inst| inst.op() != Some(spirv::Op::Function))
-        {
+        for inst in declarations.constants.iter().copied() {
             if let Err(diagnostic) = evaluator
                 .value(inst)
                 .and_then(|value| evaluator.keep(inst, value))
@@ -223,6 +219,27 @@ fn too_many() -> Diagnostic {
     .because("composites of composites multiply")
 }
 
+/// Whether an instruction with the opcode `op` has a value here, unless it breaks a rule.
+pub(super) fn has_value(op: spirv::Op) -> bool {
+    use spirv::Op;
+    matches!(
+        op,
+        Op::ConstantTrue
+            | Op::ConstantFalse
+            | Op::SpecConstantTrue
+            | Op::SpecConstantFalse
+            | Op::Constant
+            | Op::SpecConstant
+            | Op::ConstantNull
+            | Op::Undef
+            | Op::ConstantComposite
+            | Op::SpecConstantComposite
+            | Op::ConstantCompositeReplicateEXT
+            | Op::SpecConstantCompositeReplicateEXT
+            | Op::SpecConstantOp
+    )
+}
+
 /// Whether `inst` computes a specialization constant from others.
 fn is_computed(inst: Inst<'_>) -> bool {
     use spirv::Op;
@@ -256,9 +273,11 @@ impl Evaluator<'_, '_> {
             .ok_or_else(too_many)?;
         let id = inst.result();
         let defaults = &self.constants.defaults;
-        let mut operands = self.declarations.module.ids(inst).map(|(_, id)| id);
-        if is_computed(inst) && operands.any(|id| defaults.contains(&id)) {
-            self.constants.defaults.extend(id);
+        if is_computed(inst) && !defaults.is_empty() {
+            let mut operands = self.declarations.module.ids(inst);
+            if operands.any(|(_, id)| defaults.contains(&id)) {
+                self.constants.defaults.extend(id);
+            }
         }
         if let Some(id) = id {
             self.constants.values.insert(id, value);
@@ -289,7 +308,7 @@ impl Evaluator<'_, '_> {
             Some(Op::SpecConstantOp) => {
                 fold::operation(self.declarations, &self.constants, inst, self.left)?
             }
-            _ => None, // not a constant, or one without a value
+            _ => None, // see `has_value`
         })
     }
 
@@ -388,7 +407,7 @@ impl Evaluator<'_, '_> {
         &self,
         inst: Inst<'_>,
     ) -> Result<(Option<Constant>, Option<Diagnostic>), Diagnostic> {
-        let constituents: Vec<Id> = inst.operands().iter().copied().map(Id).collect();
+        let constituents = inst.operands();
         let mut warning = None;
         let Some(wanted) = self.wanted(inst)? else {
             return Ok((None, None));
@@ -396,8 +415,9 @@ impl Evaluator<'_, '_> {
         let mut parts = Some(Vec::with_capacity(constituents.len()));
         let mut room = self.left;
         for (index, (constituent, ty)) in constituents.iter().zip(wanted.iter()).enumerate() {
-            let found = self.declarations.type_of(*constituent);
-            if found != Some(ty) && self.declarations.module.def(*constituent).is_some() {
+            let constituent = Id(*constituent);
+            let found = self.declarations.type_of(constituent);
+            if found != Some(ty) && self.declarations.module.def(constituent).is_some() {
                 let message = format!(
                     "constituent {index} of {}, {constituent}, is not of the type {ty}",
                     inst.name()
@@ -411,16 +431,14 @@ impl Evaluator<'_, '_> {
                         .because("the types are integers of one width that differ in their sign; drivers take that")
                 });
             }
-            let value = self.constants.get(*constituent);
+            let value = self.constants.get(constituent);
             room = room
                 .checked_sub(value.map_or(0, Constant::scalars))
                 .ok_or_else(too_many)?;
-            parts = parts
-                .zip(value)
-                .map(|(mut parts, value): (Vec<Constant>, &Constant)| {
-                    parts.push(value.clone());
-                    parts
-                });
+            match (&mut parts, value) {
+                (Some(parts), Some(value)) => parts.push(value.clone()),
+                _ => parts = None,
+            }
         }
         if constituents.len() as u64 != wanted.len {
             return Err(Diagnostic::error(

@@ -1,6 +1,7 @@
 //! What a module declares: capabilities, types, decorations, entry points, variables, functions and
 //! their blocks.
 
+use super::constants::has_value;
 use super::decorations::Decorations;
 use super::functions::{FunctionReader, stands_outside};
 use super::grammar;
@@ -116,13 +117,14 @@ pub struct Declarations<'m> {
     pub variables: Vec<Variable<'m>>,
     /// Functions, in order.
     pub functions: Vec<Function<'m>>,
+    /// Instructions in front of the functions whose values [`super::Constants`] knows, in order.
+    pub(super) constants: Vec<Inst<'m>>,
     types: Types,
     decorations: Decorations<'m>,
     pub(super) names: Names<'m>,
     /// What the WorkgroupSize built-in decorates: a constant, or a variable of an OpenCL kernel.
     pub(super) workgroup_sizes: Vec<Id>,
     variable_indices: IdMap<usize>,
-    function_indices: IdMap<usize>,
 }
 
 impl<'m> Declarations<'m> {
@@ -147,12 +149,12 @@ impl<'m> Declarations<'m> {
             entry_points: Vec::new(),
             variables: Vec::new(),
             functions: Vec::new(),
+            constants: Vec::new(),
             types: Types::new(words),
             decorations: Decorations::new(words),
             names: Names::default(),
             workgroup_sizes: Vec::new(),
             variable_indices: IdMap::new(words),
-            function_indices: IdMap::new(words),
         };
         this.read(&mut report);
         uses::check(&this, &mut report);
@@ -178,9 +180,11 @@ impl<'m> Declarations<'m> {
         let size = spirv::BuiltIn::WorkgroupSize as u32;
         self.workgroup_sizes = self.decorations.ids_with(spirv::Decoration::BuiltIn, size);
         self.functions = functions.into_functions(report);
-        for (function, index) in self.functions.iter().zip(0..) {
-            self.function_indices.insert(function.id, index);
-        }
+        let first = self
+            .functions
+            .first()
+            .map_or(u32::MAX, |first| first.offset);
+        self.constants.retain(|inst| inst.offset < first);
         for (variable, index) in self.variables.iter().zip(0..) {
             self.variable_indices.insert(variable.id, index);
         }
@@ -218,11 +222,12 @@ impl<'m> Declarations<'m> {
                         id,
                         pointer_type,
                         class,
-                        initializer: inst.id(1).ok(),
+                        initializer: inst.operands().get(1).copied().map(Id),
                         inst,
                     });
                 }
             }
+            Some(op) if has_value(op) => self.constants.push(inst),
             None if grammar::shape(inst.opcode()).is_unknown() => return Err(unknown(inst)),
             // constants are evaluated later, debug information is read when it is asked for
             _ => stands_outside(self.module, inst)?,
@@ -344,7 +349,10 @@ impl<'m> Declarations<'m> {
 
     /// The function `id`.
     pub fn function(&self, id: Id) -> Option<&Function<'m>> {
-        self.functions.get(*self.function_indices.get(id)?)
+        let def = self.module.definition(id)?;
+        let functions = &self.functions;
+        let index = functions.binary_search_by_key(&def, |function| function.offset);
+        functions.get(index.ok()?)
     }
 
     /// Whether capability `capability` is declared.

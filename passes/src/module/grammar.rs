@@ -69,6 +69,9 @@ pub(super) enum Tail {
     Number,
     /// The number of an extended instruction and its operands.
     Ext,
+    /// The opcode of an operation and its operands without result type and result: see
+    /// [`Shapes::operation`].
+    Operation,
     /// Anything else: [`super::operands::Operands`] tells.
     Mixed,
 }
@@ -142,6 +145,25 @@ impl Shapes {
     #[cold]
     fn unknown(&self) -> &Shape {
         &self.unknown
+    }
+
+    /// The shape of an OpSpecConstantOp with the opcode of its operation, `operation`, among the
+    /// fixed words. The tail stays what it is where the operation's is not ids or literals only.
+    pub(super) fn operation(&self, shape: Shape, operation: u32) -> Shape {
+        let own = u16::try_from(operation).map_or(&self.unknown, |opcode| self.of(opcode));
+        let is_simple = own.has_type && matches!(own.tail, Tail::Ids | Tail::Literals);
+        if !is_simple || !own.has_result {
+            return shape;
+        }
+        // Result type and result stand where they do in the operation itself, the opcode comes
+        // after them.
+        let heads = 0b11;
+        Shape {
+            ids: own.ids & heads | (own.ids & !heads) << 1,
+            fixed: own.fixed + 1,
+            tail: own.tail,
+            ..shape
+        }
     }
 }
 
@@ -352,6 +374,7 @@ fn mixed_tail(
     match (kind, parameter_class(kind)) {
         (OperandKind::LiteralString, _) if last => (Tail::Text, 0),
         (OperandKind::LiteralExtInstInteger, _) => (Tail::Ext, 0),
+        (OperandKind::LiteralSpecConstantOpInteger, _) => (Tail::Operation, 0),
         (_, Some((class, Values::Bits))) if last => (
             Tail::Bits,
             (0..32)

@@ -26,7 +26,7 @@ enum Walk<'m> {
 
 impl<'m> Ids<'m> {
     pub(super) fn of(module: &Module<'_>, inst: Inst<'m>) -> Ids<'m> {
-        let shape = grammar::shape(inst.opcode());
+        let shape = &shape(inst);
         Ids(match tail(module, inst, shape) {
             Some(tail) => Walk::Shape {
                 words: inst.words,
@@ -48,7 +48,7 @@ pub(super) fn all(
     inst: Inst<'_>,
     mut f: impl FnMut(usize, Id) -> bool,
 ) -> bool {
-    let shape = grammar::shape(inst.opcode());
+    let shape = &shape(inst);
     let Some(tail) = tail(module, inst, shape) else {
         return Ids::of(module, inst).all(|(index, id)| f(index, id));
     };
@@ -60,6 +60,17 @@ pub(super) fn all(
     }
     let mut tail = inst.words.iter().enumerate().skip(tail);
     tail.all(|(index, word)| f(index, Id(*word)))
+}
+
+/// The shape of `inst`, with that of its operation if it has one.
+#[inline]
+fn shape(inst: Inst<'_>) -> Shape {
+    let shapes = grammar::shapes();
+    let shape = *shapes.of(inst.opcode());
+    match (shape.tail, inst.words.get(3)) {
+        (Tail::Operation, Some(operation)) => shapes.operation(shape, *operation),
+        _ => shape,
+    }
 }
 
 /// The word of `inst` from which on all words are ids, where those in front of its tail are the
@@ -77,7 +88,7 @@ fn tail(module: &Module<'_>, inst: Inst<'_>, shape: &Shape) -> Option<usize> {
         Tail::Bits => (u64::from(next) & !shape.plain == 0).then_some(end),
         Tail::Number => (shape.plain.checked_shr(next).unwrap_or(0) & 1 == 1).then_some(end),
         Tail::Ext => module.ext_set(inst).has_only_ids().then_some(fixed + 1),
-        Tail::Mixed => None,
+        Tail::Operation | Tail::Mixed => None,
     }
 }
 
@@ -147,28 +158,35 @@ mod tests {
     #[test]
     fn equal_to_the_walk_over_operands() {
         let insts: &[&[u32]] = &[
-            &[5 << 16 | 128, 10, 11, 12, 13],         // OpIAdd
-            &[4 << 16 | 61, 10, 11, 12],              // OpLoad
-            &[6 << 16 | 61, 10, 11, 12, 2, 4],        // OpLoad Aligned 4
-            &[6 << 16 | 61, 10, 11, 12, 0x10, 13],    // OpLoad MakePointerVisible %13
-            &[7 << 16 | 65, 10, 11, 12, 13, 14, 15],  // OpAccessChain
-            &[6 << 16 | 81, 10, 11, 12, 0, 1],        // OpCompositeExtract
-            &[7 << 16 | 12, 10, 11, 1, 26, 12, 13],   // OpExtInst GLSL.std.450 Pow
-            &[7 << 16 | 245, 10, 11, 12, 13, 14, 15], // OpPhi
-            &[4 << 16 | 250, 10, 11, 12],             // OpBranchConditional
-            &[6 << 16 | 250, 10, 11, 12, 1, 1],       // with weights
-            &[5 << 16 | 251, 10, 11, 7, 12],          // OpSwitch
-            &[3 << 16 | 62, 10, 11],                  // OpStore
-            &[4 << 16 | 59, 10, 11, 7],               // OpVariable
-            &[5 << 16 | 59, 10, 11, 7, 12],           // with an initializer
-            &[4 << 16 | 71, 10, 11, 28],              // OpDecorate
-            &[3 << 16 | 71, 10, 19],                  // OpDecorate Restrict
-            &[4 << 16 | 332, 10, 44, 12],             // OpDecorateId AlignmentId
-            &[4 << 16 | 6142, 10, 11, 12],            // arrive
-            &[1 << 16 | 253],                         // OpReturn
-            &[3 << 16 | 60_000, 10, 11],              // nobody knows
-            &[6 << 16 | 52, 10, 11, 128, 12, 13],     // OpSpecConstantOp IAdd
-            &[6 << 16 | 63, 10, 11, 2, 4, 1],         // OpCopyMemory
+            &[5 << 16 | 128, 10, 11, 12, 13],            // OpIAdd
+            &[4 << 16 | 61, 10, 11, 12],                 // OpLoad
+            &[6 << 16 | 61, 10, 11, 12, 2, 4],           // OpLoad Aligned 4
+            &[6 << 16 | 61, 10, 11, 12, 0x10, 13],       // OpLoad MakePointerVisible %13
+            &[7 << 16 | 65, 10, 11, 12, 13, 14, 15],     // OpAccessChain
+            &[6 << 16 | 81, 10, 11, 12, 0, 1],           // OpCompositeExtract
+            &[7 << 16 | 12, 10, 11, 1, 26, 12, 13],      // OpExtInst GLSL.std.450 Pow
+            &[7 << 16 | 245, 10, 11, 12, 13, 14, 15],    // OpPhi
+            &[4 << 16 | 250, 10, 11, 12],                // OpBranchConditional
+            &[6 << 16 | 250, 10, 11, 12, 1, 1],          // with weights
+            &[5 << 16 | 251, 10, 11, 7, 12],             // OpSwitch
+            &[3 << 16 | 62, 10, 11],                     // OpStore
+            &[4 << 16 | 59, 10, 11, 7],                  // OpVariable
+            &[5 << 16 | 59, 10, 11, 7, 12],              // with an initializer
+            &[4 << 16 | 71, 10, 11, 28],                 // OpDecorate
+            &[3 << 16 | 71, 10, 19],                     // OpDecorate Restrict
+            &[4 << 16 | 332, 10, 44, 12],                // OpDecorateId AlignmentId
+            &[4 << 16 | 6142, 10, 11, 12],               // arrive
+            &[1 << 16 | 253],                            // OpReturn
+            &[3 << 16 | 60_000, 10, 11],                 // nobody knows
+            &[6 << 16 | 52, 10, 11, 128, 12, 13],        // OpSpecConstantOp IAdd
+            &[7 << 16 | 52, 10, 11, 81, 12, 0, 1],       // OpSpecConstantOp CompositeExtract
+            &[8 << 16 | 52, 10, 11, 65, 12, 13, 14, 15], // OpSpecConstantOp AccessChain
+            &[5 << 16 | 52, 10, 11, 128, 12],            // cut short
+            &[6 << 16 | 52, 10, 11, 60_000, 12, 13],     // of something that nobody knows
+            &[6 << 16 | 52, 10, 11, 62, 12, 13],         // of OpStore, which has no result
+            &[6 << 16 | 52, 10, 11, 61, 12, 2],          // of OpLoad
+            &[4 << 16 | 52, 10, 11, 128],                // of no operands
+            &[6 << 16 | 63, 10, 11, 2, 4, 1],            // OpCopyMemory
         ];
         for inst in insts {
             let [quick, slow] = ids_both_ways(inst);

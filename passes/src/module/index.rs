@@ -192,7 +192,12 @@ impl<'m> Scan<'m, '_> {
                 *bits |= 1 << (at % 64);
             }
             let inst = Inst { offset, words };
-            let shape = *shapes.of(opcode);
+            let mut shape = *shapes.of(opcode);
+            if shape.tail == Tail::Operation
+                && let Some(operation) = words.get(3)
+            {
+                shape = shapes.operation(shape, *operation);
+            }
             if !self.is_sound(inst, &shape, limit) {
                 self.explain(inst, &shape);
             }
@@ -247,7 +252,7 @@ impl<'m> Scan<'m, '_> {
                         || self.is_walk_sound(inst, limit)
                 }
                 Tail::Ext if self.index.ext_set(inst).has_only_ids() => in_range(rest),
-                Tail::Ext | Tail::Mixed => self.is_walk_sound(inst, limit),
+                Tail::Ext | Tail::Operation | Tail::Mixed => self.is_walk_sound(inst, limit),
             }
     }
 
