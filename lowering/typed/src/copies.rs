@@ -4,8 +4,9 @@ use splitbar_passes::analysis::async_copy::{self, AsyncCopies};
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::copy_order::{self, Mention};
 use splitbar_passes::analysis::group_copies::GroupCopies;
+use splitbar_passes::analysis::program::Program;
 use splitbar_passes::analysis::uniformity::memory::Memory;
-use splitbar_passes::module::{Constants, Declarations, EntryPoint};
+use splitbar_passes::module::EntryPoint;
 use std::collections::BTreeSet;
 
 /// The asynchronous copies of an entry point's function, as analyses of the module found them.
@@ -26,17 +27,17 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// Those of `entry`, a workgroup of which has `size`, if that is known. With `promote`, plain
-    /// copies that can be made asynchronous are among them.
+    /// Those of `entry` of `program`, a workgroup of which has `size`, if that is known. With
+    /// `promote`, plain copies that can be made asynchronous are among them.
     pub fn of(
-        declarations: &Declarations<'_>,
-        constants: &Constants,
+        program: &Program<'_>,
         entry: &EntryPoint<'_>,
         size: Option<[u32; 3]>,
         promote: bool,
     ) -> Option<Copies> {
+        let (declarations, constants) = (program.declarations(), program.constants());
         let function = declarations.function(entry.function)?;
-        let cfg = Cfg::of(declarations.module, function);
+        let cfg = program.cfg(entry).ok()?.clone();
         let group = GroupCopies::of(declarations, constants, function, &cfg);
         let promoted = if promote {
             let memory = Memory::of(declarations);

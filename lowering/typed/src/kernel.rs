@@ -59,7 +59,7 @@ impl<'m> Kernel<'m> {
             target,
             workgroup_size,
             pairing,
-            copies: Copies::of(declarations, constants, entry, workgroup_size, promote),
+            copies: Copies::of(program, entry, workgroup_size, promote),
             shared_bytes: shared_bytes(declarations, constants, target, entry),
         })
     }

@@ -54,26 +54,59 @@ impl Lists {
     }
 }
 
-/// The blocks with these labels, by label.
-fn sorted(labels: &[Id]) -> Vec<(Id, usize)> {
-    let mut index: Vec<(Id, usize)> = labels.iter().copied().zip(0..).collect();
-    index.sort_unstable();
-    index
+/// Slots that [`Index`] may have for each block.
+const MOST_SLOTS: usize = 32;
+
+/// Blocks by label.
+#[derive(Clone, Debug)]
+enum Index {
+    /// A slot for every id from the least label, `first`, to the largest; of labels, the block.
+    Slots {
+        first: u32,
+        blocks: Vec<Option<u32>>,
+    },
+    /// Sorted; for labels that are far apart.
+    Sorted(Vec<(Id, usize)>),
 }
 
-/// The block with label `label`.
-fn find(index: &[(Id, usize)], label: Id) -> Option<usize> {
-    let at = index.partition_point(|(known, _)| *known <= label);
-    let (found, block) = index.get(at.checked_sub(1)?)?;
-    (*found == label).then_some(*block)
+impl Index {
+    fn of(labels: &[Id]) -> Index {
+        let first = labels.iter().min().map_or(0, |id| id.0);
+        let last = labels.iter().max().map_or(0, |id| id.0);
+        let slots = (last - first) as usize + 1;
+        if slots / MOST_SLOTS > labels.len() {
+            let mut sorted: Vec<(Id, usize)> = labels.iter().copied().zip(0..).collect();
+            sorted.sort_unstable();
+            return Index::Sorted(sorted);
+        }
+        let mut blocks = vec![None; slots];
+        for (label, block) in labels.iter().zip(0..) {
+            blocks[(label.0 - first) as usize] = Some(block);
+        }
+        Index::Slots { first, blocks }
+    }
+
+    /// The block with label `label`.
+    fn find(&self, label: Id) -> Option<usize> {
+        match self {
+            Index::Slots { first, blocks } => {
+                let slot = label.0.checked_sub(*first)?;
+                let block = blocks.get(slot as usize).copied().flatten()?;
+                Some(block as usize)
+            }
+            Index::Sorted(sorted) => {
+                let at = sorted.binary_search_by_key(&label, |(known, _)| *known);
+                sorted.get(at.ok()?).map(|(_, block)| *block)
+            }
+        }
+    }
 }
 
 /// The control-flow graph of one function.
 #[derive(Clone, Debug)]
 pub struct Cfg {
     labels: Vec<Id>,
-    /// Blocks by label, sorted.
-    index: Vec<(Id, usize)>,
+    index: Index,
     succs: Lists,
     preds: Lists,
     exits: Vec<bool>,
@@ -82,12 +115,19 @@ pub struct Cfg {
     order: Vec<Option<usize>>,
 }
 
+impl Default for Cfg {
+    /// The graph of a function that is not there: no blocks.
+    fn default() -> Cfg {
+        Cfg::from_edges(0, &[])
+    }
+}
+
 impl Cfg {
     /// The graph of `function`, a function of `module`.
     pub fn of(module: &Module<'_>, function: &Function<'_>) -> Cfg {
         let labels: Vec<Id> = function.blocks.iter().map(|block| block.label).collect();
-        let index = sorted(&labels);
-        let mut edges = Vec::new();
+        let index = Index::of(&labels);
+        let mut edges = Vec::with_capacity(labels.len() * 2);
         let mut exits = Vec::with_capacity(labels.len());
         for (block, from) in function.blocks.iter().zip(0..) {
             let terminator = block.terminator();
@@ -96,7 +136,7 @@ impl Cfg {
                 .into_iter()
                 .flat_map(|inst| targets(module, inst))
             {
-                if let Some(to) = find(&index, target) {
+                if let Some(to) = index.find(target) {
                     edges.push((from, to));
                 }
             }
@@ -109,7 +149,7 @@ impl Cfg {
     /// successor are exits.
     pub fn from_edges(len: usize, edges: &[(usize, usize)]) -> Cfg {
         let labels: Vec<Id> = (1u32..).map(Id).take(len).collect();
-        let index = sorted(&labels);
+        let index = Index::of(&labels);
         let edges: Vec<_> = edges
             .iter()
             .copied()
@@ -124,7 +164,7 @@ impl Cfg {
 
     fn build(
         labels: Vec<Id>,
-        index: Vec<(Id, usize)>,
+        index: Index,
         mut edges: Vec<(usize, usize)>,
         exits: Vec<bool>,
     ) -> Cfg {
@@ -211,7 +251,7 @@ impl Cfg {
 
     /// The block with label `label`.
     pub fn index_of(&self, label: Id) -> Option<usize> {
-        find(&self.index, label)
+        self.index.find(label)
     }
 
     /// Where control can go after `block`, each block once, in the order of the terminator's
@@ -258,6 +298,21 @@ mod tests {
         assert_eq!(cfg.preds(3), [1, 2]);
         assert!(cfg.is_exit(3) && !cfg.is_exit(0));
         assert_eq!(cfg.index_of(Id(2)), Some(1));
+    }
+
+    #[test]
+    fn labels_may_be_far_apart() {
+        for far in [5, 200, u32::MAX] {
+            let labels = [Id(7), Id(4), Id(far)];
+            let index = Index::of(&labels);
+            let found = [7, 4, far, 0, 3, 6, 8, far.wrapping_add(1)].map(|id| index.find(Id(id)));
+            assert_eq!(
+                found,
+                [Some(0), Some(1), Some(2), None, None, None, None, None],
+                "{far}"
+            );
+        }
+        assert_eq!(Index::of(&[]).find(Id(0)), None);
     }
 
     #[test]

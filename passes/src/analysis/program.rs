@@ -1,6 +1,7 @@
 //! A module as rules, plan and lowering look at it: every barrier stands in an entry function, and
 //! which of them belong together is worked out once.
 
+use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::Pairing;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, EntryPoint, Id};
@@ -11,26 +12,42 @@ use std::collections::BTreeMap;
 pub struct Program<'p> {
     declarations: &'p Declarations<'p>,
     constants: &'p Constants,
-    /// By entry function, each with what its analysis reported.
-    pairings: BTreeMap<Id, (Pairing, Diagnostics)>,
+    /// By id.
+    entries: BTreeMap<Id, Entry>,
+}
+
+/// What is known of an entry function.
+#[derive(Debug)]
+struct Entry {
+    cfg: Cfg,
+    pairing: Pairing,
+    /// What the analysis of the pairing reported.
+    found: Diagnostics,
 }
 
 impl<'p> Program<'p> {
     /// The module behind `declarations`, with `constants` of its own or of the module that it was
     /// inlined from: inlining adds no constants. Analyses the pairing of every entry function.
     pub fn new(declarations: &'p Declarations<'p>, constants: &'p Constants) -> Self {
-        let mut pairings = BTreeMap::new();
+        let mut entries = BTreeMap::new();
         for entry in &declarations.entry_points {
-            pairings.entry(entry.function).or_insert_with(|| {
+            entries.entry(entry.function).or_insert_with(|| {
+                let function = declarations.function(entry.function);
+                let cfg = function.map(|function| Cfg::of(declarations.module, function));
+                let cfg = cfg.unwrap_or_default();
                 let mut found = Diagnostics::new();
-                let pairing = Pairing::analyse(declarations, constants, entry, &mut found);
-                (pairing, found)
+                let pairing = Pairing::analyse_in(declarations, constants, entry, &cfg, &mut found);
+                Entry {
+                    cfg,
+                    pairing,
+                    found,
+                }
             });
         }
         Program {
             declarations,
             constants,
-            pairings,
+            entries,
         }
     }
 
@@ -50,10 +67,21 @@ impl<'p> Program<'p> {
     /// # Errors
     /// `Internal` for an entry point of another module.
     pub fn pairing(&self, entry: &EntryPoint<'_>) -> Result<(&Pairing, &Diagnostics), Diagnostic> {
-        let paired = self.pairings.get(&entry.function);
-        let (pairing, found) = paired.ok_or_else(|| {
+        let entry = self.entry(entry)?;
+        Ok((&entry.pairing, &entry.found))
+    }
+
+    /// The control-flow graph of the function of `entry`, one of the module's entry points.
+    ///
+    /// # Errors
+    /// As [`Program::pairing`].
+    pub fn cfg(&self, entry: &EntryPoint<'_>) -> Result<&Cfg, Diagnostic> {
+        Ok(&self.entry(entry)?.cfg)
+    }
+
+    fn entry(&self, entry: &EntryPoint<'_>) -> Result<&Entry, Diagnostic> {
+        self.entries.get(&entry.function).ok_or_else(|| {
             Diagnostic::bug("the entry point is one of another module").at_word(entry.inst.offset)
-        })?;
-        Ok((pairing, found))
+        })
     }
 }

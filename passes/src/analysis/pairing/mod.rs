@@ -137,6 +137,20 @@ impl Pairing {
         entry: &EntryPoint<'_>,
         diagnostics: &mut Diagnostics,
     ) -> Pairing {
+        let function = declarations.function(entry.function);
+        let cfg = function.map(|function| Cfg::of(declarations.module, function));
+        let cfg = cfg.unwrap_or_default();
+        Pairing::analyse_in(declarations, constants, entry, &cfg, diagnostics)
+    }
+
+    /// As [`Pairing::analyse`], with the graph of the entry function.
+    pub(crate) fn analyse_in(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        entry: &EntryPoint<'_>,
+        cfg: &Cfg,
+        diagnostics: &mut Diagnostics,
+    ) -> Pairing {
         let mut pairing = Pairing::default();
         let reached = match declarations.reachable_functions(entry.function) {
             Ok(reached) => reached,
@@ -154,19 +168,25 @@ impl Pairing {
             if !is_entry && !has_barrier(function) {
                 continue;
             }
-            let cfg = Cfg::of(declarations.module, function);
+            let own;
+            let cfg = if is_entry {
+                cfg
+            } else {
+                own = Cfg::of(declarations.module, function);
+                &own
+            };
             let first = pairing.sites.len();
             sites::collect(
                 declarations.module,
                 function,
-                &cfg,
+                cfg,
                 is_entry,
                 constants,
                 &mut pairing.sites,
                 diagnostics,
             );
             if is_entry {
-                pairing.connect(function, &cfg, first, diagnostics);
+                pairing.connect(function, cfg, first, diagnostics);
             } else {
                 let caller = caller_for_elements(declarations, &reached, id);
                 pairing.refuse_control_barriers(first, caller, diagnostics);

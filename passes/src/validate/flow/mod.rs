@@ -16,7 +16,6 @@ pub(super) mod testing;
 pub(super) mod trace;
 
 use super::{Inlined, Settings};
-use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::{Pairing, Site, SiteKind};
 use crate::analysis::program::Program;
 use crate::analysis::uniformity::memory::Memory;
@@ -129,7 +128,7 @@ impl<'e, 'm> Entry<'e, 'm> {
             return None;
         }
         let size = declarations.workgroup_size(entry, fixed);
-        let cfg = Cfg::of(declarations.module, function);
+        let cfg = program.cfg(entry).ok()?.clone();
         let model = Model::of(declarations, fixed, memory, function, size, cfg, &places);
         let uniformity = Uniformity::of(&model, Level::Workgroup, size);
         // Operands that cannot be decoded are for the static rules to report, a wait without an
