@@ -126,6 +126,8 @@ struct Uses<'u, 'm> {
     function: &'u Function<'m>,
     cfg: &'u Cfg,
     dominators: Dominators,
+    /// The word offset of each block, ascending.
+    starts: Vec<u32>,
 }
 
 /// Where an id is used: the block, and the word of the instruction.
@@ -143,6 +145,7 @@ impl<'u, 'm> Uses<'u, 'm> {
             function,
             cfg,
             dominators,
+            starts: function.blocks.iter().map(|block| block.offset).collect(),
         }
     }
 
@@ -171,10 +174,10 @@ impl<'u, 'm> Uses<'u, 'm> {
             block,
             word: inst.offset,
         };
-        module.for_each_id(inst, |word, id| {
-            if word <= head {
-                return;
-            }
+        if module.all_ids(inst, |word, id| word <= head || self.is_behind(id, here)) {
+            return;
+        }
+        for (word, id) in module.ids(inst).filter(|(word, _)| *word > head) {
             if let Some(why) = self.missed(id, here) {
                 let operand = module
                     .operands(inst)
@@ -187,7 +190,7 @@ impl<'u, 'm> Uses<'u, 'm> {
                 );
                 report.push(self.error(inst, operand, message, why));
             }
-        });
+        }
     }
 
     /// A value of an OpPhi is used at the end of its parent; parents that control cannot reach
@@ -214,6 +217,31 @@ impl<'u, 'm> Uses<'u, 'm> {
         }
     }
 
+    /// Whether [`Uses::missed`] has nothing to say; most definitions are declarations, or stand
+    /// further up in the block.
+    fn is_behind(&self, id: Id, place: UseSite) -> bool {
+        let own = self
+            .starts
+            .first()
+            .map_or(0..0, |first| *first..self.function.end);
+        let Some(def) = self.context.declarations.module.definition(id) else {
+            return true;
+        };
+        let here = self.starts.get(place.block).map_or(u32::MAX, |here| *here);
+        !own.contains(&def)
+            || (here..place.word).contains(&def) && place.word != u32::MAX
+            || self.missed(id, place).is_none()
+    }
+
+    /// The block that the word `def` of the function's blocks belongs to.
+    fn block_at(&self, def: u32) -> Option<usize> {
+        if self.starts.get(1).is_none_or(|second| def < *second) {
+            return Some(0); // with the function's variables
+        }
+        let behind = self.starts.partition_point(|start| *start <= def);
+        behind.checked_sub(1)
+    }
+
     /// Why control can be at `place` without having passed the definition of `id`; `None` where it
     /// cannot, and for what no block defines.
     fn missed(&self, id: Id, place: UseSite) -> Option<String> {
@@ -230,9 +258,7 @@ impl<'u, 'm> Uses<'u, 'm> {
         if (here..place.word).contains(&def) && place.word != u32::MAX {
             return None; // a label, or further up in the block
         }
-        let at = blocks
-            .partition_point(|block| block.offset <= def)
-            .checked_sub(1)?;
+        let at = self.block_at(def)?;
         if blocks.get(at).is_some_and(|block| block.offset == def) {
             return None; // a label
         }
