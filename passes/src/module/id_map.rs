@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Values by id, iterated in the order of the ids.
 #[derive(Clone, Debug)]
-pub(super) struct IdMap<T> {
+pub(crate) struct IdMap<T> {
     /// Ids from here on have no slot: a small module may have absurd ones.
     limit: usize,
     /// By id: the place of its value in `values` plus one, 0 for none.
@@ -23,7 +23,7 @@ impl<T> Default for IdMap<T> {
 
 impl<T> IdMap<T> {
     /// A map that takes at most four bytes for each id below `limit`, and more for others.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         IdMap {
             limit,
             slots: Vec::new(),
@@ -33,7 +33,7 @@ impl<T> IdMap<T> {
     }
 
     /// As given to [`IdMap::new`].
-    pub(super) fn limit(&self) -> usize {
+    pub(crate) fn limit(&self) -> usize {
         self.limit
     }
 
@@ -45,12 +45,12 @@ impl<T> IdMap<T> {
         (slot as usize).checked_sub(1)
     }
 
-    pub(super) fn get(&self, id: Id) -> Option<&T> {
+    pub(crate) fn get(&self, id: Id) -> Option<&T> {
         self.values.get(self.place(id)?)
     }
 
     /// Gives `id` a value; one that it had is replaced.
-    pub(super) fn insert(&mut self, id: Id, value: T) {
+    pub(crate) fn insert(&mut self, id: Id, value: T) {
         if let Some(old) = self.place(id).and_then(|place| self.values.get_mut(place)) {
             *old = value;
             return;
@@ -72,7 +72,7 @@ impl<T> IdMap<T> {
     }
 
     /// The values with their ids, in the order of the ids.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
         let near = (0..).map(Id).zip(self.slots.iter().copied());
         let far = self.far.iter().map(|(id, slot)| (*id, *slot));
         near.chain(far)
@@ -82,7 +82,7 @@ impl<T> IdMap<T> {
 
 impl<T: Default> IdMap<T> {
     /// The value of `id`, the default if it had none.
-    pub(super) fn or_default(&mut self, id: Id) -> Option<&mut T> {
+    pub(crate) fn or_default(&mut self, id: Id) -> Option<&mut T> {
         if self.place(id).is_none() {
             self.insert(id, T::default());
         }

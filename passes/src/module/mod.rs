@@ -41,6 +41,7 @@ pub use constants::{Constant, Constants, SpecValues};
 pub use declarations::{Declarations, EntryPoint, ExtInstSet, Spelling, Variable};
 pub use decorations::Decoration;
 pub use functions::{Block, Function, targets};
+pub(crate) use id_map::IdMap;
 pub use ids::Ids;
 pub use inst::{Id, Inst};
 pub use operands::{Operand, Operands};

@@ -300,7 +300,7 @@ impl<'a> Module<'a> {
 
     /// The opcode of the instruction that starts at word `offset`.
     #[inline]
-    pub(super) fn opcode_at(&self, offset: u32) -> u16 {
+    pub(crate) fn opcode_at(&self, offset: u32) -> u16 {
         let first = self.words.get(offset as usize).copied().unwrap_or(0);
         (first & 0xffff) as u16
     }

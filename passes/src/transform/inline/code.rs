@@ -1,7 +1,7 @@
 //! A function body while it is being changed: words, where each instruction starts and came from,
 //! and which words are ids.
 
-use crate::module::Inst;
+use crate::module::{Inst, Module};
 
 /// The instructions of one function, OpFunction and OpFunctionEnd included.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +46,14 @@ impl Code {
         self.insts.push((start, origin, self.ids.len()));
         self.ids.extend(ids.map(|position| start + position));
         self.words.extend_from_slice(words);
+    }
+
+    /// Appends `inst`, an instruction of the old module `module`.
+    pub(super) fn push_inst(&mut self, module: &Module<'_>, inst: Inst<'_>) {
+        let start = self.words.len();
+        self.insts.push((start, inst.offset, self.ids.len()));
+        module.for_each_id(inst, |position, _| self.ids.push(start + position));
+        self.words.extend_from_slice(inst.words);
     }
 
     /// Appends an instruction of which every operand word is an id, as most that a pass makes are.

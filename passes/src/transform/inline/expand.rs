@@ -70,15 +70,7 @@ struct Caller<'u> {
 
 impl Caller<'_> {
     fn copy(&mut self, shared: &Shared<'_, '_>, inst: Inst<'_>) {
-        self.code.push(
-            inst.words,
-            inst.offset,
-            shared
-                .declarations
-                .module
-                .ids(inst)
-                .map(|(position, _)| position),
-        );
+        self.code.push_inst(shared.declarations.module, inst);
     }
 
     /// Copies a block: its label, what follows, and what stands before the next label.
@@ -187,20 +179,30 @@ impl Caller<'_> {
     /// Puts the variables at the start of the first block and lets phis name the last pieces of
     /// blocks.
     fn finish(self) -> Code {
-        let mut done = Code::default();
-        let mut variables = Some(self.variables);
-        for item in self.code.items() {
-            done.push(item.words, item.origin, item.ids());
-            if item.inst().op() == Some(Op::Label)
-                && let Some(variables) = variables.take()
-            {
-                variables
-                    .items()
-                    .for_each(|item| done.push(item.words, item.origin, item.ids()));
-            }
-        }
+        let mut done = if self.variables.len() == 0 {
+            self.code
+        } else {
+            with_variables(&self.code, &self.variables)
+        };
         // Word 3 is the first operand of OpPhi. Values are no labels, so a rename cannot hit them.
         done.rename(Op::Phi, 3, |id| self.last_piece.get(&id).copied());
         done
     }
+}
+
+/// `code` with `variables` behind its first label.
+fn with_variables(code: &Code, variables: &Code) -> Code {
+    let mut done = Code::default();
+    let mut variables = Some(variables);
+    for item in code.items() {
+        done.push(item.words, item.origin, item.ids());
+        if item.inst().op() == Some(Op::Label)
+            && let Some(variables) = variables.take()
+        {
+            variables
+                .items()
+                .for_each(|item| done.push(item.words, item.origin, item.ids()));
+        }
+    }
+    done
 }

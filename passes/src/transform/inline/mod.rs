@@ -32,13 +32,13 @@ use crate::analysis::callgraph::CallGraph;
 use crate::analysis::group_copies::is_group_copy;
 use crate::analysis::pairing::SiteKind;
 use crate::diagnostic::Diagnostics;
-use crate::module::{Declarations, Function, Id, Module};
+use crate::module::{Declarations, Function, Id, IdMap, Module};
 use annotations::Fate;
 use code::Code;
 use expand::{Callees, expand};
 use spirv::Op;
 use splice::{Callee, Shared, is_debug};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Inlines the functions of `module` that contain OpControlBarrierArriveEXT,
 /// OpControlBarrierWaitEXT, OpControlBarrier, OpGroupAsyncCopy or OpGroupWaitEvents, or call such
@@ -81,6 +81,8 @@ pub fn inline_barrier_functions(
         declarations,
         writer: Writer::new(module),
         copies: HashMap::new(),
+        renames: IdMap::new(module.words().len()),
+        copied: 0,
         annotated: annotations::annotated(module),
     };
     let mut callees = Callees::new();
@@ -128,6 +130,14 @@ fn roots(
     let mut in_function = false;
     for inst in module.instructions() {
         in_function |= inst.op() == Some(Op::Function);
+        // Few instructions name a function.
+        let is_function = |id| {
+            let def = module.definition(id);
+            def.is_some_and(|def| module.opcode_at(def) == Op::Function as u16)
+        };
+        if module.all_ids(inst, |_, id| !is_function(id)) {
+            continue;
+        }
         let ids = module.ids(inst).map(|(_, id)| id);
         match inst.op() {
             Some(Op::Name | Op::Function) => {}
@@ -192,20 +202,22 @@ fn fate(
     removed: &BTreeSet<Id>,
     roots: &HashMap<u32, u32>,
 ) -> Fate {
-    let mut gone = HashSet::new();
+    let mut gone = IdMap::new(declarations.module.words().len());
     for function in &declarations.functions {
         if removed.contains(&function.id) || kept.contains_key(&function.id) {
             let body = declarations
                 .module
                 .instructions_from(function.offset)
                 .take_while(|inst| inst.offset <= function.end);
-            gone.extend(body.filter_map(|inst| inst.result()).map(|id| id.0));
+            for id in body.filter_map(|inst| inst.result()) {
+                gone.insert(id, true);
+            }
         }
     }
     let mut copies: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let kept = kept.values().flat_map(Code::items);
     for id in kept.filter_map(|item| item.inst().result()) {
-        gone.remove(&id.0);
+        gone.insert(id, false);
         if let Some(root) = roots.get(&id.0) {
             copies.entry(*root).or_default().push(id.0);
         }

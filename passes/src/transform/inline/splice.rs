@@ -3,10 +3,10 @@
 use super::code::{Code, Item};
 use crate::analysis::pairing::SiteKind;
 use crate::diagnostic::{Code as Problem, Diagnostic};
-use crate::module::{Declarations, ExtInstSet, Id, Inst};
+use crate::module::{Declarations, ExtInstSet, Id, IdMap, Inst};
 use crate::transform::rewrite::{Writer, instruction};
 use spirv::Op;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// FuncParamAttr ByVal (SPIR-V 3.20): the callee has its own copy of what the pointer points to.
 const BY_VALUE: u32 = 2;
@@ -21,7 +21,11 @@ pub(super) struct Shared<'d, 'm> {
     /// Copied ids with a name or a decoration: from the copy to the id of the old module.
     pub(super) copies: HashMap<u32, u32>,
     /// Ids of the old module with a name or a decoration.
-    pub(super) annotated: HashSet<u32>,
+    pub(super) annotated: IdMap<()>,
+    /// By id of a callee: the number of the last copy that renamed it, and its name there.
+    pub(super) renames: IdMap<(u32, u32)>,
+    /// How many copies were made.
+    pub(super) copied: u32,
 }
 
 impl Shared<'_, '_> {
@@ -29,7 +33,7 @@ impl Shared<'_, '_> {
         let new = self.writer.fresh()?.0;
         // An id that is not a copy itself is its own root.
         let root = self.copies.get(&old).copied().unwrap_or(old);
-        if self.annotated.contains(&root) {
+        if self.annotated.get(Id(root)).is_some() {
             self.copies.insert(new, root);
         }
         Ok(new)
@@ -120,8 +124,9 @@ pub(super) fn splice(
     call: Inst<'_>,
     place: &mut Destination<'_>,
 ) -> Result<(), Diagnostic> {
+    shared.copied += 1; // once for each call of the module at the most
     let mut copy = Copy {
-        map: HashMap::new(),
+        number: shared.copied,
         returns: Vec::new(),
         block: 0,
         origin: call.offset,
@@ -131,7 +136,8 @@ pub(super) fn splice(
         if let Some(result) = item.inst().result()
             && !matches!(item.inst().op(), Some(Op::Function | Op::FunctionParameter))
         {
-            copy.map.insert(result.0, shared.copy_of(result.0)?);
+            let new = shared.copy_of(result.0)?;
+            copy.rename(shared, result.0, new);
         }
     }
     if !callee.is_straight {
@@ -159,8 +165,8 @@ pub(super) fn splice(
 
 /// One copy being made.
 struct Copy {
-    /// From the callee's ids to the caller's.
-    map: HashMap<u32, u32>,
+    /// See [`Shared::renames`].
+    number: u32,
     /// Value (0 if there is none) and label of every return.
     returns: Vec<(u32, u32)>,
     /// Label of the block that is being copied.
@@ -169,8 +175,16 @@ struct Copy {
 }
 
 impl Copy {
-    fn renamed(&self, id: u32) -> u32 {
-        self.map.get(&id).copied().unwrap_or(id) // module-scope ids stay
+    /// Gives the callee's id `old` the name `new` in this copy.
+    fn rename(&self, shared: &mut Shared<'_, '_>, old: u32, new: u32) {
+        shared.renames.insert(Id(old), (self.number, new));
+    }
+
+    fn renamed(&self, shared: &Shared<'_, '_>, id: u32) -> u32 {
+        match shared.renames.get(Id(id)) {
+            Some((number, new)) if *number == self.number => *new,
+            _ => id, // module-scope ids stay
+        }
     }
 
     /// Gives the parameters the arguments of the call.
@@ -198,7 +212,7 @@ impl Copy {
             } else {
                 *argument
             };
-            self.map.insert(*param, value);
+            self.rename(shared, *param, value);
         }
         Ok(())
     }
@@ -255,7 +269,7 @@ impl Copy {
         let entry = labels.next().and_then(Inst::result).ok_or_else(|| {
             Diagnostic::bug("a function without blocks is inlined").at_word(self.origin)
         })?;
-        let entry = self.renamed(entry.0);
+        let entry = self.renamed(shared, entry.0);
         if let Some(selector) = callee.selector {
             let around = shared.writer.fresh()?.0;
             place
@@ -291,10 +305,12 @@ impl Copy {
         let inst = item.inst();
         match inst.op() {
             Some(Op::Function | Op::FunctionParameter | Op::FunctionEnd) => return Ok(()),
-            Some(Op::Variable | Op::UntypedVariableKHR) => return self.variable(item, place),
+            Some(Op::Variable | Op::UntypedVariableKHR) => {
+                return self.variable(shared, item, place);
+            }
             Some(Op::Return | Op::ReturnValue) => {
                 let value = if callee.returns_value {
-                    self.renamed(inst.id(0)?.0)
+                    self.renamed(shared, inst.id(0)?.0)
                 } else {
                     0
                 };
@@ -308,7 +324,7 @@ impl Copy {
             }
             Some(Op::Label) => {
                 let label = inst.result().ok_or_else(|| no_result(inst))?;
-                self.block = self.renamed(label.0);
+                self.block = self.renamed(shared, label.0);
                 if callee.is_straight {
                     return Ok(());
                 }
@@ -322,16 +338,16 @@ impl Copy {
             _ if !is_known(shared.declarations, inst) => return Err(unknown(inst, self.origin)),
             _ => {} // renamed and copied
         }
-        let words = self.copied(item);
+        let words = self.copied(shared, item);
         place.code.push(&words, item.origin, item.ids());
         Ok(())
     }
 
-    fn copied(&self, item: Item<'_>) -> Vec<u32> {
+    fn copied(&self, shared: &Shared<'_, '_>, item: Item<'_>) -> Vec<u32> {
         let mut words = item.words.to_vec();
         for position in item.ids() {
             if let Some(word) = words.get_mut(position) {
-                *word = self.renamed(*word);
+                *word = self.renamed(shared, *word);
             }
         }
         words
@@ -339,8 +355,13 @@ impl Copy {
 
     /// Moves a variable to the caller. Every call starts with the initial value: a store at the
     /// call gives it.
-    fn variable(&self, item: Item<'_>, place: &mut Destination<'_>) -> Result<(), Diagnostic> {
-        let mut words = self.copied(item);
+    fn variable(
+        &self,
+        shared: &Shared<'_, '_>,
+        item: Item<'_>,
+        place: &mut Destination<'_>,
+    ) -> Result<(), Diagnostic> {
+        let mut words = self.copied(shared, item);
         let initializer_at = if item.inst().op() == Some(Op::Variable) {
             4
         } else {
