@@ -28,7 +28,8 @@ impl Dominators {
                 interval: Vec::new(),
             };
         }
-        Dominators::solve(len, 0, |block| cfg.succs(block), |block| cfg.preds(block))
+        let preds = |block| cfg.preds(block).iter().copied();
+        Dominators::solve(len, 0, |block| cfg.succs(block), preds)
     }
 
     /// The immediate dominator of `block`; `None` for the entry block and for blocks that control
@@ -46,12 +47,15 @@ impl Dominators {
         }
     }
 
-    fn solve<'g>(
+    fn solve<'g, P>(
         len: usize,
         root: usize,
         succs: impl Fn(usize) -> &'g [usize],
-        preds: impl Fn(usize) -> &'g [usize],
-    ) -> Dominators {
+        preds: impl Fn(usize) -> P,
+    ) -> Dominators
+    where
+        P: Iterator<Item = usize>,
+    {
         let (number, node, parent) = depth_first(len, root, succs);
         let count = node.len();
         // From here on nodes go by their depth-first number.
@@ -62,24 +66,28 @@ impl Dominators {
             path: Vec::new(),
         };
         let mut idom = vec![NONE; count];
-        let mut bucket = vec![Vec::new(); count];
+        // Lists of the nodes with the same semidominator: the first of each, and what follows.
+        let mut bucket = vec![NONE; count];
+        let mut next = vec![NONE; count];
         for w in (1..count).rev() {
             for pred in preds(node[w]) {
-                let v = number[*pred];
+                let v = number[pred];
                 if v != NONE {
                     let u = forest.eval(v);
                     forest.semi[w] = forest.semi[w].min(forest.semi[u]);
                 }
             }
-            bucket[forest.semi[w]].push(w);
+            next[w] = std::mem::replace(&mut bucket[forest.semi[w]], w);
             forest.ancestor[w] = parent[w];
-            for v in std::mem::take(&mut bucket[parent[w]]) {
+            let mut v = std::mem::replace(&mut bucket[parent[w]], NONE);
+            while v != NONE {
                 let u = forest.eval(v);
                 idom[v] = if forest.semi[u] < forest.semi[v] {
                     u
                 } else {
                     parent[w]
                 };
+                v = next[v];
             }
         }
         for w in 1..count {
@@ -203,20 +211,15 @@ impl PostDominators {
         for exit in &exits {
             leads_to_end[*exit] = true;
         }
-        let succs_with_end: Vec<Vec<usize>> = (0..len)
-            .map(|block| {
-                let mut succs = cfg.succs(block).to_vec();
-                if leads_to_end[block] {
-                    succs.push(end);
-                }
-                succs
-            })
-            .collect();
+        let succs_with_end = |block: usize| {
+            let to_end = leads_to_end[block].then_some(end);
+            cfg.succs(block).iter().copied().chain(to_end)
+        };
         let tree = Dominators::solve(
             len + 1,
             end,
             |node| if node == end { &exits } else { cfg.preds(node) },
-            |node| succs_with_end.get(node).map_or(&[], Vec::as_slice),
+            succs_with_end,
         );
         PostDominators { tree }
     }
