@@ -54,6 +54,8 @@ pub struct Function<'m> {
     pub blocks: Vec<Block<'m>>,
     /// The instructions in its blocks that call functions ([`super::called`]), in module order.
     pub calls: Vec<Inst<'m>>,
+    /// The OpPhis in its blocks, in module order.
+    pub phis: Vec<Inst<'m>>,
     /// Offset of the OpFunction.
     pub offset: u32,
     /// Offset of the OpFunctionEnd.
@@ -77,7 +79,7 @@ pub(super) struct FunctionReader<'m> {
     block: Option<Block<'m>>,
     /// The instructions of the open block: a block takes as many as it has, in one allocation.
     insts: Vec<Inst<'m>>,
-    /// The calls and jumps among them.
+    /// The phis, calls and jumps among them.
     noted: Vec<Inst<'m>>,
     /// Branch and merge instructions of the open function's blocks.
     jumps: Vec<Inst<'m>>,
@@ -215,6 +217,8 @@ impl<'m> FunctionReader<'m> {
             for inst in self.noted.drain(..) {
                 if grammar::shape(inst.opcode()).is_jump {
                     self.jumps.push(inst);
+                } else if inst.op() == Some(Op::Phi) {
+                    function.phis.push(inst);
                 } else if called(inst).is_some() {
                     function.calls.push(inst);
                 }
@@ -352,6 +356,7 @@ fn open_function(inst: Inst<'_>) -> Result<Function<'_>, Diagnostic> {
         params: Vec::new(),
         blocks: Vec::new(),
         calls: Vec::new(),
+        phis: Vec::new(),
         offset: inst.offset,
         end: inst.offset,
     })

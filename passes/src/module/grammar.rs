@@ -261,7 +261,7 @@ fn make() -> Grammar {
             shape.is_jump || matches!(shape.op, Some(spirv::Op::Label | spirv::Op::Phi));
         shape.is_note = shape.op.is_some_and(|op| op.is_annotation())
             || matches!(shape.op, Some(spirv::Op::Name | spirv::Op::MemberName));
-        shape.is_plain = !shape.is_terminator && !shape.is_jump && !is_structure(shape.op);
+        shape.is_plain = !shape.is_terminator && !shape.is_jump && !is_noted(shape.op);
     }
     let opcodes = patterns
         .iter()
@@ -338,8 +338,8 @@ fn shape_of(
 }
 
 /// Whether the reader of functions looks at `op`, beside terminators and jumps: it begins or ends
-/// something, calls, or is left out of blocks.
-fn is_structure(op: Option<spirv::Op>) -> bool {
+/// something, is a phi, calls, or is left out of blocks.
+fn is_noted(op: Option<spirv::Op>) -> bool {
     use spirv::Op;
     matches!(
         op,
@@ -348,6 +348,7 @@ fn is_structure(op: Option<spirv::Op>) -> bool {
                 | Op::FunctionParameter
                 | Op::FunctionEnd
                 | Op::Label
+                | Op::Phi
                 | Op::Line
                 | Op::NoLine
                 | Op::ExtInst

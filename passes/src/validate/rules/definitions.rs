@@ -6,9 +6,10 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::module::report::Report;
-use crate::module::{Function, Id, Inst};
+use crate::module::{Block, Function, Id, Inst};
 use spirv::Op;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Definitions dominate their uses.
 pub(super) const DOMINANCE: Rule = Rule {
@@ -31,17 +32,14 @@ pub(super) const PHI_PARENTS: Rule = Rule {
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
         for (function, cfg) in context.functions().zip(context.cfgs()) {
-            if !function.insts().any(is_phi) {
-                continue;
-            }
-            for (index, block) in function.blocks.iter().enumerate() {
-                if !cfg.is_reachable(index) || !block.insts.iter().any(|inst| is_phi(*inst)) {
+            for (index, phis) in by_block(function) {
+                if !cfg.is_reachable(index) {
                     continue;
                 }
                 let label = cfg.label(index);
                 let from = cfg.preds(index).iter().map(|from| cfg.label(*from));
                 let from = from.collect();
-                for phi in block.insts.iter().filter(|inst| is_phi(**inst)) {
+                for phi in phis {
                     check_parents(context, *phi, label, &from, &mut report);
                     if report.is_full() {
                         return;
@@ -60,10 +58,14 @@ pub(super) const PHI_PLACE: Rule = Rule {
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
         for function in &context.declarations.functions {
-            for (index, block) in function.blocks.iter().enumerate() {
-                let leading = block.insts.iter().take_while(|inst| is_phi(**inst)).count();
-                let fit = if index == 0 { 0 } else { leading };
-                for phi in block.insts.iter().skip(fit).filter(|inst| is_phi(**inst)) {
+            for (index, phis) in by_block(function) {
+                let insts = function.blocks.get(index).map(|block| &block.insts);
+                let leading = insts
+                    .into_iter()
+                    .flatten()
+                    .take_while(|inst| is_phi(**inst));
+                let fit = if index == 0 { 0 } else { leading.count() };
+                for phi in phis.iter().skip(fit) {
                     let message = if index == 0 {
                         "OpPhi stands in the first block of its function"
                     } else {
@@ -78,6 +80,23 @@ pub(super) const PHI_PLACE: Rule = Rule {
 
 fn is_phi(inst: Inst<'_>) -> bool {
     inst.op() == Some(Op::Phi)
+}
+
+/// The phis of the blocks that have some, with the number of the block.
+fn by_block<'f, 'm>(function: &'f Function<'m>) -> impl Iterator<Item = (usize, &'f [Inst<'m>])> {
+    let block_of = |phi: &Inst<'_>| {
+        let behind = |block: &Block<'_>| block.offset <= phi.offset;
+        function.blocks.partition_point(behind).checked_sub(1)
+    };
+    let mut rest = function.phis.as_slice();
+    std::iter::from_fn(move || {
+        let block = block_of(rest.first()?)?;
+        let next = function.blocks.get(block + 1);
+        let end = next.map_or(u32::MAX, |next| next.offset);
+        let (phis, after) = rest.split_at(rest.partition_point(|phi| phi.offset < end));
+        rest = after;
+        Some((block, phis))
+    })
 }
 
 /// The parents of `phi`, in block `label`, are the predecessors `from`, each once.
@@ -128,6 +147,8 @@ struct Uses<'u, 'm> {
     dominators: Dominators,
     /// The word offset of each block, ascending.
     starts: Vec<u32>,
+    /// The words of all blocks.
+    own: Range<u32>,
 }
 
 /// Where an id is used: the block, and the word of the instruction.
@@ -146,6 +167,10 @@ impl<'u, 'm> Uses<'u, 'm> {
             cfg,
             dominators,
             starts: function.blocks.iter().map(|block| block.offset).collect(),
+            own: function
+                .blocks
+                .first()
+                .map_or(0..0, |first| first.offset..function.end),
         }
     }
 
@@ -178,7 +203,7 @@ impl<'u, 'm> Uses<'u, 'm> {
             return;
         }
         for (word, id) in module.ids(inst).filter(|(word, _)| *word > head) {
-            if let Some(why) = self.missed(id, here) {
+            if !self.is_behind(id, here) {
                 let operand = module
                     .operands(inst)
                     .filter(|operand| operand.index > head)
@@ -188,6 +213,7 @@ impl<'u, 'm> Uses<'u, 'm> {
                     inst.name(),
                     self.context.show(id)
                 );
+                let why = self.why_missed(id, here);
                 report.push(self.error(inst, operand, message, why));
             }
         }
@@ -206,69 +232,54 @@ impl<'u, 'm> Uses<'u, 'm> {
                     block,
                     word: u32::MAX,
                 });
-            if let Some(why) = end.and_then(|end| self.missed(Id(*value), end)) {
+            if let Some(end) = end.filter(|end| !self.is_behind(Id(*value), *end)) {
                 let message = format!(
                     "OpPhi uses {}, which is not defined on every way to the end of its parent {}",
                     self.context.show(Id(*value)),
                     self.context.show(Id(*parent))
                 );
+                let why = self.why_missed(Id(*value), end);
                 report.push(self.error(phi, Some(operand), message, why));
             }
         }
     }
 
-    /// Whether [`Uses::missed`] has nothing to say; most definitions are declarations, or stand
-    /// further up in the block.
+    /// Whether control cannot be at `place` without having passed the definition of `id`, or no
+    /// block defines it. Most definitions are declarations, or stand further up in the block.
     fn is_behind(&self, id: Id, place: UseSite) -> bool {
-        let own = self
-            .starts
-            .first()
-            .map_or(0..0, |first| *first..self.function.end);
         let Some(def) = self.context.declarations.module.definition(id) else {
             return true;
         };
-        let here = self.starts.get(place.block).map_or(u32::MAX, |here| *here);
-        !own.contains(&def)
+        let here = self.starts.get(place.block).copied().unwrap_or(u32::MAX);
+        !self.own.contains(&def)
             || (here..place.word).contains(&def) && place.word != u32::MAX
-            || self.missed(id, place).is_none()
+            || self.is_passed(def, place)
+    }
+
+    /// Whether the word `def` of the function's blocks is a label, or on every way to `place`.
+    fn is_passed(&self, def: u32, place: UseSite) -> bool {
+        let at = self.block_at(def);
+        self.starts.get(at) == Some(&def)
+            || self.dominators.dominates(at, place.block) && def < place.word
     }
 
     /// The block that the word `def` of the function's blocks belongs to.
-    fn block_at(&self, def: u32) -> Option<usize> {
+    fn block_at(&self, def: u32) -> usize {
         if self.starts.get(1).is_none_or(|second| def < *second) {
-            return Some(0); // with the function's variables
+            return 0; // with the function's variables
         }
         let behind = self.starts.partition_point(|start| *start <= def);
-        behind.checked_sub(1)
+        behind.saturating_sub(1)
     }
 
-    /// Why control can be at `place` without having passed the definition of `id`; `None` where it
-    /// cannot, and for what no block defines.
-    fn missed(&self, id: Id, place: UseSite) -> Option<String> {
-        let module = self.context.declarations.module;
-        let def = module.definition(id)?;
-        let blocks = &self.function.blocks;
-        let own = blocks.first().map_or(u32::MAX, |first| first.offset)..self.function.end;
-        if !own.contains(&def) {
-            return None; // a declaration, a parameter, another function
-        }
-        let here = blocks
-            .get(place.block)
-            .map_or(u32::MAX, |block| block.offset);
-        if (here..place.word).contains(&def) && place.word != u32::MAX {
-            return None; // a label, or further up in the block
-        }
-        let at = self.block_at(def)?;
-        if blocks.get(at).is_some_and(|block| block.offset == def) {
-            return None; // a label
-        }
-        let dominates = self.dominators.dominates(at, place.block);
-        if dominates && def < place.word {
-            return None;
-        }
+    /// Why control can be at `place` without having passed the definition of `id`.
+    #[cold]
+    fn why_missed(&self, id: Id, place: UseSite) -> String {
+        let def = self.context.declarations.module.definition(id);
+        let at = self.block_at(def.unwrap_or(0));
         let [defined, used] =
             [at, place.block].map(|block| self.context.show(self.cfg.label(block)));
-        Some(if !dominates {
+        if !self.dominators.dominates(at, place.block) {
             format!("block {defined}, which defines it, does not dominate block {used}")
         } else if at == place.block {
             format!("block {defined} defines it later")
@@ -276,7 +287,7 @@ impl<'u, 'm> Uses<'u, 'm> {
             format!(
                 "block {defined}, which defines it, dominates block {used} and stands behind it"
             )
-        })
+        }
     }
 
     fn error(
