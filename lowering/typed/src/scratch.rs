@@ -22,7 +22,8 @@ pub fn shared_bytes(
     target: &Target,
     entry: &EntryPoint<'_>,
 ) -> u32 {
-    let needs = |inst: Inst<'_>| {
+    let needs = |inst: &Inst<'_>| {
+        let inst = *inst;
         inst.op().is_some_and(is_group)
             && inst
                 .id(0)
@@ -36,7 +37,7 @@ pub fn shared_bytes(
         .into_iter()
         .flatten()
         .filter_map(|id| declarations.function(id))
-        .any(|function| function.insts().any(needs));
+        .any(|function| function.syncs.iter().any(needs));
     let variables = WorkgroupMemory::of(declarations, constants, entry);
     let bytes = match scratch {
         true => round_up(variables.bytes, SCRATCH_ALIGN).saturating_add(SCRATCH_BYTES.into()),
@@ -125,7 +126,23 @@ pub fn vote(
 mod tests {
     use super::*;
     use crate::testing::read;
-    use splitbar_passes::module::assemble;
+    use splitbar_passes::module::{assemble, synchronizes};
+
+    #[test]
+    fn functions_list_all_group_instructions() {
+        let is_listed = |opcode: u32| {
+            let words = [1 << 16 | opcode];
+            synchronizes(Inst {
+                offset: 5,
+                words: &words,
+            })
+        };
+        let ops = (0..=u32::from(u16::MAX)).filter_map(Op::from_u32);
+        let missing: Vec<Op> = ops
+            .filter(|op| is_group(*op) && !is_listed(*op as u32))
+            .collect();
+        assert_eq!(missing, []);
+    }
 
     /// The memory of a kernel with this instruction, on an AMD GPU and on one of NVIDIA's, which
     /// votes at a barrier.

@@ -56,6 +56,8 @@ pub struct Function<'m> {
     pub calls: Vec<Inst<'m>>,
     /// The OpPhis in its blocks, in module order.
     pub phis: Vec<Inst<'m>>,
+    /// The instructions in its blocks that [`synchronize`](synchronizes), in module order.
+    pub syncs: Vec<Inst<'m>>,
     /// Offset of the OpFunction.
     pub offset: u32,
     /// Offset of the OpFunctionEnd.
@@ -69,6 +71,28 @@ impl<'m> Function<'m> {
             .iter()
             .flat_map(|block| block.insts.iter().copied())
     }
+
+    /// The blocks that have some of `insts`, which are instructions of the function in module
+    /// order: the number of the block, and those that it has.
+    pub fn by_block<'i>(
+        &self,
+        insts: &'i [Inst<'m>],
+    ) -> impl Iterator<Item = (usize, &'i [Inst<'m>])> {
+        let mut rest = insts;
+        std::iter::from_fn(move || {
+            let first = rest.first()?.offset;
+            let behind = self.blocks.partition_point(|block| block.offset <= first);
+            let end = self.blocks.get(behind).map_or(u32::MAX, |next| next.offset);
+            let (here, after) = rest.split_at(rest.partition_point(|inst| inst.offset < end));
+            rest = after;
+            Some((behind.checked_sub(1)?, here))
+        })
+    }
+}
+
+/// Whether `inst` is a barrier, an atomic, or works on a group.
+pub fn synchronizes(inst: Inst<'_>) -> bool {
+    grammar::shape(inst.opcode()).is_sync
 }
 
 /// Reads functions out of the stream of a module's instructions.
@@ -79,7 +103,7 @@ pub(super) struct FunctionReader<'m> {
     block: Option<Block<'m>>,
     /// The instructions of the open block: a block takes as many as it has, in one allocation.
     insts: Vec<Inst<'m>>,
-    /// The phis, calls and jumps among them.
+    /// Those among them that a list has.
     noted: Vec<Inst<'m>>,
     /// Branch and merge instructions of the open function's blocks.
     jumps: Vec<Inst<'m>>,
@@ -215,8 +239,11 @@ impl<'m> FunctionReader<'m> {
             block.insts.clone_from(&self.insts);
             function.blocks.push(block);
             for inst in self.noted.drain(..) {
-                if grammar::shape(inst.opcode()).is_jump {
+                let shape = grammar::shape(inst.opcode());
+                if shape.is_jump {
                     self.jumps.push(inst);
+                } else if shape.is_sync {
+                    function.syncs.push(inst);
                 } else if inst.op() == Some(Op::Phi) {
                     function.phis.push(inst);
                 } else if called(inst).is_some() {
@@ -357,6 +384,7 @@ fn open_function(inst: Inst<'_>) -> Result<Function<'_>, Diagnostic> {
         blocks: Vec::new(),
         calls: Vec::new(),
         phis: Vec::new(),
+        syncs: Vec::new(),
         offset: inst.offset,
         end: inst.offset,
     })

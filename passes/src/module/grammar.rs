@@ -8,6 +8,7 @@
 use rspirv::dr;
 use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier, reflect};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 /// What the reader asks of an opcode for every instruction. The default is an opcode that no table
@@ -37,6 +38,8 @@ pub(super) struct Shape {
     pub takes_labels: bool,
     /// Whether it only names or decorates.
     pub is_note: bool,
+    /// Whether it synchronizes or works on a group: [`SYNCHRONIZING`].
+    pub is_sync: bool,
     /// Whether a block may have it and nothing but its place in the block has to be known.
     pub is_plain: bool,
     /// What follows the fixed words.
@@ -261,7 +264,9 @@ fn make() -> Grammar {
             shape.is_jump || matches!(shape.op, Some(spirv::Op::Label | spirv::Op::Phi));
         shape.is_note = shape.op.is_some_and(|op| op.is_annotation())
             || matches!(shape.op, Some(spirv::Op::Name | spirv::Op::MemberName));
-        shape.is_plain = !shape.is_terminator && !shape.is_jump && !is_noted(shape.op);
+        shape.is_sync = SYNCHRONIZING.iter().any(|range| range.contains(&opcode));
+        shape.is_plain =
+            !(shape.is_terminator || shape.is_jump || shape.is_sync || is_noted(shape.op));
     }
     let opcodes = patterns
         .iter()
@@ -337,7 +342,25 @@ fn shape_of(
     shape
 }
 
-/// Whether the reader of functions looks at `op`, beside terminators and jumps: it begins or ends
+/// Barriers, atomics, and what works on a group: opcodes.
+const SYNCHRONIZING: [RangeInclusive<u32>; 13] = [
+    224..=225,   // OpControlBarrier, OpMemoryBarrier
+    227..=242,   // OpAtomic*
+    259..=271,   // OpGroup*
+    318..=319,   // OpAtomicFlag*
+    328..=329,   // named barriers
+    333..=366,   // OpGroupNonUniform*
+    4431..=4431, // OpGroupNonUniformRotateKHR
+    5000..=5007, // OpGroup*NonUniformAMD
+    5296..=5296, // OpGroupNonUniformPartitionEXT
+    5614..=5615, // OpAtomicFMinEXT, OpAtomicFMaxEXT
+    6035..=6035, // OpAtomicFAddEXT
+    6142..=6143, // OpControlBarrierArriveEXT, OpControlBarrierWaitEXT
+    6401..=6408, // OpGroup*KHR
+];
+
+/// Whether the reader of functions looks at `op`, beside terminators, jumps and
+/// [`SYNCHRONIZING`]: it begins or ends
 /// something, is a phi, calls, or is left out of blocks.
 fn is_noted(op: Option<spirv::Op>) -> bool {
     use spirv::Op;

@@ -90,8 +90,9 @@ pub(super) fn each_paired(
         .filter(|function| !done.contains(&function.id))
     {
         if !function
-            .insts()
-            .filter_map(SiteKind::of)
+            .syncs
+            .iter()
+            .filter_map(|inst| SiteKind::of(*inst))
             .any(|kind| kind != SiteKind::MemoryBarrier)
         {
             continue;

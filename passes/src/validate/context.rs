@@ -185,9 +185,8 @@ impl<'c, 'm> Context<'c, 'm> {
         let operations = functions
             .iter()
             .flat_map(|function| {
-                function
-                    .insts()
-                    .filter_map(|inst| Operation::of(inst, function.id))
+                let syncs = function.syncs.iter();
+                syncs.filter_map(|inst| Operation::of(*inst, function.id))
             })
             .collect();
         Context {
@@ -313,4 +312,28 @@ fn models(declarations: &Declarations<'_>) -> BTreeMap<Id, Models> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::group_copies::is_group_copy;
+    use crate::module::synchronizes;
+
+    #[test]
+    fn functions_list_all_operations() {
+        let mut operations = 0;
+        for opcode in 0..=u32::from(u16::MAX) {
+            let words = [5 << 16 | opcode, 1, 2, 3, 4];
+            let inst = Inst {
+                offset: 5,
+                words: &words,
+            };
+            if Operation::of(inst, Id(1)).is_some() || is_group_copy(inst) {
+                operations += 1;
+                assert!(synchronizes(inst), "{opcode}");
+            }
+        }
+        assert!(operations > 60, "{operations}");
+    }
 }

@@ -91,7 +91,7 @@ impl GroupCopies {
         function: &Function<'_>,
         cfg: &Cfg,
     ) -> GroupCopies {
-        if !function.insts().any(is_group_copy) {
+        if !function.syncs.iter().any(|inst| is_group_copy(*inst)) {
             return GroupCopies::default();
         }
         let events = Events::of(declarations, constants, function, cfg);

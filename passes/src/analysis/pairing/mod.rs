@@ -500,8 +500,8 @@ impl ScopeProblem<'_, '_> {
 /// Whether a barrier or an atomic operation may release to more than the workgroup. What cannot be
 /// told may.
 fn releases_beyond_workgroup(function: &Function<'_>, constants: &Constants) -> bool {
-    let insts = function.blocks.iter().flat_map(|block| &block.insts);
-    insts.copied().any(|inst| {
+    function.syncs.iter().any(|inst| {
+        let inst = *inst;
         let operands = match SiteKind::of(inst) {
             Some(SiteKind::MemoryBarrier) => Some((0, 1)),
             Some(SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier) => Some((1, 2)),
@@ -528,11 +528,8 @@ fn releases_beyond_workgroup(function: &Function<'_>, constants: &Constants) -> 
 }
 
 fn has_barrier(function: &Function<'_>) -> bool {
-    function
-        .blocks
-        .iter()
-        .flat_map(|block| &block.insts)
-        .any(|inst| SiteKind::of(*inst).is_some())
+    let mut syncs = function.syncs.iter();
+    syncs.any(|inst| SiteKind::of(*inst).is_some())
 }
 
 /// The instruction of the functions `reached` that calls `function` for each element of a

@@ -90,7 +90,10 @@ pub(super) fn collect(
 ) {
     let mut post_dominators = None;
     let mut cycles = None;
-    for (block, index) in function.blocks.iter().zip(0..) {
+    for (index, _) in function.by_block(&function.syncs) {
+        let Some(block) = function.blocks.get(index) else {
+            continue;
+        };
         let mut adjoins = false;
         for inst in &block.insts {
             let Some(kind) = SiteKind::of(*inst) else {

@@ -105,9 +105,9 @@ pub fn inline_barrier_functions(
 /// Whether `function` has a control barrier, or copies of a group: their waits are barriers, and
 /// which copies are outstanding depends on the caller as well.
 fn has_control_barrier(function: &Function<'_>) -> bool {
-    function.insts().any(|inst| match SiteKind::of(inst) {
+    function.syncs.iter().any(|inst| match SiteKind::of(*inst) {
         Some(SiteKind::Arrive | SiteKind::Wait | SiteKind::ControlBarrier) => true,
-        Some(SiteKind::MemoryBarrier) | None => is_group_copy(inst),
+        Some(SiteKind::MemoryBarrier) | None => is_group_copy(*inst),
     })
 }
 

@@ -21,7 +21,7 @@ use crate::analysis::program::Program;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::module::{Block, Constants, Declarations, EntryPoint, Function, Inst, Scope};
+use crate::module::{Constants, Declarations, EntryPoint, Function, Inst, Scope};
 use crate::transform::Origin;
 use std::collections::BTreeSet;
 
@@ -115,14 +115,10 @@ impl<'e, 'm> Entry<'e, 'm> {
     ) -> Option<Entry<'e, 'm>> {
         let (declarations, constants) = (program.declarations(), program.constants());
         let function = declarations.function(entry.function)?;
-        let is_site = |kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait);
-        let holds_site = |block: &Block<'_>| {
-            let mut kinds = block.insts.iter().copied().filter_map(SiteKind::of);
-            kinds.any(is_site)
-        };
-        let places: Vec<usize> = (0..)
-            .zip(&function.blocks)
-            .filter_map(|(index, block)| holds_site(block).then_some(index))
+        let is_split = |inst: &Inst<'_>| is_split_barrier(*inst);
+        let places: Vec<usize> = function
+            .by_block(&function.syncs)
+            .filter_map(|(block, syncs)| syncs.iter().any(is_split).then_some(block))
             .collect();
         if places.is_empty() {
             return None;
@@ -153,9 +149,9 @@ impl<'e, 'm> Entry<'e, 'm> {
         let mut open_scopes = Vec::new();
         let mut events = Vec::new();
         let mut by_block = vec![Vec::new(); model.cfg.len()];
-        for (block, code) in function.blocks.iter().enumerate() {
+        for (block, syncs) in function.by_block(&function.syncs) {
             let mut ranks = [0; 2];
-            for inst in &code.insts {
+            for inst in syncs {
                 let Some(kind @ (SiteKind::Arrive | SiteKind::Wait)) = SiteKind::of(*inst) else {
                     continue;
                 };
@@ -264,9 +260,14 @@ pub fn check(
 }
 
 fn has_split_barriers(declarations: &Declarations<'_>) -> bool {
-    let insts = declarations.functions.iter().flat_map(Function::insts);
-    let mut kinds = insts.filter_map(SiteKind::of);
-    kinds.any(|kind| matches!(kind, SiteKind::Arrive | SiteKind::Wait))
+    let functions = declarations.functions.iter();
+    let mut syncs = functions.flat_map(|function| &function.syncs);
+    syncs.any(|inst| is_split_barrier(*inst))
+}
+
+fn is_split_barrier(inst: Inst<'_>) -> bool {
+    let kind = SiteKind::of(inst);
+    matches!(kind, Some(SiteKind::Arrive | SiteKind::Wait))
 }
 
 /// As [`check`], of a module that was inlined already.

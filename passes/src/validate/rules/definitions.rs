@@ -6,7 +6,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::module::report::Report;
-use crate::module::{Block, Function, Id, Inst};
+use crate::module::{Function, Id, Inst};
 use spirv::Op;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub(super) const PHI_PARENTS: Rule = Rule {
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
         for (function, cfg) in context.functions().zip(context.cfgs()) {
-            for (index, phis) in by_block(function) {
+            for (index, phis) in function.by_block(&function.phis) {
                 if !cfg.is_reachable(index) {
                     continue;
                 }
@@ -58,7 +58,7 @@ pub(super) const PHI_PLACE: Rule = Rule {
     check: Check::Module(|context, to| {
         let mut report = Report::new(to);
         for function in &context.declarations.functions {
-            for (index, phis) in by_block(function) {
+            for (index, phis) in function.by_block(&function.phis) {
                 let insts = function.blocks.get(index).map(|block| &block.insts);
                 let leading = insts
                     .into_iter()
@@ -80,23 +80,6 @@ pub(super) const PHI_PLACE: Rule = Rule {
 
 fn is_phi(inst: Inst<'_>) -> bool {
     inst.op() == Some(Op::Phi)
-}
-
-/// The phis of the blocks that have some, with the number of the block.
-fn by_block<'f, 'm>(function: &'f Function<'m>) -> impl Iterator<Item = (usize, &'f [Inst<'m>])> {
-    let block_of = |phi: &Inst<'_>| {
-        let behind = |block: &Block<'_>| block.offset <= phi.offset;
-        function.blocks.partition_point(behind).checked_sub(1)
-    };
-    let mut rest = function.phis.as_slice();
-    std::iter::from_fn(move || {
-        let block = block_of(rest.first()?)?;
-        let next = function.blocks.get(block + 1);
-        let end = next.map_or(u32::MAX, |next| next.offset);
-        let (phis, after) = rest.split_at(rest.partition_point(|phi| phi.offset < end));
-        rest = after;
-        Some((block, phis))
-    })
 }
 
 /// The parents of `phi`, in block `label`, are the predecessors `from`, each once.
