@@ -1,5 +1,5 @@
-//! How fast real modules become plans, stage by stage: reading, inlining, rules, planning. No
-//! LLVM.
+//! How fast real modules become plans, stage by stage: reading, inlining (and pairing), rules,
+//! planning. No LLVM.
 //!
 //! Not criterion's: what counts is the sum over many modules of different kinds, and each stage's
 //! share of it. `SPLITBAR_BENCH_EVERY=N` takes every N-th module (default 1), a word on the command
@@ -52,7 +52,7 @@ fn main() -> Result<()> {
         .unwrap_or(1usize)
         .max(1);
     println!("{}, every module in {every}; MB/s", target.name);
-    println!("| set | modules | MB | read | validate | inline | plan | all |");
+    println!("| set | modules | MB | read | inline | validate | plan | all |");
     println!("|---|--:|--:|--:|--:|--:|--:|--:|");
     let files = corpus::modules()?;
     for set in [
