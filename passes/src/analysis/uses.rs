@@ -46,25 +46,26 @@ impl Uses {
         done: &BTreeMap<Id, Uses>,
     ) -> Uses {
         let mut uses = Uses::default();
-        for inst in function.blocks.iter().flat_map(|block| &block.insts) {
+        for inst in function.insts() {
             if inst.op() == Some(Op::ArrayLength)
                 && let Ok(structure) = inst.id(0)
                 && let Some((variable, _)) = described(declarations, structure)
             {
                 uses.lengths.insert(variable);
             }
-            uses.prints |= declarations.is_printf(*inst);
-            if touchable.names_one(*inst) {
-                for (_, id) in declarations.module.ids(*inst) {
+            uses.prints |= declarations.is_printf(inst);
+            if touchable.names_one(inst) {
+                for (_, id) in declarations.module.ids(inst) {
                     uses.reach(id, declarations, constants);
                 }
             }
-            if let Some(callee) = called(*inst).and_then(|id| done.get(&id)) {
-                uses.variables.extend(&callee.variables);
-                uses.addresses.extend(&callee.addresses);
-                uses.lengths.extend(&callee.lengths);
-                uses.prints |= callee.prints;
-            }
+        }
+        let callees = function.calls.iter().filter_map(|inst| called(*inst));
+        for callee in callees.filter_map(|id| done.get(&id)) {
+            uses.variables.extend(&callee.variables);
+            uses.addresses.extend(&callee.addresses);
+            uses.lengths.extend(&callee.lengths);
+            uses.prints |= callee.prints;
         }
         uses
     }

@@ -260,6 +260,7 @@ impl<'m> Declarations<'m> {
 
     /// Whether `inst` is a printf of OpenCL.std: it writes memory that no operand points to, and
     /// its result is no function of its operands.
+    #[inline]
     pub fn is_printf(&self, inst: Inst<'_>) -> bool {
         let is_ext = inst.op() == Some(spirv::Op::ExtInst);
         match inst.operands() {
