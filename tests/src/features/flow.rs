@@ -96,7 +96,7 @@ fn switches(all: &mut Vec<Feature>) {
 }
 
 fn phis(all: &mut Vec<Feature>) {
-    // Two values that change places in every turn: phis read the values of the turn before.
+    // Two values that change places in every iteration: phis read the values of the one before.
     let swap = "OpBranch $start\n$start = OpLabel\n$n = OpBitwiseAnd %u32 $c %u32_7\nOpBranch $head\n$head = OpLabel\n\
                 $x = OpPhi %u32 $a $start $y $again\n$y = OpPhi %u32 $b $start $x $again\n$i = OpPhi %u32 %u32_0 $start $j $again\n\
                 OpLoopMerge $out $again None\nOpBranch $test\n$test = OpLabel\n$more = OpULessThan %bool $i $n\nOpBranchConditional $more $again $out\n\

@@ -17,7 +17,7 @@ const TEST_WAIT: &str = "llvm.nvvm.mbarrier.test.wait.parity.scope.cta.space.cta
 /// Tests the phase and may suspend the warp for a while (sm_90).
 const TRY_WAIT: &str = "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta";
 
-/// Nanoseconds between two polls of the counter: about one turn of all warps of a full SM.
+/// Nanoseconds between two polls of the counter: about one round of all warps of a full SM.
 const SLEEP: u64 = 32;
 
 impl<'c> Expansion<'c> {

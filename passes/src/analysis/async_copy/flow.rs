@@ -346,8 +346,8 @@ impl SlotTable {
     /// The slots that `copy` need not wait for in `node`, since they hold other bytes: what copies
     /// before it in its block have copied in the same run of the block, where the addresses differ
     /// by a constant. What is left in these slots from an earlier run has been asked for when they
-    /// started again. Of a copy that fills, all of its own: what is left from an earlier turn of
-    /// the loop is elsewhere, and what is left from before the loop is looked for apart.
+    /// started again. Of a copy that fills, all of its own: what is left from an earlier iteration
+    /// of the loop is elsewhere, and what is left from before the loop is looked for apart.
     fn beside(&self, input: Input<'_>, copy: usize, address: &Address, node: usize) -> Slots {
         let Some(this) = input.scan.candidates.get(copy) else {
             return 0;

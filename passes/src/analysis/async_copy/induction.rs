@@ -1,5 +1,5 @@
-//! Counters of loops that cannot wrap: a phi that grows by a constant in every turn, in a loop that
-//! a comparison ends in time. Its values in one run of the loop are all different.
+//! Counters of loops that cannot wrap: a phi that grows by a constant in every iteration, in a loop
+//! that a comparison ends in time. Its values in one run of the loop are all different.
 
 use super::address::Sum;
 use super::expression::Expression;
@@ -101,7 +101,7 @@ fn bounds(model: &Model, size: Option<[u32; 3]>, node: NodeId) -> Value {
     Expression::of(&model.graph, node).evaluate(&model.graph, size, |_| None)
 }
 
-/// A comparison that holds in every turn that is not the last: `small < great`, or `small <= great`
+/// A comparison that holds in every iteration but the last: `small < great`, or `small <= great`
 /// where it is not strict.
 struct Comparison {
     small: NodeId,

@@ -1,10 +1,10 @@
 //! Motion around a back edge.
 //!
-//! A wait that may go to the end of its loop's turn goes on at the beginning of the next, and an
-//! arrive that may go to the beginning goes on at the end of the turn before. Then the pair is open
-//! when control goes back: before the first turn an arrive has to stand in front of the loop, and
-//! where control leaves the loop with the pair open a wait behind it. These two add one barrier,
-//! which orders more and nothing less.
+//! A wait that may go to the end of its loop's iteration goes on at the beginning of the next, and
+//! an arrive that may go to the beginning goes on at the end of the one before. Then the pair is
+//! open when control goes back: an arrive has to stand in front of the loop, before the first
+//! iteration, and a wait where control leaves the loop with the pair open. These two add one
+//! barrier, which orders more and nothing less.
 //!
 //! For a loop with one way back and one way in, whose block in front leads to it alone, is executed
 //! by the whole workgroup or not at all, and has no pair open at its end. Blocks that get a wait
@@ -31,9 +31,9 @@ struct Ring {
     /// The block in front of it.
     front: usize,
     body: BTreeSet<usize>,
-    /// One turn of the loop as a graph of its own, from the header to the latch: its blocks have
-    /// the places that they have in `order`.
-    turn: Cfg,
+    /// One iteration as a graph of its own, from the header to the latch: its blocks have the
+    /// places that they have in `order`.
+    iteration: Cfg,
     /// The loop's blocks, the header first.
     order: Vec<usize>,
     /// By place: whether the block is in no loop inside of this one.
@@ -106,7 +106,7 @@ impl Ring {
                 edges.extend(place.get(next).map(|to| (from, *to)));
             }
         }
-        let turn = Cfg::from_edges(order.len(), &edges);
+        let iteration = Cfg::from_edges(order.len(), &edges);
         let is_own = |block: &usize| motion.terrain.is_same_loop(*block, natural.header);
         Some(Ring {
             is_own: order.iter().map(is_own).collect(),
@@ -114,9 +114,9 @@ impl Ring {
             latch: *latch,
             front: *front,
             body: natural.body.clone(),
-            dominators: Dominators::of(&turn),
-            post: PostDominators::of(&turn),
-            turn,
+            dominators: Dominators::of(&iteration),
+            post: PostDominators::of(&iteration),
+            iteration,
             order,
         })
     }
@@ -126,12 +126,12 @@ impl Ring {
     }
 
     /// Whether control comes through `block` whenever it goes back.
-    fn is_in_every_turn(&self, block: usize) -> bool {
+    fn is_in_every_iteration(&self, block: usize) -> bool {
         let places = self.place(block).zip(self.place(self.latch));
         places.is_some_and(|(block, latch)| self.dominators.dominates(block, latch))
     }
 
-    /// The next block of the turn that every turn comes through, and those between.
+    /// The next block of the iteration that every iteration comes through, and those between.
     fn next(&self, block: usize, way: Way) -> Option<(usize, Vec<usize>)> {
         let at = self.place(block)?;
         let mut next = at;
@@ -141,15 +141,15 @@ impl Ring {
                 Way::Up => self.dominators.immediate(next)?,
             };
             if self.is_own.get(next) == Some(&true) {
-                break; // a turn comes through the blocks of an inner loop often, or never
+                break; // a iteration comes through the blocks of an inner loop often, or never
             }
         }
         let mut seen = BTreeSet::new();
         let mut work = vec![at];
         while let Some(one) = work.pop() {
             let neighbours = match way {
-                Way::Down => self.turn.succs(one),
-                Way::Up => self.turn.preds(one),
+                Way::Down => self.iteration.succs(one),
+                Way::Up => self.iteration.preds(one),
             };
             for neighbour in neighbours {
                 if *neighbour != next && *neighbour != at && seen.insert(*neighbour) {
@@ -200,7 +200,7 @@ impl Motion<'_> {
                 };
                 let is_closed = is_closed.get(ring.front) == Some(&true);
                 if is_closed && rotation.gain >= LEAST_GAIN && (self.is_uniform)(ring.front) {
-                    self.turn(number, side, &ring, &rotation);
+                    self.apply(number, side, &ring, &rotation);
                     return true;
                 }
             }
@@ -211,7 +211,7 @@ impl Motion<'_> {
     fn rotation(&mut self, number: usize, side: Side, zones: &Zones) -> Option<(Ring, Rotation)> {
         let from = self.place(number, side)?;
         let ring = Ring::of(self, from.block)?;
-        if !ring.is_in_every_turn(from.block) {
+        if !ring.is_in_every_iteration(from.block) {
             return None;
         }
         let way = match side {
@@ -226,7 +226,7 @@ impl Motion<'_> {
             gain: 0,
             open: BTreeSet::new(),
         };
-        self.pass_turn(&mut walk, from)?;
+        self.pass_iteration(&mut walk, from)?;
         if way == Way::Up {
             // Control leaves these with the pair open, and those that were passed are among them.
             walk.open = self.up_to_wait(number, &ring)?;
@@ -235,8 +235,8 @@ impl Motion<'_> {
         Some((ring, rotation))
     }
 
-    /// Goes to the end of the turn, or its beginning; `None` when something stands in the way.
-    fn pass_turn(&mut self, walk: &mut Walk<'_>, from: Place) -> Option<()> {
+    /// Goes to the end of the iteration, or its beginning; `None` when something stands in the way.
+    fn pass_iteration(&mut self, walk: &mut Walk<'_>, from: Place) -> Option<()> {
         let (mut block, last) = match walk.way {
             Way::Down => (from.block, walk.ring.latch),
             Way::Up => (from.block, walk.ring.header),
@@ -259,7 +259,7 @@ impl Motion<'_> {
         }
     }
 
-    /// How far a half comes in the next turn, or the one before.
+    /// How far a half comes in the next iteration, or the one before.
     fn around(&mut self, mut walk: Walk<'_>) -> Option<Rotation> {
         let mut best = None;
         let mut block = match walk.way {
@@ -304,7 +304,7 @@ impl Motion<'_> {
         (index, is_free)
     }
 
-    /// Passes all that lies between `block` and the next that every turn comes through: that one.
+    /// Passes all between `block` and the next that every iteration comes through: that one.
     fn pass_between(&mut self, walk: &mut Walk<'_>, block: usize) -> Option<usize> {
         let (next, between) = walk.ring.next(block, walk.way)?;
         for item in between.iter().flat_map(|block| self.body.block(*block)) {
@@ -319,8 +319,8 @@ impl Motion<'_> {
         Some(next)
     }
 
-    /// The blocks from the header to the wait of a pair whose arrive stands at the end of the turn
-    /// before.
+    /// The blocks from the header to the wait of a pair whose arrive stands at the end of the
+    /// iteration before.
     fn up_to_wait(&self, number: usize, ring: &Ring) -> Option<BTreeSet<usize>> {
         let wait = self.place(number, Side::Wait)?.block;
         let mut open = BTreeSet::new();
@@ -334,7 +334,7 @@ impl Motion<'_> {
         Some(open)
     }
 
-    fn turn(&mut self, number: usize, side: Side, ring: &Ring, rotation: &Rotation) {
+    fn apply(&mut self, number: usize, side: Side, ring: &Ring, rotation: &Rotation) {
         let Some(from) = self.place(number, side) else {
             return;
         };

@@ -280,13 +280,13 @@ fn an_early_end_is_a_wall() {
     assert_eq!(short(text), "| . rcond | | A . . W");
 }
 
-/// A loop with `head` in its header and `turn` in its body, whose condition is the same everywhere.
-fn around(before: &str, head: &str, turn: &str, behind: &str) -> String {
+/// A loop with `head` in its header and `work` in its body, whose condition is the same everywhere.
+fn around(before: &str, head: &str, work: &str, behind: &str) -> String {
     format!(
         "{before}; OpBranch %head; %head = OpLabel
         %v = OpLoad %uint %cond; %c = OpIEqual %bool %v %u0; {head}
-        OpLoopMerge %end %next 0; OpBranchConditional %c %turn %end
-        %turn = OpLabel; {turn}; OpBranch %next
+        OpLoopMerge %end %next 0; OpBranchConditional %c %work %end
+        %work = OpLabel; {work}; OpBranch %next
         %next = OpLabel; OpBranch %head
         %end = OpLabel; {behind}"
     )
@@ -312,10 +312,10 @@ const EIGHT: &str = ".; .; .; .; .; .; .; .";
 
 #[test]
 fn a_wait_goes_around_the_back_edge() {
-    // Load, barrier, store: the store of the next turn comes behind its first work.
-    let turn = format!("{EIGHT}; w one; r one; arrive; wait; .");
+    // Load, barrier, store: the store of the next iteration comes behind its first work.
+    let work = format!("{EIGHT}; w one; r one; arrive; wait; .");
     assert_eq!(
-        short(&around("", "", &turn, "")),
+        short(&around("", "", &work, "")),
         "| A | rcond | . . . . . . . . W wone rone A . | | W"
     );
     // Little to gain: the extra barrier is not worth it.
@@ -344,44 +344,44 @@ fn not_into_an_inner_loop() {
     let inner = "%d = OpIEqual %bool %u1 %u2; OpBranch %inner; %inner = OpLabel; .
         OpLoopMerge %done %inner 0; OpBranchConditional %d %inner %done
         %done = OpLabel";
-    let turn = format!("arrive; wait; w one; r one; {inner}; {EIGHT}");
+    let work = format!("arrive; wait; w one; r one; {inner}; {EIGHT}");
     assert_eq!(
-        short(&around("", "", &turn, "")),
+        short(&around("", "", &work, "")),
         "| A | rcond | W wone rone A | . | . . . . . . . . | | W"
     );
-    let turn = format!("{EIGHT}; {inner}; w one; r one; arrive; wait; .");
+    let work = format!("{EIGHT}; {inner}; w one; r one; arrive; wait; .");
     assert_eq!(
-        short(&around("", "", &turn, "")),
+        short(&around("", "", &work, "")),
         "| A | rcond | . . . . . . . . | . | W wone rone A . | | W"
     );
 }
 
 #[test]
-fn a_barrier_that_some_turns_leave_out_is_not_rotated() {
-    let turn = format!(
+fn a_barrier_that_some_iterations_leave_out_is_not_rotated() {
+    let work = format!(
         "{EIGHT}; OpSelectionMerge %join 0; OpBranchConditional %c %with %join
         %with = OpLabel; w one; r one; arrive; wait; OpBranch %join; %join = OpLabel; ."
     );
     assert_eq!(
-        short(&around("", "", &turn, "")),
+        short(&around("", "", &work, "")),
         "| | rcond | . . . . . . . . | wone rone A W | . | |"
     );
 }
 
 #[test]
 fn an_arrive_goes_around_the_back_edge() {
-    let turn = format!("arrive; wait; w one; r one; {EIGHT}");
+    let work = format!("arrive; wait; w one; r one; {EIGHT}");
     assert_eq!(
-        short(&around("", "", &turn, "")),
+        short(&around("", "", &work, "")),
         "| A | rcond | W wone rone A . . . . . . . . | | W"
     );
 }
 
 #[test]
 fn a_wait_behind_the_loop_orders_what_the_loop_left_open() {
-    // A loop of no turn had no barrier between the write and the read; now it has one.
-    let turn = format!("{EIGHT}; w one; r one; arrive; wait; .");
-    let inner = around("", "", &turn, "");
+    // A loop without an iteration had no barrier between the write and the read; now it has one.
+    let work = format!("{EIGHT}; w one; r one; arrive; wait; .");
+    let inner = around("", "", &work, "");
     assert_eq!(
         short(&format!("w two; arrive; wait; {inner}; r two")),
         "| A wtwo W A | rcond | . . . . . . . . W wone rone A . | | W rtwo"
@@ -392,8 +392,8 @@ fn a_wait_behind_the_loop_orders_what_the_loop_left_open() {
 fn a_loop_that_not_all_come_to_is_not_rotated() {
     // Nobody may execute the barrier here unless all do; but for the arrive in front of the loop
     // that is not known.
-    let turn = format!("{EIGHT}; w one; r one; arrive; wait; .");
-    let inner = around("", "", &turn, "")
+    let work = format!("{EIGHT}; w one; r one; arrive; wait; .");
+    let inner = around("", "", &work, "")
         .replace("%end", "%out_of")
         .replace("%c ", "%in ");
     let inner = inner.replace("%c =", "%in =").replace("%v", "%w");

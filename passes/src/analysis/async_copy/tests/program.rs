@@ -151,8 +151,8 @@ impl Program<'_> {
         ));
     }
 
-    /// A loop that fills rows: from some row on, some rows further in each turn, or the same again
-    /// where a division brings it there.
+    /// A loop that fills rows: from some row on, some rows further in each iteration, or the same
+    /// again where a division brings it there.
     fn fill_once(&mut self) {
         let tag = self.tag();
         let number = |choice: u8| ["%u1", "%u2", "%u3", "%u4"][usize::from(choice)];
