@@ -2,8 +2,8 @@
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::module::{Constants, Declarations, Module, SpecValues};
-use crate::transform::Origin;
 use crate::transform::registry::{Pass, PassOptions};
+use crate::transform::{Origin, keeps_order};
 use crate::validate::{self, Environment, validate};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -21,7 +21,8 @@ pub struct Step {
 #[derive(Copy, Clone, Debug, Default)]
 pub struct Settings {
     /// Look closely at the module after every pass: that it breaks no rule of [`crate::validate`]
-    /// that it did not break before, that "changed" is true, and that the pass finds nothing to do
+    /// that it did not break before, that accesses which barriers kept apart are kept apart still,
+    /// that "changed" is true, and that the pass finds nothing to do
     /// when it runs again.
     pub validate_after_all: bool,
     /// Passes that may change the module, counted from the first; those that come later are left
@@ -164,6 +165,12 @@ fn check(
     if found.iter().any(|problem| !known.contains(&problem.code)) {
         found.push(guilty(step, "left a module that breaks rules"));
         return Err(found);
+    }
+    if step.pass.keeps_order
+        && let Err(mut problems) = keeps_order(&old, declarations, &step.options)
+    {
+        problems.push(guilty(step, "left accesses without their order"));
+        return Err(problems);
     }
     let (again, mut ignored) = (step.pass, Diagnostics::new());
     match again.run(

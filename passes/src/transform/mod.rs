@@ -27,4 +27,5 @@ mod strip_split_barrier_spelling;
 
 pub use fuse_split_barriers::FuseAt;
 pub use link::link;
+pub(crate) use move_split_barriers::keeps_order;
 pub use rewrite::{Edited, Origin, Writer};

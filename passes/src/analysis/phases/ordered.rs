@@ -4,10 +4,9 @@
 //! Number the phases that a workgroup goes through. An access happens behind wait number w of its
 //! invocation and before arrive number a; two accesses of different invocations may happen at once
 //! when neither's arrive is at or before the other's wait. All invocations come to the same arrives
-//! and waits. So that is true for accesses between the waits before an arrive and that arrive, and
-//! for those in the window that it opens beside these and beside all up to the wait that follows.
-//! Conflicting accesses that may happen at once after a motion have to be among those that might
-//! before it.
+//! and waits. So that is true for accesses between one wait and one arrive, and for those in the
+//! window that an arrive opens beside these and beside all up to the wait that follows. Conflicting
+//! accesses that may happen at once after a motion have to be among those that might before it.
 
 use super::body::{Body, Item, Role, Side};
 use super::effects::Effect;
@@ -37,14 +36,14 @@ const CLASSES: [&[Places]; 7] = [
 /// by those of `after`, which has the same instructions but for its workgroup barriers, and the
 /// control-flow graph `cfg` as well.
 ///
-/// `None`: the function is too large to say. Otherwise the places, in words of `after`, of the
-/// accesses that have lost their order.
+/// `None`: the function is too large to say, or other instructions differ. Otherwise the places, in
+/// words of `after`, of the accesses that have lost their order.
 pub fn still_ordered(before: &Body, after: &Body, cfg: &Cfg) -> Option<Vec<(u32, u32)>> {
     let (old, new) = (Accesses::of(before), Accesses::of(after));
-    debug_assert_eq!(
-        old.effects, new.effects,
-        "only the workgroup's barriers may differ"
-    );
+    if old.effects != new.effects {
+        debug_assert!(false, "only the workgroup's barriers may differ");
+        return None;
+    }
     let mut lost = BTreeSet::new();
     for classes in CLASSES {
         let (now, then) = (
@@ -107,17 +106,21 @@ fn at_once(
         found: BTreeSet::new(),
         work: 0,
     };
-    let mut behind = BTreeMap::new();
+    // Accesses up to the next wait, by the place of the wait that they are behind.
+    let mut phases = BTreeMap::from([(None, walk.on_to_wait((0, 0))?)]);
     for (block, index, item) in items(body) {
-        if matches!(item.role, Role::Half(number, Side::Wait) if walk.orders(number)) {
-            behind.insert((block, index), walk.on_to_wait((block, index + 1))?);
-        }
-        if cfg.is_exit(block) && index + 1 == body.block(block).len() {
-            let end = walk.back_to_wait((block, index))?;
-            walk.pair(&end, &end)?;
+        let Role::Half(number, side) = item.role else {
+            continue;
+        };
+        if walk.orders(number) && side != Side::Arrive {
+            phases.insert(Some((block, index)), walk.on_to_wait((block, index + 1))?);
         }
     }
     for (block, index, item) in items(body) {
+        if cfg.is_exit(block) && index + 1 == body.block(block).len() {
+            let end = walk.back_to_wait((block, index))?;
+            walk.phase(&phases, &end)?;
+        }
         let Role::Half(number, side) = item.role else {
             continue;
         };
@@ -125,13 +128,13 @@ fn at_once(
             continue;
         }
         let before = walk.back_to_wait((block, index))?;
-        walk.pair(&before, &before)?;
+        walk.phase(&phases, &before)?;
         if side == Side::Arrive {
             let (window, waits) = walk.window((block, index + 1), number)?;
             walk.pair(&window, &before)?;
             walk.pair(&window, &window)?;
             for wait in waits {
-                walk.pair(&window, behind.get(&wait)?)?;
+                walk.pair(&window, phases.get(&Some(wait))?)?;
             }
         }
     }
@@ -249,6 +252,20 @@ impl Walk<'_> {
             }
         }
         (self.work <= MOST_WORK).then_some(found)
+    }
+
+    /// Notes all conflicts among accesses in front of an arrive that are behind one wait.
+    fn phase(
+        &mut self,
+        phases: &BTreeMap<Option<Spot>, BTreeSet<usize>>,
+        before: &BTreeSet<usize>,
+    ) -> Option<()> {
+        for phase in phases.values() {
+            self.work += phase.len() + before.len();
+            let here: BTreeSet<usize> = phase.intersection(before).copied().collect();
+            self.pair(&here, &here)?;
+        }
+        Some(())
     }
 
     /// Notes all conflicts between `these` and `those`.
