@@ -19,12 +19,17 @@ use splitbar_passes::validate::{Environment, MOST_PROBLEMS, Settings, validate};
 
 /// Every pass, as its flag is written: once for each way that it can be asked for.
 pub const FLAGS: &[&str] = &[
+    "eliminate-redundant-control-barriers",
+    "eliminate-redundant-control-barriers=all-memory",
     "eliminate-redundant-split-barriers",
+    "fuse-narrow-split-barriers=4",
     "fuse-split-barriers",
     "fuse-split-barriers=arrive",
     "inline-barrier-functions",
     "instrument-barrier-skew=set:7,binding:31",
     "instrument-split-barriers=set:7,binding:31",
+    "move-split-barriers",
+    "move-split-barriers=all-memory",
     "order-split-barriers",
     "promote-async-copies",
     "split-control-barriers",

@@ -1,4 +1,5 @@
-//! `cargo xtask demo`: the main job on one kernel, three GPUs side by side.
+//! `cargo xtask demo`: the main job on one kernel, three GPUs side by side, and a kernel whose
+//! barriers nobody has split.
 
 use std::path::Path;
 
@@ -7,11 +8,32 @@ use serde::Deserialize;
 
 use crate::{llvm, shell};
 
-const KERNEL: &str = "fixtures/kernels/tiled_matmul/tiled_matmul.spv";
+/// What is shown of a kernel.
+struct Example {
+    kernel: &'static str,
+    /// More arguments of `splitbar lower`.
+    arguments: &'static [&'static str],
+    targets: &'static [&'static str],
+    about: &'static str,
+}
 
-/// One GPU for each of: split barriers in hardware, a barrier in one piece, an mbarrier in shared
-/// memory.
-const TARGETS: &[&str] = &["gfx1201", "gfx1100", "sm_90"];
+/// Written split barriers, on one GPU for each of: split barriers in hardware, a barrier in one
+/// piece, an mbarrier in shared memory; and full barriers that are split here, where GPUs have a
+/// split barrier.
+const EXAMPLES: [Example; 2] = [
+    Example {
+        kernel: "fixtures/kernels/tiled_matmul/tiled_matmul.spv",
+        arguments: &[],
+        targets: &["gfx1201", "gfx1100", "sm_90"],
+        about: "A window is the work between arrive and wait: instructions that are still in it / instructions of the source. A fused barrier has none.",
+    },
+    Example {
+        kernel: "fixtures/kernels/plain_matmul/plain_matmul.spv",
+        arguments: &["--split-barriers", "always"],
+        targets: &["gfx1201", "sm_90"],
+        about: "The same product with two full barriers. One is split around the back edge of the loop: the wait comes behind the next tile's loads.",
+    },
+];
 
 /// Characters of one column.
 const WIDTH: usize = 44;
@@ -42,29 +64,31 @@ pub(crate) fn run() -> Result<()> {
     llvm::ensure()?;
     let tool = shell::release_tool()?;
 
-    let columns: Vec<Vec<String>> = TARGETS
-        .iter()
-        .map(|target| column(&tool, target))
-        .collect::<Result<_>>()?;
-    println!("\n{KERNEL}\n");
-    print!("{}", side_by_side(&columns));
-    println!(
-        "\nA window is the work between arrive and wait: instructions that are still in it / instructions of the source. A fused barrier has none.\n\
-         More: splitbar lower {KERNEL} --target gfx1201 --emit plan"
-    );
+    for example in EXAMPLES {
+        let (kernel, arguments) = (example.kernel, example.arguments.join(" "));
+        let columns: Vec<Vec<String>> = example
+            .targets
+            .iter()
+            .map(|target| column(&tool, &example, target))
+            .collect::<Result<_>>()?;
+        println!("\nsplitbar lower {kernel} {arguments}\n");
+        print!("{}", side_by_side(&columns));
+        println!("\n{}", example.about);
+    }
+    let kernel = EXAMPLES[0].kernel;
+    println!("\nMore: splitbar lower {kernel} --target gfx1201 --emit plan");
     Ok(())
 }
 
-fn lower(tool: &Path, target: &str, emit: &str) -> Result<String> {
-    shell::read(shell::command(
-        tool,
-        &["lower", KERNEL, "--target", target, "--emit", emit],
-    ))
+fn lower(tool: &Path, example: &Example, target: &str, emit: &str) -> Result<String> {
+    let mut arguments = vec!["lower", example.kernel, "--target", target, "--emit", emit];
+    arguments.extend(example.arguments);
+    shell::read(shell::command(tool, &arguments))
 }
 
 /// The lines of one target's column: what was chosen, then its barriers.
-fn column(tool: &Path, target: &str) -> Result<Vec<String>> {
-    let reflect = lower(tool, target, "reflect")?;
+fn column(tool: &Path, example: &Example, target: &str) -> Result<Vec<String>> {
+    let reflect = lower(tool, example, target, "reflect")?;
     let entries: Vec<Entry> =
         serde_json::from_str(&reflect).with_context(|| format!("the reflection for {target}"))?;
     let mut lines = vec![target.to_string()];
@@ -81,7 +105,7 @@ fn column(tool: &Path, target: &str) -> Result<Vec<String>> {
         }
     }
     lines.push("-".repeat(WIDTH - 2));
-    lines.extend(barrier_lines(&lower(tool, target, "asm")?));
+    lines.extend(barrier_lines(&lower(tool, example, target, "asm")?));
     Ok(lines)
 }
 

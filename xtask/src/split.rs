@@ -124,7 +124,7 @@ has the details and the reasons:
 
 Shaders that count on `barrier()` to order buffers, though its semantics name workgroup memory alone, need `--assume-barriers-order-all-memory` (`=all-memory` of the passes).
 
-What checks it: after each motion arrives and waits must alternate as before; debug builds and `--validate-after-all` ask once more, in another way, whether any two conflicting accesses have lost
+What checks motion: arrives and waits must alternate as before; debug builds and `--validate-after-all` ask once more, in another way, whether any two conflicting accesses have lost
 their order (`still_ordered`); the tests split the barriers of every kernel of `fixtures/` and of a quarter of the random programs, and compare what the simulator computes
 with the host (`cargo test -p splitbar-tests --test suite -- split/`; `SPLITBAR_SPLIT=1` for all random programs).
 

@@ -129,6 +129,9 @@ fn split<R>(
     observer: &mut dyn Observer,
     then: impl FnOnce(Source<'_>, &mut dyn Observer) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
+    if options.split_barriers == SplitBarriers::Never {
+        return then(source, observer);
+    }
     let span = info_span!("split").entered();
     let given = source.declarations;
     let mut problems = Problems::of(source);

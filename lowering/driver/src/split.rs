@@ -2,7 +2,7 @@
 //! each becomes a pair, its halves move apart, and pairs whose window stays small become barriers
 //! again.
 
-use crate::options::{Options, SplitBarriers};
+use crate::options::Options;
 use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
 use splitbar_passes::module::Module;
 use splitbar_passes::pipeline::{self, Settings, Step};
@@ -13,14 +13,11 @@ use splitbar_passes::transform::registry::{Pass, PassOptions};
 /// costs.
 const LEAST_WINDOW: u32 = 4;
 
-/// The module with its barriers split as `options` ask; `None` when it stays as it is.
+/// The module with its barriers split; `None` when it stays as it is.
 ///
 /// # Errors
 /// What is wrong with the module, at its places.
 pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Edited>, Diagnostics> {
-    if options.split_barriers == SplitBarriers::Never {
-        return Ok(None);
-    }
     let memory = if options.barriers_order_all_memory {
         PassOptions::AllMemory
     } else {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use pretty_assertions::assert_eq;
-use splitbar::{Options, compile};
+use splitbar::{Options, SplitBarriers, compile};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -67,5 +67,11 @@ fn every_stage_runs_once() {
             options.audit = true;
         });
         assert_eq!(measured, with_measure, "{kernel}");
+        let mut with_split = stages_of_code.to_vec();
+        with_split.insert(5, ("split", 1));
+        let split = stages(kernel, |options| {
+            options.split_barriers = SplitBarriers::Always;
+        });
+        assert_eq!(split, with_split, "{kernel}");
     }
 }

@@ -11,7 +11,7 @@
 
 use super::edit::Edit;
 use super::inlined::{entries, inlined};
-use super::move_split_barriers::{look, prove};
+use super::move_split_barriers::look;
 use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
@@ -49,16 +49,15 @@ pub(super) fn run(
             if diagnostics.has_errors() {
                 return Err(diagnostics);
             }
-            let (left, gone) = eliminate(&body, &cfg);
-            prove(&body, &left, &cfg)?;
+            let gone = eliminate(&body, &cfg);
             gone.into_iter().for_each(|offset| edit.remove(offset));
         }
         edit.finish()
     })
 }
 
-/// The body without the barriers that order nothing, and their places.
-fn eliminate(body: &Body, cfg: &Cfg) -> (Body, Vec<u32>) {
+/// The places of the barriers that order nothing.
+fn eliminate(body: &Body, cfg: &Cfg) -> Vec<u32> {
     let mut left = body.clone();
     let mut gone = Vec::new();
     let mut work = 0;
@@ -86,7 +85,7 @@ fn eliminate(body: &Body, cfg: &Cfg) -> (Body, Vec<u32>) {
             gone.extend(&barrier.arrives);
         }
     }
-    (left, gone)
+    gone
 }
 
 /// What was published, and nothing else.

@@ -50,8 +50,8 @@ pub struct Pass {
     pub about: &'static str,
     /// How its value is written; `None` when it takes none.
     pub value: Option<&'static str>,
-    /// Whether it changes barriers of the workgroup alone, and makes no barrier of several: then
-    /// accesses can be asked whether they keep the order that barriers give them.
+    /// Whether it changes barriers of the workgroup alone, takes none away and makes none of
+    /// several: then accesses can be asked whether they keep the order that barriers give them.
     pub keeps_order: bool,
     parse: fn(Option<&str>) -> Option<PassOptions>,
     run: Run,
@@ -63,7 +63,7 @@ pub const PASSES: &[Pass] = &[
         name: "eliminate-redundant-control-barriers",
         about: "remove OpControlBarriers that order no two accesses",
         value: Some("all-memory"),
-        keeps_order: true,
+        keeps_order: false,
         parse: all_memory,
         run: eliminate_redundant_control_barriers::run,
     },

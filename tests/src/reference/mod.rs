@@ -86,6 +86,7 @@ pub fn case(kernel: &str) -> Option<Case> {
         "opencl_async_copy" => copies::opencl_async_copy(),
         "opencl_async_pipeline" => copies::opencl_async_pipeline(),
         "opencl_exchange" => exchanges::opencl_exchange(),
+        "plain_matmul" => products::plain_matmul()?,
         "reduction" => trees::reduction(),
         "relaxed_pair" => exchanges::relaxed_pair(),
         "rotating_buffers" => exchanges::rotating_buffers(),

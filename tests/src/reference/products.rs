@@ -6,6 +6,7 @@ use super::{Case, Element, input, noise, output};
 /// The kernels that multiply matrices.
 pub const KERNELS: &[&str] = &[
     "tiled_matmul",
+    "plain_matmul",
     "tiled_matmul_double_buffered",
     "async_double_buffer",
     "async_overlap",
@@ -34,9 +35,10 @@ impl Product {
     /// A product of this size by the kernel of this name; `None` for other kernels, and where tiles
     /// do not divide the size.
     pub fn of(kernel: &str, size: [u32; 3]) -> Option<Product> {
-        // Rows and columns of c that a workgroup makes, how deep it goes in one turn, and its size.
+        // Rows and columns of c that a workgroup makes, how deep it goes in one iteration, and its
+        // size.
         let (tile, workgroup_size, halves) = match kernel {
-            "tiled_matmul" => ([64, 64, 8], [16, 16, 1], false),
+            "tiled_matmul" | "plain_matmul" => ([64, 64, 8], [16, 16, 1], false),
             "tiled_matmul_double_buffered" => ([32, 32, 8], [16, 16, 1], false),
             "async_double_buffer" | "async_overlap" | "async_pipeline" => {
                 ([16, 16, 16], [16, 16, 1], false)
@@ -84,6 +86,10 @@ impl Product {
         let column = self.b[j as usize..].iter().step_by(n);
         row.iter().zip(column).map(|(a, b)| a * b).sum()
     }
+}
+
+pub(super) fn plain_matmul() -> Option<Case> {
+    whole("plain_matmul", [128, 64, 24])
 }
 
 pub(super) fn tiled_matmul() -> Option<Case> {

@@ -102,7 +102,7 @@ impl Body {
                 None => Item {
                     offset: inst.offset,
                     effect: ended(*inst, effects.instruction(*inst)),
-                    role: role(*inst, index == last),
+                    role: role(*inst, last - index),
                 },
             });
             items.collect()
@@ -144,11 +144,11 @@ fn ended(inst: Inst<'_>, effect: Effect) -> Effect {
     }
 }
 
-fn role(inst: Inst<'_>, is_last: bool) -> Role {
-    match inst.op() {
-        Some(Op::Phi | Op::Variable | Op::UntypedVariableKHR) => Role::First,
-        Some(Op::LoopMerge | Op::SelectionMerge) => Role::Last,
-        _ if is_last => Role::Last,
+/// The role of an instruction with so many behind it in its block.
+fn role(inst: Inst<'_>, behind: usize) -> Role {
+    match (inst.op(), behind) {
+        (_, 0) | (Some(Op::LoopMerge | Op::SelectionMerge), 1) => Role::Last,
+        (Some(Op::Phi | Op::Variable | Op::UntypedVariableKHR), _) => Role::First,
         _ => Role::Plain,
     }
 }

@@ -132,8 +132,13 @@ fn at_once(
         if side == Side::Arrive {
             let (window, waits) = walk.window((block, index + 1), number)?;
             walk.pair(&window, &before)?;
-            walk.pair(&window, &window)?;
             for wait in waits {
+                // All invocations come to the same wait.
+                let window: BTreeSet<usize> = {
+                    let leading = walk.back_to_arrive(wait, number)?;
+                    window.intersection(&leading).copied().collect()
+                };
+                walk.pair(&window, &window)?;
                 walk.pair(&window, phases.get(&Some(wait))?)?;
             }
         }
@@ -181,6 +186,13 @@ impl Walk<'_> {
     fn back_to_wait(&mut self, start: Spot) -> Option<BTreeSet<usize>> {
         self.reach(start, false, |walk, number, side| {
             side != Side::Arrive && walk.orders(number)
+        })
+    }
+
+    /// Accesses in front of `start`, a wait of barrier `own`, back to its arrives.
+    fn back_to_arrive(&mut self, start: Spot, own: usize) -> Option<BTreeSet<usize>> {
+        self.reach(start, false, |_, number, side| {
+            number == own && side == Side::Arrive
         })
     }
 

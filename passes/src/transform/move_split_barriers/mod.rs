@@ -163,7 +163,7 @@ fn bodies(
 
 /// Asks whether arrives and waits alternate as they did, and, in debug builds, in another way
 /// whether everything that was ordered is ordered still.
-pub(super) fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagnostic> {
+fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagnostic> {
     let alternates = |body| Openness::of(body, cfg).alternates();
     if alternates(before) && !alternates(after) {
         return Err(Diagnostic::bug(
