@@ -83,7 +83,8 @@ impl Accesses {
 
     fn number(&mut self, item: Item) -> Option<usize> {
         let is_access = !item.effect.touches().is_empty() || !item.effect.publishes.is_empty();
-        is_access.then(|| {
+        // At the end of a function nothing is read: what follows the kernel does.
+        (is_access && item.role != Role::Last).then(|| {
             self.effects.push(item.effect);
             self.offsets.push(item.offset);
             self.effects.len() - 1

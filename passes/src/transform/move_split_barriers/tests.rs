@@ -164,6 +164,12 @@ fn memory_that_the_barrier_does_not_name_is_free() {
 }
 
 #[test]
+fn the_end_of_a_function_reads_nothing() {
+    let text = body("arrive; wait; w data");
+    assert_eq!(moved_with(&text, &PassOptions::AllMemory), "| A wdata W");
+}
+
+#[test]
 fn neighbours_compose() {
     // The load comes into the first window; the store must not come into the second.
     assert_eq!(
