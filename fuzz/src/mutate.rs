@@ -3,7 +3,7 @@
 
 use fastrand::Rng;
 use spirv::Op;
-use splitbar_passes::module::{Id, Inst, Module};
+use splitbar_passes::module::{Id, Inst, Module, WordOffset};
 use std::collections::BTreeMap;
 
 /// A module as a list of instructions: all their words.
@@ -149,7 +149,7 @@ fn put_barrier(code: &mut Code, at: usize, random: &mut Rng) {
 /// Appends a function of `other`. Its own ids become new ones; those of its module stay as they are
 /// and mean something else here.
 fn splice(other: &Module<'_>, code: &mut Code, bound: &mut u32, random: &mut Rng) {
-    let starts: Vec<u32> = other
+    let starts: Vec<WordOffset> = other
         .instructions()
         .filter(|inst| inst.op() == Some(Op::Function))
         .map(|inst| inst.offset)

@@ -10,3 +10,10 @@ pub mod waits;
 pub mod window;
 
 pub use splitbar_assembly as asm;
+
+use splitbar_passes::module::WordOffset;
+
+/// Where in the module stands what `inst` came from.
+fn word_of(inst: &asm::Instruction) -> Option<WordOffset> {
+    inst.word.map(WordOffset::new)
+}

@@ -1,7 +1,9 @@
 //! How much of a pair's window is still open in the final assembly.
 
 use crate::asm::{Function, Instruction, Role};
+use crate::word_of;
 use serde::Serialize;
+use splitbar_passes::module::WordOffset;
 use splitbar_plan::{Overlap, Strategy};
 use std::collections::BTreeSet;
 
@@ -11,11 +13,11 @@ pub struct Places {
     /// How the pair was lowered.
     pub strategy: Strategy,
     /// Its arrives.
-    pub arrives: BTreeSet<u32>,
+    pub arrives: BTreeSet<WordOffset>,
     /// The instructions that can be executed between an arrive and a wait of the pair.
-    pub window: BTreeSet<u32>,
+    pub window: BTreeSet<WordOffset>,
     /// Every barrier instruction of the entry point, those of other pairs included.
-    pub barriers: BTreeSet<u32>,
+    pub barriers: BTreeSet<WordOffset>,
 }
 
 /// Instructions of a pair's window, counted in the final assembly of the kernel.
@@ -53,7 +55,7 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
         .iter()
         .enumerate()
         .filter(|(_, i)| {
-            i.role == Role::Work && i.word.is_some_and(|word| places.window.contains(&word))
+            i.role == Role::Work && word_of(i).is_some_and(|word| places.window.contains(&word))
         })
         .map(|(position, _)| position)
         .collect();
@@ -80,9 +82,7 @@ pub fn measure(kernel: &Function, places: &Places) -> Window {
 /// wait for an mbarrier.
 fn role(instruction: &Instruction, places: &Places) -> Role {
     let may_access = places.strategy.shared_bytes() > 0
-        && instruction
-            .word
-            .is_some_and(|word| places.barriers.contains(&word));
+        && word_of(instruction).is_some_and(|word| places.barriers.contains(&word));
     match instruction.role {
         Role::Work if may_access && instruction.is_local_add() => Role::Arrive,
         Role::Work if may_access && instruction.is_local_load() => Role::Wait,
@@ -115,12 +115,12 @@ fn open_region(kernel: &Function, places: &Places) -> BTreeSet<usize> {
 /// Machine instructions that arrive for the pair. Where the compiler merged two arrives into one,
 /// its origin is lost: then every arrival that belongs to no barrier of the module counts.
 fn arrivals(kernel: &Function, places: &Places) -> Vec<usize> {
-    let arrive = |accept: &dyn Fn(Option<u32>) -> bool| -> Vec<usize> {
+    let arrive = |accept: &dyn Fn(Option<WordOffset>) -> bool| -> Vec<usize> {
         kernel
             .instructions
             .iter()
             .enumerate()
-            .filter(|(_, i)| role(i, places) == Role::Arrive && accept(i.word))
+            .filter(|(_, i)| role(i, places) == Role::Arrive && accept(word_of(i)))
             .map(|(position, _)| position)
             .collect()
     };
@@ -146,9 +146,9 @@ mod tests {
     fn places(strategy: Strategy, arrive: u32, window: &[u32]) -> Places {
         Places {
             strategy,
-            arrives: [arrive].into(),
-            window: window.iter().copied().collect(),
-            barriers: [arrive, 60].into(),
+            arrives: [WordOffset::new(arrive)].into(),
+            window: window.iter().copied().map(WordOffset::new).collect(),
+            barriers: [arrive, 60].map(WordOffset::new).into(),
         }
     }
 

@@ -8,7 +8,7 @@ use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::model::skeleton::{BarrierRole, Skeleton};
 use splitbar_passes::model::{self, Report};
-use splitbar_passes::module::Scope;
+use splitbar_passes::module::{Scope, WordOffset};
 use splitbar_plan::{EntryPlan, MeetsAt, PairPlan, Strategy};
 
 /// How much is explored.
@@ -165,7 +165,7 @@ fn explore(
 
 /// What the instruction at `offset` is to the workgroup's sequence; nothing if no step stands
 /// there.
-fn place(plan: &EntryPlan, offset: u32) -> Option<BarrierRole> {
+fn place(plan: &EntryPlan, offset: WordOffset) -> Option<BarrierRole> {
     let stands = plan.at_instruction.contains_key(&offset) || plan.at_return.contains_key(&offset);
     if !stands {
         return None;

@@ -9,7 +9,9 @@ use crate::split;
 use crate::stage::{Artefact, Observer, Stage};
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
-use splitbar_passes::module::{Constants, Declarations, EntryPoint, Module, SpecValues};
+use splitbar_passes::module::{
+    Constants, Declarations, EntryPoint, Module, SpecValues, WordOffset,
+};
 use splitbar_passes::transform::{Edited, Origin};
 use splitbar_passes::validate::{Checked, Inlined};
 use splitbar_plan::EntryPlan;
@@ -358,7 +360,7 @@ impl<'p> Problems<'p> {
     }
 
     /// The word of the user's module that word `offset` of the one that is planned comes from.
-    pub(crate) fn original_word(&self, offset: u32) -> Option<u32> {
+    pub(crate) fn original_word(&self, offset: WordOffset) -> Option<WordOffset> {
         let word = match self.edited {
             Some(edited) => edited.origin.of(offset)?,
             None => offset,

@@ -3,7 +3,7 @@
 use crate::options::Options;
 use splitbar_audit::fences::{Atomic, Shape};
 use splitbar_passes::analysis::cfg::Cfg;
-use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope, Semantics};
+use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope, Semantics, WordOffset};
 use splitbar_plan::{Fence, FenceOrder, Step, around_barrier};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub(crate) fn shape(
 ) -> Option<Shape> {
     let function = declarations.function(id)?;
     let cfg = Cfg::of(declarations.module, function);
-    let mut ends: Vec<u32> = function.blocks.iter().map(|block| block.offset).collect();
+    let mut ends: Vec<WordOffset> = function.blocks.iter().map(|block| block.offset).collect();
     ends.push(function.end);
     let words = ends.iter().zip(ends.iter().skip(1));
     let words = words.map(|(start, end)| *start..*end);

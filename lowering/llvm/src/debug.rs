@@ -11,6 +11,7 @@ use inkwell::debug_info::{
     DWARFSourceLanguage, DebugInfoBuilder,
 };
 use inkwell::module::{FlagBehavior, Module};
+use splitbar_passes::module::WordOffset;
 use splitbar_passes::transform::Origin;
 use splitbar_plan::AccessMark;
 
@@ -100,9 +101,9 @@ pub(crate) fn without_lines<'c>(module: &Module<'c>) -> Module<'c> {
 
 /// The debug line of what comes from the instruction at word `offset` of a module that `origin`
 /// leads to. 0, "no place", where it came from nowhere.
-pub(crate) fn line_of(origin: Option<&Origin>, offset: u32) -> u32 {
+pub(crate) fn line_of(origin: Option<&Origin>, offset: WordOffset) -> u32 {
     let word = origin.map_or(Some(offset), |origin| origin.of(offset));
-    word.map_or(0, |word| word.saturating_add(1))
+    word.map_or(0, |word| word.next().get())
 }
 
 /// Scopes that reach no further than the cluster of workgroups (LLVM AMDGPUUsage, "Memory Scopes";

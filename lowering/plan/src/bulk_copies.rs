@@ -24,7 +24,7 @@ use splitbar_passes::analysis::async_copy::Zeros;
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopies, GroupCopy};
 use splitbar_passes::analysis::marks::{self, Event, Tick, Wait};
-use splitbar_passes::module::Scope;
+use splitbar_passes::module::{Scope, WordOffset};
 use std::collections::BTreeMap;
 
 /// Alignment of both addresses and of the size (PTX ISA, "cp.async.bulk").
@@ -44,10 +44,10 @@ const MOST_SLOTS: u32 = 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BulkCopies {
     /// By word offset of the OpGroupAsyncCopy.
-    pub copies: BTreeMap<u32, CopyPlan>,
+    pub copies: BTreeMap<WordOffset, CopyPlan>,
     /// By word offset of the OpGroupWaitEvents: how many copies, the newest, may be outstanding
     /// behind it.
-    pub waits: BTreeMap<u32, u8>,
+    pub waits: BTreeMap<WordOffset, u8>,
     /// mbarriers of the ring, a power of two; `None`: no bulk copy.
     pub slots: Option<u32>,
 }

@@ -30,7 +30,7 @@ use crate::plan::EntryPlan;
 use crate::step::Step;
 use crate::strategy::MeetsAt;
 use splitbar_passes::analysis::pairing::{SiteId, SiteKind};
-use splitbar_passes::module::Scope;
+use splitbar_passes::module::{Scope, WordOffset};
 use splitbar_typed::Copies;
 use std::collections::BTreeSet;
 
@@ -48,14 +48,14 @@ pub(crate) fn defer(plan: &mut EntryPlan, copies: &Copies) {
     if !all_mbarrier || copies.any_of_group() {
         return;
     }
-    let arrives: BTreeSet<u32> = plan
+    let arrives: BTreeSet<WordOffset> = plan
         .sites
         .iter()
         .filter(|site| site.kind == SiteKind::Arrive && site.execution == Some(Scope::Workgroup))
         .map(|site| site.offset)
         .collect();
     let work = before_work(plan);
-    let deferred: BTreeSet<u32> = copies
+    let deferred: BTreeSet<WordOffset> = copies
         .deferred()
         .iter()
         .copied()
@@ -83,13 +83,13 @@ pub(crate) fn defer(plan: &mut EntryPlan, copies: &Copies) {
 }
 
 /// Whether a wait for all copies stands before the instruction at `offset`.
-fn waits_for_all(plan: &EntryPlan, offset: u32) -> bool {
+fn waits_for_all(plan: &EntryPlan, offset: WordOffset) -> bool {
     let before = plan.before_instruction.get(&offset);
     before.is_some_and(|steps| steps.contains(&Step::AsyncWait(0)))
 }
 
 /// The arrives between which and their waits something stands, so that copies gain time.
-fn before_work(plan: &EntryPlan) -> BTreeSet<u32> {
+fn before_work(plan: &EntryPlan) -> BTreeSet<WordOffset> {
     let pairs = plan.pairs.iter().filter(|pair| !pair.window.is_empty());
     let ids: BTreeSet<SiteId> = pairs
         .flat_map(|pair| pair.arrives.iter().copied())
@@ -114,7 +114,7 @@ fn drop_marks(plan: &mut EntryPlan) {
 }
 
 /// Adds the reason to the pairs that begin at `arrives`.
-fn explain(plan: &mut EntryPlan, arrives: &BTreeSet<u32>) {
+fn explain(plan: &mut EntryPlan, arrives: &BTreeSet<WordOffset>) {
     let sites = plan.sites.iter();
     let ids: BTreeSet<_> = sites
         .filter(|site| arrives.contains(&site.offset))

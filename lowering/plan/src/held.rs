@@ -25,6 +25,7 @@ use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dataflow::{self, Analysis, Direction};
 use splitbar_passes::analysis::dominance::Dominators;
 use splitbar_passes::analysis::loops::{self, Loop};
+use splitbar_passes::module::WordOffset;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most 32-bit registers of an invocation that hold what is being copied, and where it goes.
@@ -78,10 +79,10 @@ pub(crate) enum Moment {
 pub(crate) struct Timeline<'t> {
     pub cfg: &'t Cfg,
     /// Per block the moments in order, with the word offset of the instruction.
-    pub moments: Vec<Vec<(u32, Moment)>>,
+    pub moments: Vec<Vec<(WordOffset, Moment)>>,
     /// Per block the word offset of the last instruction that steps can stand before: its merge
     /// instruction or its terminator.
-    pub ends: &'t [u32],
+    pub ends: &'t [WordOffset],
     /// What each copy takes, in module order.
     pub shapes: &'t [HeldShape],
 }
@@ -94,7 +95,7 @@ pub(crate) struct Held {
     /// By copy: the set that it takes; `None` when it is stored at once.
     pub of_copy: Vec<Option<usize>>,
     /// By word offset: the sets whose contents are stored before the instruction.
-    pub stores: BTreeMap<u32, BTreeSet<usize>>,
+    pub stores: BTreeMap<WordOffset, BTreeSet<usize>>,
 }
 
 /// Gives the copies of `timeline` registers, of which `free` are left.
@@ -210,7 +211,7 @@ fn before_loops(timeline: &Timeline<'_>, held: &Held) -> BTreeSet<(usize, usize)
 struct Store {
     block: usize,
     /// The word offset of the instruction that it stands before.
-    offset: u32,
+    offset: WordOffset,
     slot: usize,
 }
 
@@ -278,7 +279,7 @@ impl<'f> Flow<'f> {
         &self,
         block: usize,
         ages: &mut Ages,
-        mut see: impl FnMut((u32, Moment), &Ages, &[usize]),
+        mut see: impl FnMut((WordOffset, Moment), &Ages, &[usize]),
     ) {
         for (offset, moment) in self.timeline.moments.get(block).into_iter().flatten() {
             let stored = self.stored(moment, ages);
@@ -301,7 +302,7 @@ impl<'f> Flow<'f> {
 
     /// All moments in blocks that control can reach, with their blocks, as [`Flow::walk`] shows
     /// them.
-    fn visit(&self, mut see: impl FnMut(usize, (u32, Moment), &Ages, &[usize])) {
+    fn visit(&self, mut see: impl FnMut(usize, (WordOffset, Moment), &Ages, &[usize])) {
         for block in self.timeline.cfg.reverse_postorder() {
             // Every block of the graph has ages at its start.
             let mut ages = self.at_start.get(*block).cloned().unwrap_or_default();

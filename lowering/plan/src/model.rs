@@ -18,7 +18,7 @@ use splitbar_passes::model::skeleton::Skeleton;
 use splitbar_passes::model::{
     Object, Op, Program, Register, Scope as Instance, System, Thread, Value, Word,
 };
-use splitbar_passes::module::Scope;
+use splitbar_passes::module::{Scope, WordOffset};
 use std::collections::BTreeMap;
 
 /// The mbarrier's parity, the set of named barriers or the counter's target: no entry point has two
@@ -310,7 +310,7 @@ pub fn system(
     arch: &Arch,
     skeleton: &Skeleton,
     waves: u8,
-    describe: impl FnMut(u32) -> String,
+    describe: impl FnMut(WordOffset) -> String,
 ) -> System {
     cluster(plan, arch, skeleton, 1, waves, describe)
 }
@@ -324,9 +324,10 @@ pub fn cluster(
     skeleton: &Skeleton,
     workgroups: u8,
     waves: u8,
-    mut describe: impl FnMut(u32) -> String,
+    mut describe: impl FnMut(WordOffset) -> String,
 ) -> System {
-    let sites: BTreeMap<u32, &Site> = plan.sites.iter().map(|site| (site.offset, site)).collect();
+    let sites: BTreeMap<WordOffset, &Site> =
+        plan.sites.iter().map(|site| (site.offset, site)).collect();
     let mut objects = Objects::default();
     let mut write = |place: InCluster, index: u8| {
         let wave = Wave {
@@ -394,7 +395,7 @@ pub fn cluster(
 
 impl Scribe<'_> {
     /// The steps at one place, with the ghosts that say what is promised there.
-    fn place(&mut self, plan: &EntryPlan, site: Option<&Site>, offset: u32) {
+    fn place(&mut self, plan: &EntryPlan, site: Option<&Site>, offset: WordOffset) {
         let several = self.place.workgroups > 1;
         let promised = site.filter(|site| {
             site.execution == Some(Scope::Workgroup)

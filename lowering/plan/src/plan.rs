@@ -7,7 +7,7 @@ use crate::held::HeldShape;
 use crate::strategy::Strategy;
 use crate::target::{Placement, Target};
 use splitbar_passes::analysis::pairing::{PairId, Site, SiteId};
-use splitbar_passes::module::{Id, Scope};
+use splitbar_passes::module::{Id, Scope, WordOffset};
 use splitbar_typed::types::Waves;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ pub struct PairPlan {
     pub waits: Vec<SiteId>,
     /// Word offsets of the instructions that can be executed between an arrive and a wait of the
     /// pair; sorted.
-    pub window: Vec<u32>,
+    pub window: Vec<WordOffset>,
 }
 
 /// What an entry point keeps per invocation at run time for its barriers.
@@ -72,17 +72,17 @@ pub struct EntryPlan {
     /// OpControlBarrierArrive/Wait, OpControlBarrier and OpMemoryBarrier that the entry point
     /// reaches is a key, possibly with no step. So is every OpGroupWaitEvents; the steps of an
     /// OpGroupAsyncCopy stand behind it.
-    pub at_instruction: BTreeMap<u32, Vec<Step>>,
+    pub at_instruction: BTreeMap<WordOffset, Vec<Step>>,
     /// Steps before an instruction that stays, by its word offset: what asynchronous copies need.
-    pub before_instruction: BTreeMap<u32, Vec<Step>>,
+    pub before_instruction: BTreeMap<WordOffset, Vec<Step>>,
     /// How asynchronous copies are made, by the word offset of the instruction.
-    pub copies: BTreeMap<u32, CopyPlan>,
+    pub copies: BTreeMap<WordOffset, CopyPlan>,
     /// Word offsets of the loads whose values such copies carry: they are not made.
-    pub copied_loads: BTreeSet<u32>,
+    pub copied_loads: BTreeSet<WordOffset>,
     /// The sets of registers in which copies are on their way, by number.
     pub held: Vec<HeldShape>,
     /// Steps before a return from the entry point, by the word offset of the return.
-    pub at_return: BTreeMap<u32, Vec<Step>>,
+    pub at_return: BTreeMap<WordOffset, Vec<Step>>,
     /// Steps of a wave that ends, where all of its invocations have come to a return of the entry
     /// point.
     pub at_end: Vec<Step>,

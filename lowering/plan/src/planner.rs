@@ -15,7 +15,7 @@ use crate::target::{Arch, FenceScope, Placement};
 use crate::waits::Waiting;
 use splitbar_passes::analysis::pairing::{Open, Site, SiteKind};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::Scope;
+use splitbar_passes::module::{Scope, WordOffset};
 use splitbar_typed::Kernel;
 use std::collections::BTreeMap;
 
@@ -329,7 +329,7 @@ impl<'p> Planner<'p> {
     }
 
     /// Whether an arrive of Workgroup scope can be outstanding before the instruction at `offset`.
-    fn open(&self, offset: u32) -> Open {
+    fn open(&self, offset: WordOffset) -> Open {
         self.kernel.pairing.open_before(Scope::Workgroup, offset)
     }
 
@@ -339,7 +339,7 @@ impl<'p> Planner<'p> {
         let meets_full_barrier =
             workgroup.beside != BesideFullBarrier::Independent && self.situation.barrier_in_window;
         let returns = pairing.returns.iter();
-        let returns: Vec<(u32, Open)> =
+        let returns: Vec<(WordOffset, Open)> =
             returns.map(|&offset| (offset, self.open(offset))).collect();
         let any_open = returns.iter().any(|(_, open)| *open != Open::Never);
         // The optimiser folds the run-time note wherever it is known after all.
@@ -359,7 +359,7 @@ impl<'p> Planner<'p> {
             }
         };
 
-        let mut at_instruction: BTreeMap<u32, Vec<Step>> = pairing
+        let mut at_instruction: BTreeMap<WordOffset, Vec<Step>> = pairing
             .sites
             .iter()
             .map(|site| {
@@ -455,7 +455,7 @@ impl<'p> Planner<'p> {
                 && matches!(site.kind, SiteKind::Arrive | SiteKind::Wait)
                 && (site.conditional || site.repeats)
         });
-        let open = |offset: &u32| self.open(*offset) != Open::Never;
+        let open = |offset: &WordOffset| self.open(*offset) != Open::Never;
         if uneven && !pairing.returns.iter().any(open) {
             workgroup.leave.clone()
         } else {

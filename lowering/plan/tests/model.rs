@@ -11,7 +11,7 @@ use splitbar_passes::model::protocol::{FULL, SPLIT};
 use splitbar_passes::model::skeleton::Node;
 use splitbar_passes::model::skeleton::{BarrierRole, Skeleton};
 use splitbar_passes::model::{Axiom, Op, Report, Verdict, explore};
-use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use splitbar_plan::model::{cluster, system};
 use splitbar_plan::{EntryPlan, PlanOptions, Step, Strategy, Target, plan};
 use splitbar_typed::Wanted;
@@ -57,7 +57,7 @@ impl Kernel {
         let function = declarations
             .function(plan.function)
             .context("no function")?;
-        let place = |offset: u32| {
+        let place = |offset: WordOffset| {
             let stands =
                 plan.at_instruction.contains_key(&offset) || plan.at_return.contains_key(&offset);
             let site = plan.sites.iter().find(|site| site.offset == offset);

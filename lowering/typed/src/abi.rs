@@ -34,7 +34,7 @@ use splitbar_passes::analysis::layout;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::analysis::uses::{self, Uses};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Declarations, Function, Id};
+use splitbar_passes::module::{Declarations, Function, Id, WordOffset};
 use splitbar_passes::printf::Table;
 use splitbar_target::{Arch, Target};
 use table::Use;
@@ -234,7 +234,7 @@ pub fn push_constants_place(bytes: u64) -> (u64, u32) {
 }
 
 /// Whether a block of `bytes`, which is `what` and declared at word `at`, can be passed by value.
-fn fits_arguments(what: &str, bytes: u64, at: Option<u32>) -> Result<()> {
+fn fits_arguments(what: &str, bytes: u64, at: Option<WordOffset>) -> Result<()> {
     if bytes <= MAX_BLOCK_BYTES {
         return Ok(());
     }

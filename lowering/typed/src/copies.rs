@@ -6,7 +6,7 @@ use splitbar_passes::analysis::copy_order::{self, Mention};
 use splitbar_passes::analysis::group_copies::GroupCopies;
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::analysis::uniformity::memory::Memory;
-use splitbar_passes::module::EntryPoint;
+use splitbar_passes::module::{EntryPoint, WordOffset};
 use std::collections::BTreeSet;
 
 /// The asynchronous copies of an entry point's function, as analyses of the module found them.
@@ -19,9 +19,9 @@ pub struct Copies {
     /// Plain copies that can be made asynchronous.
     pub promoted: AsyncCopies,
     /// The word offset of each block, ascending.
-    starts: Vec<u32>,
+    starts: Vec<WordOffset>,
     /// Per block the word offset of the last instruction that steps can stand before.
-    pub ends: Vec<u32>,
+    pub ends: Vec<WordOffset>,
     /// Per block with copies what copies, and what else may come to workgroup memory, in order.
     pub order: Vec<Vec<Mention>>,
 }
@@ -52,7 +52,7 @@ impl Copies {
         } else {
             AsyncCopies::default()
         };
-        let copies: BTreeSet<u32> = group
+        let copies: BTreeSet<WordOffset> = group
             .copies
             .iter()
             .map(|copy| copy.offset)
@@ -79,15 +79,16 @@ impl Copies {
 
     /// Word offsets of the arrives whose promoted copies need not be complete before the wait
     /// returns.
-    pub fn deferred(&self) -> &[u32] {
+    pub fn deferred(&self) -> &[WordOffset] {
         &self.promoted.deferred
     }
 
     /// What stands at word offsets, per block in the order of the offsets; at one offset in the
     /// order in which it comes.
-    pub fn by_block<T>(&self, mut all: Vec<(u32, T)>) -> Vec<Vec<(u32, T)>> {
+    pub fn by_block<T>(&self, mut all: Vec<(WordOffset, T)>) -> Vec<Vec<(WordOffset, T)>> {
         all.sort_by_key(|(offset, _)| *offset); // stable
-        let mut by_block: Vec<Vec<(u32, T)>> = self.starts.iter().map(|_| Vec::new()).collect();
+        let mut by_block: Vec<Vec<(WordOffset, T)>> =
+            self.starts.iter().map(|_| Vec::new()).collect();
         for (offset, what) in all {
             // The last block that begins before it.
             let block = self.starts.partition_point(|start| *start <= offset);

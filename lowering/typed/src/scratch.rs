@@ -126,14 +126,14 @@ pub fn vote(
 mod tests {
     use super::*;
     use crate::testing::read;
-    use splitbar_passes::module::{assemble, synchronizes};
+    use splitbar_passes::module::{WordOffset, assemble, synchronizes};
 
     #[test]
     fn functions_list_all_group_instructions() {
         let is_listed = |opcode: u32| {
             let words = [1 << 16 | opcode];
             synchronizes(Inst {
-                offset: 5,
+                offset: WordOffset::FIRST,
                 words: &words,
             })
         };

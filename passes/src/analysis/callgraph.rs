@@ -1,14 +1,14 @@
 //! Which functions call which, and which of them lead to a given kind of instruction.
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::module::{Declarations, Function, Id, callee};
+use crate::module::{Declarations, Function, Id, WordOffset, callee};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Direct calls between the functions of a module.
 #[derive(Clone, Debug)]
 pub struct CallGraph {
     /// By caller: callee and word offset of the first call of it, in module order.
-    calls: BTreeMap<Id, Vec<(Id, u32)>>,
+    calls: BTreeMap<Id, Vec<(Id, WordOffset)>>,
 }
 
 impl CallGraph {
@@ -24,7 +24,7 @@ impl CallGraph {
 
     /// The functions that `function` calls itself, each once, with the word offset of the first
     /// call.
-    pub fn callees(&self, function: Id) -> &[(Id, u32)] {
+    pub fn callees(&self, function: Id) -> &[(Id, WordOffset)] {
         self.calls.get(&function).map_or(&[], Vec::as_slice)
     }
 
@@ -90,14 +90,14 @@ impl CallGraph {
     }
 }
 
-fn calls(function: &Function<'_>) -> Vec<(Id, u32)> {
+fn calls(function: &Function<'_>) -> Vec<(Id, WordOffset)> {
     let mut seen = BTreeSet::new();
     let calls = function.calls.iter();
     let all = calls.filter_map(|inst| Some((callee(*inst)?, inst.offset)));
     all.filter(|(callee, _)| seen.insert(*callee)).collect()
 }
 
-fn circle(callee: Id, site: u32) -> Diagnostic {
+fn circle(callee: Id, site: WordOffset) -> Diagnostic {
     Diagnostic::error(
         Code::RecursiveCall,
         format!("the function {callee} calls itself, directly or through others"),
@@ -116,7 +116,10 @@ mod tests {
         let entry = |(caller, callees): &(u32, &[u32])| {
             (
                 Id(*caller),
-                callees.iter().map(|callee| (Id(*callee), 0)).collect(),
+                callees
+                    .iter()
+                    .map(|callee| (Id(*callee), WordOffset::default()))
+                    .collect(),
             )
         };
         CallGraph {

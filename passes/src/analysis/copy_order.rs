@@ -1,7 +1,7 @@
 //! Where copies stand among what else may come to workgroup memory: nothing but a fence orders an
 //! access before an asynchronous copy into the same bytes.
 
-use crate::module::{Declarations, Function, Inst, Type};
+use crate::module::{Declarations, Function, Inst, Type, WordOffset};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ pub enum Mention {
     /// It may read or write workgroup memory.
     Access,
     /// The copy of this word offset.
-    Copy(u32),
+    Copy(WordOffset),
 }
 
 /// Copies and other accesses of `function`, in order, per block that has copies; `copies` has the
@@ -19,7 +19,7 @@ pub enum Mention {
 pub fn order(
     declarations: &Declarations<'_>,
     function: &Function<'_>,
-    copies: &BTreeSet<u32>,
+    copies: &BTreeSet<WordOffset>,
 ) -> Vec<Vec<Mention>> {
     let mention = |inst: &Inst<'_>| {
         if copies.contains(&inst.offset) {

@@ -1,7 +1,7 @@
 //! Support for unit tests: modules from text.
 
 use crate::diagnostic::Diagnostics;
-use crate::module::{Constants, Declarations, Id, Module, SpecValues};
+use crate::module::{Constants, Declarations, Id, Module, SpecValues, WordOffset};
 use rspirv::grammar::INSTRUCTION_TABLE;
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Assembled {
     }
 
     /// Word offset of the instruction that is number `nth` among those of `opcode`.
-    pub(crate) fn offset(&self, opcode: spirv::Op, nth: usize) -> u32 {
+    pub(crate) fn offset(&self, opcode: spirv::Op, nth: usize) -> WordOffset {
         self.module
             .instructions()
             .filter(|inst| inst.op() == Some(opcode))

@@ -1,5 +1,6 @@
 //! Diagnostics as JSON for programs: one object on each line.
 
+use super::WordOffset;
 use super::{Diagnostic, Diagnostics, SourcePosition, WitnessStep};
 use serde::Serialize;
 
@@ -16,7 +17,7 @@ struct Line<'d> {
     function: Option<&'d str>,
     block: Option<&'d str>,
     instruction: Option<&'d str>,
-    word: Option<u32>,
+    word: Option<WordOffset>,
     operand: Option<u32>,
     /// First byte and byte behind.
     span: Option<[usize; 2]>,
@@ -50,7 +51,7 @@ impl<'d> From<&'d SourcePosition> for Source<'d> {
 #[derive(Serialize)]
 struct Passed<'d> {
     text: &'d str,
-    word: Option<u32>,
+    word: Option<WordOffset>,
     instruction: Option<&'d str>,
 }
 
@@ -121,14 +122,14 @@ mod tests {
     #[test]
     fn everything_is_carried() {
         let mut problem = Diagnostic::error(Code::ZeroId, "message")
-            .at_word(7)
+            .at_word(WordOffset::new(7))
             .at_operand(2)
             .because("why")
             .vuid("VUID-x")
             .help("do this")
             .passing(WitnessStep {
                 text: "here".to_owned(),
-                word: Some(9),
+                word: Some(WordOffset::new(9)),
                 instruction: Some("OpNop".to_owned()),
             });
         problem.location.function = Some("main".to_owned());

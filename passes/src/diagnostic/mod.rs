@@ -4,8 +4,10 @@
 mod code;
 pub mod json;
 pub mod text;
+mod word;
 
 pub use code::Code;
+pub use word::WordOffset;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
@@ -51,7 +53,7 @@ pub enum Kind {
 pub struct Location {
     /// Offset of the instruction's first word, counted in words from the start of the module (the
     /// header is 0 to 4).
-    pub word: Option<u32>,
+    pub word: Option<WordOffset>,
     /// The function's name (OpName) or `%id`.
     pub function: Option<String>,
     /// The block's label, `%id`.
@@ -94,14 +96,14 @@ pub struct WitnessStep {
     /// What happens there.
     pub text: String,
     /// Word offset of the instruction.
-    pub word: Option<u32>,
+    pub word: Option<WordOffset>,
     /// The instruction; [`crate::module::Declarations::locate`] fills it in.
     pub instruction: Option<String>,
 }
 
 impl WitnessStep {
     /// What happens at the instruction at `word`.
-    pub fn at(word: u32, text: impl Into<String>) -> Self {
+    pub fn at(word: WordOffset, text: impl Into<String>) -> Self {
         WitnessStep {
             text: text.into(),
             word: Some(word),
@@ -193,7 +195,7 @@ impl Diagnostic {
     /// Places it at the instruction that starts at `word`, or nowhere without one;
     /// [`crate::module::Declarations::locate`] fills in the rest.
     #[must_use]
-    pub fn at_word(mut self, word: impl Into<Option<u32>>) -> Self {
+    pub fn at_word(mut self, word: impl Into<Option<WordOffset>>) -> Self {
         self.location.word = word.into();
         self
     }
@@ -324,12 +326,12 @@ mod tests {
     fn sorting_goes_by_place_and_drops_repeats() {
         let mut problems = Diagnostics::new();
         for word in [9, 3, 9] {
-            problems.push(Diagnostic::error(Code::ZeroId, "zero").at_word(word));
+            problems.push(Diagnostic::error(Code::ZeroId, "zero").at_word(WordOffset::new(word)));
         }
         let places: Vec<Option<u32>> = problems
             .sorted()
             .iter()
-            .map(|problem| problem.location.word)
+            .map(|problem| problem.location.word.map(WordOffset::get))
             .collect();
         assert_eq!(places, [Some(3), Some(9)]);
     }

@@ -123,7 +123,7 @@ fn located<'t>(group: Group<'t>, location: &'t Location, file: &'t str) -> Group
     let mark = AnnotationKind::Primary
         .span(marked.start..marked.end)
         .label(label);
-    group.element(line(instruction, file, word, mark))
+    group.element(line(instruction, file, word.get(), mark))
 }
 
 /// Adds the line of the source, or its place.
@@ -160,7 +160,7 @@ fn passed<'t>(group: Group<'t>, place: &'t WitnessStep, number: u32, file: &'t s
         Some((word, instruction)) => {
             let mark = whole(instruction);
             let mark = AnnotationKind::Context.span(mark.start..mark.end);
-            group.element(line(instruction, file, word, mark.label(text)))
+            group.element(line(instruction, file, word.get(), mark.label(text)))
         }
         None => group.element(Level::NOTE.no_name().message(text)),
     }
@@ -202,18 +202,19 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::super::Code;
     use super::*;
+    use crate::module::WordOffset;
     use expect_test::expect;
 
     fn full() -> Diagnostic {
         let mut problem =
             Diagnostic::error(Code::WaitWithoutArrive, "the wait has no arrive before it")
-                .at_word(431)
+                .at_word(WordOffset::new(431))
                 .because("no path passes an arrive")
                 .vuid("VUID-a")
                 .passing("the invocation with LocalInvocationIndex 0".to_owned())
                 .passing(WitnessStep {
                     instruction: Some("OpBranchConditional %7 %8 %9".to_owned()),
-                    ..WitnessStep::at(120, "block %5 goes to %8")
+                    ..WitnessStep::at(WordOffset::new(120), "block %5 goes to %8")
                 })
                 .help("arrive first");
         *problem.location = Location {
@@ -299,7 +300,7 @@ mod tests {
         let mut problem = full();
         problem.location.instruction = Some(String::new());
         problem.location.marked = None;
-        problem.location.word = Some(u32::MAX);
+        problem.location.word = Some(WordOffset::END);
         if let Some(source) = &mut problem.location.source {
             (source.line, source.column, source.text) = (u32::MAX, u32::MAX, Some("é".to_owned()));
         }

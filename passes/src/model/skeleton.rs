@@ -8,7 +8,7 @@
 //! module's duty (VUIDs 13559 to 13561), and a question for validation.
 
 use crate::analysis::cfg::Cfg;
-use crate::module::Function;
+use crate::module::{Function, WordOffset};
 use std::collections::BTreeMap;
 
 /// The most nodes that unrolling makes.
@@ -29,7 +29,7 @@ pub enum BarrierRole {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node {
     /// Word offsets of the interesting instructions, in order.
-    pub places: Vec<u32>,
+    pub places: Vec<WordOffset>,
     /// Where execution can go on: nodes with smaller indices; none at an end.
     pub next: Vec<usize>,
 }
@@ -69,9 +69,9 @@ impl Skeleton {
         function: &Function<'_>,
         cfg: &Cfg,
         unroll: u8,
-        place: impl Fn(u32) -> Option<BarrierRole>,
+        place: impl Fn(WordOffset) -> Option<BarrierRole>,
     ) -> Result<Skeleton, String> {
-        let places: Vec<Vec<(u32, BarrierRole)>> = function
+        let places: Vec<Vec<(WordOffset, BarrierRole)>> = function
             .blocks
             .iter()
             .map(|block| {
@@ -88,7 +88,7 @@ impl Skeleton {
     fn of_graph(
         cfg: &Cfg,
         unroll: u8,
-        places: &[Vec<(u32, BarrierRole)>],
+        places: &[Vec<(WordOffset, BarrierRole)>],
     ) -> Result<Skeleton, String> {
         if cfg.is_empty() {
             return Err("the function has no body".to_owned());
@@ -99,7 +99,7 @@ impl Skeleton {
 
 /// Whether an arrive is outstanding after `places` if one is before them (`open`); `None` when
 /// arrives and waits do not alternate.
-fn after(open: bool, places: &[(u32, BarrierRole)]) -> Option<bool> {
+fn after(open: bool, places: &[(WordOffset, BarrierRole)]) -> Option<bool> {
     places
         .iter()
         .try_fold(open, |open, (_, place)| match (place, open) {
@@ -118,7 +118,11 @@ struct Unrolling {
 }
 
 impl Unrolling {
-    fn of(cfg: &Cfg, unroll: u8, places: &[Vec<(u32, BarrierRole)>]) -> Result<Unrolling, String> {
+    fn of(
+        cfg: &Cfg,
+        unroll: u8,
+        places: &[Vec<(WordOffset, BarrierRole)>],
+    ) -> Result<Unrolling, String> {
         let loops = loops(cfg);
         let start = Spot {
             block: 0,
@@ -164,7 +168,11 @@ impl Unrolling {
 
     /// Children before parents: a node is made when all that follow it are, and nodes that are
     /// alike are one.
-    fn skeleton(&self, cfg: &Cfg, places: &[Vec<(u32, BarrierRole)>]) -> Result<Skeleton, String> {
+    fn skeleton(
+        &self,
+        cfg: &Cfg,
+        places: &[Vec<(WordOffset, BarrierRole)>],
+    ) -> Result<Skeleton, String> {
         let mut made: Vec<Option<usize>> = vec![None; self.spots.len()]; // none: no way to an end
         let mut skeleton = Skeleton {
             nodes: Vec::new(),
@@ -305,10 +313,10 @@ mod tests {
                 .filter(|_| places.contains(&block));
             place
                 .into_iter()
-                .map(|place| (place, BarrierRole::Other))
+                .map(|place| (WordOffset::new(place), BarrierRole::Other))
                 .collect()
         };
-        let places: Vec<Vec<(u32, BarrierRole)>> = (0..len).map(of_block).collect();
+        let places: Vec<Vec<(WordOffset, BarrierRole)>> = (0..len).map(of_block).collect();
         show(Skeleton::of_graph(&cfg, unroll, &places))
     }
 
@@ -317,7 +325,11 @@ mod tests {
             Ok(skeleton) => {
                 let nodes = skeleton.nodes.iter().enumerate();
                 nodes
-                    .map(|(index, node)| format!("{index}:{:?}{:?} ", node.places, node.next))
+                    .map(|(index, node)| {
+                        let places: Vec<u32> =
+                            node.places.iter().map(|place| place.get()).collect();
+                        format!("{index}:{places:?}{:?} ", node.next)
+                    })
                     .collect()
             }
             Err(why) => why,
@@ -369,9 +381,9 @@ mod tests {
         let edges = [(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)];
         let places = [
             vec![],
-            vec![(10, BarrierRole::Arrive)],
+            vec![(WordOffset::new(10), BarrierRole::Arrive)],
             vec![],
-            vec![(30, BarrierRole::Wait)],
+            vec![(WordOffset::new(30), BarrierRole::Wait)],
             vec![],
         ];
         let skeleton = Skeleton::of_graph(&Cfg::from_edges(5, &edges), 1, &places);

@@ -1,13 +1,13 @@
 //! Which functions an entry point reaches.
 
 use super::{Declarations, Function, Id, Inst};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, WordOffset};
 use std::collections::BTreeMap;
 
 /// A function on the way down: its callees, and how many of them are done.
 struct Frame {
     id: Id,
-    callees: Vec<(Id, u32)>,
+    callees: Vec<(Id, WordOffset)>,
     next: usize,
 }
 
@@ -20,7 +20,7 @@ impl<'m> Declarations<'m> {
     pub fn reachable_functions(&self, entry: Id) -> Result<Vec<Id>, Diagnostic> {
         let mut order = Vec::new();
         let mut finished: BTreeMap<Id, bool> = BTreeMap::new();
-        let mut stack = vec![self.frame(entry, 0)?];
+        let mut stack = vec![self.frame(entry, WordOffset::default())?];
         finished.insert(entry, false);
         while let Some(frame) = stack.last_mut() {
             let Some((callee, site)) = frame.callees.get(frame.next).copied() else {
@@ -42,7 +42,7 @@ impl<'m> Declarations<'m> {
         Ok(order)
     }
 
-    fn frame(&self, id: Id, site: u32) -> Result<Frame, Diagnostic> {
+    fn frame(&self, id: Id, site: WordOffset) -> Result<Frame, Diagnostic> {
         let function = self.function(id).ok_or_else(|| {
             Diagnostic::error(
                 Code::UndefinedId,
@@ -57,7 +57,7 @@ impl<'m> Declarations<'m> {
         })
     }
 
-    fn recursion(&self, callee: Id, site: u32) -> Diagnostic {
+    fn recursion(&self, callee: Id, site: WordOffset) -> Diagnostic {
         let name = self
             .name(callee)
             .map_or_else(|| callee.to_string(), str::to_owned);
@@ -72,7 +72,7 @@ impl<'m> Declarations<'m> {
 }
 
 /// Callees of `function` and the offsets of the calls, in order.
-fn callees(function: &Function<'_>) -> Vec<(Id, u32)> {
+fn callees(function: &Function<'_>) -> Vec<(Id, WordOffset)> {
     let calls = function.calls.iter();
     calls
         .filter_map(|inst| Some((called(*inst)?, inst.offset)))

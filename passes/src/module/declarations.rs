@@ -13,7 +13,7 @@ use super::signatures;
 use super::types::{Types, is_type, storage_class};
 use super::uses;
 use super::{Decoration, Function, Id, Inst, Module, Type};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
 use std::collections::BTreeMap;
 
 /// Which spelling of the split-barrier extension the module declares; diagnostics use it.
@@ -183,7 +183,7 @@ impl<'m> Declarations<'m> {
         let first = self
             .functions
             .first()
-            .map_or(u32::MAX, |first| first.offset);
+            .map_or(WordOffset::END, |first| first.offset);
         self.constants.retain(|inst| inst.offset < first);
         for (variable, index) in self.variables.iter().zip(0..) {
             self.variable_indices.insert(variable.id, index);

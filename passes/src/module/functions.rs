@@ -4,7 +4,7 @@ use super::calls::called;
 use super::report::Report;
 use super::types::is_terminator;
 use super::{Id, Inst, Module, grammar};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, WordOffset};
 use spirv::Op;
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub struct Block<'m> {
     /// Its label.
     pub label: Id,
     /// Offset of the OpLabel.
-    pub offset: u32,
+    pub offset: WordOffset,
     /// Everything after the OpLabel, terminator last; OpLine, OpNoLine and debug-only instructions
     /// are left out.
     pub insts: Vec<Inst<'m>>,
@@ -59,9 +59,9 @@ pub struct Function<'m> {
     /// The instructions in its blocks that [`synchronize`](synchronizes), in module order.
     pub syncs: Vec<Inst<'m>>,
     /// Offset of the OpFunction.
-    pub offset: u32,
+    pub offset: WordOffset,
     /// Offset of the OpFunctionEnd.
-    pub end: u32,
+    pub end: WordOffset,
 }
 
 impl<'m> Function<'m> {
@@ -70,6 +70,11 @@ impl<'m> Function<'m> {
         self.blocks
             .iter()
             .flat_map(|block| block.insts.iter().copied())
+    }
+
+    /// Behind its OpFunctionEnd, an instruction of one word.
+    pub(crate) fn behind(&self) -> WordOffset {
+        self.end.next()
     }
 
     /// The blocks that have some of `insts`, which are instructions of the function in module
@@ -82,7 +87,10 @@ impl<'m> Function<'m> {
         std::iter::from_fn(move || {
             let first = rest.first()?.offset;
             let behind = self.blocks.partition_point(|block| block.offset <= first);
-            let end = self.blocks.get(behind).map_or(u32::MAX, |next| next.offset);
+            let end = self
+                .blocks
+                .get(behind)
+                .map_or(WordOffset::END, |next| next.offset);
             let (here, after) = rest.split_at(rest.partition_point(|inst| inst.offset < end));
             rest = after;
             Some((behind.checked_sub(1)?, here))
@@ -270,7 +278,7 @@ impl<'m> FunctionReader<'m> {
     }
 
     /// Reports the open function, which has no OpFunctionEnd.
-    fn close_function(&mut self, end: u32, report: &mut Report<'_>) {
+    fn close_function(&mut self, end: WordOffset, report: &mut Report<'_>) {
         if let Some(function) = self.open.take() {
             report.push(
                 malformed(format!("the function {} has no OpFunctionEnd", function.id))
@@ -280,7 +288,7 @@ impl<'m> FunctionReader<'m> {
         }
     }
 
-    fn finish(&mut self, function: Option<Function<'m>>, end: u32, report: &mut Report<'_>) {
+    fn finish(&mut self, function: Option<Function<'m>>, end: WordOffset, report: &mut Report<'_>) {
         let Some(mut function) = function else { return };
         function.end = end;
         self.check_targets(&function, report);
@@ -326,7 +334,7 @@ impl<'m> FunctionReader<'m> {
     /// All functions, once the module is at its end.
     pub(super) fn into_functions(mut self, report: &mut Report<'_>) -> Vec<Function<'m>> {
         self.close_block(report);
-        let end = u32::try_from(self.module.words().len()).unwrap_or(u32::MAX);
+        let end = self.module.end();
         self.close_function(end, report);
         self.done
     }

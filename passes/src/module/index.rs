@@ -6,7 +6,7 @@ use super::grammar::{self, Shape, Tail};
 use super::operands::{Context, Operands, has_zero_byte};
 use super::report::Report;
 use super::{Id, Inst};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
 use std::collections::{BTreeMap, HashMap};
 
 /// Words of the header.
@@ -22,7 +22,7 @@ pub(super) struct Index {
     sets: BTreeMap<u32, ExtSet>,
     /// Words 1 and 2 of instructions that no table knows, with the first place of each: the result
     /// is one of them, if there is one.
-    guesses: BTreeMap<u32, u32>,
+    guesses: BTreeMap<u32, WordOffset>,
 }
 
 /// Id to word offset of the defining instruction; 0, the offset of the header, stands for none.
@@ -90,8 +90,8 @@ impl Index {
     }
 
     /// The instruction that starts at word `offset` of `words`.
-    pub(super) fn at<'m>(&self, words: &'m [u32], offset: u32) -> Option<Inst<'m>> {
-        let at = offset as usize;
+    pub(super) fn at<'m>(&self, words: &'m [u32], offset: WordOffset) -> Option<Inst<'m>> {
+        let at = offset.index();
         let bits = self.starts.get(at / 64)?;
         if bits >> (at % 64) & 1 == 0 {
             return None;
@@ -105,10 +105,10 @@ impl Index {
 
     /// Word offset of the instruction that defines `id`.
     #[inline]
-    pub(super) fn definition(&self, id: u32) -> Option<u32> {
+    pub(super) fn definition(&self, id: u32) -> Option<WordOffset> {
         match self.definitions.get(id) {
             0 => None,
-            offset => Some(offset),
+            offset => Some(WordOffset::new(offset)),
         }
     }
 
@@ -122,7 +122,7 @@ impl Index {
     pub(super) fn def<'m>(&self, words: &'m [u32], id: u32) -> Option<Inst<'m>> {
         match self.definitions.get(id) {
             0 => None,
-            offset => self.at(words, offset),
+            offset => self.at(words, WordOffset::new(offset)),
         }
     }
 
@@ -179,7 +179,7 @@ impl<'m> Scan<'m, '_> {
         while let Some(first) = self.words.get(at).copied() {
             let count = (first >> 16) as usize;
             let opcode = (first & 0xffff) as u16;
-            let offset = at as u32; // a module has fewer than 2^30 words
+            let offset = WordOffset::new(at as u32); // a module has fewer than 2^30 words
             let Some(words) = self
                 .words
                 .get(at..at + count)
@@ -271,7 +271,7 @@ impl<'m> Scan<'m, '_> {
         if id == 0 || id >= self.bound {
             return; // reported with the other ids of the instruction
         }
-        let earlier = self.index.definitions.define(id, inst.offset);
+        let earlier = self.index.definitions.define(id, inst.offset.get());
         if shape.op == Some(spirv::Op::ExtInstImport) && earlier == 0 {
             self.index.sets.insert(id, ExtSet::named(inst.operands()));
         }
@@ -335,7 +335,7 @@ impl<'m> Scan<'m, '_> {
     }
 
     #[cold]
-    fn cut_short(&mut self, offset: u32, opcode: u16, count: usize) {
+    fn cut_short(&mut self, offset: WordOffset, opcode: u16, count: usize) {
         let name = grammar::name(opcode);
         let diagnostic = if count == 0 {
             Diagnostic::error(
@@ -344,7 +344,7 @@ impl<'m> Scan<'m, '_> {
             )
             .because("an instruction counts its own first word, so what follows cannot be found")
         } else {
-            let rest = self.words.len() - offset as usize;
+            let rest = self.words.len() - offset.index();
             Diagnostic::error(
                 Code::TruncatedModule,
                 format!("the module ends inside {name}"),
@@ -362,7 +362,7 @@ impl<'m> Scan<'m, '_> {
         self.push(diagnostic, inst.offset, inst.name());
     }
 
-    fn push(&mut self, diagnostic: Diagnostic, offset: u32, name: String) {
+    fn push(&mut self, diagnostic: Diagnostic, offset: WordOffset, name: String) {
         let mut diagnostic = diagnostic.at_word(offset);
         diagnostic.location.instruction = Some(name);
         self.report.push(diagnostic);

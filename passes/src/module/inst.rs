@@ -2,7 +2,7 @@
 
 use super::grammar;
 use super::operands::literal_string;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, WordOffset};
 use std::fmt;
 
 /// A result id. Zero is never valid; the reader refuses it.
@@ -19,7 +19,7 @@ impl fmt::Display for Id {
 #[derive(Copy, Clone, Debug)]
 pub struct Inst<'m> {
     /// Offset of the first word, in words from the start of the module.
-    pub offset: u32,
+    pub offset: WordOffset,
     /// All words of the instruction; never empty.
     pub words: &'m [u32],
 }

@@ -4,7 +4,7 @@ use super::operands::string_starts_with;
 use super::source::Texts;
 use super::types::is_terminator;
 use super::{Block, Declarations, Function, Id, Inst, Module};
-use crate::diagnostic::{Diagnostic, Diagnostics, SourcePosition};
+use crate::diagnostic::{Diagnostic, Diagnostics, SourcePosition, WordOffset};
 use std::collections::BTreeMap;
 
 impl<'m> Declarations<'m> {
@@ -53,7 +53,7 @@ impl<'m> Declarations<'m> {
     }
 
     /// The function that the instruction at word `word` belongs to.
-    pub fn function_at(&self, word: u32) -> Option<&Function<'m>> {
+    pub fn function_at(&self, word: WordOffset) -> Option<&Function<'m>> {
         let after = self
             .functions
             .partition_point(|function| function.offset <= word);
@@ -65,22 +65,22 @@ impl<'m> Declarations<'m> {
     /// The source position that is in force at the instruction at word `word`: the last OpLine, or
     /// DebugLine of NonSemantic.Shader.DebugInfo.100, before it, unless OpNoLine, DebugNoLine or
     /// the end of a block came later (SPIR-V 3.49.2).
-    pub fn source_position(&self, word: u32) -> Option<SourcePosition> {
+    pub fn source_position(&self, word: WordOffset) -> Option<SourcePosition> {
         let lines = self.lines_in_force(vec![word]);
         self.position_of(*lines.get(&word)?, &mut Texts::default())
     }
 
     /// The instructions that give the lines in force at `words`, by word. Words of one block cost
     /// one walk over it.
-    fn lines_in_force(&self, mut words: Vec<u32>) -> BTreeMap<u32, Inst<'m>> {
+    fn lines_in_force(&self, mut words: Vec<WordOffset>) -> BTreeMap<WordOffset, Inst<'m>> {
         words.sort_unstable();
         words.dedup();
         let mut lines = BTreeMap::new();
-        let (mut block, mut at, mut line) = (None, 0, None);
+        let (mut block, mut at, mut line) = (None, WordOffset::default(), None);
         for word in words {
             let from = self
                 .function_at(word)
-                .map_or(5, |function| before_block(function, word));
+                .map_or(WordOffset::FIRST, |function| before_block(function, word));
             if block != Some(from) {
                 (block, at, line) = (Some(from), from, None);
             }
@@ -176,7 +176,7 @@ pub(crate) fn is_shader_debug_info(set: Id, module: &Module<'_>) -> bool {
 }
 
 /// Where the lines that can be in force at word `word` start: no line outlasts the block before.
-fn before_block(function: &Function<'_>, word: u32) -> u32 {
+fn before_block(function: &Function<'_>, word: WordOffset) -> WordOffset {
     let after = function
         .blocks
         .partition_point(|block| block.terminator().is_some_and(|end| end.offset < word));
@@ -187,7 +187,7 @@ fn before_block(function: &Function<'_>, word: u32) -> u32 {
 }
 
 /// The block of `function` that the instruction at word `word` belongs to.
-fn block_at<'f, 'm>(function: &'f Function<'m>, word: u32) -> Option<&'f Block<'m>> {
+fn block_at<'f, 'm>(function: &'f Function<'m>, word: WordOffset) -> Option<&'f Block<'m>> {
     let after = function
         .blocks
         .partition_point(|block| block.offset <= word);

@@ -35,6 +35,7 @@ mod types;
 mod uses;
 mod workgroup;
 
+pub use crate::diagnostic::WordOffset;
 pub use assemble::{Assembled, assemble};
 pub use calls::{called, called_for_elements, callee};
 pub use constants::{Constant, Constants, SpecValues};

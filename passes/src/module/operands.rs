@@ -203,6 +203,7 @@ pub(super) fn string_starts_with(words: &[u32], prefix: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::module::WordOffset;
 
     const PLAIN: Context = Context {
         switch_words: 1,
@@ -210,9 +211,15 @@ mod tests {
     };
 
     fn kinds(words: &[u32], context: Context) -> Vec<(OperandKind, usize)> {
-        Operands::new(Inst { offset: 5, words }, context)
-            .map(|operand| (operand.kind, operand.words.len()))
-            .collect()
+        Operands::new(
+            Inst {
+                offset: WordOffset::FIRST,
+                words,
+            },
+            context,
+        )
+        .map(|operand| (operand.kind, operand.words.len()))
+        .collect()
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::ids::{self, Ids};
 use super::index::{HEADER_WORDS, Index};
 use super::operands::Operands;
 use super::{Id, Inst};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
 use std::borrow::Cow;
 
 /// The first word of a module (SPIR-V 2.3).
@@ -99,7 +99,7 @@ impl<'a> Module<'a> {
             };
             diagnostics.push(
                 Diagnostic::error(Code::BadMagic, "this is not a SPIR-V module")
-                    .at_word(0)
+                    .at_word(WordOffset::default())
                     .because(found)
                     .help("give a binary module (.spv); assemble text with spirv-as first"),
             );
@@ -130,7 +130,7 @@ impl<'a> Module<'a> {
             );
             return Err(
                 Diagnostic::error(Code::BadMagic, "these words are no SPIR-V module")
-                    .at_word(0)
+                    .at_word(WordOffset::default())
                     .because(found)
                     .into(),
             );
@@ -154,13 +154,15 @@ impl<'a> Module<'a> {
                 "the module ends after {} of the header's {HEADER_WORDS} words",
                 words.len()
             );
-            diagnostics.push(Diagnostic::error(Code::TruncatedModule, message).at_word(0));
+            diagnostics.push(
+                Diagnostic::error(Code::TruncatedModule, message).at_word(WordOffset::default()),
+            );
             return Err(diagnostics);
         }
         let version = words.get(1).copied().unwrap_or(0);
         if !is_version(version) {
             let message = format!("{version:#010x} is not a SPIR-V version");
-            diagnostics.push(Diagnostic::error(Code::UnsupportedVersion, message).at_word(0).because(format!("versions 1.0 to 1.{LAST_MINOR} are read, written 0x00010000 to 0x00010{LAST_MINOR}00")));
+            diagnostics.push(Diagnostic::error(Code::UnsupportedVersion, message).at_word(WordOffset::default()).because(format!("versions 1.0 to 1.{LAST_MINOR} are read, written 0x00010000 to 0x00010{LAST_MINOR}00")));
         }
         let index = Index::build(&words, &mut diagnostics);
         if diagnostics.has_errors() {
@@ -177,6 +179,11 @@ impl<'a> Module<'a> {
     /// The words, header included, in the machine's byte order.
     pub fn words(&self) -> &[u32] {
         &self.words
+    }
+
+    /// Behind the last word.
+    pub(super) fn end(&self) -> WordOffset {
+        WordOffset::new(self.words.len() as u32) // a module has fewer than 2^30 words
     }
 
     /// The header.
@@ -222,29 +229,29 @@ impl<'a> Module<'a> {
 
     /// All instructions in order.
     pub fn instructions(&self) -> impl Iterator<Item = Inst<'_>> {
-        self.instructions_from(HEADER_WORDS as u32)
+        self.instructions_from(WordOffset::new(HEADER_WORDS as u32))
     }
 
     /// The instructions from the one that starts at word `offset` to the end; none when no
     /// instruction starts there.
-    pub fn instructions_from(&self, offset: u32) -> impl Iterator<Item = Inst<'_>> {
+    pub fn instructions_from(&self, offset: WordOffset) -> impl Iterator<Item = Inst<'_>> {
         let mut rest = match self.at(offset) {
-            Some(_) => self.words.get(offset as usize..).unwrap_or(&[]),
+            Some(_) => self.words.get(offset.index()..).unwrap_or(&[]),
             None => &[],
         };
-        let mut offset = offset;
+        let mut next = offset.get();
         std::iter::from_fn(move || {
             let count = rest.first()? >> 16;
             let (words, after) = rest.split_at_checked(count as usize)?;
             rest = after;
-            let inst = Inst { offset, words };
-            offset += count; // a module has fewer than 2^30 words
-            Some(inst)
+            let offset = WordOffset::new(next);
+            next += count; // a module has fewer than 2^30 words
+            Some(Inst { offset, words })
         })
     }
 
     /// The instruction that starts at word `offset`, if one does.
-    pub fn at(&self, offset: u32) -> Option<Inst<'_>> {
+    pub fn at(&self, offset: WordOffset) -> Option<Inst<'_>> {
         self.index.at(&self.words, offset)
     }
 
@@ -294,14 +301,14 @@ impl<'a> Module<'a> {
 
     /// Word offset of the instruction that defines `id`.
     #[inline]
-    pub(crate) fn definition(&self, id: Id) -> Option<u32> {
+    pub(crate) fn definition(&self, id: Id) -> Option<WordOffset> {
         self.index.definition(id.0)
     }
 
     /// The opcode of the instruction that starts at word `offset`.
     #[inline]
-    pub(crate) fn opcode_at(&self, offset: u32) -> u16 {
-        let first = self.words.get(offset as usize).copied().unwrap_or(0);
+    pub(crate) fn opcode_at(&self, offset: WordOffset) -> u16 {
+        let first = self.words.get(offset.index()).copied().unwrap_or(0);
         (first & 0xffff) as u16
     }
 

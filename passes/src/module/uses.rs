@@ -3,7 +3,7 @@
 use super::declarations::{Declarations, unknown};
 use super::report::Report;
 use super::{Id, Inst, grammar};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, WordOffset};
 use spirv::Op;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(super) fn check(declarations: &Declarations<'_>, report: &mut Report<'_>) {
     let first = declarations.functions.first();
     let mut uses = Uses {
         declarations,
-        first: first.map_or(u32::MAX, |function| function.offset),
+        first: first.map_or(WordOffset::END, |function| function.offset),
         guessed: BTreeSet::new(),
     };
     let first = uses.first;
@@ -40,7 +40,7 @@ pub(super) fn check(declarations: &Declarations<'_>, report: &mut Report<'_>) {
         let function = functions
             .peek()
             .filter(|function| function.offset <= inst.offset);
-        let own = function.map_or(0..0, |function| function.offset..function.end);
+        let own = function.map_or(Range::default(), |function| function.offset..function.end);
         // Nearly all ids are declarations, or values of the same function.
         let are_fine = module.all_ids(inst, |_, id| match module.definition(id) {
             Some(def) if def < first => true,
@@ -70,16 +70,16 @@ pub(super) fn check(declarations: &Declarations<'_>, report: &mut Report<'_>) {
 struct Uses<'u, 'm> {
     declarations: &'u Declarations<'m>,
     /// Offset of the first function.
-    first: u32,
+    first: WordOffset,
     /// Offsets of the instructions that were reported as unknown.
-    guessed: BTreeSet<u32>,
+    guessed: BTreeSet<WordOffset>,
 }
 
 impl Uses<'_, '_> {
     /// Reports what is wrong with the ids of `inst`, an instruction of the function at the words
     /// `own` (none: of no function), if something is.
     #[cold]
-    fn explain(&mut self, inst: Inst<'_>, own: &Range<u32>, report: &mut Report<'_>) {
+    fn explain(&mut self, inst: Inst<'_>, own: &Range<WordOffset>, report: &mut Report<'_>) {
         for (_, id) in self.declarations.module.ids(inst) {
             if let Some(problem) = self.problem(inst, own, id) {
                 report.push(problem);
@@ -87,7 +87,7 @@ impl Uses<'_, '_> {
         }
     }
 
-    fn problem(&mut self, inst: Inst<'_>, own: &Range<u32>, id: Id) -> Option<Diagnostic> {
+    fn problem(&mut self, inst: Inst<'_>, own: &Range<WordOffset>, id: Id) -> Option<Diagnostic> {
         let module = self.declarations.module;
         let wrong = match module.definition(id) {
             Some(def) if def < self.first => return None,
@@ -105,7 +105,7 @@ impl Uses<'_, '_> {
 
     /// Whether the instruction at word `def`, behind the declarations, is out of sight of the
     /// function at the words `own`.
-    fn is_elsewhere(&self, def: u32, own: &Range<u32>) -> bool {
+    fn is_elsewhere(&self, def: WordOffset, own: &Range<WordOffset>) -> bool {
         !own.contains(&def)
             && self.declarations.function_at(def).map_or(
                 // NonSemantic instructions may follow the last function

@@ -3,7 +3,7 @@
 use super::Distribution;
 use super::dump::{Record, damaged};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::module::Module;
+use crate::module::{Module, WordOffset};
 use serde::Serialize;
 use spirv::Op;
 use std::collections::BTreeMap;
@@ -25,9 +25,9 @@ pub struct Site {
     pub kind: SiteKind,
     /// Word offset of the arrive in the module that was instrumented; that of the OpControlBarrier
     /// for one.
-    pub arrive: u32,
+    pub arrive: WordOffset,
     /// Word offset of the wait, or of the OpControlBarrier.
-    pub wait: u32,
+    pub wait: WordOffset,
     /// Phases of a workgroup with records of all its subgroups.
     pub phases: u64,
     /// Phases without the records of some subgroups, which were overwritten or never made.
@@ -55,7 +55,9 @@ impl Site {
 
     /// That it is a barrier of `module`.
     pub(super) fn check(&self, module: &Module<'_>) -> Result<(), Diagnostic> {
-        let is = |offset: u32, op: Op| module.at(offset).is_some_and(|inst| inst.op() == Some(op));
+        let is = |offset: WordOffset, op: Op| {
+            module.at(offset).is_some_and(|inst| inst.op() == Some(op))
+        };
         let is_right = match self.kind {
             SiteKind::Full => is(self.wait, Op::ControlBarrier),
             SiteKind::Split => {
@@ -130,8 +132,8 @@ fn site(((arrive, wait), values): ((u32, u32), Values)) -> Site {
     };
     Site {
         kind,
-        arrive,
-        wait,
+        arrive: WordOffset::new(arrive),
+        wait: WordOffset::new(wait),
         phases: values.phases,
         incomplete: values.incomplete,
         contradictory: values.contradictory,

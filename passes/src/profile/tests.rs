@@ -4,7 +4,7 @@
 use super::layout::{MAGIC, RECORD_WORDS, VERSION, record};
 use super::{Distribution, Profile, SiteKind, module_hash, retime};
 use crate::diagnostic::{Code, Diagnostics};
-use crate::module::{Declarations, Module, assemble};
+use crate::module::{Declarations, Module, WordOffset, assemble};
 use pretty_assertions::assert_eq;
 
 const HASH: u64 = 0x0123_4567_89ab_cdef;
@@ -74,7 +74,7 @@ fn phases_give_skew_window_and_waiting() {
     assert_eq!(profile.sites.len(), 1);
     let site = &profile.sites[0];
     assert_eq!(
-        (site.kind, site.arrive, site.wait),
+        (site.kind, site.arrive.get(), site.wait.get()),
         (SiteKind::Split, 100, 120)
     );
     assert_eq!(
@@ -123,7 +123,7 @@ fn sites_are_told_apart_and_sorted() {
     let sites: Vec<_> = profile
         .sites
         .iter()
-        .map(|s| (s.arrive, s.wait, s.phases))
+        .map(|s| (s.arrive.get(), s.wait.get(), s.phases))
         .collect();
     assert_eq!(sites, [(100, 120, 1), (100, 200, 1)]);
 }
@@ -249,7 +249,7 @@ fn subgroups_of_one_phase_are_at_one_barrier() {
 }
 
 /// A shader with one pair, and the word offsets of its sides.
-fn shader() -> (Module<'static>, u32, u32) {
+fn shader() -> (Module<'static>, WordOffset, WordOffset) {
     let text = "OpCapability Shader
         OpMemoryModel Logical GLSL450
         OpEntryPoint GLCompute %main \"main\"

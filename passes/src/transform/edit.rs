@@ -6,7 +6,7 @@
 
 use super::rewrite::{Edited, Writer, instruction};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Declarations, EntryPoint, Id, Inst, Module};
+use crate::module::{Declarations, EntryPoint, Id, Inst, Module, WordOffset};
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ type Words = Vec<u32>;
 pub(super) struct Edit<'d, 'm> {
     pub(super) declarations: &'d Declarations<'m>,
     writer: Writer,
-    before: BTreeMap<u32, Vec<Words>>,
-    after: BTreeMap<u32, Vec<Words>>,
+    before: BTreeMap<WordOffset, Vec<Words>>,
+    after: BTreeMap<WordOffset, Vec<Words>>,
     /// `None`: the instruction goes.
-    instead: BTreeMap<u32, Option<Words>>,
+    instead: BTreeMap<WordOffset, Option<Words>>,
     capabilities: Vec<Words>,
     extensions: Vec<Words>,
     names: Vec<Words>,
@@ -35,11 +35,11 @@ pub(super) struct Edit<'d, 'm> {
 /// the end of the module.
 #[derive(Default)]
 struct Sections {
-    capabilities: Option<u32>,
-    extensions: Option<u32>,
-    names: Option<u32>,
-    annotations: Option<u32>,
-    globals: Option<u32>,
+    capabilities: Option<WordOffset>,
+    extensions: Option<WordOffset>,
+    names: Option<WordOffset>,
+    annotations: Option<WordOffset>,
+    globals: Option<WordOffset>,
 }
 
 impl<'d, 'm> Edit<'d, 'm> {
@@ -83,7 +83,7 @@ impl<'d, 'm> Edit<'d, 'm> {
     /// Puts an instruction before the one at `offset`; several come in the order of the calls.
     pub(super) fn before(
         &mut self,
-        offset: u32,
+        offset: WordOffset,
         op: Op,
         operands: &[u32],
     ) -> Result<(), Diagnostic> {
@@ -95,7 +95,7 @@ impl<'d, 'm> Edit<'d, 'm> {
     /// As [`Edit::before`], behind it.
     pub(super) fn after(
         &mut self,
-        offset: u32,
+        offset: WordOffset,
         op: Op,
         operands: &[u32],
     ) -> Result<(), Diagnostic> {
@@ -107,7 +107,7 @@ impl<'d, 'm> Edit<'d, 'm> {
     /// Puts an instruction in the place of the one at `offset`.
     pub(super) fn replace(
         &mut self,
-        offset: u32,
+        offset: WordOffset,
         op: Op,
         operands: &[u32],
     ) -> Result<(), Diagnostic> {
@@ -117,7 +117,7 @@ impl<'d, 'm> Edit<'d, 'm> {
     }
 
     /// Takes the instruction at `offset` away.
-    pub(super) fn remove(&mut self, offset: u32) {
+    pub(super) fn remove(&mut self, offset: WordOffset) {
         self.instead.insert(offset, None);
     }
 
@@ -224,10 +224,10 @@ impl<'d, 'm> Edit<'d, 'm> {
     pub(super) fn finish(mut self) -> Result<Option<Edited>, Diagnostics> {
         let module = self.declarations.module;
         let sections = sections(module);
-        let mut last = 5;
+        let mut last = WordOffset::FIRST;
         for inst in module.instructions() {
             let at = inst.offset;
-            let here = |end: Option<u32>| end == Some(at);
+            let here = |end: Option<WordOffset>| end == Some(at);
             let mut write = |list: &[Words]| {
                 list.iter()
                     .try_for_each(|words| self.writer.push(words, at))

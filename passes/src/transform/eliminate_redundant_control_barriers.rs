@@ -17,7 +17,7 @@ use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::phases::{Body, Effect, Openness, Role, Side, Zones};
 use crate::diagnostic::Diagnostics;
-use crate::module::{Constants, Declarations, Module, SpecValues};
+use crate::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use spirv::Op;
 
 /// Instructions that are looked at in one function; barriers that were not asked then stay.
@@ -57,7 +57,7 @@ pub(super) fn run(
 }
 
 /// The places of the barriers that order nothing.
-fn eliminate(body: &Body, cfg: &Cfg) -> Vec<u32> {
+fn eliminate(body: &Body, cfg: &Cfg) -> Vec<WordOffset> {
     let mut left = body.clone();
     let mut gone = Vec::new();
     let mut work = 0;

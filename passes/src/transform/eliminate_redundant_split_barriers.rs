@@ -37,7 +37,7 @@ use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::Cfg;
 use crate::diagnostic::Diagnostics;
-use crate::module::{Block, Declarations, Inst, Module, Type};
+use crate::module::{Block, Declarations, Inst, Module, Type, WordOffset};
 use spirv::{Op, StorageClass};
 
 pub(super) fn run(
@@ -77,8 +77,8 @@ pub(super) fn run(
 #[derive(Clone, Debug, PartialEq)]
 struct Barrier {
     /// Word offsets of its instructions: first and last, the same for OpControlBarrier.
-    first: u32,
-    last: u32,
+    first: WordOffset,
+    last: WordOffset,
     release: Fence,
     acquire: Fence,
     /// Bits that nothing weaker stands for.
@@ -106,7 +106,7 @@ enum Part {
 
 /// An arrive whose wait has not come yet.
 struct Pending {
-    offset: u32,
+    offset: WordOffset,
     fence: Fence,
     /// Only accesses in the window, and none of them seen.
     is_quiet: bool,

@@ -5,7 +5,9 @@ use super::inline::inline_barrier_functions;
 use super::rewrite::Edited;
 use crate::analysis::pairing::{Open, Pairing, SiteKind};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Constants, Declarations, EntryPoint, Function, Module, Scope, SpecValues};
+use crate::module::{
+    Constants, Declarations, EntryPoint, Function, Module, Scope, SpecValues, WordOffset,
+};
 use std::collections::BTreeSet;
 
 /// Runs `pass` on the module with its barrier functions inlined. When `pass` finds nothing to do
@@ -111,7 +113,7 @@ pub(super) fn each_paired(
         };
         let mut found = Diagnostics::new();
         let pairing = Pairing::analyse(declarations, &constants, &entry, &mut found);
-        let is_open = |offset: &u32| {
+        let is_open = |offset: &WordOffset| {
             [Scope::Workgroup, Scope::Subgroup]
                 .into_iter()
                 .any(|scope| pairing.open_before(scope, *offset) != Open::Never)

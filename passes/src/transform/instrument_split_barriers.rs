@@ -95,7 +95,7 @@ pub(super) fn run(
             }
         };
         let void = edit.type_of(Op::TypeVoid, &[])?;
-        let place = edit.number(site.offset)?;
+        let place = edit.number(site.offset.get())?;
         let result = edit.fresh()?;
         edit.before(site.offset, Op::FunctionCall, &[void, result, check, place])?;
     }

@@ -26,7 +26,9 @@ use crate::analysis::async_copy::{self, AsyncCopies};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::uniformity::memory::Memory;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Constants, Declarations, EntryPoint, Function, Id, Inst, Module, SpecValues};
+use crate::module::{
+    Constants, Declarations, EntryPoint, Function, Id, Inst, Module, SpecValues, WordOffset,
+};
 use spirv::Op;
 use std::collections::BTreeMap;
 
@@ -48,7 +50,7 @@ enum Annotation {
 }
 
 /// By the word offset of the instruction that they stand before; in order.
-type Annotations = BTreeMap<u32, Vec<Annotation>>;
+type Annotations = BTreeMap<WordOffset, Vec<Annotation>>;
 
 pub(super) fn run(
     module: &Module<'_>,
@@ -111,7 +113,8 @@ fn size(
 
 fn note(copies: &AsyncCopies, function: &Function<'_>, wanted: &mut Annotations) {
     debug_assert!(copies.marks.iter().all(|mark| *mark > function.offset));
-    let mut add = |offset: u32, annotation| wanted.entry(offset).or_default().push(annotation);
+    let mut add =
+        |offset: WordOffset, annotation| wanted.entry(offset).or_default().push(annotation);
     copies
         .marks
         .iter()
@@ -139,7 +142,7 @@ fn import(declarations: &Declarations<'_>) -> Option<Id> {
 #[derive(Default)]
 struct Present {
     by_place: Annotations,
-    offsets: Vec<u32>,
+    offsets: Vec<WordOffset>,
 }
 
 fn present(declarations: &Declarations<'_>, set: Option<Id>) -> Present {

@@ -2,7 +2,7 @@
 //! remembers where it came from.
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Id, Module};
+use crate::module::{Id, Module, WordOffset};
 
 /// Words that a written module may have: 64 MiB.
 const MAX_WORDS: usize = 1 << 24;
@@ -14,14 +14,14 @@ const BOUND: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// New and old word offset, ascending by the new one.
-    pairs: Vec<(u32, u32)>,
+    pairs: Vec<(WordOffset, WordOffset)>,
 }
 
 impl Origin {
     /// The word offset, in the old module, of the instruction that the one at word `offset` of the
     /// new module came from: the instruction that was copied, or that the new one stands in for. An
     /// offset inside of an instruction is taken for its start.
-    pub fn of(&self, offset: u32) -> Option<u32> {
+    pub fn of(&self, offset: WordOffset) -> Option<WordOffset> {
         let after = self.pairs.partition_point(|(new, _)| *new <= offset);
         self.pairs.get(after.checked_sub(1)?).map(|(_, old)| *old)
     }
@@ -30,14 +30,14 @@ impl Origin {
     /// that `earlier` leads on from.
     #[must_use]
     pub fn through(&self, earlier: &Origin) -> Origin {
-        let old = |(new, old): &(u32, u32)| Some((*new, earlier.of(*old)?));
+        let old = |(new, old): &(WordOffset, WordOffset)| Some((*new, earlier.of(*old)?));
         Origin {
             pairs: self.pairs.iter().filter_map(old).collect(),
         }
     }
 
     /// New and old word offsets of all instructions, in the order of the new module.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+    pub fn iter(&self) -> impl Iterator<Item = (WordOffset, WordOffset)> {
         self.pairs.iter().copied()
     }
 }
@@ -55,7 +55,7 @@ pub struct Edited {
 #[derive(Clone, Debug)]
 pub struct Writer {
     words: Vec<u32>,
-    origin: Vec<(u32, u32)>,
+    origin: Vec<(WordOffset, WordOffset)>,
     bound: u32,
 }
 
@@ -90,7 +90,7 @@ impl Writer {
     ///
     /// # Errors
     /// `ModuleTooLarge` when the new module gets larger than 2^24 words.
-    pub fn push(&mut self, words: &[u32], origin: u32) -> Result<(), Diagnostic> {
+    pub fn push(&mut self, words: &[u32], origin: WordOffset) -> Result<(), Diagnostic> {
         let fits = self.words.len() + words.len() <= MAX_WORDS;
         let (true, Ok(at)) = (fits, u32::try_from(self.words.len())) else {
             return Err(too_large("the module gets too large")
@@ -98,7 +98,7 @@ impl Writer {
                 .because(format!("{MAX_WORDS} words are the limit")));
         };
         self.words.extend_from_slice(words);
-        self.origin.push((at, origin));
+        self.origin.push((WordOffset::new(at), origin));
         Ok(())
     }
 
@@ -139,27 +139,33 @@ pub(super) fn instruction(opcode: spirv::Op, operands: &[u32]) -> Result<Vec<u32
 mod tests {
     use super::*;
 
+    fn pairs(pairs: &[(u32, u32)]) -> Vec<(WordOffset, WordOffset)> {
+        let new = WordOffset::new;
+        pairs
+            .iter()
+            .map(|(to, from)| (new(*to), new(*from)))
+            .collect()
+    }
+
     #[test]
     fn offsets_lead_back() {
         let origin = Origin {
-            pairs: vec![(5, 5), (8, 30), (12, 9)],
+            pairs: pairs(&[(5, 5), (8, 30), (12, 9)]),
         };
-        assert_eq!(origin.of(4), None);
-        assert_eq!(
-            (origin.of(5), origin.of(7), origin.of(8), origin.of(99)),
-            (Some(5), Some(5), Some(30), Some(9))
-        );
+        let of = |new| origin.of(WordOffset::new(new)).map(WordOffset::get);
+        let found = [4, 5, 7, 8, 99].map(of);
+        assert_eq!(found, [None, Some(5), Some(5), Some(30), Some(9)]);
     }
 
     #[test]
     fn two_steps_are_one() {
         let first = Origin {
-            pairs: vec![(5, 5), (8, 30)],
+            pairs: pairs(&[(5, 5), (8, 30)]),
         };
         let second = Origin {
-            pairs: vec![(5, 8), (9, 5)],
+            pairs: pairs(&[(5, 8), (9, 5)]),
         };
-        assert_eq!(second.through(&first).pairs, [(5, 30), (9, 5)]);
+        assert_eq!(second.through(&first).pairs, pairs(&[(5, 30), (9, 5)]));
     }
 
     #[test]
@@ -186,6 +192,6 @@ mod tests {
         let new = writer.finish().unwrap();
         assert_eq!(new.module.header().bound, 8);
         assert_eq!(new.module.words().get(5..), old.words().get(5..));
-        assert_eq!(new.origin.of(5), Some(5));
+        assert_eq!(new.origin.of(WordOffset::FIRST), Some(WordOffset::FIRST));
     }
 }

@@ -318,6 +318,7 @@ fn models(declarations: &Declarations<'_>) -> BTreeMap<Id, Models> {
 mod tests {
     use super::*;
     use crate::analysis::group_copies::is_group_copy;
+    use crate::module::WordOffset;
     use crate::module::synchronizes;
 
     #[test]
@@ -326,7 +327,7 @@ mod tests {
         for opcode in 0..=u32::from(u16::MAX) {
             let words = [5 << 16 | opcode, 1, 2, 3, 4];
             let inst = Inst {
-                offset: 5,
+                offset: WordOffset::FIRST,
                 words: &words,
             };
             if Operation::of(inst, Id(1)).is_some() || is_group_copy(inst) {

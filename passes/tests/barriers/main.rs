@@ -84,7 +84,8 @@ fn damaged_modules_are_no_reason_to_panic() {
             .instructions()
             .find(|inst| inst.opcode() == 54)
             .unwrap()
-            .offset as usize;
+            .offset
+            .index();
         for _ in 0..60 {
             let mut words = module.words().to_vec();
             damage(&mut words, first, &mut numbers);

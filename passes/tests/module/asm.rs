@@ -1,5 +1,7 @@
 //! Modules written by hand, word by word.
 
+use splitbar_passes::module::WordOffset;
+
 /// Words of a module in the making.
 pub(crate) struct Asm {
     words: Vec<u32>,
@@ -40,7 +42,7 @@ impl Asm {
     }
 
     /// Where the next instruction will start, in words.
-    pub(crate) fn offset(&self) -> u32 {
-        self.words.len() as u32
+    pub(crate) fn offset(&self) -> WordOffset {
+        WordOffset::new(self.words.len() as u32)
     }
 }

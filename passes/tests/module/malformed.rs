@@ -2,7 +2,7 @@
 
 use crate::asm::Asm;
 use spirv::Op;
-use splitbar_passes::diagnostic::{Code, Diagnostics, Severity};
+use splitbar_passes::diagnostic::{Code, Diagnostics, Severity, WordOffset};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
 
 /// Codes and word offsets that reading `bytes` gives, up to the constants.
@@ -19,7 +19,7 @@ fn problems(bytes: &[u8]) -> Vec<(Code, Option<u32>)> {
     assert!(found.is_empty() || found.has_errors());
     found
         .iter()
-        .map(|problem| (problem.code, problem.location.word))
+        .map(|problem| (problem.code, problem.location.word.map(WordOffset::get)))
         .collect()
 }
 
@@ -101,7 +101,7 @@ fn a_word_count_of_zero_and_a_short_tail_stop_the_reader() {
     let found: Vec<(Code, Option<u32>)> = Module::from_words(words)
         .unwrap_err()
         .iter()
-        .map(|p| (p.code, p.location.word))
+        .map(|p| (p.code, p.location.word.map(WordOffset::get)))
         .collect();
     assert_eq!(
         found,
@@ -115,7 +115,7 @@ fn a_word_count_of_zero_and_a_short_tail_stop_the_reader() {
     let found: Vec<(Code, Option<u32>)> = Module::from_words(words)
         .unwrap_err()
         .iter()
-        .map(|p| (p.code, p.location.word))
+        .map(|p| (p.code, p.location.word.map(WordOffset::get)))
         .collect();
     assert_eq!(found, [(Code::TruncatedModule, Some(5))]);
 }

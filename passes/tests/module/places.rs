@@ -2,7 +2,7 @@
 
 use crate::asm::Asm;
 use spirv::Op;
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
 use splitbar_passes::module::{Constants, Declarations, Id, Module, SpecValues};
 
 fn text(words: &str) -> Vec<u32> {
@@ -16,7 +16,7 @@ fn text(words: &str) -> Vec<u32> {
 
 /// A kernel with an extension string, names, a line, and a pair of split barriers in its only
 /// block.
-fn kernel(extension: &str) -> (Asm, u32) {
+fn kernel(extension: &str) -> (Asm, WordOffset) {
     let mut asm = Asm::new(30);
     asm.op(Op::Extension, &text(extension));
     asm.op(Op::EntryPoint, &[&[5, 10][..], &text("main")].concat());
@@ -64,7 +64,8 @@ fn a_place_has_function_block_instruction_and_source() {
         (source.file.as_str(), source.line, source.column),
         ("tile.comp", 12, 3)
     );
-    let mut after = Diagnostic::error(Code::Internal, "here").at_word(arrive + 5);
+    let mut after =
+        Diagnostic::error(Code::Internal, "here").at_word(WordOffset::new(arrive.get() + 5));
     declarations.locate(&mut after);
     assert_eq!(after.location.source, None, "OpNoLine ends the position");
     let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
@@ -82,7 +83,7 @@ fn a_place_has_function_block_instruction_and_source() {
         declarations.function_at(arrive).map(|function| function.id),
         Some(Id(10))
     );
-    assert!(declarations.function_at(5).is_none());
+    assert!(declarations.function_at(WordOffset::FIRST).is_none());
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn barriers_are_spelled_as_the_module_spells_them() {
         "OpControlBarrierArriveINTEL %scope %scope %6"
     );
     assert!(
-        module.at(arrive + 1).is_none(),
+        module.at(arrive.next()).is_none(),
         "no instruction starts there"
     );
 }

@@ -42,7 +42,7 @@ fn with_lines(module: &Module<'_>) -> Module<'static> {
             PHI,
         ];
         if named && inside && !stands_alone.contains(&opcode) {
-            words.extend([4 << 16 | u32::from(LINE), file, inst.offset, 1]);
+            words.extend([4 << 16 | u32::from(LINE), file, inst.offset.get(), 1]);
         }
         words.extend(inst.words);
     }

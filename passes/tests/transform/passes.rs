@@ -274,7 +274,7 @@ fn damaged_modules_are_refused_or_changed_and_nothing_else() {
     for input in kernels() {
         let whole = Module::parse(&input.bytes).unwrap();
         let first = whole.instructions().find(|inst| inst.opcode() == 54);
-        let first = first.unwrap().offset as usize;
+        let first = first.unwrap().offset.index();
         for _ in 0..60 {
             let mut words = whole.words().to_vec();
             for _ in 0..1 + below(3) {

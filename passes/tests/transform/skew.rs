@@ -63,7 +63,7 @@ fn of_workgroup(declarations: &Declarations<'_>, opcode: u16) -> Vec<u32> {
             let scope = Scope::of(inst.id(0).unwrap(), *inst, &constants);
             scope == Ok(Scope::Workgroup)
         })
-        .map(|inst| inst.offset)
+        .map(|inst| inst.offset.get())
         .collect()
 }
 

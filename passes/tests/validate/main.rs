@@ -12,7 +12,7 @@ mod examples;
 mod fixtures;
 
 use fixtures::{Finding, expected, settings, validated};
-use splitbar_passes::diagnostic::{Diagnostics, Severity};
+use splitbar_passes::diagnostic::{Diagnostics, Severity, WordOffset};
 use splitbar_passes::module::{Constants, Declarations, SpecValues, assemble};
 use splitbar_passes::validate::rules::RULES;
 use splitbar_passes::validate::{Environment, Settings, validate};
@@ -22,7 +22,7 @@ fn found(text: &str) -> (BTreeSet<Finding>, Diagnostics) {
     let assembled = assemble(text).unwrap_or_else(|problems| panic!("{problems}"));
     let module = assembled.module().unwrap();
     let diagnostics = validated(&module, &settings(text));
-    let place = |word: Option<u32>| assembled.lines[&word.unwrap()];
+    let place = |word: Option<WordOffset>| assembled.lines[&word.unwrap()];
     (
         diagnostics
             .iter()

@@ -6,6 +6,7 @@
 //! the fence nothing is known: both are exempt.
 
 use super::shape::{Shape, Words};
+use splitbar_passes::module::WordOffset;
 use std::collections::BTreeSet;
 
 /// Most blocks that are visited for all fences of a kernel together.
@@ -15,7 +16,7 @@ const MOST_VISITS: usize = 1 << 22;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Beside {
     /// Its word.
-    pub word: u32,
+    pub word: WordOffset,
     /// Words of what the fence does not order with it.
     pub exempt: Words,
 }
@@ -24,9 +25,9 @@ pub(super) struct Beside {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Syncs<'s> {
     /// Their words.
-    pub all: &'s BTreeSet<u32>,
+    pub all: &'s BTreeSet<WordOffset>,
     /// Those that are always executed where they stand; a search ends at them.
-    pub sure: &'s BTreeSet<u32>,
+    pub sure: &'s BTreeSet<WordOffset>,
 }
 
 /// Searches a shape, up to a limit.
@@ -42,14 +43,19 @@ impl Searcher<'_> {
     }
 
     /// The synchronisations behind the fence at word `fence` (`forward`), or those before it.
-    pub(super) fn beside(&mut self, fence: u32, syncs: Syncs<'_>, forward: bool) -> Vec<Beside> {
+    pub(super) fn beside(
+        &mut self,
+        fence: WordOffset,
+        syncs: Syncs<'_>,
+        forward: bool,
+    ) -> Vec<Beside> {
         let shape = self.shape;
         let Some(home) = shape.block_of(fence) else {
             return Vec::new(); // control cannot reach it
         };
         let words = shape.words(home);
         let near = if forward {
-            fence + 1..words.end
+            fence.next()..words.end
         } else {
             words.start..fence
         };
@@ -90,7 +96,7 @@ impl Searcher<'_> {
     /// at word `sync`, or from it, without going back in a loop: the other sides of branches.
     /// Machine code lays these one after the other, and LLVM takes a fence that both sides begin
     /// with out of them.
-    pub(super) fn elsewhere(&mut self, sync: u32) -> Words {
+    pub(super) fn elsewhere(&mut self, sync: WordOffset) -> Words {
         let shape = self.shape;
         self.visits = self.visits.saturating_add(2 * shape.len());
         let Some(block) = shape.block_of(sync).filter(|_| !self.gave_up()) else {
@@ -113,9 +119,9 @@ impl Searcher<'_> {
     /// A synchronisation in another block than the fence's.
     fn apart(
         &mut self,
-        fence: u32,
+        fence: WordOffset,
         home: usize,
-        sync: u32,
+        sync: WordOffset,
         block: usize,
         forward: bool,
     ) -> Option<Beside> {
@@ -156,7 +162,11 @@ impl Searcher<'_> {
 
 /// The synchronisations in `words`, nearest first, up to a sure one; and whether there is none of
 /// these.
-fn hits(syncs: Syncs<'_>, words: std::ops::Range<u32>, forward: bool) -> (Vec<u32>, bool) {
+fn hits(
+    syncs: Syncs<'_>,
+    words: std::ops::Range<WordOffset>,
+    forward: bool,
+) -> (Vec<WordOffset>, bool) {
     if words.start >= words.end {
         return (Vec::new(), true);
     }
@@ -184,13 +194,23 @@ mod tests {
     use pretty_assertions::assert_eq;
     use splitbar_passes::analysis::cfg::Cfg;
     use std::collections::BTreeMap;
+    use std::ops::Range;
+
+    fn words(range: Range<u32>) -> Range<WordOffset> {
+        WordOffset::new(range.start)..WordOffset::new(range.end)
+    }
+
+    fn covers(ranges: &[Range<WordOffset>], word: u32) -> bool {
+        let word = WordOffset::new(word);
+        ranges.iter().any(|range| range.contains(&word))
+    }
 
     /// Blocks of ten words each.
     fn shape(blocks: u32, edges: &[(usize, usize)]) -> Shape {
         Shape::new(
             Cfg::from_edges(blocks as usize, edges),
             (0..blocks)
-                .map(|block| 10 * block..10 * (block + 1))
+                .map(|block| words(10 * block..10 * (block + 1)))
                 .collect(),
             BTreeMap::new(),
             BTreeSet::new(),
@@ -198,12 +218,12 @@ mod tests {
     }
 
     fn beside(shape: &Shape, fence: u32, syncs: &[u32], forward: bool) -> Vec<Beside> {
-        let syncs: BTreeSet<u32> = syncs.iter().copied().collect();
+        let syncs: BTreeSet<WordOffset> = syncs.iter().copied().map(WordOffset::new).collect();
         let both = Syncs {
             all: &syncs,
             sure: &syncs,
         };
-        Searcher { shape, visits: 0 }.beside(fence, both, forward)
+        Searcher { shape, visits: 0 }.beside(WordOffset::new(fence), both, forward)
     }
 
     #[test]
@@ -211,8 +231,8 @@ mod tests {
         let one = shape(1, &[]);
         let expected = |word, exempt| {
             vec![Beside {
-                word,
-                exempt: vec![exempt],
+                word: WordOffset::new(word),
+                exempt: vec![words(exempt)],
             }]
         };
         assert_eq!(beside(&one, 3, &[1, 6, 8], true), expected(6, 3..6));
@@ -225,9 +245,9 @@ mod tests {
         let branch = shape(3, &[(0, 1), (0, 2), (1, 2)]);
         let found = beside(&branch, 5, &[15], true);
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].word, 15);
+        assert_eq!(found[0].word.get(), 15);
         // What is before the fence is not exempt, what is behind it is.
-        let exempt = |word: u32| found[0].exempt.iter().any(|words| words.contains(&word));
+        let exempt = |word: u32| covers(&found[0].exempt, word);
         assert!(!exempt(4) && exempt(6) && exempt(14) && !exempt(16));
     }
 
@@ -259,9 +279,9 @@ mod tests {
             shape: &sides,
             visits: 0,
         };
-        assert_eq!(searcher.elsewhere(25), vec![30..50]);
-        assert_eq!(searcher.elsewhere(45), vec![20..30]);
-        assert_eq!(searcher.elsewhere(55), Words::new());
+        assert_eq!(searcher.elsewhere(WordOffset::new(25)), vec![words(30..50)]);
+        assert_eq!(searcher.elsewhere(WordOffset::new(45)), vec![words(20..30)]);
+        assert_eq!(searcher.elsewhere(WordOffset::new(55)), Words::new());
     }
 
     #[test]
@@ -273,7 +293,7 @@ mod tests {
             shape: &loops,
             visits: 0,
         };
-        assert_eq!(searcher.elsewhere(45), Words::new());
+        assert_eq!(searcher.elsewhere(WordOffset::new(45)), Words::new());
     }
 
     #[test]
@@ -282,7 +302,7 @@ mod tests {
         let before = shape(5, &[(0, 1), (1, 2), (2, 1), (1, 3), (3, 4)]);
         let found = beside(&before, 35, &[45], true);
         assert_eq!(found.len(), 1);
-        let exempt = |word: u32| found[0].exempt.iter().any(|words| words.contains(&word));
+        let exempt = |word: u32| covers(&found[0].exempt, word);
         assert!(!exempt(5) && !exempt(15) && !exempt(25) && !exempt(34) && exempt(36));
     }
 
@@ -292,7 +312,7 @@ mod tests {
         // before 3.
         let sides = shape(6, &[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 1), (4, 5)]);
         let found = beside(&sides, 15, &[35], true);
-        let exempt = |word: u32| found[0].exempt.iter().any(|words| words.contains(&word));
+        let exempt = |word: u32| covers(&found[0].exempt, word);
         assert!(exempt(25) && !exempt(45) && !exempt(5));
     }
 }

@@ -4,7 +4,9 @@ use super::promise::{Ask, Means, Promises};
 use crate::asm::{Flow, Function, Instruction, Role};
 use crate::waits::counter::waits;
 use crate::waits::operation::{Memory, operation};
+use crate::word_of;
 use serde::{Deserialize, Serialize};
+use splitbar_passes::module::WordOffset;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{Fence, FenceScope};
 use std::cmp::Ordering;
@@ -16,7 +18,7 @@ pub struct Clause {
     /// The fence.
     pub fence: Fence,
     /// The word of the instruction that the plan has it for; `None` where nobody said.
-    pub word: Option<u32>,
+    pub word: Option<WordOffset>,
     /// Positions of accesses that it does not order with the instruction.
     pub exempt: BTreeSet<usize>,
 }
@@ -106,7 +108,7 @@ pub(super) fn tells_of_others(function: &Function, position: usize, sync: usize)
 /// Whether `position` is a part of what `sync` came from that comes before it: it stands before it,
 /// or control comes from there through nothing that came from another instruction of the program.
 fn is_part_before(function: &Function, position: usize, sync: usize) -> bool {
-    let word = |at: usize| function.instructions.get(at).and_then(|inst| inst.word);
+    let word = |at: usize| function.instructions.get(at).and_then(word_of);
     if word(sync).is_none() || word(position) != word(sync) {
         return false;
     }
@@ -137,10 +139,7 @@ fn is_part_before(function: &Function, position: usize, sync: usize) -> bool {
 fn lost(function: &Function, promises: &Promises, arch: &Arch) -> BTreeSet<usize> {
     let instructions = function.instructions.iter().enumerate();
     instructions
-        .filter(|(_, inst)| {
-            inst.word
-                .is_none_or(|word| !promises.accesses.contains(&word))
-        })
+        .filter(|(_, inst)| word_of(inst).is_none_or(|word| !promises.accesses.contains(&word)))
         .filter(|(_, inst)| inst.role == Role::Work && accesses(inst, arch))
         .map(|(position, _)| position)
         .collect()
@@ -202,15 +201,15 @@ fn is_beyond(
 /// The demands on the instructions of `function` by position. A synchronisation whose origin is
 /// lost has none.
 pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMap<usize, Demand> {
-    let mut by_word: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    let mut by_word: BTreeMap<WordOffset, Vec<usize>> = BTreeMap::new();
     for (position, inst) in function.instructions.iter().enumerate() {
-        if let Some(word) = inst.word {
+        if let Some(word) = word_of(inst) {
             by_word.entry(word).or_default().push(position);
         }
     }
     let lost = lost(function, promises, arch);
     // Notes of barriers, and what a counter (of any barrier) or an atomic operation is made of.
-    let own_work = |word: u32, means: Means| {
+    let own_work = |word: WordOffset, means: Means| {
         let positions = by_word.get(&word).into_iter().flatten().copied();
         positions.filter(move |position| {
             let inst = function.instructions.get(*position);
@@ -225,7 +224,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
         .filter(|(_, promise)| promise.means == Means::Counter)
         .flat_map(|(word, _)| own_work(*word, Means::Counter))
         .collect();
-    let clause = |ask: &Ask, sync: u32, means: Means, forward: bool| {
+    let clause = |ask: &Ask, sync: WordOffset, means: Means, forward: bool| {
         let ranges = ask.exempt.iter().filter(|words| words.start < words.end);
         let mut exempt: BTreeSet<usize> = ranges
             .flat_map(|words| by_word.range(words.clone()))
@@ -236,7 +235,7 @@ pub fn demands(function: &Function, promises: &Promises, arch: &Arch) -> BTreeMa
         exempt.extend(own_work(ask.word, Means::Barrier));
         if ask.unknown {
             let known = |of: usize, position: usize, inst: &Instruction| {
-                let word = inst.word.filter(|_| !lost.contains(&position));
+                let word = word_of(inst).filter(|_| !lost.contains(&position));
                 if word == Some(ask.word) || forward && waits_for(function, of, inst, arch) {
                     return Some(true);
                 }
@@ -368,7 +367,7 @@ k:
                 scope: FenceScope::Device,
                 memory: FenceMemory::Global,
             },
-            word: 20,
+            word: WordOffset::new(20),
             exempt: Words::new(),
             unknown: false,
         };
@@ -378,7 +377,7 @@ k:
             acquire: vec![ask],
         };
         let mut promises = Promises::default();
-        promises.by_word.insert(20, promise);
+        promises.by_word.insert(WordOffset::new(20), promise);
         let Some(target) = Target::by_name("gfx1030") else {
             panic!("no such target");
         };
@@ -419,7 +418,7 @@ k:
             unknown: false,
         };
         let mut promises = Promises::default();
-        for word in [20, 40] {
+        for word in [20, 40].map(WordOffset::new) {
             let promise = Promise {
                 means: Means::Counter,
                 release: vec![ask(word)],
@@ -459,8 +458,8 @@ k:
                     scope: FenceScope::Device,
                     memory: FenceMemory::Global,
                 },
-                word: 20,
-                exempt: std::iter::once(20..40).collect(),
+                word: WordOffset::new(20),
+                exempt: vec![WordOffset::new(20)..WordOffset::new(40)],
                 unknown,
             };
             let promise = Promise {
@@ -469,8 +468,8 @@ k:
                 acquire: Vec::new(),
             };
             let promises = Promises {
-                by_word: [(40, promise)].into(),
-                accesses: [10, 30].into(),
+                by_word: [(WordOffset::new(40), promise)].into(),
+                accesses: [10, 30].map(WordOffset::new).into(),
                 cut: false,
             };
             let Some(target) = Target::by_name("gfx1201") else {

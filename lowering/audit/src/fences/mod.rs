@@ -28,6 +28,7 @@ use crate::waits::CodePlace;
 use crate::waits::outstanding::Outstanding;
 use cache::Caches;
 use serde::{Deserialize, Serialize};
+use splitbar_passes::module::WordOffset;
 use splitbar_plan::target::Amdgpu;
 use splitbar_plan::{Fence, Placement};
 use std::collections::BTreeMap;
@@ -55,7 +56,7 @@ pub struct Finding {
     /// The fence.
     pub fence: Fence,
     /// The word of the instruction that the plan has it for, where that is known.
-    pub word: Option<u32>,
+    pub word: Option<WordOffset>,
     /// The synchronisation that it counts for.
     pub sync: CodePlace,
     /// The access that it orders with that.

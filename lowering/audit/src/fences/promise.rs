@@ -4,6 +4,7 @@ use super::beside::{Beside, Searcher, Syncs};
 use super::shape::{Shape, Words};
 use serde::{Deserialize, Serialize};
 use splitbar_passes::analysis::pairing::SiteKind;
+use splitbar_passes::module::WordOffset;
 use splitbar_plan::{EntryPlan, Fence, FenceOrder, FenceScope, Step, Target};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,7 @@ pub struct Ask {
     /// The fence.
     pub fence: Fence,
     /// The word of the instruction that the plan has it for.
-    pub word: u32,
+    pub word: WordOffset,
     /// Words of accesses that it does not order with the synchronisation.
     pub exempt: Words,
     /// Whether some of these access memory, so that an access that has lost its word may be one of
@@ -48,16 +49,16 @@ pub struct Promise {
 #[derive(Clone, Debug, Default)]
 pub struct Promises {
     /// By word.
-    pub by_word: BTreeMap<u32, Promise>,
+    pub by_word: BTreeMap<WordOffset, Promise>,
     /// Words of everything that accesses memory, steps of the plan included.
-    pub accesses: BTreeSet<u32>,
+    pub accesses: BTreeSet<WordOffset>,
     /// Some fences were not looked at.
     pub cut: bool,
 }
 
 /// A place of the plan: its fences and how it synchronises.
 struct FencePoint<'p> {
-    word: u32,
+    word: WordOffset,
     /// Those before its last synchronising step, and those behind its first.
     before: Vec<&'p Fence>,
     after: Vec<&'p Fence>,
@@ -84,13 +85,13 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
             .collect(),
         ..Promises::default()
     };
-    let words = |accept: &dyn Fn(&FencePoint<'_>) -> bool| -> BTreeSet<u32> {
+    let words = |accept: &dyn Fn(&FencePoint<'_>) -> bool| -> BTreeSet<WordOffset> {
         let chosen = places.iter().filter(|place| accept(place));
         chosen.map(|place| place.word).collect()
     };
     let barriers = words(&|place| place.means.is_some());
     let sure = words(&|place| place.means.is_some() && place.sure);
-    let with_atomics = |words: &BTreeSet<u32>| -> BTreeSet<u32> {
+    let with_atomics = |words: &BTreeSet<WordOffset>| -> BTreeSet<WordOffset> {
         words.iter().chain(shape.atomics.keys()).copied().collect()
     };
     let (atomics, sure_atomics) = (with_atomics(&barriers), with_atomics(&sure));
@@ -197,7 +198,7 @@ pub fn promises(plan: &EntryPlan, shape: &Shape) -> Promises {
 }
 
 impl Promises {
-    fn of(&mut self, word: u32, means: Means) -> &mut Promise {
+    fn of(&mut self, word: WordOffset, means: Means) -> &mut Promise {
         self.by_word.entry(word).or_insert_with(|| Promise {
             means,
             release: Vec::new(),
@@ -206,7 +207,7 @@ impl Promises {
     }
 }
 
-fn standing_apart(fence: &Fence, word: u32, beside: &Beside, shape: &Shape) -> Ask {
+fn standing_apart(fence: &Fence, word: WordOffset, beside: &Beside, shape: &Shape) -> Ask {
     Ask {
         fence: *fence,
         word,
@@ -215,7 +216,7 @@ fn standing_apart(fence: &Fence, word: u32, beside: &Beside, shape: &Shape) -> A
     }
 }
 
-fn place<'p>(plan: &EntryPlan, word: u32, steps: &'p [Step]) -> FencePoint<'p> {
+fn place<'p>(plan: &EntryPlan, word: WordOffset, steps: &'p [Step]) -> FencePoint<'p> {
     let mut flat = Vec::new();
     flatten(steps, true, &mut flat);
     let means = flat.iter().find_map(|(step, _)| means(step));
@@ -299,7 +300,7 @@ fn means(step: &Step) -> Option<Means> {
 }
 
 /// The words at which steps of the plan access memory.
-fn steps_that_access(plan: &EntryPlan) -> BTreeSet<u32> {
+fn steps_that_access(plan: &EntryPlan) -> BTreeSet<WordOffset> {
     let steps = plan.at_instruction.iter().chain(&plan.before_instruction);
     let accesses = |steps: &[Step]| {
         let mut flat = Vec::new();

@@ -4,6 +4,7 @@
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dominance::Dominators;
 use splitbar_passes::analysis::loops::{Loop, natural};
+use splitbar_passes::module::WordOffset;
 use splitbar_plan::Fence;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,7 +14,7 @@ use std::ops::Range;
 const MOST_LOOPS: usize = 1 << 10;
 
 /// Words of the module, as half-open ranges.
-pub type Words = Vec<Range<u32>>;
+pub type Words = Vec<Range<WordOffset>>;
 
 /// The fences that an atomic operation of the program stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,9 +35,9 @@ pub struct Shape {
     /// The words of each block.
     blocks: Words,
     /// Atomic operations: what invocations can synchronise by, beside barriers.
-    pub(super) atomics: BTreeMap<u32, Atomic>,
+    pub(super) atomics: BTreeMap<WordOffset, Atomic>,
     /// Whatever touches memory.
-    pub(super) accesses: BTreeSet<u32>,
+    pub(super) accesses: BTreeSet<WordOffset>,
 }
 
 impl Shape {
@@ -46,8 +47,8 @@ impl Shape {
     pub fn new(
         cfg: Cfg,
         blocks: Words,
-        atomics: BTreeMap<u32, Atomic>,
-        accesses: BTreeSet<u32>,
+        atomics: BTreeMap<WordOffset, Atomic>,
+        accesses: BTreeSet<WordOffset>,
     ) -> Shape {
         let dominators = Dominators::of(&cfg);
         Shape {
@@ -66,7 +67,7 @@ impl Shape {
     }
 
     /// The block of a word; `None` where it is not the function's, or control cannot come.
-    pub(super) fn block_of(&self, word: u32) -> Option<usize> {
+    pub(super) fn block_of(&self, word: WordOffset) -> Option<usize> {
         let block = self
             .blocks
             .partition_point(|block| block.start <= word)
@@ -76,12 +77,12 @@ impl Shape {
     }
 
     /// The words of a block, none of one that the function does not have.
-    pub(super) fn words(&self, block: usize) -> Range<u32> {
-        self.blocks.get(block).cloned().unwrap_or(0..0)
+    pub(super) fn words(&self, block: usize) -> Range<WordOffset> {
+        self.blocks.get(block).cloned().unwrap_or_default()
     }
 
     /// Whether anything in `words` accesses memory.
-    pub(super) fn accesses_in(&self, words: &[Range<u32>]) -> bool {
+    pub(super) fn accesses_in(&self, words: &[Range<WordOffset>]) -> bool {
         words
             .iter()
             .filter(|range| range.start < range.end)

@@ -9,7 +9,9 @@ pub mod operation;
 pub(crate) mod outstanding;
 
 use crate::asm::Function;
+use crate::word_of;
 use serde::{Deserialize, Serialize};
+use splitbar_passes::module::WordOffset;
 use std::fmt;
 
 /// One machine instruction.
@@ -20,7 +22,7 @@ pub struct CodePlace {
     /// Its mnemonic.
     pub mnemonic: String,
     /// Word offset of the SPIR-V instruction that it came from, where the code says.
-    pub word: Option<u32>,
+    pub word: Option<WordOffset>,
 }
 
 impl fmt::Display for CodePlace {
@@ -39,6 +41,6 @@ pub(crate) fn place(function: &Function, position: usize) -> CodePlace {
     CodePlace {
         position,
         mnemonic: inst.map(|inst| inst.mnemonic.clone()).unwrap_or_default(),
-        word: inst.and_then(|inst| inst.word),
+        word: inst.and_then(word_of),
     }
 }

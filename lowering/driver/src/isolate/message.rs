@@ -106,17 +106,19 @@ mod tests {
         AbiForm, AbiTable, DescriptorPlace, Optimization, Reach, Strategy, TableArgument, Target,
     };
     use pretty_assertions::assert_eq;
-    use splitbar_passes::diagnostic::{Code, Diagnostic, SourcePosition, Span, WitnessStep};
+    use splitbar_passes::diagnostic::{
+        Code, Diagnostic, SourcePosition, Span, WitnessStep, WordOffset,
+    };
 
     #[test]
     fn messages_arrive_as_they_were_sent() {
         let mut problem = Diagnostic::error(Code::WaitWithoutArrive, "message")
-            .at_word(7)
+            .at_word(WordOffset::new(7))
             .at_operand(2)
             .because("why")
             .vuid("VUID-x")
             .help("do this")
-            .passing(WitnessStep::at(9, "here"));
+            .passing(WitnessStep::at(WordOffset::new(9), "here"));
         problem.location.marked = Some(Span { start: 1, end: 2 });
         problem.location.source = Some(SourcePosition {
             file: "a.comp".to_owned(),

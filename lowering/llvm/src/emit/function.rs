@@ -14,7 +14,7 @@ use crate::debug::line_of;
 use crate::ffi::{Block, Func, Meta, Ty, Value};
 use splitbar_passes::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_passes::module::{Constants, Declarations, Id, Inst};
+use splitbar_passes::module::{Constants, Declarations, Id, Inst, WordOffset};
 use splitbar_passes::printf::Table;
 use splitbar_passes::transform::Origin;
 use splitbar_plan::{EntryPlan, Optimization, Target};
@@ -121,7 +121,7 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) held: Vec<super::state::HeldSet<'c>>,
     /// What the loads of copies behind branches have noted, by their word offsets; only the kernel
     /// itself has any.
-    pub(super) notes: BTreeMap<u32, super::state::Note<'c>>,
+    pub(super) notes: BTreeMap<WordOffset, super::state::Note<'c>>,
     /// Where a kernel whose waves have something to do when they end does it: all returns lead
     /// there.
     pub(super) end: Option<Block<'c>>,
@@ -133,7 +133,7 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
 
 impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// What is built from now on comes from the instruction at this word offset.
-    pub(super) fn locate(&self, offset: u32) {
+    pub(super) fn locate(&self, offset: WordOffset) {
         let line = line_of(self.origin, offset);
         self.b.raw().set_location(line, self.scope);
     }

@@ -18,7 +18,7 @@ use inkwell::module::Module;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
 use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Declarations, Function, Id};
+use splitbar_passes::module::{Declarations, Function, Id, WordOffset};
 use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, waves};
@@ -184,7 +184,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         function: Func<'c>,
         callees: &'f Callees<'c>,
         name: &str,
-        offset: u32,
+        offset: WordOffset,
     ) -> FunctionEmitter<'f, 'c, 'm>
     where
         'e: 'f,

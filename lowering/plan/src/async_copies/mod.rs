@@ -21,7 +21,7 @@ use splitbar_passes::analysis::async_copy::{self, AsyncCopy, Zeros};
 use splitbar_passes::analysis::copy_order::Mention;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
 use splitbar_passes::analysis::marks::{self, Event, Marks, Moment, Wait};
-use splitbar_passes::module::Scope;
+use splitbar_passes::module::{Scope, WordOffset};
 use splitbar_typed::Copies;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -83,7 +83,7 @@ pub struct CopyPlan {
     pub element_bytes: u32,
     /// For a store that has become a copy: the word offset of the load of its value. `None` for the
     /// copy of a group.
-    pub load: Option<u32>,
+    pub load: Option<WordOffset>,
     /// Where such a store gets zeros and not what the load reads.
     pub zeros: Zeros,
     /// How often all invocations copy a unit each until everything is copied; `None` when that is
@@ -97,7 +97,7 @@ pub struct CopyPlan {
 impl CopyPlan {
     /// The load that is not made, since the copy reads its source itself. One that may be made in
     /// vain, behind a branch, stays for what the copy does not need of it.
-    pub(crate) fn replaced_load(&self) -> Option<u32> {
+    pub(crate) fn replaced_load(&self) -> Option<WordOffset> {
         self.load.filter(|_| !self.zeros.any())
     }
 }
@@ -122,15 +122,15 @@ impl fmt::Display for CopyPlan {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Planned {
     /// By word offset of the instruction.
-    pub copies: BTreeMap<u32, CopyPlan>,
+    pub copies: BTreeMap<WordOffset, CopyPlan>,
     /// By word offset of the instruction: steps before it. A mark comes before a wait, and both
     /// before the fence of a copy.
-    pub before: BTreeMap<u32, Vec<Step>>,
+    pub before: BTreeMap<WordOffset, Vec<Step>>,
     /// By word offset of an OpGroupAsyncCopy: the steps behind it.
-    pub after: BTreeMap<u32, Vec<Step>>,
+    pub after: BTreeMap<WordOffset, Vec<Step>>,
     /// By word offset of an OpGroupWaitEvents: the steps that wait for the copies of the invocation
     /// itself, and what the barrier behind it orders.
-    pub waits: BTreeMap<u32, (Vec<Step>, FenceMemory)>,
+    pub waits: BTreeMap<WordOffset, (Vec<Step>, FenceMemory)>,
     /// Steps at the entry.
     pub at_entry: Vec<Step>,
     /// The sets of registers that hold copies.
@@ -278,7 +278,11 @@ fn promote(planned: &mut Planned, copies: &Copies, target: &Target) {
 /// Marks and waits of the analysis, by the offset of the instruction that they stand before. On
 /// AMDGPU without the marks that cover no copy of the plan: a wait for such a mark is none in LLVM
 /// 23.1, not even for the copies before it (fixed later: llvm-project pull request 213144).
-fn counted(planned: &Planned, copies: &Copies, target: &Target) -> (Vec<u32>, Vec<(u32, u8)>) {
+fn counted(
+    planned: &Planned,
+    copies: &Copies,
+    target: &Target,
+) -> (Vec<WordOffset>, Vec<(WordOffset, u8)>) {
     let promoted = &copies.promoted;
     if target.nvptx().is_some() {
         let waits = promoted.waits.iter();
@@ -286,13 +290,13 @@ fn counted(planned: &Planned, copies: &Copies, target: &Target) -> (Vec<u32>, Ve
         return (promoted.marks.clone(), waits.collect());
     }
     // Before one instruction: mark, wait, copy.
-    let mut moments: Vec<(u32, Moment)> = Vec::new();
+    let mut moments: Vec<(WordOffset, Moment)> = Vec::new();
     moments.extend(promoted.marks.iter().map(|mark| (*mark, Moment::Mark)));
     let waits = promoted.waits.iter();
     moments.extend(waits.map(|wait| (wait.before, Moment::Wait(allowed(wait)))));
     moments.extend(planned.copies.keys().map(|copy| (*copy, Moment::Copy)));
     let by_block = copies.by_block(moments);
-    let (offsets, by_block): (Vec<Vec<u32>>, Vec<Vec<Moment>>) = by_block
+    let (offsets, by_block): (Vec<Vec<WordOffset>>, Vec<Vec<Moment>>) = by_block
         .into_iter()
         .map(|moments| moments.into_iter().unzip())
         .unzip();

@@ -7,6 +7,7 @@ use crate::step::Step;
 use splitbar_passes::analysis::async_copy::AsyncCopy;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
 use splitbar_passes::analysis::marks::{Event, Wait};
+use splitbar_passes::module::WordOffset;
 
 /// Holds copies of groups in registers that no instruction makes: those whose rounds are known.
 pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Option<u64>) {
@@ -15,13 +16,13 @@ pub(super) fn hold_group(planned: &mut Planned, copies: &Copies, invocations: Op
         held_shape(copy, plan, invocations)
     };
     let chosen = copies.group.copies.iter();
-    let (offsets, shapes): (Vec<u32>, Vec<HeldShape>) = chosen
+    let (offsets, shapes): (Vec<WordOffset>, Vec<HeldShape>) = chosen
         .filter_map(|copy| Some((copy.offset, shape_of(copy)?)))
         .unzip();
     if offsets.is_empty() {
         return;
     }
-    let number = |offset: &u32| offsets.binary_search(offset).ok(); // copies are in module order
+    let number = |offset: &WordOffset| offsets.binary_search(offset).ok(); // copies are in module order
     let counted = copies
         .group
         .counted(&copies.cfg, |copy| number(&copy.offset).is_some());
@@ -77,7 +78,7 @@ pub(super) fn hold_promoted(planned: &mut Planned, copies: &Copies) {
     if left.is_empty() {
         return;
     }
-    let offsets: Vec<u32> = left.iter().map(|copy| copy.store).collect();
+    let offsets: Vec<WordOffset> = left.iter().map(|copy| copy.store).collect();
     let shapes: Vec<HeldShape> = left
         .iter()
         .map(|copy| HeldShape {
@@ -116,7 +117,7 @@ impl Planned {
     }
 
     /// Writes down which of the copies at `offsets` are held, and where they are stored.
-    fn keep(&mut self, offsets: &[u32], held: Held) {
+    fn keep(&mut self, offsets: &[WordOffset], held: Held) {
         let first = self.held.len();
         for (offset, slot) in offsets.iter().zip(&held.of_copy) {
             if let Some(copy) = self.copies.get_mut(offset) {

@@ -13,14 +13,14 @@ const WORD: HeldShape = HeldShape {
 /// `100 * b + i`, the end of the block `100 * b + 99`.
 fn held(edges: &[(usize, usize)], blocks: &[&[Moment]], shapes: &[HeldShape]) -> Held {
     let cfg = Cfg::from_edges(blocks.len(), edges);
-    let ends: Vec<u32> = (0..)
-        .map(|block| 100 * block + 99)
+    let ends: Vec<WordOffset> = (0..)
+        .map(|block| WordOffset::new(100 * block + 99))
         .take(blocks.len())
         .collect();
     let moments = blocks.iter().zip(0..).map(|(moments, block)| {
         let moments = moments.iter().zip(0..);
         moments
-            .map(|(moment, at)| (100 * block + at, *moment))
+            .map(|(moment, at)| (WordOffset::new(100 * block + at), *moment))
             .collect()
     });
     let timeline = Timeline {
@@ -35,7 +35,7 @@ fn held(edges: &[(usize, usize)], blocks: &[&[Moment]], shapes: &[HeldShape]) ->
 fn stores(held: &Held) -> Vec<(u32, Vec<usize>)> {
     let stores = held.stores.iter();
     stores
-        .map(|(offset, slots)| (*offset, slots.iter().copied().collect()))
+        .map(|(offset, slots)| (offset.get(), slots.iter().copied().collect()))
         .collect()
 }
 
@@ -117,10 +117,11 @@ fn a_copy_behind_a_branch_is_stored_where_the_paths_meet() {
 #[test]
 fn nothing_is_stored_before_a_return() {
     let cfg = Cfg::from_edges(1, &[]);
+    let [copy, mark, wait] = [0, 1, 2].map(WordOffset::new);
     let timeline = Timeline {
         cfg: &cfg,
-        moments: vec![vec![(0, Copy(0)), (1, Mark), (2, Wait(0))]],
-        ends: &[2],
+        moments: vec![vec![(copy, Copy(0)), (mark, Mark), (wait, Wait(0))]],
+        ends: &[wait],
         shapes: &[WORD],
     };
     assert_eq!(stores(&hold(timeline, MOST_REGISTERS)), []);

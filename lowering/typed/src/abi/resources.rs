@@ -6,7 +6,7 @@ use crate::types::{Kind, Types};
 use spirv::{Decoration, StorageClass};
 use splitbar_passes::analysis::layout;
 use splitbar_passes::analysis::uses::{self, Uses};
-use splitbar_passes::module::{Declarations, Id};
+use splitbar_passes::module::{Declarations, Id, WordOffset};
 use splitbar_target::{Arch, Target};
 
 /// What a resource is.
@@ -41,7 +41,7 @@ pub struct Resource {
     /// Alignment of a descriptor in bytes.
     pub descriptor_align: u32,
     /// The word of the module at which its first variable is declared.
-    pub declared: u32,
+    pub declared: WordOffset,
 }
 
 /// The set and binding of `variable`; 0 for one that it does not name, which validation refuses.

@@ -4,7 +4,7 @@ use super::origin::Origin;
 use super::{Reason, Zeros};
 use crate::analysis::alignment::Alignments;
 use crate::analysis::uniformity::memory::{self, Memory};
-use crate::module::{Constants, Declarations, Id, Inst, Type};
+use crate::module::{Constants, Declarations, Id, Inst, Type, WordOffset};
 use spirv::{Decoration, Op, StorageClass};
 
 /// Copies of one function that are looked at; a bit each.
@@ -16,8 +16,8 @@ const MOST_STEPS: usize = 64;
 /// A store that copies.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) load: u32,
-    pub(super) store: u32,
+    pub(super) load: WordOffset,
+    pub(super) store: WordOffset,
     /// Where zeros are copied instead.
     pub(super) zeros: Zeros,
     /// The address that is stored to.

@@ -10,11 +10,12 @@ use super::flow::{Flow, Slots, What, pass};
 use super::scan::Act;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
+use crate::module::WordOffset;
 use std::collections::BTreeMap;
 
 /// Word offsets of the arrives behind which nothing asks for a copy that may be outstanding there
 /// before the next wait; ascending.
-pub(super) fn deferred(flow: &Flow, cfg: &Cfg) -> Vec<u32> {
+pub(super) fn deferred(flow: &Flow, cfg: &Cfg) -> Vec<WordOffset> {
     let events = |node: usize| flow.events.get(node).map_or(&[][..], Vec::as_slice);
     let asked = solve_any(cfg, Direction::Backward, |node, mut asked: Slots| {
         for event in events(node).iter().rev() {
@@ -23,7 +24,7 @@ pub(super) fn deferred(flow: &Flow, cfg: &Cfg) -> Vec<u32> {
         asked
     });
     // An arrive stands in several nodes of the split graph: all of them have a say.
-    let mut arrives: BTreeMap<u32, bool> = BTreeMap::new();
+    let mut arrives: BTreeMap<WordOffset, bool> = BTreeMap::new();
     for (node, asked) in asked.iter().enumerate() {
         // What may be outstanding before each event.
         let mut outstanding = flow.outstanding.get(node).copied().unwrap_or(Slots::MAX);

@@ -12,6 +12,7 @@ use super::scan::{Act, Scan};
 use super::split::Split;
 use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::uniformity::Model;
+use crate::module::WordOffset;
 use std::collections::BTreeMap;
 use std::ops::BitOr;
 
@@ -26,7 +27,7 @@ pub(super) type Slots = u128;
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Event {
     /// Word offset of the instruction.
-    pub(super) offset: u32,
+    pub(super) offset: WordOffset,
     pub(super) what: What,
     /// The slots that must be complete before it.
     pub(super) need: Slots,
@@ -301,7 +302,7 @@ impl SlotTable {
     fn events(&self, input: Input<'_>, node: usize) -> Vec<Event> {
         let block = input.split.blocks.get(node).copied().unwrap_or(0);
         let acts = input.scan.acts.get(block).into_iter().flatten();
-        let event = |(offset, act): &(u32, Act)| {
+        let event = |(offset, act): &(WordOffset, Act)| {
             let (what, need, is_own) = match *act {
                 Act::Copy(copy) => {
                     let address = input.copies.get(copy)?;

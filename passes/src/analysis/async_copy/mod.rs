@@ -38,7 +38,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::loops::Loops;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
-use crate::module::{Constants, Declarations, Function, Id};
+use crate::module::{Constants, Declarations, Function, Id, WordOffset};
 use address::Address;
 use fill::Fills;
 use flow::Flow;
@@ -62,22 +62,22 @@ pub struct AsyncCopies {
     pub refused: Vec<Refused>,
     /// Word offsets of the instructions before which a mark stands, ascending, each once. Where a
     /// wait stands before the same instruction, the mark comes first.
-    pub marks: Vec<u32>,
+    pub marks: Vec<WordOffset>,
     /// The waits, by their places.
     pub waits: Vec<Wait>,
     /// Word offsets of the arrives at which a barrier that waits for copies itself need not find
     /// any complete: when its wait returns is early enough. Ascending.
-    pub deferred: Vec<u32>,
+    pub deferred: Vec<WordOffset>,
 }
 
 /// A store that may become an asynchronous copy.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AsyncCopy {
     /// Word offset of the OpLoad. Its value has no other use than the store.
-    pub load: u32,
+    pub load: WordOffset,
     /// Word offset of the OpStore: where the copy is issued. Nothing that orders memory stands
     /// between the two.
-    pub store: u32,
+    pub store: WordOffset,
     /// Where zeros are copied instead.
     pub zeros: Zeros,
     /// How much one invocation copies: 4, 8 or 16 bytes.
@@ -106,7 +106,7 @@ pub struct Zeros {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Choice {
     /// Its word offset. It stands in the block of the store.
-    pub select: u32,
+    pub select: WordOffset,
     /// The condition with which it takes what was loaded.
     pub when: bool,
 }
@@ -140,7 +140,7 @@ impl Zeros {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Word offset of the OpStore.
-    pub store: u32,
+    pub store: WordOffset,
     /// Why.
     pub reason: Reason,
 }
@@ -150,7 +150,7 @@ pub struct Refused {
 pub struct Wait {
     /// Word offset of the instruction before which it stands: a release point (before its fence), a
     /// return, or an access of the invocation itself.
-    pub before: u32,
+    pub before: WordOffset,
     /// How many marks, the newest, may still be outstanding behind it.
     pub outstanding: u32,
 }

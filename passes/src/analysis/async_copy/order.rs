@@ -14,7 +14,7 @@ use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::loops::Loops;
 use crate::analysis::marks::{self, Group, Tick};
 use crate::analysis::uniformity::Model;
-use crate::module::Function;
+use crate::module::{Function, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often marks are placed between copies; behind that a wait makes its own mark.
@@ -32,7 +32,7 @@ pub(super) struct Input<'i, 'm> {
 }
 
 /// Marks and waits by the word offset of the instruction that they stand before.
-pub(super) fn order(input: Input<'_, '_>) -> (Vec<u32>, Vec<Wait>) {
+pub(super) fn order(input: Input<'_, '_>) -> (Vec<WordOffset>, Vec<Wait>) {
     let marks = place(input);
     let mut waits = least(input, &marks);
     let mut marks = marks;
@@ -52,16 +52,16 @@ pub(super) fn order(input: Input<'_, '_>) -> (Vec<u32>, Vec<Wait>) {
 
 /// An event of the order in one node.
 enum Moment<'e> {
-    Mark(u32),
+    Mark(WordOffset),
     Event(&'e Event),
 }
 
 /// The events of `node` and the marks of its block, in order.
-fn moments<'e>(input: Input<'e, '_>, marks: &BTreeSet<u32>, node: usize) -> Vec<Moment<'e>> {
+fn moments<'e>(input: Input<'e, '_>, marks: &BTreeSet<WordOffset>, node: usize) -> Vec<Moment<'e>> {
     let block = input.split.blocks.get(node).copied().unwrap_or(0);
     let events = input.flow.events.get(node).map_or(&[][..], Vec::as_slice);
     let code = input.function.blocks.get(block);
-    let first = code.map_or(0, |block| block.offset);
+    let first = code.map_or(WordOffset::default(), |block| block.offset);
     let last = code
         .and_then(|block| block.terminator())
         .map_or(first, |inst| inst.offset);
@@ -79,7 +79,7 @@ fn moments<'e>(input: Input<'e, '_>, marks: &BTreeSet<u32>, node: usize) -> Vec<
 
 /// Places marks: first before releases, for most copies have one behind them on every path; then
 /// between copies, in each round those that the first node without its marks needs.
-fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
+fn place(input: Input<'_, '_>) -> BTreeSet<WordOffset> {
     let classes = input.flow.classes();
     let mut marks = BTreeSet::new();
     let found = all_missing(input, &marks, &classes, |missing| !missing.is_copy);
@@ -107,7 +107,7 @@ fn place(input: Input<'_, '_>) -> BTreeSet<u32> {
 /// The marks that are missing, by node in reverse postorder; nodes that miss none are left out.
 fn all_missing(
     input: Input<'_, '_>,
-    marks: &BTreeSet<u32>,
+    marks: &BTreeSet<WordOffset>,
     classes: &[usize],
     keep: impl Fn(&Missing) -> bool,
 ) -> Vec<Vec<Missing>> {
@@ -123,7 +123,7 @@ fn all_missing(
 }
 
 /// The slots that are outstanding without a mark behind them at the start of each node.
-fn unmarked(input: Input<'_, '_>, marks: &BTreeSet<u32>) -> Vec<Slots> {
+fn unmarked(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> Vec<Slots> {
     solve_any(&input.split.cfg, Direction::Forward, |node, mut state| {
         for moment in moments(input, marks, node) {
             match moment {
@@ -136,7 +136,7 @@ fn unmarked(input: Input<'_, '_>, marks: &BTreeSet<u32>) -> Vec<Slots> {
 }
 
 /// Takes out the marks that stand behind no copy.
-fn drop_empty(input: Input<'_, '_>, marks: &mut BTreeSet<u32>) {
+fn drop_empty(input: Input<'_, '_>, marks: &mut BTreeSet<WordOffset>) {
     let unmarked = unmarked(input, marks);
     let mut used = BTreeSet::new();
     for (node, state) in unmarked.iter().enumerate() {
@@ -159,7 +159,7 @@ fn drop_empty(input: Input<'_, '_>, marks: &mut BTreeSet<u32>) {
 /// A mark that is missing.
 struct Missing {
     /// The instruction that it has to stand before.
-    offset: u32,
+    offset: WordOffset,
     /// Whether that is a copy.
     is_copy: bool,
     /// For one before a copy: the slots that it would cover, where all of them come from before its
@@ -170,7 +170,7 @@ struct Missing {
 /// The marks that `node` needs, when `state` is outstanding without one at its start.
 fn missing(
     input: Input<'_, '_>,
-    marks: &BTreeSet<u32>,
+    marks: &BTreeSet<WordOffset>,
     classes: &[usize],
     node: usize,
     mut state: Slots,
@@ -231,7 +231,12 @@ fn depths(input: Input<'_, '_>) -> Option<Vec<u32>> {
 /// A place for the mark behind the copies of `slots`, before the copy at `offset`: the end of a
 /// block that all ways from the former come through, and all ways to the latter, in as few loops as
 /// there is one.
-fn hoisted(input: Input<'_, '_>, depths: &[u32], offset: u32, slots: Slots) -> Option<u32> {
+fn hoisted(
+    input: Input<'_, '_>,
+    depths: &[u32],
+    offset: WordOffset,
+    slots: Slots,
+) -> Option<WordOffset> {
     let candidate = |slot: usize| input.scan.candidates.get(*input.flow.copies.get(slot)?);
     let from: BTreeSet<usize> = bits(slots)
         .map(|slot| candidate(slot).map(|copy| copy.block))
@@ -260,7 +265,7 @@ fn hoisted(input: Input<'_, '_>, depths: &[u32], offset: u32, slots: Slots) -> O
 
 /// The waits by the offset that they stand before: how many marks may be outstanding in the worst
 /// node, and whether copies without a mark may be.
-fn least(input: Input<'_, '_>, marks: &BTreeSet<u32>) -> BTreeMap<u32, (u8, bool)> {
+fn least(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> BTreeMap<WordOffset, (u8, bool)> {
     let mut events = Vec::new();
     let mut offsets = Vec::new();
     for node in 0..input.split.blocks.len() {
@@ -292,7 +297,7 @@ fn least(input: Input<'_, '_>, marks: &BTreeSet<u32>) -> BTreeMap<u32, (u8, bool
         offsets.push(offsets_of_node);
     }
     let solved = marks::solve(&input.split.cfg, &events, &[]);
-    let mut waits: BTreeMap<u32, (u8, bool)> = BTreeMap::new();
+    let mut waits: BTreeMap<WordOffset, (u8, bool)> = BTreeMap::new();
     for ((node, index), wait) in solved.waits {
         let Some(offset) = offsets.get(node).and_then(|offsets| offsets.get(index)) else {
             continue;
@@ -313,16 +318,20 @@ fn group(slot: usize) -> Group {
 }
 
 /// Takes out the marks that no wait counts and the waits that never block, in all nodes.
-fn prune(input: Input<'_, '_>, marks: &mut BTreeSet<u32>, waits: &mut BTreeMap<u32, (u8, bool)>) {
+fn prune(
+    input: Input<'_, '_>,
+    marks: &mut BTreeSet<WordOffset>,
+    waits: &mut BTreeMap<WordOffset, (u8, bool)>,
+) {
     let mut ticks = Vec::new();
     let mut offsets = Vec::new();
     for (node, block) in input.split.blocks.iter().enumerate() {
         let code = input.function.blocks.get(*block);
-        let first = code.map_or(0, |block| block.offset);
+        let first = code.map_or(WordOffset::default(), |block| block.offset);
         let last = code
             .and_then(|block| block.terminator())
             .map_or(first, |inst| inst.offset);
-        let mut of_block: Vec<(u32, Tick)> = Vec::new();
+        let mut of_block: Vec<(WordOffset, Tick)> = Vec::new();
         // By offset, a mark before the wait.
         of_block.extend(
             marks
@@ -352,7 +361,7 @@ fn prune(input: Input<'_, '_>, marks: &mut BTreeSet<u32>, waits: &mut BTreeMap<u
         for (index, tick) in ticks.iter().enumerate() {
             let Some(offset) = offsets
                 .get(node)
-                .and_then(|offsets: &Vec<u32>| offsets.get(index))
+                .and_then(|offsets: &Vec<WordOffset>| offsets.get(index))
             else {
                 continue;
             };

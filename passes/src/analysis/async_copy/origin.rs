@@ -10,7 +10,7 @@
 use super::{Choice, Reason, Zeros, candidate};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::uniformity::memory;
-use crate::module::{Constant, Constants, Declarations, Function, Id, Inst, Type};
+use crate::module::{Constant, Constants, Declarations, Function, Id, Inst, Type, WordOffset};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ const MOST_STEPS: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     /// Word offset of the OpLoad.
-    pub(super) load: u32,
+    pub(super) load: WordOffset,
     /// The blocks on the way, that of the store first and that of the load last.
     pub(super) blocks: Vec<usize>,
     /// Where zeros are stored instead.
@@ -34,7 +34,7 @@ pub(super) struct Origins<'o, 'm> {
     constants: &'o Constants,
     cfg: &'o Cfg,
     /// The word offset of each block, ascending.
-    starts: Vec<u32>,
+    starts: Vec<WordOffset>,
     /// By id: how often instructions use it.
     uses: BTreeMap<Id, u32>,
     /// Variables of class Function, by id.

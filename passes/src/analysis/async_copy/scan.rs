@@ -7,7 +7,7 @@ use super::origin::{Origin, Origins};
 use super::{Input, Reason, Refused};
 use crate::analysis::pairing::SiteKind;
 use crate::analysis::uniformity::memory;
-use crate::module::{Block, Id, Inst, Scope, Semantics, called};
+use crate::module::{Block, Id, Inst, Scope, Semantics, WordOffset, called};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,14 +51,14 @@ pub(super) struct Scan {
     pub(super) refused: Vec<Refused>,
     pub(super) accesses: Vec<Access>,
     /// By block: word offset and what happens, in order.
-    pub(super) acts: Vec<Vec<(u32, Act)>>,
+    pub(super) acts: Vec<Vec<(WordOffset, Act)>>,
 }
 
 impl Scan {
     pub(super) fn of(input: Input<'_, '_>) -> Scan {
         let (declarations, function) = (input.declarations, input.function);
         let origins = Origins::of(declarations, input.constants, function, input.cfg);
-        let stores: BTreeMap<u32, Result<Origin, Reason>> = function
+        let stores: BTreeMap<WordOffset, Result<Origin, Reason>> = function
             .insts()
             .filter_map(|inst| Some((inst.offset, origins.of_store(inst)?)))
             .collect();
@@ -98,7 +98,7 @@ struct Scanner<'s, 'm> {
     effects: Effects,
     /// By word offset of a store to Workgroup memory of what was loaded from global memory: the
     /// load, or why it is none that can be copied.
-    stores: BTreeMap<u32, Result<Origin, Reason>>,
+    stores: BTreeMap<WordOffset, Result<Origin, Reason>>,
     found: Scan,
     access_numbers: BTreeMap<Access, usize>,
     /// An atomic behind an arrive may tell others, who have not arrived, what the arrive has
@@ -107,7 +107,7 @@ struct Scanner<'s, 'm> {
 }
 
 impl<'m> Scanner<'_, 'm> {
-    fn block(&mut self, index: usize, block: &Block<'m>) -> Vec<(u32, Act)> {
+    fn block(&mut self, index: usize, block: &Block<'m>) -> Vec<(WordOffset, Act)> {
         let mut acts = Vec::new();
         for inst in &block.insts {
             let inst = *inst;
@@ -141,7 +141,7 @@ impl<'m> Scanner<'_, 'm> {
         &self,
         index: usize,
         inst: Inst<'m>,
-        acts: &[(u32, Act)],
+        acts: &[(WordOffset, Act)],
     ) -> Option<Result<Candidate, Reason>> {
         let origin = match self.stores.get(&inst.offset)? {
             Ok(origin) => origin,
@@ -152,7 +152,7 @@ impl<'m> Scanner<'_, 'm> {
     }
 
     /// What happens between the load of `origin` and the store behind `acts` in its block.
-    fn between(&self, origin: &Origin, acts: &[(u32, Act)]) -> Result<Between, Reason> {
+    fn between(&self, origin: &Origin, acts: &[(WordOffset, Act)]) -> Result<Between, Reason> {
         let mut between = Between::default();
         let (Some((_, before)), Some(first)) = (origin.blocks.split_first(), origin.blocks.last())
         else {
@@ -164,7 +164,7 @@ impl<'m> Scanner<'_, 'm> {
             ways.push(self.found.acts.get(*block).ok_or(Reason::OtherBlock)?);
         }
         for (block, acts) in origin.blocks.iter().zip(ways) {
-            let is_behind = |offset: u32| block != first || offset > origin.load;
+            let is_behind = |offset: WordOffset| block != first || offset > origin.load;
             for (_, act) in acts.iter().filter(|(offset, _)| is_behind(*offset)) {
                 match act {
                     Act::Copy(_) | Act::Access(_) => {}
@@ -179,7 +179,7 @@ impl<'m> Scanner<'_, 'm> {
     }
 
     /// What `inst`, which is no copy, does.
-    fn act(&mut self, inst: Inst<'m>, acts: &mut Vec<(u32, Act)>) {
+    fn act(&mut self, inst: Inst<'m>, acts: &mut Vec<(WordOffset, Act)>) {
         if let Some(kind) = SiteKind::of(inst) {
             acts.extend(self.barrier(kind, inst).map(|act| (inst.offset, act)));
             return;
@@ -240,7 +240,7 @@ impl<'m> Scanner<'_, 'm> {
     }
 
     /// An instruction that nobody knows may do anything with the addresses that it is given.
-    fn unknown(&mut self, inst: Inst<'m>, acts: &mut Vec<(u32, Act)>) {
+    fn unknown(&mut self, inst: Inst<'m>, acts: &mut Vec<(WordOffset, Act)>) {
         let any = self.access(None, None, false);
         acts.extend([
             (inst.offset, any),
@@ -250,7 +250,7 @@ impl<'m> Scanner<'_, 'm> {
     }
 
     /// Accesses through the addresses among the operands of `inst`.
-    fn touch(&mut self, inst: Inst<'m>, is_row: bool, acts: &mut Vec<(u32, Act)>) {
+    fn touch(&mut self, inst: Inst<'m>, is_row: bool, acts: &mut Vec<(WordOffset, Act)>) {
         let is_value = matches!(inst.op(), Some(Op::Load | Op::Store));
         let written = memory::written_pointer(inst);
         for (_, id) in self.judge.declarations.module.ids(inst) {

@@ -14,7 +14,7 @@ mod tests;
 
 use super::cfg::Cfg;
 use super::marks::{self, Event, Group, Marks, Move};
-use crate::module::{Constants, Declarations, Function, Id, Inst, Scope, Type};
+use crate::module::{Constants, Declarations, Function, Id, Inst, Scope, Type, WordOffset};
 use events::Events;
 use spirv::{Op, StorageClass};
 
@@ -31,7 +31,7 @@ pub enum Direction {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct GroupCopy {
     /// Its word offset.
-    pub offset: u32,
+    pub offset: WordOffset,
     /// The block that it stands in.
     pub block: usize,
     /// Whose invocations make the copy; `None` when the operand is not a constant scope.
@@ -53,7 +53,7 @@ pub struct GroupCopy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupWait {
     /// Its word offset.
-    pub offset: u32,
+    pub offset: WordOffset,
     /// The block that it stands in.
     pub block: usize,
     /// Whose invocations wait for each other; `None` when the operand is not a constant scope.
@@ -78,7 +78,7 @@ pub struct GroupCopies {
 pub struct Counted {
     /// What happens in each block, in order, with the word offset of the instruction that it
     /// belongs to.
-    pub events: Vec<Vec<(u32, Event)>>,
+    pub events: Vec<Vec<(WordOffset, Event)>>,
     /// What the waits come to, by the places of the events.
     pub marks: Marks,
 }
@@ -136,7 +136,7 @@ impl GroupCopies {
     /// Counts the copies that `chosen` takes, as if there were no others; `cfg` is the function's
     /// graph.
     pub fn counted(&self, cfg: &Cfg, chosen: impl Fn(&GroupCopy) -> bool) -> Counted {
-        let mut events: Vec<Vec<(u32, Event)>> = vec![Vec::new(); cfg.len()];
+        let mut events: Vec<Vec<(WordOffset, Event)>> = vec![Vec::new(); cfg.len()];
         for copy in self.copies.iter().filter(|copy| chosen(copy)) {
             if let Some(block) = events.get_mut(copy.block) {
                 block.push((copy.offset, Event::Copy(copy.event)));

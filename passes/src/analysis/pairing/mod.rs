@@ -26,7 +26,7 @@ use crate::analysis::cfg::{self, Cfg};
 use crate::analysis::uniformity::memory::is_atomic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{
-    Constants, Declarations, EntryPoint, Function, Id, Inst, Module, Scope, Semantics,
+    Constants, Declarations, EntryPoint, Function, Id, Inst, Module, Scope, Semantics, WordOffset,
     called_for_elements, is_terminator,
 };
 use flow::Event;
@@ -58,7 +58,7 @@ pub struct Pair {
     pub waits: Vec<SiteId>,
     /// Word offsets of the instructions on some path strictly between an arrive and a wait of the
     /// pair, sorted; barriers of any kind are left out, terminators are not.
-    pub window: Vec<u32>,
+    pub window: Vec<WordOffset>,
 }
 
 impl Pair {
@@ -90,7 +90,7 @@ pub struct Pairing {
     pub pairs: Vec<Pair>,
     /// Word offsets of the instructions that end the entry function (returns and kills, not
     /// OpUnreachable), in module order.
-    pub returns: Vec<u32>,
+    pub returns: Vec<WordOffset>,
     /// Whether an instruction that the entry point reaches may release memory to more than the
     /// workgroup. What others of the workgroup have released to its invocation before is then
     /// released with it.
@@ -98,7 +98,7 @@ pub struct Pairing {
     /// Per scope of [`SCOPES`].
     scopes: [ScopeFacts; 2],
     /// First and last word offset of each block of the entry function and its index, by first.
-    blocks: BTreeMap<u32, (u32, usize)>,
+    blocks: BTreeMap<WordOffset, (WordOffset, usize)>,
     /// Arrives that reach a site; sets that are equal are stored once.
     sets: Vec<Vec<SiteId>>,
     /// Index into `sets`, by site; sites that nothing reaches have none.
@@ -112,7 +112,7 @@ struct ScopeFacts {
     /// and no wait.
     at_start: Vec<Open>,
     /// Verdict after each arrive and wait, by word offset.
-    after: BTreeMap<u32, Open>,
+    after: BTreeMap<WordOffset, Open>,
     /// Some path leads from a wait to the next arrive with no full barrier on it.
     phases_touch: bool,
 }
@@ -200,7 +200,7 @@ impl Pairing {
     ///
     /// Outside of the entry function nothing is known: the answer is `Sometimes` if the entry
     /// function has an arrive of the scope at all.
-    pub fn open_before(&self, scope: Scope, offset: u32) -> Open {
+    pub fn open_before(&self, scope: Scope, offset: WordOffset) -> Open {
         let Some((_, facts)) = SCOPES.iter().zip(&self.scopes).find(|(s, _)| **s == scope) else {
             return Open::Never;
         };
@@ -477,7 +477,7 @@ impl ScopeProblem<'_, '_> {
     }
 
     /// Arrives and waits of each block with their word offsets.
-    fn events(&self) -> Vec<Vec<(u32, Event)>> {
+    fn events(&self) -> Vec<Vec<(WordOffset, Event)>> {
         let mut events = vec![Vec::new(); self.cfg.len()];
         let mut arrives = 0;
         for site in &self.sites {

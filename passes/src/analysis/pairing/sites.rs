@@ -7,7 +7,7 @@ use crate::analysis::dominance::PostDominators;
 use crate::analysis::uniformity::memory::is_arithmetic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::locate::is_shader_debug_info;
-use crate::module::{Constants, Function, Id, Inst, Module, Scope, Semantics};
+use crate::module::{Constants, Function, Id, Inst, Module, Scope, Semantics, WordOffset};
 use spirv::Op;
 
 /// Names a [`Site`]: its index in [`super::Pairing::sites`].
@@ -53,7 +53,7 @@ pub struct Site {
     /// What it is.
     pub kind: SiteKind,
     /// Word offset of the instruction.
-    pub offset: u32,
+    pub offset: WordOffset,
     /// The function that it stands in: the entry function; for OpMemoryBarrier also a function that
     /// it calls.
     pub function: Id,

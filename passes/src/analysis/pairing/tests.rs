@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::analysis::testing::{Assembled, assemble, declared};
+use crate::module::WordOffset;
 use spirv::Op;
 
 fn analyse(module: &Assembled) -> (Pairing, Diagnostics) {
@@ -409,16 +410,16 @@ mod paths {
     /// closed.
     #[derive(Default)]
     struct Seen {
-        connections: BTreeSet<(u32, u32)>,
-        windows: BTreeSet<(u32, u32)>,
-        reached: BTreeSet<u32>,
+        connections: BTreeSet<(WordOffset, WordOffset)>,
+        windows: BTreeSet<(WordOffset, WordOffset)>,
+        reached: BTreeSet<WordOffset>,
     }
 
     fn walk(
         function: &Function<'_>,
         cfg: &Cfg,
         block: usize,
-        mut since: Option<(u32, Vec<u32>)>,
+        mut since: Option<(WordOffset, Vec<WordOffset>)>,
         left: usize,
         seen: &mut Seen,
     ) {
@@ -461,8 +462,8 @@ mod paths {
             let offset = |id: &SiteId| pairing.sites[id.0 as usize].offset;
             for site in &pairing.sites {
                 if site.kind == SiteKind::Wait {
-                    let reaching: Vec<u32> = pairing.reaching_arrives(site.id).iter().map(&offset).collect();
-                    let expected: Vec<u32> = seen.connections.iter().filter(|(_, wait)| *wait == site.offset).map(|(arrive, _)| *arrive).collect();
+                    let reaching: Vec<WordOffset> = pairing.reaching_arrives(site.id).iter().map(&offset).collect();
+                    let expected: Vec<WordOffset> = seen.connections.iter().filter(|(_, wait)| *wait == site.offset).map(|(arrive, _)| *arrive).collect();
                     let refused = diagnostics.iter().any(|d| d.location.word == Some(site.offset));
                     prop_assert_eq!(refused, seen.reached.contains(&site.offset) && expected.is_empty());
                     prop_assert_eq!(reaching, expected);
@@ -470,8 +471,8 @@ mod paths {
             }
             let mut arrives = Vec::new();
             for pair in &pairing.pairs {
-                let mine: BTreeSet<u32> = pair.arrives.iter().map(&offset).collect();
-                let waits: BTreeSet<u32> = pair.waits.iter().map(&offset).collect();
+                let mine: BTreeSet<WordOffset> = pair.arrives.iter().map(&offset).collect();
+                let waits: BTreeSet<WordOffset> = pair.waits.iter().map(&offset).collect();
                 arrives.extend(mine.iter().copied());
                 // A connected component: closed under connections, and one piece.
                 for (arrive, wait) in &seen.connections {
@@ -487,11 +488,11 @@ mod paths {
                     }
                 }
                 prop_assert_eq!(piece, mine.union(&waits).copied().collect::<BTreeSet<_>>());
-                let window: BTreeSet<u32> = seen.windows.iter().filter(|(arrive, _)| mine.contains(arrive)).map(|(_, place)| *place).collect();
+                let window: BTreeSet<WordOffset> = seen.windows.iter().filter(|(arrive, _)| mine.contains(arrive)).map(|(_, place)| *place).collect();
                 prop_assert_eq!(&pair.window, &window.into_iter().collect::<Vec<_>>());
             }
             arrives.sort_unstable();
-            let all: Vec<u32> = pairing.sites.iter().filter(|site| site.kind == SiteKind::Arrive).map(|site| site.offset).collect();
+            let all: Vec<WordOffset> = pairing.sites.iter().filter(|site| site.kind == SiteKind::Arrive).map(|site| site.offset).collect();
             prop_assert_eq!(arrives, all, "every arrive is in one pair");
         }
     }

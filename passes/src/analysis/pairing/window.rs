@@ -7,7 +7,7 @@
 use super::flow::{Event, Flow};
 use super::sites::{Site, SiteId, SiteKind};
 use crate::analysis::cfg::Cfg;
-use crate::module::Function;
+use crate::module::{Function, WordOffset};
 
 /// Disjoint sets of arrives, by number among the arrives of the scope.
 pub(super) struct Groups {
@@ -45,10 +45,10 @@ impl Groups {
 pub(super) fn windows(
     function: &Function<'_>,
     cfg: &Cfg,
-    events: &[Vec<(u32, Event)>],
+    events: &[Vec<(WordOffset, Event)>],
     flow: &Flow,
     groups: &mut Groups,
-) -> Vec<Vec<u32>> {
+) -> Vec<Vec<WordOffset>> {
     let mut windows = vec![Vec::new(); groups.parent.len()];
     for (index, block) in function
         .blocks

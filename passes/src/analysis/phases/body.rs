@@ -4,7 +4,7 @@
 use super::effects::{Effect, Effects};
 use super::places::Places;
 use crate::analysis::pairing::{Pairing, Site, SiteId, SiteKind};
-use crate::module::{Declarations, Function, Id, Inst, Scope};
+use crate::module::{Declarations, Function, Id, Inst, Scope, WordOffset};
 use spirv::Op;
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub enum Role {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Where it stands in the module, in words.
-    pub offset: u32,
+    pub offset: WordOffset,
     /// What it does to memory; a half stops.
     pub effect: Effect,
     /// What may be done with its place.
@@ -47,9 +47,9 @@ pub struct Item {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Barrier {
     /// The places of its arrives, or of the OpControlBarrier, in words.
-    pub arrives: Vec<u32>,
+    pub arrives: Vec<WordOffset>,
     /// The places of its waits; none for an OpControlBarrier.
-    pub waits: Vec<u32>,
+    pub waits: Vec<WordOffset>,
     /// Memory that it surely orders: what all of its arrives release and all of its waits acquire.
     pub orders: Places,
     /// Memory that it may order: what a side of it or an OpMemoryBarrier of the entry point names.

@@ -12,6 +12,7 @@ use super::body::{Body, Item, Role, Side};
 use super::effects::Effect;
 use super::places::Places;
 use crate::analysis::cfg::Cfg;
+use crate::module::WordOffset;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A block, and the place of an item in it.
@@ -38,7 +39,11 @@ const CLASSES: [&[Places]; 7] = [
 ///
 /// `None`: the function is too large to say, or other instructions differ. Otherwise the places, in
 /// words of `after`, of the accesses that have lost their order.
-pub fn still_ordered(before: &Body, after: &Body, cfg: &Cfg) -> Option<Vec<(u32, u32)>> {
+pub fn still_ordered(
+    before: &Body,
+    after: &Body,
+    cfg: &Cfg,
+) -> Option<Vec<(WordOffset, WordOffset)>> {
     let (old, new) = (Accesses::of(before), Accesses::of(after));
     if old.effects != new.effects {
         debug_assert!(false, "only the workgroup's barriers may differ");
@@ -50,7 +55,7 @@ pub fn still_ordered(before: &Body, after: &Body, cfg: &Cfg) -> Option<Vec<(u32,
             at_once(after, &new, cfg, classes)?,
             at_once(before, &old, cfg, classes)?,
         );
-        let offset = |number: usize| new.offsets.get(number).copied().unwrap_or(0);
+        let offset = |number: usize| new.offsets.get(number).copied().unwrap_or_default();
         lost.extend(
             now.difference(&then)
                 .map(|(one, other)| (offset(*one), offset(*other))),
@@ -62,7 +67,7 @@ pub fn still_ordered(before: &Body, after: &Body, cfg: &Cfg) -> Option<Vec<(u32,
 /// The accesses of a body, numbered in its order.
 struct Accesses {
     effects: Vec<Effect>,
-    offsets: Vec<u32>,
+    offsets: Vec<WordOffset>,
     /// By block: the number of each item that is an access.
     blocks: Vec<Vec<Option<usize>>>,
 }

@@ -7,7 +7,7 @@
 //! executed again in between.
 
 use super::arithmetic;
-use crate::module::Id;
+use crate::module::{Id, WordOffset};
 use std::collections::HashMap;
 
 /// Names a node.
@@ -85,7 +85,7 @@ pub struct Node {
     /// Bits of a scalar integer, 1 for a Boolean, 0 for anything else.
     pub width: u32,
     /// Word offset of the first instruction that computes it; 0 when none does.
-    pub at: u32,
+    pub at: WordOffset,
     /// The block of a phi or a leaf.
     pub block: Option<usize>,
     /// Of a phi: the blocks that its arguments come from.
@@ -98,7 +98,7 @@ pub struct Graph {
     nodes: Vec<Node>,
     known: HashMap<(Op, Vec<NodeId>, u32), NodeId>, // looked up, never iterated
     /// Word offset of the instruction that nodes are made for.
-    pub(super) at: u32,
+    pub(super) at: WordOffset,
     /// Every node asked for since this was emptied last.
     pub(super) asked: Vec<NodeId>,
 }

@@ -9,7 +9,7 @@ use super::memory::Memory;
 use super::scalar_width;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
-use crate::module::{Declarations, Function, Id, Inst, Type, callee};
+use crate::module::{Declarations, Function, Id, Inst, Type, WordOffset, callee};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ pub(super) struct Variables<'m> {
     /// there.
     addresses: Vec<Option<(u32, u32)>>,
     /// Offset of the function's first word.
-    start: u32,
+    start: WordOffset,
     /// Private variables of the module and their numbers, ascending.
     private: Vec<(Id, u32)>,
     /// Calls that may change the Private variables that other functions name, with the block.
@@ -52,7 +52,7 @@ impl<'m> Variables<'m> {
         memory: &Memory,
         function: &Function<'m>,
     ) -> Variables<'m> {
-        let words = function.end.saturating_sub(function.offset) as usize;
+        let words = function.end.since(function.offset).unwrap_or_default();
         let mut variables = Variables {
             all: Vec::new(),
             addresses: vec![None; words],
@@ -97,9 +97,9 @@ impl<'m> Variables<'m> {
         number
     }
 
-    fn note(&mut self, offset: u32, variable: u32, indices: u32) {
-        let slot = offset.checked_sub(self.start);
-        if let Some(slot) = slot.and_then(|slot| self.addresses.get_mut(slot as usize)) {
+    fn note(&mut self, offset: WordOffset, variable: u32, indices: u32) {
+        let slot = offset.since(self.start);
+        if let Some(slot) = slot.and_then(|slot| self.addresses.get_mut(slot)) {
             *slot = Some((variable, indices));
         }
     }
@@ -145,8 +145,8 @@ impl<'m> Variables<'m> {
 
     fn address(&self, declarations: &Declarations<'_>, id: Id) -> Option<(u32, u32)> {
         let at = declarations.module.definition(id)?;
-        match at.checked_sub(self.start) {
-            Some(slot) => *self.addresses.get(slot as usize)?,
+        match at.since(self.start) {
+            Some(slot) => *self.addresses.get(slot)?,
             None => {
                 let place = self
                     .private

@@ -8,7 +8,7 @@ use super::memory::Memory;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
 use crate::analysis::pairing::SiteKind;
-use crate::module::{Declarations, Function, Inst};
+use crate::module::{Declarations, Function, Inst, WordOffset};
 use std::ops::BitOr;
 
 /// A bit for each Workgroup variable.
@@ -78,7 +78,7 @@ impl Writes {
 }
 
 /// By block: what its instructions do, with their offsets.
-type Effects = Vec<Vec<(u32, Effect)>>;
+type Effects = Vec<Vec<(WordOffset, Effect)>>;
 
 /// The answer, and a place in the function. The default is for functions without Workgroup
 /// variables.
@@ -127,7 +127,7 @@ impl Quiet {
 
     /// Whether, before the instruction at `offset` of the block, none of the variables `bits` has
     /// been written since the last barrier. Places in a block come in order.
-    pub(super) fn is_quiet(&mut self, offset: u32, bits: u64) -> bool {
+    pub(super) fn is_quiet(&mut self, offset: WordOffset, bits: u64) -> bool {
         let effects = self.effects.get(self.block).map_or(&[][..], Vec::as_slice);
         while let Some((_, effect)) = effects.get(self.passed).filter(|(at, _)| *at < offset) {
             self.now.pass(*effect);

@@ -38,7 +38,7 @@ impl<'m> Slice<'m> {
         (cfg, post): (&Cfg, &PostDominators),
         (places, values): (&[usize], &[Id]),
     ) -> Slice<'m> {
-        let words = function.end.saturating_sub(function.offset) as usize;
+        let words = function.end.since(function.offset).unwrap_or_default();
         let mut walk = Walk {
             declarations,
             memory,
@@ -66,8 +66,8 @@ impl<'m> Slice<'m> {
             }
         }
         let is_marked = |inst: &&Inst<'m>| {
-            let slot = inst.offset.wrapping_sub(function.offset) as usize;
-            walk.marked.get(slot).copied().unwrap_or(false)
+            let slot = inst.offset.since(function.offset);
+            slot.and_then(|slot| walk.marked.get(slot).copied()) == Some(true)
         };
         Slice {
             blocks: function
@@ -125,8 +125,8 @@ impl<'m> Walk<'_, 'm> {
     }
 
     fn mark(&mut self, inst: Inst<'m>) {
-        let slot = inst.offset.checked_sub(self.function.offset);
-        if let Some(marked) = slot.and_then(|slot| self.marked.get_mut(slot as usize))
+        let slot = inst.offset.since(self.function.offset);
+        if let Some(marked) = slot.and_then(|slot| self.marked.get_mut(slot))
             && !std::mem::replace(marked, true)
         {
             self.work.push(Step::Inst(inst));

@@ -3,7 +3,7 @@
 use splitbar_passes::analysis::pairing::SiteKind;
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::Diagnostics;
-use splitbar_passes::module::{Constants, Declarations, Module, Scope, SpecValues};
+use splitbar_passes::module::{Constants, Declarations, Module, Scope, SpecValues, WordOffset};
 use std::fmt::Write;
 
 /// A line for each barrier of the workgroup in each entry point: instructions in its window, how
@@ -26,13 +26,13 @@ pub(crate) fn report(module: &Module<'_>) -> String {
             pairing
                 .sites
                 .get(id.0 as usize)
-                .map_or(0, |site| site.offset)
+                .map_or(WordOffset::default(), |site| site.offset)
         };
         let pairs = pairing.pairs.iter();
         let pairs = pairs
             .filter(|pair| pair.scope == Scope::Workgroup)
             .map(|pair| {
-                let word = pair.arrives.first().map_or(0, place);
+                let word = pair.arrives.first().map(place).unwrap_or_default();
                 (
                     word,
                     pair.operations(module),

@@ -15,6 +15,7 @@ mod token;
 
 use super::{Id, Module};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, SourcePosition};
+use crate::module::WordOffset;
 use line::Assembler;
 use std::collections::BTreeMap;
 use token::Token;
@@ -31,7 +32,7 @@ pub struct Assembled {
     /// The words, header included.
     pub words: Vec<u32>,
     /// The line of the text, from 1, for the word offset of each instruction.
-    pub lines: BTreeMap<u32, u32>,
+    pub lines: BTreeMap<WordOffset, u32>,
     /// The ids by name, without `%`.
     pub names: BTreeMap<String, Id>,
 }
@@ -75,7 +76,7 @@ pub fn assemble(text: &str) -> Result<Assembled, Diagnostics> {
         match assembler.instruction(tokens) {
             Ok(instruction) => {
                 let offset = u32::try_from(words.len()).unwrap_or(u32::MAX);
-                places.insert(offset, *number);
+                places.insert(WordOffset::new(offset), *number);
                 words.extend(instruction);
             }
             Err((column, message)) => diagnostics.push(problem(*number, column, message)),

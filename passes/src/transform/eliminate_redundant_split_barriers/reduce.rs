@@ -4,6 +4,7 @@
 use super::{Barrier, Part};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve};
+use crate::module::WordOffset;
 
 /// The barrier next to a place, looking against the direction of flow, with nothing that can be
 /// seen between.
@@ -83,7 +84,7 @@ impl<const FORWARD: bool> Analysis for Across<'_, FORWARD> {
 
 /// Takes redundant barriers out of `blocks` and adds the offsets of their instructions to
 /// `redundant`. Without a graph a neighbour is looked for in the same block alone.
-pub(super) fn reduce(cfg: Option<&Cfg>, blocks: &mut [Vec<Part>], redundant: &mut Vec<u32>) {
+pub(super) fn reduce(cfg: Option<&Cfg>, blocks: &mut [Vec<Part>], redundant: &mut Vec<WordOffset>) {
     loop {
         let before = redundant.len();
         sweep::<true>(cfg, blocks, redundant);
@@ -97,7 +98,7 @@ pub(super) fn reduce(cfg: Option<&Cfg>, blocks: &mut [Vec<Part>], redundant: &mu
 fn sweep<const FORWARD: bool>(
     cfg: Option<&Cfg>,
     blocks: &mut [Vec<Part>],
-    redundant: &mut Vec<u32>,
+    redundant: &mut Vec<WordOffset>,
 ) {
     let starts = match cfg {
         Some(cfg) => solve(cfg, &Across::<FORWARD>(blocks)),

@@ -1,14 +1,14 @@
 //! A function body while it is being changed: words, where each instruction starts and came from,
 //! and which words are ids.
 
-use crate::module::{Inst, Module};
+use crate::module::{Inst, Module, WordOffset};
 
 /// The instructions of one function, OpFunction and OpFunctionEnd included.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Code {
     words: Vec<u32>,
     /// Start in `words`, word offset in the old module, start in `ids`.
-    insts: Vec<(usize, u32, usize)>,
+    insts: Vec<(usize, WordOffset, usize)>,
     /// Positions in `words` that hold ids.
     ids: Vec<usize>,
 }
@@ -18,7 +18,7 @@ pub(super) struct Code {
 pub(super) struct Item<'c> {
     pub(super) words: &'c [u32],
     /// Word offset in the old module.
-    pub(super) origin: u32,
+    pub(super) origin: WordOffset,
     /// Positions in `words` that hold ids, counted from the start of the code.
     ids: &'c [usize],
     start: usize,
@@ -41,7 +41,12 @@ impl<'c> Item<'c> {
 
 impl Code {
     /// Appends an instruction. `ids` are the positions in `words` that hold ids.
-    pub(super) fn push(&mut self, words: &[u32], origin: u32, ids: impl Iterator<Item = usize>) {
+    pub(super) fn push(
+        &mut self,
+        words: &[u32],
+        origin: WordOffset,
+        ids: impl Iterator<Item = usize>,
+    ) {
         let start = self.words.len();
         self.insts.push((start, origin, self.ids.len()));
         self.ids.extend(ids.map(|position| start + position));
@@ -57,7 +62,7 @@ impl Code {
     }
 
     /// Appends an instruction of which every operand word is an id, as most that a pass makes are.
-    pub(super) fn push_ids(&mut self, words: &[u32], origin: u32) {
+    pub(super) fn push_ids(&mut self, words: &[u32], origin: WordOffset) {
         self.push(words, origin, 1..words.len());
     }
 

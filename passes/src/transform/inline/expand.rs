@@ -7,7 +7,7 @@
 use super::code::Code;
 use super::splice::{Callee, Destination, Shared, splice};
 use crate::diagnostic::{Code as Problem, Diagnostic};
-use crate::module::{Function, Id, Inst, callee as called};
+use crate::module::{Function, Id, Inst, WordOffset, callee as called};
 use spirv::Op;
 use std::collections::{BTreeMap, HashMap};
 
@@ -161,7 +161,7 @@ impl Caller<'_> {
         self.code.push(&words, merge.offset, ids);
     }
 
-    fn check_size(&self, more: usize, at: u32) -> Result<(), Diagnostic> {
+    fn check_size(&self, more: usize, at: WordOffset) -> Result<(), Diagnostic> {
         if *self.used + self.code.len() + more > MAX_WORDS {
             return Err(Diagnostic::error(
                 Problem::ModuleTooLarge,

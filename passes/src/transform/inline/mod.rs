@@ -32,7 +32,7 @@ use crate::analysis::callgraph::CallGraph;
 use crate::analysis::group_copies::is_group_copy;
 use crate::analysis::pairing::SiteKind;
 use crate::diagnostic::Diagnostics;
-use crate::module::{Declarations, Function, Id, IdMap, Module};
+use crate::module::{Declarations, Function, Id, IdMap, Module, WordOffset};
 use annotations::Fate;
 use code::Code;
 use expand::{Callees, expand};
@@ -166,9 +166,9 @@ fn write(
         ..
     } = shared;
     let fate = fate(declarations, kept, removed, &copies);
-    let mut skip_to = 0;
+    let mut skip_to = WordOffset::FIRST;
     let mut in_functions = false;
-    for inst in module.instructions().filter(|inst| inst.offset >= 5) {
+    for inst in module.instructions() {
         if inst.offset < skip_to {
             continue;
         }
@@ -178,7 +178,7 @@ fn write(
             in_functions = true;
             let code = kept.get(&function.id);
             if code.is_some() || removed.contains(&function.id) {
-                skip_to = function.end + 1;
+                skip_to = function.behind();
                 for item in code.into_iter().flat_map(Code::items) {
                     writer.push(item.words, item.origin)?;
                 }

@@ -3,7 +3,7 @@
 use super::code::{Code, Item};
 use crate::analysis::pairing::SiteKind;
 use crate::diagnostic::{Code as Problem, Diagnostic};
-use crate::module::{Declarations, ExtInstSet, Id, IdMap, Inst};
+use crate::module::{Declarations, ExtInstSet, Id, IdMap, Inst, WordOffset};
 use crate::transform::rewrite::{Writer, instruction};
 use spirv::Op;
 use std::collections::HashMap;
@@ -171,7 +171,7 @@ struct Copy {
     returns: Vec<(u32, u32)>,
     /// Label of the block that is being copied.
     block: u32,
-    origin: u32,
+    origin: WordOffset,
 }
 
 impl Copy {
@@ -430,7 +430,7 @@ fn is_known(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
     }
 }
 
-fn unknown(inst: Inst<'_>, call: u32) -> Diagnostic {
+fn unknown(inst: Inst<'_>, call: WordOffset) -> Diagnostic {
     Diagnostic::error(
         Problem::UnsupportedInstruction,
         format!("{} cannot be copied", inst.name()),

@@ -1,6 +1,7 @@
 //! The buffer, the variables that an invocation keeps, and the function that makes a record.
 
 use crate::diagnostic::Diagnostic;
+use crate::module::WordOffset;
 use crate::profile::layout::{self, HEADER_WORDS, RECORD_WORDS, header, record};
 use crate::profile::module_hash;
 use crate::transform::built_ins::Input;
@@ -91,17 +92,25 @@ impl Recorder {
     }
 
     /// Notes place and clock of the arrive at `offset`.
-    pub(super) fn arrive(&self, edit: &mut Edit<'_, '_>, offset: u32) -> Result<(), Diagnostic> {
-        let (place, clock) = (edit.number(offset)?, edit.fresh()?);
+    pub(super) fn arrive(
+        &self,
+        edit: &mut Edit<'_, '_>,
+        offset: WordOffset,
+    ) -> Result<(), Diagnostic> {
+        let (place, clock) = (edit.number(offset.get())?, edit.fresh()?);
         edit.before(offset, Op::Store, &[self.arrive, place])?;
         self.read(edit, offset, clock)?;
         edit.before(offset, Op::Store, &[self.arrived, clock])
     }
 
     /// Makes a record behind the wait at `offset`.
-    pub(super) fn wait(&self, edit: &mut Edit<'_, '_>, offset: u32) -> Result<(), Diagnostic> {
+    pub(super) fn wait(
+        &self,
+        edit: &mut Edit<'_, '_>,
+        offset: WordOffset,
+    ) -> Result<(), Diagnostic> {
         let [waited, passed, arrive, arrived, call] = ids(edit)?;
-        let place = edit.number(offset)?;
+        let place = edit.number(offset.get())?;
         self.read(edit, offset, waited)?;
         self.read_behind(edit, offset, passed)?;
         edit.after(offset, Op::Load, &[self.uint, arrive, self.arrive])?;
@@ -113,9 +122,13 @@ impl Recorder {
 
     /// Makes a record behind the OpControlBarrier at `offset`, which may stand between an arrive
     /// and its wait.
-    pub(super) fn barrier(&self, edit: &mut Edit<'_, '_>, offset: u32) -> Result<(), Diagnostic> {
+    pub(super) fn barrier(
+        &self,
+        edit: &mut Edit<'_, '_>,
+        offset: WordOffset,
+    ) -> Result<(), Diagnostic> {
         let [arrived, passed, call] = ids(edit)?;
-        let place = edit.number(offset)?;
+        let place = edit.number(offset.get())?;
         self.read(edit, offset, arrived)?;
         self.read_behind(edit, offset, passed)?;
         let call = [self.void, call, self.function, place, place];
@@ -124,7 +137,12 @@ impl Recorder {
     }
 
     /// Reads the clock before the instruction at `offset`.
-    fn read(&self, edit: &mut Edit<'_, '_>, offset: u32, clock: u32) -> Result<(), Diagnostic> {
+    fn read(
+        &self,
+        edit: &mut Edit<'_, '_>,
+        offset: WordOffset,
+        clock: u32,
+    ) -> Result<(), Diagnostic> {
         let operands = [self.clock, clock, self.subgroup];
         edit.before(offset, Op::ReadClockKHR, &operands)
     }
@@ -132,7 +150,7 @@ impl Recorder {
     fn read_behind(
         &self,
         edit: &mut Edit<'_, '_>,
-        offset: u32,
+        offset: WordOffset,
         clock: u32,
     ) -> Result<(), Diagnostic> {
         let operands = [self.clock, clock, self.subgroup];

@@ -39,7 +39,9 @@ use crate::analysis::phases::{Body, Effects, Item, Openness, Role, still_ordered
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Constants, Declarations, EntryPoint, Function, Module, SpecValues};
+use crate::module::{
+    Constants, Declarations, EntryPoint, Function, Module, SpecValues, WordOffset,
+};
 use motion::{Motion, Moved};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -218,7 +220,7 @@ fn write(edit: &mut Edit<'_, '_>, before: &Body, moved: &Moved) -> Result<(), Di
 }
 
 /// By place of a half: the next instruction of its block that is none.
-fn followers(body: &Body) -> BTreeMap<u32, Option<u32>> {
+fn followers(body: &Body) -> BTreeMap<WordOffset, Option<WordOffset>> {
     let mut followers = BTreeMap::new();
     for block in &body.blocks {
         let mut next = None;

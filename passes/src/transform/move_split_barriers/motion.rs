@@ -3,6 +3,7 @@
 use super::travel::{Limit, Place, Terrain, Travel, Way};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::phases::{Body, Role, Side, Zones};
+use crate::module::WordOffset;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ pub(super) struct Motion<'c> {
     /// Whether the whole workgroup executes a block, or nobody.
     pub(super) is_uniform: &'c dyn Fn(usize) -> bool,
     /// Places of halves that were added, with that of the half that each is a copy of.
-    pub(super) added: BTreeMap<u32, u32>,
+    pub(super) added: BTreeMap<WordOffset, WordOffset>,
     pub(super) work: usize,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct Motion<'c> {
 pub(super) struct Moved {
     pub(super) body: Body,
     /// As in [`Motion`].
-    pub(super) added: BTreeMap<u32, u32>,
+    pub(super) added: BTreeMap<WordOffset, WordOffset>,
 }
 
 impl<'c> Motion<'c> {

@@ -15,6 +15,7 @@ use super::travel::{Limit, Place, Way, end, in_block, top, weight};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::analysis::phases::{Effect, Item, Openness, Role, Side, Zones};
+use crate::module::WordOffset;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Instructions that a half must pass behind the back edge: each entry of the loop costs a barrier
@@ -361,7 +362,7 @@ impl Motion<'_> {
         ) else {
             return;
         };
-        let offset = FIRST_ADDED + count;
+        let offset = WordOffset::new(FIRST_ADDED + count);
         let sides = match side {
             Side::Wait => &mut barrier.waits,
             Side::Arrive | Side::Both => &mut barrier.arrives,

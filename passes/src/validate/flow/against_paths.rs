@@ -6,6 +6,7 @@
 
 use super::testing::{module_with, problems};
 use crate::diagnostic::{Code, Severity};
+use crate::module::WordOffset;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -635,7 +636,7 @@ fn from_seed(seed: u64) {
         let module = module_with(&text, &emitter.functions);
         let order = emitter.order.concat();
         let text = [text, emitter.functions].join("\n");
-        let places: Vec<u32> = module
+        let places: Vec<WordOffset> = module
             .module
             .instructions()
             .filter(|inst| matches!(inst.opcode(), 6142 | 6143))

@@ -21,7 +21,7 @@ use crate::analysis::program::Program;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::module::{Constants, Declarations, EntryPoint, Function, Inst, Scope};
+use crate::module::{Constants, Declarations, EntryPoint, Function, Inst, Scope, WordOffset};
 use crate::transform::Origin;
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     /// Word offset.
-    pub(super) offset: u32,
+    pub(super) offset: WordOffset,
     /// The block.
     pub(super) block: usize,
     /// Whether it is an arrive.
@@ -64,7 +64,7 @@ pub(super) struct Entry<'e, 'm> {
     /// its other side.
     pub(super) has_all_events: bool,
     /// Word offsets of arrives and waits whose scope is known at run time only.
-    open_scopes: Vec<u32>,
+    open_scopes: Vec<WordOffset>,
     /// Whether the operands of all barriers are right, so that [`Entry::pairing`] has all of them.
     pub(super) has_all_sites: bool,
     /// Values of constants in this run, with which [`Entry::model`] need not have been built.
@@ -77,11 +77,11 @@ pub(super) struct Entry<'e, 'm> {
 
 impl<'e, 'm> Entry<'e, 'm> {
     /// A place in the module that was given.
-    pub(super) fn word(&self, offset: u32) -> u32 {
+    pub(super) fn word(&self, offset: WordOffset) -> WordOffset {
         origin_of(self.origin, offset)
     }
 
-    fn open_scope(&self, offset: u32) -> Diagnostic {
+    fn open_scope(&self, offset: WordOffset) -> Diagnostic {
         let word = self.word(offset);
         let inst = self.original.module.at(word);
         let name = inst.map_or_else(String::new, |inst| self.original.op_name(inst));
@@ -212,7 +212,7 @@ fn scope_is_open(declarations: &Declarations<'_>, constants: &Constants, inst: I
 }
 
 /// The place in the module that was given of one in the module with inlined functions.
-fn origin_of(origin: Option<&Origin>, offset: u32) -> u32 {
+fn origin_of(origin: Option<&Origin>, offset: WordOffset) -> WordOffset {
     origin.map_or(offset, |origin| origin.of(offset).unwrap_or(offset))
 }
 

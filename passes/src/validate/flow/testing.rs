@@ -3,6 +3,7 @@
 use super::check;
 use crate::analysis::testing::{Assembled, assemble, declared};
 use crate::diagnostic::Diagnostics;
+use crate::module::WordOffset;
 use crate::validate::{Environment, Settings};
 
 const ANNOTATIONS: &str = "
@@ -79,7 +80,7 @@ pub(in crate::validate) fn problems_with(module: &Assembled, defaults: bool) -> 
 
 /// Severity, code and how manieth arrive or wait of the module it is at, notes left out.
 pub(in crate::validate) fn summary(module: &Assembled) -> Vec<String> {
-    let sites: Vec<u32> = module
+    let sites: Vec<WordOffset> = module
         .module
         .instructions()
         .filter(|inst| matches!(inst.opcode(), 6142 | 6143))

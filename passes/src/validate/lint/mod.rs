@@ -10,7 +10,7 @@ use super::flow::Entry;
 use super::flow::paths::Paths;
 use crate::analysis::pairing::{Pair, Site, SiteId, SiteKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::module::Scope;
+use crate::module::{Scope, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(entry: &Entry<'_, '_>, paths: &Paths, diagnostics: &mut Diagnostics) {
@@ -48,7 +48,7 @@ fn note(code: Code, message: impl Into<String>) -> Diagnostic {
     }
 }
 
-fn name(entry: &Entry<'_, '_>, offset: u32) -> String {
+fn name(entry: &Entry<'_, '_>, offset: WordOffset) -> String {
     let word = entry.word(offset);
     entry
         .original
@@ -101,7 +101,7 @@ fn empty(
     before_barriers: &BTreeSet<SiteId>,
     diagnostics: &mut Diagnostics,
 ) {
-    let works = |offset: &u32| {
+    let works = |offset: &WordOffset| {
         entry.declarations.module.at(*offset).is_some_and(|inst| {
             !matches!(
                 inst.op(),

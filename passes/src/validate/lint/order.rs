@@ -8,7 +8,7 @@
 use super::{Entry, name, site};
 use crate::analysis::pairing::{Pair, Site, SiteId, SiteKind};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Classes, Inst, Order, Scope};
+use crate::module::{Classes, Inst, Order, Scope, WordOffset};
 use spirv::Op;
 use std::collections::HashMap;
 
@@ -93,13 +93,13 @@ fn apart(arrive: &Site, of_wait: u8) -> bool {
 
 /// OpMemoryBarriers on the wrong side of a relaxed arrive or wait.
 pub(super) fn fences(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
-    let by_offset: HashMap<u32, &Site> = entry
+    let by_offset: HashMap<WordOffset, &Site> = entry
         .pairing
         .sites
         .iter()
         .map(|site| (site.offset, site))
         .collect(); // looked up, never iterated
-    let relaxed = |offset: u32, kind| {
+    let relaxed = |offset: WordOffset, kind| {
         let site = by_offset.get(&offset)?;
         let split = site.kind == kind
             && site.execution == Some(Scope::Workgroup)
@@ -138,7 +138,7 @@ pub(super) fn fences(entry: &Entry<'_, '_>, diagnostics: &mut Diagnostics) {
 
 /// The next instruction after (or before) the one of `site`, in its block, that is a barrier or
 /// accesses memory.
-fn neighbour(entry: &Entry<'_, '_>, site: &Site, after: bool) -> Option<u32> {
+fn neighbour(entry: &Entry<'_, '_>, site: &Site, after: bool) -> Option<WordOffset> {
     let counts = |inst: &&Inst<'_>| {
         SiteKind::of(**inst).is_some()
             || inst.op().is_some_and(|op| {

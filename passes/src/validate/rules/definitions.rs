@@ -6,7 +6,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::module::report::Report;
-use crate::module::{Function, Id, Inst};
+use crate::module::{Function, Id, Inst, WordOffset};
 use spirv::Op;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -129,16 +129,16 @@ struct Uses<'u, 'm> {
     cfg: &'u Cfg,
     dominators: Dominators,
     /// The word offset of each block, ascending.
-    starts: Vec<u32>,
+    starts: Vec<WordOffset>,
     /// The words of all blocks.
-    own: Range<u32>,
+    own: Range<WordOffset>,
 }
 
 /// Where an id is used: the block, and the word of the instruction.
 #[derive(Copy, Clone)]
 struct UseSite {
     block: usize,
-    word: u32,
+    word: WordOffset,
 }
 
 impl<'u, 'm> Uses<'u, 'm> {
@@ -153,7 +153,7 @@ impl<'u, 'm> Uses<'u, 'm> {
             own: function
                 .blocks
                 .first()
-                .map_or(0..0, |first| first.offset..function.end),
+                .map_or(Range::default(), |first| first.offset..function.end),
         }
     }
 
@@ -213,7 +213,7 @@ impl<'u, 'm> Uses<'u, 'm> {
                 .filter(|block| self.cfg.is_reachable(*block))
                 .map(|block| UseSite {
                     block,
-                    word: u32::MAX,
+                    word: WordOffset::END,
                 });
             if let Some(end) = end.filter(|end| !self.is_behind(Id(*value), *end)) {
                 let message = format!(
@@ -233,21 +233,25 @@ impl<'u, 'm> Uses<'u, 'm> {
         let Some(def) = self.context.declarations.module.definition(id) else {
             return true;
         };
-        let here = self.starts.get(place.block).copied().unwrap_or(u32::MAX);
+        let here = self
+            .starts
+            .get(place.block)
+            .copied()
+            .unwrap_or(WordOffset::END);
         !self.own.contains(&def)
-            || (here..place.word).contains(&def) && place.word != u32::MAX
+            || (here..place.word).contains(&def) && place.word != WordOffset::END
             || self.is_passed(def, place)
     }
 
     /// Whether the word `def` of the function's blocks is a label, or on every way to `place`.
-    fn is_passed(&self, def: u32, place: UseSite) -> bool {
+    fn is_passed(&self, def: WordOffset, place: UseSite) -> bool {
         let at = self.block_at(def);
         self.starts.get(at) == Some(&def)
             || self.dominators.dominates(at, place.block) && def < place.word
     }
 
     /// The block that the word `def` of the function's blocks belongs to.
-    fn block_at(&self, def: u32) -> usize {
+    fn block_at(&self, def: WordOffset) -> usize {
         if self.starts.get(1).is_none_or(|second| def < *second) {
             return 0; // with the function's variables
         }
@@ -259,7 +263,7 @@ impl<'u, 'm> Uses<'u, 'm> {
     #[cold]
     fn why_missed(&self, id: Id, place: UseSite) -> String {
         let def = self.context.declarations.module.definition(id);
-        let at = self.block_at(def.unwrap_or(0));
+        let at = self.block_at(def.unwrap_or_default());
         let [defined, used] =
             [at, place.block].map(|block| self.context.show(self.cfg.label(block)));
         if !self.dominators.dominates(at, place.block) {

@@ -12,7 +12,7 @@ mod memory;
 use super::Result;
 use crate::ffi::{self, Block, Func, ModuleRef, RawBuilder, Ty, Value};
 use inkwell::context::Context;
-use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::diagnostic::{Code, Diagnostic, WordOffset};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
@@ -55,7 +55,7 @@ pub(crate) struct Build<'c> {
     raw: RawBuilder<'c>,
     module: ModuleRef<'c>,
     /// The word offset of the instruction that is being lowered: where diagnostics point.
-    pub(crate) at: Cell<u32>,
+    pub(crate) at: Cell<WordOffset>,
     /// Fast-math flags given to every floating-point instruction that is built (see [`fast`]); set
     /// per instruction by the emitter.
     pub(crate) fast_math: Cell<u32>,
@@ -73,7 +73,7 @@ impl<'c> Build<'c> {
         Build {
             raw: RawBuilder::new(context),
             module,
-            at: Cell::new(0),
+            at: Cell::new(WordOffset::default()),
             fast_math: Cell::new(0),
             parts: Cell::new(0),
             stack_bytes: Cell::new(0),

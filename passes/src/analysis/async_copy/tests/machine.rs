@@ -7,7 +7,7 @@
 
 use super::super::AsyncCopies;
 use crate::analysis::testing::Assembled;
-use crate::module::{Block, Id, Inst};
+use crate::module::{Block, Id, Inst, WordOffset};
 use spirv::Op;
 use std::collections::BTreeMap;
 
@@ -258,7 +258,7 @@ impl Machine<'_> {
     }
 
     /// An access of this invocation, and of the others at the same place of the code.
-    fn access(&mut self, part: Part, offset: u32) -> Result<(), String> {
+    fn access(&mut self, part: Part, offset: WordOffset) -> Result<(), String> {
         if let Some(copy) = self
             .issued
             .iter()

@@ -17,7 +17,7 @@ use super::slice::Slice;
 use super::{Branch, Model};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
-use crate::module::{Constants, Declarations, Function, Id};
+use crate::module::{Constants, Declarations, Function, Id, WordOffset};
 use std::collections::HashMap;
 
 /// Most indices of one address.
@@ -130,7 +130,7 @@ impl<'m> Builder<'_, 'm> {
         for index in 0..self.promoted.variables.len() {
             let variable = self.promoted.variables[index];
             let inst = self.input.declarations.module.def(variable);
-            self.graph.at = inst.map_or(0, |inst| inst.offset);
+            self.graph.at = inst.map_or(WordOffset::default(), |inst| inst.offset);
             let initial = match inst.and_then(|inst| inst.operands().get(1).copied()) {
                 Some(initializer) => self.value(Id(initializer)),
                 None => self.graph.leaf(Source::Undefined, Vec::new(), 0, 0),
@@ -145,7 +145,7 @@ impl<'m> Builder<'_, 'm> {
                     .variables
                     .get(variable)
                     .and_then(|id| self.input.declarations.module.def(*id))
-                    .map_or(0, |inst| inst.offset);
+                    .map_or(WordOffset::default(), |inst| inst.offset);
                 let width = self.promoted.widths[variable];
                 let phi = self.graph.phi(width, block);
                 self.phis[block].push(phi);

@@ -33,11 +33,7 @@ impl<'m> Builder<'_, 'm> {
                 self.graph
                     .leaf(Source::Undefined, Vec::new(), self.width_of_value(id), at)
             }
-            Some(_)
-                if declarations
-                    .function_at(def.map_or(0, |inst| inst.offset))
-                    .is_none() =>
-            {
+            Some(_) if def.is_some_and(|inst| declarations.function_at(inst.offset).is_none()) => {
                 let width = self.width_of_value(id);
                 self.graph.make(Op::Constant(id), Vec::new(), width)
             }
