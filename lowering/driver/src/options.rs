@@ -95,7 +95,7 @@ pub struct Options {
     #[cfg_attr(all(feature = "llvm", feature = "sim"), doc = "```")]
     #[cfg_attr(not(all(feature = "llvm", feature = "sim")), doc = "```ignore")]
     /// use splitbar::simulate::machine::Schedule;
-    /// use splitbar::simulate::{Inputs, Job, Place};
+    /// use splitbar::simulate::{Inputs, Job, BufferName};
     /// use splitbar::{AbiForm, AbiTable, DescriptorPlace, Options, Reach, TableArgument, Target};
     ///
     /// let reach = |binding, argument, descriptor| Reach { set: 0, binding, argument, descriptor };
@@ -113,9 +113,9 @@ pub struct Options {
     ///
     /// let source: Vec<u8> = (0..128u32).flat_map(u32::to_le_bytes).collect();
     /// let buffers = vec![
-    ///     (Place::Binding(0, 0), source),
-    ///     (Place::Binding(0, 1), vec![0; 512]),
-    ///     (Place::Binding(0, 2), vec![0; 512]),
+    ///     (BufferName::Binding(0, 0), source),
+    ///     (BufferName::Binding(0, 1), vec![0; 512]),
+    ///     (BufferName::Binding(0, 2), vec![0; 512]),
     /// ];
     /// let inputs = Inputs::new([1, 1, 1], buffers);
     /// let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;

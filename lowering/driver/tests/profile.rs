@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use serde_json::Value;
 use splitbar::simulate::machine::{Clocks, Schedule};
 use splitbar::simulate::profile::{Measured, dump, empty_buffer, instrument};
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::{Options, Target, compile};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Module};
@@ -31,9 +31,9 @@ fn measure(measured: &Measured, target: &str, clocks: Clocks, index: u32) -> (Ve
     let job = Job::compiled(&output, 0).unwrap();
     let values: Vec<u8> = (0..128 * GROUPS).flat_map(u32::to_le_bytes).collect();
     let buffers = vec![
-        (Place::Binding(0, 0), values.clone()),
-        (Place::Binding(0, 1), vec![0; 4 * GROUPS as usize]),
-        (Place::Binding(0, 2), vec![0; values.len()]),
+        (BufferName::Binding(0, 0), values.clone()),
+        (BufferName::Binding(0, 1), vec![0; 4 * GROUPS as usize]),
+        (BufferName::Binding(0, 2), vec![0; values.len()]),
         (measured.place, empty_buffer(128)),
     ];
     let mut inputs = Inputs::new([GROUPS, 1, 1], buffers);
@@ -55,7 +55,7 @@ fn every_wave_records_every_phase() {
     let module = Module::parse(&bytes).unwrap();
     let declarations = Declarations::of(&module, &mut Diagnostics::new());
     let measured = instrument(&bytes).unwrap();
-    assert_eq!(measured.place, Place::Binding(1, 0));
+    assert_eq!(measured.place, BufferName::Binding(1, 0));
     for target in ["gfx1201", "gfx1100", "gfx942", "sm_90", "sm_75"] {
         let mut figures = Vec::new();
         for index in 0..4 {

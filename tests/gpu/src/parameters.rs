@@ -3,7 +3,7 @@
 
 use crate::bundle::Argument;
 use anyhow::{Context, Result, bail};
-use splitbar_tests::reference::{Case, Place};
+use splitbar_tests::reference::{BufferName, Case};
 
 /// The block for a launch of `case` whose buffers, in their order, stand at `addresses`.
 ///
@@ -20,8 +20,8 @@ pub fn block(arguments: &[Argument], case: &Case, addresses: &[u64]) -> Result<V
     let mut block = Vec::new();
     for argument in arguments {
         let place = match (argument.set, argument.binding) {
-            (Some(set), Some(binding)) => Place::Binding(set, binding),
-            _ => Place::Argument(argument.index),
+            (Some(set), Some(binding)) => BufferName::Binding(set, binding),
+            _ => BufferName::Argument(argument.index),
         };
         let buffer = case
             .buffers

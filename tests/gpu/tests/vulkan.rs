@@ -8,7 +8,7 @@
 use splitbar_gpu::vulkan::{self, Answer, Buffer, Job};
 use splitbar_tests::fixture;
 use splitbar_tests::harness::{self, Missing, trial};
-use splitbar_tests::reference::{self, Case, Place};
+use splitbar_tests::reference::{self, BufferName, Case};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,13 +32,13 @@ const LEFT_OUT: &[(&str, &str)] = &[
 /// The launch of a kernel's reference; `None` for OpenCL kernels, which are not for Vulkan.
 fn job(case: &Case, module: &[u8]) -> Option<Job> {
     let buffers = case.buffers.iter().map(|buffer| match buffer.place {
-        Place::Binding(set, binding) => Some(Buffer {
+        BufferName::Binding(set, binding) => Some(Buffer {
             set,
             binding,
             uniform: false,
             words: buffer.before.clone(),
         }),
-        Place::Argument(_) => None,
+        BufferName::Argument(_) => None,
     });
     let constants = case.push_constants.iter();
     Some(Job {

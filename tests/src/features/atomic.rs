@@ -69,16 +69,16 @@ const ORDERS: [&str; 3] = ["%u32_2 %u32_0", "%u32_1 %u32_72", "%u32_2 %u32_264"]
 
 /// Where the word is.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Place {
+enum AtomicPlace {
     Buffer,
     Workgroup,
 }
 
-impl Place {
+impl AtomicPlace {
     fn name(self) -> &'static str {
         match self {
-            Place::Buffer => "buffer",
-            Place::Workgroup => "workgroup",
+            AtomicPlace::Buffer => "buffer",
+            AtomicPlace::Workgroup => "workgroup",
         }
     }
 }
@@ -88,7 +88,7 @@ impl Place {
 fn with_words(
     mut feature: Feature,
     flavour: Flavour,
-    place: Place,
+    place: AtomicPlace,
     s: Scalar,
     shared: bool,
     after: Option<Vec<u8>>,
@@ -110,7 +110,7 @@ fn with_words(
         }
     };
     match place {
-        Place::Buffer => {
+        AtomicPlace::Buffer => {
             let address = if flavour.is_kernel() {
                 let at = index("%gid", "%u64_0");
                 format!("$w = OpInBoundsPtrAccessChain %p_CrossWorkgroup_{name} $m {at}\n")
@@ -138,7 +138,7 @@ fn with_words(
                 links: Vec::new(),
             })
         }
-        Place::Workgroup => {
+        AtomicPlace::Workgroup => {
             feature.globals.push_str(&format!(
                 "$shared = OpVariable %p_Workgroup_{name}a{WORKGROUP} Workgroup\n"
             ));
@@ -153,7 +153,13 @@ fn with_words(
 }
 
 /// On a word of one's own: the old value and the new one.
-fn own(flavour: Flavour, place: Place, s: Scalar, order: usize, operation: Operation) -> Feature {
+fn own(
+    flavour: Flavour,
+    place: AtomicPlace,
+    s: Scalar,
+    order: usize,
+    operation: Operation,
+) -> Feature {
     let (op, has_value, host) = operation;
     let ty = Ty::from(s);
     let name = s.name();
@@ -183,7 +189,7 @@ fn number(s: Scalar, bits: u64) -> Want {
 
 /// On one word: what all invocations of the launch leave in a buffer, those of a workgroup in its
 /// memory.
-fn shared(flavour: Flavour, place: Place, s: Scalar, operation: Operation) -> Feature {
+fn shared(flavour: Flavour, place: AtomicPlace, s: Scalar, operation: Operation) -> Feature {
     let (op, has_value, host) = operation;
     let ty = Ty::from(s);
     let name = s.name();
@@ -198,12 +204,12 @@ fn shared(flavour: Flavour, place: Place, s: Scalar, operation: Operation) -> Fe
     };
     let fold = move |rows: &[Vec<u64>]| rows.iter().fold(0, |old, row| host(s, old, row[0]));
     let feature = match place {
-        Place::Buffer => {
+        AtomicPlace::Buffer => {
             let result = fold(&inputs).to_le_bytes()[..s.bits() as usize / 8].to_vec();
             let feature = Feature::new(op, &[ty], &[], &operate, |_| Vec::new());
             with_words(feature, flavour, place, s, true, Some(result))
         }
-        Place::Workgroup => {
+        AtomicPlace::Workgroup => {
             let barrier = "OpControlBarrier %u32_2 %u32_2 %u32_264\n";
             let body = format!(
                 "$first = OpIEqual %bool %local %u32_0\nOpSelectionMerge $set None\nOpBranchConditional $first $one $set\n$one = OpLabel\n\
@@ -227,7 +233,7 @@ fn shared(flavour: Flavour, place: Place, s: Scalar, operation: Operation) -> Fe
 }
 
 /// Loads, stores, and compare-exchange, which succeeds and fails in turn.
-fn others(all: &mut Vec<Feature>, flavour: Flavour, place: Place, s: Scalar) {
+fn others(all: &mut Vec<Feature>, flavour: Flavour, place: AtomicPlace, s: Scalar) {
     let ty = Ty::from(s);
     let name = s.name();
     for (order, semantics) in ["%u32_2 %u32_0", "%u32_1 %u32_68"].iter().enumerate() {
@@ -303,7 +309,7 @@ fn others(all: &mut Vec<Feature>, flavour: Flavour, place: Place, s: Scalar) {
 }
 
 /// Flags of kernels: a word that is clear or set.
-fn flags(all: &mut Vec<Feature>, place: Place) {
+fn flags(all: &mut Vec<Feature>, place: AtomicPlace) {
     let ty = Ty::from(U32);
     let set = "$r = OpAtomicFlagTestAndSet %bool $w %u32_2 %u32_264\n$s = OpAtomicFlagTestAndSet %bool $w %u32_2 %u32_0\n";
     let bodies = [
@@ -338,7 +344,7 @@ fn flags(all: &mut Vec<Feature>, place: Place) {
 /// Of one environment.
 pub(super) fn features(flavour: Flavour) -> Vec<Feature> {
     let mut all = Vec::new();
-    for place in [Place::Buffer, Place::Workgroup] {
+    for place in [AtomicPlace::Buffer, AtomicPlace::Workgroup] {
         for s in [U32, U64] {
             for operation in INTEGER {
                 let orders = if s == U32 { 0..ORDERS.len() } else { 0..1 };

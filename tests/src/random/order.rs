@@ -106,22 +106,22 @@ struct Slot {
 
 /// What is known at one place of a program.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct Known {
     dialect: Dialect,
     slots: [Slot; SLOTS],
     /// Whether a pair of each execution scope is open.
     open: [bool; 2],
 }
 
-impl State {
+impl Known {
     /// At the beginning: nothing was accessed, and only buffers have values.
-    pub(crate) fn new(dialect: Dialect) -> State {
+    pub(crate) fn new(dialect: Dialect) -> Known {
         let slot = |slot| Slot {
             writes: Accesses::NONE,
             reads: Accesses::NONE,
             filled: slot >= SHARED,
         };
-        State {
+        Known {
             dialect,
             slots: std::array::from_fn(slot),
             open: [false; 2],
@@ -130,7 +130,7 @@ impl State {
 
     /// At the beginning of a loop's body, whatever the body is, as long as it leaves no pair open:
     /// what was accessed before is taken for unordered.
-    pub(crate) fn again(&self) -> State {
+    pub(crate) fn again(&self) -> Known {
         let mut state = *self;
         for slot in &mut state.slots {
             for accesses in [&mut slot.writes, &mut slot.reads] {
@@ -145,7 +145,7 @@ impl State {
     }
 
     /// What is known where two ways meet; `None` when a pair is open on one of them only.
-    pub(crate) fn and(&self, other: &State) -> Option<State> {
+    pub(crate) fn and(&self, other: &Known) -> Option<Known> {
         let slot = |at: usize| {
             let (a, b) = (self.slots[at], other.slots[at]);
             Slot {
@@ -154,7 +154,7 @@ impl State {
                 filled: a.filled && b.filled,
             }
         };
-        (self.open == other.open).then(|| State {
+        (self.open == other.open).then(|| Known {
             dialect: self.dialect,
             slots: std::array::from_fn(slot),
             open: self.open,
@@ -321,12 +321,12 @@ pub(crate) fn memory(slot: usize) -> u32 {
 
 /// Why nothing can be said of the result of a program; `None` when it is free of races.
 pub fn flaw(program: &Program) -> Option<String> {
-    let mut state = State::new(program.dialect);
+    let mut state = Known::new(program.dialect);
     check(&mut state, &program.tops).err()
 }
 
 /// Goes through `tops`. The result says whether all workgroups get to the end of them.
-fn check(state: &mut State, tops: &[Top]) -> Result<(), String> {
+fn check(state: &mut Known, tops: &[Top]) -> Result<(), String> {
     for top in tops {
         match top {
             Top::ByGroup(even, odd) => {
@@ -358,7 +358,7 @@ fn check(state: &mut State, tops: &[Top]) -> Result<(), String> {
 }
 
 /// That accesses which make available or visible do so among all of the workgroup.
-fn marks(state: &State, access: Access) -> Result<(), String> {
+fn marks(state: &Known, access: Access) -> Result<(), String> {
     if state.dialect == Dialect::VulkanAccess && access.scope < Scope::Workgroup {
         return Err("an access is marked for too few".to_owned());
     }
@@ -402,7 +402,7 @@ mod tests {
     }
 
     fn is_right(dialect: Dialect, tops: Vec<Top>) -> bool {
-        check(&mut State::new(dialect), &tops).is_ok()
+        check(&mut Known::new(dialect), &tops).is_ok()
     }
 
     /// A store to slot 0 (workgroup memory) and one to slot 3 (a buffer), `between`, loads of both.

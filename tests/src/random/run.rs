@@ -6,15 +6,15 @@ use super::{ARRAY, Combine, GROUPS, Leave, Program, SHARED, SLOTS, Statement, To
 
 /// What an invocation has.
 #[derive(Clone, Debug)]
-struct State {
+struct Registers {
     variables: [u32; VARIABLES],
     array: [u32; ARRAY as usize],
 }
 
-impl State {
+impl Registers {
     /// Of two operands.
-    fn new(a: u32, b: u32) -> State {
-        State {
+    fn new(a: u32, b: u32) -> Registers {
+        Registers {
             variables: std::array::from_fn(|v| {
                 if v % 2 == 0 { a } else { b }.wrapping_add(v as u32)
             }),
@@ -53,8 +53,8 @@ pub fn run(program: &Program, inputs: &[u32], buffers: &[u32], subgroup: usize) 
     };
     for group in 0..GROUPS {
         let first = group * size;
-        let mut states: Vec<State> = (first..first + size)
-            .map(|id| State::new(inputs[2 * id], inputs[2 * id + 1]))
+        let mut states: Vec<Registers> = (first..first + size)
+            .map(|id| Registers::new(inputs[2 * id], inputs[2 * id + 1]))
             .collect();
         let mut launch = Launch {
             program,
@@ -97,7 +97,7 @@ struct Launch<'p> {
 }
 
 /// The element that an invocation accesses.
-fn element(index: Index, id: usize, state: &State, size: usize) -> usize {
+fn element(index: Index, id: usize, state: &Registers, size: usize) -> usize {
     match index {
         Index::Own => id,
         Index::Shift(distance) => (id + distance as usize) % size,
@@ -107,7 +107,7 @@ fn element(index: Index, id: usize, state: &State, size: usize) -> usize {
     }
 }
 
-fn is_chosen(when: When, id: usize, state: &State) -> bool {
+fn is_chosen(when: When, id: usize, state: &Registers) -> bool {
     match when {
         When::Always => true,
         When::Bit(variable, bit) => state.variables[variable] >> bit & 1 == 1,
@@ -116,7 +116,7 @@ fn is_chosen(when: When, id: usize, state: &State) -> bool {
 }
 
 impl Launch<'_> {
-    fn together(&mut self, tops: &[Top], states: &mut [State]) {
+    fn together(&mut self, tops: &[Top], states: &mut [Registers]) {
         let size = states.len();
         for top in tops {
             if self.ended {
@@ -229,7 +229,7 @@ impl Launch<'_> {
     /// `to` of each lane out of `from` of all lanes of its subgroup.
     fn lanes(
         &self,
-        states: &mut [State],
+        states: &mut [Registers],
         to: usize,
         from: usize,
         result: impl Fn(&[u32], usize) -> u32,
@@ -242,7 +242,7 @@ impl Launch<'_> {
         }
     }
 
-    fn all(&self, list: &[Statement], state: &mut State) -> Flow {
+    fn all(&self, list: &[Statement], state: &mut Registers) -> Flow {
         for statement in list {
             let flow = self.alone(statement, state);
             if flow != Flow::Next {
@@ -252,7 +252,7 @@ impl Launch<'_> {
         Flow::Next
     }
 
-    fn alone(&self, statement: &Statement, s: &mut State) -> Flow {
+    fn alone(&self, statement: &Statement, s: &mut Registers) -> Flow {
         match statement {
             Statement::Set(to, expression) => s.variables[*to] = value(*expression, &s.variables),
             Statement::Put { index, from } => {
@@ -295,7 +295,7 @@ impl Launch<'_> {
             }
             Statement::Call { to, function, a, b } => {
                 let called = &self.program.functions[*function];
-                let mut own = State::new(s.variables[*a], s.variables[*b]);
+                let mut own = Registers::new(s.variables[*a], s.variables[*b]);
                 s.variables[*to] = match self.all(&called.body, &mut own) {
                     Flow::Return(value) => value,
                     Flow::Next | Flow::Break | Flow::Continue => own.variables[called.result],

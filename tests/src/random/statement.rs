@@ -135,7 +135,7 @@ pub(super) const FUNCTIONS: usize = 2;
 
 /// Where a statement stands, for what it may be.
 #[derive(Copy, Clone)]
-pub(super) struct Place {
+pub(super) struct Surroundings {
     /// Statements around it.
     pub depth: u32,
     /// Whether one of them is a loop.
@@ -147,7 +147,7 @@ pub(super) struct Place {
 }
 
 /// In an invocation's own code.
-pub(super) const MAIN: Place = Place {
+pub(super) const MAIN: Surroundings = Surroundings {
     depth: 0,
     in_loop: false,
     callable: FUNCTIONS,
@@ -160,16 +160,16 @@ pub(super) fn variable(rng: &mut Rng) -> usize {
 }
 
 /// Some statements.
-pub(super) fn statements(rng: &mut Rng, place: Place) -> Vec<Statement> {
+pub(super) fn statements(rng: &mut Rng, place: Surroundings) -> Vec<Statement> {
     (0..rng.usize(1..4))
         .map(|_| statement(rng, place))
         .collect()
 }
 
 /// One statement.
-pub(super) fn statement(rng: &mut Rng, place: Place) -> Statement {
+pub(super) fn statement(rng: &mut Rng, place: Surroundings) -> Statement {
     let deep = place.depth < 3;
-    let inside = Place {
+    let inside = Surroundings {
         depth: place.depth + 1,
         ..place
     };
@@ -184,7 +184,7 @@ pub(super) fn statement(rng: &mut Rng, place: Place) -> Statement {
             variable: variable(rng),
             body: statements(
                 rng,
-                Place {
+                Surroundings {
                     in_loop: true,
                     ..inside
                 },

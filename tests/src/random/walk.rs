@@ -1,6 +1,6 @@
 //! Chooses what the invocations of a random program do together, so that nothing races.
 
-use super::order::{State, memory};
+use super::order::{Known, memory};
 use super::reshape::reshape;
 use super::share::*;
 use super::statement::{self, FUNCTIONS, MAIN, statement, statements, variable};
@@ -13,7 +13,7 @@ pub fn program(seed: u64) -> Program {
         .map(|callable| Function {
             body: statements(
                 &mut rng,
-                statement::Place {
+                statement::Surroundings {
                     depth: 1,
                     callable,
                     in_function: true,
@@ -37,7 +37,7 @@ pub fn program(seed: u64) -> Program {
     // Multiples of 32, so that lanes whose numbers differ in the lowest five bits are there.
     let size = *pick(&mut rng, &[64, 64, 96, 128, 128, 128, 160, 192, 256]);
     let mut walk = Walk {
-        state: State::new(dialect),
+        state: Known::new(dialect),
         dialect,
         size,
         busy: [false; SLOTS],
@@ -88,7 +88,7 @@ impl Around {
 
 struct Walk {
     /// What is known at this place.
-    state: State,
+    state: Known,
     dialect: Dialect,
     /// Invocations of a workgroup.
     size: u32,
@@ -462,7 +462,7 @@ impl Walk {
             RELEASE,
             BUFFER | SHARED_MEMORY,
             Scope::Workgroup,
-            Place::Arrive,
+            FenceCarrier::Arrive,
         );
         self.emit(Top::Arrive(Scope::Workgroup, fence), to);
         let early = self.rng.bool();
@@ -471,7 +471,7 @@ impl Walk {
             to.push(Top::EndOdd);
             self.own(to);
             if self.rng.bool() {
-                let fence = self.fence(ACQUIRE, BUFFER, Scope::Workgroup, Place::Wait);
+                let fence = self.fence(ACQUIRE, BUFFER, Scope::Workgroup, FenceCarrier::Wait);
                 self.emit(Top::Wait(Scope::Workgroup, fence), to);
             }
         }
@@ -493,12 +493,12 @@ impl Walk {
         let [on_release, beside_release] = self.distribute(classes);
         self.beside(RELEASE, beside_release, scope, to);
         if split {
-            let fence = self.carried(RELEASE, on_release, scope, Place::Arrive);
+            let fence = self.carried(RELEASE, on_release, scope, FenceCarrier::Arrive);
             self.emit(Top::Arrive(execution, fence), to);
             let count = self.rng.usize(..4);
             self.body(count, around.inside(), to);
             let [on_acquire, beside_acquire] = self.distribute(classes);
-            let fence = self.carried(ACQUIRE, on_acquire, scope, Place::Wait);
+            let fence = self.carried(ACQUIRE, on_acquire, scope, FenceCarrier::Wait);
             self.emit(Top::Wait(execution, fence), to);
             self.beside(ACQUIRE, beside_acquire, scope, to);
         } else {
@@ -508,7 +508,7 @@ impl Walk {
                 (_, 0) => RELEASE,
                 _ => ACQUIRE_RELEASE,
             };
-            let fence = self.carried(order, on_release | on_acquire, scope, Place::Barrier);
+            let fence = self.carried(order, on_release | on_acquire, scope, FenceCarrier::Barrier);
             self.emit(Top::Barrier(execution, fence), to);
             self.beside(ACQUIRE, beside_acquire, scope, to);
         }
@@ -549,7 +549,7 @@ impl Walk {
             self.emit(Top::Fence(fence), to);
         }
         for part in parts {
-            let fence = self.fence(order, part, scope, Place::Memory);
+            let fence = self.fence(order, part, scope, FenceCarrier::Memory);
             self.emit(Top::Fence(fence), to);
             if self.chance(1, 12) {
                 self.own(to);
@@ -562,7 +562,7 @@ impl Walk {
     }
 
     /// What a control barrier carries.
-    fn carried(&mut self, order: u32, classes: u32, scope: Scope, place: Place) -> Fence {
+    fn carried(&mut self, order: u32, classes: u32, scope: Scope, place: FenceCarrier) -> Fence {
         if classes == 0 {
             Fence {
                 scope: self.scope(Scope::Workgroup),
@@ -585,13 +585,15 @@ impl Walk {
     }
 
     /// A fence of at least this order, these classes and this scope.
-    fn fence(&mut self, order: u32, classes: u32, scope: Scope, place: Place) -> Fence {
+    fn fence(&mut self, order: u32, classes: u32, scope: Scope, place: FenceCarrier) -> Fence {
         let loose = self.dialect == Dialect::Universal;
         let stronger = self.chance(1, 4);
         let order = match place {
-            Place::Memory | Place::Barrier if stronger && loose => SEQUENTIALLY_CONSISTENT,
-            Place::Memory | Place::Barrier if stronger => ACQUIRE_RELEASE,
-            Place::Arrive | Place::Wait if stronger && loose => {
+            FenceCarrier::Memory | FenceCarrier::Barrier if stronger && loose => {
+                SEQUENTIALLY_CONSISTENT
+            }
+            FenceCarrier::Memory | FenceCarrier::Barrier if stronger => ACQUIRE_RELEASE,
+            FenceCarrier::Arrive | FenceCarrier::Wait if stronger && loose => {
                 *pick(&mut self.rng, &[ACQUIRE_RELEASE, SEQUENTIALLY_CONSISTENT])
             }
             _ => order,
@@ -663,7 +665,7 @@ const PLAIN: Access = Access {
 
 /// What carries a fence.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Place {
+enum FenceCarrier {
     Memory,
     Barrier,
     Arrive,

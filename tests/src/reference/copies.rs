@@ -1,6 +1,6 @@
 //! Kernels that copy asynchronously between global and workgroup memory.
 
-use super::{Buffer, Case, Place, input, noise, output};
+use super::{Buffer, BufferName, Case, input, noise, output};
 
 /// Workgroups of every launch here.
 const GROUPS: usize = 3;
@@ -16,11 +16,11 @@ fn launch(size: usize, words: usize, formula: impl Fn(&[u32]) -> Vec<u32>) -> Ca
         push_constants: Vec::new(),
         buffers: vec![
             Buffer {
-                place: Place::Argument(0),
+                place: BufferName::Argument(0),
                 ..input(0, "src", src)
             },
             Buffer {
-                place: Place::Argument(1),
+                place: BufferName::Argument(1),
                 ..output(1, "dst", dst)
             },
         ],

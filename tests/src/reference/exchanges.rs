@@ -1,7 +1,7 @@
 //! Kernels that exchange values inside a workgroup: `mirror(t) = N - 1 - t`,
 //! `next(t) = (t + 1) mod N`.
 
-use super::{Buffer, Case, Place, input, noise, output};
+use super::{Buffer, BufferName, Case, input, noise, output};
 
 /// Workgroups of every launch here.
 const GROUPS: usize = 3;
@@ -49,7 +49,7 @@ pub(super) fn buffer_exchange() -> Case {
         g.mirror(t).wrapping_add(g.own(t).wrapping_mul(13))
     });
     let src = case.buffers[0].before.clone();
-    case.buffers[1].place = Place::Binding(0, 2);
+    case.buffers[1].place = BufferName::Binding(0, 2);
     case.buffers.insert(1, output(1, "scratch", src));
     case
 }
@@ -78,7 +78,7 @@ pub(super) fn opencl_exchange() -> Case {
     });
     for (index, buffer) in (0..).zip(&mut case.buffers) {
         let buffer: &mut Buffer = buffer;
-        buffer.place = Place::Argument(index);
+        buffer.place = BufferName::Argument(index);
     }
     case
 }
@@ -181,7 +181,7 @@ pub fn votes(groups: [u32; 3], size: u32) -> Case {
         workgroup_size: [size, 1, 1],
         push_constants: Vec::new(),
         buffers: vec![Buffer {
-            place: Place::Argument(0),
+            place: BufferName::Argument(0),
             ..output(0, "dst", vec![5; count as usize])
         }],
     }

@@ -32,7 +32,7 @@ pub struct Case {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Buffer {
     /// How the kernel names it.
-    pub place: Place,
+    pub place: BufferName,
     /// Its name in the source.
     pub name: String,
     /// What its words are.
@@ -45,7 +45,7 @@ pub struct Buffer {
 
 /// How a kernel names a buffer.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Place {
+pub enum BufferName {
     /// Descriptor set and binding.
     Binding(u32, u32),
     /// A parameter of the kernel.
@@ -167,7 +167,7 @@ impl Element {
 /// A buffer that is only read.
 fn input(binding: u32, name: &'static str, before: Vec<u32>) -> Buffer {
     Buffer {
-        place: Place::Binding(0, binding),
+        place: BufferName::Binding(0, binding),
         name: name.to_owned(),
         element: Element::U32,
         before,
@@ -178,7 +178,7 @@ fn input(binding: u32, name: &'static str, before: Vec<u32>) -> Buffer {
 /// A buffer that is written in full; before the launch it holds a pattern that no result has.
 fn output(binding: u32, name: &'static str, after: Vec<u32>) -> Buffer {
     Buffer {
-        place: Place::Binding(0, binding),
+        place: BufferName::Binding(0, binding),
         name: name.to_owned(),
         element: Element::U32,
         before: vec![0xdead_beef; after.len()],

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::machine::image::Format;
-use splitbar::simulate::{Inputs, Job, Place, Texels};
+use splitbar::simulate::{BufferName, Inputs, Job, Texels};
 use splitbar::{
     AbiForm, AbiTable, BindingOffset, DescriptorPlace, DescriptorSets, DescriptorSize,
     Optimization, Options, Reach, TableArgument,
@@ -258,13 +258,13 @@ fn words(count: u32, word: impl Fn(u32) -> u32) -> Vec<u8> {
 /// The launch of [`BUFFERS`]. The elements of the array have different lengths.
 fn launch_of_buffers() -> Inputs {
     let mut buffers = vec![
-        (Place::Binding(0, 0), vec![0; 256]),
-        (Place::Binding(0, 5), vec![0; 256]),
-        (Place::Binding(1, 2), words(64, |i| 7 * i)),
+        (BufferName::Binding(0, 0), vec![0; 256]),
+        (BufferName::Binding(0, 5), vec![0; 256]),
+        (BufferName::Binding(1, 2), words(64, |i| 7 * i)),
     ];
     for element in 0..4 {
         let bytes = words(16 + element, |i| (element << 16) + i);
-        buffers.push((Place::Element(0, 1, element), bytes));
+        buffers.push((BufferName::Element(0, 1, element), bytes));
     }
     let mut inputs = Inputs::new([1, 1, 1], buffers);
     inputs.push = 1_000_000u32.to_le_bytes().to_vec();
@@ -380,9 +380,9 @@ fn texel_buffers(form: &AbiForm, target: &str, optimization: Optimization) -> Re
     })?;
     let mut job = Job::compiled(&output, 0)?;
     let places = [
-        Place::Element(0, 1, 0),
-        Place::Element(0, 1, 1),
-        Place::Binding(0, 4),
+        BufferName::Element(0, 1, 0),
+        BufferName::Element(0, 1, 1),
+        BufferName::Binding(0, 4),
     ];
     for place in places {
         let texels = Texels {

@@ -6,7 +6,7 @@ use crate::support::{assembled, compile_bytes, instruction, linkable, told, tria
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::waits::counter::{self, Counter};
 use splitbar::{Optimization, Strategy, Target, Waits};
 use splitbar_tests::check::Check;
@@ -207,7 +207,8 @@ fn halves() -> Result<()> {
             })?;
             let job = Job::compiled(&output, 0)?;
             for index in 0..8 {
-                let inputs = Inputs::new([1, 1, 1], vec![(Place::Argument(0), vec![0; 4 * 256])]);
+                let inputs =
+                    Inputs::new([1, 1, 1], vec![(BufferName::Argument(0), vec![0; 4 * 256])]);
                 let outcome = job.run(&inputs, Schedule::nth(index, 5))?;
                 if let Some(finding) = outcome.report.findings.first() {
                     bail!("{strategy} {level:?}: {finding}");

@@ -11,7 +11,7 @@ use crate::support::{assembled, compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
-use splitbar::simulate::{Inputs, Job, Outcome, Place};
+use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
 use splitbar::{EntryPlan, Optimization, Options, Output, Strategy, Target};
 use splitbar_plan::Step;
 use splitbar_tests::check::Check;
@@ -151,8 +151,8 @@ fn run(output: &Output, index: u32) -> Result<Outcome> {
     let inputs = Inputs::new(
         [4, 1, 1],
         vec![
-            (Place::Binding(0, 0), words(512)),
-            (Place::Binding(0, 1), words(256)),
+            (BufferName::Binding(0, 0), words(512)),
+            (BufferName::Binding(0, 1), words(256)),
         ],
     );
     Ok(Job::compiled(output, 0)?.run(&inputs, Schedule::nth(index, 7))?)

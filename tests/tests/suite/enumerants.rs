@@ -5,7 +5,7 @@ use crate::support::{assembled, compile_bytes, target, trial};
 use anyhow::{Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::{Optimization, Options};
 
 /// A line for the capabilities, one for the decorations, one for the load, and the code of the
@@ -89,7 +89,7 @@ fn alignment() -> Result<()> {
 /// A callee that changes what it got by value changes a copy.
 fn by_value() -> Result<()> {
     let output = compile_bytes(&assembled(BY_VALUE)?, "sm_80", |_| {})?;
-    let inputs = Inputs::new([1, 1, 1], vec![(Place::Argument(0), vec![0; 4])]);
+    let inputs = Inputs::new([1, 1, 1], vec![(BufferName::Argument(0), vec![0; 4])]);
     let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
     ensure!(
         outcome.buffers[0] == [7, 0, 0, 0],

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use libtest_mimic::Trial;
 use spirv::{GlslStd450Op, OpenclStd100Op};
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar_sim::memory::Global;
 use splitbar_tests::features::module::{Own, batch, results};
 use splitbar_tests::features::page::{self, Row};
@@ -249,8 +249,10 @@ fn execute(
     })?;
     let job = Job::compiled(&output, 0)?;
     let place = |at: usize| match flavour {
-        Flavour::Shader | Flavour::VulkanModel | Flavour::Addresses => Place::Binding(0, at as u32),
-        Flavour::Kernel => Place::Argument(at as u32),
+        Flavour::Shader | Flavour::VulkanModel | Flavour::Addresses => {
+            BufferName::Binding(0, at as u32)
+        }
+        Flavour::Kernel => BufferName::Argument(at as u32),
     };
     let inputs = Inputs::new(
         [(INVOCATIONS / WORKGROUP) as u32, 1, 1],

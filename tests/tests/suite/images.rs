@@ -9,7 +9,7 @@ use half::f16;
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
 use splitbar::simulate::machine::image::Format;
-use splitbar::simulate::{Inputs, Job, Place, Texels};
+use splitbar::simulate::{BufferName, Inputs, Job, Texels};
 use splitbar::{AbiForm, Optimization};
 
 /// AMD GPUs that have image instructions, one of each generation (code for gfx9 does not say the
@@ -110,7 +110,7 @@ fn job_in(
         case.groups,
         (0..)
             .zip(&case.images)
-            .map(|(binding, image)| (Place::Binding(0, binding), image.3.clone()))
+            .map(|(binding, image)| (BufferName::Binding(0, binding), image.3.clone()))
             .collect(),
     );
     Ok((Job::compiled(&output, 0)?, inputs))
@@ -129,7 +129,7 @@ fn agrees_in(form: &AbiForm, case: &Case, target: &str, optimization: Optimizati
             extent: *extent,
             is_buffer: *is_buffer,
         };
-        job = job.with_image(Place::Binding(0, binding), texels);
+        job = job.with_image(BufferName::Binding(0, binding), texels);
     }
     for index in 0..8 {
         let schedule = Schedule::nth(index, 1);
@@ -163,7 +163,7 @@ fn refusals() -> Result<()> {
         extent: [99, 99, 1],
         is_buffer: false,
     };
-    let job = job.with_image(Place::Binding(0, 0), texels);
+    let job = job.with_image(BufferName::Binding(0, 0), texels);
     ensure!(said(&job).contains("too few"), "{}", said(&job));
     Ok(())
 }
@@ -322,7 +322,7 @@ fn trap() -> Result<()> {
                 extent: *extent,
                 is_buffer: *is_buffer,
             };
-            job = job.with_image(Place::Binding(0, binding), texels);
+            job = job.with_image(BufferName::Binding(0, binding), texels);
         }
         let outcome = job.run(&inputs, Schedule::nth(0, 1))?;
         let found = outcome.report.findings.len().min(1);
@@ -497,7 +497,7 @@ fn queries(target: &str) -> Result<()> {
     let inputs = Inputs::new(
         [1, 1, 1],
         (0..3)
-            .map(|index| (Place::Argument(index), vec![0; 16]))
+            .map(|index| (BufferName::Argument(index), vec![0; 16]))
             .collect(),
     );
     for (format, channels, order) in [
@@ -519,8 +519,8 @@ fn queries(target: &str) -> Result<()> {
         };
         let format_of = |name: &str| Format::by_name(name).context("no such format");
         let job = Job::compiled(&output, 0)?
-            .with_image(Place::Argument(0), texels(format_of(format)?))
-            .with_image(Place::Argument(1), texels(format_of("r32f")?));
+            .with_image(BufferName::Argument(0), texels(format_of(format)?))
+            .with_image(BufferName::Argument(1), texels(format_of("r32f")?));
         let outcome = job.run(&inputs, Schedule::nth(0, 1))?;
         if let Some(finding) = outcome.report.findings.first() {
             bail!("{finding}");

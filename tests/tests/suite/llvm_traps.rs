@@ -9,7 +9,7 @@ use libtest_mimic::Trial;
 use regex::Regex;
 use splitbar::asm::{self, Function};
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::waits::counter::{Counter, waits};
 use splitbar::{
     EntryPlan, Environment, Optimization, Options, Placement, Strategy, Target, Validation, Waits,
@@ -543,7 +543,7 @@ fn shared_block() -> Result<()> {
         words(INVOCATIONS, |_| 0),
         words(128, |_| 0),
     ];
-    let places = (0..).map(|binding| Place::Binding(0, binding));
+    let places = (0..).map(|binding| BufferName::Binding(0, binding));
     let mut inputs = Inputs::new([2, 1, 1], places.zip(buffers).collect());
     inputs.push = [1_u32, 3, 1, 1].map(u32::to_le_bytes).concat();
     for name in ["gfx942", "gfx1030", "gfx1201"] {

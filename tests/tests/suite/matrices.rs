@@ -7,7 +7,7 @@ use crate::support::{
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::{Optimization, Output, Target};
 use splitbar_plan::target::Mma;
 use splitbar_tests::matrices::Element::{BF16, E4M3, E5M2, F16, F32, F64, I8, I32, U8};
@@ -249,7 +249,7 @@ fn gives_the_sums(gpu: &str, product: &Product, output: &Output) -> Result<()> {
     let inputs = Inputs::new(
         [1, 1, 1],
         buffers
-            .map(|(binding, bytes)| (Place::Binding(0, binding), bytes))
+            .map(|(binding, bytes)| (BufferName::Binding(0, binding), bytes))
             .collect(),
     );
     let outcome = Job::compiled(output, 0)?.run(&inputs, Schedule::nth(0, 1))?;

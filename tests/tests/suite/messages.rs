@@ -9,7 +9,7 @@ use libtest_mimic::Trial;
 use spirv::Op;
 use splitbar::Optimization;
 use splitbar::simulate::machine::{Finding, FindingKind, Schedule};
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 
 const TARGETS: [&str; 12] = [
     "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_60", "sm_70",
@@ -153,7 +153,7 @@ fn passes_on(
             Between::Workgroups => [2, 1, 1],
             Between::Waves => [1, 1, 1],
         },
-        vec![(Place::Binding(0, 0), vec![0; 3 * 256])],
+        vec![(BufferName::Binding(0, 0), vec![0; 3 * 256])],
     );
     let mut found = Vec::new();
     for index in 0..16 {

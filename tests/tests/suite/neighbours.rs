@@ -11,7 +11,7 @@ use crate::support::{told, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::waits::counter::Counter;
 use splitbar::{Artefact, EntryPlan, Observer, Optimization, Options, Output, Strategy};
 use splitbar_plan::{Fence, FenceMemory, Step};
@@ -384,7 +384,7 @@ fn runs(of: &Pattern, name: &str) -> Result<()> {
     let inputs = Inputs::new(
         [1, 1, 1],
         (0..2)
-            .map(|binding| (Place::Binding(0, binding), vec![0; 1024]))
+            .map(|binding| (BufferName::Binding(0, binding), vec![0; 1024]))
             .collect(),
     );
     let sums = (0..256_u32).map(|i| 3 * (i ^ 128));

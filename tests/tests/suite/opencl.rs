@@ -5,7 +5,7 @@ use crate::support::{compile_bytes, linkable, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Outcome, Place};
+use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
 use splitbar_tests::fixture;
 use splitbar_tests::opencl::{GROUPS, KERNELS, Kernel, LINE_NUMBER, WORDS, input, lines};
 
@@ -55,8 +55,8 @@ fn run((name, reference): Kernel, bytes: &[u8], target: &str) -> Result<()> {
     let inputs = Inputs::new(
         [GROUPS as u32, 1, 1],
         vec![
-            (Place::Argument(0), before),
-            (Place::Argument(1), vec![0; WORDS * 4]),
+            (BufferName::Argument(0), before),
+            (BufferName::Argument(1), vec![0; WORDS * 4]),
         ],
     );
     let want = reference(&words);

@@ -9,7 +9,7 @@ use libtest_mimic::Trial;
 use splitbar::Optimization;
 use splitbar::simulate::machine::image::Format;
 use splitbar::simulate::machine::{FindingKind, Schedule};
-use splitbar::simulate::{Inputs, Job, Place, Texels};
+use splitbar::simulate::{BufferName, Inputs, Job, Texels};
 use splitbar_tests::check::Check;
 
 /// What accesses look like on a target: its name, a coherent store, a coherent load, a volatile
@@ -196,7 +196,7 @@ fn code(text: &str, row: &Row, qualifier: &str, whole: bool) -> Result<()> {
 fn ends(text: &str, target: &str, is_image: bool) -> Result<()> {
     linkable(target)?;
     let output = compile_bytes(&assembled(text)?, target, |_| {})?;
-    let mut inputs = Inputs::new([2, 1, 1], vec![(Place::Binding(0, 0), vec![0; 12])]);
+    let mut inputs = Inputs::new([2, 1, 1], vec![(BufferName::Binding(0, 0), vec![0; 12])]);
     inputs.limits.steps = 100_000;
     let mut job = Job::compiled(&output, 0)?;
     if is_image {
@@ -205,7 +205,7 @@ fn ends(text: &str, target: &str, is_image: bool) -> Result<()> {
             extent: [3, 1, 1],
             is_buffer: false,
         };
-        job = job.with_image(Place::Binding(0, 0), texels);
+        job = job.with_image(BufferName::Binding(0, 0), texels);
     }
     for index in 0..8 {
         let schedule = Schedule::nth(index, 1);

@@ -20,7 +20,7 @@ use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::{Code, Severity};
 use splitbar::simulate::machine::Schedule;
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::{
     AbiForm, DescriptorSets, Failure, FuseAt, Optimization, Options, Output, Placement,
     SplitBarriers, Strategy, Target, Waits,
@@ -318,7 +318,7 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         vec![0; all * 4],
         vec![0; program.size * 4],
     ];
-    let places = (0..).map(|binding| Place::Binding(0, binding));
+    let places = (0..).map(|binding| BufferName::Binding(0, binding));
     let mut inputs = Inputs::new([GROUPS as u32, 1, 1], places.zip(contents).collect());
     inputs.push = bytes_of(&program.counts);
     // Another kind of schedule for each program.

@@ -4,7 +4,7 @@ use crate::support::trial;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::{self, Fixture};
-use splitbar_tests::reference::{self, Element, Place};
+use splitbar_tests::reference::{self, BufferName, Element};
 
 pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     fixtures
@@ -62,8 +62,8 @@ fn agree(fixture: &Fixture) -> Result<()> {
     );
     for (buffer, table) in case.buffers.iter().zip(&launch.buffers) {
         let place = match (table.binding, table.argument) {
-            (Some([set, binding]), None) => Place::Binding(set, binding),
-            (None, Some(index)) => Place::Argument(index),
+            (Some([set, binding]), None) => BufferName::Binding(set, binding),
+            (None, Some(index)) => BufferName::Argument(index),
             _ => anyhow::bail!("{}: a binding or an argument", table.name),
         };
         let element = match buffer.element {

@@ -5,7 +5,7 @@ use crate::support::{assembled, compile, compile_bytes, linkable, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
-use splitbar::simulate::{Inputs, Job, Outcome, Place};
+use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
 use splitbar::{Optimization, Output};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::reference::{self, Case};
@@ -57,7 +57,7 @@ fn names_the_instruction(target: &str) -> Result<()> {
     linkable(target)?;
     let module = assembled(RACE)?;
     let output = compile_bytes(&module, target, |options| options.lines = true)?;
-    let inputs = Inputs::new([1, 1, 1], vec![(Place::Binding(0, 0), vec![0; 64])]);
+    let inputs = Inputs::new([1, 1, 1], vec![(BufferName::Binding(0, 0), vec![0; 64])]);
     let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
     let [finding] = outcome.report.findings.as_slice() else {
         bail!("one finding expected: {:?}", outcome.report.findings);
@@ -115,8 +115,8 @@ OpFunctionEnd
 /// The launch of a kernel's reference.
 pub(crate) fn inputs(case: &Case) -> Inputs {
     let place = |place| match place {
-        reference::Place::Binding(set, binding) => Place::Binding(set, binding),
-        reference::Place::Argument(index) => Place::Argument(index),
+        reference::BufferName::Binding(set, binding) => BufferName::Binding(set, binding),
+        reference::BufferName::Argument(index) => BufferName::Argument(index),
     };
     let buffers = case.buffers.iter();
     let buffers = buffers.map(|b| (place(b.place), bytes(&b.before)));

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar::diagnostic::{Code, Severity};
 use splitbar::simulate::machine::{Finding, FindingKind, Schedule};
-use splitbar::simulate::{Inputs, Job, Place};
+use splitbar::simulate::{BufferName, Inputs, Job};
 use splitbar::{Options, Output, Strategy, Validation};
 use splitbar_tests::fixture::Fixture;
 use std::collections::BTreeSet;
@@ -134,8 +134,10 @@ fn nobody_waits() -> Result<()> {
                 .map_err(|failure| anyhow::anyhow!("{failure}"))?;
                 let job = Job::compiled(&output, 0)?;
                 for index in 0..SCHEDULES {
-                    let inputs =
-                        Inputs::new([1, 1, 1], vec![(Place::Binding(0, 0), vec![0; 4 * 128])]);
+                    let inputs = Inputs::new(
+                        [1, 1, 1],
+                        vec![(BufferName::Binding(0, 0), vec![0; 4 * 128])],
+                    );
                     let found = job.run(&inputs, Schedule::nth(index, 3))?.report.findings;
                     let left_over = |f: &Finding| {
                         f.kind == FindingKind::BarrierMisuse && f.message.contains("arrivals")
@@ -168,7 +170,10 @@ fn ends_early() -> Result<()> {
         let job = Job::compiled(&output, 0)?;
         let mut found = false;
         for index in 0..SCHEDULES {
-            let inputs = Inputs::new([1, 1, 1], vec![(Place::Binding(0, 0), vec![0; 4 * 128])]);
+            let inputs = Inputs::new(
+                [1, 1, 1],
+                vec![(BufferName::Binding(0, 0), vec![0; 4 * 128])],
+            );
             let outcome = job.run(&inputs, Schedule::nth(index, 3))?;
             let deadlock = |finding: &&Finding| !leaves && finding.kind == FindingKind::Deadlock;
             if let Some(finding) = outcome.report.findings.iter().find(|f| !deadlock(f)) {

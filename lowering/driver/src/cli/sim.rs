@@ -15,7 +15,7 @@ use serde::Serialize;
 use splitbar::simulate::machine::image::Format as TexelFormat;
 use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Schedule, Site};
 use splitbar::simulate::profile::{self, Measured};
-use splitbar::simulate::{Inputs, Job, Outcome, PRINT_CAPACITY, Place, Texels};
+use splitbar::simulate::{BufferName, Inputs, Job, Outcome, PRINT_CAPACITY, Texels};
 use splitbar::spec::Setting;
 use splitbar::{AbiForm, Optimization, Options, Target, Validation, exit, require_llvm, spec};
 use splitbar_passes::printf::Printed;
@@ -231,7 +231,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
 fn buffer_of<'o>(
     inputs: &Inputs,
     last: Option<&'o Outcome>,
-    place: Place,
+    place: BufferName,
 ) -> Result<&'o [u8], String> {
     let mut places = inputs.buffers.iter();
     let position = places.position(|(of, _)| *of == place);
@@ -509,7 +509,7 @@ impl Where {
 /// A buffer of the command line: `SET:BINDING=CONTENT`.
 #[derive(Clone, Debug)]
 pub(super) struct BufferArg {
-    place: Place,
+    place: BufferName,
     content: Content,
 }
 
@@ -550,8 +550,8 @@ impl Content {
 }
 
 /// The bytes of all buffers, of which there are at most [`MOST`] together.
-fn buffers(arguments: &[BufferArg]) -> Result<Vec<(Place, Vec<u8>)>, String> {
-    let mut buffers: Vec<(Place, Vec<u8>)> = Vec::new();
+fn buffers(arguments: &[BufferArg]) -> Result<Vec<(BufferName, Vec<u8>)>, String> {
+    let mut buffers: Vec<(BufferName, Vec<u8>)> = Vec::new();
     let mut room = MOST;
     for BufferArg { place, content } in arguments {
         if buffers.iter().any(|(other, _)| other == place) {
@@ -589,7 +589,7 @@ pub(super) fn parse_buffer(text: &str) -> Result<BufferArg, String> {
 /// Where a buffer is written to: `SET:BINDING=FILE`.
 #[derive(Clone, Debug)]
 pub(super) struct DumpArg {
-    place: Place,
+    place: BufferName,
     file: PathBuf,
 }
 
@@ -605,7 +605,7 @@ pub(super) fn parse_dump(text: &str) -> Result<DumpArg, String> {
 /// A buffer that is an image: `SET:BINDING=FORMAT:EXTENT`.
 #[derive(Clone, Debug)]
 pub(super) struct ImageArg {
-    place: Place,
+    place: BufferName,
     texels: Texels,
 }
 
@@ -639,17 +639,17 @@ pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
     })
 }
 
-fn split(text: &str) -> Result<(Place, &str), String> {
+fn split(text: &str) -> Result<(BufferName, &str), String> {
     let wrong =
         || format!("{text:?} does not begin with SET:BINDING=, SET:BINDING:ELEMENT= or INDEX=");
     let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
     let (place, rest) = text.split_once('=').ok_or_else(wrong)?;
     let place = match place.split_once(':') {
-        None => Place::Argument(number(place)?),
+        None => BufferName::Argument(number(place)?),
         Some((set, rest)) => match rest.split_once(':') {
-            None => Place::Binding(number(set)?, number(rest)?),
+            None => BufferName::Binding(number(set)?, number(rest)?),
             Some((binding, element)) => {
-                Place::Element(number(set)?, number(binding)?, number(element)?)
+                BufferName::Element(number(set)?, number(binding)?, number(element)?)
             }
         },
     };

@@ -36,33 +36,33 @@ impl std::error::Error for Refusal {}
 
 /// What a buffer is called.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum BufferName {
     /// Descriptor set and binding of a shader.
     Binding(u32, u32),
     /// Descriptor set, binding, and position in the array of descriptors there, from 0. Position 0
-    /// is the same as [`Place::Binding`].
+    /// is the same as [`BufferName::Binding`].
     Element(u32, u32, u32),
     /// The position among the kernel's arguments, from 0.
     Argument(u32),
 }
 
-impl Place {
+impl BufferName {
     /// What the buffer of `argument` is called.
-    fn of(argument: &Argument) -> Place {
+    fn of(argument: &Argument) -> BufferName {
         match (argument.set, argument.binding) {
-            (Some(set), Some(binding)) => Place::Binding(set, binding),
-            _ => Place::Argument(argument.index),
+            (Some(set), Some(binding)) => BufferName::Binding(set, binding),
+            _ => BufferName::Argument(argument.index),
         }
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for BufferName {
     /// `0:1`, `0:1:2` for an element of an array, or `2` for an argument.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Binding(set, binding) => write!(f, "{set}:{binding}"),
-            Place::Element(set, binding, element) => write!(f, "{set}:{binding}:{element}"),
-            Place::Argument(index) => write!(f, "{index}"),
+            BufferName::Binding(set, binding) => write!(f, "{set}:{binding}"),
+            BufferName::Element(set, binding, element) => write!(f, "{set}:{binding}:{element}"),
+            BufferName::Argument(index) => write!(f, "{index}"),
         }
     }
 }
@@ -88,7 +88,7 @@ pub struct Inputs {
     /// Invocations of a workgroup, for kernels that leave it open.
     pub workgroup_size: Option<[u32; 3]>,
     /// The buffers.
-    pub buffers: Vec<(Place, Vec<u8>)>,
+    pub buffers: Vec<(BufferName, Vec<u8>)>,
     /// The push-constant block; for other kernels, their arguments that are no pointers, one after
     /// the other.
     pub push: Vec<u8>,
@@ -104,7 +104,7 @@ pub struct Inputs {
 impl Inputs {
     /// The launch of so many workgroups with these buffers: no push constants, no more workgroup
     /// memory than the kernel's own, limits that suit tests.
-    pub fn new(groups: [u32; 3], buffers: Vec<(Place, Vec<u8>)>) -> Inputs {
+    pub fn new(groups: [u32; 3], buffers: Vec<(BufferName, Vec<u8>)>) -> Inputs {
         Inputs {
             groups,
             workgroup_size: None,
@@ -192,7 +192,7 @@ pub struct Job {
     workgroup_size: Option<[u32; 3]>,
     /// Workgroups of a cluster.
     cluster: [u32; 3],
-    images: BTreeMap<Place, Texels>,
+    images: BTreeMap<BufferName, Texels>,
     prints: Table,
     print_capacity: u32,
 }
@@ -314,7 +314,7 @@ impl Job {
 
     /// Says that the buffer at `place` is an image: the kernel gets a descriptor of it.
     #[must_use]
-    pub fn with_image(mut self, place: Place, texels: Texels) -> Job {
+    pub fn with_image(mut self, place: BufferName, texels: Texels) -> Job {
         self.images.insert(place, texels);
         self
     }
@@ -394,10 +394,10 @@ impl Job {
     /// # Errors
     /// The first that it does not take.
     pub fn takes(&self, inputs: &Inputs) -> Result<(), Refusal> {
-        let has = |place: &Place, kinds: &[ArgumentKind]| {
+        let has = |place: &BufferName, kinds: &[ArgumentKind]| {
             let is = |argument: &Argument| kinds.contains(&argument.kind);
             let mut arguments = self.arguments.iter().filter(|argument| is(argument));
-            arguments.any(|argument| Place::of(argument) == *place)
+            arguments.any(|argument| BufferName::of(argument) == *place)
         };
         const BUFFERS: [ArgumentKind; 3] = [
             ArgumentKind::Buffer,
@@ -405,17 +405,17 @@ impl Job {
             ArgumentKind::ArrayLength,
         ];
         let mut buffers = inputs.buffers.iter().map(|(place, _)| place);
-        let in_table = |place: &Place, kinds: &[ResourceKind]| {
+        let in_table = |place: &BufferName, kinds: &[ResourceKind]| {
             let mut resources = self.resources.iter();
             resources.any(|one| kinds.contains(&one.kind) && tables::element(one, *place).is_some())
         };
         let both = [ResourceKind::Buffer, ResourceKind::Image];
-        let is_buffer = |place: &Place| has(place, &BUFFERS) || in_table(place, &both);
+        let is_buffer = |place: &BufferName| has(place, &BUFFERS) || in_table(place, &both);
         if let Some(place) = buffers.find(|place| !is_buffer(place)) {
             return Err(Refusal(format!("the kernel uses no buffer {place}")));
         }
         let mut images = self.images.keys();
-        let is_image = |place: &Place| {
+        let is_image = |place: &BufferName| {
             has(place, &[ArgumentKind::Image]) || in_table(place, &[ResourceKind::Image])
         };
         if let Some(place) = images.find(|place| !is_image(place)) {
@@ -527,7 +527,7 @@ impl Job {
         let mut push = inputs.push.as_slice();
         let tables = self.tables(inputs, global, regions)?;
         for argument in &self.arguments {
-            let place = Place::of(argument);
+            let place = BufferName::of(argument);
             let given = inputs.buffers.iter().zip(regions);
             let mut given = given.filter(|((p, _), _)| *p == place);
             let region = given.next().map(|((_, bytes), id)| (*id, bytes.len()));
@@ -592,7 +592,7 @@ impl Job {
     }
 
     /// Puts a descriptor where the kernel finds it; the bytes of the argument that points to it.
-    fn add_descriptor(&self, global: &mut Global, place: Place, words: [u32; 8]) -> Vec<u8> {
+    fn add_descriptor(&self, global: &mut Global, place: BufferName, words: [u32; 8]) -> Vec<u8> {
         let bytes = self.described(global, place, words);
         let holder = match self.code {
             Code::Amdgpu(_) => "descriptor",
@@ -604,7 +604,7 @@ impl Job {
 
     /// The bytes of an image's descriptor as the target has it. NVIDIA's code takes an object,
     /// which is here the address of the machine's descriptor.
-    fn described(&self, global: &mut Global, place: Place, words: [u32; 8]) -> Vec<u8> {
+    fn described(&self, global: &mut Global, place: BufferName, words: [u32; 8]) -> Vec<u8> {
         let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         match self.code {
             Code::Amdgpu(_) => bytes,
@@ -621,7 +621,7 @@ fn descriptor(
     texels: Option<Texels>,
     base: u64,
     length: usize,
-    place: Place,
+    place: BufferName,
 ) -> Result<[u32; 8], Refusal> {
     let texels = texels.ok_or_else(|| {
         Refusal(format!(

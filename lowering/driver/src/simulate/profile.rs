@@ -4,7 +4,7 @@
 //! The launch has [`Clocks::Wave`](splitbar_sim::Clocks::Wave), so that the schedule is in no
 //! figure: skew is the work by which waves differ before they arrive.
 
-use super::Place;
+use super::BufferName;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Module};
 use splitbar_passes::pipeline::{self, Settings, Step};
@@ -19,7 +19,7 @@ pub struct Measured {
     /// The module.
     pub module: Vec<u8>,
     /// Where its buffer goes.
-    pub place: Place,
+    pub place: BufferName,
 }
 
 /// Puts the clocks into the module `bytes`, and their buffer into the first descriptor set that it
@@ -48,7 +48,7 @@ pub fn instrument(bytes: &[u8]) -> Result<Measured, Diagnostics> {
     }
     Ok(Measured {
         module: outcome.module.to_bytes(),
-        place: Place::Binding(set, 0),
+        place: BufferName::Binding(set, 0),
     })
 }
 

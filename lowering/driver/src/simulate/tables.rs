@@ -1,6 +1,6 @@
 //! Tables of descriptors in the simulated memory, for kernels that reach resources through them.
 
-use super::{Inputs, Job, Place, Refusal, descriptor};
+use super::{BufferName, Inputs, Job, Refusal, descriptor};
 use splitbar_sim::memory::{Global, RegionId};
 use splitbar_typed::abi::{DescriptorPlace, Reached, ResourceKind};
 use std::collections::BTreeMap;
@@ -28,11 +28,11 @@ impl Table {
 }
 
 /// The position in the resource's array of descriptors that `place` names.
-pub(super) fn element(resource: &Reached, place: Place) -> Option<u32> {
+pub(super) fn element(resource: &Reached, place: BufferName) -> Option<u32> {
     let (own, element) = match place {
-        Place::Binding(set, binding) => ((set, binding), 0),
-        Place::Element(set, binding, element) => ((set, binding), element),
-        Place::Argument(_) => return None,
+        BufferName::Binding(set, binding) => ((set, binding), 0),
+        BufferName::Element(set, binding, element) => ((set, binding), element),
+        BufferName::Argument(_) => return None,
     };
     let is = own == (resource.reach.set, resource.reach.binding);
     let is_there = resource
@@ -84,7 +84,7 @@ impl Job {
                 }
             }
             if descriptors.is_empty() {
-                let place = Place::Binding(resource.reach.set, resource.reach.binding);
+                let place = BufferName::Binding(resource.reach.set, resource.reach.binding);
                 return Err(Refusal(format!("no buffer is given for {place}")));
             }
             let table = tables.entry(way(place.loads.len())).or_default();
@@ -106,7 +106,7 @@ impl Job {
     fn described_resource(
         &self,
         (kind, place): (ResourceKind, &DescriptorPlace),
-        name: Place,
+        name: BufferName,
         (base, length): (u64, usize),
         global: &mut Global,
     ) -> Result<Vec<u8>, Refusal> {

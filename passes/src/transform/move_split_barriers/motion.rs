@@ -1,6 +1,6 @@
 //! Which pair moves when.
 
-use super::travel::{Limit, Place, Terrain, Travel, Way};
+use super::travel::{HalfPosition, Limit, Terrain, Travel, Way};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::phases::{Body, Role, Side, Zones};
 use crate::module::WordOffset;
@@ -102,7 +102,7 @@ impl<'c> Motion<'c> {
     }
 
     /// Where a side of a pair stands.
-    pub(super) fn place(&self, number: usize, side: Side) -> Option<Place> {
+    pub(super) fn place(&self, number: usize, side: Side) -> Option<HalfPosition> {
         self.body
             .blocks
             .iter()
@@ -111,7 +111,7 @@ impl<'c> Motion<'c> {
                 let index = items
                     .iter()
                     .position(|item| item.role == Role::Half(number, side))?;
-                Some(Place { block, index })
+                Some(HalfPosition { block, index })
             })
     }
 
@@ -123,7 +123,12 @@ impl<'c> Motion<'c> {
             .sum()
     }
 
-    fn travel(&mut self, number: usize, side: Side, zones: &Zones) -> Option<(Place, Travel)> {
+    fn travel(
+        &mut self,
+        number: usize,
+        side: Side,
+        zones: &Zones,
+    ) -> Option<(HalfPosition, Travel)> {
         let from = self.place(number, side)?;
         let limit = self.limit(number, side, zones)?;
         let way = match side {
@@ -159,7 +164,7 @@ impl<'c> Motion<'c> {
     }
 
     /// Puts what stands at `from` before what stands at `to`.
-    pub(super) fn shift(&mut self, from: Place, to: Place) {
+    pub(super) fn shift(&mut self, from: HalfPosition, to: HalfPosition) {
         let items = self.body.blocks.get_mut(from.block);
         let removed = items.map(|items| items.remove(from.index));
         let behind_itself = to.block == from.block && to.index > from.index;

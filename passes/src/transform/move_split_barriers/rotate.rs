@@ -11,7 +11,7 @@
 //! behind the loop are those that control comes to only with the pair open.
 
 use super::motion::Motion;
-use super::travel::{Limit, Place, Way, end, in_block, top, weight};
+use super::travel::{HalfPosition, Limit, Way, end, in_block, top, weight};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::analysis::phases::{Effect, Item, Openness, Role, Side, Zones};
@@ -57,7 +57,7 @@ struct Walk<'r> {
 /// What a rotation does.
 struct Rotation {
     /// Where the half goes.
-    to: Place,
+    to: HalfPosition,
     gain: usize,
     /// Blocks behind the loop that get a wait.
     exits: BTreeSet<usize>,
@@ -237,7 +237,7 @@ impl Motion<'_> {
     }
 
     /// Goes to the end of the iteration, or its beginning; `None` when something stands in the way.
-    fn pass_iteration(&mut self, walk: &mut Walk<'_>, from: Place) -> Option<()> {
+    fn pass_iteration(&mut self, walk: &mut Walk<'_>, from: HalfPosition) -> Option<()> {
         let (mut block, last) = match walk.way {
             Way::Down => (from.block, walk.ring.latch),
             Way::Up => (from.block, walk.ring.header),
@@ -247,7 +247,7 @@ impl Motion<'_> {
             Way::Up => from.index,
         };
         loop {
-            let (_, is_free) = self.pass_block(walk, Place { block, index });
+            let (_, is_free) = self.pass_block(walk, HalfPosition { block, index });
             if !is_free {
                 return None;
             }
@@ -272,10 +272,10 @@ impl Motion<'_> {
                 walk.open.insert(block);
             }
             let index = self.first_place(walk.way, block);
-            let (index, is_free) = self.pass_block(&mut walk, Place { block, index });
+            let (index, is_free) = self.pass_block(&mut walk, HalfPosition { block, index });
             if let Some(exits) = walk.ring.exits(self.terrain.cfg, &walk.open) {
                 best = Some(Rotation {
-                    to: Place { block, index },
+                    to: HalfPosition { block, index },
                     gain: walk.gain,
                     exits,
                 });
@@ -298,7 +298,7 @@ impl Motion<'_> {
     }
 
     /// Passes what it can of a block: where that ends, and whether the block does.
-    fn pass_block(&mut self, walk: &mut Walk<'_>, from: Place) -> (usize, bool) {
+    fn pass_block(&mut self, walk: &mut Walk<'_>, from: HalfPosition) -> (usize, bool) {
         let (index, passed, is_free) = in_block(&self.body, from, walk.way, walk.limit);
         self.work += passed + 1;
         walk.gain += passed;
@@ -340,13 +340,13 @@ impl Motion<'_> {
             return;
         };
         self.shift(from, rotation.to);
-        let front = Place {
+        let front = HalfPosition {
             block: ring.front,
             index: end(&self.body, ring.front),
         };
         self.add(number, Side::Arrive, front);
         for exit in &rotation.exits {
-            let place = Place {
+            let place = HalfPosition {
                 block: *exit,
                 index: top(&self.body, *exit),
             };
@@ -355,7 +355,7 @@ impl Motion<'_> {
     }
 
     /// Adds a half to a pair.
-    fn add(&mut self, number: usize, side: Side, place: Place) {
+    fn add(&mut self, number: usize, side: Side, place: HalfPosition) {
         let (Ok(count), Some(barrier)) = (
             u32::try_from(self.added.len()),
             self.body.barriers.get_mut(number),

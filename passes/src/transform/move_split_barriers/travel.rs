@@ -19,7 +19,7 @@ pub(super) enum Way {
 
 /// Before which item of which block a half stands.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct HalfPosition {
     pub(super) block: usize,
     pub(super) index: usize,
 }
@@ -49,7 +49,7 @@ impl Limit {
 /// Where a half gets to.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Travel {
-    pub(super) to: Place,
+    pub(super) to: HalfPosition,
     /// Instructions that it passes, structure left out.
     pub(super) gain: usize,
 }
@@ -169,7 +169,7 @@ impl<'c> Terrain<'c> {
     pub(super) fn travel(
         &self,
         body: &Body,
-        from: Place,
+        from: HalfPosition,
         way: Way,
         limit: Limit,
         work: &mut usize,
@@ -183,7 +183,7 @@ impl<'c> Terrain<'c> {
         loop {
             let (reached, passed, is_free) = in_block(
                 body,
-                Place {
+                HalfPosition {
                     block,
                     index: start,
                 },
@@ -193,7 +193,7 @@ impl<'c> Terrain<'c> {
             *work += passed + 1;
             travel.gain += passed;
             if passed > 0 || block != from.block {
-                travel.to = Place {
+                travel.to = HalfPosition {
                     block,
                     index: reached,
                 };
@@ -225,7 +225,12 @@ impl<'c> Terrain<'c> {
 
 /// Goes on in the block of `from`: where it ends, how many instructions are passed, and whether the
 /// end of the block is reached.
-pub(super) fn in_block(body: &Body, from: Place, way: Way, limit: Limit) -> (usize, usize, bool) {
+pub(super) fn in_block(
+    body: &Body,
+    from: HalfPosition,
+    way: Way,
+    limit: Limit,
+) -> (usize, usize, bool) {
     let items = body.block(from.block);
     let (mut at, mut passed) = (from.index, 0);
     loop {

@@ -53,15 +53,15 @@ impl Facts {
 }
 
 /// Facts of the paths on which no barrier is open, and of those on which one is.
-type State = [Option<Facts>; 2];
+type FactsByOpen = [Option<Facts>; 2];
 
 /// A place in a search: the block and whether a barrier is open at its start.
-type Place = (usize, usize);
+type SearchNode = (usize, usize);
 
 /// The answer for both scopes.
 pub(in crate::validate) struct Paths {
     /// By site: a path on which the site breaks its rule, as places from the entry block on.
-    broken: BTreeMap<usize, Vec<Place>>,
+    broken: BTreeMap<usize, Vec<SearchNode>>,
     /// By scope: whether a path may end with a barrier open.
     open_at_end: [bool; 2],
 }
@@ -383,9 +383,9 @@ struct Search<'s, 'e, 'm> {
     entry: &'s Entry<'e, 'm>,
     conditions: &'s Conditions<'s>,
     scope: Scope,
-    states: Vec<State>,
+    states: Vec<FactsByOpen>,
     /// By block and state at its start: where the first path to it came from.
-    came_from: Vec<[Option<Place>; 2]>,
+    came_from: Vec<[Option<SearchNode>; 2]>,
 }
 
 impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
@@ -443,7 +443,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         self.judge(paths, slot);
     }
 
-    fn arrive_at(&mut self, block: usize, open: usize, facts: Facts, from: Place) -> bool {
+    fn arrive_at(&mut self, block: usize, open: usize, facts: Facts, from: SearchNode) -> bool {
         match &mut self.states[block][open] {
             Some(known) => known.meet(facts),
             slot @ None => {
@@ -513,7 +513,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
     }
 
     /// The first path that was found to a place, its last part when it is long.
-    fn path(&self, to: Place) -> Vec<Place> {
+    fn path(&self, to: SearchNode) -> Vec<SearchNode> {
         let mut path = vec![to];
         let mut at = to;
         while path.len() < MOST_PLACES
