@@ -523,6 +523,10 @@ mod tests {
             let rule = usize::from(rules::find(*code).is_some());
             let own = CODES.iter().filter(|(of, _, _)| of == code).count();
             assert_eq!(rule + own, 1, "{code}: {}", code.summary());
+            if let Some(Explanation { because, help }) = of_code(*code) {
+                let says_more = because.len() > 40 && because != code.summary() && !help.is_empty();
+                assert!(says_more, "{code}: {because} {help}");
+            }
         }
     }
 

@@ -1,6 +1,8 @@
-//! Names of the library in what it advises, as the command line calls the same things.
+//! The advice of diagnostics as the program gives it: names of the library are those of the command
+//! line, and a problem without advice of its own gets that of its code.
 
-use splitbar::diagnostic::Diagnostics;
+use super::explanations;
+use splitbar::diagnostic::{Diagnostic, Diagnostics, Severity};
 
 /// What the library names, and the command or flag for it.
 const FLAGS: [(&str, &str); 13] = [
@@ -26,13 +28,38 @@ pub(super) fn named(text: &str) -> String {
     })
 }
 
-/// The `problems` with flags in their advice.
+/// The `problems`, each error and warning with advice, and the advice with flags.
 pub(super) fn advised(problems: &Diagnostics) -> Diagnostics {
     let mut problems = problems.clone();
     for problem in problems.iter_mut() {
-        problem.help = problem.help.take().map(|help| named(&help).into());
+        problem.help = match problem.help.take() {
+            Some(help) => Some(named(&help).into()),
+            None => of_its_code(problem).map(Into::into),
+        };
     }
     problems
+}
+
+/// What to do about a problem with the code of `problem`. A note asks for nothing.
+fn of_its_code(problem: &Diagnostic) -> Option<String> {
+    if problem.severity == Severity::Note {
+        return None;
+    }
+    Some(match explanations::of_code(problem.code) {
+        Some(explanation) => as_advice(explanation.help),
+        None => format!(
+            "`splitbar explain {}` shows code that follows the rule",
+            problem.code
+        ),
+    })
+}
+
+/// Sentences in the form that advice has behind `help: `.
+fn as_advice(text: &str) -> String {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    let mut rest = text.chars();
+    let first = rest.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(rest).collect()
 }
 
 #[cfg(test)]
@@ -41,7 +68,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
     use clap::CommandFactory;
-    use splitbar::diagnostic::{Code, Diagnostic};
+    use splitbar::diagnostic::Code;
 
     #[test]
     fn advice_has_flags() {
@@ -54,6 +81,18 @@ mod tests {
             Some("change `--spec` or `--emit hsaco`")
         );
         assert_eq!(&*problem.message, "`Options::spec`");
+    }
+
+    #[test]
+    fn every_code_has_advice() {
+        for code in Code::ALL {
+            let problem = Diagnostic::error(*code, "message");
+            let advised = advised(&problem.into());
+            let help = advised.iter().next().unwrap().help.clone().unwrap();
+            assert!(help.len() > 10 && !help.ends_with('.'), "{code}: {help}");
+        }
+        let note = Diagnostic::note(Code::EmptyWindow, "message");
+        assert_eq!(advised(&note.into()).iter().next().unwrap().help, None);
     }
 
     #[test]
