@@ -1,8 +1,11 @@
-//! `cargo xtask targets`: fixtures/targets/*.toml -> lowering/target/src/table.rs.
+//! `cargo xtask targets`: fixtures/targets/*.toml -> lowering/target/src/table.rs, and for times
+//! timing/table.rs beside it.
 //!
 //! The TOML holds one table per family of GPUs and one source per fact; the Rust holds one row per
 //! GPU. An unknown or missing field, and a fact without a source, is an error here, so the table
 //! cannot drift from its sources.
+
+mod timing;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -271,20 +274,20 @@ enum Mbarrier {
     TryWait,
 }
 
-/// Writes the table, or with `check` only says whether it is fresh.
+/// Writes the tables, or with `check` only says whether they are fresh.
 pub(crate) fn run(check: bool) -> Result<()> {
-    let path = shell::root().join(TABLE);
-    let wanted = generate()?;
-    let there = std::fs::read_to_string(&path).unwrap_or_default();
-    if there == wanted {
-        println!("{TABLE} is fresh");
-        return Ok(());
+    for (table, wanted) in [(TABLE, generate()?), (timing::TABLE, timing::generate()?)] {
+        let path = shell::root().join(table);
+        let there = std::fs::read_to_string(&path).unwrap_or_default();
+        if there == wanted {
+            println!("{table} is fresh");
+        } else if check {
+            bail!("{table} is not what fixtures/targets says; run `cargo xtask targets`");
+        } else {
+            std::fs::write(&path, wanted).with_context(|| format!("cannot write {table}"))?;
+            println!("{table} written");
+        }
     }
-    if check {
-        bail!("{TABLE} is not what fixtures/targets says; run `cargo xtask targets`");
-    }
-    std::fs::write(&path, wanted).with_context(|| format!("cannot write {TABLE}"))?;
-    println!("{TABLE} written");
     Ok(())
 }
 

@@ -10,6 +10,7 @@ mod placement;
 pub mod residency;
 mod scope;
 mod table;
+pub mod timing;
 
 pub use counter::{Counter, waits};
 pub use placement::Placement;
