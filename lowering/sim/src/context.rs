@@ -10,6 +10,7 @@ use crate::journal::{Event, Journal};
 use crate::memory::{Global, Shared, Space, View};
 use crate::race::{Sharing, Stamp};
 use crate::schedule::Completion;
+use crate::trace::{Touch, Trace};
 use fastrand::Rng;
 use std::collections::{BTreeMap, HashMap};
 
@@ -130,6 +131,8 @@ pub struct Context<'m> {
     pub(crate) published_to_device: &'m mut HashMap<u64, PublishedToDevice>,
     /// Stores that other workgroups can see.
     pub(crate) written: &'m mut Written,
+    /// What this step does.
+    pub(crate) trace: &'m mut Trace,
 }
 
 /// What atomics for the whole device published at a location.
@@ -146,6 +149,12 @@ impl Context<'_> {
     /// The number of this agent among those of its cluster, as clocks count.
     fn me(&self) -> u16 {
         self.group.first_agent.saturating_add(self.agent)
+    }
+
+    /// The wave executes instruction `pc`.
+    pub(crate) fn execute(&mut self, pc: u32) {
+        self.coverage.execute(pc);
+        self.trace.execute(pc);
     }
 
     /// A site of this wave.
@@ -321,6 +330,7 @@ impl Context<'_> {
         let clock = self.publish(order)?;
         let phase = self.group.barriers.get_mut(name)?.arrive(count, &clock);
         self.group.events += 1;
+        self.trace.arrive(name);
         if let Ok(phase) = phase
             && order.releases()
         {
@@ -479,6 +489,13 @@ impl Context<'_> {
             bytes: bytes as u32,
             write,
             sharing: access.sharing,
+        });
+        self.trace.touch(Touch {
+            space,
+            address,
+            bytes: bytes as u32,
+            write,
+            atomic: access.sharing == Sharing::Atomic,
         });
         let site = self.site(at.pc, Some(at.lane));
         let (me, cluster) = (self.me(), self.group.cluster);

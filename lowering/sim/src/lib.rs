@@ -39,6 +39,8 @@ pub mod queue;
 pub mod race;
 mod resident;
 mod schedule;
+pub mod timing;
+mod trace;
 
 pub use clock::Scope;
 pub use context::{Access, At, Context, Group};

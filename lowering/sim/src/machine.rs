@@ -11,6 +11,7 @@ use crate::launch::Launch;
 use crate::memory::Global;
 use crate::resident::{Resident, Turn};
 use crate::schedule::Schedule;
+use crate::trace::Trace;
 use fastrand::Rng;
 use std::collections::HashMap;
 
@@ -139,31 +140,11 @@ pub fn run_watched<P: Program>(
     schedule: Schedule,
     watch: &mut dyn FnMut(Progress),
 ) -> Report {
-    let mut run = Run {
-        program,
-        global,
-        launch,
-        schedule,
-        rng: Rng::with_seed(schedule.seed),
-        findings: Findings::default(),
-        coverage: Coverage::default(),
-        journal: Journal::new(launch.limits.journal),
-        published_to_device: HashMap::new(),
-        written: Written::default(),
-        steps: 0,
-        lane_steps: 0,
-        ended: 0,
-        watch,
-    };
-    run.launch();
-    Report {
-        not_kept: run.findings.not_kept(),
-        findings: run.findings.into_list(|pc| program.place(pc)),
-        steps: run.steps,
-        lane_steps: run.lane_steps,
-        coverage: run.coverage,
-        journal: run.journal,
+    let mut run = Run::new(program, global, launch, schedule, watch);
+    if let Some((clusters, invocations)) = run.clusters() {
+        run.take_turns(clusters, invocations);
     }
+    run.report()
 }
 
 /// Waves of clusters that have begun and not ended, from which on no further cluster begins; two
@@ -183,10 +164,12 @@ pub(crate) struct Run<'r, P> {
     pub journal: Journal,
     pub published_to_device: HashMap<u64, PublishedToDevice>,
     pub written: Written,
+    pub trace: Trace,
     pub steps: u64,
     pub lane_steps: u64,
-    ended: u32,
+    pub ended: u32,
     watch: &'r mut dyn FnMut(Progress),
+    said: u64,
 }
 
 const NOWHERE: Site = Site {
@@ -196,8 +179,64 @@ const NOWHERE: Site = Site {
     lane: None,
 };
 
-impl<P: Program> Run<'_, P> {
-    fn launch(&mut self) {
+impl<'r, P: Program> Run<'r, P> {
+    /// A run at its start.
+    pub(crate) fn new(
+        program: &'r P,
+        global: &'r mut Global,
+        launch: &'r Launch,
+        schedule: Schedule,
+        watch: &'r mut dyn FnMut(Progress),
+    ) -> Run<'r, P> {
+        Run {
+            program,
+            global,
+            launch,
+            schedule,
+            rng: Rng::with_seed(schedule.seed),
+            findings: Findings::default(),
+            coverage: Coverage::default(),
+            journal: Journal::new(launch.limits.journal),
+            published_to_device: HashMap::new(),
+            written: Written::default(),
+            trace: Trace::default(),
+            steps: 0,
+            lane_steps: 0,
+            ended: 0,
+            watch,
+            said: 0,
+        }
+    }
+
+    /// What the run gave.
+    pub(crate) fn report(self) -> Report {
+        let program = self.program;
+        Report {
+            not_kept: self.findings.not_kept(),
+            findings: self.findings.into_list(|pc| program.place(pc)),
+            steps: self.steps,
+            lane_steps: self.lane_steps,
+            coverage: self.coverage,
+            journal: self.journal,
+        }
+    }
+
+    /// Says from time to time how far it is.
+    pub(crate) fn tell(&mut self) {
+        if self.steps >= self.said + WATCHED {
+            self.said = self.steps;
+            (self.watch)(Progress {
+                workgroups: self.ended,
+                steps: self.steps,
+            });
+        }
+    }
+
+    /// The clusters of the launch, numbered and said by their first workgroups, and the invocations
+    /// of a workgroup; `None` after a finding.
+    pub(crate) fn clusters(
+        &mut self,
+    ) -> Option<(impl Iterator<Item = (u32, [u32; 3])> + use<P>, u32)> {
         let Launch {
             groups,
             cluster,
@@ -217,7 +256,7 @@ impl<P: Program> Run<'_, P> {
                     limits.workgroup_invocations, limits.shared_bytes
                 )
             });
-            return;
+            return None;
         };
         let in_cluster = cluster.iter().try_fold(1u32, |n, s| n.checked_mul(*s));
         if in_cluster.is_none_or(|n| n == 0 || n > limits.cluster_workgroups) {
@@ -228,31 +267,23 @@ impl<P: Program> Run<'_, P> {
                         limits.cluster_workgroups
                     )
                 });
-            return;
+            return None;
         }
         let [xs, ys, zs] = [0, 1, 2].map(|axis| (0..groups[axis]).step_by(cluster[axis] as usize));
-        let firsts = zs.flat_map(|z| {
+        let firsts = zs.flat_map(move |z| {
             let (xs, ys) = (xs.clone(), ys.clone());
             ys.flat_map(move |y| xs.clone().map(move |x| [x, y, z]))
         });
-        self.take_turns((0..).zip(firsts), invocations);
+        Some(((0..).zip(firsts), invocations))
     }
 
-    /// Runs the clusters, which are numbered and said by their first workgroups, until all have
-    /// ended or the launch has to.
+    /// Runs the clusters until all have ended or the launch has to.
     fn take_turns(&mut self, teams: impl Iterator<Item = (u32, [u32; 3])>, invocations: u32) {
         let mut waiting = teams.peekable();
         let mut resident: Vec<Resident<P::Wave>> = Vec::new();
         let mut current = 0;
-        let mut said = 0;
         loop {
-            if self.steps >= said + WATCHED {
-                said = self.steps;
-                (self.watch)(Progress {
-                    workgroups: self.ended,
-                    steps: self.steps,
-                });
-            }
+            self.tell();
             if resident.is_empty() {
                 let Some((number, first)) = waiting.next() else {
                     return; // all have ended
@@ -332,6 +363,7 @@ impl<P: Program> Run<'_, P> {
             unproved: None,
             published_to_device: &mut self.published_to_device,
             written: &mut self.written,
+            trace: &mut self.trace,
         }
     }
 }

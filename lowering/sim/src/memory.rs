@@ -117,6 +117,11 @@ impl Global {
         self.region(id).map_or(0, Region::base)
     }
 
+    /// Bytes of all regions together.
+    pub fn bytes(&self) -> u64 {
+        self.regions.iter().map(|r| r.bytes.len() as u64).sum()
+    }
+
     /// The region that an address lies in or, failing that, the one below it.
     pub fn nearest(&self, address: u64) -> Option<&Region> {
         self.regions

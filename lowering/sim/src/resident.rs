@@ -1,7 +1,7 @@
 //! A cluster that has begun: which of the waves of its workgroups goes on, until all have ended or
 //! nobody can.
 
-use crate::barrier::Barriers;
+use crate::barrier::{Barrier, Barriers, Name};
 use crate::cache::Caches;
 use crate::clock::WaveClock;
 use crate::cluster::Cluster;
@@ -173,50 +173,19 @@ impl<W> Resident<W> {
         chosen: usize,
         steps: u32,
     ) -> Turn {
-        let wave = self.waves.get_mut(chosen);
-        let (Some(wave), Some(executed)) = (wave, self.executed.get_mut(chosen)) else {
-            debug_assert!(false, "there is no wave {chosen}");
-            return Turn::Stop;
-        };
         // A wave that spins must not keep the others out for ever: it goes last in this round.
         let mut spins = steps >= Scheduler::QUANTUM;
         for _ in 0..steps {
-            if run.steps >= run.launch.limits.steps {
-                let site = Site {
-                    pc: run.program.waiting(wave).first().map_or(0, |w| w.0),
-                    group: self.cluster.index_of(chosen),
-                    wave: self.cluster.place_of(chosen).1,
-                    lane: None,
-                };
-                let limit = run.launch.limits.steps;
-                run.findings.report(FindingKind::StepLimit, site, None, || {
-                    format!("{limit} steps; perhaps a wave waits in a loop for what never comes")
-                });
-                return Turn::Stop;
-            }
-            run.steps += 1;
-            let step = self.cluster.with(chosen, |group, in_group| {
-                let (program, clocks) = (run.program, run.launch.clocks);
-                let mut context = run.context(group, in_group);
-                if clocks == Clocks::Wave {
-                    context.time = *executed;
-                }
-                program.step(wave, &mut context)
-            });
-            let Some(step) = step else {
-                debug_assert!(false, "wave {chosen} has no workgroup");
+            let time = match run.launch.clocks {
+                Clocks::Machine => run.steps + 1,
+                Clocks::Wave => self.executed.get(chosen).copied().unwrap_or(0),
+            };
+            let Some(step) = self.step(run, chosen, time) else {
                 return Turn::Stop;
             };
-            *executed += u64::from(step != Step::Blocked);
             let state = match step {
-                Step::Ran(lanes) => {
-                    run.lane_steps += u64::from(lanes);
-                    continue;
-                }
-                Step::Yielded(lanes) => {
-                    run.lane_steps += u64::from(lanes);
-                    WaveState::Ready
-                }
+                Step::Ran(_) => continue,
+                Step::Yielded(_) => WaveState::Ready,
                 Step::Blocked => WaveState::Blocked(self.cluster.events()),
                 Step::Done => WaveState::Done,
             };
@@ -232,7 +201,63 @@ impl<W> Resident<W> {
         Turn::Ran
     }
 
-    fn deadlock<P: Program<Wave = W>>(&self, run: &mut Run<'_, P>) {
+    /// Lets wave `chosen` take one step, during which its clock shows `time`. `None`: the launch
+    /// has to end.
+    pub(crate) fn step<P: Program<Wave = W>>(
+        &mut self,
+        run: &mut Run<'_, P>,
+        chosen: usize,
+        time: u64,
+    ) -> Option<Step> {
+        let wave = self.waves.get_mut(chosen)?;
+        if run.steps >= run.launch.limits.steps {
+            let site = Site {
+                pc: run.program.waiting(wave).first().map_or(0, |w| w.0),
+                group: self.cluster.index_of(chosen),
+                wave: self.cluster.place_of(chosen).1,
+                lane: None,
+            };
+            let limit = run.launch.limits.steps;
+            run.findings.report(FindingKind::StepLimit, site, None, || {
+                format!("{limit} steps; perhaps a wave waits in a loop for what never comes")
+            });
+            return None;
+        }
+        run.steps += 1;
+        let step = self.cluster.with(chosen, |group, in_group| {
+            let program = run.program;
+            let mut context = run.context(group, in_group);
+            context.time = time;
+            program.step(wave, &mut context)
+        });
+        match step {
+            None => debug_assert!(false, "wave {chosen} has no workgroup"),
+            Some(Step::Ran(lanes) | Step::Yielded(lanes)) => run.lane_steps += u64::from(lanes),
+            Some(Step::Blocked | Step::Done) => {}
+        }
+        if let Some(executed) = self.executed.get_mut(chosen) {
+            *executed += u64::from(step != Some(Step::Blocked));
+        }
+        if step == Some(Step::Done)
+            && let Some(can) = self.can.get_mut(chosen)
+        {
+            *can = WaveState::Done;
+        }
+        step
+    }
+
+    /// A barrier object as a wave sees it.
+    pub(crate) fn barrier(&self, wave: usize, name: Name) -> Option<&Barrier> {
+        self.cluster.barrier(wave, name)
+    }
+
+    /// A wave.
+    pub(crate) fn wave(&self, wave: usize) -> Option<&W> {
+        self.waves.get(wave)
+    }
+
+    /// The waves cannot go on: a finding that says where they wait.
+    pub(crate) fn deadlock<P: Program<Wave = W>>(&self, run: &mut Run<'_, P>) {
         let mut lines = Vec::new();
         let mut first = None;
         for (index, wave) in self.waves.iter().enumerate() {

@@ -15,6 +15,7 @@ mod access;
 mod address;
 mod barriers;
 mod bits;
+mod cost;
 mod decode;
 mod effect;
 mod indirect;

@@ -93,6 +93,11 @@ impl Kernel {
         &self.lines
     }
 
+    /// The decoded instructions.
+    pub(super) fn instructions(&self) -> &[Inst] {
+        &self.insts
+    }
+
     /// Says from which word of a SPIR-V module each line came, for findings.
     pub fn set_words(&mut self, words: Vec<Option<u32>>) {
         self.words = words;
@@ -268,7 +273,7 @@ impl Program for Kernel {
             });
             return self.end(wave, cx);
         };
-        cx.coverage.execute(pc);
+        cx.execute(pc);
         let meant;
         let inst = match indirect::resolve(wave, inst) {
             Ok(None) => inst,

@@ -8,6 +8,7 @@
 //! diverge and meet. Clusters are one workgroup.
 
 mod arith;
+mod cost;
 mod decode;
 mod exec;
 mod problem;

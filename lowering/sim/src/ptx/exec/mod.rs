@@ -181,7 +181,7 @@ impl Kernel {
             });
             return self.stop(warp, context, lanes);
         };
-        context.coverage.execute(pc);
+        context.execute(pc);
         let active = match coded.guard {
             None => lanes,
             Some(guard) => warp.where_true(guard.register, guard.negated, lanes),

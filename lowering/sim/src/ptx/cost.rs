@@ -1,0 +1,369 @@
+//! What instructions of PTX ask of a multiprocessor. The classes go by opcode and type, as the
+//! text has them: one instruction of PTX is taken for one of the machine, but for the few that
+//! `ptxas` makes several of.
+
+use super::exec::warp::FragmentState;
+use super::program::{Address, Coded, Kernel, List, MbarrierKind, Op, Source};
+use crate::clock::Scope;
+use crate::queue::Counters;
+use crate::timing::{Cost, Timed, Unit};
+
+/// Asynchronous copies that no group has yet.
+const COPIES: Counters = 1;
+/// Groups of copies.
+const GROUPS: Counters = 2;
+
+/// Instructions of the machine that a division of 32-bit floats is, and one of integers: about
+/// what `ptxas` makes of them.
+const DIVISION: u32 = 8;
+const INTEGER_DIVISION: u32 = 20;
+
+impl Timed for Kernel {
+    fn costs(&self) -> Vec<Cost> {
+        self.code.iter().map(|coded| self.cost(coded)).collect()
+    }
+
+    fn registers(&self) -> usize {
+        self.registers as usize
+    }
+
+    fn next(&self, warp: &super::Warp) -> Option<u32> {
+        let fragment = match warp.fragments.as_slice() {
+            [only] => only,
+            all => all.get(warp.running)?,
+        };
+        match fragment.state {
+            FragmentState::Ready => Some(fragment.pc),
+            // It goes on behind the barrier.
+            FragmentState::Phase(..) if warp.fragments.len() == 1 => Some(fragment.pc + 1),
+            FragmentState::Phase(..) | FragmentState::Parked(_) | FragmentState::Meeting(_) => None,
+        }
+    }
+}
+
+impl Kernel {
+    fn cost(&self, coded: &Coded) -> Cost {
+        let line = self.lines.get((coded.line as usize).wrapping_sub(1));
+        let mut words = line.map_or("", String::as_str).split_whitespace();
+        let opcode = words
+            .find(|word| !word.starts_with('@'))
+            .unwrap_or_default();
+        let (unit, slots) = self.unit(coded, opcode.trim_end_matches(';'), words.next());
+        let (mut reads, writes) = self.touched(&coded.op);
+        if let Some(guard) = coded.guard {
+            reads.push(guard.register);
+        }
+        let copies = match coded.op {
+            Op::CopyAsync { .. } => COPIES,
+            _ => 0,
+        };
+        Cost {
+            unit,
+            slots,
+            reads: reads.into(),
+            writes: writes.into(),
+            counters: copies,
+            gathers: matches!(coded.op, Op::CopyCommit).then_some((COPIES, GROUPS)),
+            waits: match coded.op {
+                Op::CopyWait { left: Some(left) } => [(GROUPS, left)].into(),
+                Op::CopyWait { left: None } => [(GROUPS | COPIES, 0)].into(),
+                _ => [].into(),
+            },
+        }
+    }
+
+    fn unit(&self, coded: &Coded, opcode: &str, operand: Option<&str>) -> (Unit, u32) {
+        match coded.op {
+            Op::Compute { .. } | Op::MultiplyAdd { .. } => arithmetic(opcode),
+            Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::Texel { .. }
+            | Op::LoadMatrix { .. }
+            | Op::CopyLocal { .. }
+            | Op::CopyAsync { .. }
+            | Op::CopyBulk { .. } => (Unit::Memory, 1),
+            Op::Branch { .. }
+            | Op::BranchIndexed { .. }
+            | Op::Call { .. }
+            | Op::Return
+            | Op::Exit
+            | Op::Trap => (Unit::Branch, 1),
+            Op::Shuffle { .. } | Op::Match { .. } | Op::Reduce { .. } => (Unit::Exchange, 1),
+            Op::Vote { .. }
+            | Op::Elect { .. }
+            | Op::ActiveMask { .. }
+            | Op::WarpSync { .. }
+            | Op::Clock { .. } => (Unit::Integer, 1),
+            Op::Barrier { waits, .. } => (Unit::Barrier { waits }, 1),
+            Op::ClusterArrive { .. } => (Unit::Barrier { waits: false }, 1),
+            Op::ClusterWait => (Unit::Barrier { waits: true }, 1),
+            Op::Fence { scope, .. } => match scope {
+                Scope::Workgroup => (Unit::Fence, 1),
+                Scope::Device => (Unit::DeviceFence, 1),
+            },
+            Op::ProxyFence { .. } => (Unit::Fence, 1),
+            Op::Mbarrier { kind, relaxed, .. } => {
+                let object = Unit::Object {
+                    releases: matches!(kind, MbarrierKind::Arrive { .. }) && !relaxed,
+                    suspends: matches!(kind, MbarrierKind::Test { .. })
+                        && opcode.contains("try_wait"),
+                };
+                (object, 1)
+            }
+            Op::CopyArrive { .. } => (
+                Unit::Object {
+                    releases: false,
+                    suspends: false,
+                },
+                1,
+            ),
+            Op::CopyCommit | Op::CopyWait { .. } => (Unit::None, 1),
+            Op::Sleep => {
+                let time = operand.map(|text| text.trim_end_matches(';'));
+                (
+                    Unit::SleepFor(time.and_then(|text| text.parse().ok()).unwrap_or(0)),
+                    1,
+                )
+            }
+            Op::Unsupported => (Unit::None, 1),
+        }
+    }
+
+    /// Registers that an operation reads, and those that it writes.
+    fn touched(&self, op: &Op) -> (Vec<u32>, Vec<u32>) {
+        let mut reads = Vec::new();
+        let mut writes = Vec::new();
+        let read = |reads: &mut Vec<u32>, sources: &[Source]| {
+            reads.extend(sources.iter().filter_map(register));
+        };
+        let place = |reads: &mut Vec<u32>, address: &Address| reads.extend(register(&address.base));
+        let list = |list: &List| {
+            let start = list.start as usize;
+            let all = self.lists.get(start..start + list.count as usize);
+            all.unwrap_or(&[])
+        };
+        match op {
+            Op::Compute { to, from, .. } => {
+                read(&mut reads, from);
+                writes.push(*to);
+            }
+            Op::Load { to, address, .. } | Op::LoadMatrix { to, address, .. } => {
+                place(&mut reads, address);
+                writes.extend(list(to).iter().filter_map(register));
+            }
+            Op::Store { from, address, .. } => {
+                read(&mut reads, list(from));
+                place(&mut reads, address);
+            }
+            Op::Atomic {
+                to, address, from, ..
+            } => {
+                read(&mut reads, from);
+                place(&mut reads, address);
+                writes.extend(*to);
+            }
+            Op::Texel {
+                handle, at, data, ..
+            } => {
+                read(&mut reads, &[*handle]);
+                reads.extend(at.iter().flatten().filter_map(register));
+                writes.extend(list(data).iter().filter_map(register));
+            }
+            Op::BranchIndexed { index, .. } => read(&mut reads, &[*index]),
+            Op::Shuffle {
+                to,
+                valid,
+                from,
+                members,
+                ..
+            } => {
+                read(&mut reads, from);
+                reads.extend(members.iter().filter_map(register));
+                writes.push(*to);
+                writes.extend(*valid);
+            }
+            Op::Vote {
+                to,
+                predicate,
+                members,
+                ..
+            } => {
+                read(&mut reads, &[*predicate]);
+                reads.extend(members.iter().filter_map(register));
+                writes.push(*to);
+            }
+            Op::MultiplyAdd { to, from, .. } => {
+                from.iter().for_each(|from| read(&mut reads, list(from)));
+                writes.extend(list(to).iter().filter_map(register));
+            }
+            Op::Match {
+                to,
+                valid,
+                from,
+                members,
+                ..
+            } => {
+                read(&mut reads, &[*from, *members]);
+                writes.push(*to);
+                writes.extend(*valid);
+            }
+            Op::Reduce {
+                to, from, members, ..
+            } => {
+                read(&mut reads, &[*from, *members]);
+                writes.push(*to);
+            }
+            Op::Elect {
+                to,
+                elected,
+                members,
+            } => {
+                read(&mut reads, &[*members]);
+                writes.extend(*to);
+                writes.push(*elected);
+            }
+            Op::ActiveMask { to } | Op::Clock { to, .. } => writes.push(*to),
+            Op::WarpSync { members } => read(&mut reads, &[*members]),
+            Op::Barrier {
+                id,
+                count,
+                question,
+                ..
+            } => {
+                read(&mut reads, &[*id]);
+                reads.extend(count.iter().filter_map(register));
+                if let Some(question) = question {
+                    read(&mut reads, &[question.predicate]);
+                    writes.push(question.to);
+                }
+            }
+            Op::Mbarrier { kind, address, .. } => {
+                place(&mut reads, address);
+                match kind {
+                    MbarrierKind::Init(count) => read(&mut reads, &[*count]),
+                    MbarrierKind::Invalidate => {}
+                    MbarrierKind::Arrive {
+                        to, count, bytes, ..
+                    } => {
+                        reads.extend(count.iter().chain(bytes).filter_map(register));
+                        writes.extend(*to);
+                    }
+                    MbarrierKind::Test { to, phase, .. } => {
+                        read(&mut reads, &[*phase]);
+                        writes.push(*to);
+                    }
+                }
+            }
+            Op::CopyAsync {
+                to, from, filled, ..
+            } => {
+                place(&mut reads, to);
+                place(&mut reads, from);
+                reads.extend(filled.iter().filter_map(register));
+            }
+            Op::CopyBulk {
+                to,
+                from,
+                bytes,
+                barrier,
+            } => {
+                for address in [to, from, barrier] {
+                    place(&mut reads, address);
+                }
+                read(&mut reads, &[*bytes]);
+            }
+            Op::CopyArrive { address, .. } => place(&mut reads, address),
+            Op::CopyLocal { .. }
+            | Op::Branch { .. }
+            | Op::Call { .. }
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::ClusterArrive { .. }
+            | Op::ClusterWait
+            | Op::Fence { .. }
+            | Op::ProxyFence { .. }
+            | Op::CopyCommit
+            | Op::CopyWait { .. }
+            | Op::Sleep
+            | Op::Unsupported => {}
+        }
+        (reads, writes)
+    }
+}
+
+fn register(source: &Source) -> Option<u32> {
+    match source {
+        Source::Register(register) => Some(*register),
+        Source::Constant(_) => None,
+    }
+}
+
+/// The unit of arithmetic, and how many instructions it is. Multiple passes of the last type: it is
+/// the one that is read by conversions, and the only one of the rest.
+fn arithmetic(opcode: &str) -> (Unit, u32) {
+    let mut parts = opcode.split('.');
+    let root = parts.next().unwrap_or_default();
+    let is_float = |part: &str| part.starts_with('f') || part.starts_with("bf");
+    let types: Vec<&str> = parts
+        .filter(|part| {
+            let width = part.trim_start_matches("bf");
+            let width = width.trim_start_matches(['f', 's', 'u', 'b']);
+            part.len() > 1 && width.starts_with(|c: char| c.is_ascii_digit())
+        })
+        .collect();
+    let floats = types.iter().any(|part| is_float(part));
+    let wide = types.iter().any(|part| part.ends_with("64"));
+    match root {
+        "mma" | "wmma" => (Unit::Matrix, 1),
+        "rcp" | "rsqrt" | "sqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" if wide => {
+            (Unit::Wide, DIVISION)
+        }
+        "rcp" | "rsqrt" | "sqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => (Unit::Special, 1),
+        "div" | "rem" if floats && wide => (Unit::Wide, DIVISION),
+        "div" if floats && opcode.contains(".approx") => (Unit::Special, 1),
+        "div" if floats => (Unit::Simple, DIVISION),
+        "div" | "rem" if wide => (Unit::Integer, 4 * INTEGER_DIVISION),
+        "div" | "rem" => (Unit::Integer, INTEGER_DIVISION),
+        "cvt" if floats && wide => (Unit::Wide, 1),
+        "cvt" if floats => (Unit::Special, 1),
+        // Two halves; a copy or a widening is none or one.
+        "mov" | "cvt" | "cvta" => (Unit::Integer, 1),
+        _ if floats && wide => (Unit::Wide, 1),
+        _ if floats => (Unit::Simple, 1),
+        "mul" | "mad" if wide && !opcode.contains(".wide") => (Unit::Integer, 4),
+        _ if wide => (Unit::Integer, 2),
+        _ => (Unit::Integer, 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_go_by_opcode_and_type() {
+        for (opcode, unit, slots) in [
+            ("fma.rn.f32", Unit::Simple, 1),
+            ("add.rn.f16x2", Unit::Simple, 1),
+            ("fma.rn.f64", Unit::Wide, 1),
+            ("add.s32", Unit::Integer, 1),
+            ("add.s64", Unit::Integer, 2),
+            ("mul.wide.u32", Unit::Integer, 1),
+            ("setp.lt.f32", Unit::Simple, 1),
+            ("rcp.approx.ftz.f32", Unit::Special, 1),
+            ("div.rn.f32", Unit::Simple, DIVISION),
+            ("rem.u32", Unit::Integer, INTEGER_DIVISION),
+            ("cvt.rn.f32.u32", Unit::Special, 1),
+            ("cvt.u64.u32", Unit::Integer, 1),
+            (
+                "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+                Unit::Matrix,
+                1,
+            ),
+        ] {
+            assert_eq!(arithmetic(opcode), (unit, slots), "{opcode}");
+        }
+    }
+}

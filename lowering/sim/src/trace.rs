@@ -1,0 +1,58 @@
+//! What one step of a wave did, as far as its time goes by it: which instruction, which memory it
+//! touched, at which barrier objects it arrived.
+
+use crate::barrier::Name;
+use crate::memory::Space;
+
+/// The trace of the current step. Records nothing unless it is switched on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace {
+    /// Whether anything is recorded.
+    pub on: bool,
+    /// The instruction; none where the wave found its way blocked before it came to one.
+    pub pc: Option<u32>,
+    /// The bytes that lanes touched, in the order of the lanes.
+    pub touches: Vec<Touch>,
+    /// Where the wave arrived.
+    pub arrivals: Vec<Name>,
+}
+
+/// Bytes that one lane touched.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Touch {
+    pub space: Space,
+    pub address: u64,
+    pub bytes: u32,
+    pub write: bool,
+    pub atomic: bool,
+}
+
+impl Trace {
+    /// Forgets the step before.
+    pub(crate) fn clear(&mut self) {
+        self.pc = None;
+        self.touches.clear();
+        self.arrivals.clear();
+    }
+
+    /// The step executes instruction `pc`.
+    pub(crate) fn execute(&mut self, pc: u32) {
+        if self.on {
+            self.pc = Some(pc);
+        }
+    }
+
+    /// A lane touches memory.
+    pub(crate) fn touch(&mut self, touch: Touch) {
+        if self.on {
+            self.touches.push(touch);
+        }
+    }
+
+    /// The wave, or one of its lanes, arrives at a barrier object.
+    pub(crate) fn arrive(&mut self, name: Name) {
+        if self.on && self.arrivals.last() != Some(&name) {
+            self.arrivals.push(name);
+        }
+    }
+}
