@@ -1,9 +1,9 @@
-//! `cargo xtask fixtures`: compiles the sources of fixtures/kernels again.
+//! `cargo xtask fixtures`: compiles the sources of fixtures/kernels and fixtures/timing again.
 //!
 //! Every source says in its header, after `Regenerate:`, by which command its module was made. The
 //! modules are committed; the compilers are needed only for this.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -16,16 +16,29 @@ const MARK: &str = "Regenerate:";
 /// Runs the recorded commands of the named kernels, or of all.
 pub(crate) fn run(names: &[String]) -> Result<()> {
     let folder = shell::root().join("fixtures/kernels");
-    let all = kernels(&folder)?;
-    if let Some(unknown) = names.iter().find(|n| !all.contains(n)) {
+    let kernels = kernels(&folder)?;
+    let mut all: Vec<(String, PathBuf)> = (kernels.into_iter())
+        .map(|name| (name.clone(), folder.join(name)))
+        .collect();
+    let timing = shell::root().join("fixtures/timing");
+    all.extend(
+        sources(&timing)?
+            .into_iter()
+            .map(|name| (name, timing.clone())),
+    );
+    let names_of = || all.iter().map(|(name, _)| name.as_str());
+    if let Some(unknown) = names.iter().find(|n| !names_of().any(|name| name == *n)) {
         bail!(
-            "there is no kernel `{unknown}` in fixtures/kernels; there are: {}",
-            all.join(", ")
+            "there is no kernel `{unknown}` in fixtures/kernels and fixtures/timing; there are: {}",
+            names_of().collect::<Vec<_>>().join(", ")
         );
     }
     let mut failed = Vec::new();
-    for name in all.iter().filter(|n| names.is_empty() || names.contains(n)) {
-        match regenerate(&folder.join(name), name) {
+    for (name, folder) in all
+        .iter()
+        .filter(|(n, _)| names.is_empty() || names.contains(n))
+    {
+        match regenerate(folder, name) {
             Ok(true) => println!("{name}: changed"),
             Ok(false) => println!("{name}: the same"),
             Err(e) => {
@@ -50,6 +63,19 @@ pub(crate) fn kernels(folder: &Path) -> Result<Vec<String>> {
         if entry.file_type()?.is_dir() {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The names of the GLSL sources in a folder, sorted.
+fn sources(folder: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in
+        std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?
+    {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".comp").map(str::to_owned));
     }
     names.sort();
     Ok(names)

@@ -47,6 +47,7 @@ mod sizes;
 mod split;
 mod strategies;
 mod support;
+mod timing;
 mod validation;
 mod windows;
 
@@ -95,6 +96,7 @@ fn main() -> ExitCode {
     trials.extend(enumerants::trials());
     trials.extend(cli::trials());
     trials.extend(advise::trials());
+    trials.extend(timing::trials(&fixtures));
     trials.extend(hostile::trials());
     trials.extend(isolate::trials());
     trials.extend(validation::trials());

@@ -5,10 +5,11 @@ use super::explanations;
 use splitbar::diagnostic::{Diagnostic, Diagnostics, Severity};
 
 /// What the library names, and the command or flag for it.
-const FLAGS: [(&str, &str); 13] = [
+const FLAGS: [(&str, &str); 14] = [
     ("Bounds::unroll", "--unroll"),
     ("Bounds::waves", "--waves"),
     ("Inputs::push", "--push"),
+    ("Job::estimate", "--resident"),
     ("Job::with_image", "--image"),
     ("Options::cluster", "--cluster-size"),
     ("Options::spec", "--spec"),

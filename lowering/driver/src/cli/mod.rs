@@ -3,6 +3,7 @@
 mod advise;
 mod audit;
 mod check;
+mod estimate;
 mod explain;
 mod explanations;
 mod flags;

@@ -1,5 +1,6 @@
 //! `splitbar sim`: a kernel on the simulated machine, under many schedules.
 
+use super::estimate;
 use super::input::{MOST, read, read_at_most};
 use super::limits::LimitArgs;
 use super::meter::Meter;
@@ -27,6 +28,7 @@ Examples:
   splitbar sim kernel.spv --target gfx1201 --groups 4,1,1 --buffer 0:0=seq:u32:512 --buffer 0:1=zeros:2048 --dump 0:1=out.bin
   splitbar sim kernel.spv --target gfx942 --groups 2,2,1 --buffer 0:0=a.bin --push 4000000040000000 --schedules 64 --seed 7
   splitbar sim kernel.spv --target gfx1201 --groups 8,1,1 --buffer 0:0=a.bin --profile dump.bin && splitbar profile dump.bin kernel.spv
+  splitbar sim kernel.spv --target sm_80 --groups 8,1,1 --buffer 0:0=a.bin --timing --resident 4 --strategy fused
   splitbar sim other.hsaco --target gfx1100 --entry kernel --groups 1,1,1 --workgroup-size 64,1,1 --buffer 0=zeros:256
 
 A schedule chooses which wave goes on and how late memory operations take effect; a finding says which one, and the seed replays it.
@@ -79,6 +81,13 @@ pub(super) struct SimArgs {
     /// Room for the records of --profile: one for each wave and each barrier that it passes
     #[arg(long, value_name = "N", default_value_t = 1 << 14, value_parser = value_parser!(u32).range(1..1 << 21))]
     profile_records: u32,
+    /// Estimates how long the launch takes on one multiprocessor, compute unit or WGP that runs all
+    /// its workgroups, in place of running it under hostile schedules
+    #[arg(long, conflicts_with_all = ["profile", "dump", "schedules"])]
+    timing: bool,
+    /// How many workgroups are resident at once, for --timing; without it, as many as fit
+    #[arg(long, value_name = "N", requires = "timing")]
+    resident: Option<u32>,
     /// How many schedules
     #[arg(long, default_value_t = 16, value_parser = value_parser!(u32).range(1..))]
     schedules: u32,
@@ -176,6 +185,9 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
         job = job.with_image(image.place, image.texels);
     }
     job.takes(&inputs).map_err(|e| e.to_string())?;
+    if args.timing {
+        return timed(args, &job, &inputs, &bytes);
+    }
     let mut found = Vec::new();
     let mut printed = Vec::new();
     let mut last = None;
@@ -227,6 +239,35 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     })
 }
 
+/// Estimates how long the launch takes, and gives the exit code.
+fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8, Stop> {
+    let mut meter = Meter::new(1, args.verbose, args.report);
+    let estimated = job
+        .estimate_watched(inputs, args.resident, &mut |progress| {
+            meter.within(progress)
+        })
+        .map_err(|e| e.to_string())?;
+    drop(meter);
+    let is_module = !input.starts_with(ELF) && ptx(input).is_none();
+    let barriers = estimated.barriers(is_module.then_some(input));
+    let shown = match args.report {
+        Format::Text => {
+            let mut shown = estimate::text(&estimated, &barriers, args.target);
+            for finding in &estimated.findings {
+                shown.push_str(&format!("\n{finding}\n"));
+            }
+            shown.into_bytes()
+        }
+        Format::Json => estimate::json(&estimated, &barriers, args.target),
+    };
+    let written = write::to_stdout(&shown);
+    if estimated.findings.is_empty() {
+        Ok(written)
+    } else {
+        Ok(exit::INVALID)
+    }
+}
+
 /// The buffer at `place` as the last schedule left it.
 fn buffer_of<'o>(
     inputs: &Inputs,
@@ -271,6 +312,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     }
     let mut options = Options::new(args.target);
     options.lines = true;
+    options.measure = args.timing; // registers
     options.entry.clone_from(&args.entry);
     options.strategy = args.strategy.0;
     if let Some(level) = args.optimization {

@@ -1,5 +1,6 @@
 //! AMDGPU code objects: read, disassembled once, decoded for the machine.
 
+use super::estimate::Timed;
 use super::{Inputs, Refusal, Sizes};
 use crate::asm::Function;
 use crate::llvm;
@@ -9,7 +10,8 @@ use splitbar_sim::amdgpu::{
 };
 use splitbar_sim::clock::Scope;
 use splitbar_sim::memory::Global;
-use splitbar_sim::{Progress, Report, Schedule, run_watched};
+use splitbar_sim::timing::{self, Setup};
+use splitbar_sim::{Launch, Progress, Report, Schedule, run_watched};
 use splitbar_typed::abi::{Argument, ArgumentKind};
 
 /// A part of an instruction that synchronises: one counter of a wait, or a whole barrier
@@ -177,6 +179,11 @@ impl Binary {
             .collect()
     }
 
+    /// Lanes of a wave.
+    pub(super) fn wave_size(&self) -> u32 {
+        self.kernel.descriptor.wave_size(self.isa)
+    }
+
     /// Leaves this part out of the next runs; `None` leaves out nothing.
     pub fn leave_out(&mut self, part: Option<Part>) {
         self.left_out = part;
@@ -191,6 +198,32 @@ impl Binary {
         schedule: Schedule,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Report, Refusal> {
+        let (kernel, launch) = self.prepared(arguments, inputs, sizes, global)?;
+        Ok(run_watched(&kernel, global, &launch, schedule, watch))
+    }
+
+    pub(super) fn estimate(
+        &self,
+        arguments: &[u8],
+        inputs: &Inputs,
+        sizes: Sizes,
+        global: &mut Global,
+        setup: Setup,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Timed, Refusal> {
+        let (kernel, launch) = self.prepared(arguments, inputs, sizes, global)?;
+        let estimate = timing::estimate(&kernel, global, &launch, setup, watch);
+        Ok(Timed::of(&kernel, estimate))
+    }
+
+    /// The kernel with its arguments, and its launch.
+    fn prepared(
+        &self,
+        arguments: &[u8],
+        inputs: &Inputs,
+        sizes: Sizes,
+        global: &mut Global,
+    ) -> Result<(Kernel, Launch), Refusal> {
         let request = Request {
             groups: inputs.groups,
             cluster: sizes.cluster,
@@ -208,6 +241,6 @@ impl Binary {
         if let Some(Part { instruction, part }) = self.left_out {
             kernel.leave_out(instruction, part);
         }
-        Ok(run_watched(&kernel, global, &launch, schedule, watch))
+        Ok((kernel, launch))
     }
 }

@@ -5,12 +5,14 @@
 //! with fresh buffers.
 
 pub mod amdgpu;
+pub mod estimate;
 pub mod nvptx;
 pub mod profile;
 mod tables;
 
 use crate::asm;
 use crate::output::Output;
+use estimate::Unit;
 use splitbar_passes::diagnostic::{Code as Problem, Diagnostic};
 use splitbar_passes::printf::{self, Printed, Table};
 use splitbar_plan::Target;
@@ -195,6 +197,8 @@ pub struct Job {
     images: BTreeMap<BufferName, Texels>,
     prints: Table,
     print_capacity: u32,
+    /// What it runs on, and what it takes of it.
+    unit: Unit,
 }
 
 /// Bytes for records of printf, where a job does not say another number.
@@ -205,6 +209,16 @@ pub const PRINT_CAPACITY: u32 = 1 << 16;
 struct Sizes {
     cluster: [u32; 3],
     workgroup: [u32; 3],
+}
+
+/// A launch that can begin.
+struct Launched {
+    global: Global,
+    /// The buffers, in the order of the inputs.
+    regions: Vec<RegionId>,
+    print_buffer: Option<RegionId>,
+    arguments: Vec<u8>,
+    sizes: Sizes,
 }
 
 /// The executable, by vendor.
@@ -253,6 +267,7 @@ impl Job {
             images: BTreeMap::new(),
             prints: abi.prints.clone(),
             print_capacity: PRINT_CAPACITY,
+            unit: Unit::of(output.target, entry.plan.wave_size, entry.usage),
         })
     }
 
@@ -268,6 +283,7 @@ impl Job {
     ) -> Result<Job, Refusal> {
         let binary = amdgpu::Binary::read(bytes, target, kernel)?;
         let (arguments, workgroup_size) = binary.signature();
+        let unit = Unit::of(target, binary.wave_size(), None);
         Ok(Job {
             code: Code::Amdgpu(binary),
             arguments,
@@ -278,6 +294,7 @@ impl Job {
             images: BTreeMap::new(),
             prints: Table::default(),
             print_capacity: PRINT_CAPACITY,
+            unit,
         })
     }
 
@@ -290,6 +307,7 @@ impl Job {
     pub fn ptx(text: &str, target: &Target, kernel: Option<&str>) -> Result<Job, Refusal> {
         let text = nvptx::Text::read(text, kernel)?.of(target)?;
         let (arguments, workgroup_size) = text.signature();
+        let unit = Unit::of(target, target.default_wave_size(), None);
         Ok(Job {
             code: Code::Nvptx(text),
             arguments,
@@ -300,6 +318,7 @@ impl Job {
             images: BTreeMap::new(),
             prints: Table::default(),
             print_capacity: PRINT_CAPACITY,
+            unit,
         })
     }
 
@@ -369,6 +388,7 @@ impl Job {
             images: self.images.clone(),
             prints: self.prints.clone(),
             print_capacity: self.print_capacity,
+            unit: self.unit,
         }
     }
 
@@ -457,6 +477,36 @@ impl Job {
         schedule: Schedule,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Outcome, Refusal> {
+        let Launched {
+            mut global,
+            regions,
+            print_buffer,
+            arguments,
+            sizes,
+        } = self.launched(inputs)?;
+        let report = match &self.code {
+            Code::Amdgpu(binary) => {
+                binary.run(&arguments, inputs, sizes, &mut global, schedule, watch)?
+            }
+            Code::Nvptx(text) => text.run(&arguments, inputs, sizes, &mut global, schedule, watch),
+        };
+        let bytes = |id| global.region(id).map(|region| region.bytes());
+        let buffers = regions
+            .iter()
+            .map(|id| bytes(*id).map(<[u8]>::to_vec))
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| Refusal("a buffer is lost: this is a bug".to_owned()))?;
+        let printed = print_buffer.and_then(bytes);
+        Ok(Outcome {
+            schedule,
+            report,
+            buffers,
+            printed: printed.map(|bytes| Printed::read(bytes, &self.prints)),
+        })
+    }
+
+    /// Memory, arguments and sizes of a launch.
+    fn launched(&self, inputs: &Inputs) -> Result<Launched, Refusal> {
         inputs
             .check()
             .map_err(|problem| Refusal(problem.to_string()))?;
@@ -485,24 +535,12 @@ impl Job {
             cluster: self.cluster,
             workgroup: workgroup_size,
         };
-        let report = match &self.code {
-            Code::Amdgpu(binary) => {
-                binary.run(&arguments, inputs, sizes, &mut global, schedule, watch)?
-            }
-            Code::Nvptx(text) => text.run(&arguments, inputs, sizes, &mut global, schedule, watch),
-        };
-        let bytes = |id| global.region(id).map(|region| region.bytes());
-        let buffers = regions
-            .iter()
-            .map(|id| bytes(*id).map(<[u8]>::to_vec))
-            .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| Refusal("a buffer is lost: this is a bug".to_owned()))?;
-        let printed = print_buffer.and_then(bytes);
-        Ok(Outcome {
-            schedule,
-            report,
-            buffers,
-            printed: printed.map(|bytes| Printed::read(bytes, &self.prints)),
+        Ok(Launched {
+            global,
+            regions,
+            print_buffer,
+            arguments,
+            sizes,
         })
     }
 

@@ -1,8 +1,10 @@
 //! PTX kernels on the machine.
 
+use super::estimate::Timed;
 use super::{Inputs, Refusal, Sizes};
 use splitbar_plan::Target;
 use splitbar_sim::memory::Global;
+use splitbar_sim::timing::{self, Setup};
 use splitbar_sim::{Launch, Progress, Report, Schedule, ptx, run_watched};
 use splitbar_typed::abi::{Argument, ArgumentKind};
 
@@ -80,6 +82,32 @@ impl Text {
         schedule: Schedule,
         watch: &mut dyn FnMut(Progress),
     ) -> Report {
+        let (kernel, launch) = self.prepared(arguments, inputs, sizes, global);
+        run_watched(&kernel, global, &launch, schedule, watch)
+    }
+
+    pub(super) fn estimate(
+        &self,
+        arguments: &[u8],
+        inputs: &Inputs,
+        sizes: Sizes,
+        global: &mut Global,
+        setup: Setup,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Timed {
+        let (kernel, launch) = self.prepared(arguments, inputs, sizes, global);
+        let estimate = timing::estimate(&kernel, global, &launch, setup, watch);
+        Timed::of(&kernel, estimate)
+    }
+
+    /// The kernel with its arguments, and its launch.
+    fn prepared(
+        &self,
+        arguments: &[u8],
+        inputs: &Inputs,
+        sizes: Sizes,
+        global: &mut Global,
+    ) -> (ptx::Kernel, Launch) {
         let mut kernel = self.kernel.clone();
         kernel.set_parameters(arguments);
         kernel.load(global);
@@ -91,7 +119,7 @@ impl Text {
             clocks: inputs.clocks,
             limits: inputs.limits,
         };
-        run_watched(&kernel, global, &launch, schedule, watch)
+        (kernel, launch)
     }
 }
 

@@ -1,0 +1,62 @@
+//! `splitbar sim --timing`: an estimate of how long the launch would take, for people and programs.
+
+use serde::Serialize;
+use splitbar::Target;
+use splitbar::simulate::estimate::{BarrierTime, Estimate};
+
+/// The estimate as JSON has it.
+#[derive(Serialize)]
+struct Shown<'e> {
+    target: &'static str,
+    estimate: &'e Estimate,
+    barriers: &'e [BarrierTime],
+}
+
+/// The estimate as JSON.
+pub(super) fn json(estimate: &Estimate, barriers: &[BarrierTime], target: &Target) -> Vec<u8> {
+    let shown = Shown {
+        target: target.name,
+        estimate,
+        barriers,
+    };
+    // Serialising plain structs has no way to fail: no maps, no foreign impls.
+    let mut text = serde_json::to_vec_pretty(&shown).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+/// The estimate as text.
+pub(super) fn text(estimate: &Estimate, barriers: &[BarrierTime], target: &Target) -> String {
+    let unit = match (target.nvptx(), target.default_wave_size()) {
+        (Some(_), _) => "multiprocessor",
+        (None, 32) => "WGP",
+        (None, _) => "compute unit",
+    };
+    let [near, far, memory] = estimate.lines;
+    let mut text = format!(
+        "estimate: {} cycles for {} workgroups of {} waves on one {unit} of {}, {} at once\n\
+         {} instructions of waves, {:.1} % of the places to issue one; cache lines of loads: {near} in its own cache, {far} in the shared one, {memory} in memory\n",
+        estimate.cycles,
+        estimate.workgroups,
+        estimate.waves,
+        target.name,
+        estimate.resident,
+        estimate.issued,
+        100.0 * estimate.utilisation,
+    );
+    if !barriers.is_empty() {
+        text.push_str("\ncycles of all waves together at the barriers:\n");
+        text.push_str(&format!(
+            "{:>8} {:>10} {:>12} {:>12}  barrier\n",
+            "word", "issued", "cycles", "stalled"
+        ));
+    }
+    for barrier in barriers {
+        let word = barrier.word.map_or("-".to_owned(), |word| word.to_string());
+        text.push_str(&format!(
+            "{word:>8} {:>10} {:>12} {:>12}  {}\n",
+            barrier.issued, barrier.cycles, barrier.stalled, barrier.what
+        ));
+    }
+    text
+}

@@ -1,0 +1,267 @@
+//! How long a launch would take: an estimate of one unit (a multiprocessor, a compute unit, a WGP)
+//! that runs all its workgroups. What is modelled stands in [`splitbar_sim::timing`].
+
+use super::{Code, Inputs, Job, Launched, Refusal};
+use crate::usage::Usage;
+use serde::Serialize;
+use splitbar_plan::Target;
+use splitbar_plan::target::residency::{Footprint, Residency};
+use splitbar_plan::target::timing::Timing;
+use splitbar_sim::timing::{self, Setup, Spent, Unit as CostUnit};
+use splitbar_sim::{CodeLocation, Finding, Progress};
+use std::collections::BTreeMap;
+
+/// What a kernel runs on, and what it takes of it.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Unit {
+    timing: Option<&'static Timing>,
+    residency: Option<Residency>,
+    wave_size: u32,
+    usage: Option<Usage>,
+}
+
+impl Unit {
+    pub(super) fn of(target: &Target, wave_size: u32, usage: Option<Usage>) -> Unit {
+        Unit {
+            timing: Timing::of(target),
+            residency: Residency::of(target),
+            wave_size,
+            usage,
+        }
+    }
+
+    /// Workgroups of so many invocations that are resident at once: as many as are `wanted`, or as
+    /// fit.
+    fn resident(
+        &self,
+        wanted: Option<u32>,
+        invocations: u32,
+        dynamic_shared: u32,
+    ) -> Result<u32, Refusal> {
+        let unknown = || Refusal("how much this GPU holds at once is not known".to_owned());
+        let residency = self.residency.ok_or_else(unknown)?;
+        let footprint = |usage: Usage| Footprint {
+            wave_size: self.wave_size,
+            waves: invocations.div_ceil(self.wave_size.max(1)),
+            registers: usage.registers,
+            shared_bytes: usage.shared_memory_bytes.saturating_add(dynamic_shared),
+            barriers: usage.barriers,
+        };
+        let fit = |usage| residency.resident(footprint(usage)).ok_or_else(unknown);
+        let Some(wanted) = wanted else {
+            let usage = self.usage.ok_or_else(|| {
+                Refusal(
+                    "the registers of this kernel are not known, so neither is how many workgroups are resident: say it with `Job::estimate`"
+                        .to_owned(),
+                )
+            })?;
+            return match fit(usage)?.workgroups {
+                0 => Err(Refusal("not one workgroup fits".to_owned())),
+                workgroups => Ok(workgroups),
+            };
+        };
+        // Places for waves and workgroups alone.
+        let most = fit(Usage::default())?.workgroups;
+        if wanted == 0 || wanted > most.max(1) {
+            return Err(Refusal(format!(
+                "{wanted} workgroups cannot be resident at once; the GPU has places for 1 to {}",
+                most.max(1)
+            )));
+        }
+        Ok(wanted)
+    }
+}
+
+/// An estimate with the places of the instructions.
+pub(super) struct Timed {
+    estimate: timing::Estimate,
+    places: Vec<(CodeLocation, bool)>,
+}
+
+impl Timed {
+    pub(super) fn of<P: timing::Timed>(program: &P, estimate: timing::Estimate) -> Timed {
+        let costs = program.costs();
+        let is_barrier =
+            |unit: CostUnit| matches!(unit, CostUnit::Barrier { .. } | CostUnit::Object { .. });
+        let places = (0..).zip(&costs);
+        let places = places.map(|(pc, cost)| (program.place(pc), is_barrier(cost.unit)));
+        Timed {
+            places: places.collect(),
+            estimate,
+        }
+    }
+}
+
+/// How long a launch would take on one unit. All times are in its cycles.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Estimate {
+    /// From the start of the first workgroup to the end of the last one.
+    pub cycles: u64,
+    /// Workgroups of the launch, which all run on this unit.
+    pub workgroups: u32,
+    /// Of these, how many are resident at once.
+    pub resident: u32,
+    /// Waves of a workgroup.
+    pub waves: u32,
+    /// Instructions of waves that are issued, polls among them.
+    pub issued: u64,
+    /// Places to issue an instruction that are used, of 1.
+    pub utilisation: f64,
+    /// Cache lines that loads find in the unit's own cache, in the shared one, and in memory.
+    pub lines: [u64; 3],
+    /// What each instruction takes that is executed, in the order of the code.
+    #[serde(skip)]
+    pub instructions: Vec<InstructionTime>,
+    /// What was found: an estimate of a run with findings means little.
+    #[serde(skip)]
+    pub findings: Vec<Finding>,
+}
+
+/// What one instruction takes, of all waves together.
+#[derive(Clone, Debug)]
+pub struct InstructionTime {
+    /// Where it stands.
+    pub place: CodeLocation,
+    /// Whether it is a barrier instruction of the machine, or works on a barrier object.
+    pub is_barrier: bool,
+    /// How often, and how long.
+    pub spent: Spent,
+}
+
+/// What a barrier instruction takes, of all waves together.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct BarrierTime {
+    /// The word offset in the module; none for an instruction of machine code.
+    pub word: Option<u32>,
+    /// `arrive`, `wait` or `full`; for machine code its text.
+    pub what: String,
+    /// Instructions that are issued for it.
+    pub issued: u64,
+    /// Wave-cycles that they take.
+    pub cycles: u64,
+    /// Of these, cycles in which the wave cannot issue, because others have yet to arrive. A wave
+    /// that polls issues, and counts in `cycles` alone.
+    pub stalled: u64,
+}
+
+impl Estimate {
+    /// The time at the barriers: those of `module`, if the code came from it, else the barrier
+    /// instructions of the code.
+    pub fn barriers(&self, module: Option<&[u8]>) -> Vec<BarrierTime> {
+        let words = module.map(barrier_words);
+        let mut found: BTreeMap<u64, BarrierTime> = BTreeMap::new();
+        for instruction in &self.instructions {
+            let place = &instruction.place;
+            let (key, word, what) = match &words {
+                Some(words) => {
+                    let Some((word, what)) = place.word.and_then(|w| Some((w, words.get(&w)?)))
+                    else {
+                        continue; // not of a barrier
+                    };
+                    (word.into(), Some(word), (*what).to_owned())
+                }
+                None if instruction.is_barrier => (place.address, None, place.text.clone()),
+                None => continue,
+            };
+            let time = found.entry(key).or_insert(BarrierTime {
+                word,
+                what,
+                issued: 0,
+                cycles: 0,
+                stalled: 0,
+            });
+            time.issued += instruction.spent.issued;
+            time.cycles += instruction.spent.cycles;
+            time.stalled += instruction.spent.stalled;
+        }
+        found.into_values().collect()
+    }
+}
+
+/// The barrier instructions of a module by their word offsets. What is no module has none.
+fn barrier_words(module: &[u8]) -> BTreeMap<u32, &'static str> {
+    let module = splitbar_passes::module::Module::parse(module).ok();
+    let instructions = module.iter().flat_map(|module| module.instructions());
+    let barriers = instructions.filter_map(|instruction| {
+        let what = match instruction.opcode() {
+            224 => "full",
+            6142 => "arrive",
+            6143 => "wait",
+            _ => return None,
+        };
+        Some((instruction.offset.get(), what))
+    });
+    barriers.collect()
+}
+
+impl Job {
+    /// How long the launch would take on one unit of the GPU that runs all its workgroups,
+    /// `resident` of them at once, or as many as fit.
+    ///
+    /// # Errors
+    /// When inputs are missing or do not fit, the times of the GPU are not known, it has no room
+    /// for so many workgroups, or the kernel runs in clusters.
+    pub fn estimate(&self, inputs: &Inputs, resident: Option<u32>) -> Result<Estimate, Refusal> {
+        self.estimate_watched(inputs, resident, &mut |_| ())
+    }
+
+    /// As [`Job::estimate`], and says from time to time how far it is.
+    ///
+    /// # Errors
+    /// As [`Job::estimate`].
+    pub fn estimate_watched(
+        &self,
+        inputs: &Inputs,
+        resident: Option<u32>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Estimate, Refusal> {
+        let timing = self.unit.timing.ok_or_else(|| {
+            Refusal("how long instructions take on this GPU is not known".to_owned())
+        })?;
+        if self.cluster != [1; 3] {
+            return Err(Refusal(
+                "the workgroups of a cluster run on several units, and one is estimated".to_owned(),
+            ));
+        }
+        let Launched {
+            mut global,
+            arguments,
+            sizes,
+            ..
+        } = self.launched(inputs)?;
+        let product = |sizes: [u32; 3]| sizes.iter().fold(1u32, |n, s| n.saturating_mul(*s));
+        let invocations = product(sizes.workgroup);
+        let unit = &self.unit;
+        let resident = unit.resident(resident, invocations, inputs.dynamic_shared)?;
+        let setup = Setup { timing, resident };
+        let Timed { estimate, places } = match &self.code {
+            Code::Amdgpu(binary) => {
+                binary.estimate(&arguments, inputs, sizes, &mut global, setup, watch)?
+            }
+            Code::Nvptx(text) => {
+                text.estimate(&arguments, inputs, sizes, &mut global, setup, watch)
+            }
+        };
+        let spent = estimate.spent.into_iter().zip(places);
+        let executed = spent.filter(|(spent, _)| spent.issued > 0);
+        Ok(Estimate {
+            cycles: estimate.cycles,
+            workgroups: product(inputs.groups),
+            resident,
+            waves: invocations.div_ceil(unit.wave_size.max(1)),
+            issued: estimate.issued,
+            utilisation: estimate.utilisation,
+            lines: estimate.lines,
+            instructions: executed
+                .map(|(spent, (place, is_barrier))| InstructionTime {
+                    place,
+                    is_barrier,
+                    spent,
+                })
+                .collect(),
+            findings: estimate.report.findings,
+        })
+    }
+}
