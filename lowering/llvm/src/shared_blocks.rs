@@ -29,6 +29,7 @@ pub(crate) fn keep<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), 
     for function in module.get_functions() {
         for (phi, index, value, block) in movable(function) {
             let Some(end) = block.get_terminator() else {
+                debug_assert!(false, "LLVM verified a block without a terminator");
                 continue;
             };
             builder.position_before(&end);

@@ -106,6 +106,7 @@ fn run(machine: &Machine, seed: u64, execution: &mut Execution) -> Verdict {
 
 fn record(execution: &mut Execution, thread: usize, event: Event) {
     let Some(trail) = execution.threads.get_mut(thread) else {
+        debug_assert!(false, "no thread {thread}");
         return;
     };
     let id = EventId {

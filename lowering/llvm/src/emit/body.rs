@@ -93,6 +93,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let mut reached = vec![false; function.blocks.len()];
         while let Some(index) = stack.pop() {
             let Some(block) = function.blocks.get(index) else {
+                debug_assert!(false, "no block {index}");
                 continue;
             };
             match reached.get_mut(index) {

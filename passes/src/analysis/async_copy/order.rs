@@ -300,6 +300,7 @@ fn least(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> BTreeMap<WordOff
     let mut waits: BTreeMap<WordOffset, (u8, bool)> = BTreeMap::new();
     for ((node, index), wait) in solved.waits {
         let Some(offset) = offsets.get(node).and_then(|offsets| offsets.get(index)) else {
+            debug_assert!(false, "no event {index} of node {node}");
             continue;
         };
         let (outstanding, unmarked) = match wait {
@@ -363,6 +364,7 @@ fn prune(
                 .get(node)
                 .and_then(|offsets: &Vec<WordOffset>| offsets.get(index))
             else {
+                debug_assert!(false, "no event {index} of node {node}");
                 continue;
             };
             match tick {

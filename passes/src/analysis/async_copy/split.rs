@@ -309,6 +309,7 @@ fn step(
     let mut after = state.clone();
     for (place, counter) in counters.iter().enumerate() {
         let Some(slot) = after.get_mut(place) else {
+            debug_assert!(false, "no slot for counter {place}");
             continue;
         };
         if live >> place & 1 == 0 {

@@ -130,6 +130,7 @@ impl Ages {
         let mut waits = BTreeMap::new();
         for block in cfg.reverse_postorder() {
             let Some(events) = events.get(*block) else {
+                debug_assert!(false, "no events of block {block}");
                 continue;
             };
             let start = &self.at_start[block * width..(block + 1) * width];

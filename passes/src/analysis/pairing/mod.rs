@@ -161,6 +161,7 @@ impl Pairing {
         };
         for &id in &reached {
             let Some(function) = declarations.function(id) else {
+                debug_assert!(false, "{id} is reached and not a function");
                 continue;
             };
             pairing.releases_beyond_workgroup |= releases_beyond_workgroup(function, constants);
@@ -420,6 +421,7 @@ impl ScopeProblem<'_, '_> {
         let mut joined = HashSet::new(); // those whose arrives are in one group
         for site in self.sites.iter().filter(|site| site.reachable) {
             let Some(block) = self.cfg.index_of(site.block) else {
+                debug_assert!(false, "a site in no block of the graph");
                 continue;
             };
             let behind = events[block].partition_point(|(offset, _)| *offset < site.offset);

@@ -92,6 +92,7 @@ pub(super) fn collect(
     let mut cycles = None;
     for (index, _) in function.by_block(&function.syncs) {
         let Some(block) = function.blocks.get(index) else {
+            debug_assert!(false, "no block {index}");
             continue;
         };
         let mut adjoins = false;

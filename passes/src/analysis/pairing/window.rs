@@ -59,6 +59,7 @@ pub(super) fn windows(
         let (Some(start), Some(wait_ahead)) =
             (flow.at_start.get(index), flow.wait_ahead.get(index))
         else {
+            debug_assert!(false, "no state of block {index}");
             continue;
         };
         let events = events.get(index).map_or(&[][..], Vec::as_slice);

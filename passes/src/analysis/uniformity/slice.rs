@@ -221,6 +221,7 @@ impl<'m> Walk<'_, 'm> {
     /// Which way leads to the phi decides about its value.
     fn meets(&mut self, phi: Inst<'m>) {
         let Some(block) = self.block_of(phi) else {
+            debug_assert!(false, "a phi of another function");
             return;
         };
         self.block(block);
@@ -235,6 +236,7 @@ impl<'m> Walk<'_, 'm> {
             return;
         };
         let Some(wanted) = self.wanted.get_mut(number as usize) else {
+            debug_assert!(false, "no variable {number}");
             return;
         };
         if std::mem::replace(wanted, true) {

@@ -337,6 +337,7 @@ impl Motion<'_> {
 
     fn apply(&mut self, number: usize, side: Side, ring: &Ring, rotation: &Rotation) {
         let Some(from) = self.place(number, side) else {
+            debug_assert!(false, "a half without a place is rotated");
             return;
         };
         self.shift(from, rotation.to);

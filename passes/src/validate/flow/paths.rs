@@ -299,6 +299,7 @@ impl<'c> Conditions<'c> {
             let bit = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let Some(node) = self.nodes.get(bit) else {
+                debug_assert!(false, "no condition {bit}");
                 continue;
             };
             if let Some(value) = self.evaluate(facts, *node, Some((from, to)), MOST_DEPTH) {
@@ -419,6 +420,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         let mut work = BinaryHeap::from([Reverse(0)]);
         while let Some(Reverse(place)) = work.pop() {
             let Some(block) = cfg.reverse_postorder().get(place).copied() else {
+                debug_assert!(false, "no block in place {place}");
                 continue;
             };
             queued[block] = false;

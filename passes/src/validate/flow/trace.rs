@@ -398,6 +398,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
         lane: u32,
     ) {
         let Some(event) = self.entry.events.get(site) else {
+            debug_assert!(false, "no site {site}");
             return;
         };
         run.counts[site].least += 1;
