@@ -138,7 +138,7 @@ fn problem(
     let problem = match refusal {
         None => Diagnostic::error(Code::AssemblerMissing, format!("no {name} was found"))
             .because(match named {
-                Some(named) => format!("{} is no file", named.display()),
+                Some(named) => format!("{} is not a file", named.display()),
                 None => format!("{variable} names none, and there is none on PATH"),
             })
             .help("install NVIDIA's CUDA toolkit, or the packages nvidia-cuda-nvcc and nvidia-cuda-nvdisasm of PyPI; `Output::assembly` gives the PTX, which drivers take as it is"),

@@ -47,7 +47,7 @@ pub(crate) fn begin(
     ] {
         if !value.is_multiple_of(UNIT) {
             context.report(FindingKind::Misaligned, pc, Some(at.lane), || {
-                format!("a bulk copy: the {what} is {value:#x}, which is no multiple of {UNIT}")
+                format!("a bulk copy: the {what} is {value:#x}, which is not a multiple of {UNIT}")
             });
             return;
         }

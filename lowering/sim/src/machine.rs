@@ -326,7 +326,7 @@ impl<'r, P: Program> Run<'r, P> {
     }
 
     /// The workgroups of the cluster that begins with workgroup `first`; fewer at the end of a grid
-    /// that is no multiple of the cluster.
+    /// that is not a multiple of the cluster.
     pub(crate) fn members(&self, first: [u32; 3]) -> Vec<(u32, [u32; 3])> {
         let (groups, cluster) = (self.launch.groups, self.launch.cluster);
         let range =

@@ -56,7 +56,7 @@ codes! {
     WrongDefinition = 101, Invalid, "an id is defined by an instruction of another class than its use asks for";
     MalformedFunction = 102, Invalid, "function, block or terminator is missing or out of place";
     NoEntryPoint = 103, Unsupported, "the module has no entry point, so there is no kernel to lower";
-    UnknownEntryPoint = 104, Invalid, "no entry point has the name that was asked for";
+    UnknownEntryPoint = 104, Invalid, "no entry point has the requested name";
     BadConstant = 105, Invalid, "a constant cannot be evaluated";
     TypeMismatch = 106, Invalid, "an operand's type is not the one that the instruction asks for";
     RecursiveCall = 107, Unsupported, "functions call each other in a circle";
@@ -88,12 +88,12 @@ codes! {
     UnsupportedStorageClass = 305, Unsupported, "the storage class is not lowered";
     UnsupportedExecutionModel = 306, Unsupported, "the entry point is not a compute kernel";
     UnsupportedOnTarget = 307, Unsupported, "the target has no instruction for this";
-    UnsupportedStrategy = 308, Unsupported, "the strategy that was asked for cannot be used here";
-    UnsupportedLinkage = 309, Unsupported, "a function is imported and its module is not there";
+    UnsupportedStrategy = 308, Unsupported, "the requested strategy cannot be used here";
+    UnsupportedLinkage = 309, Unsupported, "a function is imported and no linked module exports it";
     UnsupportedMode = 310, Unsupported, "the execution mode is not lowered";
     EmptyWorkgroup = 311, Unsupported, "a dimension of the workgroup is 0, as specialization constants without a value can leave it";
     UnsupportedPrint = 312, Unsupported, "a printf has a format that is not a constant, that OpenCL C does not have, or that does not fit its arguments";
-    UnsupportedAbi = 313, Unsupported, "the binary interface that was asked for cannot hold or reach a resource of the kernel";
+    UnsupportedAbi = 313, Unsupported, "the requested binary interface cannot hold or reach a resource of the kernel";
     UnsupportedDecoration = 370, Unsupported, "the decoration is not lowered";
     UnsupportedOperand = 371, Unsupported, "a bit of a memory operand, an image operand or a control is not lowered";
     BlockTooLarge = 380, Limit, "what is passed by value is larger than the arguments of a kernel can be";
@@ -128,12 +128,12 @@ codes! {
     MissingSplitExtension = 1002, Invalid, "the capability for split barriers is declared without an extension that has it";
     BothSplitSpellings = 1003, Invalid, "both spellings of the split-barrier extension are declared";
     ForeignSplitSpelling = 1004, Invalid, "the split-barrier extension has the spelling of another client API";
-    SplitExecutionModel = 1005, Invalid, "an entry point that is no compute shader or kernel reaches a split barrier";
+    SplitExecutionModel = 1005, Invalid, "an entry point that is not a compute shader or kernel reaches a split barrier";
     ControlBarrierModel = 1006, Invalid, "OpControlBarrier is reached from an execution model that has it from SPIR-V 1.3 only";
     SharedMemoryLimit = 1007, Invalid, "workgroup variables and what split barriers reserve are more than the limit";
 
     // 11xx: scopes.
-    ScopeType = 1101, Invalid, "a scope is no 32-bit integer";
+    ScopeType = 1101, Invalid, "a scope is not a 32-bit integer";
     ScopeNotConstant = 1102, Invalid, "a scope is not a constant";
     ScopeValue = 1103, Invalid, "a scope has a value that is not a scope";
     SplitExecutionScope = 1104, Invalid, "the execution scope of a split barrier is neither Workgroup nor Subgroup";
@@ -157,8 +157,8 @@ codes! {
     OpenClImageScope = 1122, Invalid, "a barrier of OpenCL orders images with another memory scope than Workgroup";
 
     // 12xx: memory semantics.
-    SemanticsType = 1201, Invalid, "memory semantics are no 32-bit integer";
-    SemanticsNotConstant = 1202, Invalid, "memory semantics are no constant";
+    SemanticsType = 1201, Invalid, "memory semantics are not a 32-bit integer";
+    SemanticsNotConstant = 1202, Invalid, "memory semantics are not a constant";
     UnknownSemanticsBits = 1203, Invalid, "memory semantics have a bit that no specification knows";
     SeveralOrders = 1204, Invalid, "memory semantics have more than one order";
     SequentiallyConsistentVulkan = 1205, Invalid, "the order SequentiallyConsistent is used in Vulkan";
@@ -204,7 +204,7 @@ codes! {
     LaunchTooLarge = 3020, Limit, "a launch on the simulator is larger than its limits, or has no workgroup";
 
     // 31xx: profiles of barriers.
-    NotAProfile = 3100, Invalid, "the file is no dump of barrier clocks, or the kernel passed no measured barrier";
+    NotAProfile = 3100, Invalid, "the file is not a dump of barrier clocks, or the kernel passed no measured barrier";
     ProfileVersion = 3101, Unsupported, "a dump of barrier clocks has a version that this build does not read";
     TruncatedProfile = 3102, Invalid, "a dump of barrier clocks ends too early";
     DamagedProfile = 3103, Invalid, "a dump of barrier clocks contradicts itself or its module";

@@ -167,7 +167,7 @@ fn refusal(one: &Decorating<'_>, tables: &mut Tables) -> Option<Diagnostic> {
         None => "no version of the grammar that is known here names it".to_owned(),
         Some(Refused(_)) => "what it asks for would be lost".to_owned(),
         Some(_) if is_misplaced(one, known) => {
-            "what it stands on is no conversion that it can be about".to_owned()
+            "it decorates something that is not a conversion".to_owned()
         }
         Some(_) => {
             let value = one.rest.first().copied().unwrap_or(0);

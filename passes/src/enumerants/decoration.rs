@@ -35,7 +35,7 @@ pub fn decoration(one: spirv::Decoration) -> Outcome {
         | E::XfbBuffer
         | E::XfbStride
         | E::InputAttachmentIndex => NoEffect(
-            "about inputs and outputs of other stages; in a kernel an input that is no built-in is SB0304",
+            "about inputs and outputs of other stages; in a kernel an input that is not a built-in is SB0304",
         ),
         E::Restrict | E::RestrictPointer | E::AliasScopeINTEL | E::NoAliasINTEL => NoEffect(
             "a promise that nothing else names the memory: what is taken for granted holds without it",

@@ -312,7 +312,7 @@ impl<'m> FunctionReader<'m> {
             for label in named_labels(self.module, *inst) {
                 if !is_block(label) {
                     let message = format!(
-                        "{} goes to {label}, which is no block of its function",
+                        "{} goes to {label}, which is not a block of its function",
                         inst.name()
                     );
                     report.push(

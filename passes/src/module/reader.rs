@@ -129,7 +129,7 @@ impl<'a> Module<'a> {
                 |word| format!("the first word is {word:#010x}"),
             );
             return Err(
-                Diagnostic::error(Code::BadMagic, "these words are no SPIR-V module")
+                Diagnostic::error(Code::BadMagic, "these words are not a SPIR-V module")
                     .at_word(WordOffset::default())
                     .because(found)
                     .into(),

@@ -30,7 +30,7 @@ fn of_function(declarations: &Declarations<'_>, function: &Function<'_>) -> Opti
     let def = declarations.module.def(function.type_id)?;
     if def.op() != Some(spirv::Op::TypeFunction) {
         let of = function.type_id;
-        let message = format!("the type {of} of the function {id} is no OpTypeFunction");
+        let message = format!("the type {of} of the function {id} is not an OpTypeFunction");
         let problem = Diagnostic::error(Code::WrongDefinition, message);
         return Some(problem.because(format!("{of} is defined by {}", def.name())));
     }

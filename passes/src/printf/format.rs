@@ -258,7 +258,7 @@ impl Reader<'_> {
             b's' => Style::String,
             b'p' => Style::Pointer,
             b'n' => return Err("writes through a pointer, which OpenCL C does not have"),
-            _ => return Err("is no conversion of OpenCL C"),
+            _ => return Err("is not a conversion of OpenCL C"),
         };
         let alone = matches!(style, Style::Character | Style::String | Style::Pointer);
         if alone && (length != Length::None || lanes != 1) {
@@ -395,8 +395,8 @@ mod tests {
             ("%ls", "%ls", "length"),
             ("%hld", "%hld", "vectors"),
             ("%v5d", "%v5", "size"),
-            ("%Lf", "%L", "no conversion"),
-            ("%D", "%D", "no conversion"),
+            ("%Lf", "%L", "not a conversion"),
+            ("%D", "%D", "not a conversion"),
             ("%", "%", "no end"),
             ("%5", "%5", "no end"),
             ("%4096d", "%4096", "4095"),

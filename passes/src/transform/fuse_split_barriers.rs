@@ -237,6 +237,8 @@ fn incomparable(site: &Site) -> Diagnostic {
         "arrive and wait cannot become one barrier",
     )
     .at_word(site.offset)
-    .because("one has memory scope ShaderCallKHR and the other has not; neither contains the other")
+    .because(
+        "one has memory scope ShaderCallKHR and the other does not; neither contains the other",
+    )
     .help("give both sides one memory scope")
 }

@@ -176,7 +176,7 @@ impl Order<'_, '_, '_> {
             fence = fence.union(Fence { bits, ..arrive }).ok_or_else(|| {
                 Diagnostic::error(Code::UnsupportedInstruction, "no wait can complete all arrives of the function")
                     .at_word(inst.offset)
-                    .because("some have memory scope ShaderCallKHR and others have not; neither contains the other")
+                    .because("some have memory scope ShaderCallKHR and others do not; neither contains the other")
             })?;
         }
         Ok(fence)

@@ -150,7 +150,7 @@ const OF_MODULES: [(&str, &str); 10] = [
     ("--wave=32", "--wave is for modules"),
     ("--no-validate", "--no-validate is for modules"),
     ("--target-env=universal", "--target-env is for modules"),
-    ("--target=gfx1201", "is no NVIDIA GPU"),
+    ("--target=gfx1201", "is not an NVIDIA GPU"),
     ("--target=sm_75", "for sm_80, which sm_75 cannot run"),
     ("--workgroup-size=32,1,1", "they cannot have [32, 1, 1]"),
     ("--buffer=9=zeros:4", "uses no buffer 9"),

@@ -88,6 +88,9 @@ mod tests {
             Some("tensors (ARM, NVIDIA)")
         );
         assert_eq!(exception("OpTypeCooperativeMatrixKHR is not lowered"), None);
-        assert_eq!(exception("OpImageFetch is not there on gfx942"), None);
+        assert_eq!(
+            exception("gfx942 does not have an instruction for OpImageFetch"),
+            None
+        );
     }
 }

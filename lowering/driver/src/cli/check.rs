@@ -65,7 +65,7 @@ pub(super) fn parse_limit(text: &str) -> Result<(String, u64), String> {
     }
     let value = value
         .parse()
-        .map_err(|_| format!("{value:?} is no number of bytes"))?;
+        .map_err(|_| format!("{value:?} is not a number of bytes"))?;
     Ok((name.to_owned(), value))
 }
 

@@ -121,7 +121,7 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::UnknownEntryPoint,
-        "No entry point has the name that was asked for. The help line of the diagnostic lists those that there are.",
+        "No entry point has the requested name. The help line of the diagnostic lists the names of all entry points.",
         "Check the spelling, or leave the name out to compile all entry points.",
     ),
     (
@@ -178,7 +178,7 @@ const CODES: &[Text<Code>] = &[
     (
         Code::BadSemantics,
         "Memory semantics are a mask of at most one order (Acquire, Release, AcquireRelease, SequentiallyConsistent) and storage classes, as a constant (SPIR-V 3.26).",
-        "Set one order at the most, and the classes that it speaks of.",
+        "Set one order at most, and the storage classes that it applies to.",
     ),
     (
         Code::BadExecutionScope,
@@ -235,12 +235,12 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::UnsupportedOnTarget,
-        "Other targets have an instruction for this; the chosen one does not, and emulating it was not thought useful or right.",
+        "Other targets have an instruction for this; the chosen one does not, and splitbar does not emulate it.",
         "Choose another target (`splitbar targets`), or write the operation with simpler instructions.",
     ),
     (
         Code::UnsupportedStrategy,
-        "Each strategy needs hardware or conditions: barrier objects, a known workgroup size, few enough warps, workgroup memory. One that was asked for by name is never replaced silently.",
+        "Each strategy needs hardware or conditions: barrier objects, a known workgroup size, few enough warps, workgroup memory. A strategy that is requested by name is never replaced silently.",
         "Leave the strategy out to let the planner choose; `splitbar targets` lists what each target has, `--emit plan` says why a pair became what it is.",
     ),
     (
@@ -317,7 +317,7 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::WorkerLimit,
-        "A command works on its module in a process of its own. The process was ended after the time that was allowed, it was refused memory, or the system ended it for want of memory.",
+        "A command works on its module in a process of its own. The process was ended after the time that was allowed, it was refused memory, or the system ended it because memory was short.",
         "Allow more (`--time-limit`, `--memory-limit`), free memory, split the kernel, or optimise less (`-O 0`).",
     ),
     (
@@ -457,7 +457,7 @@ const FINDINGS: &[Text<FindingKind>] = &[
     ),
     (
         FindingKind::Deadlock,
-        "Every wave that is still running waits at a barrier, or polls memory that nobody will write.",
+        "Every wave that is still running waits at a barrier, or polls memory that no other wave will write.",
         "Check that all waves of the scope reach each barrier: `splitbar check` finds barriers in control flow that is not uniform.",
     ),
     (

@@ -39,7 +39,7 @@ use std::time::Duration;
 use strategy::{Choice, StrategyArg, strategies, strategies_and_choices};
 use validation::ValidationArgs;
 
-/// Takes SPIR-V compute modules with split barriers to AMDGPU and NVPTX code.
+/// Compiles SPIR-V compute modules with split barriers for AMD and NVIDIA GPUs.
 #[derive(Debug, Parser)]
 #[command(name = "splitbar", version, propagate_version = true, after_help = EXIT_CODES)]
 struct Cli {
@@ -95,8 +95,8 @@ enum Command {
     /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0
     /// without errors, 1 with
     Check(Box<CheckArgs>),
-    /// Audits final code: what may be outstanding at each barrier, waits that retire nothing, and
-    /// what is missing of the fences; exit code 1 if something is
+    /// Audits final code: operations that may be outstanding at each barrier, waits that retire
+    /// nothing, and parts of fences that are missing; exit code 1 if it finds something
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Explores a module's barriers, lowered for one GPU, in every interleaving of a few waves
@@ -106,11 +106,11 @@ enum Command {
     /// wait, a deadlock or another misuse is found
     #[command(after_help = sim::EXAMPLES)]
     Sim(Box<sim::SimArgs>),
-    /// Compiles a module with every strategy and says which one to take: registers, workgroups that
-    /// are resident at once, windows, cost of a phase
+    /// Compiles a module with every strategy and recommends one, by registers, workgroups that are
+    /// resident at once, windows and the cost of a phase
     #[command(after_help = advise::EXAMPLES)]
     Advise(Box<advise::AdviseArgs>),
-    /// Says how far apart the subgroups of a workgroup arrived at each barrier: reads the buffer
+    /// Shows how far apart the subgroups of a workgroup arrived at each barrier: reads the buffer
     /// that `splitbar-opt --instrument-barrier-skew` makes a kernel write
     #[command(after_help = profile::EXAMPLES)]
     Profile(profile::ProfileArgs),
@@ -123,7 +123,7 @@ enum Command {
     /// Compiles what another process asks for on the standard input
     #[command(hide = true)]
     Worker(Served),
-    /// Says what a diagnostic code means
+    /// Explains a diagnostic code
     Explain {
         /// The code, such as SB0205
         code: String,
@@ -148,8 +148,8 @@ struct Served {
 struct CheckArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
-    /// Whose rules: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0 [default: by the
-    /// module's capabilities]
+    /// The environment whose rules apply: universal, vulkan1.0 to vulkan1.4, opencl1.2 to
+    /// opencl3.0 [default: by the module's capabilities]
     #[arg(long, value_name = "ENV", value_parser = parse_environment)]
     target_env: Option<Environment>,
     /// A GPU whose limits the module must keep, with what its lowering reserves for split barriers
@@ -166,7 +166,7 @@ struct CheckArgs {
     /// branch on one is undecided
     #[arg(long)]
     assume_default_spec: bool,
-    /// Makes an error of what can be neither proved nor refuted
+    /// Reports what can be neither proved nor refuted as an error
     #[arg(long)]
     strict: bool,
     /// A limit of the implementation, such as maxComputeSharedMemorySize=32768
@@ -183,7 +183,7 @@ struct CheckArgs {
 struct AuditArgs {
     /// An object (.o, .hsaco), assembly as LLVM prints it, or PTX; `-` is the standard input
     input: PathBuf,
-    /// The GPU that it is for
+    /// The GPU that the code is for
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
     /// What the barriers ask: the output of `splitbar lower --audit --emit reflect` with the same
@@ -230,17 +230,17 @@ struct ModelArgs {
     /// Where a fused barrier stands
     #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
     fuse_at: FuseAtArg,
-    /// The kernel is launched in clusters of so many workgroups; with --strategy cluster all of a
+    /// The kernel is launched in clusters of this many workgroups; with --strategy cluster all of a
     /// cluster are explored
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
     /// Waves of a workgroup that are explored, 1 to 16; no more than it has
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=16))]
     waves: u8,
-    /// How often a loop goes back
+    /// How many times a loop repeats at most
     #[arg(long, value_name = "N", default_value_t = 3)]
     unroll: u8,
-    /// States after which nothing is said
+    /// Ends the exploration without a verdict after this many states
     #[arg(long, value_name = "N", default_value_t = splitbar::Bounds::default().most_states)]
     states: usize,
     /// Waves of 32 or 64 invocations; without it, the target's default
@@ -361,7 +361,7 @@ struct LowerArgs {
     /// program cannot tell (`docs/async.md`)
     #[arg(long)]
     promote_async_copies: bool,
-    /// The kernel is launched in clusters of so many workgroups; with --strategy cluster all of a
+    /// The kernel is launched in clusters of this many workgroups; with --strategy cluster all of a
     /// cluster meet at each split barrier
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
@@ -369,10 +369,10 @@ struct LowerArgs {
     /// --spec
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
-    /// What is written [default: asm, or nothing but the stages with --emit-dir]
+    /// The output to write [default: asm, or nothing but the stages with --emit-dir]
     #[arg(long, value_enum)]
     emit: Option<Emit>,
-    /// Where it is written; `-`, the default, is the standard output
+    /// The file to write; `-`, the default, is the standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Writes every stage into this folder, each before the next begins
@@ -386,7 +386,7 @@ struct LowerArgs {
     /// missing that a fence of the plan promises. --emit reflect shows the audit
     #[arg(long)]
     audit: bool,
-    /// Leaves out what keeps the compiler from closing windows (to see what it would do)
+    /// Does not keep the compiler from closing windows (to see the effect)
     #[arg(long)]
     no_window_guards: bool,
     /// The ptxas for --emit cubin and for windows in machine code [default: SPLITBAR_PTXAS, then
@@ -396,7 +396,7 @@ struct LowerArgs {
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
-    /// How buffers and images are handed over: arguments, or descriptor-sets with :16 or :32 for
+    /// How the kernel gets buffers and images: arguments, or descriptor-sets with :16 or :32 for
     /// the bytes of a descriptor (`docs/abi.md`)
     #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
     abi: AbiForm,
@@ -454,7 +454,7 @@ enum WaitsArg {
     Auto,
     /// The same as instructions ahead of each fence, and barriers without waits of LLVM's own
     Explicit,
-    /// For everything, at every barrier: to compare with
+    /// For everything, at every barrier, for comparison
     Conservative,
 }
 

@@ -614,7 +614,7 @@ pub(super) fn parse_buffer(text: &str) -> Result<BufferArg, String> {
         text.parse::<usize>()
             .ok()
             .filter(|n| n.checked_mul(unit).is_some_and(|b| b <= MOST))
-            .ok_or_else(|| format!("{text:?} is no number of at most {} bytes", MOST))
+            .ok_or_else(|| format!("{text:?} is not a number of at most {} bytes", MOST))
     };
     let content = if let Some(bytes) = content.strip_prefix("zeros:") {
         Content::Zeros(number(bytes, 1)?)
@@ -654,10 +654,10 @@ pub(super) struct ImageArg {
 /// Reads `SET:BINDING=FORMAT:XxYxZ` or `SET:BINDING=FORMAT:buffer:N`.
 pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
     let (place, rest) = split(text)?;
-    let wrong = || format!("{rest:?} is no FORMAT:XxYxZ and no FORMAT:buffer:N");
+    let wrong = || format!("{rest:?} is neither FORMAT:XxYxZ nor FORMAT:buffer:N");
     let (format, extent) = rest.split_once(':').ok_or_else(wrong)?;
     let format = TexelFormat::by_name(format).ok_or_else(|| {
-        format!("{format:?} is no format of GLSL with components of one width, such as rgba8")
+        format!("{format:?} is not a format of GLSL with components of one width, such as rgba8")
     })?;
     let (is_buffer, sizes) = match extent.strip_prefix("buffer:") {
         Some(count) => (true, count),

@@ -519,7 +519,7 @@ impl Job {
         let in_axis = |axis: usize| inputs.groups[axis].is_multiple_of(self.cluster[axis].max(1));
         if !(0..3).all(in_axis) {
             return Err(Refusal(format!(
-                "the grid {:?} is no multiple of the cluster {:?}",
+                "the grid {:?} is not a multiple of the cluster {:?}",
                 inputs.groups, self.cluster
             )));
         }

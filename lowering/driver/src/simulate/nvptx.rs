@@ -24,7 +24,7 @@ impl Text {
         let Some(gpu) = target.nvptx() else {
             let name = target.name;
             return Err(Refusal(format!(
-                "the input is PTX, and {name} is no NVIDIA GPU"
+                "the input is PTX, and {name} is not an NVIDIA GPU"
             )));
         };
         match self.kernel.target() {

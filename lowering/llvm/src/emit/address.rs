@@ -111,7 +111,10 @@ impl<'c> Emission<'_, 'c, '_> {
             _ => Err(Box::new(
                 Diagnostic::error(
                     Code::UnsupportedInstruction,
-                    format!("{} is not lowered: {id} is no address here", user.name()),
+                    format!(
+                        "{} is not lowered: {id} is not an address here",
+                        user.name()
+                    ),
                 )
                 .at_word(user.offset),
             )),

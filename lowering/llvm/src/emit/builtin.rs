@@ -303,7 +303,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             .declarations
             .decoration(variable, spirv::Decoration::BuiltIn);
         let name = declared.and_then(BuiltIn::from_u32).map_or_else(
-            || "an input that is no built-in".to_owned(),
+            || "an input that is not a built-in".to_owned(),
             |b| format!("the built-in {b:?}"),
         );
         let unsupported = || {

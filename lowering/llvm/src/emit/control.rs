@@ -151,7 +151,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
                     Err(Box::new(
                         Diagnostic::error(
                             Code::UnsupportedLinkage,
-                            format!("{name} is imported, and the module that has it is not there"),
+                            format!("{name} is imported, and no linked module has it"),
                         )
                         .at_word(inst.offset)
                         .help("give the module that exports it too: `link_modules` links several"),

@@ -61,7 +61,7 @@ fn row(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<u32> {
         _ => Err(e.unsupported(
             inst,
             format!(
-                "a row of the workgroup is no power of two up to {}, so a square quad is not in one subgroup",
+                "a row of the workgroup is not a power of two up to {}, so a square quad is not in one subgroup",
                 e.wave_size / 2
             ),
         )),

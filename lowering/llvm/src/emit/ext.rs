@@ -15,7 +15,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Resul
         Some(ExtInstSet::Amd(name)) => (name.as_str(), ext_amd::emit(e, inst, name, number)?),
         Some(ExtInstSet::NonSemantic) => return Ok(Handled::Yes),
         Some(ExtInstSet::Other(name)) => (name.as_str(), Handled::No),
-        None => return Err(e.mismatch(inst, format!("{set} is no imported instruction set"))),
+        None => return Err(e.mismatch(inst, format!("{set} is not an imported instruction set"))),
     };
     if handled == Handled::Yes {
         return Ok(Handled::Yes);

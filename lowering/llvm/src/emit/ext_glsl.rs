@@ -30,7 +30,7 @@ pub(crate) fn emit(
         Glsl::FrexpStruct => {
             let (significand, exponent) = numeric::frexp(e.b, e.operand(inst, EXT_ARGS)?)?;
             let Some(member) = e.result_ty(inst)?.member(1) else {
-                return Err(e.mismatch(inst, "the result is no structure of two members"));
+                return Err(e.mismatch(inst, "the result is not a structure of two members"));
             };
             let exponent = e.b.int_resize(exponent, member, true)?;
             return bind_pair(e, inst, significand, exponent);

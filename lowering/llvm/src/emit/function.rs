@@ -396,8 +396,8 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         )
     }
 
-    /// `UnsupportedOnTarget`: the target has no instruction for it; `what` is the subject of "...
-    /// is not there on gfx906".
+    /// `UnsupportedOnTarget`: the target has no instruction for it; `what` is the object of "gfx906
+    /// does not have ...".
     pub(crate) fn unsupported_on_target(
         &self,
         inst: Inst<'_>,
@@ -406,7 +406,7 @@ impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
         Box::new(
             Diagnostic::error(
                 Code::UnsupportedOnTarget,
-                format!("{} is not there on {}", what.into(), self.target.name),
+                format!("{} does not have {}", self.target.name, what.into()),
             )
             .at_word(inst.offset),
         )

@@ -439,7 +439,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         };
         let stride = self.type_info(*array)?.stride;
         let (Ok(offset), Ok(stride @ 1..)) = (u32::try_from(*offset), u32::try_from(stride)) else {
-            return Err(self.mismatch(inst, "the member is no runtime array"));
+            return Err(self.mismatch(inst, "the member is not a runtime array"));
         };
         let bytes = self.b.sub(length, self.b.i32(offset))?;
         let count = self.b.binary(Opcode::LLVMUDiv, bytes, self.b.i32(stride))?;

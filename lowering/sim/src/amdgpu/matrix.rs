@@ -166,7 +166,7 @@ impl Matrix {
                 if self.family == Family::Copied && !held.same(lane, original) {
                     let matrix = if which == 0 { "A" } else { "B" };
                     cx.report(FindingKind::MatrixLanes, pc, Some(lane as u8), || {
-                        format!("its part of {matrix} is no copy of what lane {original} holds")
+                        format!("its part of {matrix} is not a copy of what lane {original} holds")
                     });
                 }
                 for index in 0..count {

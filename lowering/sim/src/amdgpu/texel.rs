@@ -20,7 +20,7 @@ impl Wave {
         let image = Image::described(&descriptor);
         if image.is_none() {
             cx.report(FindingKind::UnsupportedInstruction, pc, None, || {
-                format!("{descriptor:x?} is no descriptor of an image that the launch was given")
+                format!("{descriptor:x?} is not a descriptor of an image that the launch was given")
             });
         }
         image

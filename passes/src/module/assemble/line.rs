@@ -65,7 +65,7 @@ impl Assembler {
             .text
             .strip_prefix('%')
             .filter(|name| !token.quoted && !name.is_empty())
-            .ok_or_else(|| wrong("is no id; ids look like %name"))?;
+            .ok_or_else(|| wrong("is not an id; ids look like %name"))?;
         if let Some(id) = self.names.get(name) {
             return Ok(id.0);
         }
@@ -199,10 +199,10 @@ impl Assembler {
         kind: OperandKind,
         token: Token<'_>,
     ) -> Result<(), Wrong> {
-        let wrong = |what: &str| (token.column, format!("{:?} is no {what}", token.text));
+        let wrong = |what: &str| (token.column, format!("{:?} is not {what}", token.text));
         if let Some(raw) = token.text.strip_prefix('!').filter(|_| !token.quoted) {
             line.words
-                .push(number::integer(raw, 32).ok_or_else(|| wrong("word"))? as u32);
+                .push(number::integer(raw, 32).ok_or_else(|| wrong("a word"))? as u32);
             return Ok(());
         }
         match kind {
@@ -211,11 +211,9 @@ impl Assembler {
                 line.words.extend(string_words(token.text))
             }
             _ if token.quoted => {
-                return Err(wrong(
-                    "operand for this place: a string is not asked for here",
-                ));
+                return Err(wrong("an operand for this place, which takes no string"));
             }
-            OperandKind::LiteralString => return Err(wrong("string; strings stand in quotes")),
+            OperandKind::LiteralString => return Err(wrong("a string; strings stand in quotes")),
             OperandKind::LiteralContextDependentNumber => {
                 let scalar = self.scalar_of(line).ok_or_else(|| {
                     (
@@ -224,12 +222,12 @@ impl Assembler {
                     )
                 })?;
                 line.words.extend(
-                    literal(token.text, scalar).ok_or_else(|| wrong("number of this type"))?,
+                    literal(token.text, scalar).ok_or_else(|| wrong("a number of this type"))?,
                 );
             }
             OperandKind::LiteralSpecConstantOpInteger => {
                 let name = token.text.strip_prefix("Op").unwrap_or(token.text);
-                let opcode = grammar::opcode(name).ok_or_else(|| wrong("instruction"))?;
+                let opcode = grammar::opcode(name).ok_or_else(|| wrong("an instruction"))?;
                 line.words.push(u32::from(opcode));
                 let pattern = grammar::pattern(opcode).unwrap_or(&[]).iter().rev();
                 line.pending.extend(
@@ -246,13 +244,13 @@ impl Assembler {
             OperandKind::LiteralExtInstInteger => {
                 let set = line.words.get(3).and_then(|set| self.sets.get(set));
                 let (number, pattern) =
-                    ext_inst(set, token.text).ok_or_else(|| wrong("instruction of the set"))?;
+                    ext_inst(set, token.text).ok_or_else(|| wrong("an instruction of the set"))?;
                 line.words.push(number);
                 line.pending.extend(pattern.iter().rev().cloned());
             }
             kind => {
-                let value =
-                    enumerated(kind, token.text).ok_or_else(|| wrong(&format!("{kind:?}")))?;
+                let value = enumerated(kind, token.text)
+                    .ok_or_else(|| wrong(&format!("a value of {kind:?}")))?;
                 line.words.push(value);
                 if let Some((class, values)) = grammar::parameter_class(kind) {
                     let bits: Vec<u32> = match values {

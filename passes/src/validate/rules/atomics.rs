@@ -65,7 +65,7 @@ pub(super) const RESULT: Rule = Rule {
                 to.push(RESULT.error(
                     context,
                     operation.inst,
-                    "the result of OpAtomicFlagTestAndSet is no Boolean",
+                    "the result of OpAtomicFlagTestAndSet is not a Boolean",
                 ));
             }
             return;
@@ -286,13 +286,13 @@ pub(super) const NAMED: Rule = Rule {
             Kind::NamedBarrierInitialize if !named(inst.result_type()) => to.push(NAMED.error(
                 context,
                 inst,
-                "the result type of OpNamedBarrierInitialize is no OpTypeNamedBarrier",
+                "the result type of OpNamedBarrierInitialize is not an OpTypeNamedBarrier",
             )),
             Kind::NamedBarrierInitialize if !value.is_some_and(|id| context.is_int32(id)) => to
                 .push(NAMED.error(
                     context,
                     inst,
-                    "the subgroup count of OpNamedBarrierInitialize is no 32-bit integer",
+                    "the subgroup count of OpNamedBarrierInitialize is not a 32-bit integer",
                 )),
             Kind::MemoryNamedBarrier
                 if !named(value.and_then(|id| context.declarations.type_of(id))) =>
@@ -300,7 +300,7 @@ pub(super) const NAMED: Rule = Rule {
                 to.push(NAMED.error(
                     context,
                     inst,
-                    "the first operand of OpMemoryNamedBarrier is no named barrier",
+                    "the first operand of OpMemoryNamedBarrier is not a named barrier",
                 ))
             }
             _ => {} // no named barrier, or a right one

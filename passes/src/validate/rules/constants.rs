@@ -6,8 +6,8 @@ use super::super::{Context, Rule};
 use crate::diagnostic::Diagnostics;
 use crate::module::Id;
 
-/// Reports each of `operands` that is no 32-bit integer. `verb` goes with the operand's name: "is"
-/// or "are".
+/// Reports each of `operands` that is not a 32-bit integer. `verb` goes with the operand's name:
+/// "is" or "are".
 pub(super) fn typed(
     rule: &Rule,
     context: &Context<'_, '_>,

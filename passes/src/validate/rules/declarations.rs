@@ -137,7 +137,7 @@ pub(super) const SPLIT_MODEL: Rule = Rule {
                     Spelling::Ext => "SplitBarrierEXT",
                     Spelling::Intel => "SplitBarrierINTEL",
                 };
-                to.push(SPLIT_MODEL.error(context, operation.inst, format!("{} is reached from the entry point {entry:?}, which is no compute shader", context.name(operation))).because(format!("{spelled} is for GLCompute{}", if kernels { " and Kernel" } else { "" })));
+                to.push(SPLIT_MODEL.error(context, operation.inst, format!("{} is reached from the entry point {entry:?}, which is not a compute shader", context.name(operation))).because(format!("{spelled} is for GLCompute{}", if kernels { " and Kernel" } else { "" })));
             }
         }
     }),

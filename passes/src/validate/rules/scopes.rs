@@ -280,7 +280,7 @@ pub(super) const SHADER_CALL: Rule = Rule {
             .models(operation.function)
             .filter(|(model, _)| !(5313..=5318).contains(model))
         {
-            to.push(SHADER_CALL.error_at(context, operation, operation.memory, format!("the memory scope ShaderCallKHR of {} is reached from the entry point {entry:?}, which is no ray tracing shader", context.name(operation))));
+            to.push(SHADER_CALL.error_at(context, operation, operation.memory, format!("the memory scope ShaderCallKHR of {} is reached from the entry point {entry:?}, which is not a ray tracing shader", context.name(operation))));
         }
     }),
 };

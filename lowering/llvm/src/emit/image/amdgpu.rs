@@ -246,7 +246,10 @@ pub(super) fn count<'c>(
 /// 1), RG and RGx as (r, g, 0, 1), RGB and RGBx as (r, g, b, 1) (OpenCL C 3.0, 6.15.15, "Mapping
 /// Image Channels").
 pub(super) fn no_channels(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnostic> {
-    let what = format!("{}: the image's format as OpenCL names it", inst.name());
+    let what = format!(
+        "the format of an image as OpenCL names it ({})",
+        inst.name()
+    );
     let problem = e.unsupported_on_target(inst, what);
     Box::new(
         problem

@@ -103,7 +103,7 @@ impl<'c> Texel<'c> {
         let kind = place.pointee.map(|ty| e.kind(ty)).transpose()?;
         let (ty, image) = match (place.pointee, kind) {
             (Some(ty), Some(super::Kind::Image(image))) => (ty, *image),
-            _ => return Err(e.mismatch(pointer, "the texel of what is no image")),
+            _ => return Err(e.mismatch(pointer, "a texel of something that is not an image")),
         };
         let descriptor = e.load_with(&place, ty, memory::Access::default())?;
         let sample = e.operand(pointer, 2)?;

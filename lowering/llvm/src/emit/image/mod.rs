@@ -106,7 +106,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         let id = inst.id(index).map_err(Box::new)?;
         match self.kind(self.type_of(id)?)? {
             Kind::Image(image) => Ok(*image),
-            _ => Err(self.mismatch(inst, format!("{id} is no image"))),
+            _ => Err(self.mismatch(inst, format!("{id} is not an image"))),
         }
     }
 

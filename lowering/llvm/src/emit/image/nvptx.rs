@@ -78,7 +78,7 @@ fn no_integers(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Box<Diagnosti
     e.unsupported_on_target(
         inst,
         format!(
-            "{}: an access to cubes and samples by integers",
+            "accesses of cubes and samples by integers ({})",
             inst.name()
         ),
     )
@@ -137,7 +137,7 @@ pub(super) fn read<'c>(
         return Err(e.unsupported_on_target(
             inst,
             format!(
-                "{}: a read from a storage image of packed or unknown format",
+                "reads from storage images of packed or unknown format ({})",
                 inst.name()
             ),
         ));
@@ -322,7 +322,7 @@ pub(super) fn size<'c>(
     if level.is_some_and(|level| level.as_u64() != Some(0)) {
         return Err(e.unsupported_on_target(
             inst,
-            format!("{}: the size of a mip level other than 0", inst.name()),
+            format!("the size of a mip level other than 0 ({})", inst.name()),
         ));
     }
     const SURFACE: [&str; 4] = [
@@ -346,7 +346,7 @@ pub(super) fn size<'c>(
         Shape::D2Array | Shape::D2ArraySamples => &[width, height, layers],
         // PTX does not say whether it counts cubes or faces.
         Shape::CubeArray => {
-            let what = format!("{}: the size of an array of cubes", inst.name());
+            let what = format!("the size of an array of cubes ({})", inst.name());
             return Err(e.unsupported_on_target(inst, what));
         }
     };

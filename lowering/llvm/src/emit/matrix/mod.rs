@@ -49,7 +49,7 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
             Kind::Cooperative(matrix) => Ok(matrix),
             _ => Err(self
                 .b
-                .mismatch(format!("{ty} is no cooperative matrix type"))),
+                .mismatch(format!("{ty} is not a cooperative matrix type"))),
         }
     }
 

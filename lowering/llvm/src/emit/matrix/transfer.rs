@@ -84,7 +84,7 @@ impl<'c> Window<'c> {
         });
         let stride = e.operand(inst, layout_index + 1)?;
         if !stride.ty().is_int() || stride.ty().is_vector() {
-            return Err(e.mismatch(inst, "the stride is no integer"));
+            return Err(e.mismatch(inst, "the stride is not an integer"));
         }
         let stride =
             e.b.mul(e.b.int_resize(stride, wide, false)?, wide.int(unit))?;

@@ -105,7 +105,9 @@ impl Kernel {
         if count.is_some_and(|n| n == 0 || n % LANES != 0) {
             misuse(
                 context,
-                format!("barrier {id} for {expected} threads, which is no number of whole warps"),
+                format!(
+                    "barrier {id} for {expected} threads, which is not a whole number of warps"
+                ),
             );
         }
         let name = Name::Named(id);

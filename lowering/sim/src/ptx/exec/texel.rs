@@ -38,7 +38,7 @@ impl Kernel {
                     FindingKind::UnsupportedInstruction,
                     pc,
                     Some(lane as u8),
-                    || format!("{handle:#x} is no texture or surface object of this launch"),
+                    || format!("{handle:#x} is not a texture or surface object of this launch"),
                 );
                 return;
             };
