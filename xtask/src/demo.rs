@@ -23,13 +23,18 @@ struct Example {
 const EXAMPLES: [Example; 2] = [
     Example {
         kernel: "fixtures/kernels/tiled_matmul/tiled_matmul.spv",
-        arguments: &[],
+        arguments: &["--strategy", "auto=always-split"],
         targets: &["gfx1201", "gfx1100", "sm_90"],
         about: "A window is the work between arrive and wait: instructions that are still in it / instructions of the source. A fused barrier has none.",
     },
     Example {
         kernel: "fixtures/kernels/plain_matmul/plain_matmul.spv",
-        arguments: &["--split-barriers", "always"],
+        arguments: &[
+            "--split-barriers",
+            "always",
+            "--strategy",
+            "auto=always-split",
+        ],
         targets: &["gfx1201", "sm_90"],
         about: "The same product with two full barriers. One is split around the back edge of the loop: the wait comes behind the next tile's loads.",
     },

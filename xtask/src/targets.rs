@@ -34,6 +34,8 @@ struct Amdgpu {
     wave_sizes: Vec<u32>,
     lds_bytes: u32,
     max_workgroup_size: u32,
+    costs: BTreeMap<String, Cost>,
+    barrier_cycles: u32,
     split_barrier: bool,
     named_barriers: u32,
     cluster_barrier: bool,
@@ -57,6 +59,31 @@ struct Amdgpu {
     release: CacheOps,
     invalidation_waits: bool,
     execution: Option<Execution>,
+}
+
+/// What the choice among strategies goes by, for one of them.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct Cost {
+    cycles: Option<(i32, i32)>,
+    window: Option<u32>,
+    rotated: Option<u32>,
+}
+
+/// The costs as Rust.
+fn costs(costs: &BTreeMap<String, Cost>) -> String {
+    let row = |(strategy, cost): (&String, &Cost)| {
+        let Cost {
+            cycles,
+            window,
+            rotated,
+        } = cost;
+        format!(
+            "Cost {{ strategy: {strategy:?}, cycles: {cycles:?}, window: {window:?}, rotated: {rotated:?} }}"
+        )
+    };
+    let rows: Vec<String> = costs.iter().map(row).collect();
+    format!("&[{}]", rows.join(", "))
 }
 
 /// What a program can notice of the machine.
@@ -193,6 +220,8 @@ const AMDGPU_FACTS: &[&str] = &[
     "wave_sizes",
     "lds_bytes",
     "max_workgroup_size",
+    "costs",
+    "barrier_cycles",
     "split_barrier",
     "named_barriers",
     "cluster_barrier",
@@ -225,6 +254,8 @@ struct Nvptx {
     ptx: u32,
     shared_bytes: u32,
     max_workgroup_size: u32,
+    costs: BTreeMap<String, Cost>,
+    barrier_cycles: u32,
     mbarrier: Mbarrier,
     cluster: bool,
     one_sided_fences: bool,
@@ -253,6 +284,8 @@ const NVPTX_FACTS: &[&str] = &[
     "ptx",
     "shared_bytes",
     "max_workgroup_size",
+    "costs",
+    "barrier_cycles",
     "mbarrier",
     "cluster",
     "one_sided_fences",
@@ -298,7 +331,7 @@ fn generate() -> Result<String> {
 
     let mut out = String::from(
         "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data\n//! there.\n\n\
-         use super::{\n    Amdgpu, Arch, CacheOps, Counter, Execution, Field, Matrix, Mbarrier, Mma, Nvptx, Target,\n    Waitcnt,\n};\n\n\
+         use super::{\n    Amdgpu, Arch, CacheOps, Cost, Counter, Execution, Field, Matrix, Mbarrier, Mma, Nvptx, Target,\n    Waitcnt,\n};\n\n\
          /// Every target: AMD by generation, then NVIDIA by number.\n\
          #[rustfmt::skip] // one row a line\n\
          pub(super) static TARGETS: &[Target] = &[\n",
@@ -310,7 +343,7 @@ fn generate() -> Result<String> {
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
                  tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
-                 async_counter: {}, acquire: {}, release: {}, invalidation_waits: {}, execution: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {} }},",
+                 async_counter: {}, acquire: {}, release: {}, invalidation_waits: {}, execution: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
                 f.generation,
                 f.split_barrier,
                 f.named_barriers,
@@ -338,6 +371,8 @@ fn generate() -> Result<String> {
                 f.wave_sizes,
                 f.lds_bytes,
                 f.max_workgroup_size,
+                f.barrier_cycles,
+                costs(&f.costs),
             )?;
         }
     }
@@ -357,7 +392,7 @@ fn generate() -> Result<String> {
             out,
             "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
              one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, redux: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), wave_sizes: &[32], lds_bytes: {}, \
-             max_workgroup_size: {} }},",
+             max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
             f.ptx,
             f.mbarrier,
             f.cluster,
@@ -372,6 +407,8 @@ fn generate() -> Result<String> {
             f.nanosleep,
             f.shared_bytes,
             f.max_workgroup_size,
+            f.barrier_cycles,
+            costs(&f.costs),
         )?;
     }
     out.push_str("];\n");

@@ -1,22 +1,20 @@
 //! What each strategy costs a kernel on a GPU, and which one to take.
 //!
-//! The module is compiled once with each strategy that fits. What counts: workgroups that a compute
-//! unit or multiprocessor holds at once (they fill each other's waits, so a split that leaves fewer
-//! of them loses more than it gains), instructions that are left in the window, and what a phase
-//! costs beside a full barrier. How much the waves differ in time before they arrive is not known;
-//! a split gains at most the smaller of that and the window.
+//! The module is compiled once with each strategy that fits, with every barrier split. The same
+//! figures count as for the choice of `auto` (`weigh.rs`), which has one strategy that splits to
+//! decide about.
 
+use crate::choose::{self, Sites};
 use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
 use crate::output::{Entry, Output};
 use crate::pipeline::compile;
-use crate::usage::{Resident, Usage};
+use crate::weigh::{Barrier, Version};
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_passes::diagnostic::{Code, Diagnostics, Severity};
-use splitbar_passes::module::Scope;
+use splitbar_passes::module::{Declarations, Module, Scope};
 use splitbar_plan::{Overlap, PhaseCycles, Strategy};
-use std::collections::BTreeMap;
 
 /// What is advised for one entry point.
 #[derive(Clone, Debug, Serialize)]
@@ -47,16 +45,13 @@ pub struct Candidate {
     /// Whether waves overlap between arrive and wait.
     #[serde(skip)]
     pub overlap: Overlap,
-    /// Pairs of arrive and wait in the workgroup.
-    pub pairs: u32,
-    /// Instructions of their windows, all together: those of machine code where it was measured.
+    /// Instructions of all windows together: those of machine code where it was measured.
     pub window: Window,
-    /// What the kernel takes; `None` on NVIDIA GPUs without ptxas.
-    pub usage: Option<Usage>,
-    /// How many are resident at once.
-    pub resident: Option<Resident>,
-    /// How many workgroups that are at least, and at most, where ptxas is not there to say.
-    pub resident_between: Option<[u32; 2]>,
+    /// Its barriers, and which of them are worth it.
+    pub barriers: Vec<Barrier>,
+    /// What the kernel takes, and how many workgroups are resident at once.
+    #[serde(flatten)]
+    pub version: Version,
     /// What a phase costs; `None` where it was not measured.
     pub phase_cycles: Option<PhaseCycles>,
 }
@@ -77,6 +72,9 @@ pub struct Refused {
 /// As [`compile`] with the strategy `fused`, or with another one for a reason that lies not in the
 /// strategy.
 pub fn advise(bytes: &[u8], options: &Options) -> Result<(Vec<Advice>, Diagnostics), Failure> {
+    let module = Module::parse(bytes)?;
+    let mut problems = Diagnostics::new();
+    let sites = options.sites(&Declarations::of(&module, &mut problems))?;
     let with = |strategy| compiled(bytes, options, Some(strategy));
     let fused = with(Strategy::Fused)?;
     let mut outputs: Vec<(Strategy, Output)> = Vec::new();
@@ -100,38 +98,13 @@ pub fn advise(bytes: &[u8], options: &Options) -> Result<(Vec<Advice>, Diagnosti
         let of = outputs
             .iter()
             .filter_map(|(strategy, output)| Some((*strategy, output.entries().get(index)?)));
-        entry(&of.collect::<Vec<_>>(), refused.clone(), options)
+        entry(
+            &of.collect::<Vec<_>>(),
+            refused.clone(),
+            (&module, &sites, options),
+        )
     });
     Ok((advice.collect(), warnings))
-}
-
-/// The strategy of each entry point with pairs of a workgroup, by name, and why: the planner's, or
-/// `fused` where that is better.
-///
-/// # Errors
-/// As [`compile`].
-pub(crate) fn balanced(
-    bytes: &[u8],
-    options: &Options,
-) -> Result<BTreeMap<String, (Strategy, String)>, Failure> {
-    let with = |strategy| compiled(bytes, options, strategy);
-    let (fused, split) = (with(Some(Strategy::Fused))?, with(None)?);
-    let entries = fused.entries().iter().zip(split.entries());
-    let chosen = entries.filter_map(|(fused, split)| {
-        let planned = split.plan.pairs.iter();
-        let planned = planned.map(|pair| pair.strategy);
-        let planned = planned
-            .filter(|strategy| strategy.scope() == Scope::Workgroup)
-            .min()?;
-        let compiled = [(Strategy::Fused, fused), (planned, split)];
-        let candidates = compiled.map(|(strategy, entry)| candidate(strategy, entry, options));
-        let (choice, reasons) = decide(&candidates)?;
-        Some((
-            fused.plan.entry.clone(),
-            (choice.parse().ok()?, reasons.join("; ")),
-        ))
-    });
-    Ok(chosen.collect())
 }
 
 /// Compiles with `strategy` and measures.
@@ -144,6 +117,7 @@ fn compiled(
         measure: true,
         strategy,
         choice: Choice::AlwaysSplit,
+        profile: None,
         split_barriers: match options.split_barriers {
             SplitBarriers::Never => SplitBarriers::Never,
             SplitBarriers::Auto | SplitBarriers::Always => SplitBarriers::Always,
@@ -182,15 +156,15 @@ fn why(failure: Failure) -> Result<String, Failure> {
 fn entry(
     compiled: &[(Strategy, &Entry)],
     refused: Vec<Refused>,
-    options: &Options,
+    (module, sites, options): (&Module<'_>, &Sites, &Options),
 ) -> Option<Advice> {
     let plan = &compiled.first()?.1.plan;
     let waves = waves(compiled.first()?.1);
     let candidates: Vec<Candidate> = compiled
         .iter()
-        .map(|(strategy, entry)| candidate(*strategy, entry, options))
+        .map(|(strategy, entry)| candidate(*strategy, entry, (module, sites, options)))
         .collect();
-    if candidates.first()?.pairs == 0 {
+    if candidates.first()?.barriers.is_empty() {
         return None;
     }
     let (choice, reasons) = decide(&candidates)?;
@@ -206,27 +180,30 @@ fn entry(
     })
 }
 
-fn candidate(strategy: Strategy, entry: &Entry, options: &Options) -> Candidate {
+fn candidate(
+    strategy: Strategy,
+    entry: &Entry,
+    (module, sites, options): (&Module<'_>, &Sites, &Options),
+) -> Candidate {
     let windows = entry.machine_windows.as_ref().or(entry.windows.as_ref());
-    let of_workgroup = || {
-        let pairs = entry.plan.pairs.iter().enumerate();
-        pairs.filter(|(_, pair)| pair.scope == Scope::Workgroup)
-    };
+    let barriers = choose::barriers(
+        &entry.plan,
+        &entry.written,
+        windows.map(Vec::as_slice),
+        (sites, options),
+        |word| choose::kind(module, word),
+    );
     let mut window = Window { source: 0, kept: 0 };
-    for (position, _) in of_workgroup() {
-        if let Some(one) = windows.and_then(|windows| windows.get(position)) {
-            window.source += one.source;
-            window.kept += one.kept;
-        }
+    for one in barriers.iter().filter_map(|barrier| barrier.window) {
+        window.source += one.source;
+        window.kept += one.kept;
     }
     Candidate {
         strategy: strategy.name(),
         overlap: strategy.overlap(),
-        pairs: u32::try_from(of_workgroup().count()).unwrap_or(u32::MAX),
         window,
-        usage: entry.usage,
-        resident: entry.resident.clone(),
-        resident_between: entry.resident_between,
+        barriers,
+        version: Version::of(entry),
         phase_cycles: PhaseCycles::of(strategy, options.target),
     }
 }
@@ -239,12 +216,12 @@ fn decide(candidates: &[Candidate]) -> Option<(&'static str, Vec<String>)> {
         return Some((alone.strategy, vec![why]));
     }
     let mut reasons = Vec::new();
-    let mut best: Option<(i64, &Candidate)> = None;
+    let mut best: Option<(Score, &Candidate)> = None;
     for split in others.iter().filter(|c| c.overlap == Overlap::Split) {
-        match gain(split, fused) {
-            Ok(gain) => {
-                if best.is_none_or(|(most, _)| gain > most) {
-                    best = Some((gain, split));
+        match split.score(fused) {
+            Ok(score) => {
+                if best.is_none_or(|(most, _)| score > most) {
+                    best = Some((score, split));
                 }
             }
             Err(why) => reasons.push(format!("{}: {why}", split.strategy)),
@@ -256,84 +233,84 @@ fn decide(candidates: &[Candidate]) -> Option<(&'static str, Vec<String>)> {
         }
         return Some((fused.strategy, reasons));
     };
-    reasons.insert(0, format!("{}: {}", best.strategy, speaks_for(best, fused)));
+    reasons.insert(0, format!("{}: {}", best.strategy, best.speaks_for()));
     Some((best.strategy, reasons))
 }
 
-/// Twice the instructions of an average window that a phase leaves over, or why the split is worse
-/// than `fused`.
-fn gain(split: &Candidate, fused: &Candidate) -> Result<i64, String> {
-    if let (Some(split), Some(fused)) = (&split.resident, &fused.resident)
-        && split.workgroups < fused.workgroups
-    {
-        return Err(format!(
-            "{} workgroups fit at once, {} with `fused`: {} allow no more",
-            split.workgroups, fused.workgroups, split.bound
-        ));
-    }
-    if let (Some([least, _]), Some([_, most])) = (split.resident_between, fused.resident_between)
-        && least < most
-    {
-        return Err(format!(
-            "registers are not known without ptxas: {least} workgroups or more fit at once, {most} or fewer with `fused`"
-        ));
-    }
-    if split.window.kept == 0 {
-        return Err("nothing is left in the window".to_owned());
-    }
-    let Some(cost) = split.phase_cycles else {
-        return Err("what a phase costs on this GPU was not measured".to_owned());
-    };
-    let kept = i64::from(split.window.kept / split.pairs.max(1));
-    if kept <= i64::from(cost.most) {
-        return Err(format!(
-            "instructions left in a window: {kept}, and a phase costs up to {} cycles",
-            cost.most
-        ));
-    }
-    Ok(2 * kept - i64::from(cost.least) - i64::from(cost.most))
-}
+/// How good a split is: whether its cost is known, and twice what its windows leave over.
+type Score = (bool, i64);
 
-/// What speaks for a split that is taken.
-fn speaks_for(split: &Candidate, fused: &Candidate) -> String {
-    let Window { source, kept } = split.window;
-    let windows = if split.pairs == 1 {
-        "window"
-    } else {
-        "windows"
-    };
-    let resident = match (&split.resident, split.resident_between, &fused.resident) {
-        (Some(resident), _, Some(_)) => format!(", {} workgroups at once", resident.workgroups),
-        (_, Some([least, _]), _) => format!(", {least} workgroups at once or more"),
-        _ => ", registers are not known".to_owned(),
-    };
-    let least = split.phase_cycles.map_or(0, |cost| cost.most.max(0));
-    format!(
-        "{kept} of {source} instructions are left in {} {windows}{resident}; it pays where waves differ by more than {least} cycles",
-        split.pairs
-    )
+impl Candidate {
+    /// The barriers that are worth it.
+    fn worth(&self) -> impl Iterator<Item = &Barrier> {
+        self.barriers.iter().filter(|barrier| barrier.split)
+    }
+
+    /// How good it is, or why it is worse than `fused`.
+    fn score(&self, fused: &Candidate) -> Result<Score, String> {
+        if let Some(lost) = self.version.loses_to(&fused.version) {
+            return Err(lost);
+        }
+        let left = |barrier: &Barrier| {
+            let window = barrier
+                .window
+                .map_or(barrier.operations, |window| window.kept);
+            let cost = barrier
+                .phase_cycles
+                .map_or(0, |cost| cost.least + cost.most);
+            2 * i64::from(window) - i64::from(cost)
+        };
+        if self.worth().next().is_none() {
+            let widest = self.barriers.iter().max_by_key(|barrier| left(barrier));
+            return Err(widest.map_or_else(String::new, |widest| widest.why.clone()));
+        }
+        Ok((self.phase_cycles.is_some(), self.worth().map(left).sum()))
+    }
+
+    /// What speaks for it.
+    fn speaks_for(&self) -> String {
+        let why: Vec<&str> = self.worth().map(|barrier| barrier.why.as_str()).collect();
+        let first = why.first().copied().unwrap_or_default();
+        match self.barriers.len() {
+            1 => first.to_owned(),
+            all => format!("{} of {all} barriers; {first}", why.len()),
+        }
+    }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::usage::Resident;
+    use crate::weigh::{BarrierKind, Facts};
+    use splitbar_passes::module::WordOffset;
+    use splitbar_plan::Target;
 
-    fn candidate(strategy: Strategy, kept: u32, workgroups: u32, cost: (i32, i32)) -> Candidate {
-        let (least, most) = cost;
+    fn candidate(strategy: Strategy, kept: u32, workgroups: u32) -> Candidate {
+        let target = Target::by_name("sm_80").unwrap();
+        let window = Window { source: 128, kept };
+        let facts = Facts {
+            strategy,
+            operations: kept,
+            window: Some(window),
+            rotated: false,
+            site: None,
+        };
         Candidate {
             strategy: strategy.name(),
             overlap: strategy.overlap(),
-            pairs: 1,
-            window: Window { source: 128, kept },
-            usage: None,
-            resident: Some(Resident {
-                workgroups,
-                occupancy: 0.5,
-                bound: "registers".to_owned(),
-            }),
-            resident_between: None,
-            phase_cycles: Some(PhaseCycles { least, most }),
+            window,
+            barriers: vec![facts.weigh(WordOffset::new(5), BarrierKind::Pair, target)],
+            version: Version {
+                resident: Some(Resident {
+                    workgroups,
+                    occupancy: 0.5,
+                    bound: "registers".to_owned(),
+                }),
+                ..Version::default()
+            },
+            phase_cycles: PhaseCycles::of(strategy, target),
         }
     }
 
@@ -343,51 +320,36 @@ mod tests {
 
     #[test]
     fn occupancy_goes_first() {
-        let fused = candidate(Strategy::Fused, 0, 4, (0, 0));
-        let loses = candidate(Strategy::Mbarrier, 128, 2, (-6, 24));
+        let fused = candidate(Strategy::Fused, 0, 4);
+        let loses = candidate(Strategy::Mbarrier, 128, 2);
         assert_eq!(choice(&[fused.clone(), loses.clone()]), "fused");
-        let keeps = candidate(Strategy::Counter, 128, 4, (46, 82));
-        assert_eq!(choice(&[fused.clone(), loses, keeps]), "counter");
+        let keeps = candidate(Strategy::WarpNamed, 128, 4);
+        assert_eq!(choice(&[fused.clone(), loses, keeps]), "warp-named");
         assert!(decide(&[fused]).unwrap().1[0].contains("no strategy"));
     }
 
     #[test]
-    fn without_ptxas_the_worst_case_counts() {
-        let between = |mut candidate: Candidate, workgroups| {
-            candidate.resident = None;
-            candidate.resident_between = Some(workgroups);
-            candidate
-        };
-        let split = candidate(Strategy::Mbarrier, 128, 0, (-6, 24));
-        let fused = between(candidate(Strategy::Fused, 0, 0, (0, 0)), [6, 8]);
-        assert_eq!(
-            choice(&[fused.clone(), between(split.clone(), [6, 8])]),
-            "fused"
-        );
-        assert_eq!(choice(&[fused, between(split, [8, 8])]), "mbarrier");
-    }
-
-    #[test]
-    fn the_window_has_to_be_worth_the_phase() {
-        let fused = candidate(Strategy::Fused, 0, 4, (0, 0));
-        let narrow = candidate(Strategy::Mbarrier, 24, 4, (-6, 24));
-        assert_eq!(choice(&[fused.clone(), narrow]), "fused");
-        let wide = candidate(Strategy::Mbarrier, 25, 4, (-6, 24));
+    fn a_window_has_to_pay() {
+        let fused = candidate(Strategy::Fused, 0, 4);
+        let narrow = candidate(Strategy::Mbarrier, 63, 4);
+        assert_eq!(choice(&[fused.clone(), narrow.clone()]), "fused");
+        let wide = candidate(Strategy::Mbarrier, 64, 4);
         assert_eq!(choice(&[fused.clone(), wide.clone()]), "mbarrier");
-        let mut unknown = wide.clone();
-        unknown.phase_cycles = None;
-        assert_eq!(choice(&[fused.clone(), unknown]), "fused");
-        // Two pairs share the instructions.
-        let mut pairs = wide;
-        pairs.pairs = 2;
-        assert_eq!(choice(&[fused, pairs]), "fused");
+        let counter = candidate(Strategy::Counter, 128, 4);
+        assert_eq!(choice(&[fused.clone(), counter]), "fused");
+        // One of two barriers is enough.
+        let mut both = wide;
+        both.barriers.extend(narrow.barriers);
+        let (name, reasons) = decide(&[fused, both]).unwrap();
+        assert_eq!(name, "mbarrier");
+        assert!(reasons[0].starts_with("mbarrier: 1 of 2 barriers"));
     }
 
     #[test]
     fn the_cheapest_of_equal_windows_is_taken() {
-        let fused = candidate(Strategy::Fused, 0, 4, (0, 0));
-        let named = candidate(Strategy::WarpNamed, 100, 4, (12, 40));
-        let counter = candidate(Strategy::Counter, 100, 4, (46, 82));
-        assert_eq!(choice(&[fused, counter, named]), "warp-named");
+        let fused = candidate(Strategy::Fused, 0, 4);
+        let named = candidate(Strategy::WarpNamed, 100, 4);
+        let mbarrier = candidate(Strategy::Mbarrier, 100, 4);
+        assert_eq!(choice(&[fused, mbarrier, named]), "warp-named");
     }
 }

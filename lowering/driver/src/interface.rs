@@ -34,11 +34,19 @@ pub(crate) fn interfaces(
                 mut problems,
                 kernels,
                 plans,
+                written,
+                weighed,
+                moves,
             } = prepared;
             let abis = abis(&work, &kernels, &plans, &mut problems)?;
-            let entries = plans.into_iter().zip(abis).map(|(plan, abi)| Entry {
+            let chosen = weighed.into_iter().zip(written).zip(moves);
+            let entries = plans.into_iter().zip(abis).zip(chosen);
+            let entries = entries.map(|((plan, abi), ((weighed, written), moves))| Entry {
                 plan,
                 abi,
+                weighed,
+                written,
+                moves,
                 windows: None,
                 machine_windows: None,
                 usage: None,

@@ -41,6 +41,7 @@ use without_llvm as llvm;
 
 mod advise;
 mod check;
+mod choose;
 mod failure;
 #[cfg(any(test, not(feature = "llvm")))]
 mod interface;
@@ -66,6 +67,7 @@ mod stage;
 mod targets;
 mod tool;
 mod usage;
+mod weigh;
 #[cfg(not(feature = "llvm"))]
 mod without_llvm;
 
@@ -85,6 +87,7 @@ pub use output::{Entry, Output};
 pub use pipeline::{compile, compile_changed, compile_observed, translate};
 pub use prepare::{Planned, plan};
 pub use ptxas::{NVDISASM_VARIABLE, PTXAS_VARIABLE};
+pub use split::Moved;
 pub use splitbar_audit::{asm, fences, verdict, waits, window};
 pub use splitbar_passes::diagnostic;
 pub use splitbar_passes::module::SpecValues;
@@ -100,6 +103,7 @@ pub use splitbar_typed::abi::{
 pub use stage::{Artefact, Observer, Stage};
 pub use targets::{TargetRow, targets};
 pub use usage::{Resident, Usage};
+pub use weigh::{Barrier, BarrierKind, Version, Weighed};
 
 /// The examples of README.md, compiled.
 #[cfg(doctest)]

@@ -1,23 +1,28 @@
 //! What a caller can ask of [`crate::compile`].
 
-use splitbar_passes::module::SpecValues;
+use crate::choose::Chosen;
+use splitbar_passes::module::{SpecValues, WordOffset};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{FuseAt, Optimization, Placement, PlanOptions, Strategy, Target, Waits};
 use splitbar_typed::abi::AbiForm;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// How the strategy of workgroup-scope pairs is chosen.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Choice {
-    /// The best one that splits, wherever one fits.
+    /// The best one that splits, wherever one fits. The program's `auto` is not this one.
     #[default]
     AlwaysSplit,
-    /// That one, or a full barrier where it leaves fewer workgroups resident at once, where nothing
-    /// is left in the window, or where a phase costs more than the window: the module is compiled
-    /// with both ([`advise`](crate::advise)). On NVIDIA GPUs ptxas says what a kernel takes.
-    /// Without it windows decide alone.
+    /// That one, or a full barrier in place of each pair whose window in SPIR-V is narrower than
+    /// the target's row asks for. Compiles once; what registers a kernel takes is not looked at.
+    Fast,
+    /// That one, or a full barrier in place of each pair whose window in the final code is narrower
+    /// than the target's row asks for, and of all pairs of an entry point that leave fewer
+    /// workgroups resident at once. The module is compiled with every pair split, and once more if
+    /// that leaves something open. On NVIDIA GPUs ptxas says what a kernel takes; without it
+    /// bounds of that decide.
     Balanced,
 }
 
@@ -28,8 +33,8 @@ pub enum SplitBarriers {
     /// They stay as they are, and so do written pairs.
     #[default]
     Never,
-    /// As [`SplitBarriers::Always`], and where no strategy is named it is chosen as by
-    /// [`Choice::Balanced`].
+    /// As [`SplitBarriers::Always`], but barriers that are not worth it stay as they are: by
+    /// [`Choice::Fast`] where the options say that, else as by [`Choice::Balanced`].
     Auto,
     /// Those that order nothing go. Each of the others becomes a pair; arrives move up and waits
     /// down, those of written pairs as well, past work that the barrier need not order; and pairs
@@ -57,9 +62,19 @@ pub struct Options {
     /// With [`Options::split_barriers`], takes every barrier to order all memory, whatever its
     /// semantics say: for shaders that count on `barrier()` to order buffers.
     pub barriers_order_all_memory: bool,
-    /// What was chosen for entry points, by name, and why.
+    /// A profile of the module ([`splitbar_passes::profile`]), as the kernel left it: with it a
+    /// barrier that was measured is split where its window hides more of the time by which waves
+    /// differ than a phase costs. Of another module, or of another number of waves in a workgroup,
+    /// it is refused (`ForeignProfile`). With [`Choice::AlwaysSplit`] it chooses as
+    /// [`Choice::Balanced`]; where a strategy is named it is not looked at.
+    pub profile: Option<Vec<u8>>,
+    /// Barriers of the workgroup that are full barriers whatever else is chosen, by their word
+    /// offsets in the module: those of arrives, and with [`Options::split_barriers`] those of
+    /// OpControlBarriers, which then stay as they are. Words at which neither stands mean nothing.
+    pub full_barriers: BTreeSet<WordOffset>,
+    /// What was chosen; `None` where that is still to be done.
     #[serde(skip)]
-    pub(crate) chosen: BTreeMap<String, (Strategy, String)>,
+    pub(crate) chosen: Option<Chosen>,
     /// Where a fused barrier stands.
     pub fuse_at: FuseAt,
     /// Keeps compilers from closing the window of really split pairs. On by default; off is for
@@ -152,7 +167,9 @@ impl Options {
             choice: Choice::default(),
             split_barriers: SplitBarriers::default(),
             barriers_order_all_memory: false,
-            chosen: BTreeMap::new(),
+            profile: None,
+            full_barriers: BTreeSet::new(),
+            chosen: None,
             fuse_at: plan.fuse_at,
             window_guards: plan.window_guards,
             waits: plan.waits,
@@ -171,11 +188,11 @@ impl Options {
         }
     }
 
-    /// The planner's part of the options, for the entry point of this name.
-    pub(crate) fn plan(&self, entry: &str) -> PlanOptions {
-        let chosen = self.chosen.get(entry).map(|(strategy, _)| *strategy);
+    /// The planner's part of the options, with the arrives of pairs that get full barriers.
+    pub(crate) fn plan(&self, full: BTreeSet<WordOffset>) -> PlanOptions {
         PlanOptions {
-            strategy: self.strategy.or(chosen),
+            strategy: self.strategy,
+            full,
             fuse_at: self.fuse_at,
             wave_size: self.wave_size,
             window_guards: self.window_guards,

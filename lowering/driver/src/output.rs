@@ -4,7 +4,9 @@ use crate::link;
 use crate::llvm::Lowered;
 use crate::ptxas;
 use crate::reflect;
+use crate::split::Moved;
 use crate::usage::{Resident, Usage};
+use crate::weigh::{Weighed, Written};
 use crate::window::Window;
 use splitbar_audit::verdict::Audit;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -38,6 +40,12 @@ pub struct Entry {
     pub resident_between: Option<[u32; 2]>,
     /// The audit of waits, caches and fences; `None` when it was not asked for.
     pub audit: Option<Audit>,
+    /// What led to the choice among strategies; `None` where none was to be made.
+    pub weighed: Option<Weighed>,
+    /// What became of its barriers, and of pairs that people wrote, when barriers were split.
+    pub moves: Vec<Moved>,
+    /// The plan's pairs, as the given module has them.
+    pub(crate) written: Vec<Written>,
 }
 
 /// A compiled module. Code is generated when it is asked for.
@@ -78,7 +86,14 @@ impl Output {
             .iter()
             .map(|entry| entry.windows.as_deref())
             .collect();
-        plan_text(&plans, Some(&windows))
+        let weighed: Vec<Option<Weighed>> = self
+            .entries
+            .iter()
+            .map(|entry| entry.weighed.clone())
+            .collect();
+        let moves = self.entries.iter().map(|entry| entry.moves.clone());
+        let moves: Vec<Vec<Moved>> = moves.collect();
+        plan_text(&plans, Some(&windows), &weighed, &moves)
     }
 
     /// The reflection: a JSON array with one object per entry point.
@@ -152,8 +167,14 @@ impl Output {
     }
 }
 
-/// Plans as text, one after the other, each with a line per measured window.
-pub(crate) fn plan_text(plans: &[EntryPlan], windows: Option<&[Option<&[Window]>]>) -> String {
+/// Plans as text, one after the other, each with a line per measured window and one per barrier
+/// that something was chosen for.
+pub(crate) fn plan_text(
+    plans: &[EntryPlan],
+    windows: Option<&[Option<&[Window]>]>,
+    weighed: &[Option<Weighed>],
+    moves: &[Vec<Moved>],
+) -> String {
     let mut text = String::new();
     for (position, plan) in plans.iter().enumerate() {
         if position > 0 {
@@ -169,6 +190,21 @@ pub(crate) fn plan_text(plans: &[EntryPlan], windows: Option<&[Option<&[Window]>
                 "  window of pair {}: {} of {} instructions kept",
                 pair.id.0, window.kept, window.source
             );
+        }
+        for moved in moves.get(position).into_iter().flatten() {
+            let outcome = match moved.split {
+                true => "split",
+                false => "not split, the window is too narrow",
+            };
+            let _ = writeln!(
+                text,
+                "  barrier at word {}: {outcome}, {} operations in the window; the arrive is stopped by {}, the wait by {}",
+                moved.word, moved.operations, moved.arrive, moved.wait
+            );
+        }
+        let weighed = weighed.get(position).and_then(Option::as_ref);
+        for line in weighed.map(Weighed::lines).unwrap_or_default() {
+            let _ = writeln!(text, "  {line}");
         }
     }
     text

@@ -1,6 +1,7 @@
 //! Plans to code, in order, with the reason for each step. What comes before is in prepare.rs.
 
 use crate::asm;
+use crate::choose;
 use crate::failure::Failure;
 use crate::llvm::{self, Lines, Lowered, Lowering};
 use crate::measure::{self, Measured};
@@ -33,10 +34,22 @@ pub fn compile_observed(
     observer: &mut dyn Observer,
 ) -> Result<Output, Failure> {
     guarded(options, || {
-        run(bytes, options, observer, |prepared, observer| {
-            let changed = prepared.plans.clone();
-            lower(prepared, &changed, observer)
-        })
+        let settled = choose::settle(bytes, options)?;
+        let settled = settled.map(|settled| settled.reuse(options, observer.wants_artefacts()));
+        let chosen = match settled {
+            Some(Ok(output)) => return Ok(output),
+            Some(Err(chosen)) => Some(chosen),
+            None => None,
+        };
+        run(
+            bytes,
+            chosen.as_ref().unwrap_or(options),
+            observer,
+            |prepared, observer| {
+                let changed = prepared.plans.clone();
+                lower(prepared, &changed, observer)
+            },
+        )
     })
 }
 
@@ -85,6 +98,9 @@ fn lower(
         mut problems,
         kernels,
         plans,
+        written,
+        weighed,
+        moves,
     } = prepared;
     // Lower: bodies and steps to IR; the mid-level optimiser; barriers spelled out after it, so
     // that it cannot close the windows.
@@ -135,16 +151,22 @@ fn lower(
         .into_iter()
         .zip(kernels)
         .zip(measured)
-        .map(|((plan, abi), measured)| Entry {
-            plan,
-            abi,
-            windows: measured.windows,
-            machine_windows: measured.machine_windows,
-            usage: measured.usage,
-            resident: measured.resident,
-            resident_between: measured.resident_between,
-            audit: measured.audit,
-        })
+        .zip(weighed.into_iter().zip(written).zip(moves))
+        .map(
+            |(((plan, abi), measured), ((weighed, written), moves))| Entry {
+                plan,
+                abi,
+                weighed,
+                written,
+                moves,
+                windows: measured.windows,
+                machine_windows: measured.machine_windows,
+                usage: measured.usage,
+                resident: measured.resident,
+                resident_between: measured.resident_between,
+                audit: measured.audit,
+            },
+        )
         .collect();
     Ok(Output {
         target: options.target,

@@ -1,12 +1,14 @@
 //! Bytes to plans, in order, with the reason for each step: what check, plan, model and lowering
 //! have in common. No LLVM.
 
-use crate::advise;
+use crate::choose::{self, Weighing};
 use crate::failure::Failure;
-use crate::options::{Choice, Options, SplitBarriers};
+use crate::options::{Options, SplitBarriers};
 use crate::output::plan_text;
-use crate::split;
+use crate::split::{self, Moved, Split};
 use crate::stage::{Artefact, Observer, Stage};
+use crate::weigh::{Weighed, Written};
+use splitbar_passes::analysis::pairing::SiteId;
 use splitbar_passes::analysis::program::Program;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, Location};
 use splitbar_passes::module::{
@@ -16,6 +18,7 @@ use splitbar_passes::transform::{Edited, Origin};
 use splitbar_passes::validate::{Checked, Inlined};
 use splitbar_plan::EntryPlan;
 use splitbar_typed::{Kernel, Wanted};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tracing::info_span;
@@ -42,6 +45,10 @@ pub fn plan(
 pub struct Planned {
     /// One per entry point, in the module's order.
     pub plans: Vec<EntryPlan>,
+    /// What led to the choice for each, where one was made.
+    pub weighed: Vec<Option<Weighed>>,
+    /// What became of the barriers of each when they were split.
+    pub moves: Vec<Vec<Moved>>,
     /// What did not stop the planning but should be looked at.
     pub warnings: Diagnostics,
 }
@@ -50,6 +57,8 @@ impl Planned {
     pub(crate) fn of(mut prepared: Prepared<'_>) -> Planned {
         Planned {
             plans: prepared.plans,
+            weighed: prepared.weighed,
+            moves: prepared.moves,
             warnings: prepared.problems.take_all(),
         }
     }
@@ -57,7 +66,7 @@ impl Planned {
 
 impl fmt::Display for Planned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&plan_text(&self.plans, None))
+        f.write_str(&plan_text(&self.plans, None, &self.weighed, &self.moves))
     }
 }
 
@@ -82,6 +91,15 @@ pub(crate) struct Source<'s> {
     /// The module that was given, if this one was made of it by splitting barriers, and where its
     /// instructions came from.
     pub(crate) split: Option<(&'s Declarations<'s>, &'s Origin)>,
+    /// What became of its barriers then.
+    pub(crate) moves: &'s [Moved],
+}
+
+impl<'s> Source<'s> {
+    /// The module that people know.
+    fn given(self) -> &'s Declarations<'s> {
+        self.split.map_or(self.declarations, |(given, _)| given)
+    }
 }
 
 /// An entry point's way to code, before LLVM.
@@ -94,6 +112,12 @@ pub(crate) struct Prepared<'w> {
     pub(crate) kernels: Vec<Kernel<'w>>,
     /// The plan of each.
     pub(crate) plans: Vec<EntryPlan>,
+    /// The pairs of each plan, as the given module has them.
+    pub(crate) written: Vec<Vec<Written>>,
+    /// What led to the choice for each, where one was made.
+    pub(crate) weighed: Vec<Option<Weighed>>,
+    /// What became of the barriers of each when they were split.
+    pub(crate) moves: Vec<Vec<Moved>>,
 }
 
 /// Bytes to plans, and then whatever `then` makes of them.
@@ -103,19 +127,8 @@ pub(crate) fn run<R>(
     observer: &mut dyn Observer,
     then: impl FnOnce(Prepared<'_>, &mut dyn Observer) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    let balanced;
-    let weighs =
-        options.choice == Choice::Balanced || options.split_barriers == SplitBarriers::Auto;
-    let options = match options.strategy {
-        None if weighs => {
-            balanced = Options {
-                chosen: advise::balanced(bytes, options)?,
-                ..options.clone()
-            };
-            &balanced
-        }
-        Some(_) | None => options,
-    };
+    let settled = choose::settle(bytes, options)?;
+    let options = settled.as_ref().map_or(options, |settled| &settled.options);
     let (spec, size) = (&options.spec, options.workgroup_size);
     read(bytes, spec, size, observer, |source, observer| {
         split(source, options, observer, |source, observer| {
@@ -138,7 +151,7 @@ fn split<R>(
     let given = source.declarations;
     let mut problems = Problems::of(source);
     let edited = split::split(given.module, options).map_err(|refused| problems.and(refused))?;
-    let Some(edited) = edited else {
+    let Some(Split { edited, moves }) = edited else {
         span.exit();
         return then(source, observer);
     };
@@ -161,6 +174,7 @@ fn split<R>(
         declarations: &declarations,
         constants: &constants,
         split: Some((given, &edited.origin)),
+        moves: &moves,
         ..source
     };
     then(source, observer)
@@ -195,6 +209,7 @@ pub(crate) fn read<R>(
         constants: &constants,
         found: &nothing,
         split: None,
+        moves: &[],
     });
     problems.take(found)?;
     show(observer, Artefact::Disassembly, || {
@@ -206,6 +221,7 @@ pub(crate) fn read<R>(
         constants: &constants,
         found: &problems.found,
         split: None,
+        moves: &[],
     };
     then(source, observer)
 }
@@ -280,12 +296,23 @@ pub(crate) fn prepare<R>(
     observer.begin(Stage::Plan);
     let mut found = Diagnostics::new();
     let kernels = work.kernels(&mut found);
-    let plans: Vec<EntryPlan> = kernels
-        .iter()
-        .map(|kernel| planned(kernel, options, &mut found))
-        .collect();
+    let sites = match options.weighing() {
+        Weighing::ByPlan => options.sites(source.given()),
+        Weighing::ByCode | Weighing::Done => Ok(choose::Sites::new()),
+    };
+    let sites = sites.map_err(|refused| problems.and(refused))?;
+    let (mut plans, mut written, mut weighed) = (Vec::new(), Vec::new(), Vec::new());
+    let mut moves = Vec::new();
+    for kernel in &kernels {
+        let pairs = work.written(kernel, &problems);
+        let sum = work.weigh(kernel, &pairs, &sites, source.given().module, &mut found);
+        plans.push(planned(kernel, &pairs, sum.as_ref(), options, &mut found));
+        written.push(pairs);
+        weighed.push(sum);
+        moves.push(work.moves(kernel, source.moves, &problems));
+    }
     show(observer, Artefact::Plan, || {
-        plan_text(&plans, None).into_bytes()
+        plan_text(&plans, None, &weighed, &moves).into_bytes()
     });
     problems.take(found)?;
     span.exit();
@@ -294,21 +321,36 @@ pub(crate) fn prepare<R>(
         problems,
         kernels,
         plans,
+        written,
+        weighed,
+        moves,
     };
     then(prepared, observer)
 }
 
-/// The plan of one entry point, with the reason for a strategy that was chosen before.
-fn planned(kernel: &Kernel<'_>, options: &Options, found: &mut Diagnostics) -> EntryPlan {
-    let entry = &kernel.entry.name;
-    let mut plan = splitbar_plan::plan(kernel, options.plan(entry), found);
-    if let Some((strategy, why)) = options.chosen.get(entry.as_ref() as &str) {
-        for pair in &mut plan.pairs {
-            if pair.strategy == *strategy {
-                pair.reason.clone_from(why);
-            }
-        }
-    }
+/// The plan of one entry point whose pairs were `written` so, by what was chosen for them.
+fn planned(
+    kernel: &Kernel<'_>,
+    written: &[Written],
+    weighed: Option<&Weighed>,
+    options: &Options,
+    found: &mut Diagnostics,
+) -> EntryPlan {
+    let is_full = |written: &Written| {
+        let barrier = written.word().and_then(|word| weighed?.at(word));
+        let mut words = written.words.iter();
+        barrier.is_some_and(|barrier| !barrier.split)
+            || words.any(|word| options.full_barriers.contains(word))
+    };
+    let pairs = kernel.pairing.pairs.iter().zip(written);
+    let full = pairs.filter(|(_, written)| is_full(written));
+    let full = full.flat_map(|(pair, _)| &pair.arrives);
+    let full: BTreeSet<SiteId> = full.copied().collect();
+    let sites = kernel.pairing.sites.iter();
+    let full = sites.filter(|site| full.contains(&site.id));
+    let full = full.map(|site| site.offset).collect();
+    let mut plan = splitbar_plan::plan(kernel, options.plan(full), found);
+    choose::explain_plan(&mut plan, written, weighed);
     plan
 }
 
@@ -398,6 +440,72 @@ pub(crate) struct Work<'w> {
 }
 
 impl<'w> Work<'w> {
+    /// The pairs of `kernel`, as the given module has them, in their order.
+    fn written(&self, kernel: &Kernel<'_>, problems: &Problems<'_>) -> Vec<Written> {
+        let module = self.checked.declarations().module;
+        let offsets: BTreeMap<SiteId, WordOffset> = kernel
+            .pairing
+            .sites
+            .iter()
+            .map(|site| (site.id, site.offset))
+            .collect();
+        let word = |site: &SiteId| problems.original_word(*offsets.get(site)?);
+        let pairs = kernel.pairing.pairs.iter();
+        pairs
+            .map(|pair| Written {
+                words: pair
+                    .arrives
+                    .iter()
+                    .chain(&pair.waits)
+                    .filter_map(word)
+                    .collect(),
+                operations: pair.operations(module).try_into().unwrap_or(u32::MAX),
+            })
+            .collect()
+    }
+
+    /// What became of the barriers of `kernel`.
+    fn moves(&self, kernel: &Kernel<'_>, all: &[Moved], problems: &Problems<'_>) -> Vec<Moved> {
+        let sites = kernel.pairing.sites.iter();
+        let words = sites.filter_map(|site| problems.original_word(site.offset));
+        let words: BTreeSet<WordOffset> = words.collect();
+        let of_kernel = all.iter().filter(|one| words.contains(&one.word));
+        of_kernel.cloned().collect()
+    }
+
+    /// What was chosen for `kernel` before, or is chosen now by the plan; `given` is the module
+    /// that people know.
+    fn weigh(
+        &self,
+        kernel: &Kernel<'_>,
+        written: &[Written],
+        sites: &choose::Sites,
+        given: &Module<'_>,
+        found: &mut Diagnostics,
+    ) -> Option<Weighed> {
+        let options = self.options;
+        if let Some(chosen) = &options.chosen {
+            let entry: &str = kernel.entry.name.as_ref();
+            return chosen.entries.get(entry).cloned();
+        }
+        if options.weighing() != Weighing::ByPlan {
+            return None;
+        }
+        // What is wrong with it the plan that comes of the choice says once more.
+        let plan = splitbar_plan::plan(
+            kernel,
+            options.plan(BTreeSet::new()),
+            &mut Diagnostics::new(),
+        );
+        if let Err(foreign) = choose::check_waves(&plan, sites) {
+            found.push(foreign);
+        }
+        let known = (sites, options);
+        let kind = |word| choose::kind(given, word);
+        let barriers = choose::barriers(&plan, written, None, known, kind);
+        Some(Weighed::of(Default::default(), barriers))
+    }
+
     /// The entry points that are compiled.
     fn kernels(&self, diagnostics: &mut Diagnostics) -> Vec<Kernel<'w>> {
         let program = self.checked.program();

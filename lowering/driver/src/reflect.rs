@@ -1,7 +1,9 @@
 //! The kernel's outside as JSON: how to launch it, and how its barriers were lowered.
 
 use crate::output::Entry;
+use crate::split::Moved;
 use crate::usage::{Resident, Usage};
+use crate::weigh::Weighed;
 use crate::window::Window;
 use serde::Serialize;
 use splitbar_audit::verdict::Audit;
@@ -37,6 +39,12 @@ struct Reflection<'o> {
     resident: Option<&'o Resident>,
     /// Null when it was not asked for.
     audit: Option<&'o Audit>,
+    /// Not there where nothing was to be chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<&'o Weighed>,
+    /// What became of barriers that were split; not there where none was.
+    #[serde(skip_serializing_if = "<[Moved]>::is_empty")]
+    moves: &'o [Moved],
 }
 
 /// A kernel parameter. Sizes and offsets are bytes.
@@ -151,6 +159,8 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         usage: entry.usage,
         resident: entry.resident.as_ref(),
         audit: entry.audit.as_ref(),
+        choice: entry.weighed.as_ref(),
+        moves: &entry.moves,
     }
 }
 
@@ -295,6 +305,9 @@ mod tests {
             resident: None,
             resident_between: None,
             audit: None,
+            weighed: None,
+            moves: Vec::new(),
+            written: Vec::new(),
         }
     }
 

@@ -1,48 +1,219 @@
 //! Splits the barriers that nobody split: OpControlBarriers that order nothing go, of the others
 //! each becomes a pair, its halves move apart, and pairs whose window stays small become barriers
-//! again.
+//! again. Those that were found not to be worth it stay as they are.
 
+use crate::choose::{Left, Weighing};
 use crate::options::Options;
+use serde::Serialize;
+use splitbar_passes::analysis::pairing::{Pairing, Site};
 use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
-use splitbar_passes::module::Module;
+use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use splitbar_passes::pipeline::{self, Settings, Step};
-use splitbar_passes::transform::Edited;
 use splitbar_passes::transform::registry::{Pass, PassOptions};
+use splitbar_passes::transform::{Edited, Origin, Stop, Stopped, split_barriers, stops};
+use splitbar_plan::{Strategy, least_window};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Instructions of SPIR-V that a window must have: a smaller one hides less than the second half
 /// costs.
 const LEAST_WINDOW: u32 = 4;
 
+/// A module with split barriers.
+pub(crate) struct Split {
+    /// The module, and where it came from.
+    pub(crate) edited: Edited,
+    /// What became of the pairs, in words of the given module.
+    pub(crate) moves: Vec<Moved>,
+}
+
+/// A barrier that was split, and where its halves came to stand; or a pair that people wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Moved {
+    /// Word offset, in the module that was given, of the OpControlBarrier or of the first arrive.
+    pub word: WordOffset,
+    /// Instructions of SPIR-V in its window.
+    pub operations: u32,
+    /// Whether that is enough: a pair with less becomes an OpControlBarrier again.
+    pub split: bool,
+    /// What the arrive could not pass.
+    pub arrive: String,
+    /// What the wait could not pass.
+    pub wait: String,
+}
+
 /// The module with its barriers split; `None` when it stays as it is.
 ///
 /// # Errors
 /// What is wrong with the module, at its places.
-pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Edited>, Diagnostics> {
+pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Split>, Diagnostics> {
     let memory = if options.barriers_order_all_memory {
         PassOptions::AllMemory
     } else {
         PassOptions::None
     };
-    let steps = [
-        ("eliminate-redundant-control-barriers", memory),
-        ("split-control-barriers", PassOptions::None),
-        ("move-split-barriers", memory),
-        (
-            "fuse-narrow-split-barriers",
-            PassOptions::Narrow(LEAST_WINDOW),
-        ),
-    ];
-    let step = |(name, options)| {
-        let pass = Pass::named(name);
-        let pass = pass.ok_or_else(|| Diagnostic::bug(format!("there is no pass {name}")))?;
-        Ok(Step { pass, options })
+    let (left, least) = wanted(options);
+    let mut splitting = Splitting {
+        module: module.clone().into_owned(),
+        origin: None,
     };
-    let steps: Vec<Step> = steps
-        .into_iter()
-        .map(step)
-        .collect::<Result<_, Diagnostic>>()?;
-    let whole = module.clone().into_owned();
-    let outcome = pipeline::run(whole, &steps, Settings::default(), &mut |_, _| ())?;
-    let module = outcome.module;
-    Ok(outcome.origin.map(|origin| Edited { module, origin }))
+    let eliminate = ("eliminate-redundant-control-barriers", memory);
+    let split = ("split-control-barriers", PassOptions::None);
+    let moved = ("move-split-barriers", memory);
+    let narrow = ("fuse-narrow-split-barriers", PassOptions::Narrow(least));
+    match with(left, &options.full_barriers) {
+        Left::None => splitting.run(&[eliminate, split, moved])?,
+        Left::All => splitting.run(&[eliminate, moved])?,
+        Left::These(words) => {
+            // The words of an inlined module are known to nobody else.
+            splitting.run(&[eliminate, ("inline-barrier-functions", PassOptions::None)])?;
+            splitting.split_all_but(&words)?;
+            splitting.run(&[moved])?;
+        }
+    }
+    let moves = splitting.moves(options, least);
+    splitting.run(&[narrow])?;
+    let Splitting { module, origin } = splitting;
+    Ok(origin.map(|origin| Split {
+        edited: Edited { module, origin },
+        moves,
+    }))
+}
+
+/// The barriers that are not split, and the instructions that a window must have. Where nothing is
+/// compiled to decide, they are as many as the target asks for.
+fn wanted(options: &Options) -> (Left, u32) {
+    if let Some(chosen) = &options.chosen {
+        return (chosen.left.clone(), LEAST_WINDOW);
+    }
+    if options.weighing() != Weighing::ByPlan || options.profile.is_some() {
+        return (Left::None, LEAST_WINDOW);
+    }
+    let target = options.target;
+    let strategy = options
+        .strategy
+        .unwrap_or_else(|| Strategy::of_target(target));
+    match least_window(strategy, target, false) {
+        Some(least) => (Left::None, least.max(LEAST_WINDOW)),
+        None => (Left::All, LEAST_WINDOW),
+    }
+}
+
+/// `left`, and these words.
+fn with(left: Left, words: &BTreeSet<WordOffset>) -> Left {
+    match left {
+        Left::None if words.is_empty() => Left::None,
+        Left::None => Left::These(words.clone()),
+        Left::These(others) => Left::These(&others | words),
+        Left::All => Left::All,
+    }
+}
+
+/// A module on its way.
+struct Splitting {
+    module: Module<'static>,
+    /// Where its instructions came from; `None`: it is the one that was given.
+    origin: Option<Origin>,
+}
+
+impl Splitting {
+    fn run(&mut self, passes: &[(&str, PassOptions)]) -> Result<(), Diagnostics> {
+        let step = |(name, options): &(&str, PassOptions)| {
+            let pass = Pass::named(name);
+            let pass = pass.ok_or_else(|| Diagnostic::bug(format!("there is no pass {name}")))?;
+            let options = *options;
+            Ok(Step { pass, options })
+        };
+        let steps = passes.iter().map(step);
+        let steps: Vec<Step> = steps.collect::<Result<_, Diagnostic>>()?;
+        let module = self.module.clone();
+        let outcome = pipeline::run(module, &steps, Settings::default(), &mut |_, _| ())
+            .map_err(|problems| self.lead_back(problems))?;
+        if let Some(origin) = outcome.origin {
+            self.take(outcome.module, origin);
+        }
+        Ok(())
+    }
+
+    /// Splits the barriers that do not stand at one of `words` of the given module.
+    fn split_all_but(&mut self, words: &BTreeSet<WordOffset>) -> Result<(), Diagnostics> {
+        let wanted = |word: WordOffset| {
+            let given = self
+                .origin
+                .as_ref()
+                .map_or(Some(word), |origin| origin.of(word));
+            given.is_none_or(|word| !words.contains(&word))
+        };
+        let mut found = Diagnostics::new();
+        let declarations = Declarations::of(&self.module, &mut found);
+        if found.has_errors() {
+            found.push(Diagnostic::bug(
+                "inlining gave a module that cannot be read",
+            ));
+            return Err(self.lead_back(found));
+        }
+        let edited = split_barriers(&self.module, &declarations, &wanted);
+        let edited = edited.map_err(|problems| self.lead_back(problems))?;
+        if let Some(Edited { module, origin }) = edited {
+            self.take(module, origin);
+        }
+        Ok(())
+    }
+
+    /// Where the halves of pairs stand, and why.
+    fn moves(&self, options: &Options, least: u32) -> Vec<Moved> {
+        let mut problems = Diagnostics::new();
+        let declarations = Declarations::of(&self.module, &mut problems);
+        let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+        let given = |word: WordOffset| match &self.origin {
+            Some(origin) => origin.of(word),
+            None => Some(word),
+        };
+        let named = |stop: Stop| {
+            let word = stop.word().and_then(given);
+            word.map_or(stop, |word| stop.at(word)).to_string()
+        };
+        let mut windows = BTreeMap::new();
+        for entry in &declarations.entry_points {
+            let pairing = Pairing::analyse(&declarations, &constants, entry, &mut problems);
+            for pair in &pairing.pairs {
+                let site = |site: &&Site| pair.arrives.contains(&site.id);
+                let operations = pair.operations(&self.module);
+                let is_simple = pair.arrives.len() == 1 && pair.waits.len() == 1;
+                for arrive in pairing.sites.iter().filter(site) {
+                    windows.insert(arrive.offset, (operations, is_simple));
+                }
+            }
+        }
+        let moved = |stopped: Stopped| {
+            let arrive = *stopped.words.first()?;
+            let (operations, is_simple) = *windows.get(&arrive)?;
+            Some(Moved {
+                word: given(arrive)?,
+                operations: operations.try_into().unwrap_or(u32::MAX),
+                split: !is_simple || operations >= least as usize,
+                arrive: named(stopped.arrive),
+                wait: named(stopped.wait),
+            })
+        };
+        let stopped = stops(&declarations, options.barriers_order_all_memory);
+        stopped.into_iter().filter_map(moved).collect()
+    }
+
+    fn take(&mut self, module: Module<'static>, origin: Origin) {
+        self.origin = Some(match &self.origin {
+            Some(earlier) => origin.through(earlier),
+            None => origin,
+        });
+        self.module = module;
+    }
+
+    /// Problems at their places in the given module.
+    fn lead_back(&self, mut problems: Diagnostics) -> Diagnostics {
+        if let Some(origin) = &self.origin {
+            for problem in problems.iter_mut() {
+                problem.location.word = problem.location.word.and_then(|word| origin.of(word));
+            }
+        }
+        problems
+    }
 }

@@ -36,6 +36,6 @@ pub use planner::plan;
 pub use splitbar_target as target;
 pub use splitbar_target::{FenceScope, Placement, Target};
 pub use step::{Fence, FenceMemory, FenceOrder, Step, WarpMask};
-pub use strategy::cost::PhaseCycles;
+pub use strategy::cost::{PhaseCycles, least_window};
 pub use strategy::{MeetsAt, Overlap, Strategy};
 pub use waits::release_waits;

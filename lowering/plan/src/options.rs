@@ -2,6 +2,8 @@
 
 use crate::strategy::Strategy;
 use crate::target::Placement;
+use splitbar_passes::module::WordOffset;
+use std::collections::BTreeSet;
 
 /// Where the one barrier of [`Strategy::Fused`] stands.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -30,10 +32,13 @@ pub enum Waits {
 }
 
 /// What the caller asks of the plan.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanOptions {
     /// Forces a strategy for the workgroup-scope pairs; `None` lets the planner choose.
     pub strategy: Option<Strategy>,
+    /// Word offsets of arrives: a workgroup-scope pair that has one of them is lowered as
+    /// [`Strategy::Fused`] all the same. In a workgroup of one wave it stays as it is.
+    pub full: BTreeSet<WordOffset>,
     /// Where fused barriers stand.
     pub fuse_at: FuseAt,
     /// Forces a wave size that the target has; `None` is the target's default.
@@ -52,6 +57,7 @@ impl Default for PlanOptions {
     fn default() -> Self {
         PlanOptions {
             strategy: None,
+            full: BTreeSet::new(),
             fuse_at: FuseAt::Wait,
             wave_size: None,
             window_guards: true,

@@ -10,14 +10,14 @@ use crate::plan::{BarrierState, EntryPlan, PairPlan};
 use crate::protocol::{BesideFullBarrier, Protocol, Setup, Unwaited};
 use crate::step::{FenceMemory, Step, WarpMask};
 use crate::strategy::choice::{Situation, choose};
-use crate::strategy::{MeetsAt, Strategy, mbarrier};
+use crate::strategy::{MeetsAt, Overlap, Strategy, mbarrier};
 use crate::target::{Arch, FenceScope, Placement};
 use crate::waits::Waiting;
-use splitbar_passes::analysis::pairing::{Open, Site, SiteKind};
+use splitbar_passes::analysis::pairing::{Open, Site, SiteId, SiteKind};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Scope, WordOffset};
 use splitbar_typed::Kernel;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Plans the barriers of one entry point.
 ///
@@ -41,6 +41,9 @@ struct Planner<'p> {
     wave_size: u32,
     /// The strategy of workgroup-scope pairs and the reason for it.
     workgroup: (Strategy, String),
+    /// Arrives and waits of the pairs that are lowered as [`Strategy::Fused`] beside it: no phase
+    /// of theirs is ever open, and of all pairs of the workgroup one at a time is.
+    full: BTreeSet<SiteId>,
     situation: Situation,
     copies: Planned,
 }
@@ -69,6 +72,39 @@ fn wave_size(kernel: &Kernel<'_>, wanted: Option<u32>, diagnostics: &mut Diagnos
             .unwrap_or_else(|| target.default_wave_size()),
     }
 }
+
+/// The strategy of the pairs that are split, and the sites of those that `options` want full
+/// barriers for. Where no pair is left that is split, all are fused.
+fn apart(
+    kernel: &Kernel<'_>,
+    options: &PlanOptions,
+    workgroup: (Strategy, String),
+) -> ((Strategy, String), BTreeSet<SiteId>) {
+    let nothing = BTreeSet::new();
+    if options.full.is_empty() || workgroup.0.overlap() != Overlap::Split {
+        return (workgroup, nothing);
+    }
+    let sites = &kernel.pairing.sites;
+    let named: BTreeSet<SiteId> = sites
+        .iter()
+        .filter(|site| options.full.contains(&site.offset))
+        .map(|site| site.id)
+        .collect();
+    let pairs = kernel.pairing.pairs.iter();
+    let (full, split): (Vec<_>, Vec<_>) = pairs
+        .filter(|pair| pair.scope == Scope::Workgroup)
+        .partition(|pair| pair.arrives.iter().any(|site| named.contains(site)));
+    if split.is_empty() && !full.is_empty() {
+        return ((Strategy::Fused, FULL.to_owned()), nothing);
+    }
+    let sites = full
+        .iter()
+        .flat_map(|pair| pair.arrives.iter().chain(&pair.waits));
+    (workgroup, sites.copied().collect())
+}
+
+/// Why a pair is fused beside others that are not.
+const FULL: &str = "a full barrier was asked for";
 
 impl<'p> Planner<'p> {
     fn new(
@@ -126,11 +162,12 @@ impl<'p> Planner<'p> {
                 }
             },
         };
+        let (workgroup, full) = apart(kernel, &options, workgroup);
         Planner {
             kernel,
-            options,
             wave_size,
             workgroup,
+            full,
             situation,
             copies: kernel
                 .copies
@@ -151,6 +188,7 @@ impl<'p> Planner<'p> {
                         situation.free_shared_bytes.saturating_sub(mbarrier::BYTES),
                     )
                 }),
+            options,
         }
     }
 
@@ -320,11 +358,14 @@ impl<'p> Planner<'p> {
         self.waiting(false).workgroup_barrier()
     }
 
-    fn strategy_of(&self, scope: Scope) -> (Strategy, String) {
-        if scope == Scope::Workgroup {
-            self.workgroup.clone()
-        } else {
+    /// The strategy of the pair of execution scope `scope` that `site` is of.
+    fn strategy_of(&self, scope: Scope, site: Option<SiteId>) -> (Strategy, String) {
+        if scope != Scope::Workgroup {
             choose(scope, self.situation)
+        } else if site.is_some_and(|site| self.full.contains(&site)) {
+            (Strategy::Fused, FULL.to_owned())
+        } else {
+            self.workgroup.clone()
         }
     }
 
@@ -346,6 +387,8 @@ impl<'p> Planner<'p> {
         let outstanding = meets_full_barrier
             || match workgroup.unwaited {
                 Unwaited::Nowhere => false,
+                // What is open at a return may be a pair that leaves nothing behind.
+                Unwaited::AtReturn | Unwaited::AtEnd if !self.full.is_empty() => any_open,
                 Unwaited::AtReturn => returns.iter().any(|(_, open)| *open == Open::Sometimes),
                 Unwaited::AtEnd => {
                     any_open && returns.iter().any(|(_, open)| *open != Open::Always)
@@ -393,7 +436,8 @@ impl<'p> Planner<'p> {
             .pairs
             .iter()
             .map(|pair| {
-                let (strategy, reason) = self.strategy_of(pair.scope);
+                let (strategy, reason) =
+                    self.strategy_of(pair.scope, pair.arrives.first().copied());
                 PairPlan {
                     id: pair.id,
                     scope: pair.scope,
@@ -489,10 +533,12 @@ impl<'p> Planner<'p> {
         match site.kind {
             SiteKind::MemoryBarrier => fences(Side::Alone, None),
             SiteKind::Arrive | SiteKind::Wait => {
-                let protocol = self.protocol(self.strategy_of(scope).0, site.conditional);
+                let strategy = self.strategy_of(scope, Some(site.id)).0;
+                let protocol = self.protocol(strategy, site.conditional);
                 // Notes are kept only of the workgroup's sequence: no strategy for subgroups shares
-                // an object with a full barrier.
-                let noted = outstanding && scope == Scope::Workgroup;
+                // an object with a full barrier, and one in place of a pair leaves nothing open.
+                let is_full = self.full.contains(&site.id);
+                let noted = outstanding && scope == Scope::Workgroup && !is_full;
                 if site.kind == SiteKind::Arrive {
                     let note = noted.then_some(Step::SetOutstanding(true));
                     [

@@ -61,7 +61,7 @@ fn planned(
         let start = Instant::now();
         let program = Program::new(&declarations, &constants);
         let kernel = Kernel::of(&program, entry, target, wanted, &mut problems).unwrap();
-        let plan = plan(&kernel, options, &mut problems);
+        let plan = plan(&kernel, options.clone(), &mut problems);
         least = least.min(start.elapsed());
         places = plan.at_instruction.len();
     }

@@ -26,6 +26,16 @@ struct Kernel {
 
 impl Kernel {
     fn load(kernel: &str, target: &str, strategy: Strategy) -> Result<Kernel> {
+        Kernel::with_full(kernel, target, strategy, None)
+    }
+
+    /// With a full barrier in place of the pair of that number.
+    fn with_full(
+        kernel: &str,
+        target: &str,
+        strategy: Strategy,
+        full: Option<usize>,
+    ) -> Result<Kernel> {
         let root = env!("CARGO_MANIFEST_DIR");
         let path = format!("{root}/../../fixtures/kernels/{kernel}/{kernel}.spv");
         let bytes = std::fs::read(&path).with_context(|| path.clone())?;
@@ -39,11 +49,6 @@ impl Kernel {
             .entry_points
             .first()
             .context("no entry point")?;
-        let options = PlanOptions {
-            strategy: Some(strategy),
-            cluster: (strategy == Strategy::Cluster).then_some([2, 1, 1]),
-            ..PlanOptions::default()
-        };
         let program = Program::new(&declarations, &constants);
         let kernel = splitbar_typed::Kernel::of(
             &program,
@@ -52,6 +57,18 @@ impl Kernel {
             Wanted::default(),
             &mut diagnostics,
         )?;
+        let arrive = full.and_then(|full| {
+            let arrive = kernel.pairing.pairs.get(full)?.arrives.first()?;
+            let mut sites = kernel.pairing.sites.iter();
+            sites.find(|site| site.id == *arrive)
+        });
+        ensure!(full.is_some() == arrive.is_some(), "no such pair");
+        let options = PlanOptions {
+            strategy: Some(strategy),
+            full: arrive.map(|site| site.offset).into_iter().collect(),
+            cluster: (strategy == Strategy::Cluster).then_some([2, 1, 1]),
+            ..PlanOptions::default()
+        };
         let plan = plan(&kernel, options, &mut diagnostics);
         ensure!(!diagnostics.has_errors(), "{diagnostics}");
         let function = declarations
@@ -237,6 +254,70 @@ fn every_barrier_step_is_needed() -> Result<()> {
           end without if-outstanding { group-sync (4 warps in 4 groups, 2 sets); clear-outstanding; }: CompleteAtEnd
     "#]]
     .assert_eq(&survey(&kernels)?);
+    Ok(())
+}
+
+/// A full barrier in place of some pairs, each in turn, beside others that are split.
+#[test]
+fn pairs_are_fused_beside_others() -> Result<()> {
+    let kernels = [
+        "dangling_arrive",
+        "tiled_matmul_double_buffered",
+        "softmax",
+        "async_overlap",
+        "arrive_barrier_wait",
+        "uniform_ifs",
+    ];
+    let ways = [
+        ("gfx1201", Strategy::Native),
+        ("gfx1250", Strategy::Named),
+        ("gfx1100", Strategy::Counter),
+        ("sm_90", Strategy::Mbarrier),
+        ("sm_90", Strategy::Cluster),
+        ("sm_75", Strategy::GroupNamed),
+    ];
+    let mut mixed = 0;
+    for name in kernels {
+        for (target, strategy) in ways {
+            let all = Kernel::load(name, target, strategy)?;
+            let pairs = all.plan.pairs.len();
+            for full in 0..pairs {
+                let kernel = Kernel::with_full(name, target, strategy, Some(full))?;
+                let strategies = kernel.plan.pairs.iter().map(|pair| pair.strategy);
+                let expected = (0..pairs).map(|pair| match pair == full {
+                    true => Strategy::Fused,
+                    false => strategy,
+                });
+                ensure!(
+                    strategies.eq(expected),
+                    "{name} on {target}: {}",
+                    kernel.plan
+                );
+                let report = kernel.explore(&kernel.plan);
+                ensure!(
+                    report.verdict == Verdict::Proved,
+                    "{name} on {target} with pair {full} fused: {report}"
+                );
+                mixed += usize::from(pairs > 1);
+            }
+        }
+    }
+    ensure!(mixed >= 24, "{mixed}");
+    // An arrive that is never waited for is completed at the end if it is a split one.
+    let kernel = Kernel::with_full("dangling_arrive", "gfx1201", Strategy::Native, Some(0))?;
+    let mut lost = kernel.mutants().into_iter();
+    let lost = lost.find(|(what, _)| what.starts_with("return without if-outstanding"));
+    let (_, lost) = lost.context("nothing completes it")?;
+    ensure!(kernel.explore(&lost).verdict != Verdict::Proved);
+    let kernel = Kernel::with_full("dangling_arrive", "gfx1201", Strategy::Native, Some(1))?;
+    for (what, mutant) in kernel.mutants() {
+        let meets = ["signal", "workgroup-barrier"]
+            .iter()
+            .any(|step| what.contains(step));
+        if meets && what.contains("#") {
+            ensure!(kernel.explore(&mutant).verdict != Verdict::Proved, "{what}");
+        }
+    }
     Ok(())
 }
 

@@ -29,6 +29,26 @@ pub struct Target {
     pub lds_bytes: u32,
     /// Most invocations that a workgroup may have.
     pub max_workgroup_size: u32,
+    /// Cycles that a full barrier takes though all waves arrive at once.
+    pub barrier_cycles: u32,
+    /// What strategies cost, by name; one that is not here has not been measured.
+    pub costs: &'static [Cost],
+}
+
+/// What the choice among strategies goes by, for one of them on one GPU. Sources: `costs` in
+/// `fixtures/targets`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// The strategy's name.
+    pub strategy: &'static str,
+    /// Cycles that a phase takes longer than with a full barrier where all waves do the same: the
+    /// cheapest kernel measured and the most expensive one; `None` if it has not been measured.
+    pub cycles: Option<(i32, i32)>,
+    /// Machine instructions that must be left between arrive and wait so that the split pays;
+    /// `None` if no window is known to.
+    pub window: Option<u32>,
+    /// The same for a pair that goes around a loop, where that is another number.
+    pub rotated: Option<u32>,
 }
 
 /// The vendor of a target, with the facts that only this vendor has.

@@ -28,6 +28,8 @@ pub struct Site {
     pub arrive: WordOffset,
     /// Word offset of the wait, or of the OpControlBarrier.
     pub wait: WordOffset,
+    /// Subgroups of a workgroup.
+    pub subgroups: u32,
     /// Phases of a workgroup with records of all its subgroups.
     pub phases: u64,
     /// Phases without the records of some subgroups, which were overwritten or never made.
@@ -78,6 +80,7 @@ impl Site {
 /// Counts and values of a site.
 #[derive(Default)]
 struct Values {
+    subgroups: u32,
     phases: u64,
     incomplete: u64,
     contradictory: u64,
@@ -100,6 +103,13 @@ pub(super) fn of(mut records: Vec<Record>) -> Result<Vec<Site>, Diagnostic> {
         };
         check(first, others)?;
         let values = sites.entry(first.site).or_default();
+        if values.subgroups != 0 && values.subgroups != first.subgroups {
+            return Err(damaged(format!(
+                "workgroups of {} and of {} subgroups",
+                values.subgroups, first.subgroups
+            )));
+        }
+        values.subgroups = first.subgroups;
         let arrived = records.iter().map(|record| record.arrived);
         let passed = records.iter().map(|record| record.passed);
         let (Some(last), Some(freed)) = (arrived.clone().max(), passed.min()) else {
@@ -134,6 +144,7 @@ fn site(((arrive, wait), values): ((u32, u32), Values)) -> Site {
         kind,
         arrive: WordOffset::new(arrive),
         wait: WordOffset::new(wait),
+        subgroups: values.subgroups,
         phases: values.phases,
         incomplete: values.incomplete,
         contradictory: values.contradictory,

@@ -28,4 +28,6 @@ mod strip_split_barrier_spelling;
 pub use fuse_split_barriers::FuseAt;
 pub use link::link;
 pub(crate) use move_split_barriers::keeps_order;
+pub use move_split_barriers::{Stop, Stopped, stops};
 pub use rewrite::{Edited, Origin, Writer};
+pub use split_control_barriers::split_barriers;

@@ -24,7 +24,9 @@ use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::pairing::Open;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Declarations, EntryPoint, Inst, Module, Scope, called_for_elements};
+use crate::module::{
+    Declarations, EntryPoint, Inst, Module, Scope, WordOffset, called_for_elements,
+};
 use spirv::{Capability, Op};
 
 pub(super) fn run(
@@ -33,6 +35,20 @@ pub(super) fn run(
     _: &PassOptions,
     _: &mut Diagnostics,
 ) -> Result<Option<Edited>, Diagnostics> {
+    split_barriers(module, declarations, &|_| true)
+}
+
+/// As the pass `split-control-barriers`, for the OpControlBarriers that `wanted` takes by their word
+/// offsets; of a module with arrives and functions with barriers, which are inlined first, those
+/// of the inlined one.
+///
+/// # Errors
+/// As the pass.
+pub fn split_barriers(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    wanted: &dyn Fn(WordOffset) -> bool,
+) -> Result<Option<Edited>, Diagnostics> {
     if !declarations.entry_points.iter().all(EntryPoint::is_compute) {
         return Ok(None);
     }
@@ -40,19 +56,24 @@ pub(super) fn run(
         .instructions()
         .any(|inst| is_split(inst) || called_for_elements(inst).is_some())
     {
-        inlined(module, declarations, split_closed)
+        inlined(module, declarations, |declarations| {
+            split_closed(declarations, wanted)
+        })
     } else {
         let all: Vec<Inst<'_>> = declarations
             .functions
             .iter()
             .flat_map(|function| function.insts())
             .collect();
-        split(declarations, &all)
+        split(declarations, &all, wanted)
     }
 }
 
 /// Splits the barriers of entry functions that no open arrive reaches.
-fn split_closed(declarations: &Declarations<'_>) -> Result<Option<Edited>, Diagnostics> {
+fn split_closed(
+    declarations: &Declarations<'_>,
+    wanted: &dyn Fn(WordOffset) -> bool,
+) -> Result<Option<Edited>, Diagnostics> {
     let mut closed = Vec::new();
     each_paired(declarations, |function, pairing| {
         closed.extend(function.insts().filter_map(|inst| {
@@ -66,18 +87,19 @@ fn split_closed(declarations: &Declarations<'_>) -> Result<Option<Edited>, Diagn
         }));
         Ok(())
     })?;
-    split(declarations, &closed)
+    split(declarations, &closed, wanted)
 }
 
 fn split(
     declarations: &Declarations<'_>,
     insts: &[Inst<'_>],
+    wanted: &dyn Fn(WordOffset) -> bool,
 ) -> Result<Option<Edited>, Diagnostics> {
     let mut edit = Edit::new(declarations);
     let mut any = false;
     for inst in insts
         .iter()
-        .filter(|inst| inst.op() == Some(Op::ControlBarrier))
+        .filter(|inst| inst.op() == Some(Op::ControlBarrier) && wanted(inst.offset))
     {
         let (Some(scope), Some(fence)) =
             (execution(declarations, *inst), fence(declarations, *inst))

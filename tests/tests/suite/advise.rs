@@ -1,25 +1,237 @@
 //! Advice on strategies, and the choice that goes by it.
 
 use crate::cli::{expect, path};
-use crate::support::{ptxas, trial};
-use anyhow::{Context, Result, bail, ensure};
+use crate::support::{compile_bytes, is_nvptx, ptxas, told, trial};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use libtest_mimic::Trial;
 use serde_json::Value;
+use spirv::Op;
+use splitbar::diagnostic::Code;
+use splitbar::{Choice, Options, SplitBarriers, Strategy, Target};
+use splitbar_passes::module::Module;
+use splitbar_passes::profile::{layout, module_hash};
+use splitbar_tests::fixture::Fixture;
 use std::collections::BTreeMap;
 
 /// A test of the command line.
 type Test = fn() -> Result<()>;
 
-pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 3] = [
+pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
+    let tests: [(&str, Test); 7] = [
         ("compares_strategies", advice_compares_strategies),
         ("balance_keeps_what_pays", balance_keeps_what_pays),
         ("balance_keeps_occupancy", balance_keeps_occupancy),
+        ("barriers_are_decided_one_by_one", one_by_one),
+        ("fast_goes_by_the_module", fast_goes_by_the_module),
+        ("profiles_decide", profiles_decide),
+        ("pictures_are_the_same_twice", pictures),
     ];
     let tests = tests.into_iter();
-    tests
+    let mut trials: Vec<Trial> = tests
         .map(|(name, test)| trial(format!("advise/{name}"), test))
-        .collect()
+        .collect();
+    for fixture in fixtures {
+        for target in ["gfx942", "gfx1100", "gfx1201", "sm_80", "sm_90"] {
+            let fixture = fixture.clone();
+            let name = format!("advise/occupancy/{}/{target}", fixture.name);
+            trials.push(trial(name, move || occupancy(&fixture, target)));
+        }
+    }
+    trials
+}
+
+/// With what `auto` chooses no fewer workgroups are resident at once than with full barriers.
+fn occupancy(fixture: &Fixture, target: &str) -> Result<()> {
+    let ptxas = match is_nvptx(target) {
+        true => Some(ptxas(target)?.program().to_path_buf()),
+        false => None,
+    };
+    let module = fixture.module()?;
+    for split in [SplitBarriers::Never, SplitBarriers::Auto] {
+        let resident = |choice: Option<Choice>| -> Result<Vec<Option<u32>>> {
+            let output = compile_bytes(&module, target, |options| {
+                options.measure = true;
+                options.ptxas.clone_from(&ptxas);
+                match choice {
+                    Some(choice) => {
+                        options.choice = choice;
+                        options.split_barriers = split;
+                    }
+                    None => options.strategy = Some(Strategy::Fused),
+                }
+            })?;
+            let entries = output.entries().iter();
+            let resident = entries.map(|entry| Some(entry.resident.as_ref()?.workgroups));
+            Ok(resident.collect())
+        };
+        let (chosen, full) = (resident(Some(Choice::Balanced))?, resident(None)?);
+        let fewer = |(chosen, full): (&Option<u32>, &Option<u32>)| chosen < full;
+        let any_fewer = chosen.iter().zip(&full).any(fewer);
+        ensure!(!any_fewer, "{split:?}: {chosen:?}, fused {full:?}");
+    }
+    Ok(())
+}
+
+/// In a kernel with a wide and a narrow window one barrier is split and the other is not, and what
+/// comes out is measured again.
+fn one_by_one() -> Result<()> {
+    let module = Fixture::load("async_overlap")?.module()?;
+    let output = compile_bytes(&module, "gfx1201", |options| {
+        options.choice = Choice::Balanced;
+        options.measure = true;
+    })?;
+    let entry = output.entries().first().context("no entry point")?;
+    let weighed = entry.weighed.as_ref().context("nothing was weighed")?;
+    let windows = entry.windows.as_ref().context("nothing was measured")?;
+    for (pair, window) in entry.plan.pairs.iter().zip(windows) {
+        ensure!(
+            pair.strategy == Strategy::Native || window.kept == 0,
+            "{}",
+            output.plan()
+        );
+    }
+    let split = weighed.barriers.iter().filter(|barrier| barrier.split);
+    let native = entry.plan.pairs.iter();
+    let native = native.filter(|pair| pair.strategy == Strategy::Native);
+    ensure!(split.count() == native.count(), "{}", output.plan());
+    for barrier in &weighed.barriers {
+        let kept = barrier.window.context("no window")?.kept;
+        let least = barrier.least_window.context("no threshold")?;
+        ensure!(barrier.split == (kept >= least), "{}", output.plan());
+    }
+    Ok(())
+}
+
+fn fast_goes_by_the_module() -> Result<()> {
+    let strategies = |kernel: &str, choice, target: &str| -> Result<Vec<Strategy>> {
+        let module = Fixture::load(kernel)?.module()?;
+        let output = compile_bytes(&module, target, |options| options.choice = choice)?;
+        let entry = output.entries().first().context("no entry point")?;
+        Ok(entry.plan.pairs.iter().map(|pair| pair.strategy).collect())
+    };
+    for (kernel, target, expected) in [
+        ("tiled_matmul", "gfx1201", Strategy::Native),
+        ("tiled_matmul", "sm_90", Strategy::Mbarrier),
+        ("tiled_matmul", "gfx1100", Strategy::Fused),
+        ("softmax", "gfx1201", Strategy::Fused),
+        ("softmax", "sm_90", Strategy::Fused),
+    ] {
+        let fast = strategies(kernel, Choice::Fast, target)?;
+        ensure!(
+            fast.iter().all(|one| *one == expected),
+            "{kernel} on {target}: {fast:?}"
+        );
+    }
+    let always = strategies("softmax", Choice::AlwaysSplit, "gfx1201")?;
+    ensure!(always.contains(&Strategy::Native));
+    Ok(())
+}
+
+/// A profile decides against the threshold, both ways, and is refused where it does not belong.
+fn profiles_decide() -> Result<()> {
+    let fixture = Fixture::load("tiled_matmul")?;
+    let module = fixture.module()?;
+    let planned = |profile: &[u8], module: &[u8], target: &str, choice: Choice| {
+        let target = Target::by_name(target).context("no such target")?;
+        let mut options = Options::new(target);
+        options.choice = choice;
+        options.profile = Some(profile.to_vec());
+        Ok::<_, anyhow::Error>(splitbar::compile(module, &options))
+    };
+    let strategy = |profile: &[u8], target: &str, choice: Choice| -> Result<Strategy> {
+        let output = planned(profile, &module, target, choice)?;
+        let output = output.map_err(|refused| anyhow!("{}", refused.diagnostics))?;
+        let entry = output.entries().first().context("no entry point")?;
+        Ok(entry.plan.pairs.first().context("no pair")?.strategy)
+    };
+    let refused = |profile: &[u8], module: &[u8], target: &str, code: Code| -> Result<()> {
+        for choice in [Choice::Balanced, Choice::Fast] {
+            let Err(refused) = planned(profile, module, target, choice)? else {
+                bail!("{code:?} was not noticed");
+            };
+            let codes: Vec<Code> = refused.diagnostics.iter().map(|one| one.code).collect();
+            ensure!(codes.contains(&code), "{codes:?} and not {code:?}");
+        }
+        Ok(())
+    };
+    let (even, uneven) = (dump(&module, 8, 1)?, dump(&module, 8, 4000)?);
+    for choice in [Choice::Balanced, Choice::Fast] {
+        ensure!(strategy(&uneven, "gfx1201", choice)? == Strategy::Native);
+        // A full barrier takes as long.
+        ensure!(strategy(&even, "gfx1201", choice)? == Strategy::Fused);
+        ensure!(strategy(&even, "sm_90", choice)? == Strategy::Fused);
+    }
+    // The workgroup has 8 waves of 32 there, and 4 of 64 here.
+    refused(&uneven, &module, "gfx942", Code::ForeignProfile)?;
+    let other = Fixture::load("softmax")?.module()?;
+    refused(&uneven, &other, "gfx1201", Code::ForeignProfile)?;
+    let mut damaged = uneven.clone();
+    *damaged.get_mut(60).context("a record")? ^= 1;
+    refused(&damaged, &module, "gfx1201", Code::DamagedProfile)?;
+    let half = uneven.get(..50).context("half of it")?;
+    refused(half, &module, "gfx1201", Code::TruncatedProfile)?;
+    refused(b"a text", &module, "gfx1201", Code::TruncatedProfile)?;
+    refused(&[0; 4096], &module, "gfx1201", Code::NotAProfile)?;
+    Ok(())
+}
+
+/// A profile of one phase at the first pair of a module, whose `waves` arrive up to `skew` apart.
+fn dump(module: &[u8], waves: u32, skew: u64) -> Result<Vec<u8>> {
+    let module = told(Module::parse(module))?;
+    let hash = module_hash(&module);
+    let at = |op: Op| {
+        let mut insts = module.instructions();
+        let inst = insts.find(|inst| inst.op() == Some(op));
+        inst.map(|inst| inst.offset.get())
+            .context("no such instruction")
+    };
+    let arrive = at(Op::ControlBarrierArriveINTEL)?;
+    let wait = at(Op::ControlBarrierWaitINTEL)?;
+    let mut words = vec![
+        layout::MAGIC,
+        layout::VERSION,
+        hash as u32,
+        (hash >> 32) as u32,
+    ];
+    words.extend([waves, waves, 0, 0]);
+    for wave in 0..waves {
+        let arrived = 100 + u64::from(wave) * skew / u64::from(waves - 1);
+        let (waited, passed) = (arrived + 10, 200 + skew);
+        let clocks = [arrived, waited, passed].map(|clock| [clock as u32, (clock >> 32) as u32]);
+        let mut record = vec![wave + 1, arrive, wait, 0, 0, 0, 0, wave, waves];
+        record.extend(clocks.concat());
+        record.push(record.iter().fold(0, |sum, word| sum ^ word));
+        words.extend(record);
+    }
+    Ok(words.into_iter().flat_map(u32::to_le_bytes).collect())
+}
+
+fn pictures() -> Result<()> {
+    let module = path("tiled_matmul")?;
+    let command = [
+        "advise",
+        &module,
+        "--targets",
+        "gfx1201,gfx942",
+        "--format",
+        "svg",
+    ];
+    let picture = expect(&command, b"", 0)?.stdout;
+    ensure!(picture == expect(&command, b"", 0)?.stdout);
+    let text = String::from_utf8(picture)?;
+    let holds = |what: &str| ensure_holds(&text, what);
+    holds("<svg xmlns=")?;
+    holds("main on gfx1201, 8 waves of 32: native")?;
+    holds("main on gfx942, 4 waves of 64: fused")?;
+    // One mark for each choice.
+    ensure!(text.matches("<circle").count() == 2);
+    ensure!(text.ends_with("</svg>\n"));
+    Ok(())
+}
+
+fn ensure_holds(text: &str, what: &str) -> Result<()> {
+    ensure!(text.contains(what), "no {what} in {text}");
+    Ok(())
 }
 
 /// The candidates of the advice for one GPU by strategy: registers, and workgroups at once.
@@ -93,7 +305,8 @@ fn balance_keeps_what_pays() -> Result<()> {
     // Nothing is left.
     let balanced = assembly("softmax", "auto=balanced")?;
     ensure!(balanced == assembly("softmax", "fused")?);
-    ensure!(balanced != assembly("softmax", "auto")?);
+    ensure!(balanced == assembly("softmax", "auto")?);
+    ensure!(balanced != assembly("softmax", "auto=always-split")?);
     let module = path("softmax")?;
     let plan = [
         "lower",
@@ -135,9 +348,12 @@ fn balance_keeps_occupancy() -> Result<()> {
         )?;
         Ok(String::from_utf8(plan.stdout)?)
     };
-    ensure!(plan("auto")?.contains("mbarrier"));
+    ensure!(plan("auto=always-split")?.contains("mbarrier"));
     let balanced = plan("auto=balanced")?;
-    ensure!(balanced.contains("workgroups fit at once"), "{balanced}");
+    ensure!(
+        balanced.contains("workgroups that fit at once"),
+        "{balanced}"
+    );
     ensure!(balanced.contains("fused"), "{balanced}");
     Ok(())
 }

@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     trials.extend(endianness::trials(&fixtures));
     trials.extend(enumerants::trials());
     trials.extend(cli::trials());
-    trials.extend(advise::trials());
+    trials.extend(advise::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));
     trials.extend(hostile::trials());
     trials.extend(isolate::trials());

@@ -5,8 +5,9 @@ use crate::sim::agrees;
 use crate::support::{compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use splitbar::{Optimization, SplitBarriers};
-use splitbar_passes::module::Module;
+use spirv::Op;
+use splitbar::{Optimization, SplitBarriers, Strategy};
+use splitbar_passes::module::{Inst, Module};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::FuseAt;
 use splitbar_passes::transform::registry::{Pass, PassOptions};
@@ -18,6 +19,17 @@ const TARGETS: [&str; 7] = [
 
 /// Schedules of each kernel.
 const SCHEDULES: u32 = 8;
+
+/// Where each pair in turn is a full barrier beside the others.
+const MIXED: [(&str, Optimization); 7] = [
+    ("gfx942", Optimization::O2),
+    ("gfx1201", Optimization::O0),
+    ("gfx1201", Optimization::O2),
+    ("gfx1250", Optimization::O2),
+    ("sm_75", Optimization::O2),
+    ("sm_80", Optimization::O0),
+    ("sm_90", Optimization::O2),
+];
 
 /// Kernels whose windows, fused and split anew, are at least as large as those that people made, in
 /// instructions of the final code, by target.
@@ -37,6 +49,13 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
                     simulated(&fixture, target, optimization)
                 }));
             }
+        }
+    }
+    for fixture in fixtures {
+        for (target, optimization) in MIXED {
+            let fixture = fixture.clone();
+            let name = format!("split/{}/{target}/mixed", fixture.name);
+            trials.push(trial(name, move || mixed(&fixture, target, optimization)));
         }
     }
     for (name, target, least) in WINDOWS {
@@ -69,6 +88,44 @@ fn simulated(fixture: &Fixture, target: &str, optimization: Optimization) -> Res
     })?;
     linkable(target)?;
     agrees(fixture, &output, SCHEDULES)
+}
+
+/// Splits every barrier but one, for each of them in turn, hand-written pairs and barriers that
+/// nobody split alike. GPUs that have no split barrier take a counter.
+fn mixed(fixture: &Fixture, target: &str, optimization: Optimization) -> Result<()> {
+    let written = fixture.module()?;
+    for (bytes, split) in [(&written, false), (&fused(&written)?, true)] {
+        let module = told(Module::parse(bytes))?;
+        let is_barrier = |inst: &Inst<'_>| match inst.op() {
+            Some(Op::ControlBarrier) => split,
+            Some(Op::ControlBarrierArriveINTEL) => true,
+            _ => false,
+        };
+        let barriers: Vec<_> = module
+            .instructions()
+            .filter(is_barrier)
+            .map(|inst| inst.offset)
+            .collect();
+        if barriers.len() < 2 {
+            continue; // nothing to mix
+        }
+        for full in barriers {
+            let output = compile_bytes(bytes, target, |options| {
+                options.optimization = optimization;
+                options.full_barriers.insert(full);
+                if target == "gfx942" {
+                    options.strategy = Some(Strategy::Counter);
+                }
+                if split {
+                    options.split_barriers = SplitBarriers::Always;
+                }
+            })?;
+            linkable(target)?;
+            agrees(fixture, &output, SCHEDULES / 2)
+                .with_context(|| format!("with a full barrier at word {full}, split {split}"))?;
+        }
+    }
+    Ok(())
 }
 
 fn window(name: &str, target: &str, least: u32) -> Result<()> {

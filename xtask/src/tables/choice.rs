@@ -1,11 +1,12 @@
 //! `cargo xtask choose`: docs/choice.md, which strategy is advised for each kernel on some GPUs.
 
 use super::{Options, Window, deliver};
+use crate::corpus::modules;
 use crate::shell;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const PAGE: &str = "docs/choice.md";
@@ -20,7 +21,6 @@ struct Advice {
     target: String,
     candidates: Vec<Candidate>,
     choice: String,
-    reasons: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -29,7 +29,6 @@ struct Candidate {
     window: Window,
     usage: Option<Usage>,
     resident: Option<Resident>,
-    phase_cycles: Option<Cycles>,
 }
 
 #[derive(Deserialize)]
@@ -40,134 +39,196 @@ struct Usage {
 #[derive(Deserialize)]
 struct Resident {
     workgroups: u32,
-    occupancy: f64,
 }
 
-#[derive(Deserialize)]
-struct Cycles {
-    least: i32,
-    most: i32,
-}
+/// Modules of the corpus that the page has.
+const CORPUS: usize = 40;
+
+/// Every so many modules of the corpus one is looked at, so that they come from many packages.
+const STRIDE: usize = 7;
 
 /// Writes the page, or compares some of its rows.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let tool = options.tool.path()?;
     if options.check {
-        let (kernel, gpus) = CHECKED;
-        return deliver(PAGE, &table(&tool, kernel, gpus)?, true);
+        let (name, gpus) = CHECKED;
+        return deliver(PAGE, &rows(&Kernel::fixture(name), &tool, gpus)?, true);
     }
-    let mut kernels = Vec::new();
-    for entry in std::fs::read_dir(shell::root().join("fixtures/kernels"))? {
-        kernels.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    kernels.sort();
     let mut page = INTRODUCTION.to_owned();
-    for kernel in &kernels {
-        let rows = table(&tool, kernel, GPUS)?;
-        if !rows.is_empty() {
-            write!(page, "\n## {kernel}\n\n{HEAD}{rows}")?;
+    let mut fixtures = Vec::new();
+    for entry in std::fs::read_dir(shell::root().join("fixtures/kernels"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        fixtures.push(Kernel::fixture(&name));
+    }
+    fixtures.sort_by(|one, other| one.name.cmp(&other.name));
+    let mut tables = Vec::new();
+    for kernel in &fixtures {
+        tables.push(rows(kernel, &tool, GPUS)?);
+    }
+    write!(
+        page,
+        "\n## Kernels of fixtures\n\n{HEAD}{}",
+        tables.concat()
+    )?;
+    let folder = shell::target_directory()?.join("corpus").join("modules");
+    let modules = modules::unpack(&folder)?;
+    let mut tables = Vec::new();
+    for start in 0..STRIDE {
+        for module in modules.iter().skip(start).step_by(STRIDE) {
+            if tables.len() == CORPUS {
+                break;
+            }
+            let kernel = Kernel::of_corpus(module);
+            // One GPU says whether there is something to split at all.
+            if !rows(&kernel, &tool, "gfx1201")?.is_empty() {
+                tables.push(rows(&kernel, &tool, GPUS)?);
+            }
         }
     }
+    write!(
+        page,
+        "\n## Modules of the corpus, split\n\nEvery barrier is split by `--split-barriers always`: {} modules.\n\n{HEAD}{}",
+        tables.len(),
+        tables.concat()
+    )?;
     deliver(PAGE, &page, false)
+}
+
+/// A module, and how it is advised on.
+struct Kernel {
+    name: String,
+    module: PathBuf,
+    flags: &'static [&'static str],
+}
+
+impl Kernel {
+    fn fixture(name: &str) -> Kernel {
+        Kernel {
+            name: name.to_owned(),
+            module: format!("fixtures/kernels/{name}/{name}.spv").into(),
+            flags: match name.starts_with("opencl_") {
+                // Their workgroup size is that of the launch.
+                true => &["--workgroup-size", "128,1,1"],
+                false => &[],
+            },
+        }
+    }
+
+    fn of_corpus(module: &modules::Module) -> Kernel {
+        let name = module.path.file_stem().unwrap_or_default();
+        Kernel {
+            name: name.to_string_lossy().into_owned(),
+            module: module.path.clone(),
+            flags: match module.set.as_str() {
+                "kernel" => &["--split-barriers", "always", "--workgroup-size", "128,1,1"],
+                _ => &["--split-barriers", "always"],
+            },
+        }
+    }
 }
 
 const INTRODUCTION: &str = "\
 # Which strategy to take
 
-`splitbar advise kernel.spv --target gfx1201` compiles a kernel with every strategy and says which one to take and why; `splitbar lower --strategy auto=balanced`
-goes by the same rule with the strategy that splits best and `fused`. In this order:
+`splitbar lower` decides with `--strategy auto` for each barrier whether it is split, and `--emit plan` says why:
 
-1. A strategy that leaves fewer workgroups resident at once than `fused` is not taken: workgroups fill each other's waits.
+```sh
+splitbar lower kernel.spv --target sm_90 --emit plan
+splitbar advise kernel.spv --targets sm_80,sm_90,gfx1201
+splitbar advise kernel.spv --target sm_90 --format svg > advice.svg
+```
+
+| `--strategy` | which barriers are split | compilations |
+| --- | --- | --- |
+| `auto`, `auto=balanced` | those that are worth it by the final code | one or two; three where some barriers are split and others are not, and registers bound what fits at once |
+| `auto=fast` | those whose window in SPIR-V is wide enough; registers are not looked at | one |
+| `auto=always-split` | all, wherever a strategy fits: the default of the library | one |
+| a strategy's name | all, by this one | one |
+
+`--split-barriers auto` uses the same rule for barriers that nobody split: one that is not worth it stays the instruction that it is. `advise` compiles with every strategy and
+advises one for each entry point.
+
+## The rule
+
+1. Where only some barriers are worth it, the others are full barriers beside them.
+2. A barrier is split if its window keeps as many machine instructions as the target's row asks for (`costs` in `fixtures/targets`: 8 on gfx12 and 16 around a loop, 48 on sm_90 and
+   later, 64 on older NVIDIA GPUs). No window is known to pay for a counter, or for a strategy without a row.
+3. With a profile (`--profile FILE`, `docs/profile.md`) a barrier that was measured is split if its window hides more than its phase costs: the window, or the median skew less
+   what a full barrier takes by itself, whichever is smaller, must be larger than the most that a phase costs.
+4. An entry point whose split leaves fewer workgroups resident at once than full barriers do gets full barriers: workgroups fill each other's waits.
    Without ptxas nobody knows the registers of an NVIDIA GPU; it takes at most ten more than are live at once in its input
-   (`lowering/assembly/src/ptx/pressure.rs`), and the worst case decides.
-2. Nor is one whose window is closed in the final code.
-3. Nor is one whose phase costs more cycles than an average window has instructions, or costs what nobody has measured.
-4. Of what is left, the one whose windows exceed its cost most.
+   (`lowering/assembly/src/ptx/pressure.rs`), and the worst case decides. Where a split version holds as many workgroups as fit whatever its registers are, the other one is not compiled.
+   A GPU that `lowering/target/src/residency.rs` does not know is decided by windows alone.
 
-A split gains at most the smaller of its window and the time by which waves differ when they arrive. That time is not known here, and `docs/profile.md` shows how to measure it: take `fused` by name for a kernel
-whose waves do the same, and a split for one whose waves differ. Cycles of a phase were measured on a timing simulator of NVIDIA GPUs (`lowering/plan/src/strategy/cost.rs`);
-on gfx12 a split is the two instructions that a full barrier is. What a GPU holds comes from `lowering/target/src/residency.rs`, registers from code objects and from ptxas.
+With `balanced` and `fast`, a profile is refused if it is damaged, of another module, or of workgroups with another number of waves (SB3100 to SB3105).
+
+A split gains at most the smaller of its window and the time by which waves differ when they arrive. Without a profile that time is not known: take `fused` by name for a kernel
+whose waves do the same. Cycles of a phase were measured on a timing simulator of NVIDIA GPUs, thresholds on registers and windows of 53 kernels.
 Nothing here ran on a GPU.
 
-The tables are generated by `cargo xtask choose`. at once: workgroups that a compute unit, WGP or multiprocessor holds, and the share of its places for waves that
-they take. left in windows: instructions of all windows, in PTX on NVIDIA GPUs where nvdisasm is not installed. A dash: not known.
+## Tables
+
+Generated by `cargo xtask choose`: what `advise` says, a row for each GPU. at once: workgroups that a compute unit, WGP or multiprocessor holds. Registers and workgroups are those of the
+version with full barriers, and those of the strategy whose windows are widest (the one that is taken, if one is). left: instructions left in all its windows, in PTX on NVIDIA GPUs where
+nvdisasm is not installed. A dash: not known, or no strategy that splits fits. The command shows the other strategies and the reasons.
 ";
 
 const HEAD: &str = "\
-| GPU | strategy | registers | at once | left in windows | cycles of a phase | choice |
-| --- | --- | --- | --- | --- | --- | --- |
+| kernel | GPU | choice | registers | at once | left in windows |
+| --- | --- | --- | --- | --- | --- |
 ";
 
 /// The rows of one kernel; none where it has no split barrier of a workgroup.
-fn table(tool: &Path, kernel: &str, gpus: &str) -> Result<String> {
-    let module = format!("fixtures/kernels/{kernel}/{kernel}.spv");
+fn rows(kernel: &Kernel, tool: &Path, gpus: &str) -> Result<String> {
     let mut command = Command::new(tool);
-    command.current_dir(shell::root());
-    command.args(["advise", &module, "--targets", gpus, "--format", "json"]);
-    if kernel.starts_with("opencl_") {
-        // Their workgroup size is that of the launch.
-        command.args(["--workgroup-size", "128,1,1"]);
-    }
+    command.current_dir(shell::root()).arg("advise");
+    command.arg(&kernel.module).args(kernel.flags);
+    command.args(["--targets", gpus, "--format", "json"]);
     let advised = command.output().context("splitbar cannot be started")?;
     match advised.status.code() {
         Some(0) => {}
         // Something of the kernel is not for one of these GPUs.
         Some(3) if gpus.contains(',') => {
-            let each = gpus.split(',').map(|gpu| table(tool, kernel, gpu));
+            let each = gpus.split(',').map(|gpu| rows(kernel, tool, gpu));
             return each.collect();
         }
         Some(3) => return Ok(String::new()),
-        _ => bail!("{kernel}: {}", String::from_utf8_lossy(&advised.stderr)),
+        // Modules of the corpus may break rules.
+        Some(1) if !kernel.module.starts_with("fixtures") => return Ok(String::new()),
+        _ => bail!(
+            "{}: {}",
+            kernel.name,
+            String::from_utf8_lossy(&advised.stderr)
+        ),
     }
     let advice: Vec<Advice> = serde_json::from_slice(&advised.stdout)?;
-    Ok(advice.iter().flat_map(rows).collect())
+    let rows = advice.iter().filter_map(|advice| row(&kernel.name, advice));
+    Ok(rows.collect())
 }
 
-fn rows(advice: &Advice) -> Vec<String> {
-    let row = |candidate: &Candidate| {
-        let dash = || "-".to_owned();
-        let registers = candidate
-            .usage
-            .as_ref()
-            .map(|usage| usage.registers.to_string());
-        let resident = candidate.resident.as_ref();
-        let resident = resident.map(
-            |Resident {
-                 workgroups,
-                 occupancy,
-             }| { format!("{workgroups}, {:.0} %", occupancy * 100.0) },
-        );
-        let cycles = candidate
-            .phase_cycles
-            .as_ref()
-            .map(|Cycles { least, most }| {
-                if least == most {
-                    most.to_string()
-                } else {
-                    format!("{least} to {most}")
-                }
-            });
-        let is_chosen = candidate.strategy == advice.choice;
-        // The reasons of a choice of `fused` are why each of the others is not taken.
-        let prefix = format!("{}: ", candidate.strategy);
-        let why = advice
-            .reasons
-            .iter()
-            .find_map(|why| why.strip_prefix(&prefix));
-        let choice = match (is_chosen, why) {
-            (true, Some(why)) => format!("**yes**: {why}"),
-            (true, None) => "**yes**".to_owned(),
-            (false, why) => why.unwrap_or_default().to_owned(),
-        };
-        format!(
-            "| {} | {} | {} | {} | {} | {} | {choice} |\n",
-            advice.target,
-            candidate.strategy,
-            registers.unwrap_or_else(dash),
-            resident.unwrap_or_else(dash),
-            candidate.window,
-            cycles.unwrap_or_else(dash),
-        )
+/// One row: the version with full barriers beside the strategy that is taken, or the one with the
+/// widest windows.
+fn row(kernel: &str, advice: &Advice) -> Option<String> {
+    let (full, others) = advice.candidates.split_first()?;
+    let taken = others.iter().find(|other| other.strategy == advice.choice);
+    // The first of equals: the target's best.
+    let widest = || {
+        let others = others.iter().rev();
+        others.max_by_key(|other| other.window.kept)
     };
-    advice.candidates.iter().map(row).collect()
+    let split = taken.or_else(widest);
+    let both = |value: fn(&Candidate) -> Option<u32>| {
+        let words = |one: Option<&Candidate>| {
+            let value = one.and_then(value);
+            value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+        };
+        format!("{} / {}", words(Some(full)), words(split))
+    };
+    let registers = both(|one| Some(one.usage.as_ref()?.registers));
+    let resident = both(|one| Some(one.resident.as_ref()?.workgroups));
+    let window = split.map_or_else(|| "-".to_owned(), |split| split.window.to_string());
+    Some(format!(
+        "| {kernel} | {} | {} | {registers} | {resident} | {window} |\n",
+        advice.target, advice.choice
+    ))
 }

@@ -1,5 +1,7 @@
 //! `splitbar advise`: what each strategy costs a kernel on some GPUs.
 
+mod picture;
+
 use super::input::read;
 use super::limits::LimitArgs;
 use super::split::SplitArgs;
@@ -7,7 +9,7 @@ use super::stop::Stop;
 use super::table::columns;
 use super::validation::ValidationArgs;
 use super::{Format, levels, parse_setting, parse_size, parse_target, report, wave_sizes, write};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use splitbar::spec::Setting;
 use splitbar::{
     Advice, Candidate, Optimization, Options, Target, advise, exit, require_llvm, spec,
@@ -19,11 +21,13 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar advise kernel.spv --target gfx1201
   splitbar advise kernel.spv --targets sm_80,sm_90 --ptxas /opt/cuda/bin/ptxas --format json
+  splitbar advise kernel.spv --targets sm_90,gfx1201 --format svg > advice.svg
+  splitbar advise kernel.spv --target gfx1201 --profile dump.bin
 
 A split pays where it leaves as many workgroups resident at once as a full barrier does, where
-instructions are left in the window, and where waves differ in time by more than a phase costs.
-On NVIDIA GPUs registers are known where ptxas is installed; cycles of a phase come from a timing
-simulator.
+enough instructions are left in the window, and where waves differ in time by more than a phase
+costs: with a profile (docs/profile.md) that is known. On NVIDIA GPUs registers are known where
+ptxas is installed; cycles of a phase come from a timing simulator.
 Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read, 3
 unsupported by a target or this build (limits included), 4 a bug in splitbar.";
 
@@ -58,15 +62,29 @@ pub(super) struct AdviseArgs {
     /// PATH]
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
+    /// Goes by this profile of the module where it measured a barrier (docs/profile.md)
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
     /// How the advice is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = AdviceFormat::Text)]
+    format: AdviceFormat,
     #[command(flatten)]
     split: SplitArgs,
     #[command(flatten)]
     validation: ValidationArgs,
     #[command(flatten)]
     limits: LimitArgs,
+}
+
+/// How advice is printed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+enum AdviceFormat {
+    /// A table for each entry point and GPU
+    Text,
+    /// An array
+    Json,
+    /// A picture: bars for each strategy
+    Svg,
 }
 
 impl AdviseArgs {
@@ -81,11 +99,12 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
     match all(args) {
         Ok(advice) => {
             let printed = match args.format {
-                Format::Text if advice.is_empty() => {
+                AdviceFormat::Text if advice.is_empty() => {
                     "no split barriers of a workgroup\n".to_owned()
                 }
-                Format::Text => advice.iter().map(text).collect::<Vec<_>>().join("\n"),
-                Format::Json => format!("{}\n", serde_json::json!(advice)),
+                AdviceFormat::Text => advice.iter().map(text).collect::<Vec<_>>().join("\n"),
+                AdviceFormat::Json => format!("{}\n", serde_json::json!(advice)),
+                AdviceFormat::Svg => picture::svg(&advice),
             };
             write::to_stdout(printed.as_bytes())
         }
@@ -103,6 +122,7 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
 fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
     require_llvm("advice, which compiles the module").map_err(splitbar::Failure::from)?;
     let bytes = read(&args.input)?;
+    let profile = args.profile.as_ref().map(|file| read(file)).transpose()?;
     let mut advice = Vec::new();
     for (position, target) in args.targets.iter().enumerate() {
         let mut options = Options::new(target);
@@ -112,6 +132,7 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         options.workgroup_size = args.workgroup_size;
         options.cluster = args.cluster_size;
         options.ptxas.clone_from(&args.ptxas);
+        options.profile.clone_from(&profile);
         args.split.set(&mut options);
         options.validation = args.validation.validation();
         options.spec = spec::resolve_for(&bytes, &args.spec)?;
@@ -166,13 +187,14 @@ fn text(advice: &Advice) -> String {
 /// One strategy. A dash: not known, or not measured.
 fn line(candidate: &Candidate) -> [String; 7] {
     let dash = || "-".to_owned();
-    let resident = candidate.resident.as_ref();
+    let version = &candidate.version;
+    let resident = version.resident.as_ref();
     [
         candidate.strategy.to_owned(),
-        candidate
+        version
             .usage
             .map_or_else(dash, |usage| usage.registers.to_string()),
-        match (resident, candidate.resident_between) {
+        match (resident, version.resident_between) {
             (Some(resident), _) => resident.workgroups.to_string(),
             (None, Some([least, most])) if least == most => least.to_string(),
             (None, Some([least, most])) => format!("{least} to {most}"),

@@ -414,8 +414,8 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::ForeignProfile,
-        "The dump has the hash of the module that was instrumented, and its records name barriers by their places in that module. The given module has another hash.",
-        "Give the input of `splitbar-opt --instrument-barrier-skew`, not its output. If other passes ran in the same command, write the module between them to a file.",
+        "The dump has the hash of the module that was instrumented, and its records name barriers by their places in that module. The given module has another hash; or `lower` and `advise` found that the workgroups of the profile had another number of subgroups than they have on the target.",
+        "Give the input of `splitbar-opt --instrument-barrier-skew`, not its output. If other passes ran in the same command, write the module between them to a file. Record the profile on the target that the code is for, with its wave size.",
     ),
 ];
 

@@ -3,6 +3,7 @@
 use super::input::read;
 use super::limits::in_process;
 use super::stop::Stop;
+use super::strategy::StrategyArg;
 use super::{Emit, Format, LowerArgs, report, write};
 use splitbar::{Artefact, Observer, Options, Product, Source, Stage, Worker, exit};
 use std::io::IsTerminal;
@@ -41,7 +42,10 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     }
     outputs(args)?;
     let source = Source::new(modules(args)?, args.spec.clone());
-    let options = options(args);
+    let mut options = options(args);
+    if let Some(file) = &args.profile {
+        options.profile = Some(profile(args, file)?);
+    }
     let mut watch = Watch::new(args)?;
     let products: Vec<Product> = emit.into_iter().map(Product::from).collect();
     let made = if in_process() {
@@ -59,6 +63,22 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     match products.first() {
         Some(product) => deliver(args, product),
         None => Ok(exit::DONE),
+    }
+}
+
+/// The profile, where there is a choice that it could decide.
+fn profile(args: &LowerArgs, file: &Path) -> Result<Vec<u8>, String> {
+    if args.input == Path::new("-") && file == args.input {
+        return Err("the module and the profile cannot both be the standard input".to_owned());
+    }
+    if !args.linked.is_empty() {
+        return Err("--profile is of one module, and --link makes another one".to_owned());
+    }
+    match args.strategy {
+        StrategyArg::Chosen(splitbar::Choice::AlwaysSplit) | StrategyArg::Named(_) => {
+            Err("--profile decides nothing with this --strategy; leave that out".to_owned())
+        }
+        StrategyArg::Chosen(_) => read(file),
     }
 }
 

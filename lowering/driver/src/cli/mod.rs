@@ -57,6 +57,8 @@ Examples:
   splitbar lower kernel.spv --target gfx1100 --emit hsaco -o k.co   a code object for the ROCm loader
   splitbar lower kernel.spv --target sm_90 --emit reflect           arguments, shared memory, strategy and window of each pair
   splitbar lower kernel.spv --target sm_80 --spec 0=128 --spec 1=1.5 --strategy fused
+  splitbar lower kernel.spv --target sm_90 --emit plan              why each barrier is split or not
+  splitbar lower kernel.spv --target sm_90 --profile dump.bin       by how far apart its waves arrive
   glslangValidator -V -o /dev/stdout k.comp | splitbar lower - --target gfx1201 --emit llvm-ir
   splitbar lower kernel.spv --target gfx1201 --emit-dir stages      every stage in a file of its own
 
@@ -338,6 +340,10 @@ struct LowerArgs {
     /// How workgroup-scope split barriers are lowered
     #[arg(long, default_value = "auto", value_parser = strategies_and_choices())]
     strategy: StrategyArg,
+    /// Goes by this profile of the module where it measured a barrier (docs/profile.md): a dump of
+    /// `sim --profile`, or of an instrumented kernel
+    #[arg(long, value_name = "FILE")]
+    profile: Option<PathBuf>,
     /// Where a fused barrier stands
     #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
     fuse_at: FuseAtArg,
@@ -652,11 +658,23 @@ mod tests {
         assert_eq!(
             (args.strategy, args.emit, args.optimization),
             (
-                StrategyArg::Chosen(splitbar::Choice::AlwaysSplit),
+                StrategyArg::Chosen(if cfg!(feature = "llvm") {
+                    splitbar::Choice::Balanced
+                } else {
+                    splitbar::Choice::Fast
+                }),
                 None,
                 Optimization::O2
             )
         );
+        for (name, choice) in [
+            ("auto=fast", splitbar::Choice::Fast),
+            ("auto=balanced", splitbar::Choice::Balanced),
+            ("auto=always-split", splitbar::Choice::AlwaysSplit),
+        ] {
+            let args = lower(&["--target", "sm_90", "--strategy", name]).unwrap();
+            assert_eq!(args.strategy, StrategyArg::Chosen(choice));
+        }
     }
 
     #[test]

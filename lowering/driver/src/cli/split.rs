@@ -33,8 +33,8 @@ impl SplitArgs {
 enum SplitBarriersArg {
     /// Leaves every barrier as it is
     Never,
-    /// As always, and a kernel whose split costs more than it brings gets full barriers:
-    /// --strategy auto=balanced
+    /// As always, but barriers that are not worth it stay as they are: by --strategy auto=fast or
+    /// auto=balanced
     Auto,
     /// Splits what has work for a window
     Always,

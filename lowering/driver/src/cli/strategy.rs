@@ -24,31 +24,50 @@ impl StrategyArg {
     }
 }
 
-/// As [`strategies`], with ways to choose that compile the module.
+/// As [`strategies`], with ways to choose.
 pub(super) fn strategies_and_choices() -> impl TypedValueParser<Value = StrategyArg> {
-    let choices = [
-        ("auto", "As auto=always-split"),
-        (
-            "auto=always-split",
-            "The best one that splits, wherever one fits",
-        ),
-        (
-            "auto=balanced",
-            "That one, or fused where the split costs more than it brings: compiles with both",
-        ),
-    ];
-    let choice = |(name, help)| PossibleValue::new(name).help(help);
+    let choice =
+        |(name, help, _): &(&'static str, &'static str, _)| PossibleValue::new(*name).help(*help);
     let named = |strategy: &Strategy| PossibleValue::new(strategy.name()).help(strategy.summary());
-    let all = choices
+    let all = CHOICES
+        .iter()
         .map(choice)
-        .into_iter()
         .chain(Strategy::ALL.iter().map(named));
     PossibleValuesParser::new(all).map(|name| match name.parse() {
         Ok(strategy) => StrategyArg::Named(strategy),
-        Err(_) if name == "auto=balanced" => StrategyArg::Chosen(splitbar::Choice::Balanced),
-        Err(_) => StrategyArg::Chosen(splitbar::Choice::AlwaysSplit),
+        Err(_) => {
+            let chosen = CHOICES.iter().find(|(choice, _, _)| *choice == name);
+            StrategyArg::Chosen(chosen.map_or(AUTO, |(_, _, choice)| *choice))
+        }
     })
 }
+
+/// What `auto` is: in a build that makes no code there is nothing to balance.
+const AUTO: splitbar::Choice = if cfg!(feature = "llvm") {
+    splitbar::Choice::Balanced
+} else {
+    splitbar::Choice::Fast
+};
+
+/// The ways to choose, with their help.
+const CHOICES: &[(&str, &str, splitbar::Choice)] = &[
+    ("auto", "As auto=balanced", AUTO),
+    (
+        "auto=balanced",
+        "The best one that splits, and full barriers where the final code has too narrow a window or fewer workgroups fit at once: compiles up to twice, or three times where only some barriers are split",
+        splitbar::Choice::Balanced,
+    ),
+    (
+        "auto=fast",
+        "The best one that splits, and full barriers where the window in SPIR-V is too narrow: compiles once",
+        splitbar::Choice::Fast,
+    ),
+    (
+        "auto=always-split",
+        "The best one that splits, wherever one fits",
+        splitbar::Choice::AlwaysSplit,
+    ),
+];
 
 pub(super) fn strategies() -> impl TypedValueParser<Value = Choice> {
     let auto = PossibleValue::new("auto").help("The best one that fits");

@@ -1,12 +1,9 @@
-//! What a phase of each strategy costs beside a full barrier.
-//!
-//! Measured in cycles on a public timing simulator of NVIDIA GPUs (GPGPU-Sim with Accel-Sim's
-//! configuration of a V100: a barrier takes 20 cycles, and one barrier instruction begins in two)
-//! with five kernels whose waves do the same work, one workgroup for each multiprocessor. Nothing
-//! ran on a GPU.
+//! What a phase of each strategy costs beside a full barrier, and how much work its window must have
+//! for that. The figures, with their sources, are rows of the target (`costs` in
+//! `fixtures/targets`); nothing ran on a GPU.
 
-use super::Strategy;
-use crate::target::{Arch, Mbarrier, Target};
+use super::{Overlap, Strategy};
+use crate::target::{Cost, Target};
 
 /// Cycles that a phase takes longer than with a full barrier, from the cheapest kernel measured to
 /// the most expensive one.
@@ -21,18 +18,59 @@ pub struct PhaseCycles {
 impl PhaseCycles {
     /// That of `strategy` on `target`; `None` where it has not been measured.
     pub fn of(strategy: Strategy, target: &Target) -> Option<PhaseCycles> {
-        let (least, most) = match (strategy, &target.arch) {
-            // The same two instructions as a full barrier of the target.
-            (Strategy::Native, _) => (0, 0),
-            (Strategy::Fused | Strategy::SingleWave, _) => (0, 0),
-            // The simulator's model of an arrival and a wait that do not poll.
-            (Strategy::Mbarrier, Arch::Nvptx(gpu)) if gpu.mbarrier == Mbarrier::TryWait => (-6, 24),
-            (Strategy::Mbarrier, Arch::Nvptx(_)) => (46, 82),
-            (Strategy::WarpNamed | Strategy::WarpNamedSingle, Arch::Nvptx(_)) => (12, 40),
-            (Strategy::GroupNamed, Arch::Nvptx(_)) => (9, 47),
-            (Strategy::Counter, Arch::Nvptx(_)) => (56, 130),
-            _ => return None,
-        };
+        if strategy.overlap() != Overlap::Split {
+            // A full barrier, or none.
+            return Some(PhaseCycles { least: 0, most: 0 });
+        }
+        let (least, most) = row(strategy, target)?.cycles?;
         Some(PhaseCycles { least, most })
+    }
+}
+
+/// Machine instructions that must be left in the window of a pair so that `strategy` pays on
+/// `target`; `rotated`: the pair goes around a loop. `None` where no window is known to pay.
+pub fn least_window(strategy: Strategy, target: &Target, rotated: bool) -> Option<u32> {
+    let row = row(strategy, target)?;
+    row.rotated.filter(|_| rotated).or(row.window)
+}
+
+fn row(strategy: Strategy, target: &Target) -> Option<&'static Cost> {
+    let name = strategy.name();
+    target.costs.iter().find(|cost| cost.strategy == name)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn every_row_is_of_a_strategy_that_the_target_has() {
+        for target in Target::all() {
+            let fit = Strategy::all_of_target(target);
+            for cost in target.costs {
+                let strategy: Strategy = cost.strategy.parse().unwrap();
+                let is_counter = strategy == Strategy::Counter; // it needs nanosleep
+                assert!(fit.contains(&strategy) || is_counter, "{}", target.name);
+                assert!(cost.cycles.is_none_or(|(least, most)| least <= most));
+                assert!(cost.rotated >= cost.window || cost.rotated.is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_planner_takes_has_a_threshold() {
+        let of = |name: &str| {
+            let target = Target::by_name(name).unwrap();
+            let strategy = Strategy::of_target(target);
+            let least = |rotated| least_window(strategy, target, rotated);
+            (strategy.name(), least(false), least(true))
+        };
+        assert_eq!(of("gfx1201"), ("native", Some(8), Some(16)));
+        assert_eq!(of("sm_90"), ("mbarrier", Some(48), Some(48)));
+        assert_eq!(of("sm_86"), ("mbarrier", Some(64), Some(64)));
+        assert_eq!(of("sm_75"), ("warp-named", Some(64), Some(64)));
+        assert_eq!(of("gfx1100"), ("fused", None, None));
     }
 }

@@ -21,11 +21,14 @@
 //! say: for shaders that count on OpControlBarrier to order buffers without saying so.
 
 mod motion;
+mod reasons;
 mod rotate;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod travel;
+
+pub use reasons::{Stop, Stopped, stops};
 
 use super::edit::Edit;
 use super::inline::inline_barrier_functions;

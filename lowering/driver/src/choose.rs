@@ -1,0 +1,405 @@
+//! The choice of `auto`: which barriers of a module are split, and which are full barriers.
+//!
+//! `fast` decides as the module is planned, by the windows in SPIR-V. `balanced` compiles it with
+//! every barrier split, and once more with full barriers where the first compilation leaves open
+//! which version holds more workgroups at once: a version at the most that a unit can hold loses
+//! nothing, and one without a window that pays is not taken anyway. If some barriers are worth it
+//! and others are not, what comes out is compiled as well.
+
+use crate::failure::Failure;
+use crate::options::{Choice, Options, SplitBarriers};
+use crate::output::{Entry, Output};
+use crate::pipeline::compile;
+use crate::usage::{Resident, Usage};
+use crate::weigh::{Barrier, BarrierKind, Facts, Version, Weighed, Written};
+use crate::window::Window;
+use spirv::Op;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::module::{Declarations, Module, Scope, WordOffset};
+use splitbar_passes::profile::{Profile, Site};
+use splitbar_plan::{EntryPlan, Strategy};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was chosen for a module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chosen {
+    /// What is known of each entry point, by its name.
+    pub(crate) entries: BTreeMap<String, Weighed>,
+    /// The OpControlBarriers that are not split.
+    pub(crate) left: Left,
+}
+
+/// OpControlBarriers that are not split though others are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// All are split.
+    #[default]
+    None,
+    /// None is.
+    All,
+    /// Those at these words of the given module are not.
+    These(BTreeSet<WordOffset>),
+}
+
+/// What a profile says, by word of an arrive or OpControlBarrier.
+pub(crate) type Sites = BTreeMap<WordOffset, Site>;
+
+/// What came of the choice.
+pub(crate) struct Settled {
+    /// The options with what was chosen.
+    pub(crate) options: Options,
+    /// The module compiled by them, measured.
+    pub(crate) output: Output,
+}
+
+/// How barriers are weighed.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Weighing {
+    /// Not at all: the options say it, or it was done before.
+    Done,
+    /// By the plan.
+    ByPlan,
+    /// By compiling.
+    ByCode,
+}
+
+impl Options {
+    /// How barriers are weighed.
+    pub(crate) fn weighing(&self) -> Weighing {
+        let names_strategy = self.strategy.is_some();
+        let gates = self.split_barriers == SplitBarriers::Auto;
+        if self.chosen.is_some() || names_strategy && !gates {
+            return Weighing::Done;
+        }
+        match self.choice {
+            Choice::Fast => Weighing::ByPlan,
+            Choice::AlwaysSplit if !gates && self.profile.is_none() => Weighing::Done,
+            Choice::AlwaysSplit | Choice::Balanced => Weighing::ByCode,
+        }
+    }
+
+    /// What the profile says of the module in `bytes`, by word.
+    ///
+    /// # Errors
+    /// As [`Profile::read`] and [`Profile::check`].
+    pub(crate) fn sites(&self, declarations: &Declarations<'_>) -> Result<Sites, Diagnostics> {
+        let Some(dump) = &self.profile else {
+            return Ok(Sites::new());
+        };
+        let profile = Profile::read(dump)?;
+        profile.check(declarations)?;
+        let mut sites = Sites::new();
+        for site in profile.sites {
+            let word = site.arrive;
+            // An arrive with several waits: what was measured most often.
+            let known = sites.entry(word).or_insert_with(|| site.clone());
+            if known.phases < site.phases {
+                *known = site;
+            }
+        }
+        Ok(sites)
+    }
+}
+
+/// Chooses for the module in `bytes`; `None` where the options leave nothing to choose by code.
+///
+/// # Errors
+/// As [`compile`], and what is wrong with the profile.
+pub(crate) fn settle(bytes: &[u8], options: &Options) -> Result<Option<Settled>, Failure> {
+    if options.weighing() != Weighing::ByCode {
+        return Ok(None);
+    }
+    let module = Module::parse(bytes)?;
+    let mut problems = Diagnostics::new();
+    let declarations = Declarations::of(&module, &mut problems);
+    let sites = options.sites(&declarations).map_err(Failure::from)?;
+    let judge = Judge {
+        bytes,
+        module: &module,
+        options,
+        sites,
+    };
+    judge.settle().map(Some)
+}
+
+impl Settled {
+    /// The output, as `asked` wants it; else, where stages are to be shown or the code audited, the
+    /// options to compile it by once more.
+    pub(crate) fn reuse(self, asked: &Options, shows_stages: bool) -> Result<Output, Options> {
+        if shows_stages || asked.audit {
+            return Err(self.options);
+        }
+        let mut output = self.output;
+        if !asked.measure {
+            for entry in &mut output.entries {
+                entry.windows = None;
+                entry.machine_windows = None;
+                entry.usage = None;
+                entry.resident = None;
+                entry.resident_between = None;
+            }
+        }
+        Ok(output)
+    }
+}
+
+struct Judge<'j> {
+    bytes: &'j [u8],
+    module: &'j Module<'j>,
+    options: &'j Options,
+    sites: Sites,
+}
+
+impl Judge<'_> {
+    fn settle(&self) -> Result<Settled, Failure> {
+        let mut split = self.compiled(Chosen::default())?;
+        let mut chosen = Chosen::default();
+        for entry in split.entries() {
+            let weighed = self.weigh(entry)?;
+            chosen.entries.insert(entry.plan.entry.clone(), weighed);
+        }
+        let mut full = None;
+        if split
+            .entries()
+            .iter()
+            .any(|entry| self.may_lose(entry, &chosen))
+        {
+            full = Some(self.full(&chosen)?);
+        }
+        compare(&mut chosen, &split, full.as_ref());
+        let mut is_mixed = false;
+        // Once more if what is left loses after all.
+        while chosen.entries.values().any(Weighed::any_split)
+            && chosen.entries.values().any(Weighed::any_full)
+        {
+            chosen.left = self.left(&chosen);
+            split = self.compiled(chosen.clone())?;
+            is_mixed = true;
+            if full.is_none()
+                && split
+                    .entries()
+                    .iter()
+                    .any(|entry| self.may_lose(entry, &chosen))
+            {
+                full = Some(self.full(&chosen)?);
+            }
+            if !compare(&mut chosen, &split, full.as_ref()) {
+                break;
+            }
+        }
+        let any_split = chosen.entries.values().any(Weighed::any_split);
+        let any_full = chosen.entries.values().any(Weighed::any_full);
+        let mut output = match (any_split || !any_full, is_mixed, full) {
+            (true, _, _) => split,
+            (false, _, Some(full)) => full,
+            (false, _, None) => self.full(&chosen)?,
+        };
+        if !any_split && any_full {
+            chosen.left = Left::All;
+        }
+        explain(&mut output, &chosen);
+        Ok(Settled {
+            options: self.with(chosen),
+            output,
+        })
+    }
+
+    /// Decides by windows about the barriers of an entry point that was compiled with all of them
+    /// split.
+    fn weigh(&self, entry: &Entry) -> Result<Weighed, Failure> {
+        let windows = entry.machine_windows.as_ref().or(entry.windows.as_ref());
+        check_waves(&entry.plan, &self.sites).map_err(Failure::from)?;
+        let windows = windows.map(Vec::as_slice);
+        let known = (&self.sites, self.options);
+        let barriers = barriers(&entry.plan, &entry.written, windows, known, |word| {
+            kind(self.module, word)
+        });
+        Ok(Weighed::of(Version::of(entry), barriers))
+    }
+
+    /// Whether full barriers might leave more workgroups at once than `entry` has, as far as that
+    /// matters and can be told.
+    fn may_lose(&self, entry: &Entry, chosen: &Chosen) -> bool {
+        let version = Version::of(entry);
+        let weighed = chosen.entries.get(&entry.plan.entry);
+        let is_split = weighed.is_some_and(Weighed::any_split);
+        let waits = |pair: &splitbar_plan::PairPlan| pair.strategy.is_split();
+        is_split
+            && entry.plan.pairs.iter().any(waits)
+            && version.can_be_compared()
+            && version.workgroups() < self.most_workgroups(entry)
+    }
+
+    /// The workgroups that a unit can hold of the kernel at most, whatever its registers are.
+    fn most_workgroups(&self, entry: &Entry) -> Option<u32> {
+        let least = Usage {
+            registers: 1,
+            barriers: 1,
+            shared_memory_bytes: entry.abi.shared_memory_bytes,
+            spilled_bytes: 0,
+        };
+        let resident = Resident::of(least, &entry.plan, self.options.target)?;
+        Some(resident.workgroups)
+    }
+
+    /// The OpControlBarriers that no entry point splits.
+    fn left(&self, chosen: &Chosen) -> Left {
+        let barriers = || chosen.entries.values().flat_map(|entry| &entry.barriers);
+        let split: BTreeSet<WordOffset> = barriers()
+            .filter(|barrier| barrier.split)
+            .map(|barrier| barrier.word)
+            .collect();
+        let words = barriers()
+            .filter(|barrier| barrier.kind == BarrierKind::Full)
+            .map(|barrier| barrier.word)
+            .filter(|word| !split.contains(word));
+        Left::These(words.collect())
+    }
+
+    /// The options that lead to what was chosen without asking again.
+    fn with(&self, chosen: Chosen) -> Options {
+        Options {
+            split_barriers: match self.options.split_barriers {
+                SplitBarriers::Never => SplitBarriers::Never,
+                SplitBarriers::Auto | SplitBarriers::Always => SplitBarriers::Always,
+            },
+            profile: None,
+            chosen: Some(chosen),
+            ..self.options.clone()
+        }
+    }
+
+    fn compiled(&self, chosen: Chosen) -> Result<Output, Failure> {
+        let options = Options {
+            measure: true,
+            audit: false,
+            ..self.with(chosen)
+        };
+        compile(self.bytes, &options)
+    }
+
+    /// The module with full barriers.
+    fn full(&self, chosen: &Chosen) -> Result<Output, Failure> {
+        let mut options = Options {
+            measure: true,
+            audit: false,
+            ..self.with(Chosen {
+                entries: chosen.entries.clone(),
+                left: Left::All,
+            })
+        };
+        if self.options.strategy.is_none() {
+            options.strategy = Some(Strategy::Fused);
+        }
+        compile(self.bytes, &options)
+    }
+}
+
+/// Gives up the splits of entry points that leave fewer workgroups at once than full barriers;
+/// whether there was one.
+fn compare(chosen: &mut Chosen, split: &Output, full: Option<&Output>) -> bool {
+    let mut any = false;
+    for (entry, full) in split
+        .entries()
+        .iter()
+        .zip(full.iter().flat_map(|full| full.entries()))
+    {
+        let Some(weighed) = chosen.entries.get_mut(&entry.plan.entry) else {
+            continue; // every entry point was weighed
+        };
+        let full = Version::of(full);
+        let lost = Version::of(entry).loses_to(&full);
+        weighed.full = Some(full);
+        if let (true, Some(why)) = (weighed.any_split(), lost) {
+            weighed.give_up(&why);
+            any = true;
+        }
+    }
+    any
+}
+
+/// Has the output say what was decided.
+fn explain(output: &mut Output, chosen: &Chosen) {
+    for entry in &mut output.entries {
+        let weighed = chosen.entries.get(&entry.plan.entry);
+        explain_plan(&mut entry.plan, &entry.written, weighed);
+        entry.weighed = weighed.cloned();
+    }
+}
+
+/// The reasons of the pairs of one plan.
+pub(crate) fn explain_plan(plan: &mut EntryPlan, written: &[Written], weighed: Option<&Weighed>) {
+    for (pair, written) in plan.pairs.iter_mut().zip(written) {
+        let word = written.word();
+        let reason = word.and_then(|word| weighed?.reason(word));
+        if let (Scope::Workgroup, Some(reason)) = (pair.scope, reason) {
+            pair.reason = reason;
+        }
+    }
+}
+
+/// That as many waves arrived at the barriers of a profile as the kernel has on this GPU.
+pub(crate) fn check_waves(plan: &EntryPlan, sites: &Sites) -> Result<(), Diagnostic> {
+    let Some([x, y, z]) = plan.workgroup_size else {
+        return Ok(());
+    };
+    let invocations = u64::from(x) * u64::from(y) * u64::from(z);
+    let waves = invocations.div_ceil(u64::from(plan.wave_size));
+    match sites
+        .values()
+        .find(|site| u64::from(site.subgroups) != waves)
+    {
+        None => Ok(()),
+        Some(site) => Err(Diagnostic::error(
+            Code::ForeignProfile,
+            "the profile was recorded on another target",
+        )
+        .at_word(site.arrive)
+        .because(format!(
+            "workgroups had {} subgroups there, and the waves of {} on {} are {waves}",
+            site.subgroups, plan.entry, plan.target
+        ))
+        .help("record a profile on the target that the code is for, with its wave size")),
+    }
+}
+
+/// What stands at `word` of the given module.
+pub(crate) fn kind(module: &Module<'_>, word: WordOffset) -> BarrierKind {
+    match module.at(word).and_then(|inst| inst.op()) {
+        Some(Op::ControlBarrier) => BarrierKind::Full,
+        _ => BarrierKind::Pair,
+    }
+}
+
+/// Decides about the pairs of the workgroup of one entry point, by their windows in machine code,
+/// in the order of the plan's pairs, or else in SPIR-V.
+pub(crate) fn barriers(
+    plan: &EntryPlan,
+    written: &[Written],
+    windows: Option<&[Window]>,
+    (sites, options): (&Sites, &Options),
+    kind: impl Fn(WordOffset) -> BarrierKind,
+) -> Vec<Barrier> {
+    let mut barriers = Vec::new();
+    for (position, (pair, written)) in plan.pairs.iter().zip(written).enumerate() {
+        let (Scope::Workgroup, Some(word)) = (pair.scope, written.word()) else {
+            continue;
+        };
+        let kind = kind(word);
+        let mut words = written.words.iter();
+        if kind == BarrierKind::Pair && options.strategy.is_some()
+            || words.any(|word| options.full_barriers.contains(word))
+        {
+            continue; // the caller has said what becomes of it
+        }
+        let facts = Facts {
+            strategy: pair.strategy,
+            operations: written.operations,
+            window: windows.and_then(|windows| windows.get(position)).copied(),
+            rotated: pair.arrives.len() > 1 || pair.waits.len() > 1,
+            site: sites.get(&word),
+        };
+        barriers.push(facts.weigh(word, kind, options.target));
+    }
+    barriers
+}

@@ -1,0 +1,152 @@
+//! Why the halves of pairs stand where they are: what the arrive cannot pass going up, and what the
+//! wait cannot going down. It is asked of the module as motion left it.
+
+use super::motion::Motion;
+use super::travel::{HalfPosition, Limit, Way};
+use crate::analysis::cfg::Cfg;
+use crate::analysis::pairing::Pairing;
+use crate::analysis::phases::{Body, Effects, Item, Role, Side};
+use crate::diagnostic::Diagnostics;
+use crate::module::{Constants, Declarations, SpecValues, WordOffset};
+use crate::transform::inlined::entries;
+use std::fmt;
+
+/// What keeps one half of a pair where it stands.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The access at this word, in memory that the barrier orders: the other side of the barrier
+    /// may touch the same, and one of the two writes.
+    Conflict(WordOffset),
+    /// The instruction at this word orders memory or execution itself, or is volatile.
+    Orders(WordOffset),
+    /// The half of a barrier at this word.
+    Barrier(WordOffset),
+    /// The end of a block: from there control comes to no place as often as to the barrier, or
+    /// something on the way there conflicts.
+    Paths,
+    /// The pair has several arrives or waits, or they are not passed equally often.
+    Several,
+    /// Its operands are not known, or it is volatile.
+    Operands,
+}
+
+impl Stop {
+    /// The word of the instruction, where it is one.
+    pub fn word(self) -> Option<WordOffset> {
+        match self {
+            Stop::Conflict(word) | Stop::Orders(word) | Stop::Barrier(word) => Some(word),
+            Stop::Paths | Stop::Several | Stop::Operands => None,
+        }
+    }
+
+    /// The same at another word.
+    #[must_use]
+    pub fn at(self, word: WordOffset) -> Stop {
+        match self {
+            Stop::Conflict(_) => Stop::Conflict(word),
+            Stop::Orders(_) => Stop::Orders(word),
+            Stop::Barrier(_) => Stop::Barrier(word),
+            Stop::Paths | Stop::Several | Stop::Operands => self,
+        }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Conflict(word) => {
+                write!(
+                    f,
+                    "the access at word {word}, which conflicts with the other side"
+                )
+            }
+            Stop::Orders(word) => write!(f, "the instruction at word {word}, which orders memory"),
+            Stop::Barrier(word) => write!(f, "the barrier at word {word}"),
+            Stop::Paths => f.write_str("the end of a block, behind which paths differ or conflict"),
+            Stop::Several => f.write_str("its several arrives or waits"),
+            Stop::Operands => f.write_str("its operands"),
+        }
+    }
+}
+
+/// Where a pair of the workgroup stands, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// Words of its arrives and waits, the first arrive's first.
+    pub words: Vec<WordOffset>,
+    /// Why the arrive goes no further up.
+    pub arrive: Stop,
+    /// Why the wait goes no further down.
+    pub wait: Stop,
+}
+
+/// Why the pairs of the workgroup in entry functions stand where they are. With `orders_all` every
+/// barrier is taken to order all memory, as by the pass. Nothing where barriers break rules.
+pub fn stops(declarations: &Declarations<'_>, orders_all: bool) -> Vec<Stopped> {
+    let mut diagnostics = Diagnostics::new();
+    let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
+    let mut stopped = Vec::new();
+    for (entry, function) in entries(declarations) {
+        let pairing = Pairing::analyse(declarations, &constants, entry, &mut diagnostics);
+        if diagnostics.has_errors() {
+            return Vec::new();
+        }
+        let cfg = Cfg::of(declarations.module, function);
+        let effects = Effects::of(declarations, &constants, function);
+        let body = Body::of(declarations, function, &effects, &pairing, orders_all);
+        let mut motion = Motion::of(&body, &cfg, &|_| false);
+        let zones = motion.zones();
+        for (number, barrier) in body.barriers.iter().enumerate() {
+            if barrier.waits.is_empty() {
+                continue; // OpControlBarrier
+            }
+            let stop = |side| {
+                if !barrier.is_known {
+                    return Stop::Operands;
+                }
+                let limit = motion.limit(number, side, &zones);
+                match (motion.place(number, side), limit) {
+                    (Some(from), Some(limit)) if motion.can_move(number) => {
+                        next(&motion, from, side, limit)
+                    }
+                    _ => Stop::Several,
+                }
+            };
+            stopped.push(Stopped {
+                words: [&barrier.arrives[..], &barrier.waits].concat(),
+                arrive: stop(Side::Arrive),
+                wait: stop(Side::Wait),
+            });
+        }
+    }
+    stopped
+}
+
+/// What a half that stands at `from` cannot pass.
+fn next(motion: &Motion<'_>, from: HalfPosition, side: Side, limit: Limit) -> Stop {
+    let way = match side {
+        Side::Arrive | Side::Both => Way::Up,
+        Side::Wait => Way::Down,
+    };
+    let body = &motion.body;
+    let travel = motion.terrain.travel(body, from, way, limit, &mut 0);
+    let items = body.block(travel.to.block);
+    let index = travel.to.index;
+    let item: Option<&Item> = match way {
+        Way::Up => index.checked_sub(1).and_then(|index| items.get(index)),
+        Way::Down if travel.to == from => items.get(index + 1),
+        Way::Down => items.get(index),
+    };
+    match item {
+        Some(Item {
+            offset,
+            role: Role::Half(..),
+            ..
+        }) => Stop::Barrier(*offset),
+        Some(item) if item.role == Role::Plain && !limit.lets(item) => match item.effect.stops {
+            true => Stop::Orders(item.offset),
+            false => Stop::Conflict(item.offset),
+        },
+        _ => Stop::Paths,
+    }
+}
