@@ -125,9 +125,9 @@ pub(crate) fn settle(bytes: &[u8], options: &Options) -> Result<Option<Settled>,
 impl Settled {
     /// The output, as `asked` wants it; else, where stages are to be shown or the code audited, the
     /// options to compile it by once more.
-    pub(crate) fn reuse(self, asked: &Options, shows_stages: bool) -> Result<Output, Options> {
+    pub(crate) fn reuse(self, asked: &Options, shows_stages: bool) -> Result<Output, Box<Options>> {
         if shows_stages || asked.audit {
-            return Err(self.options);
+            return Err(Box::new(self.options));
         }
         let mut output = self.output;
         if !asked.measure {

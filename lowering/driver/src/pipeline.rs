@@ -43,7 +43,7 @@ pub fn compile_observed(
         };
         run(
             bytes,
-            chosen.as_ref().unwrap_or(options),
+            chosen.as_deref().unwrap_or(options),
             observer,
             |prepared, observer| {
                 let changed = prepared.plans.clone();

@@ -38,9 +38,9 @@ pub(super) fn run(
     split_barriers(module, declarations, &|_| true)
 }
 
-/// As the pass `split-control-barriers`, for the OpControlBarriers that `wanted` takes by their word
-/// offsets; of a module with arrives and functions with barriers, which are inlined first, those
-/// of the inlined one.
+/// As the pass `split-control-barriers`, for the OpControlBarriers that `wanted` takes by their
+/// word offsets; of a module with arrives and functions with barriers, which are inlined first,
+/// those of the inlined one.
 ///
 /// # Errors
 /// As the pass.

@@ -1,5 +1,5 @@
-//! What a phase of each strategy costs beside a full barrier, and how much work its window must have
-//! for that. The figures, with their sources, are rows of the target (`costs` in
+//! What a phase of each strategy costs beside a full barrier, and how much work its window must
+//! have for that. The figures, with their sources, are rows of the target (`costs` in
 //! `fixtures/targets`); nothing ran on a GPU.
 
 use super::{Overlap, Strategy};

@@ -18,8 +18,11 @@ const ROW: u32 = 24;
 /// Characters of a line of reasons.
 const LINE: usize = 150;
 
-/// The columns: title, colour, and the value with its words.
-const COLUMNS: [(&str, &str, fn(&Candidate) -> Option<Value>); 4] = [
+/// The title of a column, its colour, and the value with its words.
+type Column = (&'static str, &'static str, fn(&Candidate) -> Option<Value>);
+
+/// The columns.
+const COLUMNS: [Column; 4] = [
     ("registers", "#4878a8", registers),
     ("workgroups at once", "#5a9a5a", workgroups),
     ("instructions left in windows", "#b08030", window),
