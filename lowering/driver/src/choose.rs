@@ -122,6 +122,10 @@ pub(crate) fn settle(bytes: &[u8], options: &Options) -> Result<Option<Settled>,
     judge.settle().map(Some)
 }
 
+/// How often a module is compiled with some barriers split and others not, in search of a choice
+/// that its own windows bear out.
+const MOST_ROUNDS: usize = 2;
+
 impl Settled {
     /// The output, as `asked` wants it; else, where stages are to be shown or the code audited, the
     /// options to compile it by once more.
@@ -167,14 +171,20 @@ impl Judge<'_> {
             full = Some(self.full(&chosen)?);
         }
         compare(&mut chosen, &split, full.as_ref());
-        let mut is_mixed = false;
+        let mut rounds = 0;
         // Once more if what is left loses after all.
         while chosen.entries.values().any(Weighed::any_split)
             && chosen.entries.values().any(Weighed::any_full)
         {
+            rounds += 1;
+            if rounds > MOST_ROUNDS {
+                let why = "its window depends on barriers that are not worth it";
+                chosen.entries.values_mut().for_each(|one| one.give_up(why));
+                break;
+            }
             chosen.left = self.left(&chosen);
             split = self.compiled(chosen.clone())?;
-            is_mixed = true;
+            let is_narrower = self.weigh_again(&mut chosen, &split)?;
             if full.is_none()
                 && split
                     .entries()
@@ -183,16 +193,17 @@ impl Judge<'_> {
             {
                 full = Some(self.full(&chosen)?);
             }
-            if !compare(&mut chosen, &split, full.as_ref()) {
+            let loses = compare(&mut chosen, &split, full.as_ref());
+            if !is_narrower && !loses {
                 break;
             }
         }
         let any_split = chosen.entries.values().any(Weighed::any_split);
         let any_full = chosen.entries.values().any(Weighed::any_full);
-        let mut output = match (any_split || !any_full, is_mixed, full) {
-            (true, _, _) => split,
-            (false, _, Some(full)) => full,
-            (false, _, None) => self.full(&chosen)?,
+        let mut output = match (any_split || !any_full, full) {
+            (true, _) => split,
+            (false, Some(full)) => full,
+            (false, None) => self.full(&chosen)?,
         };
         if !any_split && any_full {
             chosen.left = Left::All;
@@ -202,6 +213,33 @@ impl Judge<'_> {
             options: self.with(chosen),
             output,
         })
+    }
+
+    /// Takes the figures of barriers that are split from `mixed`, where others are full barriers:
+    /// windows may be narrower there. Whether one that is split in its code is not to be any more.
+    fn weigh_again(&self, chosen: &mut Chosen, mixed: &Output) -> Result<bool, Failure> {
+        let mut any = false;
+        for entry in mixed.entries() {
+            let again = self.weigh(entry)?;
+            let Some(weighed) = chosen.entries.get_mut(&entry.plan.entry) else {
+                continue; // every entry point was weighed
+            };
+            weighed.split = again.split.clone();
+            for barrier in weighed.barriers.iter_mut().filter(|barrier| barrier.split) {
+                match again.at(barrier.word) {
+                    Some(now) => {
+                        any |= !now.split;
+                        *barrier = now.clone();
+                    }
+                    None => {
+                        barrier.split = false;
+                        barrier.why = "beside barriers that are not split its window is too narrow"
+                            .to_owned();
+                    }
+                }
+            }
+        }
+        Ok(any)
     }
 
     /// Decides by windows about the barriers of an entry point that was compiled with all of them

@@ -203,7 +203,11 @@ pub(crate) fn plan_text(
             );
         }
         let weighed = weighed.get(position).and_then(Option::as_ref);
-        for line in weighed.map(Weighed::lines).unwrap_or_default() {
+        let said: Vec<&str> = plan.pairs.iter().map(|pair| pair.reason.as_str()).collect();
+        for line in weighed
+            .map(|weighed| weighed.lines(&said))
+            .unwrap_or_default()
+        {
             let _ = writeln!(text, "  {line}");
         }
     }

@@ -469,8 +469,8 @@ impl<'w> Work<'w> {
         let sites = kernel.pairing.sites.iter();
         let words = sites.filter_map(|site| problems.original_word(site.offset));
         let words: BTreeSet<WordOffset> = words.collect();
-        let of_kernel = all.iter().filter(|one| words.contains(&one.word));
-        of_kernel.cloned().collect()
+        let is_of_kernel = |one: &&Moved| one.words.iter().any(|word| words.contains(word));
+        all.iter().filter(is_of_kernel).cloned().collect()
     }
 
     /// What was chosen for `kernel` before, or is chosen now by the plan; `given` is the module

@@ -39,6 +39,9 @@ pub struct Moved {
     pub arrive: String,
     /// What the wait could not pass.
     pub wait: String,
+    /// Words of all its arrives and waits, as `word`.
+    #[serde(skip)]
+    pub(crate) words: Vec<WordOffset>,
 }
 
 /// The module with its barriers split; `None` when it stays as it is.
@@ -193,6 +196,7 @@ impl Splitting {
                 split: !is_simple || operations >= least as usize,
                 arrive: named(stopped.arrive),
                 wait: named(stopped.wait),
+                words: stopped.words.iter().copied().filter_map(given).collect(),
             })
         };
         let stopped = stops(&declarations, options.barriers_order_all_memory);

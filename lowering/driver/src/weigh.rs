@@ -306,9 +306,11 @@ impl Weighed {
         Some(format!("{}: {}{versions}", barrier.strategy, barrier.why))
     }
 
-    /// The lines that a plan shows: one for each barrier.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    /// The lines that a plan shows: one for each barrier whose reason is not among those that its
+    /// pairs have `said`.
+    pub(crate) fn lines(&self, said: &[&str]) -> Vec<String> {
         let line = |barrier: &Barrier| {
+            let reason = self.reason(barrier.word)?;
             let what = match barrier.kind {
                 BarrierKind::Full => "barrier",
                 BarrierKind::Pair => "pair",
@@ -318,13 +320,10 @@ impl Weighed {
             } else {
                 "a full barrier"
             };
-            let reason = self.reason(barrier.word).unwrap_or_default();
-            format!(
-                "choice for the {what} at word {}: {outcome}, {reason}",
-                barrier.word
-            )
+            let is_new = !said.contains(&reason.as_str());
+            is_new.then(|| format!("{what} at word {}: {outcome}, {reason}", barrier.word))
         };
-        self.barriers.iter().map(line).collect()
+        self.barriers.iter().filter_map(line).collect()
     }
 }
 

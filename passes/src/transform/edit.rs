@@ -17,7 +17,8 @@ type Words = Vec<u32>;
 pub(super) struct Edit<'d, 'm> {
     pub(super) declarations: &'d Declarations<'m>,
     writer: Writer,
-    before: BTreeMap<WordOffset, Vec<Words>>,
+    /// With the instruction that each stands in for.
+    before: BTreeMap<WordOffset, Vec<(WordOffset, Words)>>,
     after: BTreeMap<WordOffset, Vec<Words>>,
     /// `None`: the instruction goes.
     instead: BTreeMap<WordOffset, Option<Words>>,
@@ -87,8 +88,20 @@ impl<'d, 'm> Edit<'d, 'm> {
         op: Op,
         operands: &[u32],
     ) -> Result<(), Diagnostic> {
+        self.before_from(offset, offset, op, operands)
+    }
+
+    /// As [`Edit::before`], for an instruction that comes from the one at `origin`.
+    pub(super) fn before_from(
+        &mut self,
+        offset: WordOffset,
+        origin: WordOffset,
+        op: Op,
+        operands: &[u32],
+    ) -> Result<(), Diagnostic> {
         let words = instruction(op, operands)?;
-        self.before.entry(offset).or_default().push(words);
+        let before = self.before.entry(offset).or_default();
+        before.push((origin, words));
         Ok(())
     }
 
@@ -243,7 +256,9 @@ impl<'d, 'm> Edit<'d, 'm> {
                     write(list)?;
                 }
             }
-            write(self.before.get(&at).map_or(&[], Vec::as_slice))?;
+            for (origin, words) in self.before.get(&at).into_iter().flatten() {
+                self.writer.push(words, *origin)?;
+            }
             match self.instead.get(&at) {
                 None => self.writer.push(inst.words, at)?,
                 Some(Some(words)) => self.writer.push(words, at)?,

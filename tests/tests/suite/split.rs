@@ -6,8 +6,8 @@ use crate::support::{compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use spirv::Op;
-use splitbar::{Optimization, SplitBarriers, Strategy};
-use splitbar_passes::module::{Inst, Module};
+use splitbar::{BarrierKind, Choice, Optimization, PairPlan, SplitBarriers, Strategy};
+use splitbar_passes::module::{Inst, Module, Scope};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::FuseAt;
 use splitbar_passes::transform::registry::{Pass, PassOptions};
@@ -56,6 +56,15 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             let fixture = fixture.clone();
             let name = format!("split/{}/{target}/mixed", fixture.name);
             trials.push(trial(name, move || mixed(&fixture, target, optimization)));
+        }
+    }
+    for fixture in fixtures {
+        for target in ["gfx1100", "gfx1201", "sm_75", "sm_90"] {
+            for choice in [Choice::Balanced, Choice::Fast] {
+                let fixture = fixture.clone();
+                let name = format!("split/{}/{target}/auto/{choice:?}", fixture.name);
+                trials.push(trial(name, move || chosen(&fixture, target, choice)));
+            }
         }
     }
     for (name, target, least) in WINDOWS {
@@ -126,6 +135,39 @@ fn mixed(fixture: &Fixture, target: &str, optimization: Optimization) -> Result<
         }
     }
     Ok(())
+}
+
+/// Splits the barriers that are worth it: the results are right, what was decided is told of
+/// instructions of the given module, and what is not split stays a full barrier.
+fn chosen(fixture: &Fixture, target: &str, choice: Choice) -> Result<()> {
+    let bytes = fused(&fixture.module()?)?;
+    let output = compile_bytes(&bytes, target, |options| {
+        options.choice = choice;
+        options.split_barriers = SplitBarriers::Auto;
+    })?;
+    let module = told(Module::parse(&bytes))?;
+    let is_full = |word| {
+        let inst = module.at(word);
+        inst.is_some_and(|inst| inst.op() == Some(Op::ControlBarrier))
+    };
+    for entry in output.entries() {
+        let weighed = entry.weighed.as_ref().context("nothing was weighed")?;
+        for barrier in &weighed.barriers {
+            ensure!(is_full(barrier.word), "no barrier at word {}", barrier.word);
+            ensure!(barrier.kind == BarrierKind::Full, "word {}", barrier.word);
+        }
+        for moved in &entry.moves {
+            ensure!(is_full(moved.word), "no barrier at word {}", moved.word);
+        }
+        let split = weighed.barriers.iter().any(|barrier| barrier.split);
+        let of_workgroup = |pair: &&PairPlan| pair.scope == Scope::Workgroup;
+        let pairs = entry.plan.pairs.iter().filter(of_workgroup).count();
+        if choice == Choice::Balanced {
+            ensure!(split == (pairs > 0), "{}", output.plan());
+        }
+    }
+    linkable(target)?;
+    agrees(fixture, &output, SCHEDULES / 2)
 }
 
 fn window(name: &str, target: &str, least: u32) -> Result<()> {

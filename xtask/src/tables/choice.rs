@@ -140,7 +140,7 @@ splitbar advise kernel.spv --target sm_90 --format svg > advice.svg
 
 | `--strategy` | which barriers are split | compilations |
 | --- | --- | --- |
-| `auto`, `auto=balanced` | those that are worth it by the final code | one or two; three where some barriers are split and others are not, and registers bound what fits at once |
+| `auto`, `auto=balanced` | those that are worth it by the final code | one or two; one or two more where some barriers are split and others are not |
 | `auto=fast` | those whose window in SPIR-V is wide enough; registers are not looked at | one |
 | `auto=always-split` | all, wherever a strategy fits: the default of the library | one |
 | a strategy's name | all, by this one | one |

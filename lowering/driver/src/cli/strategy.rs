@@ -54,7 +54,7 @@ const CHOICES: &[(&str, &str, splitbar::Choice)] = &[
     ("auto", "As auto=balanced", AUTO),
     (
         "auto=balanced",
-        "The best one that splits, and full barriers where the final code has too narrow a window or fewer workgroups fit at once: compiles up to twice, or three times where only some barriers are split",
+        "The best one that splits, and full barriers where the final code has too narrow a window or fewer workgroups fit at once: compiles once or twice, and again where only some barriers are split",
         splitbar::Choice::Balanced,
     ),
     (

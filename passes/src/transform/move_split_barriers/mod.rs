@@ -216,7 +216,7 @@ fn write(edit: &mut Edit<'_, '_>, before: &Body, moved: &Moved) -> Result<(), Di
             if like.is_none() {
                 edit.remove(item.offset);
             }
-            edit.before(next.offset, op, half.operands())?;
+            edit.before_from(next.offset, half.offset, op, half.operands())?;
         }
     }
     Ok(())

@@ -63,7 +63,7 @@ impl fmt::Display for Stop {
             Stop::Orders(word) => write!(f, "the instruction at word {word}, which orders memory"),
             Stop::Barrier(word) => write!(f, "the barrier at word {word}"),
             Stop::Paths => f.write_str("the end of a block, behind which paths differ or conflict"),
-            Stop::Several => f.write_str("its several arrives or waits"),
+            Stop::Several => f.write_str("its way around a loop, or several arrives or waits"),
             Stop::Operands => f.write_str("its operands"),
         }
     }
