@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
 use crate::output::{Entry, Output};
 use crate::pipeline::compile;
+use crate::prepare::plan;
 use crate::usage::{Resident, Usage};
 use crate::weigh::{Barrier, BarrierKind, Facts, Version, Weighed, Written};
 use crate::window::Window;
@@ -48,8 +49,8 @@ pub(crate) type Sites = BTreeMap<WordOffset, Site>;
 pub(crate) struct Settled {
     /// The options with what was chosen.
     pub(crate) options: Options,
-    /// The module compiled by them, measured.
-    pub(crate) output: Output,
+    /// The module compiled by them, measured; `None` where the plan alone has settled it.
+    pub(crate) output: Option<Output>,
 }
 
 /// How barriers are weighed.
@@ -133,7 +134,9 @@ impl Settled {
         if shows_stages || asked.audit {
             return Err(Box::new(self.options));
         }
-        let mut output = self.output;
+        let Some(mut output) = self.output else {
+            return Err(Box::new(self.options));
+        };
         if !asked.measure {
             for entry in &mut output.entries {
                 entry.windows = None;
@@ -155,7 +158,41 @@ struct Judge<'j> {
 }
 
 impl Judge<'_> {
+    /// Where nothing stands in a window, or no strategy splits, nothing has to be compiled to know
+    /// it. Barriers that nobody split have no windows yet.
+    fn by_plan(&self) -> Result<Option<Chosen>, Failure> {
+        if self.options.split_barriers != SplitBarriers::Never {
+            return Ok(None);
+        }
+        let options = Options {
+            choice: Choice::Fast,
+            profile: None,
+            ..self.options.clone()
+        };
+        let planned = plan(self.bytes, &options, &mut ())?;
+        let weighed = || planned.weighed.iter().flatten();
+        let barriers = || weighed().flat_map(|entry| &entry.barriers);
+        if barriers().any(|barrier| barrier.differs && barrier.operations > 0) {
+            return Ok(None);
+        }
+        let mut chosen = Chosen::default();
+        for (plan, weighed) in planned.plans.iter().zip(&planned.weighed) {
+            check_waves(plan, &self.sites).map_err(Failure::from)?;
+            // Where no strategy splits, the planner says why.
+            let weighed = weighed.iter().filter(|one| one.any_full());
+            let named = weighed.map(|one| (plan.entry.clone(), one.clone()));
+            chosen.entries.extend(named);
+        }
+        Ok(Some(chosen))
+    }
+
     fn settle(&self) -> Result<Settled, Failure> {
+        if let Some(chosen) = self.by_plan()? {
+            return Ok(Settled {
+                options: self.with(chosen),
+                output: None,
+            });
+        }
         let mut split = self.compiled(Chosen::default())?;
         let mut chosen = Chosen::default();
         for entry in split.entries() {
@@ -211,7 +248,7 @@ impl Judge<'_> {
         explain(&mut output, &chosen);
         Ok(Settled {
             options: self.with(chosen),
-            output,
+            output: Some(output),
         })
     }
 

@@ -319,10 +319,7 @@ fn balance_keeps_what_pays() -> Result<()> {
         "plan",
     ];
     let plan = String::from_utf8(expect(&plan, b"", 0)?.stdout)?;
-    ensure!(
-        plan.contains("native: nothing is left in the window"),
-        "{plan}"
-    );
+    ensure!(plan.contains("native: nothing is in the window"), "{plan}");
     Ok(())
 }
 

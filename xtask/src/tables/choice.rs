@@ -145,6 +145,9 @@ splitbar advise kernel.spv --target sm_90 --format svg > advice.svg
 | `auto=always-split` | all, wherever a strategy fits: the default of the library | one |
 | a strategy's name | all, by this one | one |
 
+Over the kernels of fixtures `balanced` takes 1.6 times the processor time of `always-split` on gfx1201, and on sm_90 without ptxas; 2.5 times with ptxas, which says what registers a kernel takes.
+A kernel with nothing in its windows, and one for a GPU where no strategy splits, is not compiled twice.
+
 `--split-barriers auto` uses the same rule for barriers that nobody split: one that is not worth it stays the instruction that it is. `advise` compiles with every strategy and
 advises one for each entry point.
 
