@@ -8,7 +8,7 @@
 use rspirv::dr;
 use rspirv::grammar::{INSTRUCTION_TABLE, LogicalOperand, OperandKind, OperandQuantifier, reflect};
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::OnceLock;
 
 /// What the reader asks of an opcode for every instruction. The default is an opcode that no table
@@ -173,11 +173,12 @@ impl Shapes {
 struct Grammar {
     shapes: Shapes,
     patterns: BTreeMap<u16, (&'static str, &'static [LogicalOperand])>,
-    /// By name, without the `Op`.
-    opcodes: BTreeMap<&'static str, u16>,
-    /// Parameters of an enumerant or of one bit of a mask.
-    parameters: BTreeMap<(u8, u32), &'static [LogicalOperand]>,
+    /// Those of masks, and of enumerants below [`COMMON`].
+    parameters: Parameters,
 }
+
+/// Parameters of an enumerant or of one bit of a mask, by the number of its kind and its value.
+type Parameters = BTreeMap<(u8, u32), &'static [LogicalOperand]>;
 
 /// Kinds whose values or bits take parameters, in the order of their number in
 /// [`Grammar::parameters`].
@@ -201,6 +202,10 @@ pub(super) enum Values {
     Numbers,
 }
 
+/// Enumerants from here on are extensions' own. Looking for all of them takes longer than reading a
+/// small module, so it is left until one is met.
+const COMMON: u32 = 64;
+
 /// Enumerants are numbered below this in every extension so far.
 const LARGEST_ENUMERANT: u32 = 8192;
 
@@ -215,11 +220,15 @@ pub(super) fn parameter_class(kind: OperandKind) -> Option<(u8, Values)> {
 
 /// Parameters that follow the enumerant (or the bit) `value` of the kind with number `class`.
 pub(super) fn parameters(class: u8, value: u32) -> &'static [LogicalOperand] {
-    grammar()
-        .parameters
-        .get(&(class, value))
-        .copied()
-        .unwrap_or(&[])
+    static RARE: OnceLock<Parameters> = OnceLock::new();
+    let known = grammar().parameters.get(&(class, value));
+    let rare = || RARE.get_or_init(|| numbers(COMMON..LARGEST_ENUMERANT).collect());
+    match known {
+        None if value >= COMMON => rare().get(&(class, value)),
+        known => known,
+    }
+    .copied()
+    .unwrap_or(&[])
 }
 
 #[inline]
@@ -230,82 +239,90 @@ fn grammar() -> &'static Grammar {
 
 #[cold]
 fn make() -> Grammar {
-    let mut patterns = BTreeMap::new();
-    for own in OWN {
-        patterns.insert(own.opcode, (own.name, own.operands));
-    }
-    for known in INSTRUCTION_TABLE.iter() {
-        if let Ok(opcode) = u16::try_from(known.opcode as u32) {
-            patterns.insert(opcode, (known.opname, known.operands));
-        }
-    }
+    let own = OWN.iter().map(|own| (own.opcode, (own.name, own.operands)));
+    let known = INSTRUCTION_TABLE.iter().filter_map(|known| {
+        let opcode = u16::try_from(known.opcode as u32).ok()?;
+        Some((opcode, (known.opname, known.operands)))
+    });
+    let patterns: BTreeMap<_, _> = own.chain(known).collect();
+    let parameters: Parameters = masks().chain(numbers(0..COMMON)).collect();
     let len = patterns
         .last_key_value()
         .map_or(0, |(opcode, _)| usize::from(*opcode) + 1);
-    let parameters = all_parameters();
-    let mut shapes = vec![Shape::default(); len];
+    let nameless = Shape {
+        is_plain: true,
+        ..Shape::default()
+    };
+    let mut shapes = vec![nameless; len];
     for (opcode, (_, operands)) in &patterns {
         if let Some(slot) = shapes.get_mut(usize::from(*opcode)) {
-            *slot = shape_of(operands, &parameters);
+            *slot = with_facts(shape_of(operands, &parameters), (*opcode).into());
         }
     }
-    for (shape, opcode) in shapes.iter_mut().zip(0..) {
-        shape.op = spirv::Op::from_u32(opcode);
-        shape.is_type = shape
-            .op
-            .is_some_and(|op| op != spirv::Op::TypeForwardPointer && op.is_type());
-        shape.is_terminator = shape.op.is_some_and(reflect::is_block_terminator);
-        shape.is_jump = shape.op.is_some_and(reflect::is_branch)
-            || matches!(
-                shape.op,
-                Some(spirv::Op::LoopMerge | spirv::Op::SelectionMerge)
-            );
-        shape.takes_labels =
-            shape.is_jump || matches!(shape.op, Some(spirv::Op::Label | spirv::Op::Phi));
-        shape.is_note = shape.op.is_some_and(|op| op.is_annotation())
-            || matches!(shape.op, Some(spirv::Op::Name | spirv::Op::MemberName));
-        shape.is_sync = SYNCHRONIZING.iter().any(|range| range.contains(&opcode));
-        shape.is_plain =
-            !(shape.is_terminator || shape.is_jump || shape.is_sync || is_noted(shape.op));
-    }
-    let opcodes = patterns
-        .iter()
-        .map(|(opcode, (name, _))| (name.strip_prefix("Op").unwrap_or(name), *opcode))
-        .collect();
     Grammar {
         shapes: Shapes {
             known: shapes,
             unknown: Shape::default(),
         },
-        opcodes,
         patterns,
         parameters,
     }
 }
 
-fn all_parameters() -> BTreeMap<(u8, u32), &'static [LogicalOperand]> {
-    let mut all = BTreeMap::new();
-    for ((kind, values), number) in WITH_PARAMETERS.into_iter().zip(0..) {
-        let mut add = |value: u32| {
-            let list = concrete(kind, value)
-                .map(|operand| operand.additional_operands())
-                .unwrap_or_default();
-            if !list.is_empty() {
-                all.insert((number, value), &*list.leak());
-            }
-        };
-        match values {
-            Values::Bits => (0..32).for_each(|bit| add(1 << bit)),
-            Values::Numbers => (0..LARGEST_ENUMERANT).for_each(add),
-        }
-    }
-    all
+/// The shape of `opcode` with what its name says.
+fn with_facts(mut shape: Shape, opcode: u32) -> Shape {
+    shape.op = spirv::Op::from_u32(opcode);
+    shape.is_type = shape
+        .op
+        .is_some_and(|op| op != spirv::Op::TypeForwardPointer && op.is_type());
+    shape.is_terminator = shape.op.is_some_and(reflect::is_block_terminator);
+    shape.is_jump = shape.op.is_some_and(reflect::is_branch)
+        || matches!(
+            shape.op,
+            Some(spirv::Op::LoopMerge | spirv::Op::SelectionMerge)
+        );
+    shape.takes_labels =
+        shape.is_jump || matches!(shape.op, Some(spirv::Op::Label | spirv::Op::Phi));
+    shape.is_note = shape.op.is_some_and(|op| op.is_annotation())
+        || matches!(shape.op, Some(spirv::Op::Name | spirv::Op::MemberName));
+    shape.is_sync = SYNCHRONIZING.iter().any(|range| range.contains(&opcode));
+    shape.is_plain = !(shape.is_terminator || shape.is_jump || shape.is_sync || is_noted(shape.op));
+    shape
 }
 
-fn shape_of(
-    operands: &[LogicalOperand],
-    parameters: &BTreeMap<(u8, u32), &'static [LogicalOperand]>,
-) -> Shape {
+/// The parameters of the bits of masks.
+fn masks() -> impl Iterator<Item = ((u8, u32), &'static [LogicalOperand])> {
+    of_kinds(Values::Bits).flat_map(|(kind, number)| {
+        (0..32).filter_map(move |bit| with_parameters(kind, number, 1 << bit))
+    })
+}
+
+/// The parameters of the enumerants with these `values`.
+fn numbers(values: Range<u32>) -> impl Iterator<Item = ((u8, u32), &'static [LogicalOperand])> {
+    of_kinds(Values::Numbers).flat_map(move |(kind, number)| {
+        let values = values.clone();
+        values.filter_map(move |value| with_parameters(kind, number, value))
+    })
+}
+
+/// The kinds of one form, with their numbers.
+fn of_kinds(form: Values) -> impl Iterator<Item = (OperandKind, u8)> {
+    let kinds = WITH_PARAMETERS.into_iter().zip(0..);
+    kinds.filter_map(move |((kind, values), number)| (values == form).then_some((kind, number)))
+}
+
+/// The parameters of `value`, if it has some. They are kept for as long as the process runs: each
+/// is asked for once.
+fn with_parameters(
+    kind: OperandKind,
+    number: u8,
+    value: u32,
+) -> Option<((u8, u32), &'static [LogicalOperand])> {
+    let list = concrete(kind, value)?.additional_operands();
+    (!list.is_empty()).then(|| ((number, value), &*list.leak()))
+}
+
+fn shape_of(operands: &[LogicalOperand], parameters: &Parameters) -> Shape {
     let mut shape = Shape {
         fixed: 1,
         least: 1,
@@ -384,11 +401,7 @@ fn is_noted(op: Option<spirv::Op>) -> bool {
 }
 
 /// What a tail that starts with `kind` is, and which of its values are plain.
-fn mixed_tail(
-    kind: OperandKind,
-    last: bool,
-    parameters: &BTreeMap<(u8, u32), &'static [LogicalOperand]>,
-) -> (Tail, u64) {
+fn mixed_tail(kind: OperandKind, last: bool, parameters: &Parameters) -> (Tail, u64) {
     let is_plain = |class: u8, value: u32| {
         parameters.get(&(class, value)).is_none_or(|list| {
             list.iter()
@@ -407,7 +420,7 @@ fn mixed_tail(
         ),
         (_, Some((class, Values::Numbers))) if last => (
             Tail::Number,
-            (0..64)
+            (0..COMMON)
                 .filter(|value| is_plain(class, *value))
                 .fold(0, |all, value| all | 1 << value),
         ),
@@ -542,12 +555,19 @@ pub(super) fn enumerant(kind: OperandKind, name: &str) -> Option<u32> {
 
 /// The opcode that the specification calls `name` (without its `Op`); 6142 and 6143 have two names.
 pub(super) fn opcode(name: &str) -> Option<u16> {
+    static OPCODES: OnceLock<BTreeMap<&'static str, u16>> = OnceLock::new();
+    let opcodes = OPCODES.get_or_init(|| {
+        let patterns = grammar().patterns.iter();
+        patterns
+            .map(|(opcode, (name, _))| (name.strip_prefix("Op").unwrap_or(name), *opcode))
+            .collect()
+    });
     let renamed = RENAMED
         .iter()
         .find(|(_, new)| new.strip_prefix("Op") == Some(name));
     renamed
         .map(|(opcode, _)| *opcode)
-        .or_else(|| grammar().opcodes.get(name).copied())
+        .or_else(|| opcodes.get(name).copied())
 }
 
 #[cfg(test)]
@@ -596,6 +616,28 @@ mod tests {
             (0b11111, 6, true, true)
         );
         assert_eq!(shape(u16::MAX).least, 0);
+    }
+
+    #[test]
+    fn every_opcode_with_a_name_has_a_shape() {
+        for opcode in 0..=u16::MAX {
+            let named = spirv::Op::from_u32(opcode.into());
+            assert_eq!(shape(opcode).op, named, "{opcode}");
+            let synchronizes = SYNCHRONIZING.iter().any(|r| r.contains(&opcode.into()));
+            assert_eq!(shape(opcode).is_sync, synchronizes, "{opcode}");
+        }
+    }
+
+    #[test]
+    fn rare_enumerants_have_parameters() {
+        let class = |kind| parameter_class(kind).map_or(u8::MAX, |(class, _)| class);
+        let user = rspirv::spirv::Decoration::UserSemantic as u32;
+        assert!(user >= COMMON);
+        assert_eq!(parameters(class(OperandKind::Decoration), user).len(), 1);
+        assert_eq!(
+            parameters(class(OperandKind::MemoryAccess), 1 << 31).len(),
+            0
+        );
     }
 
     #[test]
