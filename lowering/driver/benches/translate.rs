@@ -4,7 +4,8 @@
 //! and then compiled to an object (AMDGPU) or PTX at -O1. The time that the second takes longer is
 //! LLVM's: its optimiser and its code generator. Not criterion's: what counts is the sum over many
 //! modules of different kinds. `SPLITBAR_BENCH_EVERY=N` takes every N-th module (default 10), a
-//! word on the command line is the target (default gfx1201).
+//! word on the command line is the target (default gfx1201), and `ir` leaves compiling out, for a
+//! profiler.
 
 #[path = "../../../passes/tests/corpus/mod.rs"]
 mod corpus;
@@ -40,6 +41,7 @@ fn main() -> Result<()> {
         .and_then(|n| n.parse().ok())
         .unwrap_or(10usize)
         .max(1);
+    let compiles = std::env::args().all(|word| word != "ir");
     println!("{}, every module in {every}", target.name);
     println!("| set | modules | MB | to LLVM IR, MB/s | to code, ms each | LLVM's share |");
     println!("|---|--:|--:|--:|--:|--:|");
@@ -50,7 +52,7 @@ fn main() -> Result<()> {
             .iter()
             .filter(|file| file.path.contains(&format!("/{set}")) || file.path.starts_with(set));
         for file in members.step_by(every) {
-            sum.add(&file.bytes, target);
+            sum.add(&file.bytes, target, compiles);
         }
         sum.print(set.trim_end_matches('/'));
     }
@@ -59,7 +61,7 @@ fn main() -> Result<()> {
 
 impl Sum {
     /// Adds a module; one that is refused says nothing about speed.
-    fn add(&mut self, bytes: &[u8], target: &'static Target) {
+    fn add(&mut self, bytes: &[u8], target: &'static Target, compiles: bool) {
         let mut options = Options::new(target);
         options.optimization = Optimization::O1;
         let mut translated = Duration::MAX;
@@ -75,10 +77,12 @@ impl Sum {
             translated = translated.min(begin.elapsed());
         }
         let begin = Instant::now();
-        let done = splitbar::compile(bytes, &options).is_ok_and(|output| match output.object() {
-            Ok(_) => true,
-            Err(_) => output.assembly().is_ok(),
-        });
+        let compile = || splitbar::compile(bytes, &options);
+        let done = !compiles
+            || compile().is_ok_and(|output| match output.object() {
+                Ok(_) => true,
+                Err(_) => output.assembly().is_ok(),
+            });
         if done && translated < Duration::MAX {
             self.modules += 1;
             self.bytes += bytes.len();
