@@ -11,7 +11,7 @@ use crate::prepare::{Prepared, REPORT, Work, guarded, run, show};
 use crate::shape;
 use crate::stage::{Artefact, Observer, Stage};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_plan::{EntryPlan, Optimization};
+use splitbar_plan::EntryPlan;
 use splitbar_typed::Kernel;
 use tracing::info_span;
 
@@ -108,14 +108,11 @@ fn lower(
     observer.begin(Stage::Lower);
     let options = work.options;
     if observer.wants_artefacts() {
-        // The IR as it was written, from a run that optimises nothing: it must be there before the
-        // optimiser begins, which may not come back.
-        let written = Lowering {
-            optimization: Optimization::O0,
-            ..work.lowering(changed, Lines::None, Words::Planned)
-        };
-        let written = llvm::lower(&written).map_err(|refused| problems.and(refused))?;
-        observer.produced(Artefact::UnoptimizedIr, written.unoptimized().as_bytes());
+        // The IR as it was written must be there before the optimiser begins, which may not come
+        // back.
+        let written = llvm::translate(&work.lowering(changed, Lines::None, Words::Planned))
+            .map_err(|refused| problems.and(refused))?;
+        observer.produced(Artefact::UnoptimizedIr, llvm::text(&written).as_bytes());
     }
     let measures = options.measure || options.audit;
     let lines = match (options.lines, measures) {

@@ -122,8 +122,8 @@ pub trait Observer {
     /// `stage` begins; the one before it has ended.
     fn begin(&mut self, _stage: Stage) {}
 
-    /// `stage` goes on, for so long by now, in this pass of LLVM's if one is running. Told every
-    /// five seconds, by a [`crate::Worker`] only.
+    /// `stage` goes on, for so long by now, in this pass of LLVM's if one is running and the module
+    /// is not small. Told every five seconds, by a [`crate::Worker`] only.
     fn waits(&mut self, _stage: Stage, _since: Duration, _pass: Option<&str>) {}
 
     /// Whether [`Observer::produced`] is worth calling: artefacts cost time to print.

@@ -54,6 +54,11 @@ pub(crate) fn translate(_: &Lowering<'_>) -> Result<Vec<u8>, Diagnostics> {
     Err(llvm_missing("bitcode").into())
 }
 
+/// Prints nothing: there is no bitcode.
+pub(crate) fn text(_: &[u8]) -> String {
+    String::new()
+}
+
 /// Disassembles nothing.
 pub(crate) fn disassemble(
     _: &Target,
@@ -73,10 +78,6 @@ impl Lowered {
     }
 
     pub(crate) fn bitcode(&self) -> Vec<u8> {
-        match self.never {}
-    }
-
-    pub(crate) fn unoptimized(&self) -> String {
         match self.never {}
     }
 

@@ -173,11 +173,23 @@ pub(crate) fn run(
     machine: &TargetMachine,
     passes: &str,
 ) -> Result<(), Diagnostics> {
+    report(module);
     let options = PassBuilderOptions::create();
     options.set_debug_logging(ffi::reports_passes());
     let result = module.run_passes(passes, machine, options);
     ffi::report_no_pass();
     result.map_err(|e| llvm_failed("an LLVM pass failed", &e.to_string()).into())
+}
+
+/// LLVM reports its passes on modules with more instructions than this: a report is a dozen writes,
+/// which for a small kernel take longer than the passes.
+const MOST_UNREPORTED: usize = 2000;
+
+/// Has LLVM report its passes over `module` where somebody wants that and they may take long.
+fn report(module: &Module<'_>) {
+    if ffi::wants_reports() {
+        ffi::switch_reports(instructions(module).nth(MOST_UNREPORTED).is_some());
+    }
 }
 
 /// The instructions of all functions of `module`, in order.
@@ -256,6 +268,7 @@ pub(crate) fn generate(
         let machine = machine(target, optimization)?;
         machine.set_asm_verbosity(comments);
         let module = parse(&context, bitcode)?;
+        report(&module);
         let written = machine.write_to_memory_buffer(&module, file);
         ffi::report_no_pass();
         let buffer = written.map_err(|e| llvm_failed("code generation failed", &e.to_string()))?;

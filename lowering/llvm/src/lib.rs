@@ -72,6 +72,7 @@ pub struct Lowering<'m> {
 /// A lowered module.
 #[derive(Clone, Debug)]
 pub struct Lowered {
+    #[cfg(test)]
     unoptimized: Vec<u8>,
     bitcode: Vec<u8>,
     /// The same code with debug lines, where `bitcode` has none.
@@ -94,6 +95,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         let machine = codegen::machine(lowering.target, lowering.optimization)?;
         codegen::adopt(&module, &machine);
         let kernels = write(&context, &module, lowering)?;
+        #[cfg(test)]
         let unoptimized = module.write_bitcode_to_memory().as_slice().to_vec();
         // Wave size and mode are options of the compilation, the same for all entry points.
         let features = lowering
@@ -151,6 +153,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             Lines::All => (with_lines(), None),
         };
         Ok(Lowered {
+            #[cfg(test)]
             unoptimized,
             bitcode,
             lined,
@@ -197,10 +200,10 @@ fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
     sorted
 }
 
-/// Lets LLVM say on the standard error which pass begins, whenever one does:
-/// `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`; the line `no_pass` says that
-/// all have ended. It sets options of LLVM that hold for the process, for all its users: it is for
-/// processes that do nothing but compile.
+/// Lets LLVM say on the standard error which pass begins, whenever one does on a module that is not
+/// small: `Running pass: NAME on ...` or `... Executing Pass 'NAME' on ...`; the line `no_pass`
+/// says that all have ended. It sets options of LLVM that hold for the process, for all its users:
+/// it is for processes that compile one module after the other, and nothing else.
 pub fn report_passes(no_pass: &'static str) {
     ffi::report_passes(no_pass);
 }
@@ -218,7 +221,8 @@ impl Lowered {
 
     /// The LLVM IR as it was written, before the mid-level optimiser and with the NVPTX barriers as
     /// calls, as text.
-    pub fn unoptimized(&self) -> String {
+    #[cfg(test)]
+    pub(crate) fn unoptimized(&self) -> String {
         text(&self.unoptimized)
     }
 
@@ -272,7 +276,7 @@ impl Lowered {
 }
 
 /// Bitcode that this crate wrote, as text; if LLVM could not read it back, its reason as a comment.
-fn text(bitcode: &[u8]) -> String {
+pub fn text(bitcode: &[u8]) -> String {
     let printed = codegen::on_large_stack(|| {
         let context = Context::create();
         // Debug lines that are not declared yet are dropped, with a warning that nobody needs.

@@ -13,7 +13,7 @@ use crate::codegen::{self, llvm_failed};
 use inkwell::builder::BuilderError;
 use inkwell::module::Module;
 use inkwell::targets::{TargetData, TargetMachine};
-use inkwell::values::{FunctionValue, InstructionOpcode, PointerValue};
+use inkwell::values::{FunctionValue, InstructionOpcode, InstructionValue, PointerValue};
 use splitbar_passes::diagnostic::Diagnostics;
 
 /// Makes vectors of the private arrays that are small enough, and keeps all others in private
@@ -22,6 +22,9 @@ use splitbar_passes::diagnostic::Diagnostics;
 /// # Errors
 /// `LlvmFailed` with LLVM's reason.
 pub(crate) fn keep(module: &Module<'_>, machine: &TargetMachine) -> Result<(), Diagnostics> {
+    if module.get_functions().all(|f| slots(f).next().is_none()) {
+        return Ok(());
+    }
     codegen::run(module, machine, "function(amdgpu-promote-alloca-to-vector)")?;
     let layout = machine.get_target_data();
     for function in module.get_functions() {
@@ -31,7 +34,16 @@ pub(crate) fn keep(module: &Module<'_>, machine: &TargetMachine) -> Result<(), D
     Ok(())
 }
 
-/// Makes each alloca of the entry block, the only ones that are moved, one of as many bytes.
+/// The allocas of the entry block: the only ones that are moved.
+fn slots<'c>(function: FunctionValue<'c>) -> impl Iterator<Item = InstructionValue<'c>> {
+    function
+        .get_first_basic_block()
+        .into_iter()
+        .flat_map(|entry| entry.get_instructions())
+        .filter(|instruction| instruction.get_opcode() == InstructionOpcode::Alloca)
+}
+
+/// Makes each of [`slots`] one of as many bytes.
 fn count_bytes(
     module: &Module<'_>,
     layout: &TargetData,
@@ -39,13 +51,7 @@ fn count_bytes(
 ) -> Result<(), BuilderError> {
     let context = module.get_context();
     let builder = context.create_builder();
-    let slots: Vec<_> = function
-        .get_first_basic_block()
-        .into_iter()
-        .flat_map(|entry| entry.get_instructions())
-        .filter(|instruction| instruction.get_opcode() == InstructionOpcode::Alloca)
-        .collect();
-    for slot in slots {
+    for slot in slots(function).collect::<Vec<_>>() {
         let (Ok(ty), Ok(old)) = (slot.get_allocated_type(), PointerValue::try_from(slot)) else {
             continue;
         };

@@ -412,8 +412,8 @@ struct LowerArgs {
     validation: ValidationArgs,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Prints the time that each stage took, and every five seconds which stage and which pass of
-    /// LLVM's is running
+    /// Prints the time that each stage took, and every five seconds which stage and, unless the
+    /// module is small, which pass of LLVM's is running
     #[arg(short, long)]
     verbose: bool,
 }

@@ -32,7 +32,9 @@ pub(crate) use inkwell::llvm_sys::{
 use inkwell::module::Module;
 use inkwell::values::{AsValueRef, InstructionValue};
 pub(crate) use instructions::{access_facts, place_nowhere, scope_of_update, set_column};
-pub(crate) use reports::{report_no_pass, report_passes, reports_passes};
+pub(crate) use reports::{
+    report_no_pass, report_passes, reports_passes, switch_reports, wants_reports,
+};
 use std::ffi::{CStr, CString, c_char, c_uint};
 use std::marker::PhantomData;
 

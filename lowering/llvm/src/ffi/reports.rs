@@ -2,36 +2,52 @@
 
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The line that says that the passes which were reported have all ended; empty while the reports
-/// are off.
+/// The line that says that the passes which were reported have all ended; empty in a process that
+/// wants no reports.
 static NO_PASS: OnceLock<&'static str> = OnceLock::new();
 
-/// Switches the reports on: those of the code generator, which are an option of LLVM, and those
-/// that [`reports_passes`] says the optimiser is to be asked for. The first `no_pass` stays.
+/// Whether reports are on now. Only the thread that compiles changes it: a process that wants
+/// reports does nothing else.
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Asks for reports from now on. The first `no_pass` stays.
 pub(crate) fn report_passes(no_pass: &'static str) {
-    NO_PASS.get_or_init(|| {
-        let arguments = [c"splitbar".as_ptr(), c"-debug-pass=Executions".as_ptr()];
-        // SAFETY: two strings that end, which LLVM copies; called once, and LLVM has the option.
-        unsafe {
-            LLVMParseCommandLineOptions(
-                arguments.len() as i32,
-                arguments.as_ptr(),
-                std::ptr::null(),
-            )
-        };
-        no_pass
-    });
+    NO_PASS.get_or_init(|| no_pass);
+}
+
+/// Whether anybody asked for reports.
+pub(crate) fn wants_reports() -> bool {
+    NO_PASS.get().is_some()
+}
+
+/// Switches reports on or off, in a process that wants some: those of the code generator, which are
+/// an option of LLVM, and those that [`reports_passes`] says the optimiser is to be asked for.
+pub(crate) fn switch_reports(on: bool) {
+    if !wants_reports() || ON.swap(on, Ordering::Relaxed) == on {
+        return;
+    }
+    let option = match on {
+        true => c"-debug-pass=Executions",
+        false => c"-debug-pass=Disabled",
+    };
+    let arguments = [c"splitbar".as_ptr(), option.as_ptr()];
+    // SAFETY: two strings that end, which LLVM copies; LLVM has the option, and nothing compiles
+    // in this process but the caller.
+    unsafe {
+        LLVMParseCommandLineOptions(arguments.len() as i32, arguments.as_ptr(), std::ptr::null())
+    };
 }
 
 /// Says that the passes have ended, where they are reported.
 pub(crate) fn report_no_pass() {
-    if let Some(no_pass) = NO_PASS.get() {
+    if let Some(no_pass) = NO_PASS.get().filter(|_| reports_passes()) {
         eprintln!("{no_pass}");
     }
 }
 
 /// Whether they are on.
 pub(crate) fn reports_passes() -> bool {
-    NO_PASS.get().is_some()
+    ON.load(Ordering::Relaxed)
 }
