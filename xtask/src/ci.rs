@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::{features, linker, llvm, ptxas, shell, test, tidy};
+use crate::{features, linker, llvm, package, ptxas, shell, test, tidy};
 
 /// Runs every step, also after one has failed; the last line counts the tests.
 pub(crate) fn run() -> Result<()> {
@@ -41,6 +41,8 @@ pub(crate) fn run() -> Result<()> {
     let mut doc = shell::cargo(&["doc", "--workspace", "--no-deps"]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     step("documentation", shell::run(doc));
+    step("packages", package::packages(false));
+    step("licences and sources", package::deny());
     let (mut counts, result) = test::run_counting(&test::Options::all());
     step("test", result);
     let (others, result) = test::run_without_llvm();

@@ -11,7 +11,14 @@ use crate::shell;
 const LLVM: &[&str] = &["splitbar-llvm", "inkwell", "llvm-sys"];
 
 /// What only the program needs.
-const CLI: &[&str] = &["clap", "indicatif"];
+const CLI: &[&str] = &[
+    "clap",
+    "clap_complete",
+    "clap_mangen",
+    "colorchoice-clap",
+    "indicatif",
+    "shlex",
+];
 
 /// What only the simulator needs.
 const SIM: &[&str] = &["splitbar-sim"];

@@ -13,6 +13,7 @@ mod fixtures;
 mod gpu;
 mod linker;
 mod llvm;
+mod package;
 mod ptxas;
 mod shell;
 mod split;
@@ -88,6 +89,14 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Make the packages of the crates and ask the registry whether it would take them
+    Package {
+        /// Build each package as its users do: needs LLVM, and takes minutes
+        #[arg(long)]
+        verify: bool,
+    },
+    /// Ask cargo-deny about licences and sources; it is installed where it is missing
+    Deny,
     /// Check what no compiler checks: crate edges, fixtures, generated files, words that must not
     /// land
     Tidy,
@@ -132,6 +141,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Split => split::run(),
         Command::Gpu(options) => gpu::run(&options),
         Command::Targets { check } => targets::run(check),
+        Command::Package { verify } => package::packages(verify),
+        Command::Deny => package::deny(),
         Command::Tidy => tidy::run(),
         Command::Ci => ci::run(),
     }

@@ -11,6 +11,7 @@ mod advise;
 mod amdgpu;
 mod atomics;
 mod audit;
+mod build_systems;
 mod cli;
 mod clusters;
 mod corpus;
@@ -95,6 +96,7 @@ fn main() -> ExitCode {
     trials.extend(endianness::trials(&fixtures));
     trials.extend(enumerants::trials());
     trials.extend(cli::trials());
+    trials.extend(build_systems::trials());
     trials.extend(advise::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));
     trials.extend(hostile::trials());

@@ -2,6 +2,7 @@
 
 mod edges;
 mod fixtures;
+mod packages;
 mod rooms;
 mod steps;
 mod text;
@@ -18,6 +19,7 @@ pub(crate) fn run() -> Result<()> {
     edges::check(&mut problems)?;
     features::check(&mut problems)?;
     fixtures::check(&mut problems)?;
+    packages::check(&files, &mut problems);
     rooms::check(&files, &mut problems);
     steps::check(&mut problems);
     text::check(&files, &mut problems);

@@ -8,6 +8,7 @@ use super::split::SplitArgs;
 use super::stop::Stop;
 use super::table::columns;
 use super::validation::ValidationArgs;
+use super::warnings::WarningArgs;
 use super::{Format, levels, parse_setting, parse_size, parse_target, report, wave_sizes, write};
 use clap::{Args, ValueEnum};
 use splitbar::spec::Setting;
@@ -69,6 +70,8 @@ pub(super) struct AdviseArgs {
     #[arg(long, value_enum, default_value_t = AdviceFormat::Text)]
     format: AdviceFormat,
     #[command(flatten)]
+    warnings: WarningArgs,
+    #[command(flatten)]
     split: SplitArgs,
     #[command(flatten)]
     validation: ValidationArgs,
@@ -109,6 +112,7 @@ pub(super) fn run(args: &AdviseArgs) -> u8 {
             write::to_stdout(printed.as_bytes())
         }
         Err(Stop::Problems(failure)) => {
+            let failure = args.warnings.failure(&failure);
             report::show(&failure.diagnostics, &args.input, Format::Text);
             failure.exit_code()
         }
@@ -139,6 +143,10 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         let (of_target, warnings) = advise(&bytes, &options)?;
         if position == 0 {
             // They are about the module.
+            let warnings = args.warnings.judge(&warnings);
+            if warnings.has_errors() {
+                return Err(warnings.into());
+            }
             report::show(&warnings, &args.input, Format::Text);
         }
         advice.extend(of_target);

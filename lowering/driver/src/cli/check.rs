@@ -14,7 +14,8 @@ pub(super) fn run(args: &CheckArgs) -> u8 {
         Ok(bytes) => bytes,
         Err(text) => return report::usage(&text, &args.input, args.diagnostics),
     };
-    let failure = Failure::from(problems(args, &bytes).unwrap_or_else(|misfits| misfits));
+    let found = problems(args, &bytes).unwrap_or_else(|misfits| misfits);
+    let failure = Failure::from(args.warnings.judge(&found));
     report::show(&failure.diagnostics, &args.input, args.diagnostics);
     if !failure.diagnostics.has_errors() {
         return exit::DONE;

@@ -6,7 +6,7 @@ use splitbar::diagnostic::{Code, Kind};
 use splitbar::exit;
 use splitbar::simulate::machine::FindingKind;
 
-/// Prints what a code means. `SB0205`, `sb205` and `205` are the same.
+/// Prints what a code means.
 pub(super) fn run(code: &str) -> u8 {
     match find(code) {
         Some(code) => write::to_stdout(explanation(code).as_bytes()),
@@ -43,7 +43,8 @@ fn finding(text: &str) -> Option<String> {
     ))
 }
 
-fn find(text: &str) -> Option<Code> {
+/// The code that `text` names: `SB0205`, `sb205` or `205`.
+pub(super) fn find(text: &str) -> Option<Code> {
     let number = number(text)?;
     Code::ALL
         .iter()

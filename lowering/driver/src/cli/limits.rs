@@ -1,7 +1,7 @@
 //! The limits of time and memory that every command with a module has, and the process of its own
 //! that they hold for.
 
-use super::{Format, parse_seconds, report};
+use super::{Format, arguments, parse_seconds, report};
 use clap::{Args, value_parser};
 use splitbar::diagnostic::Diagnostics;
 use splitbar::{Failure, Isolation, run_isolated};
@@ -43,7 +43,7 @@ pub(super) fn in_process() -> bool {
 /// Runs the command that this process was started with in a process of its own, and gives its exit
 /// code. `input` is the module that problems are about, `format` how they are printed.
 pub(super) fn isolated(limits: &LimitArgs, input: &Path, format: Format) -> u8 {
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let arguments: Vec<OsString> = arguments::given().into_iter().skip(1).collect();
     match run_isolated(&arguments, &limits.isolation(), format == Format::Json) {
         Ok(code) => code,
         Err(problem) => {

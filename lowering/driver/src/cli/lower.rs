@@ -1,11 +1,13 @@
 //! `splitbar lower`.
 
+use super::emit::{self, Emit, Output};
 use super::input::read;
 use super::limits::in_process;
 use super::stop::Stop;
 use super::strategy::StrategyArg;
-use super::{Emit, Format, LowerArgs, report, write};
+use super::{Format, LowerArgs, depfile, report, write};
 use splitbar::{Artefact, Observer, Options, Product, Source, Stage, Worker, exit};
+use splitbar_plan::target::Arch;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -19,6 +21,7 @@ pub(super) fn run(args: &LowerArgs) -> u8 {
     match lower(args) {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {
+            let failure = args.warnings.failure(&failure);
             report::print(&failure.diagnostics, args);
             failure.exit_code()
         }
@@ -27,27 +30,21 @@ pub(super) fn run(args: &LowerArgs) -> u8 {
 }
 
 fn lower(args: &LowerArgs) -> Result<u8, Stop> {
-    let emit = match (args.emit, &args.emit_dir) {
-        (None, Some(_)) => None,
-        (emit, _) => Some(emit.unwrap_or(Emit::Asm)),
-    };
-    let to_stdout = output_file(args).is_none();
-    // Ahead of the work, which would be for nothing.
-    if to_stdout && emit.is_some_and(Emit::is_binary) && !write::stdout_takes_binary() {
-        return Err(
-            "the output is binary and the standard output is a terminal; name a file with -o"
-                .to_owned()
-                .into(),
-        );
-    }
-    outputs(args)?;
+    let outputs = emit::outputs(&args.emit, args.output.as_deref(), args.emit_dir.is_some())?;
+    fits(args, &outputs)?;
+    let dependencies = dependencies(args, &outputs)?;
+    check_places(
+        args,
+        &outputs,
+        dependencies.as_ref().map(|(file, _)| &**file),
+    )?;
     let source = Source::new(modules(args)?, args.spec.clone());
     let mut options = options(args);
     if let Some(file) = &args.profile {
         options.profile = Some(profile(args, file)?);
     }
     let mut watch = Watch::new(args)?;
-    let products: Vec<Product> = emit.into_iter().map(Product::from).collect();
+    let products: Vec<Product> = outputs.iter().map(|one| one.kind.into()).collect();
     let made = if in_process() {
         splitbar::perform(&source, &options, &products, &mut watch)
     } else {
@@ -58,12 +55,46 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     };
     watch.end();
     let (products, warnings) = made?;
+    let warnings = args.warnings.judge(&warnings);
+    if warnings.has_errors() {
+        return Err(warnings.into());
+    }
     report::print(&warnings, args);
     watch.result?;
-    match products.first() {
-        Some(product) => deliver(args, product),
-        None => Ok(exit::DONE),
+    for (output, product) in outputs.iter().zip(&products) {
+        match &output.file {
+            Some(path) => write::to_file(path, product)?,
+            None => write::stdout(product)?,
+        }
     }
+    if let Some((file, text)) = dependencies {
+        write::to_file(&file, text.as_bytes())?;
+    }
+    Ok(exit::DONE)
+}
+
+/// That each of `outputs` is one of the target, and that no terminal gets binary data: asked ahead
+/// of the work, which would be for nothing.
+fn fits(args: &LowerArgs, outputs: &[Output]) -> Result<(), String> {
+    for output in outputs {
+        if output.kind == Emit::Ptx && !matches!(args.target.arch, Arch::Nvptx(_)) {
+            let name = args.target.name;
+            return Err(format!("{name} has no PTX; its assembly is --emit asm"));
+        }
+        if output.file.is_none() && output.kind.is_binary() && !write::stdout_takes_binary() {
+            let text = "the output is binary and the standard output is a terminal; name a file \
+                        with -o";
+            return Err(text.to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// The files that are read.
+fn inputs(args: &LowerArgs) -> Vec<&Path> {
+    let modules = std::iter::once(&args.input).chain(&args.linked);
+    let files = modules.chain(&args.profile);
+    files.map(PathBuf::as_path).collect()
 }
 
 /// The profile, where there is a choice that it could decide.
@@ -84,26 +115,43 @@ fn profile(args: &LowerArgs, file: &Path) -> Result<Vec<u8>, String> {
 
 /// The bytes of the module, and of those that it is linked with.
 fn modules(args: &LowerArgs) -> Result<Vec<Vec<u8>>, String> {
-    std::iter::once(&args.input)
-        .chain(&args.linked)
-        .map(|file| read(file))
-        .collect()
+    let modules = std::iter::once(&args.input).chain(&args.linked);
+    modules.map(|file| read(file)).collect()
 }
 
-/// The file that the output goes to; `None` is the standard output.
-fn output_file(args: &LowerArgs) -> Option<&Path> {
-    args.output
-        .as_deref()
-        .filter(|path| *path != Path::new("-"))
+/// The dependency file that is asked for, and its text.
+fn dependencies(args: &LowerArgs, outputs: &[Output]) -> Result<Option<(PathBuf, String)>, String> {
+    if !args.write_dependencies {
+        return Ok(None);
+    }
+    let first = outputs.iter().find_map(|output| output.file.as_deref());
+    let file = args.dependency_file.clone();
+    let file = file
+        .or_else(|| first.map(depfile::beside))
+        .ok_or("the dependency file has no name: name the output with -o, or the file with -MF")?;
+    let outputs = outputs.iter().filter_map(|output| output.file.as_deref());
+    let targets: Vec<&Path> = match &args.dependency_target {
+        Some(name) => vec![Path::new(name)],
+        None => outputs.collect(),
+    };
+    if targets.is_empty() {
+        let text = "the dependency file has no target: name the output with -o, or give -MT";
+        return Err(text.to_owned());
+    }
+    let mut read = inputs(args);
+    read.retain(|input| *input != Path::new("-"));
+    Ok(Some((file, depfile::text(&targets, &read)?)))
 }
 
 /// That the files to be written can be, and that none of them is one that is read.
-fn outputs(args: &LowerArgs) -> Result<(), String> {
-    let inputs: Vec<&Path> = std::iter::once(&args.input)
-        .chain(&args.linked)
-        .map(PathBuf::as_path)
-        .collect();
-    if let Some(file) = output_file(args) {
+fn check_places(
+    args: &LowerArgs,
+    outputs: &[Output],
+    dependencies: Option<&Path>,
+) -> Result<(), String> {
+    let inputs = inputs(args);
+    let outputs = outputs.iter().filter_map(|output| output.file.as_deref());
+    for file in outputs.chain(dependencies) {
         write::check(file, &inputs)?;
     }
     // A folder that is not there yet is made, and holds no input.
@@ -113,39 +161,6 @@ fn outputs(args: &LowerArgs) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Writes the output where `args` want it.
-fn deliver(args: &LowerArgs, bytes: &[u8]) -> Result<u8, Stop> {
-    match output_file(args) {
-        Some(path) => write::to_file(path, bytes)?,
-        None => write::stdout(bytes)?,
-    }
-    Ok(exit::DONE)
-}
-
-impl Emit {
-    fn is_binary(self) -> bool {
-        match self {
-            Emit::Bitcode | Emit::Obj | Emit::Hsaco | Emit::Cubin => true,
-            Emit::LlvmIr | Emit::Asm | Emit::Plan | Emit::Reflect => false,
-        }
-    }
-}
-
-impl From<Emit> for Product {
-    fn from(emit: Emit) -> Product {
-        match emit {
-            Emit::LlvmIr => Product::Ir,
-            Emit::Bitcode => Product::Bitcode,
-            Emit::Asm => Product::Assembly,
-            Emit::Obj => Product::Object,
-            Emit::Hsaco => Product::CodeObject,
-            Emit::Cubin => Product::Cubin,
-            Emit::Plan => Product::Plan,
-            Emit::Reflect => Product::Reflect,
-        }
-    }
 }
 
 fn options(args: &LowerArgs) -> Options {
@@ -167,7 +182,8 @@ fn options(args: &LowerArgs) -> Options {
     options.validation = args.validation.validation();
     options.abi.clone_from(&args.abi);
     // Whoever asks for all of it gets it measured, where there is code to measure.
-    let all = args.emit == Some(Emit::Reflect) || args.emit_dir.is_some();
+    let reflects = args.emit.iter().any(|one| one.kind == Emit::Reflect);
+    let all = reflects || args.emit_dir.is_some();
     options.measure = args.measure || all && cfg!(feature = "llvm");
     options
 }

@@ -1,8 +1,11 @@
 //! What the command line accepts. Each command has a file.
 
 mod advise;
+mod arguments;
 mod audit;
 mod check;
+mod depfile;
+mod emit;
 mod estimate;
 mod explain;
 mod explanations;
@@ -14,6 +17,7 @@ mod meter;
 mod model;
 mod profile;
 mod report;
+mod shell;
 mod sim;
 mod split;
 mod stop;
@@ -21,11 +25,13 @@ mod strategy;
 mod table;
 mod targets;
 mod validation;
+mod warnings;
 mod worker;
 mod write;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use emit::{EmitArg, EmitParser};
 use limits::LimitArgs;
 use split::SplitArgs;
 use splitbar::spec::Setting;
@@ -38,6 +44,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use strategy::{Choice, StrategyArg, strategies, strategies_and_choices};
 use validation::ValidationArgs;
+use warnings::WarningArgs;
 
 /// Compiles SPIR-V compute modules with split barriers for AMD and NVIDIA GPUs.
 #[derive(Debug, Parser)]
@@ -45,6 +52,8 @@ use validation::ValidationArgs;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    colour: colorchoice_clap::Color,
 }
 
 const EXIT_CODES: &str = "\
@@ -59,8 +68,9 @@ Examples:
   splitbar lower kernel.spv --target sm_80 --spec 0=128 --spec 1=1.5 --strategy fused
   splitbar lower kernel.spv --target sm_90 --emit plan              why each barrier is split or not
   splitbar lower kernel.spv --target sm_90 --profile dump.bin       by how far apart its waves arrive
-  glslangValidator -V -o /dev/stdout k.comp | splitbar lower - --target gfx1201 --emit llvm-ir
+  glslangValidator -V --quiet -o /dev/stdout k.comp | splitbar lower - --target gfx1201 --emit llvm-ir
   splitbar lower kernel.spv --target gfx1201 --emit-dir stages      every stage in a file of its own
+  splitbar lower kernel.spv --target gfx1100 --emit hsaco=k.co --emit reflect=k.json -MD -MF k.d
 
 Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
 3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
@@ -130,6 +140,17 @@ enum Command {
         /// The code, such as SB0205
         code: String,
     },
+    /// Writes what completes the arguments in a shell
+    #[command(after_help = shell::EXAMPLES)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Writes a manual page for the program and for each command
+    Manual {
+        /// The folder that gets them
+        folder: PathBuf,
+    },
 }
 
 /// What a worker is told.
@@ -177,6 +198,8 @@ struct CheckArgs {
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
+    #[command(flatten)]
+    warnings: WarningArgs,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -258,6 +281,8 @@ struct ModelArgs {
     /// How the verdicts are printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    warnings: WarningArgs,
     #[command(flatten)]
     split: SplitArgs,
     #[command(flatten)]
@@ -375,12 +400,24 @@ struct LowerArgs {
     /// --spec
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
-    /// The output to write [default: asm, or nothing but the stages with --emit-dir]
-    #[arg(long, value_enum)]
-    emit: Option<Emit>,
-    /// The file to write; `-`, the default, is the standard output
+    /// What is written, and to which file if not to that of -o; several times for several outputs
+    /// of one compilation [default: asm, or nothing but the stages with --emit-dir]
+    #[arg(long, value_name = "KIND[=FILE]", value_parser = EmitParser)]
+    emit: Vec<EmitArg>,
+    /// Where an output without a file of its own is written; `-`, the default, is the standard
+    /// output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Writes which files the output was made of, for make and ninja, beside the output with the
+    /// extension d; also -MD
+    #[arg(long)]
+    write_dependencies: bool,
+    /// Writes them to FILE; also -MF FILE
+    #[arg(long, value_name = "FILE", requires = "write_dependencies")]
+    dependency_file: Option<PathBuf>,
+    /// What they say is made of these files, in place of the outputs; also -MT NAME
+    #[arg(long, value_name = "NAME", requires = "write_dependencies")]
+    dependency_target: Option<String>,
     /// Writes every stage into this folder, each before the next begins
     #[arg(long, value_name = "DIR")]
     emit_dir: Option<PathBuf>,
@@ -407,6 +444,8 @@ struct LowerArgs {
     #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
     abi: AbiForm,
     #[command(flatten)]
+    warnings: WarningArgs,
+    #[command(flatten)]
     split: SplitArgs,
     #[command(flatten)]
     validation: ValidationArgs,
@@ -424,26 +463,6 @@ enum Format {
     Text,
     /// For programs
     Json,
-}
-
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-enum Emit {
-    /// LLVM IR as text
-    LlvmIr,
-    /// LLVM IR as bitcode
-    Bitcode,
-    /// Assembly, or PTX
-    Asm,
-    /// A relocatable object (AMDGPU)
-    Obj,
-    /// A code object, linked with lld (AMDGPU)
-    Hsaco,
-    /// Machine code from ptxas (NVIDIA)
-    Cubin,
-    /// What each barrier becomes, and why
-    Plan,
-    /// The kernels' arguments, memory, pairs and windows as JSON
-    Reflect,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
@@ -535,10 +554,14 @@ fn parse_size(text: &str) -> Result<[u32; 3], String> {
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    if let Err(text) = arguments::expand() {
+        return ExitCode::from(report::usage(&text, Path::new("-"), report::asked()));
+    }
+    let cli = match Cli::try_parse_from(arguments::given()) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(report::arguments(&error)),
     };
+    cli.colour.write_global();
     ExitCode::from(match cli.command.limited() {
         Some((limits, input, format)) if !limits::in_process() => {
             limits::isolated(limits, input, format)
@@ -561,7 +584,9 @@ impl Command {
             Command::Lower(_)
             | Command::Targets { .. }
             | Command::Worker(_)
-            | Command::Explain { .. } => None,
+            | Command::Explain { .. }
+            | Command::Completions { .. }
+            | Command::Manual { .. } => None,
         }
     }
 
@@ -578,6 +603,8 @@ impl Command {
             Command::Targets { format } => targets::run(*format),
             Command::Worker(served) => worker::run(served),
             Command::Explain { code } => explain::run(code),
+            Command::Completions { shell } => shell::completions(*shell),
+            Command::Manual { folder } => shell::manual(folder),
         }
     }
 }
@@ -601,7 +628,9 @@ mod tests {
             | Command::Profile(_)
             | Command::Targets { .. }
             | Command::Worker(_)
-            | Command::Explain { .. } => {
+            | Command::Explain { .. }
+            | Command::Completions { .. }
+            | Command::Manual { .. } => {
                 Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))
             }
         }
@@ -663,7 +692,7 @@ mod tests {
                 } else {
                     splitbar::Choice::Fast
                 }),
-                None,
+                Vec::new(),
                 Optimization::O2
             )
         );

@@ -23,6 +23,7 @@ pub(super) fn run(args: &ModelArgs) -> u8 {
             }
         }
         Err(Stop::Problems(failure)) => {
+            let failure = args.warnings.failure(&failure);
             report::show(&failure.diagnostics, &args.input, Format::Text);
             failure.exit_code()
         }
@@ -62,6 +63,10 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
     bounds.unroll = args.unroll;
     bounds.most_states = args.states;
     let (explored, warnings) = splitbar::model(&bytes, &options, bounds)?;
+    let warnings = args.warnings.judge(&warnings);
+    if warnings.has_errors() {
+        return Err(warnings.into());
+    }
     report::show(&warnings, &args.input, Format::Text);
     Ok(explored)
 }

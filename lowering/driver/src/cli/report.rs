@@ -1,11 +1,10 @@
 //! Problems on the standard error.
 
-use super::{Format, LowerArgs, flags};
+use super::{Format, LowerArgs, arguments, flags};
 use splitbar::diagnostic::text::Colour;
 use splitbar::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar::diagnostic::{json, text};
 use splitbar::exit;
-use std::io::IsTerminal;
 use std::path::Path;
 
 /// Prints problems in the form that `args` ask for.
@@ -39,12 +38,7 @@ pub(super) fn usage(text: &str, input: &Path, format: Format) -> u8 {
 /// Prints what the parser of the command line says, and gives the exit code for it. The parser has
 /// stopped, so whether JSON is wanted is read from the arguments themselves.
 pub(super) fn arguments(error: &clap::Error) -> u8 {
-    let given: Vec<_> = std::env::args_os().collect();
-    let is_json = given.iter().any(|arg| arg == "--diagnostics=json")
-        || given
-            .windows(2)
-            .any(|pair| pair[0] == "--diagnostics" && pair[1] == "json");
-    if !error.use_stderr() || !is_json {
+    if !error.use_stderr() || asked() == Format::Text {
         // Help and the version are no errors. Nobody is left to tell if the stream is closed.
         let _ = error.print();
         return u8::try_from(error.exit_code()).unwrap_or(exit::USAGE);
@@ -69,6 +63,16 @@ pub(super) fn arguments(error: &clap::Error) -> u8 {
     exit::USAGE
 }
 
+/// The form of problems that the arguments ask for, where no parser has read them.
+pub(super) fn asked() -> Format {
+    let given = arguments::given();
+    let is_json = given.iter().any(|arg| arg == "--diagnostics=json")
+        || given
+            .windows(2)
+            .any(|pair| pair[0] == "--diagnostics" && pair[1] == "json");
+    if is_json { Format::Json } else { Format::Text }
+}
+
 fn name(input: &Path) -> String {
     if input == Path::new("-") {
         "<standard input>".to_owned()
@@ -77,12 +81,11 @@ fn name(input: &Path) -> String {
     }
 }
 
-/// In colour to a terminal, unless NO_COLOR (no-color.org) forbids it.
+/// As --color says, else as the environment does (NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM), else
+/// in colour to a terminal.
 fn colour() -> Colour {
-    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if std::io::stderr().is_terminal() && !forbidden {
-        Colour::On
-    } else {
-        Colour::Off
+    match anstream::AutoStream::choice(&std::io::stderr()) {
+        anstream::ColorChoice::Never => Colour::Off,
+        _ => Colour::On,
     }
 }

@@ -7,6 +7,7 @@ use super::meter::Meter;
 use super::split::SplitArgs;
 use super::stop::Stop;
 use super::validation::ValidationArgs;
+use super::warnings::WarningArgs;
 use super::{
     Choice, Format, flags, levels, parse_setting, parse_size, parse_target, report, strategies,
     wave_sizes, write,
@@ -129,6 +130,8 @@ pub(super) struct SimArgs {
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
+    warnings: WarningArgs,
+    #[command(flatten)]
     limits: LimitArgs,
 }
 
@@ -144,6 +147,7 @@ pub(super) fn run(args: &SimArgs) -> u8 {
     match simulate(args) {
         Ok(code) => code,
         Err(Stop::Problems(failure)) => {
+            let failure = args.warnings.failure(&failure);
             report::show(&failure.diagnostics, &args.input, args.report);
             failure.exit_code()
         }
@@ -326,7 +330,11 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     options.abi.clone_from(&args.abi);
     options.spec = spec::resolve_for(bytes, &args.spec)?;
     let output = splitbar::compile(bytes, &options)?;
-    report::show(output.warnings(), &args.input, args.report);
+    let warnings = args.warnings.judge(output.warnings());
+    if warnings.has_errors() {
+        return Err(warnings.into());
+    }
+    report::show(&warnings, &args.input, args.report);
     if output.entries().len() > 1 {
         let names: Vec<&str> = output
             .entries()

@@ -24,6 +24,7 @@ fn command(served: &Served) -> io::Result<u8> {
     let name = std::ffi::OsString::from("splitbar");
     let arguments = std::iter::once(&name).chain(&served.command);
     let cli = Cli::try_parse_from(arguments).map_err(io::Error::other)?;
+    cli.colour.write_global();
     match &cli.command {
         Command::Worker(_) => Err(io::Error::other("a worker has no worker")),
         command => Ok(command.run_here()),
