@@ -123,7 +123,7 @@ fn dump() -> (Vec<u8>, u32) {
     let bytes = std::fs::read(path).unwrap();
     let module = Module::parse(&bytes).unwrap();
     let barrier = module.instructions().find(|inst| inst.opcode() == 224);
-    let barrier = barrier.unwrap().offset;
+    let barrier = barrier.unwrap().offset.get();
     let hash = module_hash(&module);
     let mut words = vec![MAGIC, VERSION, hash as u32, (hash >> 32) as u32, 3, 2, 0, 0];
     for (subgroup, arrived, passed) in [(0, 100, 190), (1, 170, 195)] {
