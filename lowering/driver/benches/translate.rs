@@ -54,7 +54,7 @@ fn main() -> Result<()> {
         for file in members.step_by(every) {
             sum.add(&file.bytes, target, compiles);
         }
-        sum.print(set.trim_end_matches('/'));
+        sum.print(set.trim_end_matches('/'), compiles);
     }
     Ok(())
 }
@@ -92,15 +92,20 @@ impl Sum {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "numbers for people")]
-    fn print(&self, name: &str) {
+    fn print(&self, name: &str, compiles: bool) {
         let megabytes = self.bytes as f64 / 1e6;
         let (translated, compiled) = (self.translated.as_secs_f64(), self.compiled.as_secs_f64());
-        println!(
-            "| {name} | {} | {megabytes:.2} | {:.1} | {:.1} | {:.0} % |",
-            self.modules,
-            megabytes / translated.max(1e-9),
-            1e3 * compiled / f64::from(self.modules.max(1)),
-            100.0 * (1.0 - translated / compiled.max(1e-9))
+        let speed = megabytes / translated.max(1e-9);
+        print!(
+            "| {name} | {} | {megabytes:.2} | {speed:.1} |",
+            self.modules
         );
+        if compiles {
+            let each = 1e3 * compiled / f64::from(self.modules.max(1));
+            let share = 100.0 * (1.0 - translated / compiled.max(1e-9));
+            println!(" {each:.1} | {share:.0} % |");
+        } else {
+            println!(" - | - |");
+        }
     }
 }

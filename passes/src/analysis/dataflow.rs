@@ -20,6 +20,13 @@ pub enum Direction {
     Backward,
 }
 
+/// The entry for `block` of a table that has one for each block; the default value for a block that
+/// has none, which is a bug that debug builds report.
+pub(crate) fn at<T: Copy + Default>(table: &[T], block: usize) -> T {
+    debug_assert!(block < table.len(), "block {block} has no entry");
+    table.get(block).copied().unwrap_or_default()
+}
+
 /// A dataflow problem.
 pub trait Analysis {
     /// What is known at a place.

@@ -10,7 +10,7 @@ use super::address::{Address, AddressValue, differ_by_a_constant};
 use super::fill::Fills;
 use super::scan::{Act, Scan};
 use super::split::Split;
-use crate::analysis::dataflow::{Direction, solve_any};
+use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::uniformity::Model;
 use crate::module::WordOffset;
 use std::collections::BTreeMap;
@@ -109,13 +109,13 @@ impl Flow {
         };
         let blocks = &input.split.blocks;
         let entered = |node: usize| {
-            let block = blocks.get(node).copied().unwrap_or(0);
+            let block = at(blocks, node);
             let copies = input.fills.entered_from(block);
             copies.fold(0, |mask: Slots, copy| mask | slots_of(copy))
         };
         // What was outstanding when control came into the loop.
         let before = |node: usize, mut before: Slots, met: &mut Slots| {
-            let mut outstanding = self.outstanding.get(node).copied().unwrap_or(0);
+            let mut outstanding = at(&self.outstanding, node);
             for event in self.events.get(node).into_iter().flatten() {
                 before &= !event.need;
                 if let What::Copy { slot, touched } = event.what {
@@ -300,7 +300,7 @@ impl SlotTable {
 
     /// The events of `node`; what releases ask for is still to come, but for fences.
     fn events(&self, input: Input<'_>, node: usize) -> Vec<Event> {
-        let block = input.split.blocks.get(node).copied().unwrap_or(0);
+        let block = at(&input.split.blocks, node);
         let acts = input.scan.acts.get(block).into_iter().flatten();
         let event = |(offset, act): &(WordOffset, Act)| {
             let (what, need, is_own) = match *act {

@@ -10,7 +10,7 @@ use super::flow::{Event, Flow, Slots, What, pass};
 use super::scan::Scan;
 use super::split::Split;
 use super::{Wait, scan::Act};
-use crate::analysis::dataflow::{Direction, solve_any};
+use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::loops::Loops;
 use crate::analysis::marks::{self, Group, Tick};
 use crate::analysis::uniformity::Model;
@@ -58,7 +58,7 @@ enum Moment<'e> {
 
 /// The events of `node` and the marks of its block, in order.
 fn moments<'e>(input: Input<'e, '_>, marks: &BTreeSet<WordOffset>, node: usize) -> Vec<Moment<'e>> {
-    let block = input.split.blocks.get(node).copied().unwrap_or(0);
+    let block = at(&input.split.blocks, node);
     let events = input.flow.events.get(node).map_or(&[][..], Vec::as_slice);
     let code = input.function.blocks.get(block);
     let first = code.map_or(WordOffset::default(), |block| block.offset);
@@ -113,7 +113,7 @@ fn all_missing(
 ) -> Vec<Vec<Missing>> {
     let unmarked = unmarked(input, marks);
     let of_node = |node: &usize| {
-        let state = unmarked.get(*node).copied().unwrap_or(0);
+        let state = at(&unmarked, *node);
         let mut found = missing(input, marks, classes, *node, state);
         found.retain(&keep);
         (!found.is_empty()).then_some(found)

@@ -12,7 +12,7 @@ use super::expression::Expression;
 use super::induction::{self, Induction};
 use super::value::{self, Value};
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dataflow::{Direction, solve_any};
+use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::loops::Loops;
 use crate::analysis::uniformity::graph::NodeId;
 use crate::analysis::uniformity::{Model, Uniformity};
@@ -305,7 +305,7 @@ fn step(
     (from, to): (usize, usize),
     state: &KnownCounters,
 ) -> KnownCounters {
-    let live = live.get(to).copied().unwrap_or(0);
+    let live = at(live, to);
     let mut after = state.clone();
     for (place, counter) in counters.iter().enumerate() {
         let Some(slot) = after.get_mut(place) else {
@@ -365,8 +365,7 @@ fn live(input: Input<'_>, counters: &[Counter]) -> Vec<u64> {
     }
     // Which counters are used behind a place.
     let behind = solve_any(&model.cfg, Direction::Backward, |block: usize, live| {
-        let at = |list: &[u64]| list.get(block).copied().unwrap_or(0);
-        (live | at(&used)) & !at(&defined)
+        (live | at(&used, block)) & !at(&defined, block)
     });
     used.iter()
         .zip(&behind)

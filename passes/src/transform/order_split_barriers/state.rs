@@ -2,6 +2,7 @@
 //! path.
 
 use crate::analysis::cfg::Cfg;
+use crate::analysis::dataflow::at;
 use std::collections::VecDeque;
 
 /// No arrive is outstanding.
@@ -54,8 +55,7 @@ pub(super) fn solve(cfg: &Cfg, events: &[Vec<Event>], tests: &[Option<Test>]) ->
         work.push_back(0);
     }
     while let Some(block) = work.pop_front() {
-        debug_assert!(block < states.len(), "a block without a state is queued");
-        let start = states.get(block).copied().unwrap_or(0);
+        let start = at(&states, block);
         let end = events
             .get(block)
             .into_iter()
