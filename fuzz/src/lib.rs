@@ -22,6 +22,8 @@ pub const FLAGS: &[&str] = &[
     "eliminate-redundant-control-barriers",
     "eliminate-redundant-control-barriers=all-memory",
     "eliminate-redundant-split-barriers",
+    "fill-split-barrier-windows",
+    "fill-split-barrier-windows=live:2,all-memory",
     "fuse-narrow-split-barriers=4",
     "fuse-split-barriers",
     "fuse-split-barriers=arrive",

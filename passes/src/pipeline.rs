@@ -101,14 +101,14 @@ pub fn run(
         if let Some(edited) = edited {
             fuel = fuel.map(|left| left.saturating_sub(1));
             let before = std::mem::replace(&mut outcome.module, edited.module);
+            let declarations = declared(&outcome.module, Some(step))?;
+            if settings.validate_after_all {
+                check(&before, &declarations, &edited.origin, step)?;
+            }
             outcome.origin = Some(match &outcome.origin {
                 Some(earlier) => edited.origin.through(earlier),
                 None => edited.origin,
             });
-            let declarations = declared(&outcome.module, Some(step))?;
-            if settings.validate_after_all {
-                check(&before, &declarations, step)?;
-            }
             observe(step, &declarations);
         }
         outcome.ran.push(Ran {
@@ -139,10 +139,11 @@ fn declared<'m>(
     Err(diagnostics)
 }
 
-/// Looks closely at what `step` left.
+/// Looks closely at what `step` left, whose instructions come from those of `before` by `origin`.
 fn check(
     before: &Module<'_>,
     declarations: &Declarations<'_>,
+    origin: &Origin,
     step: &Step,
 ) -> Result<(), Diagnostics> {
     if before.words() == declarations.module.words() {
@@ -167,7 +168,7 @@ fn check(
         return Err(found);
     }
     if step.pass.keeps_order
-        && let Err(mut problems) = keeps_order(&old, declarations, &step.options)
+        && let Err(mut problems) = keeps_order(&old, declarations, origin, &step.options)
     {
         problems.push(guilty(step, "left accesses without their order"));
         return Err(problems);

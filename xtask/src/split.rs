@@ -13,7 +13,7 @@ const PAGE: &str = "docs/splitting.md";
 const THRESHOLDS: [u32; 4] = [1, 4, 16, 64];
 
 /// Passes, and what they do in words.
-const STAGES: [(&[&str], &str); 3] = [
+const STAGES: [(&[&str], &str); 5] = [
     (&["--split-control-barriers"], "split, and nothing moved"),
     (
         &["--split-control-barriers", "--move-split-barriers"],
@@ -27,6 +27,24 @@ const STAGES: [(&[&str], &str); 3] = [
             "--fuse-narrow-split-barriers=4",
         ],
         "as `--split-barriers always` does",
+    ),
+    (
+        &[
+            "--split-control-barriers",
+            "--move-split-barriers",
+            "--fill-split-barrier-windows",
+        ],
+        "halves moved, windows filled",
+    ),
+    (
+        &[
+            "--eliminate-redundant-control-barriers",
+            "--split-control-barriers",
+            "--move-split-barriers",
+            "--fill-split-barrier-windows",
+            "--fuse-narrow-split-barriers=4",
+        ],
+        "as `--split-barriers always --fill-windows` does",
     ),
 ];
 
@@ -98,16 +116,17 @@ const INTRODUCTION: &str = "\
 # Splitting barriers that nobody split
 
 Existing shaders have OpControlBarrier and nothing else. `splitbar lower --split-barriers always` makes arrives and waits of them and moves these apart, so that work comes
-between; `sim`, `model` and `advise` take the same option, and `splitbar-opt` has each step as a pass:
+between; `sim`, `model` and `advise` take the same options, and `splitbar-opt` has each step as a pass:
 
 | pass | what it does |
 | --- | --- |
 | `eliminate-redundant-control-barriers` | removes barriers that order no two accesses, one after another |
 | `split-control-barriers` | makes an arrive and a wait of each OpControlBarrier |
 | `move-split-barriers` | moves arrives up and waits down: in blocks, across blocks, and around back edges (an arrive in front of the loop, a wait where control leaves it) |
+| `fill-split-barrier-windows` | moves other instructions from in front of arrives and from behind waits into the windows; `lower` does so with `--fill-windows` |
 | `fuse-narrow-split-barriers=N` | makes an OpControlBarrier again of a pair with fewer than N instructions in its window; `lower` takes 4 |
 
-Only the halves move; all other instructions keep their order. Pairs that people wrote move as well.
+Without `--fill-windows` only the halves move, and all other instructions keep their order. Pairs that people wrote move as well.
 
 ## What may move
 
@@ -122,10 +141,14 @@ has the details and the reasons:
 - Workgroup variables do not overlap, unless their layout is explicit; buffers and images may all be the same memory.
 - A half stands where control comes exactly as often as to its barrier, in the same innermost loop.
 
+With `--fill-windows` an instruction also passes those that stay between it and the window: none of them uses its result or makes what it uses, and their accesses do not conflict with its
+own, in shared memory and in variables of the invocation. It goes within a block, or to a block that control comes to equally often, as long as at most 96 registers of results are live at the
+half (`--fill-windows=N`).
+
 Shaders that count on `barrier()` to order buffers, though its semantics name workgroup memory alone, need `--assume-barriers-order-all-memory` (`=all-memory` of the passes).
 
 What checks motion: arrives and waits must alternate as before; debug builds and `--validate-after-all` ask once more, in another way, whether any two conflicting accesses have lost
-their order (`still_ordered`); the tests split the barriers of every kernel of `fixtures/` and of a quarter of the random programs, and compare what the simulator computes
+their order (`still_ordered`), and filling checks the order of each invocation's own accesses and values; the tests split the barriers of every kernel of `fixtures/` and of a quarter of the random programs, and compare what the simulator computes
 with the host (`cargo test -p splitbar-tests --test suite -- split/`; `SPLITBAR_SPLIT=1` for all random programs).
 
 ## When it pays

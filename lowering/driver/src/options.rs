@@ -62,6 +62,9 @@ pub struct Options {
     /// With [`Options::split_barriers`], takes every barrier to order all memory, whatever its
     /// semantics say: for shaders that count on `barrier()` to order buffers.
     pub barriers_order_all_memory: bool,
+    /// With [`Options::split_barriers`], moves other instructions into the windows too, as long as
+    /// at most so many 32-bit words of results are live at an arrive or a wait.
+    pub fill_windows: Option<u32>,
     /// A profile of the module ([`splitbar_passes::profile`]), as the kernel left it: with it a
     /// barrier that was measured is split where its window hides more of the time by which waves
     /// differ than a phase costs. Of another module, or of another number of waves in a workgroup,
@@ -167,6 +170,7 @@ impl Options {
             choice: Choice::default(),
             split_barriers: SplitBarriers::default(),
             barriers_order_all_memory: false,
+            fill_windows: None,
             profile: None,
             full_barriers: BTreeSet::new(),
             chosen: None,

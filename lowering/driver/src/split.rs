@@ -1,6 +1,7 @@
 //! Splits the barriers that nobody split: OpControlBarriers that order nothing go, of the others
-//! each becomes a pair, its halves move apart, and pairs whose window stays small become barriers
-//! again. Those that were found not to be worth it stay as they are.
+//! each becomes a pair, its halves move apart, other instructions come between where the options
+//! ask for that, and pairs whose window stays small become barriers again. Those that were found
+//! not to be worth it stay as they are.
 
 use crate::choose::{Left, Weighing};
 use crate::options::Options;
@@ -10,7 +11,7 @@ use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{Pass, PassOptions};
-use splitbar_passes::transform::{Edited, Origin, Stop, Stopped, split_barriers, stops};
+use splitbar_passes::transform::{Edited, Fill, Origin, Stop, Stopped, split_barriers, stops};
 use splitbar_plan::{Strategy, least_window};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,6 +63,14 @@ pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Spl
     let eliminate = ("eliminate-redundant-control-barriers", memory);
     let split = ("split-control-barriers", PassOptions::None);
     let moved = ("move-split-barriers", memory);
+    let filled = options.fill_windows.map(|most_live| {
+        let all_memory = options.barriers_order_all_memory;
+        let fill = Fill {
+            most_live,
+            all_memory,
+        };
+        ("fill-split-barrier-windows", PassOptions::Fill(fill))
+    });
     let narrow = ("fuse-narrow-split-barriers", PassOptions::Narrow(least));
     match with(left, &options.full_barriers) {
         Left::None => splitting.run(&[eliminate, split, moved])?,
@@ -73,6 +82,7 @@ pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Spl
             splitting.run(&[moved])?;
         }
     }
+    splitting.run(filled.as_slice())?;
     let moves = splitting.moves(options, least);
     splitting.run(&[narrow])?;
     let Splitting { module, origin } = splitting;

@@ -14,6 +14,7 @@ pub mod dataflow;
 pub mod dominance;
 pub mod group_copies;
 pub mod layout;
+pub mod live;
 pub mod loops;
 pub mod marks;
 pub mod pairing;

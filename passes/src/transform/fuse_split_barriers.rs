@@ -52,6 +52,7 @@ pub(super) fn run(
         PassOptions::None
         | PassOptions::AllMemory
         | PassOptions::Narrow(_)
+        | PassOptions::Fill(_)
         | PassOptions::Spelling(_)
         | PassOptions::Buffer { .. } => FuseAt::Wait,
     };

@@ -46,6 +46,7 @@ pub(super) fn run(
         PassOptions::None
         | PassOptions::AllMemory
         | PassOptions::Narrow(_)
+        | PassOptions::Fill(_)
         | PassOptions::Fuse(_)
         | PassOptions::Spelling(_) => (0, 0),
     };

@@ -8,6 +8,7 @@ mod built_ins;
 mod edit;
 mod eliminate_redundant_control_barriers;
 mod eliminate_redundant_split_barriers;
+mod fill_split_barrier_windows;
 mod fuse_narrow_split_barriers;
 mod fuse_split_barriers;
 pub mod inline;
@@ -25,6 +26,7 @@ mod rewrite;
 mod split_control_barriers;
 mod strip_split_barrier_spelling;
 
+pub use fill_split_barrier_windows::Fill;
 pub use fuse_split_barriers::FuseAt;
 pub use link::link;
 pub(crate) use move_split_barriers::keeps_order;

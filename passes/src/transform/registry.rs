@@ -1,5 +1,6 @@
 //! The table of passes. A pass is registered once, here: its name is its file's name and its flag.
 
+use super::fill_split_barrier_windows::{self, Fill};
 use super::fuse_split_barriers::{self, FuseAt};
 use super::rewrite::Edited;
 use super::{
@@ -24,6 +25,8 @@ pub enum PassOptions {
     AllMemory,
     /// How many instructions a window must have at least.
     Narrow(u32),
+    /// How windows are filled.
+    Fill(Fill),
     /// The storage buffer that is written.
     Buffer {
         /// DescriptorSet.
@@ -31,6 +34,21 @@ pub enum PassOptions {
         /// Binding.
         binding: u32,
     },
+}
+
+impl PassOptions {
+    /// Whether barriers are taken to order all memory, whatever their semantics say.
+    pub fn orders_all_memory(&self) -> bool {
+        match self {
+            PassOptions::AllMemory => true,
+            PassOptions::Fill(fill) => fill.all_memory,
+            PassOptions::None
+            | PassOptions::Fuse(_)
+            | PassOptions::Spelling(_)
+            | PassOptions::Narrow(_)
+            | PassOptions::Buffer { .. } => false,
+        }
+    }
 }
 
 /// Runs a pass: `None` when the module is right as it is, and only then.
@@ -50,8 +68,8 @@ pub struct Pass {
     pub about: &'static str,
     /// How its value is written; `None` when it takes none.
     pub value: Option<&'static str>,
-    /// Whether it changes barriers of the workgroup alone, takes none away and makes none of
-    /// several: then accesses can be asked whether they keep the order that barriers give them.
+    /// Whether it takes no barriers of the workgroup away and makes none of several: then accesses
+    /// can be asked whether they keep the order that barriers give them.
     pub keeps_order: bool,
     parse: fn(Option<&str>) -> Option<PassOptions>,
     run: Run,
@@ -74,6 +92,14 @@ pub const PASSES: &[Pass] = &[
         keeps_order: false,
         parse: none,
         run: eliminate_redundant_split_barriers::run,
+    },
+    Pass {
+        name: "fill-split-barrier-windows",
+        about: "move instructions from before arrives and behind waits into the windows (docs/splitting.md)",
+        value: Some("live:N,all-memory"),
+        keeps_order: true,
+        parse: fill,
+        run: fill_split_barrier_windows::run,
     },
     Pass {
         name: "fuse-narrow-split-barriers",
@@ -225,6 +251,29 @@ fn all_memory(value: Option<&str>) -> Option<PassOptions> {
     }
 }
 
+/// Parts behind commas, each at most once and in any order.
+fn fill(value: Option<&str>) -> Option<PassOptions> {
+    let mut fill = Fill::default();
+    let (mut has_live, mut has_memory) = (false, false);
+    for part in value.into_iter().flat_map(|value| value.split(',')) {
+        let is_again = match part.strip_prefix("live:") {
+            Some(live) => {
+                fill.most_live = live.parse().ok()?;
+                std::mem::replace(&mut has_live, true)
+            }
+            None if part == "all-memory" => {
+                fill.all_memory = true;
+                std::mem::replace(&mut has_memory, true)
+            }
+            None => return None,
+        };
+        if is_again {
+            return None;
+        }
+    }
+    Some(PassOptions::Fill(fill))
+}
+
 fn narrow(value: Option<&str>) -> Option<PassOptions> {
     Some(PassOptions::Narrow(value?.parse().ok()?))
 }
@@ -278,6 +327,13 @@ mod tests {
                 binding: 17
             }))
         );
+        assert_eq!(
+            options("fill-split-barrier-windows", Some("all-memory,live:7")),
+            Some(Some(PassOptions::Fill(Fill {
+                most_live: 7,
+                all_memory: true
+            })))
+        );
         for (name, value) in [
             ("instrument-barrier-skew", None),
             ("instrument-barrier-skew", Some("set:0")),
@@ -285,6 +341,9 @@ mod tests {
             ("instrument-split-barriers", Some("set:-1,binding:0")),
             ("strip-split-barrier-spelling", None),
             ("strip-split-barrier-spelling", Some("khr")),
+            ("fill-split-barrier-windows", Some("")),
+            ("fill-split-barrier-windows", Some("live:1,live:1")),
+            ("fill-split-barrier-windows", Some("live:")),
             ("fuse-split-barriers", Some("")),
             ("order-split-barriers", Some("x")),
         ] {

@@ -27,6 +27,7 @@ pub(super) fn run(
         | PassOptions::Fuse(_)
         | PassOptions::AllMemory
         | PassOptions::Narrow(_)
+        | PassOptions::Fill(_)
         | PassOptions::Buffer { .. } => EXTENSION_EXT,
     };
     let mut edit = Edit::new(declarations);

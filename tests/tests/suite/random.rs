@@ -246,6 +246,7 @@ fn options(seed: u64, program: &Program, way: Way) -> Options {
     }
     if std::env::var_os("SPLITBAR_SPLIT").is_some() || one_of(4) {
         options.split_barriers = SplitBarriers::Always;
+        options.fill_windows = one_of(2).then_some(96);
     }
     if way.strategy == Some(Strategy::Cluster) {
         // The workgroup is alone in its cluster: what workgroups do differs.
@@ -294,7 +295,7 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
     let words = random::inputs(seed, program);
     let slots = random::buffers(seed, program);
     let settings = format!(
-        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, splits: {splits}, {}",
+        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, splits: {splits}, fills: {:?}, {}",
         options.fuse_at,
         options.waits,
         options.wave_size,

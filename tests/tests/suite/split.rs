@@ -6,7 +6,7 @@ use crate::support::{compile_bytes, linkable, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use spirv::Op;
-use splitbar::{BarrierKind, Choice, Optimization, PairPlan, SplitBarriers, Strategy};
+use splitbar::{BarrierKind, Choice, Optimization, Options, PairPlan, SplitBarriers, Strategy};
 use splitbar_passes::module::{Inst, Module, Scope};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::FuseAt;
@@ -15,6 +15,15 @@ use splitbar_tests::fixture::Fixture;
 
 const TARGETS: [&str; 7] = [
     "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_90",
+];
+
+/// What moves beside the halves.
+type Stage = fn(&mut Options);
+
+/// Names behind those of trials, and what is asked for.
+const STAGES: [(&str, Stage); 2] = [
+    ("", |_| ()),
+    ("/filled", |options| options.fill_windows = Some(96)),
 ];
 
 /// Schedules of each kernel.
@@ -43,11 +52,13 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
     for fixture in fixtures {
         for target in TARGETS {
             for (level, optimization) in [(0, Optimization::O0), (2, Optimization::O2)] {
-                let fixture = fixture.clone();
                 let name = format!("split/{}/{target}/O{level}", fixture.name);
-                trials.push(trial(name, move || {
-                    simulated(&fixture, target, optimization)
-                }));
+                for (suffix, stage) in STAGES {
+                    let fixture = fixture.clone();
+                    trials.push(trial(format!("{name}{suffix}"), move || {
+                        simulated(&fixture, target, optimization, stage)
+                    }));
+                }
             }
         }
     }
@@ -89,11 +100,17 @@ pub(crate) fn fused(bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(outcome.module.to_bytes())
 }
 
-fn simulated(fixture: &Fixture, target: &str, optimization: Optimization) -> Result<()> {
+fn simulated(
+    fixture: &Fixture,
+    target: &str,
+    optimization: Optimization,
+    stage: Stage,
+) -> Result<()> {
     let fused = fused(&fixture.module()?)?;
     let output = compile_bytes(&fused, target, |options| {
         options.optimization = optimization;
         options.split_barriers = SplitBarriers::Always;
+        stage(options);
     })?;
     linkable(target)?;
     agrees(fixture, &output, SCHEDULES)

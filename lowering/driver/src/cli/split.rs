@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use splitbar::{Options, SplitBarriers};
 
-/// The two flags that `lower`, `advise`, `sim` and `model` share.
+/// The flags that `lower`, `advise`, `sim` and `model` share.
 #[derive(Debug, Args)]
 pub(super) struct SplitArgs {
     /// Splits OpControlBarriers of the workgroup, and moves the halves of these and of written
@@ -14,6 +14,16 @@ pub(super) struct SplitArgs {
     /// barrier() to order buffers though it names workgroup memory alone
     #[arg(long)]
     assume_barriers_order_all_memory: bool,
+    /// With --split-barriers: moves other instructions into the windows too, as long as at most N
+    /// registers of results are live at an arrive or a wait (96 without =N)
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "96"
+    )]
+    fill_windows: Option<u32>,
 }
 
 impl SplitArgs {
@@ -21,11 +31,14 @@ impl SplitArgs {
     pub(super) fn set(&self, options: &mut Options) {
         options.split_barriers = self.split_barriers.into();
         options.barriers_order_all_memory = self.assume_barriers_order_all_memory;
+        options.fill_windows = self.fill_windows;
     }
 
     /// Whether a flag was given.
     pub(super) fn any(&self) -> bool {
-        self.split_barriers != SplitBarriersArg::Never || self.assume_barriers_order_all_memory
+        self.split_barriers != SplitBarriersArg::Never
+            || self.assume_barriers_order_all_memory
+            || self.fill_windows.is_some()
     }
 }
 

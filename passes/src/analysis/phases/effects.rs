@@ -109,9 +109,9 @@ impl BitOr for Effect {
 
 /// What the instructions of a module do.
 pub struct Effects<'e, 'm> {
-    declarations: &'e Declarations<'m>,
+    pub(super) declarations: &'e Declarations<'m>,
     constants: &'e Constants,
-    qualifiers: MemoryQualifiers,
+    pub(super) qualifiers: MemoryQualifiers,
     /// Places of Workgroup variables, and of pointers to Workgroup memory that kernels are given.
     workgroup: BTreeMap<Id, Places>,
     /// All of what a function and its callees do, for those that were asked for.
@@ -323,7 +323,7 @@ impl<'e, 'm> Effects<'e, 'm> {
     }
 
     /// The variable or parameter that `pointer` was made from.
-    fn root(&self, pointer: Id) -> Option<Id> {
+    pub(super) fn root(&self, pointer: Id) -> Option<Id> {
         let mut at = pointer;
         for _ in 0..MOST_STEPS {
             let inst = self.declarations.module.def(at)?;

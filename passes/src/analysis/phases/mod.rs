@@ -25,6 +25,7 @@ mod body;
 mod effects;
 mod openness;
 mod ordered;
+mod own;
 mod places;
 mod zones;
 
@@ -32,5 +33,6 @@ pub use body::{Barrier, Body, Item, Role, Side};
 pub use effects::{Effect, Effects};
 pub use openness::{Open, Openness};
 pub use ordered::still_ordered;
+pub use own::Own;
 pub use places::Places;
 pub use zones::Zones;

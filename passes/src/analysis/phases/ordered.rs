@@ -34,32 +34,36 @@ const CLASSES: [&[Places]; 7] = [
 ];
 
 /// Whether every two conflicting accesses that the barriers of `before` keep apart are kept apart
-/// by those of `after`, which has the same instructions but for its workgroup barriers, and the
-/// control-flow graph `cfg` as well.
+/// by those of `after`. Each access of `after` is one of `before`, or a copy of one: `origin` says
+/// of which, in words of both. Each body comes with its control-flow graph.
 ///
-/// `None`: the function is too large to say, or other instructions differ. Otherwise the places, in
-/// words of `after`, of the accesses that have lost their order.
+/// `None`: the function is too large to say, or accesses are not those that there were. Otherwise
+/// the places, in words of `after`, of the accesses that have lost their order.
 pub fn still_ordered(
-    before: &Body,
-    after: &Body,
-    cfg: &Cfg,
+    before: (&Body, &Cfg),
+    after: (&Body, &Cfg),
+    origin: &dyn Fn(WordOffset) -> Option<WordOffset>,
 ) -> Option<Vec<(WordOffset, WordOffset)>> {
-    let (old, new) = (Accesses::of(before), Accesses::of(after));
-    if old.effects != new.effects {
-        debug_assert!(false, "only the workgroup's barriers may differ");
+    let (old, new) = (Accesses::of(before.0), Accesses::of(after.0));
+    let numbers: BTreeMap<WordOffset, usize> = old.offsets.iter().copied().zip(0..).collect();
+    let number = |(offset, effect): (&WordOffset, &Effect)| {
+        let number = *numbers.get(&origin(*offset)?)?;
+        (old.effects.get(number) == Some(effect)).then_some(number)
+    };
+    let origins: Option<Vec<usize>> = new.offsets.iter().zip(&new.effects).map(number).collect();
+    let Some(origins) = origins else {
+        debug_assert!(false, "accesses came from nowhere");
         return None;
-    }
+    };
     let mut lost = BTreeSet::new();
     for classes in CLASSES {
-        let (now, then) = (
-            at_once(after, &new, cfg, classes)?,
-            at_once(before, &old, cfg, classes)?,
-        );
-        let offset = |number: usize| new.offsets.get(number).copied().unwrap_or_default();
-        lost.extend(
-            now.difference(&then)
-                .map(|(one, other)| (offset(*one), offset(*other))),
-        );
+        let then = at_once(before.0, &old, before.1, classes)?;
+        for (one, other) in at_once(after.0, &new, after.1, classes)? {
+            let (first, second) = (*origins.get(one)?, *origins.get(other)?);
+            if !then.contains(&(first.min(second), first.max(second))) {
+                lost.insert((*new.offsets.get(one)?, *new.offsets.get(other)?));
+            }
+        }
     }
     Some(lost.into_iter().collect())
 }

@@ -20,13 +20,13 @@
 //! With the value `all-memory` every barrier is taken to order all memory, whatever its semantics
 //! say: for shaders that count on OpControlBarrier to order buffers without saying so.
 
-mod motion;
+pub(super) mod motion;
 mod reasons;
 mod rotate;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
-mod tests;
-mod travel;
+pub(super) mod tests;
+pub(super) mod travel;
 
 pub use reasons::{Stop, Stopped, stops};
 
@@ -35,7 +35,7 @@ use super::inline::inline_barrier_functions;
 use super::inlined::{entries, inlined};
 use super::operands::is_split;
 use super::registry::PassOptions;
-use super::rewrite::Edited;
+use super::rewrite::{Edited, Origin};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::pairing::Pairing;
 use crate::analysis::phases::{Body, Effects, Item, Openness, Role, still_ordered};
@@ -58,7 +58,7 @@ pub(super) fn run(
     if !module.instructions().any(is_split) {
         return Ok(None);
     }
-    let orders_all = *options == PassOptions::AllMemory;
+    let orders_all = options.orders_all_memory();
     inlined(module, declarations, |declarations| {
         let mut diagnostics = Diagnostics::new();
         let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
@@ -119,39 +119,75 @@ fn uniformity(
     Uniformity::of(&model, Level::Workgroup, size)
 }
 
-/// Asks whether `after`, which a pass made of `before` by changing barriers of the workgroup alone,
-/// keeps the order of accesses. Both are looked at with their barrier functions inlined.
+/// Asks whether `after`, which a pass made of `before`, keeps the order of accesses that barriers
+/// of the workgroup gave them. Both are looked at with their barrier functions inlined; `origin`
+/// says what became of what.
 pub(crate) fn keeps_order(
     before: &Declarations<'_>,
     after: &Declarations<'_>,
+    origin: &Origin,
     options: &PassOptions,
 ) -> Result<(), Diagnostics> {
-    let orders_all = *options == PassOptions::AllMemory;
-    let (old, new) = (bodies(before, orders_all)?, bodies(after, orders_all)?);
-    for ((old, cfg), (new, _)) in old.iter().zip(&new) {
-        compare(old, new, cfg)?;
+    let orders_all = options.orders_all_memory();
+    let old_inlined = inline_barrier_functions(before.module, before)?;
+    let new_inlined = inline_barrier_functions(after.module, after)?;
+    let old_module = old_inlined
+        .as_ref()
+        .map_or(before.module, |edited| &edited.module);
+    let new_module = new_inlined
+        .as_ref()
+        .map_or(after.module, |edited| &edited.module);
+    let (old, new) = (
+        bodies(old_module, orders_all),
+        bodies(new_module, orders_all),
+    );
+    let mut given: BTreeMap<WordOffset, Vec<WordOffset>> = BTreeMap::new();
+    for inst in old_module.instructions() {
+        let place = inst.offset;
+        let first = old_inlined
+            .as_ref()
+            .map_or(Some(place), |edited| edited.origin.of(place));
+        given.entry(first.unwrap_or(place)).or_default().push(place);
+    }
+    // An instruction that is still there has its words; ids are numbered alike in both.
+    let mut same: BTreeMap<&[u32], Vec<WordOffset>> = BTreeMap::new();
+    for inst in old_module.instructions() {
+        same.entry(inst.words).or_default().push(inst.offset);
+    }
+    same.values_mut().for_each(|places| places.reverse());
+    let mut origins = BTreeMap::new();
+    for inst in new_module.instructions() {
+        let as_it_was = same.get_mut(inst.words).and_then(Vec::pop);
+        let place = match &new_inlined {
+            None => Some(inst.offset),
+            Some(edited) => edited.origin.of(inst.offset),
+        };
+        let came_from = place.and_then(|place| given.get(&origin.of(place)?));
+        let old = match came_from.map(Vec::as_slice) {
+            Some([one]) => Some(*one),
+            _ => as_it_was, // its function was inlined often
+        };
+        origins.extend(old.map(|old| (inst.offset, old)));
+    }
+    for ((old, graph), (new, new_graph)) in old.iter().zip(&new) {
+        compare((old, graph), (new, new_graph), &|offset| {
+            origins.get(&offset).copied()
+        })?;
     }
     Ok(())
 }
 
 /// The bodies of all entry functions, and their graphs; none where rules are broken, which others
 /// say.
-fn bodies(
-    declarations: &Declarations<'_>,
-    orders_all: bool,
-) -> Result<Vec<(Body, Cfg)>, Diagnostics> {
-    let inlined = inline_barrier_functions(declarations.module, declarations)?;
+fn bodies(module: &Module<'_>, orders_all: bool) -> Vec<(Body, Cfg)> {
     let mut diagnostics = Diagnostics::new();
-    let whole = inlined
-        .as_ref()
-        .map(|edited| Declarations::of(&edited.module, &mut diagnostics));
-    let declarations = whole.as_ref().unwrap_or(declarations);
-    let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
-    let entries = entries(declarations).into_iter();
+    let declarations = Declarations::of(module, &mut diagnostics);
+    let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut diagnostics);
+    let entries = entries(&declarations).into_iter();
     let bodies = entries
         .map(|entry| {
             look(
-                declarations,
+                &declarations,
                 &constants,
                 entry,
                 orders_all,
@@ -159,16 +195,16 @@ fn bodies(
             )
         })
         .collect();
-    Ok(if diagnostics.has_errors() {
+    if diagnostics.has_errors() {
         Vec::new()
     } else {
         bodies
-    })
+    }
 }
 
 /// Asks whether arrives and waits alternate as they did, and, in debug builds, in another way
-/// whether everything that was ordered is ordered still.
-fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagnostic> {
+/// whether everything that was ordered is ordered still. Instructions keep their words.
+pub(super) fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagnostic> {
     let alternates = |body| Openness::of(body, cfg).alternates();
     if alternates(before) && !alternates(after) {
         return Err(Diagnostic::bug(
@@ -176,18 +212,22 @@ fn prove(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagnostic> {
         ));
     }
     if cfg!(debug_assertions) {
-        compare(before, after, cfg)?;
+        compare((before, cfg), (after, cfg), &Some)?;
     }
     Ok(())
 }
 
 /// Asks whether every two accesses that were ordered are ordered still.
-fn compare(before: &Body, after: &Body, cfg: &Cfg) -> Result<(), Diagnostic> {
-    let lost = still_ordered(before, after, cfg).unwrap_or_default();
+fn compare(
+    before: (&Body, &Cfg),
+    after: (&Body, &Cfg),
+    origin: &dyn Fn(WordOffset) -> Option<WordOffset>,
+) -> Result<(), Diagnostic> {
+    let lost = still_ordered(before, after, origin).unwrap_or_default();
     match lost.first() {
         None => Ok(()),
         Some((one, other)) => Err(Diagnostic::bug(format!(
-            "a barrier that was moved does not order the accesses at words {one} and {other} any more"
+            "the accesses at words {one} and {other} are not ordered by barriers any more"
         ))
         .at_word(*one)),
     }

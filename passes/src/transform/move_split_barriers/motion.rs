@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 const MOST_WORK: usize = 1 << 26;
 
 /// The motion of a function's pairs.
-pub(super) struct Motion<'c> {
-    pub(super) body: Body,
-    pub(super) terrain: Terrain<'c>,
+pub(in crate::transform) struct Motion<'c> {
+    pub(in crate::transform) body: Body,
+    pub(in crate::transform) terrain: Terrain<'c>,
     /// Whether the whole workgroup executes a block, or nobody.
     pub(super) is_uniform: &'c dyn Fn(usize) -> bool,
     /// Places of halves that were added, with that of the half that each is a copy of.
@@ -23,13 +23,13 @@ pub(super) struct Motion<'c> {
 
 /// Where the halves are in the end.
 pub(super) struct Moved {
-    pub(super) body: Body,
+    pub(in crate::transform) body: Body,
     /// As in [`Motion`].
     pub(super) added: BTreeMap<WordOffset, WordOffset>,
 }
 
 impl<'c> Motion<'c> {
-    pub(super) fn of(
+    pub(in crate::transform) fn of(
         body: &Body,
         cfg: &'c Cfg,
         is_uniform: &'c dyn Fn(usize) -> bool,
@@ -81,13 +81,13 @@ impl<'c> Motion<'c> {
         any
     }
 
-    pub(super) fn zones(&mut self) -> Zones {
+    pub(in crate::transform) fn zones(&mut self) -> Zones {
         self.work += 4 * self.body.len();
         Zones::of(&self.body, self.terrain.cfg)
     }
 
     /// Whether the pair is one arrive and one wait that control comes to equally often.
-    pub(super) fn can_move(&self, number: usize) -> bool {
+    pub(in crate::transform) fn can_move(&self, number: usize) -> bool {
         let Some(barrier) = self.body.barriers.get(number) else {
             return false;
         };
@@ -102,7 +102,7 @@ impl<'c> Motion<'c> {
     }
 
     /// Where a side of a pair stands.
-    pub(super) fn place(&self, number: usize, side: Side) -> Option<HalfPosition> {
+    pub(in crate::transform) fn place(&self, number: usize, side: Side) -> Option<HalfPosition> {
         self.body
             .blocks
             .iter()
@@ -143,7 +143,12 @@ impl<'c> Motion<'c> {
     }
 
     /// What a side of a pair may not pass.
-    pub(super) fn limit(&self, number: usize, side: Side, zones: &Zones) -> Option<Limit> {
+    pub(in crate::transform) fn limit(
+        &self,
+        number: usize,
+        side: Side,
+        zones: &Zones,
+    ) -> Option<Limit> {
         let zone = match side {
             Side::Arrive | Side::Both => zones.behind(number),
             Side::Wait => zones.before(number),

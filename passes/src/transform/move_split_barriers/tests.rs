@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::analysis::testing::{Assembled, assemble, declared};
+use crate::transform::registry::Pass;
 use spirv::Op;
 
 const GLOBALS: &str = "
@@ -44,20 +45,29 @@ fn module(body: &str) -> Assembled {
     assemble(GLOBALS, &short)
 }
 
-/// What the pass makes of a body: `A` and `W` for halves, `r` and `w` with the name of a variable
+/// What the pass makes of a body.
+fn moved_with(body: &str, options: &PassOptions) -> String {
+    let pass = Pass::named("move-split-barriers").unwrap();
+    short_after(pass, body, options)
+}
+
+/// What a pass makes of a body: `A` and `W` for halves, `r` and `w` with the name of a variable
 /// for accesses, `a` for atomic operations, `m` for OpMemoryBarrier, `.` for arithmetic, `|` for
 /// the begin of a block.
-fn moved_with(body: &str, options: &PassOptions) -> String {
+pub(in crate::transform) fn short_after(pass: &Pass, body: &str, options: &PassOptions) -> String {
     let assembled = module(body);
     let (declarations, _) = declared(&assembled.module);
     let mut found = Diagnostics::new();
-    let edited = run(&assembled.module, &declarations, options, &mut found).unwrap();
+    let run = |module: &Module<'_>, declarations: &Declarations<'_>, found: &mut Diagnostics| {
+        pass.run(module, declarations, options, found).unwrap()
+    };
+    let edited = run(&assembled.module, &declarations, &mut found);
     let new = edited
         .as_ref()
         .map_or(&assembled.module, |edited| &edited.module);
     let (again, _) = declared(new);
     assert!(
-        run(new, &again, options, &mut found).unwrap().is_none(),
+        run(new, &again, &mut found).is_none(),
         "a second run finds something: {body}"
     );
     let mut text = Vec::new();
@@ -79,6 +89,7 @@ fn moved_with(body: &str, options: &PassOptions) -> String {
             Some(Op::Store) => format!("w{}", variable()),
             Some(Op::AtomicIAdd) => "a".to_owned(),
             Some(Op::IAdd | Op::GroupNonUniformIAdd) => ".".to_owned(),
+            Some(Op::IMul) => "*".to_owned(),
             Some(Op::Label) => "|".to_owned(),
             _ => continue,
         });
@@ -100,9 +111,10 @@ fn numbered(text: &str) -> String {
     out
 }
 
-/// A body of short lines: `r x`, `w x`, `rv x` (volatile), `.`, `atomic x`, `release x`, and
+/// A body of short lines: `r x`, `w x`, `rv x` (volatile), `.`, `atomic x`, `release x`, `use v`
+/// (arithmetic with the value v), `keep x v` (writes the value v), and
 /// whatever the assembler takes.
-fn body(lines: &str) -> String {
+pub(in crate::transform) fn body(lines: &str) -> String {
     let lines = lines.split([';', '\n']).map(str::trim);
     let lines = lines.filter(|line| !line.is_empty()).map(|line| {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -111,6 +123,11 @@ fn body(lines: &str) -> String {
             "rv" => format!("%# = OpLoad %uint %{rest} 1"),
             "w" => format!("OpStore %{rest} %u1"),
             "." => "%# = OpIAdd %uint %u1 %u2".to_owned(),
+            "use" => format!("%# = OpIMul %uint %{rest} %u2"),
+            "keep" => {
+                let (variable, value) = rest.split_once(' ').unwrap();
+                format!("OpStore %{variable} %{value}")
+            }
             "atomic" => format!("%# = OpAtomicIAdd %uint %{rest} %group %none %u1"),
             "release" => format!("%# = OpAtomicIAdd %uint %{rest} %device %release %u1"),
             "subgroup" => "%# = OpGroupNonUniformIAdd %uint %subgroup 0 %u1".to_owned(),
@@ -249,7 +266,7 @@ fn the_next_kernel_reads_what_this_one_wrote() {
 }
 
 /// A branch on a value that is the same everywhere, around `then`.
-fn branch(then: &str) -> String {
+pub(in crate::transform) fn branch(then: &str) -> String {
     format!(
         "%v = OpLoad %uint %cond; %c = OpIEqual %bool %v %u0
         OpSelectionMerge %end 0; OpBranchConditional %c %then %end
@@ -287,7 +304,7 @@ fn an_early_end_is_a_wall() {
 }
 
 /// A loop with `head` in its header and `work` in its body, whose condition is the same everywhere.
-fn around(before: &str, head: &str, work: &str, behind: &str) -> String {
+pub(in crate::transform) fn around(before: &str, head: &str, work: &str, behind: &str) -> String {
     format!(
         "{before}; OpBranch %head; %head = OpLabel
         %v = OpLoad %uint %cond; %c = OpIEqual %bool %v %u0; {head}

@@ -10,7 +10,7 @@ const MOST_LOOPS: usize = 1 << 12;
 
 /// Which way a half goes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(in crate::transform) enum Way {
     /// An arrive.
     Up,
     /// A wait.
@@ -19,21 +19,21 @@ pub(super) enum Way {
 
 /// Before which item of which block a half stands.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct HalfPosition {
-    pub(super) block: usize,
-    pub(super) index: usize,
+pub(in crate::transform) struct HalfPosition {
+    pub(in crate::transform) block: usize,
+    pub(in crate::transform) index: usize,
 }
 
 /// What a half may not pass: what conflicts with `zone`, the other side of its barrier, in the
 /// memory that the barrier may order.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Limit {
+pub(in crate::transform) struct Limit {
     zone: Effect,
     may_order: Places,
 }
 
 impl Limit {
-    pub(super) fn new(zone: Effect, may_order: Places) -> Limit {
+    pub(in crate::transform) fn new(zone: Effect, may_order: Places) -> Limit {
         Limit {
             zone: zone.within(may_order),
             may_order,
@@ -41,7 +41,7 @@ impl Limit {
     }
 
     /// Whether the half may pass `item`.
-    pub(super) fn lets(self, item: &Item) -> bool {
+    pub(in crate::transform) fn lets(self, item: &Item) -> bool {
         !item.effect.stops && !self.zone.conflicts(item.effect.within(self.may_order))
     }
 }
@@ -55,16 +55,16 @@ pub(super) struct Travel {
 }
 
 /// The graph of a function, as far as motion asks for it.
-pub(super) struct Terrain<'c> {
-    pub(super) cfg: &'c Cfg,
-    pub(super) loops: Loops,
-    pub(super) post: PostDominators,
+pub(in crate::transform) struct Terrain<'c> {
+    pub(in crate::transform) cfg: &'c Cfg,
+    pub(in crate::transform) loops: Loops,
+    pub(in crate::transform) post: PostDominators,
     /// The innermost loop around each block; `None`: too many loops.
     innermost: Option<Vec<Option<usize>>>,
 }
 
 impl<'c> Terrain<'c> {
-    pub(super) fn of(cfg: &'c Cfg) -> Terrain<'c> {
+    pub(in crate::transform) fn of(cfg: &'c Cfg) -> Terrain<'c> {
         let loops = Loops::of(cfg, MOST_LOOPS);
         Terrain {
             cfg,
@@ -75,14 +75,14 @@ impl<'c> Terrain<'c> {
     }
 
     /// Whether control comes to `above` exactly as often as to `below`, and there first.
-    pub(super) fn are_equivalent(&self, above: usize, below: usize) -> bool {
+    pub(in crate::transform) fn are_equivalent(&self, above: usize, below: usize) -> bool {
         above == below
             || (self.loops.dominators.dominates(above, below)
                 && self.post.post_dominates(below, above)
                 && self.is_same_loop(above, below))
     }
 
-    pub(super) fn is_same_loop(&self, one: usize, other: usize) -> bool {
+    pub(in crate::transform) fn is_same_loop(&self, one: usize, other: usize) -> bool {
         let innermost = |block: usize| self.innermost.as_ref()?.get(block).copied();
         innermost(one).is_some_and(|found| innermost(other) == Some(found))
     }
@@ -111,7 +111,7 @@ impl<'c> Terrain<'c> {
 
     /// The next block that control comes to exactly as often as to `block`, and those between the
     /// two on some path.
-    fn next(&self, block: usize, way: Way) -> Option<(usize, Vec<usize>)> {
+    pub(in crate::transform) fn next(&self, block: usize, way: Way) -> Option<(usize, Vec<usize>)> {
         let mut at = block;
         loop {
             at = match way {

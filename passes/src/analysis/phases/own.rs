@@ -1,0 +1,130 @@
+//! What an instruction does to memory that its invocation alone can see: variables of the classes
+//! Function and Private. No barrier orders it; the program's own order does.
+
+use super::effects::Effects;
+use crate::analysis::uniformity::memory::{self, is_arithmetic};
+use crate::module::{Id, Inst};
+use spirv::{Op, StorageClass};
+use std::collections::BTreeSet;
+
+/// A set of variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Variables {
+    /// It may be any.
+    any: bool,
+    known: BTreeSet<Id>,
+}
+
+impl Variables {
+    fn meets(&self, other: &Variables) -> bool {
+        let is_empty = |of: &Variables| !of.any && of.known.is_empty();
+        (self.any && !is_empty(other))
+            || (other.any && !is_empty(self))
+            || !self.known.is_disjoint(&other.known)
+    }
+
+    fn add(&mut self, other: &Variables) {
+        self.any |= other.any;
+        self.known.extend(&other.known);
+    }
+}
+
+/// What instructions do to the memory of their invocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    reads: Variables,
+    writes: Variables,
+}
+
+impl Own {
+    /// All that can be done.
+    pub fn unknown() -> Own {
+        let all = || Variables {
+            any: true,
+            known: BTreeSet::new(),
+        };
+        Own {
+            reads: all(),
+            writes: all(),
+        }
+    }
+
+    /// Adds what `other` does.
+    pub fn add(&mut self, other: &Own) {
+        self.reads.add(&other.reads);
+        self.writes.add(&other.writes);
+    }
+
+    /// Whether it makes a difference which comes first.
+    pub fn conflicts(&self, other: &Own) -> bool {
+        self.writes.meets(&other.writes)
+            || self.writes.meets(&other.reads)
+            || self.reads.meets(&other.writes)
+    }
+}
+
+impl<'m> Effects<'_, 'm> {
+    /// What `inst` does to the memory of its invocation; `None`: nothing is known of it, and it
+    /// stays where it is.
+    pub fn own(&self, inst: Inst<'m>) -> Option<Own> {
+        let mut own = Own::default();
+        let is_volatile = |index| inst.operand(index).is_ok_and(|mask| mask & 1 != 0);
+        match inst.op()? {
+            Op::Load if !is_volatile(1) => own.reads = self.variables(inst.id(0).ok()?)?,
+            Op::Store if !is_volatile(2) => own.writes = self.variables(inst.id(0).ok()?)?,
+            Op::CopyMemory if inst.operands().len() == 2 => {
+                own.writes = self.variables(inst.id(0).ok()?)?;
+                own.reads = self.variables(inst.id(1).ok()?)?;
+            }
+            Op::ExtInst if !self.instruction(inst).stops => {
+                for word in inst.operands_from(2) {
+                    let id = Id(*word);
+                    if memory::class_of(self.declarations, id).is_some() {
+                        let touched = self.variables(id)?;
+                        own.reads.add(&touched);
+                        own.writes.add(&touched);
+                    }
+                }
+            }
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain
+            | Op::ArrayLength => {}
+            op if is_arithmetic(op) => {}
+            _ => return None,
+        }
+        Some(own)
+    }
+
+    /// The variables of its invocation that `pointer` may lead to; `None`: it says that accesses
+    /// are volatile.
+    fn variables(&self, pointer: Id) -> Option<Variables> {
+        if self.qualifiers.get(self.declarations, pointer).volatile {
+            return None;
+        }
+        let is_own = match memory::class_of(self.declarations, pointer) {
+            Some(StorageClass::Function | StorageClass::Private | StorageClass::Generic) => true,
+            Some(
+                StorageClass::Input
+                | StorageClass::PushConstant
+                | StorageClass::UniformConstant
+                | StorageClass::Uniform
+                | StorageClass::StorageBuffer
+                | StorageClass::PhysicalStorageBuffer
+                | StorageClass::CrossWorkgroup
+                | StorageClass::Workgroup,
+            ) => false,
+            _ => return None, // what memory it is is not known
+        };
+        let root = is_own.then(|| self.root(pointer)).flatten();
+        let variable = root.filter(|root| {
+            let inst = self.declarations.module.def(*root);
+            inst.is_some_and(|inst| inst.op() == Some(Op::Variable))
+        });
+        Some(Variables {
+            any: is_own && variable.is_none(),
+            known: variable.into_iter().collect(),
+        })
+    }
+}
