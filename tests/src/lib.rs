@@ -12,6 +12,7 @@ pub mod matrices;
 pub mod opencl;
 pub mod random;
 pub mod reference;
+pub mod schema;
 pub mod tools;
 
 pub use splitbar_harness as harness;

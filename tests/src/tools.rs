@@ -17,6 +17,9 @@ pub const NVDISASM_VARIABLE: &str = "SPLITBAR_NVDISASM";
 /// Names the sentryward to use.
 pub const SENTRYWARD_VARIABLE: &str = "SPLITBAR_SENTRYWARD";
 
+/// Names the glslangValidator to use.
+pub const GLSLANG_VARIABLE: &str = "SPLITBAR_GLSLANG";
+
 /// The verifier of PTX that is named in the environment, or else the one on PATH.
 ///
 /// # Errors

@@ -12,13 +12,22 @@ use splitbar_plan::Target;
 use splitbar_typed::abi::{Argument, ArgumentKind, KernelAbi, Reached, ResourceKind};
 use std::borrow::Cow;
 
+/// The version of the keys (docs/schemas/reflection.json). It grows when one goes or changes its
+/// meaning, not when one is added.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+
 /// One entry point.
 #[derive(Debug, Serialize)]
 struct Reflection<'o> {
+    schema_version: u32,
+    /// The splitbar that wrote it.
+    tool_version: &'static str,
     entry: &'o str,
     /// The kernel's name in the code.
     symbol: &'o str,
     target: &'static str,
+    /// Invocations of a wave or warp.
+    wave_size: u32,
     /// Null when only the launch knows.
     workgroup_size: Option<[u32; 3]>,
     /// Workgroups of a cluster in x, y and z; null if it is not launched in clusters.
@@ -27,6 +36,11 @@ struct Reflection<'o> {
     shared_memory_bytes: u32,
     /// Bytes that the barriers take on top (Vulkan: splitBarrierReservedSharedMemory).
     reserved_shared_memory_bytes: u32,
+    /// Whether the launch must add workgroup memory and pass its address.
+    dynamic_shared_memory: bool,
+    /// Bytes of the block of arguments, and its alignment.
+    argument_bytes: u32,
+    argument_align: u32,
     arguments: Vec<ArgumentReflection>,
     /// How resources are handed over; not there where each is an argument.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +70,9 @@ struct ArgumentReflection {
     binding: Option<u32>,
     size: u32,
     offset: u32,
+    align: u32,
+    /// What the address must be a multiple of; null for values.
+    address_align: Option<u32>,
 }
 
 /// The form of the binary interface (docs/abi.md).
@@ -133,13 +150,19 @@ pub(crate) fn json(entries: &[Entry], target: &'static Target) -> String {
 fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
     let plan = &entry.plan;
     Reflection {
+        schema_version: SCHEMA_VERSION,
+        tool_version: env!("CARGO_PKG_VERSION"),
         entry: &plan.entry,
         symbol: &entry.abi.symbol,
         target: target.name,
+        wave_size: plan.wave_size,
         workgroup_size: plan.workgroup_size,
         cluster_size: plan.cluster,
         shared_memory_bytes: entry.abi.shared_memory_bytes,
         reserved_shared_memory_bytes: plan.reserved_shared_bytes,
+        dynamic_shared_memory: entry.abi.wants_dynamic_shared_memory(),
+        argument_bytes: entry.abi.argument_bytes(),
+        argument_align: entry.abi.argument_align(),
         arguments: entry.abi.arguments.iter().map(argument).collect(),
         abi: form(&entry.abi),
         prints: prints(&entry.abi.prints),
@@ -218,6 +241,7 @@ fn argument(argument: &Argument) -> ArgumentReflection {
             ArgumentKind::ArrayLengths => "array_lengths",
             ArgumentKind::WorkDimensions => "work_dimensions",
             ArgumentKind::Value => "value",
+            ArgumentKind::SharedAddress => "shared_address",
             ArgumentKind::PrintBuffer => "print_buffer",
             ArgumentKind::Table => "table",
         },
@@ -225,6 +249,8 @@ fn argument(argument: &Argument) -> ArgumentReflection {
         binding: argument.binding,
         size: argument.size,
         offset: argument.offset,
+        align: argument.align,
+        address_align: argument.address_align,
     }
 }
 
@@ -272,19 +298,21 @@ mod tests {
             state: BarrierState::default(),
             reserved_shared_bytes: 8,
         };
-        let argument = |index, kind, set, binding, size, offset| Argument {
+        let argument = |index, kind, binding: Option<u32>, size, offset, align| Argument {
             index,
             kind,
-            set,
+            set: binding.and(Some(0)),
             binding,
             size,
             offset,
+            align,
+            address_align: (kind == ArgumentKind::Buffer).then_some(16),
         };
         let arguments = vec![
-            argument(0, ArgumentKind::Buffer, Some(0), Some(3), 8, 0),
-            argument(1, ArgumentKind::PushConstant, None, None, 12, 16),
-            argument(2, ArgumentKind::ArrayLength, Some(0), Some(3), 4, 28),
-            argument(3, ArgumentKind::Value, None, None, 4, 32),
+            argument(0, ArgumentKind::Buffer, Some(3), 8, 0, 8),
+            argument(1, ArgumentKind::PushConstant, None, 12, 16, 4),
+            argument(2, ArgumentKind::ArrayLength, Some(3), 4, 28, 4),
+            argument(3, ArgumentKind::SharedAddress, None, 4, 32, 4),
         ];
         let abi = KernelAbi {
             entry: "main".to_owned(),
@@ -318,18 +346,24 @@ mod tests {
     #[test]
     fn the_keys_are_these_and_no_others() {
         let expected = json!([{
+            "schema_version": 1,
+            "tool_version": env!("CARGO_PKG_VERSION"),
             "entry": "main",
             "symbol": "main",
             "target": "gfx1201",
+            "wave_size": 32,
             "workgroup_size": [64, 2, 1],
             "cluster_size": null,
             "shared_memory_bytes": 4096,
             "reserved_shared_memory_bytes": 8,
+            "dynamic_shared_memory": true,
+            "argument_bytes": 36,
+            "argument_align": 8,
             "arguments": [
-                {"index": 0, "kind": "buffer", "set": 0, "binding": 3, "size": 8, "offset": 0},
-                {"index": 1, "kind": "push_constant", "set": null, "binding": null, "size": 12, "offset": 16},
-                {"index": 2, "kind": "array_length", "set": 0, "binding": 3, "size": 4, "offset": 28},
-                {"index": 3, "kind": "value", "set": null, "binding": null, "size": 4, "offset": 32},
+                {"index": 0, "kind": "buffer", "set": 0, "binding": 3, "size": 8, "offset": 0, "align": 8, "address_align": 16},
+                {"index": 1, "kind": "push_constant", "set": null, "binding": null, "size": 12, "offset": 16, "align": 4, "address_align": null},
+                {"index": 2, "kind": "array_length", "set": 0, "binding": 3, "size": 4, "offset": 28, "align": 4, "address_align": null},
+                {"index": 3, "kind": "shared_address", "set": null, "binding": null, "size": 4, "offset": 32, "align": 4, "address_align": null},
             ],
             "prints": null,
             "pairs": [{"id": 0, "scope": "workgroup", "strategy": "native", "reason": "it can", "window": {"source": 16, "kept": 15}, "machine_window": null}],

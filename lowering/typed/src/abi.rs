@@ -27,7 +27,7 @@ pub use table::{Access, Fetched, Reached};
 
 use crate::Result;
 use crate::image;
-use crate::pointers::{GLOBAL, block_space, is_descriptor_array, read_only_space};
+use crate::pointers::{self, GLOBAL, block_space, is_descriptor_array, read_only_space};
 use crate::types::{self, Kind, Types};
 use spirv::StorageClass;
 use splitbar_passes::analysis::layout;
@@ -39,8 +39,7 @@ use splitbar_passes::printf::Table;
 use splitbar_target::{Arch, Target};
 use table::Use;
 
-/// Alignment in bytes that the address of a buffer must have.
-pub use splitbar_passes::analysis::layout::BUFFER_ALIGN;
+use splitbar_passes::analysis::layout::BUFFER_ALIGN;
 
 /// What LLVM is told of the alignment of texture and surface objects, in bytes. With more it loads
 /// the objects of an array side by side, and then does not know what it has (docs/llvm.md).
@@ -54,6 +53,12 @@ pub fn table_align(target: &Target) -> u32 {
         Arch::Nvptx(_) => HANDLE_ALIGN,
     }
 }
+
+/// Alignment of a table of lengths, which are words.
+const LENGTH_ALIGN: u32 = 4;
+
+/// Alignment of the print buffer, which begins with counters.
+const PRINT_BUFFER_ALIGN: u32 = 8;
 
 /// Most bytes that are passed by value, of one block and of all together. The drivers allow less;
 /// LLVM takes no more than it can address.
@@ -79,6 +84,9 @@ pub enum ArgumentKind {
     WorkDimensions,
     /// A parameter of an OpenCL kernel that is not a pointer to memory, by value.
     Value,
+    /// A pointer parameter of an OpenCL kernel to workgroup memory that the launch adds: the
+    /// address in the workgroup's memory, 32 bits on AMD GPUs, else 64.
+    SharedAddress,
     /// A pointer to the print buffer ([`splitbar_passes::printf`]), of kernels that can reach a
     /// printf.
     PrintBuffer,
@@ -101,6 +109,10 @@ pub struct Argument {
     pub size: u32,
     /// Offset in bytes in the kernel's argument block.
     pub offset: u32,
+    /// Alignment of the argument itself, in bytes.
+    pub align: u32,
+    /// For an address: what it must be a multiple of, in bytes.
+    pub address_align: Option<u32>,
 }
 
 /// The binary interface of one kernel.
@@ -123,6 +135,29 @@ pub struct KernelAbi {
     pub resources: Vec<Reached>,
     /// What the numbers in its print buffer stand for.
     pub prints: Table,
+}
+
+impl KernelAbi {
+    /// Bytes of the block of its arguments, without what a runtime adds behind them.
+    pub fn argument_bytes(&self) -> u32 {
+        let ends = self
+            .arguments
+            .iter()
+            .map(|one| one.offset.saturating_add(one.size));
+        ends.max().unwrap_or(0) // no arguments
+    }
+
+    /// Alignment of that block.
+    pub fn argument_align(&self) -> u32 {
+        let aligns = self.arguments.iter().map(|one| one.align);
+        aligns.max().unwrap_or(1) // no arguments
+    }
+
+    /// Whether the launch must add workgroup memory, and hand its address over.
+    pub fn wants_dynamic_shared_memory(&self) -> bool {
+        let mut arguments = self.arguments.iter();
+        arguments.any(|one| one.kind == ArgumentKind::SharedAddress)
+    }
 }
 
 /// The symbol for an entry point called `name` beside kernels that have the symbols `taken`:
@@ -211,8 +246,14 @@ pub struct Parameter {
     pub argument: Argument,
     /// Whether nobody writes the buffer while the kernel runs.
     pub read_only: bool,
-    /// Alignment that the address is known to have, in bytes.
-    pub align: u32,
+}
+
+impl Parameter {
+    /// The same as an address that is a multiple of `align`.
+    fn to(mut self, align: u32) -> Parameter {
+        self.argument.address_align = Some(align);
+        self
+    }
 }
 
 /// The parameters of a kernel, in order.
@@ -336,13 +377,14 @@ impl Planner<'_, '_> {
             binding: binding.1,
             size: clamp(size),
             offset: clamp(offset),
+            align,
+            address_align: None,
         };
         Parameter {
             role,
             passing,
             argument,
             read_only: false,
-            align: 1,
         }
     }
 
@@ -378,15 +420,25 @@ impl Planner<'_, '_> {
             8,
             (Some(resource.set), Some(resource.binding)),
         );
-        let align = match &self.target.arch {
-            Arch::Nvptx(_) if image => HANDLE_ALIGN,
-            Arch::Amdgpu(_) | Arch::Nvptx(_) => BUFFER_ALIGN,
+        let align = match (image, resource.arrays.is_empty()) {
+            (true, _) => table_align(self.target),
+            (false, true) => self.buffer_align(ids),
+            (false, false) => layout::POINTER_BYTES as u32, // of an array of addresses
         };
         self.parameters.push(Parameter {
             read_only,
-            align,
-            ..parameter
+            ..parameter.to(align)
         });
+    }
+
+    /// What the address of the buffer of `variables` must be a multiple of.
+    fn buffer_align(&self, variables: &[Id]) -> u32 {
+        let variables = variables.iter().map(|id| self.declarations.variable(*id));
+        let aligns = variables.map(|variable| {
+            let pointee = variable.and_then(|one| uses::pointee(self.declarations, one));
+            pointers::buffer_align(self.types, self.target, pointee)
+        });
+        aligns.max().unwrap_or(BUFFER_ALIGN) // no resource is without variables
     }
 
     /// The pointer arguments of a table.
@@ -411,10 +463,7 @@ impl Planner<'_, '_> {
                 8,
                 (argument.set, None),
             );
-            self.parameters.push(Parameter {
-                align: table_align(self.target),
-                ..parameter
-            });
+            self.parameters.push(parameter.to(table_align(self.target)));
         }
     }
 
@@ -534,7 +583,10 @@ impl Planner<'_, '_> {
             let binding = (Some(set), Some(binding));
             let role = Role::Length(ids);
             let parameter = self.argument(role, kind, passing, size, size as u32, binding);
-            self.parameters.push(parameter);
+            self.parameters.push(match kind {
+                ArgumentKind::ArrayLengths => parameter.to(LENGTH_ALIGN),
+                _ => parameter,
+            });
         }
     }
 
@@ -600,11 +652,17 @@ impl Planner<'_, '_> {
                 8,
                 (None, None),
             );
-            self.parameters.push(Parameter {
-                align: 8,
-                ..parameter
-            });
+            self.parameters.push(parameter.to(PRINT_BUFFER_ALIGN));
         }
+    }
+
+    /// What the pointer parameter `id` to `pointee` must be a multiple of: what the module says,
+    /// and the alignment of the type (OpenCL C, "Alignment of Types").
+    fn pointee_align(&self, id: Id, pointee: Option<Id>) -> u32 {
+        let natural = pointee
+            .and_then(|ty| self.types.get(ty))
+            .map(|info| info.align);
+        layout::variable_align(self.declarations, id, natural.unwrap_or(1)) // an untyped pointer
     }
 
     /// One of an OpenCL kernel's own parameters.
@@ -650,23 +708,25 @@ impl Planner<'_, '_> {
             }
             Kind::Pointer {
                 class: StorageClass::Workgroup,
-                ..
+                pointee,
             } => {
+                let align = self.pointee_align(id, *pointee);
                 let size = if amdgpu { 4 } else { 8 };
                 let parameter = self.argument(
                     Role::Own(index),
-                    ArgumentKind::Value,
+                    ArgumentKind::SharedAddress,
                     value,
                     size,
                     size as u32,
                     (None, None),
                 );
-                self.parameters.push(parameter);
+                self.parameters.push(parameter.to(align));
             }
             Kind::Pointer {
                 class: StorageClass::CrossWorkgroup | StorageClass::UniformConstant,
-                ..
+                pointee,
             } => {
+                let align = self.pointee_align(id, *pointee);
                 let parameter = self.argument(
                     Role::Own(index),
                     ArgumentKind::Buffer,
@@ -675,7 +735,7 @@ impl Planner<'_, '_> {
                     8,
                     (None, None),
                 );
-                self.parameters.push(parameter);
+                self.parameters.push(parameter.to(align));
             }
             // The address of its descriptor.
             Kind::Image(_) => {
@@ -687,7 +747,7 @@ impl Planner<'_, '_> {
                     8,
                     (None, None),
                 );
-                self.parameters.push(parameter);
+                self.parameters.push(parameter.to(table_align(self.target)));
             }
             Kind::Plain(shape) if shape.scalar != types::Scalar::Bool => {
                 let parameter = self.argument(

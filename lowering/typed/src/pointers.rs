@@ -2,6 +2,7 @@
 
 use crate::types::{Kind, Types};
 use spirv::{Decoration, StorageClass};
+use splitbar_passes::analysis::layout::{self, BUFFER_ALIGN};
 use splitbar_passes::module::{Declarations, Id};
 use splitbar_target::{Arch, Target};
 
@@ -44,6 +45,20 @@ pub fn address_space(target: &Target, class: StorageClass) -> Option<u32> {
         S::Generic => 0,
         _ => return None,
     })
+}
+
+/// Alignment in bytes that the address of a buffer must have whose content is of the type
+/// `pointee`.
+///
+/// AMD GPUs read and write unaligned vectors as fast, so that only what the content is aligned to
+/// is asked for. NVIDIA GPUs do not, and LLVM makes vectors of neighbouring accesses only where it
+/// knows the alignment.
+pub fn buffer_align(types: &Types, target: &Target, pointee: Option<Id>) -> u32 {
+    let natural = pointee.and_then(|ty| types.get(ty)).map(|info| info.align);
+    match (&target.arch, natural) {
+        (Arch::Amdgpu(_), Some(natural)) => layout::buffer_align(natural),
+        _ => BUFFER_ALIGN,
+    }
 }
 
 /// Whether a pointer of class `class` to `pointee` is one to an array of descriptors: one or more

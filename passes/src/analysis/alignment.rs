@@ -1,7 +1,7 @@
 //! How the places that pointers lead to are known to be aligned.
 
 use super::layout::{
-    BUFFER_ALIGN, Extent, Extents, alignment_of_offset, stride, structure, variable_align,
+    Extent, Extents, alignment_of_offset, buffer_align, stride, structure, variable_align,
 };
 use super::uses::{is_shared_block, pointee};
 use super::workgroup_memory::VARIABLE_ALIGN;
@@ -92,7 +92,10 @@ impl<'s, 'm> Alignments<'s, 'm> {
 
     fn of_variable(&mut self, variable: &Variable<'_>) -> Option<u32> {
         match variable.class {
-            StorageClass::StorageBuffer | StorageClass::Uniform => Some(BUFFER_ALIGN),
+            StorageClass::StorageBuffer | StorageClass::Uniform => {
+                let content = pointee(self.declarations, variable)?;
+                Some(buffer_align(self.natural(content)?))
+            }
             StorageClass::Workgroup if is_shared_block(self.declarations, variable) => {
                 Some(VARIABLE_ALIGN)
             }
@@ -102,6 +105,19 @@ impl<'s, 'm> Alignments<'s, 'm> {
                 Some(variable_align(self.declarations, variable.id, natural))
             }
             _ => None, // not asked for yet
+        }
+    }
+
+    /// The natural alignment of `ty`, also where it has no size.
+    fn natural(&mut self, ty: Id) -> Option<u32> {
+        match self.declarations.ty(ty)? {
+            Type::RuntimeArray { element } | Type::Array { element, .. } => self.natural(*element),
+            Type::Struct { members } => {
+                let members = members.iter().map(|member| self.natural(*member));
+                let aligns: Option<Vec<u32>> = members.collect();
+                Some(aligns?.into_iter().max().unwrap_or(1)) // an empty one
+            }
+            _ => Some(self.extents.of(ty)?.align),
         }
     }
 
@@ -205,6 +221,8 @@ OpCapability Shader
 OpMemoryModel Logical GLSL450
 OpEntryPoint GLCompute %main \"main\" %buffer %buffers %shared
 OpDecorate %block Block
+OpDecorate %small Block
+OpMemberDecorate %small 0 Offset 0
 OpMemberDecorate %block 0 Offset 0
 OpMemberDecorate %block 1 Offset 4
 OpMemberDecorate %block 2 Offset 32
@@ -224,6 +242,8 @@ OpDecorate %vectors ArrayStride 16
 %vectors = OpTypeRuntimeArray %vector
 %block = OpTypeStruct %uint %vector %vectors
 %blocks = OpTypeArray %block %n
+%small = OpTypeStruct %words
+%bytes_pointer = OpTypePointer StorageBuffer %small
 %buffer_pointer = OpTypePointer StorageBuffer %block
 %buffers_pointer = OpTypePointer StorageBuffer %blocks
 %shared_pointer = OpTypePointer Workgroup %words
@@ -232,6 +252,7 @@ OpDecorate %vectors ArrayStride 16
 %to_shared = OpTypePointer Workgroup %uint
 %buffer = OpVariable %buffer_pointer StorageBuffer
 %buffers = OpVariable %buffers_pointer StorageBuffer
+%bytes = OpVariable %bytes_pointer StorageBuffer
 %shared = OpVariable %shared_pointer Workgroup
 %main = OpFunction %void None %fn
 %entry = OpLabel
@@ -244,6 +265,8 @@ OpDecorate %vectors ArrayStride 16
         for (way, expected) in [
             ("OpCopyObject %buffer_pointer %buffer", 16),
             ("OpAccessChain %to_word %buffer %c0", 16),
+            // A buffer of words is aligned as they are.
+            ("OpAccessChain %to_word %bytes %c0 %c0", 4),
             ("OpAccessChain %to_vector %buffer %c1", 4),
             ("OpAccessChain %to_vector %buffer %c2 %i", 16),
             ("OpAccessChain %to_word %buffer %c2 %i %c2", 8),

@@ -14,8 +14,14 @@ use std::collections::BTreeMap;
 /// memory occupy as much.
 pub const POINTER_BYTES: u64 = 8;
 
-/// What a kernel may take for granted of a buffer's address, in bytes.
+/// The most that a kernel takes for granted of a buffer's address, in bytes.
 pub const BUFFER_ALIGN: u32 = 16;
+
+/// What a kernel may take for granted of the address of a buffer whose content is aligned to
+/// `natural` bytes: as much, but a word at least.
+pub fn buffer_align(natural: u32) -> u32 {
+    natural.clamp(4, BUFFER_ALIGN)
+}
 
 /// Size and alignment of a type.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

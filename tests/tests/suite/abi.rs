@@ -489,7 +489,7 @@ fn reflection() -> Result<()> {
     let argument = |index, kind, set: Option<u32>, size, offset| {
         serde_json::json!({
             "index": index, "kind": kind, "set": set, "binding": null, "size": size,
-            "offset": offset,
+            "offset": offset, "align": size, "address_align": set.and(Some(8)),
         })
     };
     let arguments = serde_json::json!([

@@ -31,7 +31,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// The modules of `fixtures/invalid`.
-fn modules() -> Result<Vec<(PathBuf, String)>> {
+pub(crate) fn modules() -> Result<Vec<(PathBuf, String)>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/invalid");
     let mut files = Vec::new();
     for folder in std::fs::read_dir(root)? {

@@ -100,12 +100,15 @@ impl Binary {
                 index,
                 kind: match argument.kind.as_str() {
                     "by_value" => ArgumentKind::Value,
+                    "dynamic_shared_pointer" => ArgumentKind::SharedAddress,
                     _ => ArgumentKind::Buffer,
                 },
                 set: None,
                 binding: None,
                 size: argument.size,
                 offset: argument.offset,
+                align: 1,
+                address_align: None,
             })
             .collect();
         (arguments, self.kernel.workgroup_size)

@@ -441,7 +441,11 @@ impl Job {
         if let Some(place) = images.find(|place| !is_image(place)) {
             return Err(Refusal(format!("the kernel uses no image {place}")));
         }
-        let by_value = [ArgumentKind::PushConstant, ArgumentKind::Value];
+        let by_value = [
+            ArgumentKind::PushConstant,
+            ArgumentKind::Value,
+            ArgumentKind::SharedAddress,
+        ];
         let constants = self.arguments.iter();
         let constants = constants.filter(|argument| by_value.contains(&argument.kind));
         let taken: u64 = constants.map(|argument| u64::from(argument.size)).sum();
@@ -597,7 +601,7 @@ impl Job {
                     let address = print_buffer.map_or(0, |id| global.base(id));
                     address.to_le_bytes().to_vec()
                 }
-                ArgumentKind::PushConstant | ArgumentKind::Value => {
+                ArgumentKind::PushConstant | ArgumentKind::Value | ArgumentKind::SharedAddress => {
                     let (value, rest) = push.split_at_checked(argument.size as usize).ok_or_else(|| {
                         Refusal(format!(
                             "argument {} takes {} bytes of constants, and {} are left: give them with `Inputs::push`",

@@ -64,6 +64,8 @@ impl Text {
                 binding: None,
                 size: parameter.bytes,
                 offset: parameter.offset,
+                align: 1,
+                address_align: None,
             })
             .collect();
         (arguments, self.kernel.required_size())

@@ -48,8 +48,13 @@ pub(crate) fn attributes<'c>(abi: &Abi, function: Func<'c>, context: &'c Context
                 }
             }
             (None, _) => {
-                if parameter.align > 1 {
-                    function.param_attribute(context, index, "align", u64::from(parameter.align));
+                // An OpenCL kernel's own pointers are as aligned as its accesses say.
+                let align = match parameter.role {
+                    Role::Own(_) => None,
+                    _ => parameter.argument.address_align,
+                };
+                if let Some(align) = align {
+                    function.param_attribute(context, index, "align", u64::from(align));
                 }
                 if parameter.read_only {
                     function.param_attribute(context, index, "noalias", 0);

@@ -4,20 +4,29 @@
 use super::Result;
 use super::function::FunctionEmitter;
 use super::layout;
+use super::uses::pointee;
 use crate::ffi::{self, Opcode, Ty, Value};
-use splitbar_typed::abi::{Access, BUFFER_ALIGN, Fetched, table_align};
+use splitbar_passes::analysis::layout::BUFFER_ALIGN;
+use splitbar_passes::module::Id;
+use splitbar_typed::abi::{Access, Fetched, table_align};
+use splitbar_typed::pointers;
 
 /// LLVM's number of the global address space, on both targets.
 const GLOBAL: u32 = 1;
 
 impl<'c> FunctionEmitter<'_, 'c, '_> {
-    /// Loads the address of a buffer.
-    pub(super) fn load_buffer(&self, ty: Ty<'c>, place: Value<'c>) -> Result<Value<'c>> {
-        self.load_address(ty, place, BUFFER_ALIGN)
+    /// What the address of a buffer of the type `pointee` is a multiple of.
+    pub(super) fn buffer_align(&self, pointee: Option<Id>) -> u32 {
+        pointers::buffer_align(self.types, self.target, pointee)
     }
 
     /// Loads an address that is a multiple of `align`.
-    fn load_address(&self, ty: Ty<'c>, place: Value<'c>, align: u32) -> Result<Value<'c>> {
+    pub(super) fn load_address(
+        &self,
+        ty: Ty<'c>,
+        place: Value<'c>,
+        align: u32,
+    ) -> Result<Value<'c>> {
         let address = self.load_constant(ty, place, layout::POINTER_BYTES as u32)?;
         let context = self.b.context();
         let align = ffi::meta_value(self.b.i64(align.into()));
@@ -53,7 +62,14 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             _ => e.b.cast(Opcode::LLVMAddrSpaceCast, place, global),
         };
         let (value, is_length) = match access.value {
-            Fetched::Buffer => (self.load_buffer(global, place)?, false),
+            Fetched::Buffer => {
+                let aligns = access.variables.iter().map(|id| {
+                    let variable = self.declarations.variable(*id);
+                    self.buffer_align(variable.and_then(|one| pointee(self.declarations, one)))
+                });
+                let align = aligns.max().unwrap_or(BUFFER_ALIGN); // nobody's
+                (self.load_address(global, place, align)?, false)
+            }
             Fetched::Buffers => (in_global(self)?, false),
             Fetched::Image => (place, false),
             Fetched::Length => (self.load_length(place)?, true),

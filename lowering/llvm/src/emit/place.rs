@@ -337,18 +337,19 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             .b
             .mul(number, self.b.i64(self.arrays.addresses.into()))?;
         let entry = self.b.offset(pointer.address, bytes, true)?;
+        let align = self.buffer_align(ty);
         let address = match self.arrays.constant {
-            true => self.load_buffer(pointer.address.ty(), entry)?,
+            true => self.load_address(pointer.address.ty(), entry, align)?,
             false => {
-                let align = layout::POINTER_BYTES as u32;
-                self.b.load(pointer.address.ty(), entry, align)?
+                let natural = layout::POINTER_BYTES as u32;
+                self.b.load(pointer.address.ty(), entry, natural)?
             }
         };
         Ok((
             Pointer {
                 address,
                 pointee: ty,
-                align: splitbar_typed::abi::BUFFER_ALIGN,
+                align,
                 matrix: None,
                 ..pointer
             },

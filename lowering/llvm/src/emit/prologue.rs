@@ -24,7 +24,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             .and_then(|ty| self.types.get(ty))
             .map_or((0, 1), |info| (info.size, info.align));
         let align = match variable.class {
-            StorageClass::StorageBuffer | StorageClass::Uniform => abi::BUFFER_ALIGN,
+            StorageClass::StorageBuffer | StorageClass::Uniform => self.buffer_align(pointee),
             StorageClass::PushConstant => abi::push_constants_place(size).1,
             _ => natural,
         };
