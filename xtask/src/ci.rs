@@ -3,12 +3,13 @@
 
 use anyhow::{Result, bail};
 
-use crate::{features, linker, llvm, package, ptxas, shell, test, tidy};
+use crate::{features, linker, llvm, package, ptxas, shell, system, test, tidy};
 
 /// Runs every step, also after one has failed; the last line counts the tests.
 pub(crate) fn run() -> Result<()> {
     llvm::ensure()?;
     linker::ensure()?;
+    system::ensure();
     // Its tests are ignored, and counted so, where it cannot be had.
     if let Err(error) = ptxas::ensure() {
         eprintln!("no ptxas: {error:#}");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 
-use crate::shell;
+use crate::{shell, system};
 
 /// Names a linker, for the tests as for the program.
 const VARIABLE: &str = "SPLITBAR_LLD";
@@ -26,14 +26,7 @@ pub(crate) fn ensure() -> Result<()> {
     if found() {
         return Ok(());
     }
-    eprintln!("no lld: installing the one of the system's packages");
-    for args in [&["update"][..], &["install", "--yes", "lld"]] {
-        let mut apt = Command::new("apt-get");
-        apt.args(args).env("DEBIAN_FRONTEND", "noninteractive");
-        if let Err(error) = shell::run(apt) {
-            eprintln!("error: {error:#}");
-        }
-    }
+    system::install(&["lld"]);
     if !found() {
         bail!(
             "no linker for AMDGPU code objects: install LLVM's lld, or name one in {VARIABLE}. Without it most suites cannot run."

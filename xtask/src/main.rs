@@ -17,6 +17,7 @@ mod package;
 mod ptxas;
 mod shell;
 mod split;
+mod system;
 mod tables;
 mod targets;
 mod test;

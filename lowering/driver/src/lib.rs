@@ -64,6 +64,7 @@ pub mod simulate;
 pub mod spec;
 mod split;
 mod stage;
+mod store;
 mod targets;
 mod tool;
 mod usage;
@@ -101,6 +102,7 @@ pub use splitbar_typed::abi::{
     DescriptorSize, KernelAbi, Reach, Reached, ResourceKind, TableArgument,
 };
 pub use stage::{Artefact, Observer, Stage};
+pub use store::{Key, Store};
 pub use targets::{TargetRow, targets};
 pub use usage::{Resident, Usage};
 pub use weigh::{Barrier, BarrierKind, Version, Weighed};

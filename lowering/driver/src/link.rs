@@ -85,6 +85,12 @@ fn is_about_code(said: &str) -> bool {
     said.contains("undefined symbol")
 }
 
+/// The programs that [`code_object`] tries.
+pub(crate) fn programs() -> Vec<PathBuf> {
+    let linkers = linkers().into_iter();
+    linkers.map(|linker| linker.program).collect()
+}
+
 /// Linkers in the order in which they are tried.
 fn linkers() -> Vec<Linker> {
     if let Some(named) = std::env::var_os(LINKER_VARIABLE).filter(|value| !value.is_empty()) {

@@ -118,6 +118,13 @@ fn assemble(
     Err(problem("ptxas", PTXAS_VARIABLE, named, target, refusal))
 }
 
+/// The programs that decide what is known of machine code, and that make it.
+pub(crate) fn tools(named: Option<&Path>) -> Vec<PathBuf> {
+    let assemblers = programs(PTXAS_VARIABLE, "ptxas", named).into_iter();
+    let all = assemblers.chain(programs(NVDISASM_VARIABLE, "nvdisasm", None));
+    all.collect()
+}
+
 /// Whether there is a ptxas.
 pub(crate) fn can_assemble(named: Option<&Path>) -> bool {
     !programs(PTXAS_VARIABLE, "ptxas", named).is_empty()

@@ -11,6 +11,7 @@ mod advise;
 mod amdgpu;
 mod atomics;
 mod audit;
+mod batch;
 mod build_systems;
 mod cli;
 mod clusters;
@@ -100,6 +101,7 @@ fn main() -> ExitCode {
     trials.extend(endianness::trials(&fixtures));
     trials.extend(enumerants::trials());
     trials.extend(cli::trials());
+    trials.extend(batch::trials());
     trials.extend(build_systems::trials());
     trials.extend(advise::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));

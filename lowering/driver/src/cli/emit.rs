@@ -38,6 +38,21 @@ impl Emit {
             Emit::LlvmIr | Emit::Asm | Emit::Ptx | Emit::Plan | Emit::Reflect => false,
         }
     }
+
+    /// The extension of a file of it; `ptx`: assembly is PTX.
+    pub(super) fn extension(self, ptx: bool) -> &'static str {
+        match self {
+            Emit::LlvmIr => "ll",
+            Emit::Bitcode => "bc",
+            Emit::Asm if !ptx => "s",
+            Emit::Asm | Emit::Ptx => "ptx",
+            Emit::Obj => "o",
+            Emit::Hsaco => "co",
+            Emit::Cubin => "cubin",
+            Emit::Plan => "plan",
+            Emit::Reflect => "json",
+        }
+    }
 }
 
 impl From<Emit> for Product {

@@ -13,7 +13,7 @@ use std::time::Duration;
 const IN_PROCESS: &str = "SPLITBAR_IN_PROCESS";
 
 /// The flags.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct LimitArgs {
     /// Ends the command after this time, with exit code 3
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]

@@ -6,7 +6,9 @@ use super::limits::in_process;
 use super::stop::Stop;
 use super::strategy::StrategyArg;
 use super::{Format, LowerArgs, depfile, report, write};
-use splitbar::{Artefact, Observer, Options, Product, Source, Stage, Worker, exit};
+use splitbar::{
+    Artefact, Failure, Isolated, Observer, Options, Product, Source, Stage, Worker, exit,
+};
 use splitbar_plan::target::Arch;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -38,30 +40,20 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
         &outputs,
         dependencies.as_ref().map(|(file, _)| &**file),
     )?;
-    let source = Source::new(modules(args)?, args.spec.clone());
-    let mut options = options(args);
-    if let Some(file) = &args.profile {
-        options.profile = Some(profile(args, file)?);
-    }
+    let request = request(args, &outputs)?;
     let mut watch = Watch::new(args)?;
-    let products: Vec<Product> = outputs.iter().map(|one| one.kind.into()).collect();
-    let made = if in_process() {
-        splitbar::perform(&source, &options, &products, &mut watch)
-    } else {
-        // This process writes the output, so that there is none without it.
-        let mut worker = Worker::new(args.limits.isolation());
-        let made = worker.compile(source, &options, &products, &mut watch);
-        made.map(|made| (made.products, made.warnings))
-    };
+    // This process writes the output, so that there is none without it.
+    let mut worker = Worker::new(args.limits.isolation());
+    let made = request.perform(&mut worker, &mut watch);
     watch.end();
-    let (products, warnings) = made?;
-    let warnings = args.warnings.judge(&warnings);
+    let made = made?;
+    let warnings = args.warnings.judge(&made.warnings);
     if warnings.has_errors() {
         return Err(warnings.into());
     }
     report::print(&warnings, args);
     watch.result?;
-    for (output, product) in outputs.iter().zip(&products) {
+    for (output, product) in outputs.iter().zip(&made.products) {
         match &output.file {
             Some(path) => write::to_file(path, product)?,
             None => write::stdout(product)?,
@@ -73,9 +65,53 @@ fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     Ok(exit::DONE)
 }
 
+/// What is asked of a compilation.
+pub(super) struct Request {
+    pub(super) source: Source,
+    pub(super) options: Options,
+    pub(super) products: Vec<Product>,
+}
+
+impl Request {
+    /// Compiles in the process of `worker`, or in this one for a debugger.
+    ///
+    /// # Errors
+    /// As [`Worker::compile`].
+    pub(super) fn perform(
+        &self,
+        worker: &mut Worker,
+        observer: &mut dyn Observer,
+    ) -> Result<Isolated, Failure> {
+        if in_process() {
+            let made = splitbar::perform(&self.source, &self.options, &self.products, observer);
+            return made.map(|(products, warnings)| Isolated { products, warnings });
+        }
+        let source = self.source.clone();
+        worker.compile(source, &self.options, &self.products, observer)
+    }
+}
+
+/// Reads what `args` name; the products are those of `outputs`.
+///
+/// # Errors
+/// Files that cannot be read, and a profile that decides nothing.
+pub(super) fn request(args: &LowerArgs, outputs: &[Output]) -> Result<Request, String> {
+    let source = Source::new(modules(args)?, args.spec.clone());
+    let mut options = options(args);
+    if let Some(file) = &args.profile {
+        options.profile = Some(profile(args, file)?);
+    }
+    let products = outputs.iter().map(|one| one.kind.into()).collect();
+    Ok(Request {
+        source,
+        options,
+        products,
+    })
+}
+
 /// That each of `outputs` is one of the target, and that no terminal gets binary data: asked ahead
 /// of the work, which would be for nothing.
-fn fits(args: &LowerArgs, outputs: &[Output]) -> Result<(), String> {
+pub(super) fn fits(args: &LowerArgs, outputs: &[Output]) -> Result<(), String> {
     for output in outputs {
         if output.kind == Emit::Ptx && !matches!(args.target.arch, Arch::Nvptx(_)) {
             let name = args.target.name;
@@ -91,7 +127,7 @@ fn fits(args: &LowerArgs, outputs: &[Output]) -> Result<(), String> {
 }
 
 /// The files that are read.
-fn inputs(args: &LowerArgs) -> Vec<&Path> {
+pub(super) fn inputs(args: &LowerArgs) -> Vec<&Path> {
     let modules = std::iter::once(&args.input).chain(&args.linked);
     let files = modules.chain(&args.profile);
     files.map(PathBuf::as_path).collect()

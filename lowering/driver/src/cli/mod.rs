@@ -3,6 +3,7 @@
 mod advise;
 mod arguments;
 mod audit;
+mod batch;
 mod check;
 mod depfile;
 mod emit;
@@ -104,6 +105,10 @@ enum Command {
     /// Compiles a module for one GPU
     #[command(after_help = LOWER_EXAMPLES)]
     Lower(Box<LowerArgs>),
+    /// Compiles many modules for several GPUs, by worker processes side by side; takes up where an
+    /// earlier run was interrupted
+    #[command(after_help = batch::EXAMPLES)]
+    Batch(Box<batch::BatchArgs>),
     /// Checks a module against the rules of SPIR-V, Vulkan and OpenCL for barriers; exit code 0
     /// without errors, 1 with
     Check(Box<CheckArgs>),
@@ -344,7 +349,7 @@ fn parse_environment(text: &str) -> Result<Environment, String> {
     text.parse()
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct LowerArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
@@ -582,6 +587,7 @@ impl Command {
             Command::Advise(args) => Some(args.limited()),
             Command::Profile(args) => Some(args.limited()),
             Command::Lower(_)
+            | Command::Batch(_)
             | Command::Targets { .. }
             | Command::Worker(_)
             | Command::Explain { .. }
@@ -594,6 +600,7 @@ impl Command {
     fn run_here(&self) -> u8 {
         match self {
             Command::Lower(args) => lower::run(args),
+            Command::Batch(args) => batch::run(args),
             Command::Check(args) => check::run(args),
             Command::Audit(args) => audit::run(args),
             Command::Model(args) => model::run(args),
@@ -620,7 +627,8 @@ mod tests {
         let all = ["splitbar", "lower", "k.spv"].iter().chain(args);
         match Cli::try_parse_from(all)?.command {
             Command::Lower(args) => Ok(*args),
-            Command::Check(_)
+            Command::Batch(_)
+            | Command::Check(_)
             | Command::Audit(_)
             | Command::Model(_)
             | Command::Sim(_)
@@ -646,7 +654,7 @@ mod tests {
         let all = Cli::command();
         let mut texts = Vec::new();
         for name in [
-            "lower", "check", "audit", "model", "sim", "advise", "profile",
+            "lower", "batch", "check", "audit", "model", "sim", "advise", "profile",
         ] {
             let command = all.find_subcommand(name).unwrap();
             for flag in ["time-limit", "memory-limit"] {

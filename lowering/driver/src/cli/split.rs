@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use splitbar::{Options, SplitBarriers};
 
 /// The flags that `lower`, `advise`, `sim` and `model` share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct SplitArgs {
     /// Splits OpControlBarriers of the workgroup, and moves the halves of these and of written
     /// pairs apart as far as no access can tell

@@ -5,7 +5,7 @@ use clap::Args;
 use splitbar::{Environment, Validation};
 
 /// The two flags that `lower`, `sim` and `model` share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct ValidationArgs {
     /// Does not check the rules of `splitbar check` first, but for those that code cannot be made
     /// without

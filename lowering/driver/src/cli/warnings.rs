@@ -5,7 +5,7 @@ use splitbar::Failure;
 use splitbar::diagnostic::{Code, Diagnostics, Severity};
 
 /// The flags.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(super) struct WarningArgs {
     /// Prints no warnings and notes, but for those of --warn
     #[arg(short = 'w', long = "no-warnings")]

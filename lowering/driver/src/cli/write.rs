@@ -29,6 +29,21 @@ pub(super) fn to_file(path: &Path, bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
+/// As [`to_file`], but leaves a file alone that has these bytes already: build systems go by the
+/// time at which it was written.
+///
+/// # Errors
+/// As [`to_file`].
+pub(super) fn if_changed(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let same_length = path
+        .metadata()
+        .is_ok_and(|data| data.is_file() && data.len() == bytes.len() as u64);
+    if same_length && std::fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    to_file(path, bytes)
+}
+
 /// That `path` can become an output, asked before the work: its folder is there, it is no folder
 /// itself, and it is none of `inputs`.
 ///

@@ -17,6 +17,7 @@ mod serve;
 mod source;
 
 pub use command::{run_isolated, serve_command};
+pub(crate) use message::Bytes;
 pub use serve::{perform, serve_isolated};
 pub use source::Source;
 
