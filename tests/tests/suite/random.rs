@@ -302,6 +302,7 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         options.placement.name(),
         options.promote_async_copies,
         options.window_guards,
+        options.fill_windows,
         options.abi
     );
     let output = compiled(&bytes, options).context(settings.clone())?;
