@@ -8,6 +8,7 @@ mod bench;
 mod ci;
 mod corpus;
 mod demo;
+mod each;
 mod features;
 mod fixtures;
 mod gpu;
@@ -81,6 +82,9 @@ enum Command {
     Choose(tables::Options),
     /// Write docs/splitting.md: how much work comes into the windows of the corpus' barriers
     Split,
+    /// Write docs/splitting_code.md: what splitting the barriers of the corpus does to registers,
+    /// residency and windows (registers of NVIDIA GPUs need ptxas)
+    SplitCode(tables::Options),
     /// Run every kernel with every strategy on a CUDA device, compare the results, and time the
     /// matrix products; or on the simulator
     Gpu(gpu::Options),
@@ -140,6 +144,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Nvptx(options) => tables::nvptx::run(&options),
         Command::Choose(options) => tables::choice::run(&options),
         Command::Split => split::run(),
+        Command::SplitCode(options) => tables::splitting::run(&options),
         Command::Gpu(options) => gpu::run(&options),
         Command::Targets { check } => targets::run(check),
         Command::Package { verify } => package::packages(verify),

@@ -12,7 +12,7 @@ use crate::pipeline::compile;
 use crate::weigh::{Barrier, Version};
 use crate::window::Window;
 use serde::Serialize;
-use splitbar_passes::diagnostic::{Code, Diagnostics, Severity};
+use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{Declarations, Module, Scope};
 use splitbar_plan::{Overlap, PhaseCycles, Strategy};
 
@@ -85,7 +85,7 @@ pub fn advise(bytes: &[u8], options: &Options) -> Result<(Vec<Advice>, Diagnosti
             Ok(output) => outputs.push((strategy, output)),
             Err(failure) => refused.push(Refused {
                 strategy: strategy.name(),
-                why: why(failure)?,
+                why: failure.of_strategy().ok_or(failure)?,
             }),
         }
     }
@@ -134,22 +134,6 @@ fn waves(entry: &Entry) -> Option<u32> {
         let waves = invocations.div_ceil(u64::from(entry.plan.wave_size));
         u32::try_from(waves).unwrap_or(u32::MAX)
     })
-}
-
-/// Why a strategy does not fit, if that is the only thing that is wrong.
-fn why(failure: Failure) -> Result<String, Failure> {
-    let errors: Vec<_> = failure
-        .diagnostics
-        .iter()
-        .filter(|problem| problem.severity == Severity::Error)
-        .collect();
-    let of_strategy = errors
-        .iter()
-        .all(|problem| problem.code == Code::UnsupportedStrategy);
-    match errors.first() {
-        Some(first) if of_strategy => Ok(first.reasons.first().unwrap_or(&first.message).clone()),
-        _ => Err(failure),
-    }
 }
 
 /// The advice for one entry point, compiled with each strategy; `None` if it has no pairs.

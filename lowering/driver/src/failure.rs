@@ -49,6 +49,19 @@ impl Failure {
             exit::BUG
         }
     }
+
+    /// Why the strategy that was asked for does not fit, if nothing else is wrong.
+    pub fn of_strategy(&self) -> Option<String> {
+        let mut errors = self
+            .diagnostics
+            .iter()
+            .filter(|problem| problem.severity == Severity::Error)
+            .peekable();
+        let first = *errors.peek()?;
+        errors
+            .all(|problem| problem.code == Code::UnsupportedStrategy)
+            .then(|| first.reasons.first().unwrap_or(&first.message).clone())
+    }
 }
 
 impl From<Diagnostics> for Failure {

@@ -4,6 +4,7 @@
 //! Whoever gives out a program gives a [`Missing`] where there is none. It goes up with `?` and
 //! ends the test; there is no way to ask whether a program is there and pass without it.
 
+mod clock;
 mod sample;
 
 use anyhow::Result;
@@ -66,7 +67,10 @@ pub fn trial<E: Into<anyhow::Error>>(
     name: String,
     run: impl FnOnce() -> Result<(), E> + Send + 'static,
 ) -> Trial {
-    Trial::ignorable_test(name, move || outcome(run().map_err(Into::into)))
+    let family = clock::family(&name).to_owned();
+    Trial::ignorable_test(name, move || {
+        clock::timed(family, || outcome(run().map_err(Into::into)))
+    })
 }
 
 /// Runs the tests as the arguments of the process say: those that match its filter, or all. Where
@@ -82,7 +86,9 @@ pub fn main(mut trials: Vec<Trial>) -> ExitCode {
         trials = sample::sample(trials, seed);
         println!("sample {seed}: {} of {all} trials", trials.len());
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    println!("{}", clock::summary());
+    conclusion.exit_code()
 }
 
 fn outcome(result: Result<()>) -> Result<Completion, Failed> {

@@ -607,8 +607,35 @@ fn command_line() -> Result<()> {
     let waits =
         |barrier: &Value| barrier["what"] == "wait" && barrier["stalled"].as_u64() > Some(0);
     ensure!(barriers.iter().any(waits), "{json}");
+    let compared = ["--timing", "--resident", "2", "--compare"];
+    let text = String::from_utf8(with(&compared, 0)?.stdout)?;
+    ensure!(
+        text.lines().any(|line| line.starts_with("mbarrier ")),
+        "{text}"
+    );
+    let json = [&compared[..], &["--report", "json"]].concat();
+    let json: Value = serde_json::from_slice(&with(&json, 0)?.stdout)?;
+    let estimates = json["estimates"].as_array().context("estimates")?;
+    let first = estimates.first().context("no estimate")?;
+    ensure!(
+        first["strategy"] == "fused" && first["of_fused"] == 1.0,
+        "{json}"
+    );
+    for one in estimates {
+        let ratio =
+            one["cycles"].as_f64().context("cycles")? / first["cycles"].as_f64().unwrap_or(0.0);
+        ensure!(one["of_fused"].as_f64() == Some(ratio), "{one}");
+    }
+    let refused = json["refused"].as_array().context("refused")?;
+    let named = |of: &[Value], name: &str| of.iter().any(|one| one["strategy"] == name);
+    ensure!(
+        named(estimates, "mbarrier") && named(refused, "single-wave"),
+        "{json}"
+    );
     with(&["--timing", "--resident", "99"], 2)?;
     with(&["--resident", "2"], 2)?;
+    with(&["--compare"], 2)?;
+    with(&["--timing", "--compare", "--strategy", "fused"], 2)?;
     with(&["--timing", "--schedules", "3"], 2)?;
     Ok(())
 }

@@ -13,14 +13,13 @@ mod table;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 
+use crate::each::each;
 use crate::shell;
 use attempt::Attempt;
 use modules::Module;
@@ -122,48 +121,22 @@ fn compile(
     jobs: &[(&Module, &str)],
     results: Results,
 ) -> Result<Results> {
-    let workers = options
-        .jobs
-        .or_else(|| std::thread::available_parallelism().ok().map(usize::from))
-        .unwrap_or(1)
-        .clamp(1, jobs.len().max(1));
-    let bar = ProgressBar::new(jobs.len() as u64).with_style(
-        ProgressStyle::with_template("{wide_bar} {pos}/{len} {elapsed} (left {eta}) {msg}")
-            .context("the progress bar")?,
-    );
-    let next = AtomicUsize::new(0);
-    let shared = Mutex::new((results, Ok(())));
-    std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some((module, target)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let attempt = Attempt::new(tool, &module.path, target, &options.level, TIMEOUT);
-                    let mut held = shared
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner);
-                    let added = attempt.and_then(|attempt| {
-                        if attempt.outcome.is_failure() {
-                            bar.println(format!("{} {target}: {}", module.name, attempt.outcome));
-                        }
-                        held.0.add(Entry {
-                            module: module.name.clone(),
-                            target: (*target).to_owned(),
-                            attempt,
-                        })
-                    });
-                    if added.is_err() {
-                        held.1 = added;
-                        return;
-                    }
-                    drop(held);
-                    bar.inc(1);
-                }
-            });
+    let shared = Mutex::new(results);
+    each(jobs, options.jobs, |(module, target), bar| {
+        let attempt = Attempt::new(tool, &module.path, target, &options.level, TIMEOUT)?;
+        if attempt.outcome.is_failure() {
+            bar.println(format!("{} {target}: {}", module.name, attempt.outcome));
         }
-    });
-    bar.finish_and_clear();
-    let (results, worked) = shared
+        let mut results = shared
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        results.add(Entry {
+            module: module.name.clone(),
+            target: (*target).to_owned(),
+            attempt,
+        })
+    })?;
+    Ok(shared
         .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    worked.map(|()| results)
+        .unwrap_or_else(std::sync::PoisonError::into_inner))
 }

@@ -1,10 +1,11 @@
 //! Pages of docs/ with what each strategy keeps and costs, measured in final code: one file per
-//! vendor, and one for the choice.
+//! vendor, one for the choice, and one for barriers that are split automatically.
 
 pub(crate) mod amdgpu;
 pub(crate) mod choice;
 mod loops;
 pub(crate) mod nvptx;
+pub(crate) mod splitting;
 
 use crate::shell;
 use anyhow::{Context, Result, bail};

@@ -5,6 +5,7 @@ mod arguments;
 mod audit;
 mod batch;
 mod check;
+mod compare;
 mod depfile;
 mod emit;
 mod estimate;

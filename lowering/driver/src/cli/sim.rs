@@ -1,5 +1,6 @@
 //! `splitbar sim`: a kernel on the simulated machine, under many schedules.
 
+use super::compare::Comparison;
 use super::estimate;
 use super::input::{MOST, read, read_at_most};
 use super::limits::LimitArgs;
@@ -19,7 +20,9 @@ use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Schedule, Site}
 use splitbar::simulate::profile::{self, Measured};
 use splitbar::simulate::{BufferName, Inputs, Job, Outcome, PRINT_CAPACITY, Texels};
 use splitbar::spec::Setting;
-use splitbar::{AbiForm, Optimization, Options, Target, Validation, exit, require_llvm, spec};
+use splitbar::{
+    AbiForm, Optimization, Options, Strategy, Target, Validation, exit, require_llvm, spec,
+};
 use splitbar_passes::printf::Printed;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +33,7 @@ Examples:
   splitbar sim kernel.spv --target gfx942 --groups 2,2,1 --buffer 0:0=a.bin --push 4000000040000000 --schedules 64 --seed 7
   splitbar sim kernel.spv --target gfx1201 --groups 8,1,1 --buffer 0:0=a.bin --profile dump.bin && splitbar profile dump.bin kernel.spv
   splitbar sim kernel.spv --target sm_80 --groups 8,1,1 --buffer 0:0=a.bin --timing --resident 4 --strategy fused
+  splitbar sim kernel.spv --target sm_80 --groups 8,1,1 --buffer 0:0=a.bin --timing --resident 4 --compare
   splitbar sim other.hsaco --target gfx1100 --entry kernel --groups 1,1,1 --workgroup-size 64,1,1 --buffer 0=zeros:256
 
 A schedule chooses which wave goes on and how late memory operations take effect; a finding says which one, and the seed replays it.
@@ -86,6 +90,9 @@ pub(super) struct SimArgs {
     /// its workgroups, in place of running it under hostile schedules
     #[arg(long, conflicts_with_all = ["profile", "dump", "schedules"])]
     timing: bool,
+    /// With --timing: estimates every strategy that fits, and compares them with full barriers
+    #[arg(long, requires = "timing", conflicts_with = "strategy")]
+    compare: bool,
     /// How many workgroups are resident at once, for --timing; without it, as many as fit
     #[arg(long, value_name = "N", requires = "timing")]
     resident: Option<u32>,
@@ -175,20 +182,11 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
         inputs.clocks = Clocks::Wave;
     }
     inputs.check()?;
-    let module = measured.as_ref().map(|measured| measured.module.as_slice());
-    let mut job = job(args, module.unwrap_or(&bytes))?.with_print_capacity(args.print_capacity);
-    for (number, image) in args.image.iter().enumerate() {
-        if args
-            .image
-            .iter()
-            .take(number)
-            .any(|other| other.place == image.place)
-        {
-            return Err(format!("the image {} is given twice", image.place).into());
-        }
-        job = job.with_image(image.place, image.texels);
+    if args.compare {
+        return compared(args, &inputs, &bytes);
     }
-    job.takes(&inputs).map_err(|e| e.to_string())?;
+    let module = measured.as_ref().map(|measured| measured.module.as_slice());
+    let job = ready(args, args.strategy.0, &inputs, module.unwrap_or(&bytes))?;
     if args.timing {
         return timed(args, &job, &inputs, &bytes);
     }
@@ -243,6 +241,71 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     })
 }
 
+/// The job for the input, compiled with `strategy` if it is a module, which takes the inputs.
+fn ready(
+    args: &SimArgs,
+    strategy: Option<Strategy>,
+    inputs: &Inputs,
+    bytes: &[u8],
+) -> Result<Job, Stop> {
+    let mut job = job(args, strategy, bytes)?.with_print_capacity(args.print_capacity);
+    for (number, image) in args.image.iter().enumerate() {
+        if args
+            .image
+            .iter()
+            .take(number)
+            .any(|other| other.place == image.place)
+        {
+            return Err(format!("the image {} is given twice", image.place).into());
+        }
+        job = job.with_image(image.place, image.texels);
+    }
+    job.takes(inputs).map_err(|e| e.to_string())?;
+    Ok(job)
+}
+
+/// Estimates how long the launch takes with each strategy, and gives the exit code.
+fn compared(args: &SimArgs, inputs: &Inputs, bytes: &[u8]) -> Result<u8, Stop> {
+    only_a_module(bytes)?;
+    let mut comparison = Comparison::new(args.target);
+    let mut meter = Meter::new(
+        u32::try_from(comparison.strategies().len()).unwrap_or(u32::MAX),
+        args.verbose,
+        args.report,
+    );
+    for strategy in comparison.strategies() {
+        let job = match ready(args, Some(strategy), inputs, bytes) {
+            Ok(job) => job,
+            Err(Stop::Problems(failure)) => {
+                match failure.of_strategy() {
+                    Some(why) => comparison.refuse(strategy, why),
+                    None => return Err(Stop::Problems(failure)),
+                }
+                continue;
+            }
+            Err(usage) => return Err(usage),
+        };
+        let estimated = job
+            .estimate_watched(inputs, args.resident, &mut |progress| {
+                meter.within(progress)
+            })
+            .map_err(|e| e.to_string())?;
+        meter.next(estimated.issued);
+        comparison.add(strategy, estimated);
+    }
+    drop(meter);
+    let shown = match args.report {
+        Format::Text => comparison.text().into_bytes(),
+        Format::Json => comparison.json(),
+    };
+    let written = write::to_stdout(&shown);
+    Ok(if comparison.has_findings() {
+        exit::INVALID
+    } else {
+        written
+    })
+}
+
 /// Estimates how long the launch takes, and gives the exit code.
 fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8, Stop> {
     let mut meter = Meter::new(1, args.verbose, args.report);
@@ -293,11 +356,19 @@ fn measured(args: &SimArgs, bytes: &[u8]) -> Result<Option<Measured>, Stop> {
     Ok(Some(profile::instrument(bytes)?))
 }
 
+/// That the input can be compiled with several strategies.
+fn only_a_module(bytes: &[u8]) -> Result<(), String> {
+    match bytes.starts_with(ELF) || ptx(bytes).is_some() {
+        true => Err("--compare is for modules, and the input is compiled already".to_owned()),
+        false => Ok(()),
+    }
+}
+
 /// What an ELF file begins with.
 const ELF: &[u8] = b"\x7fELF";
 
 /// What the input is, by its first bytes.
-fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
+fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, Stop> {
     if bytes.starts_with(ELF) {
         compiled_already(args)?;
         require_llvm("reading machine code")?;
@@ -318,7 +389,7 @@ fn job(args: &SimArgs, bytes: &[u8]) -> Result<Job, Stop> {
     options.lines = true;
     options.measure = args.timing; // registers
     options.entry.clone_from(&args.entry);
-    options.strategy = args.strategy.0;
+    options.strategy = strategy;
     if let Some(level) = args.optimization {
         options.optimization = level;
     }
