@@ -5,7 +5,7 @@
 //! `SPLITBAR_CORPUS_ONLY=TEXT` those with TEXT in their names.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use splitbar_gpu::corpus::launch::{self, GUESSES, Launch};
+use splitbar_gpu::corpus::launch::{self, GUESSES, Launch, On, Place};
 use splitbar_gpu::corpus::layout::difference;
 use splitbar_gpu::corpus::simulate::{self, Code, Ran};
 use splitbar_gpu::vulkan::{self, Answer, Buffer, Job};
@@ -81,11 +81,16 @@ fn job(launch: &Launch, module: &[u8]) -> Result<Job, String> {
         buffers: launch
             .buffers
             .iter()
-            .map(|buffer| Buffer {
-                set: buffer.set,
-                binding: buffer.binding,
-                uniform: buffer.uniform,
-                words: words(&buffer.bytes),
+            .map(|buffer| {
+                let Place::Binding { set, binding } = buffer.place else {
+                    panic!("a shader has the argument {}", buffer.place);
+                };
+                Buffer {
+                    set,
+                    binding,
+                    uniform: buffer.uniform,
+                    words: words(&buffer.bytes),
+                }
             })
             .collect(),
         push: launch.push.clone(),
@@ -97,7 +102,7 @@ fn job(launch: &Launch, module: &[u8]) -> Result<Job, String> {
 fn admitted(tool: &Path, file: &Path, module: &[u8]) -> Result<(Launch, Vec<Vec<u8>>), Outcome> {
     let mut why = String::new();
     for guess in GUESSES {
-        let launch = launch::of(module, guess).map_err(Outcome::Skipped)?;
+        let launch = launch::of(module, guess, On::Both).map_err(Outcome::Skipped)?;
         if launch.spec.is_empty() && guess.width > 1 {
             break;
         }
@@ -165,7 +170,7 @@ fn compare(tool: &Path, driver: &Path, module: &[u8]) -> Result<Outcome, Missing
             Ran::Done(after) => {
                 for ((buffer, want), got) in launch.buffers.iter().zip(&expected).zip(&after) {
                     if let Some(what) = difference(&buffer.fields, want, got) {
-                        let place = format!("{}:{}", buffer.set, buffer.binding);
+                        let place = buffer.place.to_string();
                         wrong.push(format!("{code:?}: buffer {place} {what}"));
                     }
                 }

@@ -5,9 +5,11 @@
 //! `SPLITBAR_CORPUS_ONLY=TEXT` those with TEXT in their names.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use splitbar_gpu::corpus::launch::{self, GUESSES, Launch};
+use spirv::Op;
+use splitbar_gpu::corpus::launch::{self, GUESSES, Launch, On};
 use splitbar_gpu::corpus::layout::difference;
 use splitbar_gpu::corpus::simulate::{self, Code, Ran};
+use splitbar_passes::module::Module;
 use splitbar_tests::harness::{self, Missing, trial};
 use splitbar_tests::{corpus, tools};
 use std::path::Path;
@@ -37,8 +39,15 @@ fn admitted(
     target: &'static str,
 ) -> Result<(Launch, Vec<Vec<u8>>), String> {
     let mut why = "there is no guess".to_owned();
+    let arguments = match is_kernel(module) {
+        true => Some(simulate::arguments(tool, file, target)?),
+        false => None,
+    };
     for guess in GUESSES {
-        let launch = launch::of(module, guess)?;
+        let launch = match &arguments {
+            Some(arguments) => launch::of_kernel(module, arguments, guess)?,
+            None => launch::of(module, guess, On::Simulator)?,
+        };
         match simulate::run(tool, file, &launch, code(target, false)) {
             Err(error) => why = format!("{error:#}"),
             Ok(Ran::Unsupported(said)) => return Err(said),
@@ -51,7 +60,7 @@ fn admitted(
                 why = "it changes nothing".to_owned();
             }
         }
-        if launch.spec.is_empty() {
+        if launch.spec.is_empty() && arguments.is_none() {
             break; // the next guess is the same launch
         }
     }
@@ -72,7 +81,7 @@ fn compare(tool: &Path, module: &[u8], target: &'static str) -> Result<Option<St
                 let buffers = launch.buffers.iter().zip(&expected).zip(&after);
                 let mut wrong = buffers.filter_map(|((buffer, want), got)| {
                     let what = difference(&buffer.fields, want, got)?;
-                    Some(format!("buffer {}:{} {what}", buffer.set, buffer.binding))
+                    Some(format!("buffer {} {what}", buffer.place))
                 });
                 wrong.next()
             }
@@ -82,16 +91,22 @@ fn compare(tool: &Path, module: &[u8], target: &'static str) -> Result<Option<St
 
 /// Whether the module has an OpControlBarrier.
 fn has_barrier(module: &[u8]) -> bool {
-    let (words, _) = module.as_chunks::<4>();
-    let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let mut at = 5;
-    while let Some(word) = words.get(at) {
-        if word & 0xffff == 224 {
-            return true;
-        }
-        at += (word >> 16).max(1) as usize;
-    }
-    false
+    let module = Module::parse(module).ok();
+    let has = |module: Module<'_>| {
+        let mut all = module.instructions();
+        all.any(|inst| inst.op() == Some(Op::ControlBarrier))
+    };
+    module.is_some_and(has)
+}
+
+/// Whether the module has the capability Kernel.
+fn is_kernel(module: &[u8]) -> bool {
+    let module = Module::parse(module).ok();
+    let is = |module: Module<'_>| {
+        let mut all = module.instructions();
+        all.any(|inst| inst.op() == Some(Op::Capability) && inst.operand(0) == Ok(6))
+    };
+    module.is_some_and(is)
 }
 
 fn main() -> ExitCode {
@@ -108,13 +123,15 @@ fn modules_with_split_barriers(target: &'static str) -> Result<(), Missing> {
     let only = std::env::var("SPLITBAR_CORPUS_ONLY").ok();
     let is_whole = corpus::is_complete() || only.is_some();
     let modules = corpus::modules().unwrap().iter();
-    let shaders = modules.filter(|(name, module)| {
-        name.starts_with("glcompute/")
+    let with_barriers = modules.filter(|(name, module)| {
+        ["glcompute/", "kernel/"]
+            .iter()
+            .any(|set| name.starts_with(set))
             && has_barrier(module)
             && only.as_ref().is_none_or(|only| name.contains(only))
     });
     let (mut same, mut wrong) = (0, Vec::new());
-    for (name, module) in shaders.step_by(if is_whole { 1 } else { 10 }) {
+    for (name, module) in with_barriers.step_by(if is_whole { 1 } else { 10 }) {
         match compare(&tool, module, target) {
             Err(why) => println!("skipped: {name}: {why}"),
             Ok(None) => {

@@ -4,12 +4,14 @@ use super::layout::{self, Field, Scalar};
 use crate::vulkan::is_uniform;
 use fastrand::Rng;
 use half::f16;
+use serde::Deserialize;
 use spirv::{Capability, Decoration, Op, StorageClass};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::module::{
     Constants, Declarations, EntryPoint, Id, Module, SpecValues, Type, Variable,
 };
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Bytes of every buffer: also the most that a uniform buffer surely may have
 /// (maxUniformBufferRange is 64 KiB where it is generous).
@@ -89,15 +91,49 @@ pub struct Launch {
     pub spec: Vec<(u32, u32)>,
     /// Whether the module uses subgroups, so that its results may depend on their size.
     pub has_subgroups: bool,
+    /// The workgroup size of a kernel that leaves it open.
+    pub size: Option<[u32; 3]>,
+    /// Workgroup memory that the launch adds, in bytes.
+    pub dynamic_shared: u32,
+}
+
+/// Where a launch is to run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum On {
+    /// The simulator, which takes what splitbar compiles.
+    Simulator,
+    /// The simulator and a Vulkan driver for processors.
+    Both,
+}
+
+/// What a buffer is bound to.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A descriptor.
+    Binding {
+        /// Its set.
+        set: u32,
+        /// Its number there.
+        binding: u32,
+    },
+    /// An argument of an OpenCL kernel.
+    Argument(u32),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Binding { set, binding } => write!(f, "{set}:{binding}"),
+            Place::Argument(index) => write!(f, "{index}"),
+        }
+    }
 }
 
 /// A buffer of a launch.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    /// The descriptor set.
-    pub set: u32,
-    /// The binding.
-    pub binding: u32,
+    /// Where the kernel finds it.
+    pub place: Place,
     /// Whether it is a uniform buffer; else it is a storage buffer.
     pub uniform: bool,
     /// What its bytes mean.
@@ -111,7 +147,7 @@ pub struct Buffer {
 /// # Errors
 /// Why the module cannot be launched here: it needs what drivers for processors lack, or it has
 /// resources other than buffers of numbers.
-pub fn of(bytes: &[u8], guess: Guess) -> Result<Launch, String> {
+pub fn of(bytes: &[u8], guess: Guess, on: On) -> Result<Launch, String> {
     let told = |problems: Diagnostics| problems.to_string();
     let module = Module::parse(bytes).map_err(told)?;
     let mut problems = Diagnostics::default();
@@ -120,7 +156,10 @@ pub fn of(bytes: &[u8], guess: Guess) -> Result<Launch, String> {
         return Err("it has several entry points".to_owned());
     };
     let numbers = declarations.capabilities.iter().map(|(number, _)| *number);
-    let is_known = |number: &u32| CAPABILITIES.iter().any(|known| *known as u32 == *number);
+    let is_known = |number: &u32| match on {
+        On::Simulator => *number != Capability::PhysicalStorageBufferAddresses as u32,
+        On::Both => CAPABILITIES.iter().any(|known| *known as u32 == *number),
+    };
     if let Some(number) = numbers.clone().find(|number| !is_known(number)) {
         let name = Capability::from_u32(number).map_or(number.to_string(), |c| format!("{c:?}"));
         return Err(format!("it has the capability {name}"));
@@ -143,7 +182,95 @@ pub fn of(bytes: &[u8], guess: Guess) -> Result<Launch, String> {
         has_subgroups: numbers
             .into_iter()
             .any(|number| number == Capability::GroupNonUniform as u32),
+        size: None,
+        dynamic_shared: 0,
     })
+}
+
+/// An argument of a kernel, as `splitbar lower --emit reflect` has it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Argument {
+    /// Which one.
+    pub index: u32,
+    /// `buffer`, `value`, ...
+    pub kind: String,
+    /// Its own size in bytes.
+    pub size: usize,
+}
+
+/// The launch of the only kernel of an OpenCL module with these arguments, by a guess.
+///
+/// # Errors
+/// Why it cannot be launched here: it has several kernels, or arguments that are neither buffers nor
+/// values.
+pub fn of_kernel(bytes: &[u8], arguments: &[Argument], guess: Guess) -> Result<Launch, String> {
+    let module = Module::parse(bytes).map_err(|problems| problems.to_string())?;
+    let declarations = Declarations::of(&module, &mut Diagnostics::default());
+    let [entry] = declarations.entry_points.as_slice() else {
+        return Err("it has several entry points".to_owned());
+    };
+    let function = declarations
+        .functions
+        .iter()
+        .find(|f| f.id == entry.function);
+    let parameters = function.map_or(&[][..], |function| &function.params);
+    let mut launch = Launch {
+        entry: entry.name.clone(),
+        groups: GROUPS,
+        buffers: Vec::new(),
+        push: Vec::new(),
+        spec: Vec::new(),
+        has_subgroups: false,
+        size: Some([WIDTH * guess.width, 1, 1]),
+        dynamic_shared: 1 << 12,
+    };
+    for argument in arguments {
+        match argument.kind.as_str() {
+            "buffer" => {
+                let ty = parameters.get(argument.index as usize).map(|(_, ty)| *ty);
+                let scalar = ty.map_or(Scalar::Int(4), |ty| element(&declarations, ty));
+                let step = scalar.bytes();
+                let fields: Vec<Field> = (0..BYTES / step).map(|at| (at * step, scalar)).collect();
+                let mut rng = Rng::with_seed(u64::from(argument.index));
+                launch.buffers.push(Buffer {
+                    place: Place::Argument(argument.index),
+                    uniform: false,
+                    bytes: contents(&fields, BYTES, 0, guess.most, &mut rng),
+                    fields,
+                });
+            }
+            "value" => {
+                // Sizes and offsets are most of what kernels take; each word of a struct is one.
+                let word = u64::from(guess.most).to_le_bytes();
+                let words = word.iter().copied().cycle();
+                launch.push.extend(words.take(argument.size));
+            }
+            "shared_address" => launch.push.extend(vec![0; argument.size]),
+            other => return Err(format!("it has an argument of the kind {other}")),
+        }
+    }
+    Ok(launch)
+}
+
+/// The number that memory behind a pointer of type `ty` is taken to hold: words of 32 bits where the
+/// pointer does not say.
+fn element(declarations: &Declarations<'_>, ty: Id) -> Scalar {
+    let inner = |ty: Id| match declarations.ty(ty) {
+        Some(Type::Pointer { pointee, .. }) => *pointee,
+        Some(Type::Vector { component, .. }) => Some(*component),
+        _ => None,
+    };
+    let mut ty = ty;
+    while let Some(next) = inner(ty) {
+        ty = next;
+    }
+    match declarations.ty(ty) {
+        Some(Type::Int { width, .. }) if *width >= 8 => Scalar::Int(*width as usize / 8),
+        Some(Type::Float { width, .. }) if [16, 32, 64].contains(width) => {
+            Scalar::Float(*width as usize / 8)
+        }
+        _ => Scalar::Int(4),
+    }
 }
 
 /// Values for the dimensions of a workgroup that are specialization constants of default 0 or 1,
@@ -210,8 +337,7 @@ impl Reader<'_> {
             let fields = self.fields(variable, BYTES).map_err(at)?;
             let mut rng = Rng::with_seed(u64::from(set) << 32 | u64::from(binding));
             Ok(Buffer {
-                set,
-                binding,
+                place: Place::Binding { set, binding },
                 uniform: is_uniform(self.declarations, set, binding),
                 bytes: contents(&fields, BYTES, 0, self.most, &mut rng),
                 fields,
@@ -347,16 +473,16 @@ OpFunctionEnd
     fn launches_are_made_of_what_modules_declare() {
         let words = assemble(MODULE).unwrap().words;
         let module: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        let launch = of(&module, GUESSES[0]).unwrap();
+        let launch = of(&module, GUESSES[0], On::Both).unwrap();
         assert_eq!(launch.spec, [(3, 64)], "the greater default");
         let wide = Guess { most: 2, width: 4 };
-        assert_eq!(of(&module, wide).unwrap().spec, [(3, 256)]);
+        assert_eq!(of(&module, wide, On::Both).unwrap().spec, [(3, 256)]);
         assert_eq!(launch.buffers.len(), 2);
         assert_eq!(launch.buffers[1].fields.len(), BYTES / 4);
         let numbers = launch.buffers[0].bytes.chunks(4);
         assert!(numbers.clone().all(|n| n[0] <= 8 && n[1..] == [0; 3]));
         assert_ne!(launch.buffers[0].bytes, launch.buffers[1].bytes);
-        let again = of(&module, GUESSES[0]).unwrap();
+        let again = of(&module, GUESSES[0], On::Both).unwrap();
         assert_eq!(launch.buffers[0].bytes, again.buffers[0].bytes);
     }
 
@@ -365,7 +491,7 @@ OpFunctionEnd
         let refused = |text: &str| {
             let words = assemble(text).unwrap().words;
             let module: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-            of(&module, GUESSES[0]).unwrap_err()
+            of(&module, GUESSES[0], On::Both).unwrap_err()
         };
         let addresses = format!("OpCapability PhysicalStorageBufferAddresses\n{MODULE}");
         assert!(refused(&addresses).contains("PhysicalStorageBufferAddresses"));

@@ -1,6 +1,6 @@
 //! A launch on the simulator: `splitbar sim` in a process of its own.
 
-use super::launch::Launch;
+use super::launch::{Argument, Launch};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::path::Path;
@@ -50,6 +50,30 @@ struct At {
     instruction: String,
 }
 
+/// The arguments of the only kernel of the module in the file `module`.
+///
+/// # Errors
+/// splitbar does not compile it for the GPU.
+pub fn arguments(tool: &Path, module: &Path, target: &str) -> Result<Vec<Argument>, String> {
+    #[derive(Deserialize)]
+    struct Entry {
+        arguments: Vec<Argument>,
+    }
+    let mut command = Command::new(tool);
+    command.arg("lower").arg(module).args(["--target", target]);
+    command.args(["--workgroup-size", "32,1,1", "-O", "0", "--emit", "reflect"]);
+    let output = command.output().map_err(|error| error.to_string())?;
+    let entries = serde_json::from_slice::<Vec<Entry>>(&output.stdout);
+    match entries.map(|entries| entries.into_iter().next()) {
+        Ok(Some(entry)) => Ok(entry.arguments),
+        _ => Err(String::from_utf8_lossy(&output.stderr)
+            .lines()
+            .next()
+            .unwrap_or("")
+            .to_owned()),
+    }
+}
+
 /// Runs `launch` of the module in the file `module` by the program `tool`. The buffers are
 /// those that the last schedule left.
 ///
@@ -72,11 +96,17 @@ pub fn run(tool: &Path, module: &Path, launch: &Launch, code: Code) -> Result<Ra
     if code.splits {
         command.args(["--split-barriers", "always"]);
     }
+    if let Some([x, y, z]) = launch.size {
+        command.args(["--workgroup-size", &format!("{x},{y},{z}")]);
+    }
+    if launch.dynamic_shared > 0 {
+        command.args(["--dynamic-shared", &launch.dynamic_shared.to_string()]);
+    }
     for (id, value) in &launch.spec {
         command.args(["--spec", &format!("{id}={value}")]);
     }
     for (buffer, index) in launch.buffers.iter().zip(0..) {
-        let place = format!("{}:{}=", buffer.set, buffer.binding);
+        let place = format!("{}=", buffer.place);
         let argument = |kind| format!("{place}{}", file(kind, index).display());
         std::fs::write(file("before", index), &buffer.bytes)?;
         command.args(["--buffer", &argument("before")]);
