@@ -9,9 +9,11 @@ mod ci;
 mod corpus;
 mod demo;
 mod each;
+mod dist;
 mod features;
 mod fixtures;
 mod gpu;
+mod header;
 mod linker;
 mod llvm;
 mod package;
@@ -94,6 +96,15 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Generate the C header from bindings/c
+    Header {
+        /// Only say whether it is fresh
+        #[arg(long)]
+        check: bool,
+    },
+    /// Write an archive: programs, libraries, header, pkg-config and CMake files, manual pages,
+    /// completions, licences
+    Dist(dist::Options),
     /// Make the packages of the crates and ask the registry whether it would take them
     Package {
         /// Build each package as its users do: needs LLVM, and takes minutes
@@ -147,6 +158,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::SplitCode(options) => tables::splitting::run(&options),
         Command::Gpu(options) => gpu::run(&options),
         Command::Targets { check } => targets::run(check),
+        Command::Header { check } => header::run(check),
+        Command::Dist(options) => dist::run(&options),
         Command::Package { verify } => package::packages(verify),
         Command::Deny => package::deny(),
         Command::Tidy => tidy::run(),

@@ -31,15 +31,16 @@ impl Linker {
 
 /// Links one relocatable object into a code object that the ROCm loader takes.
 ///
-/// Tries `SPLITBAR_LLD` alone if it is set. Otherwise: `ld.lld-NN` on PATH with the highest NN
-/// first, `ld.lld`, `lld-NN`, `lld`, then the `rust-lld` of the Rust tool chain; a linker that
-/// refuses the object (an old one does not know new GPUs) makes way for the next.
+/// Tries `named` alone if it is there, else `SPLITBAR_LLD` alone if it is set. Otherwise:
+/// `ld.lld-NN` on PATH with the highest NN first, `ld.lld`, `lld-NN`, `lld`, then the `rust-lld` of
+/// the Rust tool chain; a linker that refuses the object (an old one does not know new GPUs) makes
+/// way for the next.
 ///
 /// # Errors
 /// `LinkerMissing` when there is none; with the first one's words, `LinkerFailed` when it refuses
 /// the object and `ToolFailed` when it cannot be used.
-pub fn code_object(object: &[u8]) -> Result<Vec<u8>, Diagnostics> {
-    let linkers = linkers();
+pub fn code_object(object: &[u8], named: Option<&Path>) -> Result<Vec<u8>, Diagnostics> {
+    let linkers = linkers(named);
     let mut refusal = None;
     for linker in &linkers {
         match run(linker, object) {
@@ -86,13 +87,16 @@ fn is_about_code(said: &str) -> bool {
 }
 
 /// The programs that [`code_object`] tries.
-pub(crate) fn programs() -> Vec<PathBuf> {
-    let linkers = linkers().into_iter();
+pub(crate) fn programs(named: Option<&Path>) -> Vec<PathBuf> {
+    let linkers = linkers(named).into_iter();
     linkers.map(|linker| linker.program).collect()
 }
 
 /// Linkers in the order in which they are tried.
-fn linkers() -> Vec<Linker> {
+fn linkers(named: Option<&Path>) -> Vec<Linker> {
+    if let Some(named) = named {
+        return vec![Linker::at(named.to_owned())];
+    }
     if let Some(named) = std::env::var_os(LINKER_VARIABLE).filter(|value| !value.is_empty()) {
         return vec![Linker::at(PathBuf::from(named))];
     }

@@ -152,6 +152,9 @@ pub struct Options {
     /// The ptxas for cubins and for windows in machine code (NVIDIA); `None` searches one:
     /// `SPLITBAR_PTXAS`, then PATH.
     pub ptxas: Option<PathBuf>,
+    /// The linker for code objects: a path to `ld.lld`, `lld` or `rust-lld`; `None` searches one:
+    /// `SPLITBAR_LLD`, then PATH, then Rust's tool chain.
+    pub lld: Option<PathBuf>,
     /// Audits the final assembly, the same that is measured. A barrier that can be reached with
     /// operations outstanding that it releases is an error then, and so is a fence of the plan that
     /// left no invalidation, write-back or fence of PTX where it is needed.
@@ -188,6 +191,7 @@ impl Options {
             measure: false,
             lines: false,
             ptxas: None,
+            lld: None,
             audit: false,
         }
     }

@@ -54,6 +54,7 @@ pub struct Output {
     pub(crate) entries: Vec<Entry>,
     pub(crate) lowered: Lowered,
     pub(crate) ptxas: Option<PathBuf>,
+    pub(crate) lld: Option<PathBuf>,
     /// Whether the assembly may have debug lines.
     #[cfg_attr(
         not(feature = "sim"),
@@ -135,7 +136,7 @@ impl Output {
     /// As [`Output::object`], and `LinkerMissing`, `LinkerFailed`, `ToolFailed`.
     pub fn hsaco(&self) -> Result<Vec<u8>, Diagnostics> {
         self.only_amdgpu("code object")?;
-        link::code_object(&self.lowered.object()?)
+        link::code_object(&self.lowered.object()?, self.lld.as_deref())
     }
 
     /// Machine code in NVIDIA's container (NVPTX). Runs ptxas.

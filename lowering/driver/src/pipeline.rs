@@ -170,6 +170,7 @@ fn lower(
         entries,
         lowered,
         ptxas: options.ptxas.clone(),
+        lld: options.lld.clone(),
         lines: options.lines,
         warnings: problems.take_all(),
     })

@@ -25,6 +25,7 @@ pub struct Store {
     folder: PathBuf,
     /// A digest of the program that compiles.
     program: [u8; DIGEST],
+    /// The linkers that are found where the options name none.
     linkers: Vec<Tool>,
 }
 
@@ -65,15 +66,16 @@ impl Store {
         Ok(Store {
             folder,
             program: digest.finalize().into(),
-            linkers: tools(link::programs()),
+            linkers: tools(link::programs(None)),
         })
     }
 
     /// The key of a compilation.
     pub fn key(&self, source: &Source, options: &Options, products: &[Product]) -> Key {
-        let linkers: &[Tool] = match products.contains(&Product::CodeObject) {
-            true => &self.linkers,
-            false => &[],
+        let linkers = match (products.contains(&Product::CodeObject), &options.lld) {
+            (true, None) => self.linkers.clone(),
+            (true, named) => tools(link::programs(named.as_deref())),
+            (false, _) => Vec::new(),
         };
         // Without a ptxas another strategy may be the best one.
         let assemblers = match options.target.arch {

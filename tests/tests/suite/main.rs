@@ -13,6 +13,7 @@ mod atomics;
 mod audit;
 mod batch;
 mod build_systems;
+mod c_api;
 mod cli;
 mod clusters;
 mod corpus;
@@ -103,6 +104,7 @@ fn main() -> ExitCode {
     trials.extend(cli::trials());
     trials.extend(batch::trials());
     trials.extend(build_systems::trials());
+    trials.extend(c_api::trials());
     trials.extend(advise::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));
     trials.extend(hostile::trials());

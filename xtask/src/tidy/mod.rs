@@ -10,7 +10,7 @@ mod variables;
 
 use anyhow::{Result, bail};
 
-use crate::{features, shell, targets};
+use crate::{features, header, shell, targets};
 
 /// Runs every check.
 pub(crate) fn run() -> Result<()> {
@@ -25,8 +25,8 @@ pub(crate) fn run() -> Result<()> {
     text::check(&files, &mut problems);
     variables::check(&files, &mut problems)?;
     folders_are_described(&files, &mut problems);
-    if let Err(e) = targets::run(true) {
-        problems.push(format!("{e:#}"));
+    for generated in [targets::run(true), header::run(true)] {
+        problems.extend(generated.err().map(|e| format!("{e:#}")));
     }
     if problems.is_empty() {
         println!("tidy: {} files checked", files.len());

@@ -211,6 +211,7 @@ fn options(args: &LowerArgs) -> Options {
     options.placement = super::placement(args.cu_mode, args.tgsplit);
     options.cluster = args.cluster_size;
     options.ptxas.clone_from(&args.ptxas);
+    options.lld.clone_from(&args.lld);
     options.promote_async_copies = args.promote_async_copies;
     options.workgroup_size = args.workgroup_size;
     options.audit = args.audit;

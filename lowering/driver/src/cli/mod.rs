@@ -442,6 +442,10 @@ struct LowerArgs {
     /// PATH]
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
+    /// The linker for --emit hsaco: a path to ld.lld, lld or rust-lld [default: SPLITBAR_LLD, then
+    /// PATH, then Rust's tool chain]
+    #[arg(long, value_name = "FILE")]
+    lld: Option<PathBuf>,
     /// How problems are printed on the standard error
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,

@@ -373,7 +373,7 @@ fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, 
         compiled_already(args)?;
         require_llvm("reading machine code")?;
         let linked = match is_relocatable(bytes) {
-            true => splitbar::link_code_object(bytes)?,
+            true => splitbar::link_code_object(bytes, None)?,
             false => bytes.to_vec(),
         };
         let job = Job::code_object(&linked, args.target, args.entry.as_deref())

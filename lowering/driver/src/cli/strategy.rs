@@ -42,12 +42,8 @@ pub(super) fn strategies_and_choices() -> impl TypedValueParser<Value = Strategy
     })
 }
 
-/// What `auto` is: in a build that makes no code there is nothing to balance.
-const AUTO: splitbar::Choice = if cfg!(feature = "llvm") {
-    splitbar::Choice::Balanced
-} else {
-    splitbar::Choice::Fast
-};
+/// What `auto` is.
+const AUTO: splitbar::Choice = splitbar::Choice::AUTO;
 
 /// The ways to choose, with their help.
 const CHOICES: &[(&str, &str, splitbar::Choice)] = &[

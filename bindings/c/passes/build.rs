@@ -1,0 +1,8 @@
+//! Names the interface's version in the library, so that programs find one that fits.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libsplitbar_passes.so.1");
+    }
+}

@@ -1,0 +1,182 @@
+//! What is done to modules.
+
+use super::input::{bytes, list, texts};
+use super::options::{Asked, splitbar_options};
+use super::results::{Made, Refused, answer, splitbar_result};
+use super::{
+    SPLITBAR_ASSEMBLY, SPLITBAR_BITCODE, SPLITBAR_CODE_OBJECT, SPLITBAR_CUBIN, SPLITBAR_LLVM_IR,
+    SPLITBAR_OBJECT, SPLITBAR_PLAN, SPLITBAR_REFLECTION, splitbar_product, splitbar_status,
+};
+use splitbar::{CheckOptions, Product, Source, Worker, check, pairs, perform, spec};
+use splitbar_passes::module::Module;
+use splitbar_passes::pipeline::{self, Settings, Step};
+use splitbar_passes::transform::registry::Pass;
+use std::ffi::c_char;
+
+/// What each number asks for.
+const PRODUCTS: [(splitbar_product, Product); 8] = [
+    (SPLITBAR_ASSEMBLY, Product::Assembly),
+    (SPLITBAR_OBJECT, Product::Object),
+    (SPLITBAR_CODE_OBJECT, Product::CodeObject),
+    (SPLITBAR_CUBIN, Product::Cubin),
+    (SPLITBAR_LLVM_IR, Product::Ir),
+    (SPLITBAR_BITCODE, Product::Bitcode),
+    (SPLITBAR_PLAN, Product::Plan),
+    (SPLITBAR_REFLECTION, Product::Reflect),
+];
+
+/// Checks a module against the rules of SPIR-V and its client API, and where `options` name a
+/// target also against the limits of that. The result has diagnostics.
+///
+/// # Safety
+/// `module` points to `size` bytes; `options` is null or what the header says; `result` is a place
+/// for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn splitbar_check(
+    module: *const u8,
+    size: usize,
+    options: *const splitbar_options,
+    result: *mut *mut splitbar_result,
+) -> splitbar_status {
+    let work = || {
+        // SAFETY: as this function's.
+        let (module, asked) = unsafe { (bytes(module, size, "module")?, Asked::of(options)?) };
+        let mut options = CheckOptions::default();
+        options.target = asked.target;
+        options.spec = spec::resolve_for(module, &asked.spec)?;
+        for (name, value) in &asked.settings {
+            options.set(name, value).map_err(Refused::usage)?;
+        }
+        Ok(Made {
+            diagnostics: check(module, &options),
+            ..Made::default()
+        })
+    };
+    // SAFETY: as this function's.
+    unsafe { answer(result, work) }
+}
+
+/// Finds which wait belongs to which arrive. The result has pairs. Of the options only "spec"
+/// settings count.
+///
+/// # Safety
+/// As `splitbar_check`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn splitbar_list_pairs(
+    module: *const u8,
+    size: usize,
+    options: *const splitbar_options,
+    result: *mut *mut splitbar_result,
+) -> splitbar_status {
+    let work = || {
+        // SAFETY: as this function's.
+        let (module, asked) = unsafe { (bytes(module, size, "module")?, Asked::of(options)?) };
+        let spec = spec::resolve_for(module, &asked.spec)?;
+        Ok(Made {
+            pairs: pairs(module, &spec)?,
+            ..Made::default()
+        })
+    };
+    // SAFETY: as this function's.
+    unsafe { answer(result, work) }
+}
+
+/// Runs passes over a module, each "name" or "name=value", in order. The result has one product:
+/// the module that comes out, the same bytes where nothing changed.
+///
+/// # Safety
+/// `module` points to `size` bytes, `passes` to `count` strings; `result` is a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn splitbar_run_passes(
+    module: *const u8,
+    size: usize,
+    passes: *const *const c_char,
+    count: usize,
+    result: *mut *mut splitbar_result,
+) -> splitbar_status {
+    let work = || {
+        // SAFETY: as this function's.
+        let (module, passes) = unsafe {
+            (
+                bytes(module, size, "module")?,
+                texts(passes, count, "passes")?,
+            )
+        };
+        let steps = passes
+            .into_iter()
+            .map(step)
+            .collect::<Result<Vec<_>, _>>()?;
+        let module = Module::parse(module)?.into_owned();
+        let outcome = pipeline::run(module, &steps, Settings::default(), &mut |_, _| ())?;
+        Ok(Made {
+            products: vec![outcome.module.to_bytes()],
+            diagnostics: outcome.diagnostics,
+            ..Made::default()
+        })
+    };
+    // SAFETY: as this function's.
+    unsafe { answer(result, work) }
+}
+
+/// A pass as it is written.
+fn step(text: &str) -> Result<Step, Refused> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (text, None),
+    };
+    let pass =
+        Pass::named(name).ok_or_else(|| Refused::usage(format!("there is no pass {name:?}")))?;
+    let options = pass.options(value).map_err(Refused::usage)?;
+    Ok(Step { pass, options })
+}
+
+/// Compiles a module for the target of `options`. The result has the products that are asked for,
+/// in their order, and warnings.
+///
+/// # Safety
+/// `module` points to `size` bytes, `products` to `count` numbers; `options` is what the header
+/// says; `result` is a place for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn splitbar_compile(
+    module: *const u8,
+    size: usize,
+    options: *const splitbar_options,
+    products: *const splitbar_product,
+    count: usize,
+    result: *mut *mut splitbar_result,
+) -> splitbar_status {
+    let work = || {
+        // SAFETY: as this function's.
+        let (module, asked, numbers) = unsafe {
+            (
+                bytes(module, size, "module")?,
+                Asked::of(options)?,
+                list(products, count, "products")?,
+            )
+        };
+        let products: Vec<Product> = numbers.iter().map(product).collect::<Result<_, _>>()?;
+        let options = asked.options()?;
+        let source = Source::new(vec![module.to_vec()], asked.spec);
+        let mut log = asked.log;
+        let (products, diagnostics) = match asked.isolation {
+            Some(isolation) => {
+                let made = Worker::new(isolation).compile(source, &options, &products, &mut log)?;
+                (made.products, made.warnings)
+            }
+            None => perform(&source, &options, &products, &mut log)?,
+        };
+        Ok(Made {
+            products,
+            diagnostics,
+            ..Made::default()
+        })
+    };
+    // SAFETY: as this function's.
+    unsafe { answer(result, work) }
+}
+
+fn product(number: &splitbar_product) -> Result<Product, Refused> {
+    let found = PRODUCTS.iter().find(|(known, _)| known == number);
+    let unknown = || Refused::usage(format!("there is no product {number}"));
+    found.map(|(_, product)| *product).ok_or_else(unknown)
+}
