@@ -8,8 +8,8 @@ mod bench;
 mod ci;
 mod corpus;
 mod demo;
-mod each;
 mod dist;
+mod each;
 mod features;
 mod fixtures;
 mod gpu;
@@ -72,7 +72,8 @@ enum Command {
         /// Only these kernels
         names: Vec<String>,
     },
-    /// Compile every module of the corpus for every target, and write docs/corpus.md
+    /// Compile every module of the corpus for every target, and write docs/corpus.md; or those of a
+    /// folder, and print the same
     Corpus(corpus::Options),
     /// Write docs/amdgpu.md: what is left of each window, and which waits stand in the loops of
     /// AMDGPU code

@@ -11,7 +11,7 @@ mod results;
 mod table;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -39,6 +39,9 @@ const TABLE: &str = "docs/corpus.md";
 /// What `cargo xtask corpus` takes.
 #[derive(Args)]
 pub(crate) struct Options {
+    /// A folder of modules (`.spv`, at any depth) to take in place of fixtures/corpus; the table is
+    /// printed alone
+    folder: Option<PathBuf>,
     /// Only these targets [default: eight, from gfx906 to sm_90]
     #[arg(long, num_args = 1.., value_name = "TARGET")]
     target: Vec<String>,
@@ -62,7 +65,10 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let tool = options.tool.path()?;
     let folder = shell::target_directory()?.join("corpus");
-    let all = modules::unpack(&folder.join("modules"))?;
+    let all = match &options.folder {
+        Some(own) => modules::list(own)?,
+        None => modules::unpack(&folder.join("modules"))?,
+    };
     let sets: BTreeSet<&str> = all.iter().map(|module| module.set.as_str()).collect();
     if let Some(wrong) = options.set.iter().find(|set| !sets.contains(set.as_str())) {
         let known: Vec<&str> = sets.into_iter().collect();
@@ -78,7 +84,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         options.target.iter().map(String::as_str).collect()
     };
     let fingerprint = fingerprint(&tool, &options.level)?;
-    let results = Results::open(&folder.join("results.jsonl"), &fingerprint, options.keep)?;
+    let results = match options.folder {
+        Some(_) => "results-of-folders.jsonl",
+        None => "results.jsonl",
+    };
+    let results = Results::open(&folder.join(results), &fingerprint, options.keep)?;
     let jobs: Vec<(&Module, &str)> = chosen
         .iter()
         .flat_map(|module| targets.iter().map(move |target| (*module, *target)))
@@ -88,7 +98,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
     let text = table::render(&chosen, &targets, &options.level, &results);
     println!("{text}");
-    if options.target.is_empty() && options.set.is_empty() {
+    if options.target.is_empty() && options.set.is_empty() && options.folder.is_none() {
         std::fs::write(shell::root().join(TABLE), &text).context(TABLE)?;
         println!("written to {TABLE}");
     }

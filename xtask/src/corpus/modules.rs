@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
 
 use crate::shell;
 
@@ -17,6 +18,39 @@ pub(crate) struct Module {
     pub set: String,
     /// Where it was unpacked to.
     pub path: PathBuf,
+}
+
+/// The modules in `folder` and the folders in it, in order of name. A module is named after its path
+/// and its content, so that one that has changed is a new one.
+pub(super) fn list(folder: &Path) -> Result<Vec<Module>> {
+    let mut modules = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(inner) = folders.pop() {
+        let entries = std::fs::read_dir(&inner).with_context(|| inner.display().to_string())?;
+        for entry in entries {
+            let entry = entry?;
+            let path = entry.path();
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "spv") {
+                let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+                let digest = Sha256::digest(&bytes);
+                let digest: String = digest.iter().take(4).map(|b| format!("{b:02x}")).collect();
+                let within = path.strip_prefix(folder).unwrap_or(&path);
+                let set = within.parent().map(|set| set.display().to_string());
+                modules.push(Module {
+                    name: format!("{} ({digest})", within.display()),
+                    set: set
+                        .filter(|set| !set.is_empty())
+                        .unwrap_or_else(|| ".".to_owned()),
+                    path,
+                });
+            }
+        }
+    }
+    ensure!(!modules.is_empty(), "{} has no module", folder.display());
+    modules.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(modules)
 }
 
 /// Unpacks the archive into `folder` and lists its modules in order of name. What is there already

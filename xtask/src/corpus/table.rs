@@ -63,7 +63,7 @@ fn write(
     writeln!(
         text,
         "# The corpus, target by target\n\n\
-         Written by `cargo xtask corpus`: every module of `fixtures/corpus/` for every target at -O{level}, to an object (AMD) or PTX (NVIDIA), each in a process of its own.\n\
+         Written by `cargo xtask corpus`: every module of `fixtures/corpus/`, or of the folder that it is given, for every target at -O{level}, to an object (AMD) or PTX (NVIDIA), each in a process of its own.\n\
          {sized} of the modules leave their workgroup size to specialization constants whose default is 0; these are compiled with `--workgroup-size {WORKGROUP_SIZE}`.\n\n\
          ## Compiled\n"
     )?;
