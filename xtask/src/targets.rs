@@ -23,6 +23,8 @@ const TABLE: &str = "lowering/target/src/table.rs";
 #[serde(deny_unknown_fields)]
 struct File<T> {
     sources: BTreeMap<String, String>,
+    /// By the name of a target.
+    variants: BTreeMap<String, Vec<String>>,
     family: Vec<T>,
 }
 
@@ -217,6 +219,7 @@ impl Amdgpu {
 }
 
 const AMDGPU_FACTS: &[&str] = &[
+    "variants",
     "wave_sizes",
     "lds_bytes",
     "max_workgroup_size",
@@ -281,6 +284,7 @@ enum Mma {
 }
 
 const NVPTX_FACTS: &[&str] = &[
+    "variants",
     "ptx",
     "shared_bytes",
     "max_workgroup_size",
@@ -328,6 +332,8 @@ fn generate() -> Result<String> {
     let folder = shell::root().join("fixtures/targets");
     let amd: File<Amdgpu> = load(&folder, "amdgpu.toml", AMDGPU_FACTS)?;
     let nv: File<Nvptx> = load(&folder, "nvptx.toml", NVPTX_FACTS)?;
+    known(&amd.variants, amd.family.iter().flat_map(|f| &f.targets))?;
+    known(&nv.variants, nv.family.iter().flat_map(|f| &f.targets))?;
 
     let mut out = String::from(
         "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data\n//! there.\n\n\
@@ -343,7 +349,7 @@ fn generate() -> Result<String> {
                 "    Target {{ name: {name:?}, arch: Arch::Amdgpu(Amdgpu {{ cpu: {name:?}, generation: {:?}, split_barrier: {}, named_barriers: {}, \
                  cluster_barrier: {}, back_off_barrier: {}, kmcnt: {}, ordered_vmem: {}, cumode_feature: {}, \
                  tg_split: {}, generic_access: {}, wave_shuffle: &{:?}, waitcnt: {}, counters: {}, matrix: Matrix::{:?}, images: {}, texel_buffers: {}, real_time_clock: {}, lds_dma_bytes: &{:?}, async_marks: {}, \
-                 async_counter: {}, acquire: {}, release: {}, invalidation_waits: {}, execution: {} }}), wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
+                 async_counter: {}, acquire: {}, release: {}, invalidation_waits: {}, execution: {} }}), variants: &{:?}, wave_sizes: &{:?}, lds_bytes: {}, max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
                 f.generation,
                 f.split_barrier,
                 f.named_barriers,
@@ -368,6 +374,7 @@ fn generate() -> Result<String> {
                 f.release.rust(),
                 f.invalidation_waits,
                 f.execution(),
+                variants(&amd, name),
                 f.wave_sizes,
                 f.lds_bytes,
                 f.max_workgroup_size,
@@ -391,7 +398,7 @@ fn generate() -> Result<String> {
         writeln!(
             out,
             "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
-             one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, redux: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), wave_sizes: &[32], lds_bytes: {}, \
+             one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, redux: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), variants: &{:?}, wave_sizes: &[32], lds_bytes: {}, \
              max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
             f.ptx,
             f.mbarrier,
@@ -405,6 +412,7 @@ fn generate() -> Result<String> {
             f.named_barriers,
             f.barriers_limit_occupancy,
             f.nanosleep,
+            variants(&nv, &format!("sm_{sm}")),
             f.shared_bytes,
             f.max_workgroup_size,
             f.barrier_cycles,
@@ -413,6 +421,23 @@ fn generate() -> Result<String> {
     }
     out.push_str("];\n");
     Ok(out)
+}
+
+/// That each variant is of one of `targets`.
+fn known<'f>(
+    variants: &BTreeMap<String, Vec<String>>,
+    targets: impl Iterator<Item = &'f String>,
+) -> Result<()> {
+    let targets: Vec<&String> = targets.collect();
+    match variants.keys().find(|name| !targets.contains(name)) {
+        Some(stray) => bail!("fixtures/targets: variants of `{stray}`, which is no target"),
+        None => Ok(()),
+    }
+}
+
+/// The variants of the target `name`.
+fn variants<'f, T>(file: &'f File<T>, name: &str) -> &'f [String] {
+    file.variants.get(name).map_or(&[], Vec::as_slice)
 }
 
 fn load<T: DeserializeOwned>(folder: &Path, name: &str, facts: &[&str]) -> Result<File<T>> {

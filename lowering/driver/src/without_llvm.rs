@@ -9,6 +9,11 @@ use splitbar_plan::{EntryPlan, Optimization, Target};
 use splitbar_typed::abi::{AbiForm, KernelAbi};
 use std::convert::Infallible;
 
+/// The release of LLVM: none.
+pub(crate) fn version() -> Option<String> {
+    None
+}
+
 /// Which code would carry debug lines.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Lines {

@@ -4,6 +4,15 @@
 //! [`lower`] takes a module's declarations, its constants and the barrier plans of its entry
 //! points, and gives a [`Lowered`]: verified LLVM IR that the mid-level optimiser has been over,
 //! from which text, bitcode, assembly and objects are made.
+//!
+//! The crate splitbar makes a [`Lowering`] of a module; its `compile` is the way in:
+//!
+//! ```
+//! fn assembly(lowering: &splitbar_llvm::Lowering<'_>) -> Option<String> {
+//!     splitbar_llvm::lower(lowering).ok()?.assembly().ok()
+//! }
+//! assert!(splitbar_llvm::version().is_some_and(|release| release.starts_with("23.1")));
+//! ```
 #![deny(unsafe_code)]
 
 pub mod barriers;
@@ -198,6 +207,12 @@ fn located(lowering: &Lowering<'_>, diagnostics: Diagnostics) -> Diagnostics {
     let mut sorted = diagnostics.sorted();
     lowering.module.declarations().locate_all(&mut sorted);
     sorted
+}
+
+/// The release of LLVM that is linked, such as `23.1.1`; there always is one.
+pub fn version() -> Option<String> {
+    let (major, minor, patch) = inkwell::support::get_llvm_version();
+    Some(format!("{major}.{minor}.{patch}"))
 }
 
 /// Lets LLVM say on the standard error which pass begins, whenever one does on a module that is not

@@ -3,12 +3,22 @@
 //! The rows are generated from `fixtures/targets/*.toml` (`cargo xtask targets`), where every fact
 //! has its source. Code asks a row for a capability ("has it split barriers?") and never compares
 //! names or versions, so a new GPU is a new row.
+//!
+//! ```
+//! use splitbar_target::Target;
+//!
+//! let target = Target::by_name("gfx1201").ok_or("no such target")?;
+//! assert!(target.amdgpu().is_some_and(|gpu| gpu.split_barrier));
+//! assert_eq!(Target::by_name("gfx90a:xnack+").map(Target::gpu), Some("gfx90a"));
+//! # Ok::<(), &str>(())
+//! ```
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))] // input must never reach one
 
 mod counter;
 mod placement;
 pub mod residency;
 mod scope;
+mod spelling;
 mod table;
 pub mod timing;
 
@@ -19,10 +29,14 @@ pub use scope::FenceScope;
 /// One GPU that code can be generated for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    /// The name as LLVM spells it: `gfx1201`, `gfx11-generic`, `sm_90`.
+    /// The name as LLVM spells it: `gfx1201`, `gfx11-generic`, `sm_90`; of a variant with what
+    /// makes it one: `gfx90a:xnack+`, `sm_90a`.
     pub name: &'static str,
     /// Vendor-specific facts.
     pub arch: Arch,
+    /// What its name may end with: features of the target id of AMD GPUs (`xnack`, spelled
+    /// `:xnack+` or `:xnack-`), suffixes of NVIDIA's (`a`).
+    pub variants: &'static [&'static str],
     /// Lanes per wave (warp), the default first. Never empty.
     pub wave_sizes: &'static [u32],
     /// Workgroup memory that one workgroup can address, in bytes. On NVPTX: static shared memory.
@@ -326,9 +340,9 @@ pub enum Mbarrier {
 }
 
 impl Target {
-    /// The target of this exact name, if there is one.
+    /// The target of this exact name, if there is one, or a variant of one ([`Target::spelled`]).
     pub fn by_name(name: &str) -> Option<&'static Target> {
-        table::TARGETS.iter().find(|t| t.name == name)
+        Target::spelled(name).ok()
     }
 
     /// Every target, in the order of listings: AMD by generation, then NVIDIA by number.
@@ -388,7 +402,7 @@ impl Target {
     /// The feature string for LLVM (`-mattr`) with the default wave size.
     pub fn features(&self) -> String {
         match self.arch {
-            Arch::Amdgpu(_) => String::new(),
+            Arch::Amdgpu(_) => self.id_features().join(","),
             Arch::Nvptx(n) => format!("+ptx{}", n.ptx),
         }
     }

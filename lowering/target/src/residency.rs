@@ -260,7 +260,7 @@ const ROWS: &[(&[&str], Residency)] = &[
 impl Residency {
     /// That of `target`; `None` where it is not known.
     pub fn of(target: &Target) -> Option<Residency> {
-        let row = ROWS.iter().find(|(names, _)| names.contains(&target.name));
+        let row = ROWS.iter().find(|(names, _)| names.contains(&target.gpu()));
         row.map(|(_, residency)| *residency)
     }
 

@@ -11,7 +11,9 @@ use std::path::Path;
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 6] = [
+    let tests: [(&str, Test); 8] = [
+        ("targets_have_variants", variants),
+        ("the_version_names_commit_and_llvm", version),
         ("several_outputs_are_those_of_single_runs", several_outputs),
         ("outputs_need_places", outputs_need_places),
         ("response_files_are_arguments", response_files),
@@ -67,6 +69,48 @@ fn outputs_need_places() -> Result<()> {
         let ran = expect(&all, b"", 2)?;
         ensure!(ran.stderr.contains(says), "{arguments:?}: {}", ran.stderr);
     }
+    Ok(())
+}
+
+/// Each variant of a row is in the code, and no other is taken.
+fn variants() -> Result<()> {
+    let kernel = path("reduction")?;
+    for target in splitbar::Target::all() {
+        let (row, is_amdgpu) = (target.name, target.amdgpu().is_some());
+        let names = target.variants.iter().flat_map(|variant| match is_amdgpu {
+            true => vec![format!("{row}:{variant}+"), format!("{row}:{variant}-")],
+            false => vec![format!("{row}{variant}")],
+        });
+        for name in names {
+            let lower = ["lower", &kernel, "--target", &name, "-O0"];
+            let code = String::from_utf8(expect(&lower, b"", 0)?.stdout)?;
+            let says = match is_amdgpu {
+                true => format!(".amdgcn_target \"amdgcn-amd-amdhsa-unknown-{name}\""),
+                false => format!(".target {name}\n"),
+            };
+            ensure!(code.contains(&says), "{name}: no {says}");
+        }
+    }
+    for (name, says) in [
+        ("gfx1100:xnack+", "gfx1100 has no feature \"xnack\""),
+        ("gfx90a:xnack", "is not a feature with + or -"),
+        ("sm_80a", "sm_80 has no suffix \"a\""),
+        ("gfx9999:xnack+", "no such target"),
+    ] {
+        let lower = ["lower", &kernel, "--target", name, "--diagnostics", "json"];
+        let said = expect(&lower, b"", 2)?.stderr;
+        let said: serde_json::Value = serde_json::from_str(&said)?;
+        let message = said["message"].as_str().unwrap_or_default();
+        ensure!(said["code"] == "SB0386" && message.contains(says), "{said}");
+    }
+    Ok(())
+}
+
+fn version() -> Result<()> {
+    let ran = expect(&["--version"], b"", 0)?;
+    let said = String::from_utf8(ran.stdout)?;
+    let form = r"^splitbar \d+\.\d+\.\d+ \(commit (?:[0-9a-f]{12}|unknown|of a development build); LLVM 23\.1\.\d+\)\n$";
+    ensure!(regex::Regex::new(form)?.is_match(&said), "{said}");
     Ok(())
 }
 

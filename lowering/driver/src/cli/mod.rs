@@ -43,6 +43,7 @@ use splitbar_plan::{FenceMemory, FenceScope};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 use std::time::Duration;
 use strategy::{Choice, StrategyArg, strategies, strategies_and_choices};
 use validation::ValidationArgs;
@@ -50,12 +51,25 @@ use warnings::WarningArgs;
 
 /// Compiles SPIR-V compute modules with split barriers for AMD and NVIDIA GPUs.
 #[derive(Debug, Parser)]
-#[command(name = "splitbar", version, propagate_version = true, after_help = EXIT_CODES)]
+#[command(name = "splitbar", version = version(), propagate_version = true, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
     colour: colorchoice_clap::Color,
+}
+
+/// The release, the commit that it was built of, and its LLVM.
+fn version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let llvm = match splitbar::llvm_version() {
+            Some(llvm) => format!("LLVM {llvm}"),
+            None => "no LLVM".to_owned(),
+        };
+        let (release, commit) = (env!("CARGO_PKG_VERSION"), env!("SPLITBAR_COMMIT"));
+        format!("{release} (commit {commit}; {llvm})")
+    });
+    &TEXT
 }
 
 const EXIT_CODES: &str = "\
@@ -526,7 +540,10 @@ fn wave_sizes() -> impl TypedValueParser<Value = u32> {
 }
 
 fn parse_target(name: &str) -> Result<&'static Target, String> {
-    Target::by_name(name).ok_or_else(|| {
+    Target::spelled(name).map_err(|why| {
+        if let Some(why) = why {
+            return why;
+        }
         let nearest: Vec<&str> = Target::nearest(name)
             .iter()
             .map(|target| target.name)

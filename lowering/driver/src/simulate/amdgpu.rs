@@ -47,7 +47,7 @@ impl Binary {
             .filter(|_| target.amdgpu().is_some())
             .ok_or_else(|| Refusal(format!("{} is not simulated", target.name)))?;
         let object = CodeObject::read(bytes).map_err(|e| Refusal(e.to_string()))?;
-        if let Some(gpu) = object.target().filter(|gpu| *gpu != target.name) {
+        if let Some(gpu) = object.target().filter(|gpu| *gpu != target.gpu()) {
             let name = target.name;
             return Err(Refusal(format!("the code object is for {gpu}, not {name}")));
         }

@@ -90,7 +90,7 @@ pub struct Timing {
 impl Timing {
     /// That of `target`; `None` where it is not known.
     pub fn of(target: &Target) -> Option<&'static Timing> {
-        let row = (table::ROWS.iter()).find(|(names, _)| names.contains(&target.name));
+        let row = (table::ROWS.iter()).find(|(names, _)| names.contains(&target.gpu()));
         row.map(|(_, timing)| timing)
     }
 }
