@@ -20,8 +20,8 @@ pub(crate) struct Module {
     pub path: PathBuf,
 }
 
-/// The modules in `folder` and the folders in it, in order of name. A module is named after its path
-/// and its content, so that one that has changed is a new one.
+/// The modules in `folder` and the folders in it, in order of name. A module is named after its
+/// path and its content, so that one that has changed is a new one.
 pub(super) fn list(folder: &Path) -> Result<Vec<Module>> {
     let mut modules = Vec::new();
     let mut folders = vec![folder.to_owned()];

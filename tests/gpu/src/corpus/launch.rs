@@ -201,8 +201,8 @@ pub struct Argument {
 /// The launch of the only kernel of an OpenCL module with these arguments, by a guess.
 ///
 /// # Errors
-/// Why it cannot be launched here: it has several kernels, or arguments that are neither buffers nor
-/// values.
+/// Why it cannot be launched here: it has several kernels, or arguments that are neither buffers
+/// nor values.
 pub fn of_kernel(bytes: &[u8], arguments: &[Argument], guess: Guess) -> Result<Launch, String> {
     let module = Module::parse(bytes).map_err(|problems| problems.to_string())?;
     let declarations = Declarations::of(&module, &mut Diagnostics::default());
@@ -252,8 +252,8 @@ pub fn of_kernel(bytes: &[u8], arguments: &[Argument], guess: Guess) -> Result<L
     Ok(launch)
 }
 
-/// The number that memory behind a pointer of type `ty` is taken to hold: words of 32 bits where the
-/// pointer does not say.
+/// The number that memory behind a pointer of type `ty` is taken to hold: words of 32 bits where
+/// the pointer does not say.
 fn element(declarations: &Declarations<'_>, ty: Id) -> Scalar {
     let inner = |ty: Id| match declarations.ty(ty) {
         Some(Type::Pointer { pointee, .. }) => *pointee,
