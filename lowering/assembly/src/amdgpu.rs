@@ -1,6 +1,11 @@
 //! Reads AMDGPU assembly as LLVM prints it: one instruction, label or directive on a line, `;`
 //! begins a comment.
 
+pub mod counter;
+pub mod late_windows;
+pub mod operation;
+mod passable;
+
 use super::{Builder, Function, Pending, Role};
 
 /// What a mnemonic that begins with the text is; the first row that fits counts, and no row means
@@ -43,65 +48,84 @@ const ROLES: &[(&str, Role)] = &[
     ("s_trap", Role::Housekeeping),
 ];
 
+/// What a line says.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Statement<'t> {
+    /// Nothing, or a comment.
+    Nothing,
+    /// A label, without quotes.
+    Label(&'t str),
+    /// A directive without its dot, and its operands.
+    Directive(&'t str, &'t str),
+    /// A mnemonic and its operands.
+    Instruction(&'t str, &'t str),
+}
+
+impl<'t> Statement<'t> {
+    fn of(line: &'t str) -> Self {
+        let statement = line.split(';').next().unwrap_or("").trim();
+        let (word, operands) = split_word(statement);
+        match (statement.strip_suffix(':'), word.strip_prefix('.')) {
+            (Some(label), _) => Statement::Label(unquote(label)),
+            (None, Some(directive)) => Statement::Directive(directive, operands),
+            (None, None) if word.is_empty() => Statement::Nothing,
+            (None, None) => Statement::Instruction(word, operands),
+        }
+    }
+
+    /// The function that `.type NAME,@function` announces: its label begins it.
+    fn announced(self) -> Option<&'t str> {
+        match self {
+            Statement::Directive("type", operands) => {
+                Some(unquote(operands.strip_suffix(",@function")?.trim()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the function that is open ends here.
+    fn ends_function(self) -> bool {
+        matches!(self, Statement::Label(label) if label.starts_with(".Lfunc_end"))
+    }
+}
+
 /// Reads the functions of `text`.
 pub fn parse(text: &str) -> Vec<Function> {
     let mut functions = Vec::new();
     let mut open: Option<Builder> = None;
-    // `.type NAME,@function` announces that the label NAME begins a function.
-    let mut announced: Option<String> = None;
+    let mut announced = None;
     for line in text.lines() {
-        let statement = line.split(';').next().unwrap_or("").trim();
-        if statement.is_empty() {
-            continue;
-        }
-        if let Some(directive) = statement.strip_prefix('.') {
-            let (name, operands) = split_word(directive);
-            match name {
-                "type" => {
-                    announced = operands
-                        .strip_suffix(",@function")
-                        .map(|symbol| unquote(symbol.trim()).to_owned())
-                }
-                "loc" => {
-                    if let (Some(function), Some((_, operands))) =
-                        (&mut open, line.split_once(".loc"))
-                    {
-                        function.location(operands);
-                    }
-                }
-                _ => {
-                    // A local label, or a directive that says nothing about code.
-                    if let (Some(label), Some(function)) = (statement.strip_suffix(':'), &mut open)
-                    {
-                        if label.starts_with(".Lfunc_end") {
-                            functions.extend(open.take().map(Builder::finish));
-                        } else {
-                            function.label(label);
-                        }
-                    }
-                }
-            }
-            continue;
-        }
-        if let Some(label) = statement.strip_suffix(':') {
-            let label = unquote(label);
-            if announced.as_deref() == Some(label) {
+        let statement = Statement::of(line);
+        match statement {
+            Statement::Nothing => {}
+            Statement::Label(label) if announced == Some(label) => {
                 functions.extend(open.take().map(Builder::finish));
                 open = Some(Builder::named(label));
                 announced = None;
-            } else if let Some(function) = &mut open {
-                function.label(label);
             }
-            continue;
-        }
-        if let Some(function) = &mut open {
-            let (mnemonic, operands) = split_word(statement);
-            function.push(
-                mnemonic,
-                operands,
-                Role::of(mnemonic, ROLES),
-                flow(mnemonic, operands),
-            );
+            Statement::Label(_) if statement.ends_function() => {
+                functions.extend(open.take().map(Builder::finish));
+            }
+            Statement::Label(label) => {
+                if let Some(function) = &mut open {
+                    function.label(label);
+                }
+            }
+            Statement::Directive("type", _) => announced = statement.announced(),
+            Statement::Directive("loc", _) => {
+                // The comment says where it was inlined.
+                if let (Some(function), Some((_, operands))) = (&mut open, line.split_once(".loc"))
+                {
+                    function.location(operands);
+                }
+            }
+            Statement::Directive(..) => {}
+            Statement::Instruction(mnemonic, operands) => {
+                if let Some(function) = &mut open {
+                    let role = Role::of(mnemonic, ROLES);
+                    function.push(mnemonic, operands, role, flow(mnemonic, operands));
+                }
+            }
         }
     }
     functions.extend(open.take().map(Builder::finish));

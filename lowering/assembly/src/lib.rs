@@ -5,7 +5,7 @@
 //! (`.loc FILE LINE COLUMN` in front of the instructions it speaks of, in force until the next
 //! one). One reader per notation, because they share nothing but `.loc`; the functions that they
 //! read are the same for all. Of PTX there is also the whole module ([`ptx::module`]), which can be
-//! executed.
+//! executed; and of AMDGPU's text, windows are widened ([`amdgpu::late_windows`]).
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))] // input must never reach one
 
 pub mod amdgpu;

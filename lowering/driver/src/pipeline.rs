@@ -3,15 +3,15 @@
 use crate::asm;
 use crate::choose;
 use crate::failure::Failure;
-use crate::llvm::{self, Lines, Lowered, Lowering};
+use crate::llvm::{self, LateWindows, Lines, Lowered, Lowering};
 use crate::measure::{self, Measured};
-use crate::options::Options;
+use crate::options::{Options, SplitBarriers};
 use crate::output::{Entry, Output};
 use crate::prepare::{Prepared, REPORT, Work, guarded, run, show};
 use crate::shape;
 use crate::stage::{Artefact, Observer, Stage};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_plan::EntryPlan;
+use splitbar_plan::{EntryPlan, Optimization};
 use splitbar_typed::Kernel;
 use tracing::info_span;
 
@@ -126,7 +126,7 @@ fn lower(
     } else {
         Words::Planned
     };
-    let lowered = llvm::lower(&work.lowering(changed, lines, words))
+    let mut lowered = llvm::lower(&work.lowering(changed, lines, words))
         .map_err(|refused| problems.and(refused))?;
     show(observer, Artefact::Ir, || lowered.ir().into_bytes());
     span.exit();
@@ -136,10 +136,21 @@ fn lower(
     if measures {
         let _span = info_span!("measure").entered();
         observer.begin(Stage::Measure);
-        let mut found = Diagnostics::new();
-        measured = work
-            .measure(&lowered, &kernels, (&plans, changed), observer, &mut found)
-            .map_err(|refused| problems.and(refused))?;
+        let mut look = |lowered: &Lowered| {
+            let mut found = Diagnostics::new();
+            let measured = work.measure(lowered, &kernels, (&plans, changed), observer, &mut found);
+            measured.map(|measured| (measured, found))
+        };
+        let (seen, mut found) = look(&lowered).map_err(|refused| problems.and(refused))?;
+        measured = seen;
+        if found.has_errors() && lowered.has_late_windows() {
+            let unmoved = lowered.without_late_windows();
+            let (seen, left) = look(&unmoved).map_err(|refused| problems.and(refused))?;
+            if !left.has_errors() {
+                debug_assert!(false, "late windows break what the audit asks: {found}");
+                (lowered, measured, found) = (unmoved, seen, left);
+            }
+        }
         problems.take(found)?;
     }
 
@@ -196,7 +207,18 @@ impl Work<'_> {
             origin: self.origin.filter(|_| words == Words::Original),
             optimization: self.options.optimization,
             abi: &self.options.abi,
+            late_windows: self.late_windows(),
         }
+    }
+
+    /// Nothing moves where nobody optimises, and where windows are measured as LLVM leaves them.
+    fn late_windows(&self) -> Option<LateWindows> {
+        let options = self.options;
+        let wanted = options.window_guards && options.optimization != Optimization::O0;
+        wanted.then_some(LateWindows {
+            full_barriers: options.split_barriers != SplitBarriers::Never,
+            all_memory: options.barriers_order_all_memory,
+        })
     }
 
     /// What the final assembly of every entry point says of windows and waits. `lowered` is the
@@ -213,7 +235,11 @@ impl Work<'_> {
         let lowered = if self.options.lines && self.origin.is_some() {
             // Its lines count the words of the user's module, which several copies of an
             // inlined instruction share.
-            again = llvm::lower(&self.lowering(changed, Lines::All, Words::Planned))?;
+            let planned = llvm::lower(&self.lowering(changed, Lines::All, Words::Planned))?;
+            again = match lowered.has_late_windows() {
+                true => planned,
+                false => planned.without_late_windows(),
+            };
             &again
         } else {
             lowered

@@ -35,6 +35,14 @@ pub(crate) struct Lowering<'m> {
     pub(crate) lines: Lines,
     pub(crate) origin: Option<&'m Origin>,
     pub(crate) optimization: Optimization,
+    pub(crate) late_windows: Option<LateWindows>,
+}
+
+/// Which windows would be widened.
+#[expect(dead_code, reason = "nobody reads it here")]
+pub(crate) struct LateWindows {
+    pub(crate) full_barriers: bool,
+    pub(crate) all_memory: bool,
 }
 
 /// A lowered module. There is none.
@@ -91,6 +99,14 @@ impl Lowered {
     }
 
     pub(crate) fn lined_assembly(&self) -> Result<String, Diagnostics> {
+        match self.never {}
+    }
+
+    pub(crate) fn has_late_windows(&self) -> bool {
+        match self.never {}
+    }
+
+    pub(crate) fn without_late_windows(&self) -> Lowered {
         match self.never {}
     }
 

@@ -109,10 +109,26 @@ pub(crate) fn machine(
     target: &Target,
     optimization: Optimization,
 ) -> Result<TargetMachine, Diagnostics> {
+    machine_with(target, None, optimization)
+}
+
+/// As [`machine`], with `features` beside the target's own.
+///
+/// # Errors
+/// As [`machine`].
+pub(crate) fn machine_with(
+    target: &Target,
+    features: Option<&str>,
+    optimization: Optimization,
+) -> Result<TargetMachine, Diagnostics> {
     initialize();
     let triple = TargetTriple::create(target.triple());
     let llvm = LlvmTarget::from_triple(&triple)
         .map_err(|e| llvm_failed("LLVM lacks the target", &e.to_string()))?;
+    let own = target.features();
+    let all_features = [own.as_str(), features.unwrap_or_default()];
+    let all_features = all_features.into_iter().filter(|list| !list.is_empty());
+    let all_features = all_features.collect::<Vec<_>>().join(",");
     let level = match (optimization, &target.arch) {
         // Without any optimisation LLVM does not look for what is uniform, takes nearly all for it,
         // and cannot put the code that it selects right (docs/llvm.md).
@@ -125,7 +141,7 @@ pub(crate) fn machine(
     llvm.create_target_machine(
         &triple,
         target.cpu(),
-        &target.features(),
+        &all_features,
         level,
         RelocMode::PIC,
         CodeModel::Default,

@@ -15,6 +15,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod assemble;
 pub mod barriers;
 mod codegen;
 mod constant_loops;
@@ -25,6 +26,7 @@ mod expand;
 mod ffi;
 mod hidden_lanes;
 mod lane_moves;
+mod late_windows;
 pub mod marks;
 mod masked_division;
 mod own_memory;
@@ -33,17 +35,20 @@ mod shared_blocks;
 mod signed_zero;
 
 pub use disassemble::{Disassembled, disassemble};
+pub use late_windows::LateWindows;
 pub use splitbar_plan::Optimization;
 
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::targets::FileType;
+use splitbar_assembly::amdgpu::late_windows::{Ordered, widen};
 use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::transform::Origin;
 use splitbar_passes::validate::Checked;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
 use splitbar_typed::abi::{AbiForm, KernelAbi};
+use std::collections::BTreeMap;
 
 /// Which code of a compilation carries debug lines.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +81,8 @@ pub struct Lowering<'m> {
     pub optimization: Optimization,
     /// How buffers and images are handed over.
     pub abi: &'m AbiForm,
+    /// Whether windows are widened in final code.
+    pub late_windows: Option<LateWindows>,
 }
 
 /// A lowered module.
@@ -89,6 +96,10 @@ pub struct Lowered {
     kernels: Vec<KernelAbi>,
     target: &'static Target,
     optimization: Optimization,
+    /// What kernels are compiled with beside the target's own features.
+    features: Option<String>,
+    /// The kernels whose windows are widened in final code, by symbol.
+    widened: BTreeMap<String, Ordered>,
 }
 
 /// Lowers the kernels of all plans into one LLVM module.
@@ -161,6 +172,12 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             Lines::Beside => (written(&debug::without_lines(&module)), Some(with_lines())),
             Lines::All => (with_lines(), None),
         };
+        let widened = kernels.iter().zip(lowering.plans);
+        let widened = widened.filter_map(|(kernel, plan)| {
+            let ordered = late_windows::ordered(lowering.target, plan, lowering.late_windows?)?;
+            Some((kernel.symbol.clone(), ordered))
+        });
+        let widened = widened.collect();
         Ok(Lowered {
             #[cfg(test)]
             unoptimized,
@@ -169,6 +186,8 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
             kernels,
             target: lowering.target,
             optimization: lowering.optimization,
+            features,
+            widened,
         })
     })
 }
@@ -261,9 +280,25 @@ impl Lowered {
     fn assembly_of(&self, bitcode: &[u8], comments: bool) -> Result<String, Diagnostics> {
         let file = FileType::Assembly;
         let bytes = codegen::generate(bitcode, self.target, self.optimization, file, comments)?;
-        Ok(String::from_utf8_lossy(&bytes)
-            .trim_end_matches('\0')
-            .to_owned())
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_end_matches('\0');
+        Ok(match self.widened.is_empty() {
+            true => text.to_owned(),
+            false => widen(text, self.target, &self.widened).into_owned(),
+        })
+    }
+
+    /// Whether windows are widened in final code.
+    pub fn has_late_windows(&self) -> bool {
+        !self.widened.is_empty()
+    }
+
+    /// The same with final code as LLVM makes it.
+    pub fn without_late_windows(&self) -> Lowered {
+        Lowered {
+            widened: BTreeMap::new(),
+            ..self.clone()
+        }
     }
 
     /// A relocatable AMDGPU ELF object; for NVPTX the PTX text, which is what drivers and ptxas
@@ -273,14 +308,21 @@ impl Lowered {
     /// `LlvmFailed` with LLVM's reason.
     pub fn object(&self) -> Result<Vec<u8>, Diagnostics> {
         match self.target.arch {
-            splitbar_plan::target::Arch::Amdgpu(_) => codegen::generate(
+            // What is widened is the text.
+            Arch::Amdgpu(_) if self.has_late_windows() => assemble::assemble(
+                &self.assembly()?,
+                self.target,
+                self.features.as_deref(),
+                self.optimization,
+            ),
+            Arch::Amdgpu(_) => codegen::generate(
                 &self.bitcode,
                 self.target,
                 self.optimization,
                 FileType::Object,
                 false,
             ),
-            splitbar_plan::target::Arch::Nvptx(_) => self.assembly().map(String::into_bytes),
+            Arch::Nvptx(_) => self.assembly().map(String::into_bytes),
         }
     }
 

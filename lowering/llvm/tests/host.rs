@@ -91,6 +91,7 @@ fn lowered(target: &'static Target) -> String {
         lines: Lines::None,
         optimization: Optimization::O2,
         abi: &AbiForm::Arguments,
+        late_windows: None,
     };
     lower(&lowering).unwrap().assembly().unwrap()
 }

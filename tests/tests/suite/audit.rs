@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 use splitbar::asm::{self, Function};
 use splitbar::diagnostic::{Code, Severity};
 use splitbar::verdict::Audit;
-use splitbar::{Optimization, Options, Output, Strategy, Target};
+use splitbar::{Optimization, Options, Output, SplitBarriers, Strategy, Target};
 use splitbar_tests::fixture::{Fixture, GRID};
 
 const AMDGPU: [&str; 7] = [
@@ -160,9 +160,13 @@ fn foreign_code() -> Result<()> {
 /// What machine code says is what assembly text says: the same functions, instruction by
 /// instruction, and the same control flow.
 fn objects() -> Result<()> {
+    let kernels = ["tiled_matmul_double_buffered", "reduction"];
+    let ways = [SplitBarriers::Never, SplitBarriers::Always];
     for target in AMDGPU {
-        for kernel in ["tiled_matmul_double_buffered", "reduction"] {
-            let output = compile_bytes(&Fixture::load(kernel)?.module()?, target, |_| {})?;
+        for (kernel, way) in kernels.into_iter().flat_map(|k| ways.map(|way| (k, way))) {
+            let output = compile_bytes(&Fixture::load(kernel)?.module()?, target, |options| {
+                options.split_barriers = way;
+            })?;
             let shape = |functions: &[Function]| -> Vec<Vec<(String, Vec<usize>)>> {
                 functions
                     .iter()

@@ -5,7 +5,10 @@ use crate::support::{compile_bytes, is_nvptx, ptxas, told, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use regex::Regex;
+use splitbar::asm::amdgpu::late_windows::{Ordered, widen};
+use splitbar::waits::operation::Memory;
 use splitbar::window::Window;
+use splitbar::{SplitBarriers, Target};
 use splitbar_tests::fixture::Fixture;
 use splitbar_tests::tools;
 use std::process::Command;
@@ -98,6 +101,9 @@ pub(crate) fn trials() -> Vec<Trial> {
             move || read_amdgpu(target),
         ));
     }
+    for target in ["gfx1201", "gfx1250", "gfx1310"] {
+        trials.push(trial(format!("window/late/{target}"), move || late(target)));
+    }
     for target in ["sm_80", "sm_90", "sm_120"] {
         for arithmetic in [FMA, MMA] {
             trials.push(trial(
@@ -115,6 +121,49 @@ pub(crate) fn trials() -> Vec<Trial> {
         }
     }
     trials
+}
+
+/// The windows of the plain multiplication are as wide in final code as they may be, and loads of
+/// the next tile are in flight over a wait; as LLVM leaves them, neither is so. Nobody touches full
+/// barriers that are to stay whole.
+fn late(target: &str) -> Result<()> {
+    let module = Fixture::load("plain_matmul")?.module()?;
+    let gpu = Target::by_name(target).context("no such target")?;
+    let compiled = |way, guards| {
+        compile_bytes(&module, target, |options| {
+            options.split_barriers = way;
+            options.window_guards = guards;
+            options.audit = true;
+        })
+    };
+    let seen = |guards| -> Result<(bool, usize)> {
+        let output = compiled(SplitBarriers::Always, guards)?;
+        let text = told(output.assembly())?;
+        let entry = output.entries().first().context("no entry point")?;
+        let kernels = [(entry.abi.symbol.clone(), Ordered::Local)].into();
+        let done = widen(&text, gpu, &kernels) == text;
+        let audit = entry.audit.as_ref().context("nothing was audited")?;
+        let waits = audit.barriers.iter();
+        let waits = waits.filter(|barrier| barrier.at.mnemonic == "s_barrier_wait");
+        let flying = waits.flat_map(|barrier| &barrier.outstanding);
+        let loads = flying.filter(|it| it.memory == Memory::Global && !it.writes);
+        Ok((done, loads.count()))
+    };
+    let (wide, narrow) = (seen(true)?, seen(false)?);
+    ensure!(
+        wide.0 && wide.1 >= 2,
+        "widened and loads in flight: {wide:?}"
+    );
+    ensure!(
+        !narrow.0 && narrow.1 < wide.1,
+        "as LLVM leaves it: {narrow:?}"
+    );
+    let [one, other] = [true, false].map(|guards| compiled(SplitBarriers::Never, guards));
+    ensure!(
+        told(one?.assembly())? == told(other?.assembly())?,
+        "full barriers were split"
+    );
+    Ok(())
 }
 
 fn assembly(kernel: &str, target: &str) -> Result<String> {

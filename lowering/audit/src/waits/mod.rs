@@ -3,10 +3,10 @@
 //! One way: instructions -> operations and waits ([`operation`], [`counter`]) -> what is
 //! outstanding before each instruction (`outstanding.rs`).
 
-pub mod counter;
 mod launch;
-pub mod operation;
 pub(crate) mod outstanding;
+
+pub use crate::asm::amdgpu::{counter, operation};
 
 use crate::asm::Function;
 use crate::word_of;

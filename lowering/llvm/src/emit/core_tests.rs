@@ -56,6 +56,7 @@ pub(crate) fn lowered_at(
         lines: if lines { Lines::All } else { Lines::None },
         optimization,
         abi: &AbiForm::Arguments,
+        late_windows: None,
     })
 }
 

@@ -7,7 +7,7 @@
 
 use super::counter::Counter;
 use serde::{Deserialize, Serialize};
-use splitbar_plan::target::Amdgpu;
+use splitbar_target::Amdgpu;
 
 /// The memory that an operation touches.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! The counters of outstanding operations as the audit tells them apart. The instructions that
-//! wait for them are read by [`splitbar_plan::target::waits`].
+//! wait for them are read by [`splitbar_target::waits`].
 
 use serde::{Deserialize, Serialize};
-use splitbar_plan::target;
+use splitbar_target as target;
 
 /// A counter. It rises when an operation is issued and falls when one has finished.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

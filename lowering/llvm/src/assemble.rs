@@ -1,0 +1,149 @@
+//! AMDGPU assembly text to objects. LLVM-C has no door to the assembler, but a module may consist
+//! of assembly alone. What LLVM adds to every module is taken out of the text or of the object, so
+//! that this makes the same sections as code generation does.
+
+use crate::Optimization;
+use crate::codegen;
+use crate::ffi::Errors;
+use inkwell::context::Context;
+use inkwell::targets::FileType;
+use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
+use splitbar_plan::Target;
+
+/// Assembles what code generation printed for `target` with `features` beside the target's own.
+///
+/// # Errors
+/// `LlvmFailed` with what LLVM says of the text.
+pub(crate) fn assemble(
+    text: &str,
+    target: &Target,
+    features: Option<&str>,
+    optimization: Optimization,
+) -> Result<Vec<u8>, Diagnostics> {
+    codegen::on_large_stack(|| {
+        let context = Context::create();
+        let errors = Errors::collect(&context);
+        let machine = codegen::machine_with(target, features, optimization)?;
+        let module = context.create_module("");
+        codegen::adopt(&module, &machine);
+        module.set_inline_assembly(&without_end(text));
+        let written = machine.write_to_memory_buffer(&module, FileType::Object);
+        let buffer =
+            written.map_err(|e| codegen::llvm_failed("assembling failed", &e.to_string()))?;
+        codegen::check(&errors)?;
+        let mut object = buffer.as_slice().to_vec();
+        drop_second_note(&mut object)
+            .ok_or_else(|| Diagnostic::bug("the assembler's object cannot be read"))?;
+        Ok(object)
+    })
+}
+
+/// The text without what LLVM writes at the end of the code of every module: room for the
+/// instruction fetch, and the largest numbers of registers.
+fn without_end(text: &str) -> String {
+    let of_end = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with(".fill") || line.starts_with(".set amdgpu.max_num_")
+    };
+    let lines = text.lines().filter(|line| !of_end(line));
+    lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+const SECTION_HEADER_BYTES: usize = 64;
+const SHT_NOTE: u32 = 7;
+
+/// Shortens each section of notes to its first: the second is about a module without kernels. The
+/// object is a little-endian ELF64 file; `None` if it is not.
+fn drop_second_note(object: &mut [u8]) -> Option<()> {
+    let headers = usize::try_from(number::<8>(object, 40)?).ok()?;
+    let count = usize::try_from(number::<2>(object, 60)?).ok()?;
+    for index in 0..count {
+        let header = headers.checked_add(index.checked_mul(SECTION_HEADER_BYTES)?)?;
+        if number::<4>(object, header.checked_add(4)?)? != u64::from(SHT_NOTE) {
+            continue;
+        }
+        let start = usize::try_from(number::<8>(object, header.checked_add(24)?)?).ok()?;
+        let size = header.checked_add(32)?;
+        let name = number::<4>(object, start)?.next_multiple_of(4);
+        let description = number::<4>(object, start.checked_add(4)?)?.next_multiple_of(4);
+        let first = 12 + name + description;
+        if first <= number::<8>(object, size)? {
+            let field = object.get_mut(size..size.checked_add(8)?)?;
+            field.copy_from_slice(&first.to_le_bytes());
+        }
+    }
+    Some(())
+}
+
+/// The number of `N` bytes at `at`.
+fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
+    let field = bytes.get(at..at.checked_add(N)?)?;
+    let digits = field.iter().rev();
+    Some(digits.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use crate::emit::core_tests::lowered_at;
+    use splitbar_passes::module::Module;
+
+    /// Type, flags and contents of each section.
+    fn sections(object: &[u8]) -> Vec<(u64, u64, &[u8])> {
+        let at = |at: u64| number::<8>(object, at as usize).unwrap();
+        let count = number::<2>(object, 60).unwrap();
+        let headers = (0..count).map(|index| at(40) + index * SECTION_HEADER_BYTES as u64);
+        let sections = headers.map(|header| {
+            let (start, size) = (at(header + 24) as usize, at(header + 32) as usize);
+            let kind = number::<4>(object, header as usize + 4).unwrap();
+            (kind, at(header + 8), &object[start..start + size])
+        });
+        sections.collect()
+    }
+
+    #[test]
+    fn the_assembler_makes_the_sections_of_code_generation() {
+        let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/kernels");
+        let mut compared = 0;
+        for name in [
+            "tiled_matmul",
+            "plain_matmul",
+            "async_uneven",
+            "buffer_exchange",
+            "transpose",
+        ] {
+            let bytes = std::fs::read(format!("{kernels}/{name}/{name}.spv")).unwrap();
+            let module = Module::parse(&bytes).unwrap();
+            let targets = ["gfx1201", "gfx1250", "gfx1310", "gfx12-generic"];
+            for (target, lines) in targets.into_iter().flat_map(|t| [(t, false), (t, true)]) {
+                let lowered = lowered_at(&module, target, lines, Optimization::O2).unwrap();
+                let target = Target::by_name(target).unwrap();
+                let text = lowered.assembly().unwrap();
+                let assembled = assemble(&text, target, None, Optimization::O2).unwrap();
+                let generated = lowered.object().unwrap();
+                // Debuggers' tables come in another order, with another way to say the same.
+                let loaded = |object| {
+                    let sections = sections(object).into_iter();
+                    let loaded = sections.filter(|(_, flags, _)| !lines || flags & 2 != 0);
+                    loaded.collect::<Vec<_>>()
+                };
+                let (assembled, generated) = (loaded(&assembled), loaded(&generated));
+                assert!(
+                    assembled == generated,
+                    "{name} on {}, lines: {lines}",
+                    target.name
+                );
+                compared += generated.len();
+            }
+        }
+        assert!(compared > 200, "{compared}");
+    }
+
+    #[test]
+    fn what_is_no_assembly_is_refused() {
+        let target = Target::by_name("gfx1201").unwrap();
+        let refused = assemble("s_unheard_of s0", target, None, Optimization::O2).unwrap_err();
+        assert!(refused.to_string().contains("SB"), "{refused}");
+    }
+}
