@@ -1,5 +1,6 @@
 //! What motion has to know of each instruction of a function.
 
+use crate::analysis::dominance::PostDominators;
 use crate::analysis::layout::Extents;
 use crate::analysis::live::DefUse;
 use crate::analysis::phases::{Effects, Own};
@@ -26,8 +27,9 @@ pub(super) struct Facts {
     words: BTreeMap<Id, u64>,
     /// How many instructions use a result.
     uses: BTreeMap<Id, usize>,
-    /// Results that debug information speaks of.
-    described: BTreeSet<Id>,
+    /// Results that are used where no walk from one block to the next comes by: by debug
+    /// information, or on a way that ends in OpUnreachable.
+    pinned: BTreeSet<Id>,
     /// By block: what phis of its successors take from it.
     pub(super) leaving: Vec<Vec<Id>>,
 }
@@ -38,6 +40,7 @@ impl Facts {
         constants: &Constants,
         function: &Function<'m>,
         effects: &Effects<'_, 'm>,
+        post: &PostDominators,
     ) -> Facts {
         let module = declarations.module;
         let mut facts = Facts {
@@ -96,8 +99,11 @@ impl Facts {
             .take_while(|inst| inst.offset < function.end)
             .filter(|inst| inst.op() == Some(Op::ExtInst))
             .filter(|inst| !facts.by_offset.contains_key(&inst.offset));
-        let described = debug.flat_map(|inst| module.ids(inst)).map(|(_, id)| id);
-        facts.described = described.collect();
+        let dead = function.blocks.iter().zip(0..);
+        let dead = dead.filter(|(_, place)| !post.reaches_end(*place));
+        let dead = dead.flat_map(|(block, _)| block.insts.iter().copied());
+        let pinned = debug.chain(dead).flat_map(|inst| module.ids(inst));
+        facts.pinned = pinned.map(|(_, id)| id).collect();
         facts
     }
 
@@ -116,8 +122,8 @@ impl Facts {
         self.uses.get(&id).is_none_or(|uses| *uses <= 1)
     }
 
-    /// Whether debug information speaks of the result.
-    pub(super) fn is_described(&self, id: Id) -> bool {
-        self.described.contains(&id)
+    /// Whether the result is used where no walk from one block to the next comes by.
+    pub(super) fn is_pinned(&self, id: Id) -> bool {
+        self.pinned.contains(&id)
     }
 }

@@ -31,6 +31,7 @@ use super::move_split_barriers::{look, prove};
 use super::operands::is_split;
 use super::registry::PassOptions;
 use super::rewrite::Edited;
+use crate::analysis::dominance::PostDominators;
 use crate::analysis::phases::Effects;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{Constants, Declarations, Module, SpecValues};
@@ -84,7 +85,8 @@ pub(super) fn run(
                 return Err(diagnostics);
             }
             let effects = Effects::of(declarations, &constants, function);
-            let facts = Facts::of(declarations, &constants, function, &effects);
+            let post = PostDominators::of(&cfg);
+            let facts = Facts::of(declarations, &constants, function, &effects, &post);
             let filled = Filling::of(&body, &cfg, &facts, fill.most_live).run();
             prove(&body, &filled.body, &cfg)?;
             check::program_order(&body, &filled.body, &filled.moved, &cfg, &facts)?;

@@ -153,6 +153,25 @@ fn across_blocks() {
 }
 
 #[test]
+fn what_a_way_to_nowhere_uses_stays() {
+    let text = "%x = OpLoad %uint %data; %v = OpLoad %uint %cond; %c = OpIEqual %bool %v %u0
+        OpSelectionMerge %end 0; OpBranchConditional %c %never %end
+        %never = OpLabel; use x; OpUnreachable
+        %end = OpLabel; .; w one; arrive; wait; r one";
+    assert_eq!(filled(text), "| rdata rcond | * | wone A . W rone");
+}
+
+#[test]
+fn not_out_of_a_loop_with_two_ways_in() {
+    let text = "%v = OpLoad %uint %cond; %c = OpIEqual %bool %v %u0
+        OpBranchConditional %c %left %right
+        %left = OpLabel; .; OpBranch %right
+        %right = OpLabel; r data; w data; OpBranchConditional %c %left %end
+        %end = OpLabel; w one; arrive; wait; r one";
+    assert_eq!(filled(text), "| rcond | . | rdata wdata | wone A W rone");
+}
+
+#[test]
 fn within_a_loop() {
     let work = "r data; w one; arrive; wait; r one; .; arrive; wait";
     assert_eq!(

@@ -242,7 +242,7 @@ impl<'f> Filling<'f> {
             && !item.effect.conflicts(staying.effect);
         let is_free = match way {
             Way::Up => fact.ids.result.is_none_or(|result| {
-                !staying.used.contains(&result) && !self.facts.is_described(result)
+                !staying.used.contains(&result) && !self.facts.is_pinned(result)
             }),
             Way::Down => !fact.ids.uses.iter().any(|id| staying.made.contains(id)),
         };

@@ -8,7 +8,8 @@
 //!
 //! For a loop with one way back and one way in, whose block in front leads to it alone, is executed
 //! by the whole workgroup or not at all, and has no pair open at its end. Blocks that get a wait
-//! behind the loop are those that control comes to only with the pair open.
+//! behind the loop are those that control comes to only with the pair open; where they are several,
+//! each is executed by the whole workgroup or not at all.
 
 use super::motion::Motion;
 use super::travel::{HalfPosition, Limit, Way, end, in_block, top, weight};
@@ -126,10 +127,12 @@ impl Ring {
         self.order.iter().position(|one| *one == block)
     }
 
-    /// Whether control comes through `block` whenever it goes back.
+    /// Whether control comes through `block` once whenever it goes back.
     fn is_in_every_iteration(&self, block: usize) -> bool {
         let places = self.place(block).zip(self.place(self.latch));
-        places.is_some_and(|(block, latch)| self.dominators.dominates(block, latch))
+        places.is_some_and(|(block, latch)| {
+            self.is_own.get(block) == Some(&true) && self.dominators.dominates(block, latch)
+        })
     }
 
     /// The next block of the iteration that every iteration comes through, and those between.
@@ -200,13 +203,20 @@ impl Motion<'_> {
                     continue;
                 };
                 let is_closed = is_closed.get(ring.front) == Some(&true);
-                if is_closed && rotation.gain >= LEAST_GAIN && (self.is_uniform)(ring.front) {
+                let is_worth_it = is_closed && rotation.gain >= LEAST_GAIN;
+                if is_worth_it && (self.is_uniform)(ring.front) && self.leave_as_one(&rotation) {
                     self.apply(number, side, &ring, &rotation);
                     return true;
                 }
             }
         }
         false
+    }
+
+    /// Whether all invocations come to the same wait behind the loop. They leave it in one
+    /// iteration or the next, since each of its iterations has the barrier, but not by one exit.
+    fn leave_as_one(&self, rotation: &Rotation) -> bool {
+        rotation.exits.len() <= 1 || rotation.exits.iter().all(|exit| (self.is_uniform)(*exit))
     }
 
     fn rotation(&mut self, number: usize, side: Side, zones: &Zones) -> Option<(Ring, Rotation)> {

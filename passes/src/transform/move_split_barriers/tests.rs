@@ -370,6 +370,48 @@ fn not_into_an_inner_loop() {
     let work = format!("arrive; wait; w one; r one; {inner}; {EIGHT}");
     assert_eq!(
         short(&around("", "", &work, "")),
+#[test]
+fn not_into_a_loop_with_two_ways_in() {
+    let around = |inside: &str, behind: &str| {
+        short(&format!(
+            ".; %v = OpLoad %uint %cond; %c = OpIEqual %bool %v %u0
+            OpBranchConditional %c %left %right
+            %left = OpLabel; {inside}; OpBranch %right
+            %right = OpLabel; .; OpBranchConditional %c %left %end
+            %end = OpLabel; .; arrive; wait; {behind}"
+        ))
+    };
+    assert_eq!(
+        around("w one", "r one"),
+        "| . rcond | wone | . | A . W rone"
+    );
+    assert_eq!(
+        around("w one", "r two"),
+        "| A . rcond | wone | . | . rtwo W"
+    );
+}
+
+#[test]
+fn a_loop_that_lanes_leave_by_different_exits_is_not_rotated() {
+    // In the last iteration some return and the others go on behind the loop: two waits, and no
+    // wave comes to both with all of its lanes.
+    let leave = |condition: &str| {
+        format!(
+            "{EIGHT}; w one; r one; arrive; wait; {condition}
+            OpSelectionMerge %go 0; OpBranchConditional %d %leave %go
+            %leave = OpLabel; OpReturn; %go = OpLabel"
+        )
+    };
+    let by_lane = leave("%l = OpLoad %uint %lane; %d = OpIEqual %bool %l %u0");
+    let turns = "%n = OpLoad %uint %data; keep cond n";
+    assert_eq!(short_lane(&around(turns, "", &by_lane, "")), "AW");
+    let all = leave("%d = OpIEqual %bool %u1 %u2");
+    assert_eq!(
+        short(&around(turns, "", &all, "")),
+        "| rdata wcond A | rcond | . . . . . . . . W wone rone A | W | | | W"
+    );
+}
+
         "| A | rcond | W wone rone A | . | . . . . . . . . | | W"
     );
     let work = format!("{EIGHT}; {inner}; w one; r one; arrive; wait; .");

@@ -1,7 +1,8 @@
 //! How far a half can go.
 
 use crate::analysis::cfg::Cfg;
-use crate::analysis::dominance::PostDominators;
+use crate::analysis::components::strongly_connected;
+use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::phases::{Body, Effect, Item, Places, Role};
 
@@ -61,6 +62,9 @@ pub(in crate::transform) struct Terrain<'c> {
     pub(in crate::transform) post: PostDominators,
     /// The innermost loop around each block; `None`: too many loops.
     innermost: Option<Vec<Option<usize>>>,
+    /// Whether a block is on a cycle that goes through no header of a natural loop: how often
+    /// control comes to it is not known.
+    is_irreducible: Vec<bool>,
 }
 
 impl<'c> Terrain<'c> {
@@ -70,6 +74,7 @@ impl<'c> Terrain<'c> {
             cfg,
             post: PostDominators::of(cfg),
             innermost: loops.innermost(cfg.len()),
+            is_irreducible: irreducible(cfg, &loops.dominators),
             loops,
         }
     }
@@ -84,7 +89,10 @@ impl<'c> Terrain<'c> {
 
     pub(in crate::transform) fn is_same_loop(&self, one: usize, other: usize) -> bool {
         let innermost = |block: usize| self.innermost.as_ref()?.get(block).copied();
-        innermost(one).is_some_and(|found| innermost(other) == Some(found))
+        let is_counted = |block: usize| self.is_irreducible.get(block) == Some(&false);
+        is_counted(one)
+            && is_counted(other)
+            && innermost(one).is_some_and(|found| innermost(other) == Some(found))
     }
 
     /// Whether `block` is in the innermost loop around `inner`, or that is in none.
@@ -221,6 +229,24 @@ impl<'c> Terrain<'c> {
             };
         }
     }
+}
+
+/// The blocks on cycles that are left when nothing leads back to a block that dominates it.
+fn irreducible(cfg: &Cfg, dominators: &Dominators) -> Vec<bool> {
+    let forward = |from: usize| {
+        let succs = cfg.succs(from).iter().copied();
+        succs.filter(move |to| !dominators.dominates(*to, from))
+    };
+    let graph: Vec<Vec<usize>> = (0..cfg.len()).map(|from| forward(from).collect()).collect();
+    let component = strongly_connected(cfg.len(), |block| graph.get(block).map_or(&[], |to| to));
+    let mut sizes = vec![0_usize; cfg.len()];
+    for number in &component {
+        if let Some(size) = sizes.get_mut(*number) {
+            *size += 1;
+        }
+    }
+    let is_cycle = |number: &usize| sizes.get(*number).is_some_and(|size| *size > 1);
+    component.iter().map(is_cycle).collect()
 }
 
 /// Goes on in the block of `from`: where it ends, how many instructions are passed, and whether the
