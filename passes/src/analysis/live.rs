@@ -48,6 +48,11 @@ impl Live {
         Some(Live { ids, ends })
     }
 
+    /// How large the sets are together, in words of 64 results: what they cost to work out.
+    pub fn words(&self) -> usize {
+        self.ends.iter().map(Vec::len).sum()
+    }
+
     /// The results that are needed behind the end of block `block`.
     pub fn at_end(&self, block: usize) -> BTreeSet<Id> {
         let words = self.ends.get(block).map_or(&[][..], Vec::as_slice);

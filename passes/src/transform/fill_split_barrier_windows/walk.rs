@@ -7,9 +7,10 @@ use crate::analysis::phases::{Body, Effect, Item, Own, Role, Side, Zones};
 use crate::module::{Id, WordOffset};
 use crate::transform::move_split_barriers::motion::Motion;
 use crate::transform::move_split_barriers::travel::{HalfPosition, Limit, Way};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Instructions that are looked at in one function; what could still move then stays.
+/// Instructions and words of sets that are looked at in one function; what could still move then
+/// stays.
 const MOST_WORK: usize = 1 << 26;
 
 /// The windows of a function, on their way.
@@ -154,16 +155,17 @@ impl<'f> Filling<'f> {
     }
 
     /// The results that are live at `half`.
-    fn pressure(&self, half: HalfPosition) -> Option<Pressure> {
+    fn pressure(&mut self, half: HalfPosition) -> Option<Pressure> {
         let none = DefUse::default();
-        let body = &self.motion.body;
-        let ids = |item: &Item| self.facts.at(item.offset).map_or(&none, |fact| &fact.ids);
+        let (body, facts) = (&self.motion.body, self.facts);
+        let ids = |item: &Item| facts.at(item.offset).map_or(&none, |fact| &fact.ids);
         let blocks: Vec<Vec<&DefUse>> = body
             .blocks
             .iter()
             .map(|block| block.iter().map(ids).collect())
             .collect();
-        let live = Live::of(self.motion.terrain.cfg, &blocks, &self.facts.leaving)?;
+        let live = Live::of(self.motion.terrain.cfg, &blocks, &facts.leaving)?;
+        self.work += live.words();
         let mut live = live.at_end(half.block);
         for inst in blocks.get(half.block)?.iter().skip(half.index).rev() {
             inst.result.iter().for_each(|id| {
@@ -172,7 +174,7 @@ impl<'f> Filling<'f> {
             live.extend(&inst.uses);
         }
         Some(Pressure {
-            words: live.iter().map(|id| self.facts.words(*id)).sum(),
+            words: live.iter().map(|id| facts.words(*id)).sum(),
             live,
             most: self.most_live,
         })
@@ -251,7 +253,7 @@ impl<'f> Filling<'f> {
 
     /// Takes the instructions out, and puts them on the other side of the half.
     fn shift(&mut self, moving: &[WordOffset], half: HalfPosition, way: Way) {
-        let moves: BTreeSet<WordOffset> = moving.iter().copied().collect();
+        let moves: BTreeMap<WordOffset, usize> = moving.iter().copied().zip(0..).collect();
         let blocks = &mut self.motion.body.blocks;
         let half = blocks
             .get(half.block)
@@ -261,9 +263,9 @@ impl<'f> Filling<'f> {
         };
         let mut taken = Vec::new();
         for items in blocks.iter_mut() {
-            taken.extend(items.extract_if(.., |item| moves.contains(&item.offset)));
+            taken.extend(items.extract_if(.., |item| moves.contains_key(&item.offset)));
         }
-        taken.sort_by_key(|item| moving.iter().position(|offset| *offset == item.offset));
+        taken.sort_by_key(|item| moves.get(&item.offset).copied());
         if way == Way::Up {
             taken.reverse();
         }
@@ -278,6 +280,6 @@ impl<'f> Filling<'f> {
                 break;
             }
         }
-        self.moved.extend(moves);
+        self.moved.extend(moving);
     }
 }
