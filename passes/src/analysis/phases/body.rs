@@ -174,7 +174,10 @@ fn barriers(declarations: &Declarations<'_>, pairing: &Pairing, orders_all: bool
         .sites
         .iter()
         .filter(|site| site.kind == SiteKind::MemoryBarrier)
-        .fold(Places::NONE, |all, site| all | memory_barrier(site));
+        .fold(Places::NONE, |all, site| match is_known(site) {
+            true => all | memory_barrier(site),
+            false => Places::ALL,
+        });
     let barrier = |arrives: &[&Site], waits: &[&Site]| {
         let sites = || arrives.iter().chain(waits);
         let is_known = sites().all(|site| is_known(site));

@@ -8,15 +8,13 @@ use crate::analysis::uses::is_shared_block;
 use crate::module::{
     Constants, Declarations, ExtInstSet, Function, Id, Inst, Scope, Semantics, called, callee,
 };
-use spirv::{Capability, Decoration, Op, StorageClass};
+use rspirv::grammar::OperandKind;
+use spirv::{Capability, Decoration, ImageOperands, MemoryAccess, Op, StorageClass};
 use std::collections::BTreeMap;
 use std::ops::BitOr;
 
 /// Longest way that is followed from a pointer to its variable.
 const MOST_STEPS: usize = 64;
-
-/// Bit Volatile of memory operands (SPIR-V 3.26).
-const VOLATILE: u32 = 1;
 
 /// What one or several instructions do.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -116,6 +114,9 @@ pub struct Effects<'e, 'm> {
     workgroup: BTreeMap<Id, Places>,
     /// All of what a function and its callees do, for those that were asked for.
     functions: BTreeMap<Id, Effect>,
+    /// Memory in which an invocation may learn of others' accesses by what it reads from an atomic
+    /// operation, before it waits: what its fences and atomic operations acquire.
+    acquired: Places,
 }
 
 impl<'e, 'm> Effects<'e, 'm> {
@@ -131,9 +132,16 @@ impl<'e, 'm> Effects<'e, 'm> {
             qualifiers: MemoryQualifiers::of(declarations),
             workgroup: workgroup(declarations, entry),
             functions: BTreeMap::new(),
+            acquired: Places::NONE,
         };
         // A module with recursion is not valid: its calls stay unknown.
         let reached = declarations.reachable_functions(entry.id);
+        let bodies = reached.iter().flatten();
+        let bodies = bodies.filter_map(|id| declarations.function(*id));
+        effects.acquired = bodies
+            .flat_map(|function| function.insts())
+            .map(|inst| effects.acquires(inst))
+            .fold(Places::NONE, BitOr::bitor);
         for id in reached.iter().flatten().filter(|id| **id != entry.id) {
             let effect = match declarations.function(*id) {
                 Some(function) if !function.blocks.is_empty() => function
@@ -160,19 +168,11 @@ impl<'e, 'm> Effects<'e, 'm> {
             let known = callee(inst).and_then(|_| self.functions.get(&function));
             return known.copied().unwrap_or(Effect::UNKNOWN);
         }
-        let memory = |index| inst.operand(index).is_ok_and(|mask| mask & VOLATILE != 0);
         match op {
-            Op::Load => self.access(inst, 0, memory(1), Effect::read),
-            Op::Store => self.access(inst, 0, memory(2), Effect::write),
-            Op::CooperativeMatrixLoadKHR => self.access(inst, 0, memory(3), Effect::read),
-            Op::CooperativeMatrixStoreKHR => self.access(inst, 0, memory(4), Effect::write),
-            Op::CopyMemory => {
-                self.access(inst, 0, memory(2) || memory(3), Effect::write)
-                    | self.access(inst, 1, false, Effect::read)
-            }
-            Op::CopyMemorySized => {
-                self.access(inst, 0, memory(3) || memory(4), Effect::write)
-                    | self.access(inst, 1, false, Effect::read)
+            Op::Load | Op::CooperativeMatrixLoadKHR => self.access(inst, 0, Effect::read),
+            Op::Store | Op::CooperativeMatrixStoreKHR => self.access(inst, 0, Effect::write),
+            Op::CopyMemory | Op::CopyMemorySized => {
+                self.access(inst, 0, Effect::write) | self.access(inst, 1, Effect::read)
             }
             Op::ImageRead | Op::ImageSparseRead => self.image(inst, Effect::read(Places::IMAGES)),
             Op::ImageWrite => self.image(inst, Effect::write(Places::IMAGES)),
@@ -190,47 +190,85 @@ impl<'e, 'm> Effects<'e, 'm> {
     }
 
     fn scope(&self, inst: Inst<'_>) -> Option<Scope> {
-        let number = self.constants.as_u32(inst.id(0).ok()?)?;
-        Scope::from_u32(number)
+        Scope::from_u32(self.number(inst.id(0).ok()?)?)
+    }
+
+    /// The value of a constant that no specialization changes.
+    fn number(&self, id: Id) -> Option<u32> {
+        let is_fixed = !self.constants.is_default(id);
+        self.constants.as_u32(id).filter(|_| is_fixed)
+    }
+
+    /// The semantics that operand `index` names; `None` where a specialization says it.
+    fn semantics(&self, inst: Inst<'_>, index: usize) -> Option<Semantics> {
+        Semantics::from_u32(self.number(inst.id(index).ok()?)?)
+    }
+
+    /// Memory in which other invocations' accesses are known behind `inst`, if it reads what they
+    /// have published. What barriers of the workgroup acquire is left out: all arrive there first.
+    fn acquires(&self, inst: Inst<'_>) -> Places {
+        let semantics: &[usize] = match (SiteKind::of(inst), inst.op()) {
+            (Some(SiteKind::MemoryBarrier), _) => &[1],
+            (Some(_), _) if self.scope(inst) == Some(Scope::Workgroup) => &[],
+            (Some(_), _) => &[2],
+            (None, Some(Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak)) => &[2, 3],
+            (None, Some(op)) if is_atomic(op) => &[2],
+            (None, _) => &[],
+        };
+        let of = |index: &usize| match self.semantics(inst, *index) {
+            Some(semantics) if semantics.order.acquires() => Places::of(semantics.classes),
+            Some(_) => Places::NONE,
+            None => Places::ALL,
+        };
+        semantics.iter().map(of).fold(Places::NONE, BitOr::bitor)
     }
 
     /// An access through the pointer that is operand `index`.
-    fn access(
-        &self,
-        inst: Inst<'_>,
-        index: usize,
-        is_volatile: bool,
-        kind: fn(Places) -> Effect,
-    ) -> Effect {
+    fn access(&self, inst: Inst<'m>, index: usize, kind: fn(Places) -> Effect) -> Effect {
         let Ok(pointer) = inst.id(index) else {
             return Effect::UNKNOWN;
         };
         let effect = kind(self.places(pointer));
         let qualifiers = self.qualifiers.get(self.declarations, pointer);
         Effect {
-            stops: !effect.touches().is_empty() && (is_volatile || qualifiers.volatile),
+            stops: !effect.touches().is_empty() && (self.is_volatile(inst) || qualifiers.volatile),
             ..effect
         }
     }
 
-    fn image(&self, inst: Inst<'_>, effect: Effect) -> Effect {
+    fn image(&self, inst: Inst<'m>, effect: Effect) -> Effect {
         let image = inst.id(0);
         let is_volatile = |image| self.qualifiers.get(self.declarations, image).volatile;
         Effect {
-            stops: image.is_ok_and(is_volatile),
+            stops: image.is_ok_and(is_volatile) || self.is_volatile(inst),
             ..effect
         }
     }
 
+    /// Whether the memory or image operands of an access say that it is volatile; for a copy,
+    /// those of one side.
+    pub(super) fn is_volatile(&self, inst: Inst<'m>) -> bool {
+        let mut operands = self.declarations.module.operands(inst);
+        operands.any(|operand| {
+            let mask = operand.words.first().copied().unwrap_or(0);
+            match operand.kind {
+                OperandKind::MemoryAccess => mask & MemoryAccess::VOLATILE.bits() != 0,
+                OperandKind::ImageOperands => mask & ImageOperands::VOLATILE_TEXEL.bits() != 0,
+                _ => false,
+            }
+        })
+    }
+
     /// An atomic operation stops: invocations may wait for each other by it. One on Workgroup
-    /// memory that orders nothing else is a read and a write there.
+    /// memory that orders nothing else is a read and a write there, and makes known what is before
+    /// a fence to those that have one as well.
     fn atomic(&self, inst: Inst<'_>) -> Effect {
         let Ok(pointer) = inst.id(0) else {
             return Effect::UNKNOWN;
         };
         let places = self.places(pointer);
-        let relaxed = |id: Id| {
-            let semantics = self.constants.as_u32(id).and_then(Semantics::from_u32);
+        let relaxed = |index| {
+            let semantics = self.semantics(inst, index);
             semantics.is_some_and(|of| !of.order.acquires() && !of.order.releases() && !of.volatile)
         };
         // Compare-exchange has semantics for both outcomes.
@@ -238,14 +276,13 @@ impl<'e, 'm> Effects<'e, 'm> {
             inst.op(),
             Some(Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak)
         );
-        let is_relaxed =
-            inst.id(2).is_ok_and(relaxed) && (!is_compare || inst.id(3).is_ok_and(relaxed));
+        let is_relaxed = relaxed(2) && (!is_compare || relaxed(3));
         let stays = places.without(Places::WORKGROUP).is_empty();
         Effect {
             reads: places,
             writes: places,
             publishes: if is_relaxed && stays {
-                places
+                places | self.acquired
             } else {
                 Places::ALL
             },
@@ -314,12 +351,12 @@ impl<'e, 'm> Effects<'e, 'm> {
     }
 
     /// Whether a variable of class Uniform may be written: BufferBlock is the storage buffer of old
-    /// modules.
+    /// modules, and what is Aliased may be one under another name.
     fn is_written_block(&self, variable: Id) -> bool {
-        memory::pointee_struct(self.declarations, variable).is_none_or(|ty| {
-            let kind = Decoration::BufferBlock;
-            self.declarations.decoration(ty, kind).is_some()
-        })
+        let has = |id, kind| self.declarations.decoration(id, kind).is_some();
+        has(variable, Decoration::Aliased)
+            || memory::pointee_struct(self.declarations, variable)
+                .is_none_or(|ty| has(ty, Decoration::BufferBlock))
     }
 
     /// The variable or parameter that `pointer` was made from.
@@ -459,7 +496,54 @@ mod tests {
         assert!(found.iter().take(5).all(|effect| effect.stops));
         let publishes: Vec<Places> = found.iter().map(|effect| effect.publishes).collect();
         let (none, all) = (Places::NONE, Places::ALL);
-        assert_eq!(publishes, [none, none, Places::variable(0), all, all, none]);
+        // What the fence acquires is known to those that read from the relaxed one.
+        let acquired = Places::WORKGROUP;
+        assert_eq!(publishes, [none, none, acquired, all, all, none]);
+        let relaxed = "%a = OpAtomicIAdd %uint %one %group %none %u1";
+        assert_eq!(effects(relaxed)[0].publishes, Places::variable(0));
+    }
+
+    #[test]
+    fn volatile_operands_stop() {
+        let found = effects(
+            "OpCopyMemory %one %two 2 4\nOpCopyMemory %one %two 2 4 3 4\nOpCopyMemory %one %two 1 0
+            OpCopyMemorySized %one %two %u2 2 4 1\n%a = OpLoad %uint %one 2 4",
+        );
+        let stops: Vec<bool> = found.iter().map(|effect| effect.stops).collect();
+        assert_eq!(stops, [false, true, true, true, false, false]);
+    }
+
+    #[test]
+    fn a_block_in_arrays_is_written_too() {
+        let annotations = "OpDecorate %storage 3\nOpDecorate %same 20\n";
+        let body = "
+            %storage = OpTypeStruct %uint
+            %constant = OpTypeStruct %uint %uint
+            %row = OpTypeArray %storage %u2
+            %grid = OpTypeArray %row %u2
+            %grid_ptr = OpTypePointer 2 %grid
+            %constant_ptr = OpTypePointer 2 %constant
+            %member = OpTypePointer 2 %uint
+            %buffers = OpVariable %grid_ptr 2
+            %fixed = OpVariable %constant_ptr 2
+            %same = OpVariable %constant_ptr 2
+            %main = OpFunction %void 0 %fn
+            %entry = OpLabel
+            %a = OpAccessChain %member %buffers %u0 %u0 %u0
+            %x = OpLoad %uint %a
+            %b = OpAccessChain %member %fixed %u0
+            %y = OpLoad %uint %b
+            %c = OpAccessChain %member %same %u0
+            %z = OpLoad %uint %c
+            OpReturn
+            OpFunctionEnd";
+        let assembled = assemble(annotations, body);
+        let (declarations, constants) = declared(&assembled.module);
+        let function = declarations.function(assembled.id("main")).unwrap();
+        let effects = Effects::of(&declarations, &constants, function);
+        let loads = function.insts().filter(|inst| inst.op() == Some(Op::Load));
+        let reads: Vec<Places> = loads.map(|inst| effects.instruction(inst).reads).collect();
+        assert_eq!(reads, [Places::BUFFERS, Places::NONE, Places::BUFFERS]);
     }
 
     #[test]

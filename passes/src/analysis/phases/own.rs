@@ -68,11 +68,11 @@ impl<'m> Effects<'_, 'm> {
     /// stays where it is.
     pub fn own(&self, inst: Inst<'m>) -> Option<Own> {
         let mut own = Own::default();
-        let is_volatile = |index| inst.operand(index).is_ok_and(|mask| mask & 1 != 0);
         match inst.op()? {
-            Op::Load if !is_volatile(1) => own.reads = self.variables(inst.id(0).ok()?)?,
-            Op::Store if !is_volatile(2) => own.writes = self.variables(inst.id(0).ok()?)?,
-            Op::CopyMemory if inst.operands().len() == 2 => {
+            Op::Load | Op::Store | Op::CopyMemory if self.is_volatile(inst) => return None,
+            Op::Load => own.reads = self.variables(inst.id(0).ok()?)?,
+            Op::Store => own.writes = self.variables(inst.id(0).ok()?)?,
+            Op::CopyMemory => {
                 own.writes = self.variables(inst.id(0).ok()?)?;
                 own.reads = self.variables(inst.id(1).ok()?)?;
             }

@@ -8,7 +8,7 @@
 use super::divergence::{Level, is_uniform_input};
 use crate::analysis::callgraph::CallGraph;
 use crate::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
-use crate::module::{Declarations, Function, Id, Inst, Module, Type, callee};
+use crate::module::{Declarations, Function, Id, Inst, MOST_TYPE_DEPTH, Module, Type, callee};
 use spirv::{Decoration, Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -183,7 +183,9 @@ impl Memory {
                     };
                     let read_only = decorated(Decoration::NonWritable)
                         || ty.is_some_and(|ty| all_members_read_only(declarations, ty))
-                        || (class == StorageClass::Uniform && !decorated(Decoration::BufferBlock));
+                        || (class == StorageClass::Uniform
+                            && ty.is_some()
+                            && !decorated(Decoration::BufferBlock));
                     let aliased = decorated(Decoration::Aliased);
                     read_only || (!aliased && !self.is_written(variable, class))
                 })
@@ -245,6 +247,8 @@ pub(in crate::analysis) fn class_of(
     }
 }
 
+/// The struct that `variable`, or each element of an array of it at any depth, is: the type that
+/// has the decorations of a block. `None` where there is none, as behind a pointer to a member.
 pub(in crate::analysis) fn pointee_struct(
     declarations: &Declarations<'_>,
     variable: Id,
@@ -252,10 +256,15 @@ pub(in crate::analysis) fn pointee_struct(
     let Type::Pointer { pointee, .. } = declarations.ty(declarations.type_of(variable)?)? else {
         return None;
     };
-    match declarations.ty((*pointee)?)? {
-        Type::Array { element, .. } | Type::RuntimeArray { element } => Some(*element),
-        _ => *pointee, // the block itself
+    let mut at = (*pointee)?;
+    for _ in 0..=MOST_TYPE_DEPTH {
+        at = match declarations.ty(at)? {
+            Type::Array { element, .. } | Type::RuntimeArray { element } => *element,
+            Type::Struct { .. } => return Some(at),
+            _ => return None,
+        };
     }
+    None
 }
 
 fn all_members_read_only(declarations: &Declarations<'_>, ty: Id) -> bool {
