@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// Response files that may be open at once, one naming the other.
 const DEEPEST: usize = 8;
 
-/// The most arguments, those of response files included.
+/// The most arguments, those of response files and the names of these included.
 const MOST: usize = 1 << 16;
 
 /// Spellings of GCC and Clang that the parser of the command line does not know.
@@ -41,7 +41,7 @@ pub(super) fn expand() -> Result<(), String> {
 
 /// Expands `arguments`. What follows `--` is left as it is.
 fn expanded(arguments: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, String> {
-    let mut all = Vec::new();
+    let (mut all, mut seen) = (Vec::new(), 0);
     let mut arguments = arguments;
     all.extend(arguments.next());
     while let Some(argument) = arguments.next() {
@@ -50,13 +50,20 @@ fn expanded(arguments: impl Iterator<Item = OsString>) -> Result<Vec<OsString>, 
             all.extend(arguments);
             break;
         }
-        push(argument, 0, &mut all)?;
+        push(argument, 0, &mut seen, &mut all)?;
     }
     Ok(all)
 }
 
-fn push(argument: OsString, depth: usize, all: &mut Vec<OsString>) -> Result<(), String> {
-    if all.len() >= MOST {
+/// Adds `argument`, or those of the response file that it names; so many were `seen` before it.
+fn push(
+    argument: OsString,
+    depth: usize,
+    seen: &mut usize,
+    all: &mut Vec<OsString>,
+) -> Result<(), String> {
+    *seen += 1;
+    if *seen > MOST {
         return Err(format!("there are more than {MOST} arguments"));
     }
     let Some(file) = response_file(&argument) else {
@@ -79,7 +86,7 @@ fn push(argument: OsString, depth: usize, all: &mut Vec<OsString>) -> Result<(),
     })?;
     words
         .into_iter()
-        .try_for_each(|word| push(word.into(), depth + 1, all))
+        .try_for_each(|word| push(word.into(), depth + 1, seen, all))
 }
 
 /// The file of an argument `@FILE`.
@@ -125,6 +132,15 @@ mod tests {
         assert!(all(&["@/no/such/file"]).unwrap_err().contains("/no/such"));
         std::fs::write(&own, "x ".repeat(MOST + 1)).unwrap();
         assert!(all(&[&at]).unwrap_err().contains("arguments"));
+        // Empty in the end, and named 40 * 40 * 40 * 40 times.
+        let file = |level: usize| folder.path().join(format!("{level}.rsp"));
+        for level in 0..4 {
+            let inner = format!("@{} ", file(level + 1).display());
+            std::fs::write(file(level), inner.repeat(40)).unwrap();
+        }
+        std::fs::write(file(4), "").unwrap();
+        let first = format!("@{}", file(0).display());
+        assert!(all(&[&first]).unwrap_err().contains("arguments"));
     }
 
     #[test]
