@@ -26,18 +26,25 @@ pub(super) fn beside(output: &Path) -> PathBuf {
     output.with_extension("d")
 }
 
-/// As GCC writes names: a backslash before a space or `#`, a dollar twice.
+/// As GCC writes names: a backslash before a blank or `#`, backslashes in front of a blank and
+/// dollars twice.
 fn escaped(file: &Path) -> Result<String, String> {
     let not_utf8 = || format!("{}: the name is not UTF-8", file.display());
     let name = file.to_str().ok_or_else(not_utf8)?;
     let mut escaped = String::with_capacity(name.len());
+    let mut backslashes = 0;
     for c in name.chars() {
         match c {
             '\n' | '\r' => return Err(format!("{name:?}: a line break cannot be written")),
-            ' ' | '#' => escaped.extend(['\\', c]),
+            ' ' | '\t' => {
+                escaped.extend(std::iter::repeat_n('\\', backslashes + 1));
+                escaped.push(c);
+            }
+            '#' => escaped.extend(['\\', c]),
             '$' => escaped.push_str("$$"),
             _ => escaped.push(c),
         }
+        backslashes = if c == '\\' { backslashes + 1 } else { 0 };
     }
     Ok(escaped)
 }
@@ -54,6 +61,8 @@ mod tests {
         let made = text(&outputs, &inputs).unwrap();
         let rule = "out\\ put.s k.json: \\\n  a\\ b.spv \\\n  c\\#$$.spv\n";
         assert_eq!(made, rule);
+        let blanks = text(&[Path::new("a\tb\\ c\\d")], &[]);
+        assert_eq!(blanks.as_deref(), Ok("a\\\tb\\\\\\ c\\d:\n"));
         assert!(text(&[Path::new("a\nb")], &[]).is_err());
         assert_eq!(beside(Path::new("x/k.s")), Path::new("x/k.d"));
     }

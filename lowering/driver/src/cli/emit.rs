@@ -98,6 +98,13 @@ impl TypedValueParser for EmitParser {
             Some((kind, file)) => (kind, Some(PathBuf::from(file))),
             None => (text, None),
         };
+        if file
+            .as_ref()
+            .is_some_and(|file| file.as_os_str().is_empty())
+        {
+            let said = format!("--emit {text} names no file behind `=`\n");
+            return Err(clap::Error::raw(ErrorKind::InvalidValue, said).with_cmd(command));
+        }
         let kind = EnumValueParser::<Emit>::new().parse_ref(command, arg, OsStr::new(kind))?;
         Ok(EmitArg { kind, file })
     }
@@ -192,6 +199,11 @@ mod tests {
         let named = ["Asm k.s", "Reflect k.json"];
         assert_eq!(places(&both, Some("k.s")).unwrap(), named);
         assert_eq!(places(&["plan"], Some("-")).unwrap(), ["Plan"]);
+        assert!(
+            EmitParser
+                .parse_ref(&Command::new("x"), None, OsStr::new("asm="))
+                .is_err()
+        );
         assert!(places(&["asm", "plan"], None).is_err());
         assert!(places(&["asm=a", "plan=a"], None).is_err());
         assert!(places(&["asm=a"], Some("b")).is_err());
