@@ -18,10 +18,11 @@ use std::time::{Duration, Instant};
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 9] = [
+    let tests: [(&str, Test); 10] = [
         ("outputs_are_those_of_lower", outputs_are_those_of_lower),
         ("jobs_have_arguments", jobs_have_arguments),
         ("wrong_jobs_are_usage_errors", wrong_jobs_are_usage_errors),
+        ("nothing_is_replaced", nothing_is_replaced),
         ("a_failure_ends_it_or_not", a_failure_ends_it_or_not),
         ("interrupted_runs_go_on", interrupted_runs_go_on),
         ("killed_workers_lose_nothing", killed_workers_lose_nothing),
@@ -220,6 +221,10 @@ fn wrong_jobs_are_usage_errors() -> Result<()> {
             "give one another name",
         ),
         (
+            &format!(r#"[{{{module}, "name": "a/b"}}, {{{module}, "name": "a/.//b"}}]"#),
+            "two jobs for gfx1201 are called a/b",
+        ),
+        (
             &format!(r#"[{{{module}, "targets": ["gfx12"]}}]"#),
             "no such target",
         ),
@@ -263,6 +268,27 @@ fn wrong_jobs_are_usage_errors() -> Result<()> {
     }
     place.batch("in", "out", &[], 2)?;
     place.batch("none", "out", &["--targets", "sm_90"], 2)?;
+    Ok(())
+}
+
+/// Files that are read are not written, and no file is written twice.
+fn nothing_is_replaced() -> Result<()> {
+    let place = Place::with(&[("scan", "scan")])?;
+    let jobs = r#"[{"module": "in/scan.spv"}]"#;
+    put(&place.path("summary.json"), jobs.as_bytes())?;
+    let before = files(&place.path(""))?;
+    let module = place.text("in/scan.spv");
+    let summary = place.text("out/./summary.json");
+    for (input, out, file, says) in [
+        ("summary.json", ".", "x.d", "would replace this input"),
+        ("in", "out", &*module, "would replace this input"),
+        ("in", "out", &*summary, "are one file"),
+    ] {
+        let file = ["--targets", "gfx1201", "-MD", "-MF", file];
+        let ran = place.batch(input, out, &file, 2)?;
+        ensure!(ran.stderr.contains(says), "{input}: {}", ran.stderr);
+        ensure!(files(&place.path(""))? == before, "{input}: files changed");
+    }
     Ok(())
 }
 

@@ -51,7 +51,7 @@ fn several_outputs() -> Result<()> {
 
 fn outputs_need_places() -> Result<()> {
     let kernel = path("reduction")?;
-    let wrong: [(&[&str], &str); 5] = [
+    let wrong: [(&[&str], &str); 8] = [
         (
             &["--emit", "asm", "--emit", "plan"],
             "two outputs go to the standard output",
@@ -61,6 +61,15 @@ fn outputs_need_places() -> Result<()> {
             "nothing is written to other.s",
         ),
         (&["--emit", "ptx"], "gfx1201 has no PTX"),
+        (
+            &["--emit", "asm=k.s", "--emit", "plan=./k.s"],
+            "k.s and ./k.s are one file",
+        ),
+        (&["-o", "k.d", "-MD"], "k.d and k.d are one file"),
+        (
+            &["-o", "k.s", "-MD", "-MF", "./k.s"],
+            "k.s and ./k.s are one file",
+        ),
         (&["-MD"], "has no name"),
         (&["-MD", "-MF", "k.d"], "has no target"),
     ];

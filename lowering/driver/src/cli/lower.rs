@@ -5,6 +5,7 @@ use super::input::read;
 use super::limits::in_process;
 use super::stop::Stop;
 use super::strategy::StrategyArg;
+use super::write::Places;
 use super::{Format, LowerArgs, depfile, report, write};
 use splitbar::{
     Artefact, Failure, Isolated, Observer, Options, Product, Source, Stage, Worker, exit,
@@ -179,21 +180,25 @@ fn dependencies(args: &LowerArgs, outputs: &[Output]) -> Result<Option<(PathBuf,
     Ok(Some((file, depfile::text(&targets, &read)?)))
 }
 
-/// That the files to be written can be, and that none of them is one that is read.
+/// That the files to be written can be, and that none of them is one that is read, or another one.
 fn check_places(
     args: &LowerArgs,
     outputs: &[Output],
     dependencies: Option<&Path>,
 ) -> Result<(), String> {
     let inputs = inputs(args);
+    let mut places = Places::default();
     let outputs = outputs.iter().filter_map(|output| output.file.as_deref());
     for file in outputs.chain(dependencies) {
         write::check(file, &inputs)?;
+        places.add(file)?;
     }
     // A folder that is not there yet is made, and holds no input.
     if let Some(folder) = args.emit_dir.as_deref().filter(|folder| folder.is_dir()) {
         for artefact in Artefact::ALL {
-            write::check(&folder.join(artefact.file_name()), &inputs)?;
+            let file = folder.join(artefact.file_name());
+            write::check(&file, &inputs)?;
+            places.add(&file)?;
         }
     }
     Ok(())

@@ -2,8 +2,9 @@
 //! no terminal listens.
 
 use splitbar::exit;
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes `bytes` to `path` by way of a temporary file beside it, so that nobody ever sees half of
 /// it.
@@ -77,6 +78,40 @@ pub(super) fn check(path: &Path, inputs: &[&Path]) -> Result<(), String> {
     }
 }
 
+/// The files that a run writes, each in a place of its own.
+#[derive(Default)]
+pub(super) struct Places(BTreeMap<PathBuf, PathBuf>);
+
+impl Places {
+    /// Adds `path`.
+    ///
+    /// # Errors
+    /// It is a file that was added before, however it is spelled: one would replace the other.
+    pub(super) fn add(&mut self, path: &Path) -> Result<(), String> {
+        if path.exists() && !path.is_file() {
+            return Ok(()); // a device or a pipe takes several
+        }
+        let Some(other) = self.0.insert(place(path), path.to_owned()) else {
+            return Ok(());
+        };
+        Err(format!(
+            "{} and {} are one file; name another file for one of the outputs",
+            other.display(),
+            path.display()
+        ))
+    }
+}
+
+/// One name for a file that need not be there yet. A link is the place, not what it leads to: an
+/// output replaces it.
+fn place(path: &Path) -> PathBuf {
+    let whole = folder(path).canonicalize().ok().zip(path.file_name());
+    whole.map_or_else(
+        || std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+        |(folder, name)| folder.join(name),
+    )
+}
+
 /// The folder that `path` lies in.
 fn folder(path: &Path) -> &Path {
     path.parent()
@@ -117,6 +152,24 @@ pub(super) fn stdout_takes_binary() -> bool {
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_has_one_place_however_it_is_spelled() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for (one, other) in [
+            ("k.s", "./k.s"),
+            ("k.s", "../X/k.s"),
+            ("no/k.s", "no/./k.s"),
+        ] {
+            let name = folder.path().file_name().unwrap().to_str().unwrap();
+            let mut places = Places::default();
+            places.add(&at(one)).unwrap();
+            places.add(&at("other.s")).unwrap();
+            let said = places.add(&at(&other.replace('X', name))).unwrap_err();
+            assert!(said.contains("are one file"), "{said}");
+        }
+    }
 
     #[test]
     fn a_file_is_replaced_and_nothing_is_left_beside_it() {

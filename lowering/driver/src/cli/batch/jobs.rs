@@ -131,7 +131,7 @@ fn target(name: &str) -> Result<&'static Target, String> {
     crate::cli::parse_target(name).map_err(|text| format!("{name}: {text}"))
 }
 
-/// The name of a job, which no output outside of its folder can have.
+/// The name of a job, which no output outside of its folder can have. One path has one name.
 fn name(job: &Written) -> Result<String, String> {
     let path = match &job.name {
         Some(name) => PathBuf::from(name),
@@ -140,7 +140,8 @@ fn name(job: &Written) -> Result<String, String> {
     let is_inside = path
         .components()
         .all(|part| matches!(part, Component::Normal(_)));
-    match path.to_str() {
+    let plain: PathBuf = path.components().collect();
+    match plain.to_str() {
         Some(text) if is_inside && !text.is_empty() => Ok(text.to_owned()),
         _ => Err(format!(
             "{:?} cannot be the name of outputs; give the job a `name`: a relative path without ..",

@@ -8,13 +8,16 @@ mod summary;
 
 use super::limits::LimitArgs;
 use super::stop::Stop;
+use super::write::Places;
 use super::{Format, depfile, parse_target, report, write};
 use clap::{Args, value_parser};
+use jobs::Job;
 use pool::Outcome;
 use progress::Progress;
 use splitbar::{Store, Target, exit};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use summary::Summary;
 
@@ -78,6 +81,8 @@ pub(super) fn run(args: &BatchArgs) -> u8 {
 
 fn batch(args: &BatchArgs) -> Result<u8, String> {
     let (jobs, read) = jobs::all(args)?;
+    let place = args.output.join("summary.json");
+    check_places(&jobs, &place, args.dependency_file.as_deref(), &read)?;
     make_folder(&args.output)?;
     let store = args.store.clone();
     let store = store.unwrap_or_else(|| args.output.join(".store"));
@@ -104,7 +109,6 @@ fn batch(args: &BatchArgs) -> Result<u8, String> {
         }
     }
     let summary = Summary::of(&jobs, &outcomes);
-    let place = args.output.join("summary.json");
     write::if_changed(&place, summary.json().as_bytes())?;
     if let Some(file) = &args.dependency_file {
         let read: Vec<_> = read.iter().map(PathBuf::as_path).collect();
@@ -118,7 +122,33 @@ fn batch(args: &BatchArgs) -> Result<u8, String> {
     Ok(worst(&outcomes))
 }
 
-fn make_folder(folder: &std::path::Path) -> Result<(), String> {
+/// That no file to be written is one that is read, or another one.
+fn check_places(
+    jobs: &[Job],
+    summary: &Path,
+    dependencies: Option<&Path>,
+    read: &[PathBuf],
+) -> Result<(), String> {
+    let read: BTreeSet<PathBuf> = read
+        .iter()
+        .filter_map(|file| file.canonicalize().ok())
+        .collect();
+    let outputs = jobs.iter().flat_map(|job| &job.outputs);
+    let outputs = outputs.filter_map(|output| output.file.as_deref());
+    let mut places = Places::default();
+    for file in outputs.chain([summary]).chain(dependencies) {
+        places.add(file)?;
+        if file.canonicalize().is_ok_and(|file| read.contains(&file)) {
+            let file = file.display();
+            return Err(format!(
+                "{file}: the output would replace this input; name another folder or file"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> Result<(), String> {
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
