@@ -136,16 +136,20 @@ has the details and the reasons:
 
 - A reaches back to the *arrive* of the last barrier that surely orders the memory, C forward to the *wait* of the next: what stands in the window of a neighbour is not ordered by it.
 - Memory that no semantics of the barrier name is free, unless an OpMemoryBarrier of the entry point names it.
-- An atomic operation that others may see conflicts with everything in its zone: locations alone do not show cumulativity.
+- An atomic operation that others may see conflicts with everything in its zone: locations alone do not show cumulativity. A relaxed one on workgroup memory conflicts with
+  its own location and with the memory that fences and acquiring atomic operations of the kernel name.
 - Atomic operations, volatile accesses, OpMemoryBarrier, operations of the workgroup and other barriers are never passed.
 - Workgroup variables do not overlap, unless their layout is explicit; buffers and images may all be the same memory.
-- A half stands where control comes exactly as often as to its barrier, in the same innermost loop.
+- A half stands where control comes exactly as often as to its barrier, in the same innermost loop, and never in a cycle with several ways in. A barrier goes around a
+  back edge only if the workgroup leaves the loop by one exit, or all of it by the same one.
 
 With `--fill-windows` an instruction also passes those that stay between it and the window: none of them uses its result or makes what it uses, and their accesses do not conflict with its
 own, in shared memory and in variables of the invocation. It goes within a block, or to a block that control comes to equally often, as long as at most 96 registers of results are live at the
 half (`--fill-windows=N`).
 
 Shaders that count on `barrier()` to order buffers, though its semantics name workgroup memory alone, need `--assume-barriers-order-all-memory` (`=all-memory` of the passes).
+
+Where the workgroups of a cluster meet at split barriers (`--strategy cluster` with more than one workgroup) nothing is split: others would meet. That is an error.
 
 What checks motion: arrives and waits must alternate as before; debug builds and `--validate-after-all` ask once more, in another way, whether any two conflicting accesses have lost
 their order (`still_ordered`), and filling checks the order of each invocation's own accesses and values; the tests split the barriers of every kernel of `fixtures/` and of a quarter of the random programs, and compare what the simulator computes

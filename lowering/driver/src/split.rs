@@ -7,7 +7,7 @@ use crate::choose::{Left, Weighing};
 use crate::options::Options;
 use serde::Serialize;
 use splitbar_passes::analysis::pairing::{Pairing, Site};
-use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Constants, Declarations, Module, SpecValues, WordOffset};
 use splitbar_passes::pipeline::{self, Settings, Step};
 use splitbar_passes::transform::registry::{Pass, PassOptions};
@@ -48,8 +48,9 @@ pub struct Moved {
 /// The module with its barriers split; `None` when it stays as it is.
 ///
 /// # Errors
-/// What is wrong with the module, at its places.
+/// What is wrong with the module, at its places; barriers at which clusters meet.
 pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Split>, Diagnostics> {
+    check_cluster(options)?;
     let memory = if options.barriers_order_all_memory {
         PassOptions::AllMemory
     } else {
@@ -90,6 +91,22 @@ pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Spl
         edited: Edited { module, origin },
         moves,
     }))
+}
+
+/// That no workgroups meet at split barriers: these would be others afterwards.
+fn check_cluster(options: &Options) -> Result<(), Diagnostic> {
+    let is_several = options.cluster.is_some_and(|size| size != [1; 3]);
+    if options.strategy != Some(Strategy::Cluster) || !is_several {
+        return Ok(());
+    }
+    let what =
+        "barriers cannot be split where the workgroups of a cluster meet at each split barrier";
+    Err(Diagnostic::error(Code::UnsupportedStrategy, what)
+        .because(
+            "a barrier that is split becomes one of the cluster, and a pair with a narrow window \
+             becomes one of the workgroup alone",
+        )
+        .help("leave `Options::split_barriers` at `Never`, or choose another strategy"))
 }
 
 /// The barriers that are not split, and the instructions that a window must have. Where nothing is

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar::simulate::machine::{FindingKind, Schedule};
 use splitbar::simulate::{BufferName, Inputs, Job, Outcome};
-use splitbar::{EntryPlan, Optimization, Options, Output, Strategy, Target};
+use splitbar::{EntryPlan, Optimization, Options, Output, SplitBarriers, Strategy, Target};
 use splitbar_plan::Step;
 use splitbar_tests::check::Check;
 use splitbar_tests::fixture::Fixture;
@@ -241,6 +241,16 @@ fn refused() -> Result<()> {
         let text = format!("{:#}", refusal.err().context("it was lowered")?);
         ensure!(text.contains(says), "{size:?}: {text}");
     }
+    // Splitting makes other pairs, and narrow pairs whole barriers: others would meet.
+    let split = |size| {
+        compile_bytes(&module, "gfx1250", |options| {
+            clustered(size)(options);
+            options.split_barriers = SplitBarriers::Always;
+        })
+    };
+    let text = format!("{:#}", split([2, 1, 1]).err().context("it was split")?);
+    ensure!(text.contains("barriers cannot be split"), "{text}");
+    split([1; 3])?;
     Ok(())
 }
 
