@@ -25,6 +25,7 @@ mod tables;
 mod targets;
 mod test;
 mod tidy;
+mod wheel;
 mod wheels;
 
 use std::process::ExitCode;
@@ -106,6 +107,8 @@ enum Command {
     /// Write an archive: programs, libraries, header, pkg-config and CMake files, manual pages,
     /// completions, licences
     Dist(dist::Options),
+    /// Build the Python wheel, by maturin
+    Wheel(wheel::Options),
     /// Make the packages of the crates and ask the registry whether it would take them
     Package {
         /// Build each package as its users do: needs LLVM, and takes minutes
@@ -161,6 +164,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Targets { check } => targets::run(check),
         Command::Header { check } => header::run(check),
         Command::Dist(options) => dist::run(&options),
+        Command::Wheel(options) => wheel::run(&options),
         Command::Package { verify } => package::packages(verify),
         Command::Deny => package::deny(),
         Command::Tidy => tidy::run(),

@@ -29,6 +29,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("late_jobs_are_not_kept", late_jobs_are_not_kept),
         ("ninja_makes_what_changed", ninja_makes_what_changed),
         ("cmake_makes_what_changed", cmake_makes_what_changed),
+        ("page_runs", page_runs),
     ];
     let trials = tests.into_iter();
     let trials = trials.map(|(name, test)| trial(format!("batch/{name}"), test));
@@ -547,5 +548,27 @@ fn cmake_makes_what_changed() -> Result<()> {
         made(&said) == 2 && said.contains("lower scan sm_90"),
         "{said}"
     );
+    Ok(())
+}
+
+/// The commands and the jobs of docs/batch.md.
+fn page_runs() -> Result<()> {
+    let page = std::fs::read_to_string(fixture::root().join("docs/batch.md"))?;
+    let block = |kind: &str| {
+        let block = page.split(&format!("```{kind}\n")).nth(1);
+        let block = block.and_then(|rest| rest.split("```").next());
+        block.with_context(|| format!("docs/batch.md has no {kind}"))
+    };
+    let place = example("ninja")?;
+    for name in ["importer", "library"] {
+        // No kernel stands alone in them.
+        std::fs::remove_file(place.path(&format!("kernels/{name}.spv")))?;
+    }
+    build(&place, Path::new("sh"), &["-c", block("sh")?])?;
+    ensure!(place.path("out/sm_90/scan.ptx").is_file());
+    ensure!(place.path("out/gfx1201/reduction.json").is_file());
+    put(&place.path("kernels/jobs.json"), block("json")?.as_bytes())?;
+    place.batch("kernels/jobs.json", "jobs", &["--targets", "gfx1201"], 0)?;
+    ensure!(place.path("jobs/sm_80/scan-fused.ptx").is_file());
     Ok(())
 }

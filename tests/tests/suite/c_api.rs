@@ -17,7 +17,7 @@ use tempfile::TempDir;
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 9] = [
+    let tests: [(&str, Test); 10] = [
         ("archives_are_the_same", archives_are_the_same),
         ("symbols_are_those_of_the_header", symbols),
         ("header_is_c99_and_cpp", header_is_c99_and_cpp),
@@ -27,6 +27,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("threads_compile_at_once", threads_compile_at_once),
         ("another_llvm_is_beside", another_llvm_is_beside),
         ("cmake_finds_the_package", cmake_finds_the_package),
+        ("page_compiles", page_compiles),
     ];
     let trials = tests.into_iter();
     let trials = trials.map(|(name, test)| trial(format!("c_api/{name}"), test));
@@ -356,5 +357,29 @@ fn cmake_finds_the_package() -> Result<()> {
         flags.contains("-lsplitbar") && flags.contains("include"),
         "{flags}"
     );
+    Ok(())
+}
+
+/// The first example of docs/c.md, in a function.
+fn page_compiles() -> Result<()> {
+    let page = std::fs::read_to_string(fixture::root().join("docs/c.md"))?;
+    let example = page
+        .split("```c\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let example = example.context("docs/c.md has no example")?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("page.c");
+    let head = "#include <splitbar.h>\n#include <stdio.h>\nvoid page(const uint8_t *, size_t);\n";
+    let function = "void page(const uint8_t *module, size_t size) {\n";
+    std::fs::write(&file, format!("{head}{function}{example}}}\n"))?;
+    done(
+        Command::new(compiler("cc")?)
+            .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"])
+            .arg("-Wno-missing-field-initializers")
+            .arg("-I")
+            .arg(source("c/include"))
+            .arg(&file),
+    )?;
     Ok(())
 }

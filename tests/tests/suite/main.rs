@@ -42,6 +42,7 @@ mod nvptx;
 mod opencl;
 mod outputs;
 mod promoted;
+mod python;
 mod qualifiers;
 mod random;
 mod references;
@@ -117,5 +118,6 @@ fn main() -> ExitCode {
     trials.extend(corpus::trials());
     trials.extend(features::trials());
     trials.extend(opencl::trials());
+    trials.extend(python::trials());
     harness::main(trials)
 }

@@ -1,0 +1,42 @@
+"""Compiles SPIR-V compute modules with split barriers, checks, transforms and simulates them."""
+
+from ._compile import (
+    CompileError,
+    Compiled,
+    Diagnostic,
+    Pair,
+    Pass,
+    Target,
+    check,
+    compile,
+    pairs,
+    passes,
+    program,
+    run_passes,
+    targets,
+)
+from ._many import Job, compile_many
+from ._simulate import Simulated, Wait, sim
+from ._splitbar import __version__
+
+__all__ = [
+    "CompileError",
+    "Compiled",
+    "Diagnostic",
+    "Job",
+    "Pair",
+    "Pass",
+    "Simulated",
+    "Target",
+    "Wait",
+    "__version__",
+    "check",
+    "compile",
+    "compile_many",
+    "pairs",
+    "passes",
+    "program",
+    "run_passes",
+    "sim",
+    "targets",
+]

@@ -1,0 +1,156 @@
+//! The native part of the Python package `splitbar`: strings and bytes in, bytes and JSON out. The
+//! package in `python/splitbar` gives it the form that Python has.
+//!
+//! It does not link LLVM: the wheel has the program `splitbar`, and each thread that compiles has a
+//! worker process of it. So a crash of the compiler is an exception, the interpreter lock is
+//! free meanwhile, and the wheel has LLVM once.
+
+mod work;
+
+use exception::Refused;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use splitbar::Failure;
+use splitbar::diagnostic::json;
+use splitbar_passes::transform::registry::PASSES;
+use std::path::PathBuf;
+
+/// Why there is no result: the exit code and diagnostics as JSON.
+mod exception {
+    #![allow(missing_docs, reason = "the macro writes none")]
+    pyo3::create_exception!(_splitbar, Refused, pyo3::exceptions::PyException);
+}
+
+/// Why there is no result.
+enum Stop {
+    /// Problems of the module, the target or this build.
+    Problems(Failure),
+    /// An argument is wrong.
+    Argument(String),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Stop {
+        Stop::Problems(failure)
+    }
+}
+
+impl From<String> for Stop {
+    fn from(text: String) -> Stop {
+        Stop::Argument(text)
+    }
+}
+
+impl From<Stop> for PyErr {
+    fn from(stop: Stop) -> PyErr {
+        match stop {
+            Stop::Problems(failure) => {
+                let problems = json::render(&failure.diagnostics, "module");
+                Refused::new_err((failure.exit_code(), problems))
+            }
+            Stop::Argument(text) => PyValueError::new_err(text),
+        }
+    }
+}
+
+/// Names and values of options.
+type Settings = Vec<(String, String)>;
+
+/// Compiles in the worker of this thread: the products in order, and warnings as JSON.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the package names them")]
+fn compile<'py>(
+    python: Python<'py>,
+    module: Vec<u8>,
+    target: &str,
+    products: Vec<String>,
+    settings: Settings,
+    spec: Vec<String>,
+    program: PathBuf,
+    time: Option<f64>,
+    memory: Option<u64>,
+) -> PyResult<(Vec<Bound<'py, PyBytes>>, String)> {
+    let made = python.detach(|| {
+        let limits = work::Limits {
+            program,
+            time,
+            memory,
+        };
+        work::compile(module, target, &products, &settings, &spec, limits)
+    })?;
+    let products = made.products.iter();
+    let products = products.map(|product| PyBytes::new(python, product));
+    Ok((products.collect(), json::render(&made.warnings, "module")))
+}
+
+/// What is wrong with a module, as JSON.
+#[pyfunction]
+fn check(
+    python: Python<'_>,
+    module: Vec<u8>,
+    target: Option<&str>,
+    settings: Settings,
+    spec: Vec<String>,
+) -> PyResult<String> {
+    let found = python.detach(|| work::check(&module, target, &settings, &spec))?;
+    Ok(json::render(&found, "module"))
+}
+
+/// A pair: entry point, number, scope, words of the arrives, of the waits, operations.
+type Pair = (String, u32, String, Vec<usize>, Vec<usize>, u32);
+
+/// The pairs of a module.
+#[pyfunction]
+fn pairs(python: Python<'_>, module: Vec<u8>, spec: Vec<String>) -> PyResult<Vec<Pair>> {
+    let pairs = python.detach(|| work::pairs(&module, &spec))?;
+    let words = |words: &[splitbar_passes::module::WordOffset]| {
+        words.iter().map(|word| word.index()).collect()
+    };
+    let row = |pair: splitbar::SplitPair| {
+        let (arrives, waits) = (words(&pair.arrives), words(&pair.waits));
+        let scope = format!("{:?}", pair.scope).to_lowercase();
+        (pair.entry, pair.id, scope, arrives, waits, pair.operations)
+    };
+    Ok(pairs.into_iter().map(row).collect())
+}
+
+/// The module that passes make of another, and warnings as JSON.
+#[pyfunction]
+fn run_passes<'py>(
+    python: Python<'py>,
+    module: Vec<u8>,
+    passes: Vec<String>,
+) -> PyResult<(Bound<'py, PyBytes>, String)> {
+    let (bytes, found) = python.detach(|| work::run_passes(&module, &passes))?;
+    Ok((PyBytes::new(python, &bytes), json::render(&found, "module")))
+}
+
+/// The passes: name, what it does, and how its value is written.
+#[pyfunction]
+fn list_passes() -> Vec<(&'static str, &'static str, Option<&'static str>)> {
+    let passes = PASSES.iter();
+    passes
+        .map(|pass| (pass.name, pass.about, pass.value))
+        .collect()
+}
+
+/// The targets, as JSON.
+#[pyfunction]
+fn targets() -> PyResult<String> {
+    serde_json::to_string(&splitbar::targets())
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The native module.
+#[pymodule]
+fn _splitbar(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("Refused", module.py().get_type::<Refused>())?;
+    module.add_function(wrap_pyfunction!(compile, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(pairs, module)?)?;
+    module.add_function(wrap_pyfunction!(run_passes, module)?)?;
+    module.add_function(wrap_pyfunction!(list_passes, module)?)?;
+    module.add_function(wrap_pyfunction!(targets, module)?)
+}

@@ -1,0 +1,113 @@
+"""Many compilations: a thread pool, a process pool, and a real cluster that loses a worker."""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import splitbar
+
+TARGETS = ("gfx1201", "sm_90")
+
+
+@pytest.fixture(scope="module")
+def modules():
+    """Modules of the corpus, which the test of the repository has unpacked, by name."""
+    folder = Path(os.environ["SPLITBAR_MODULES"])
+    found = sorted(folder.glob("*.spv"))
+    assert len(found) > 10
+    return {file.stem: file.read_bytes() for file in found}
+
+
+@pytest.fixture(scope="module")
+def batch(tmp_path_factory):
+    """The summary and outputs of `splitbar batch` over the same modules."""
+    out = tmp_path_factory.mktemp("batch")
+    command = [splitbar.program(), "batch", os.environ["SPLITBAR_MODULES"], "--keep-going"]
+    command += ["--targets", ",".join(TARGETS), "-o", str(out)]
+    subprocess.run(command, capture_output=True, check=False)
+    jobs = json.loads((out / "summary.json").read_text())["jobs"]
+    outputs = {
+        (job["name"], job["target"]): (out / job["outputs"][0]).read_text() if job["outputs"] else None
+        for job in jobs
+    }
+    assert any(outputs.values())
+    return outputs
+
+
+def keys(modules):
+    return [(name, target) for name in modules for target in TARGETS]
+
+
+def jobs_of(modules):
+    return [splitbar.Job(modules[name], target) for name, target in keys(modules)]
+
+
+def assert_same(modules, outcomes, batch):
+    assert len(outcomes) == len(batch)
+    for key, outcome in zip(keys(modules), outcomes):
+        made = outcome.asm if isinstance(outcome, splitbar.Compiled) else None
+        assert made == batch[key], key
+
+
+def test_threads(modules, batch):
+    assert_same(modules, splitbar.compile_many(jobs_of(modules)), batch)
+
+
+def test_processes(modules, batch):
+    some = dict(list(modules.items())[:4])
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        outcomes = splitbar.compile_many(jobs_of(some), executor=pool)
+    assert_same(some, outcomes, {key: batch[key] for key in keys(some)})
+
+
+def test_lost_jobs_are_submitted_again(modules):
+    name, module = next(iter(modules.items()))
+
+    class Loses(concurrent.futures.ThreadPoolExecutor):
+        lost = 0
+
+        def submit(self, *arguments):
+            if self.lost == 0:
+                self.lost += 1
+                return super().submit(lambda: 1 / 0)
+            return super().submit(*arguments)
+
+    job = splitbar.Job(module, "gfx1201")
+    with Loses(1) as pool:
+        (outcome,) = splitbar.compile_many([job], executor=pool)
+    assert isinstance(outcome, (splitbar.Compiled, splitbar.CompileError)), name
+    with Loses(1) as pool, pytest.raises(ZeroDivisionError):
+        splitbar.compile_many([job], executor=pool, retries=0)
+
+
+def test_cluster_of_three(modules, batch):
+    """Dask with three worker processes: the same bytes; one that is killed loses nothing."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        begin = time.perf_counter()
+        outcomes = splitbar.compile_many(jobs_of(modules), executor=client.get_executor(pure=False))
+        three = time.perf_counter() - begin
+        assert_same(modules, outcomes, batch)
+
+        victim = next(iter(client.run(os.getpid).values()))
+        killer = threading.Timer(three / 4, lambda: os.kill(victim, 9))
+        killer.start()
+        outcomes = splitbar.compile_many(jobs_of(modules), executor=client.get_executor(pure=False))
+        killer.join()
+        assert_same(modules, outcomes, batch)
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        begin = time.perf_counter()
+        splitbar.compile_many(jobs_of(modules), executor=pool)
+        one = time.perf_counter() - begin
+    print(f"three workers: {one / three:.2f} times the throughput of one, on {os.cpu_count()} processors")

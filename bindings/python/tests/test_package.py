@@ -1,0 +1,160 @@
+"""The package as a stranger uses it."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import splitbar
+
+
+def lower(module, target, *more):
+    """What the program makes of a module."""
+    command = [splitbar.program(), "lower", "-", "--target", target, *more]
+    return subprocess.run(command, input=module, capture_output=True, check=True).stdout
+
+
+def test_three_lines(kernel):
+    module = kernel("reduction")
+    compiled = splitbar.compile(module, target="gfx1201")
+    assert compiled.asm.encode() == lower(module, "gfx1201")
+    assert compiled.diagnostics == ()
+
+
+def test_products(kernel):
+    module = kernel("reduction")
+    compiled = splitbar.compile(module, target="sm_90", emit=("asm", "plan"), strategy="fused", O=1)
+    more = ["--strategy", "fused", "-O1"]
+    assert compiled.asm.encode() == lower(module, "sm_90", *more)
+    assert compiled.plan.encode() == lower(module, "sm_90", *more, "--emit", "plan")
+    assert compiled.reflection == json.loads(lower(module, "sm_90", *more, "--emit", "reflect"))
+    amd = splitbar.compile(module, target="gfx1100", emit=())
+    assert amd.object[:4] == b"\x7fELF"
+    assert "define" in amd.llvm_ir and amd.bitcode[:2] == b"BC"
+
+
+def test_specialization(kernel):
+    compiled = splitbar.compile(kernel("spec_size"), target="sm_80", emit=(), spec={0: 96})
+    assert compiled.reflection[0]["workgroup_size"] == [96, 1, 1]
+
+
+def test_errors_carry_diagnostics(kernel):
+    with pytest.raises(splitbar.CompileError) as caught:
+        splitbar.compile(b"no module", target="gfx1201")
+    assert caught.value.exit_code == 1
+    found = caught.value.diagnostics[0]
+    assert found.severity == "error" and found.code.startswith("SB") and found.code in str(found)
+    module = kernel("reduction")
+    for wrong in ({"strategy": "none"}, {"poem": 1}, {"emit": ["poem"]}, {"target": "gfx9999"}):
+        with pytest.raises(ValueError):
+            splitbar.compile(module, **{"target": "gfx1201", **wrong})
+    with pytest.raises(splitbar.CompileError, match="did not end within"):
+        splitbar.compile(module, target="gfx1201", time_limit=1e-6)
+
+
+def test_check_pairs_and_passes(kernel):
+    module = kernel("dangling_arrive")
+    codes = [found.code for found in splitbar.check(module, target="gfx1201")]
+    assert "SB2010" in codes
+    assert splitbar.check(kernel("reduction")) == ()
+    assert splitbar.check(b"x")[0].severity == "error"
+    (pair,) = splitbar.pairs(kernel("reduction"))
+    assert pair.scope == "workgroup" and pair.entry == "main" and pair.operations > 0
+    fused = splitbar.run_passes(kernel("reduction"), "fuse-split-barriers=wait")
+    assert splitbar.pairs(fused) == ()
+    assert "fuse-split-barriers" in {one.name for one in splitbar.passes()}
+    with pytest.raises(ValueError):
+        splitbar.run_passes(module, "poem")
+    assert {"gfx1201", "sm_90"} <= {target.name for target in splitbar.targets()}
+
+
+def test_simulation(kernel):
+    source = np.arange(256, dtype=np.uint32)
+    left = splitbar.sim(
+        kernel("reduction"),
+        target="gfx1201",
+        groups=(2, 1, 1),
+        buffers={(0, 0): source, (0, 1): np.zeros(2, np.uint32), (0, 2): np.zeros(256, np.uint32)},
+        schedules=4,
+        profile=True,
+    )
+    assert left.findings == [] and len(left.runs) == 4
+    assert list(left.buffers[0, 1]) == [source[:128].sum(), source[128:].sum()]
+    assert (left.buffers[0, 0] == source).all()
+    assert {wait.workgroup for wait in left.waits} == {(0, 0, 0), (1, 0, 0)}
+    assert all(wait.arrived <= wait.waited <= wait.passed for wait in left.waits)
+    with pytest.raises(ValueError, match="0:1"):
+        splitbar.sim(
+            kernel("reduction"), target="gfx1201", groups=(1, 1, 1), buffers={(0, 0): source}
+        )
+
+
+def test_other_threads_go_on(kernel):
+    """The interpreter lock is free while a worker compiles."""
+    module, ticks, done = kernel("cooperative_matmul"), [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.perf_counter()
+    splitbar.compile(module, target="gfx1201")
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    inside = [at for at in ticks if begin <= at <= end]
+    assert len(inside) > 20 * (end - begin), f"{len(inside)} ticks in {end - begin} s"
+
+
+def test_killed_workers_and_forks(kernel):
+    module = kernel("reduction")
+    expected = splitbar.compile(module, target="gfx1201").asm
+    for children in Path("/proc/self/task").glob("*/children"):
+        for child in children.read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+    with pytest.raises(splitbar.CompileError):
+        splitbar.compile(module, target="gfx1201")
+    assert splitbar.compile(module, target="gfx1201").asm == expected
+    # A child that was forked off has a worker of its own.
+    child = os.fork()
+    if child == 0:
+        same = splitbar.compile(module, target="gfx1201").asm == expected
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert splitbar.compile(module, target="gfx1201").asm == expected
+
+
+def test_plots(kernel, tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from splitbar import plot
+
+    module = kernel("tiled_matmul")
+    axes = plot.windows({name: splitbar.compile(module, target=name) for name in ("gfx1201", "sm_90")})
+    heights = [bar.get_height() for bar in axes.patches]
+    assert len(heights) == 4 and max(heights) > 0
+    axes.figure.savefig(tmp_path / "windows.png")
+    axes = plot.occupancy(kernel("reduction"), target="gfx1201")
+    assert max(bar.get_height() for bar in axes.patches) > 0
+    source = np.arange(256, dtype=np.uint32)
+    left = splitbar.sim(
+        kernel("reduction"),
+        target="gfx1201",
+        groups=(2, 1, 1),
+        buffers={(0, 0): source, (0, 1): np.zeros(2, np.uint32), (0, 2): np.zeros(256, np.uint32)},
+        schedules=1,
+        profile=True,
+    )
+    axes = plot.timeline(left)
+    assert len(axes.get_yticks()) == 4, "four waves of 32"
+    axes.figure.savefig(tmp_path / "timeline.png")
+    assert (tmp_path / "timeline.png").stat().st_size > 1000

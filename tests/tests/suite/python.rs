@@ -1,0 +1,201 @@
+//! The Python wheel in a fresh environment, with its own tests; and docs/python.md as it stands.
+
+use crate::support::trial;
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use splitbar_tests::harness::{self, Missing};
+use splitbar_tests::{corpus, fixture, tools};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// Modules of the corpus that a plain run compiles in several ways.
+const SOME: usize = 12;
+
+/// A test of the package.
+type Test = fn() -> Result<()>;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let tests: [(&str, Test); 3] = [
+        ("package", || pytest("test_package.py")),
+        ("many", || pytest("test_many.py")),
+        ("page", page),
+    ];
+    let trials = tests.into_iter();
+    let trials = trials.map(|(name, test)| trial(format!("python/{name}"), test));
+    trials.collect()
+}
+
+/// An environment with the wheel: made once.
+struct Environment {
+    folder: TempDir,
+}
+
+impl Environment {
+    fn program(&self, name: &str) -> PathBuf {
+        self.folder.path().join("venv/bin").join(name)
+    }
+
+    /// Modules of the corpus, a file each.
+    fn modules(&self) -> PathBuf {
+        self.folder.path().join("modules")
+    }
+}
+
+fn environment() -> Result<&'static Environment> {
+    static MADE: OnceLock<Result<Environment, Missing>> = OnceLock::new();
+    static WITH_WHEEL: OnceLock<Result<(), String>> = OnceLock::new();
+    let python = harness::program("SPLITBAR_PYTHON", "python3")?;
+    let venv = Command::new(&python)
+        .args(["-c", "import ensurepip, venv"])
+        .output()?;
+    if !venv.status.success() {
+        return Err(Missing::new("no venv of python3").into());
+    }
+    let made = MADE.get_or_init(|| {
+        let why =
+            |error| Missing::new(format!("no packages for the tests of the wheel: {error:#}"));
+        make(&python).map_err(why)
+    });
+    let made = made.as_ref().map_err(Clone::clone)?;
+    let with_wheel = WITH_WHEEL.get_or_init(|| {
+        let added = add_wheel(made);
+        added.map_err(|error| format!("{error:#}"))
+    });
+    let added = with_wheel
+        .as_ref()
+        .map_err(|error| anyhow::anyhow!("{error}"));
+    added.map(|()| made)
+}
+
+/// An environment with what the tests need from Python's index.
+fn make(python: &Path) -> Result<Environment> {
+    let folder = tempfile::tempdir()?;
+    let environment = Environment { folder };
+    let venv = environment.folder.path().join("venv");
+    done(Command::new(python).args(["-m", "venv"]).arg(venv))?;
+    let requirements = fixture::root().join("bindings/python/tests/requirements.txt");
+    done(
+        Command::new(environment.program("pip"))
+            .args(["install", "--quiet", "--disable-pip-version-check", "-r"])
+            .arg(requirements),
+    )?;
+    Ok(environment)
+}
+
+/// The wheel of this build, and modules to compile.
+fn add_wheel(environment: &Environment) -> Result<()> {
+    let program = tools::splitbar()?;
+    let profile = program
+        .parent()
+        .and_then(Path::file_name)
+        .context("no profile")?;
+    let profile = profile.to_string_lossy().replace("debug", "dev");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let ran = done(
+        Command::new(cargo)
+            .args(["run", "--quiet", "--package", "xtask", "--", "wheel"])
+            .args(["--profile", &profile, "--output"])
+            .arg(environment.folder.path())
+            .current_dir(fixture::root()),
+    )?;
+    let said = String::from_utf8(ran.stdout)?;
+    let wheel = said.lines().last().context("no wheel")?;
+    done(Command::new(environment.program("pip")).args([
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-index",
+        wheel,
+    ]))?;
+    let modules = corpus::modules()?;
+    let some = if corpus::is_complete() {
+        modules.len()
+    } else {
+        SOME
+    };
+    std::fs::create_dir(environment.modules())?;
+    for (number, (_, bytes)) in modules.iter().step_by(modules.len() / some).enumerate() {
+        std::fs::write(
+            environment.modules().join(format!("{number:04}.spv")),
+            bytes,
+        )?;
+    }
+    Ok(())
+}
+
+/// Runs a command, and wants success.
+fn done(command: &mut Command) -> Result<Output> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let ran = command.output().with_context(|| program.clone())?;
+    ensure!(
+        ran.status.success(),
+        "{program}: {}\n{}{}",
+        ran.status,
+        String::from_utf8_lossy(&ran.stdout),
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    Ok(ran)
+}
+
+fn pytest(file: &str) -> Result<()> {
+    let environment = environment()?;
+    let tests = fixture::root().join("bindings/python/tests");
+    let ran = done(
+        Command::new(environment.program("python"))
+            .args([
+                "-m",
+                "pytest",
+                "-q",
+                "-s",
+                "-W",
+                "ignore",
+                "-p",
+                "no:cacheprovider",
+            ])
+            .arg(tests.join(file))
+            // Not in the tree: the package has to be the wheel's.
+            .current_dir(environment.folder.path())
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("SPLITBAR_FIXTURES", fixture::root().join("fixtures"))
+            .env("SPLITBAR_MODULES", environment.modules()),
+    )?;
+    print!("{}", String::from_utf8_lossy(&ran.stdout));
+    Ok(())
+}
+
+/// The examples of docs/python.md, one after the other in one program, and the types of all.
+fn page() -> Result<()> {
+    let environment = environment()?;
+    let text = std::fs::read_to_string(fixture::root().join("docs/python.md"))?;
+    let blocks = text.split("```python\n").skip(1);
+    let code: Vec<&str> = blocks
+        .filter_map(|block| block.split("```").next())
+        .collect();
+    ensure!(code.len() > 4, "{} examples", code.len());
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("page.py");
+    std::fs::write(&program, code.join("\n"))?;
+    let kernels = fixture::root().join("fixtures/kernels");
+    std::fs::copy(
+        kernels.join("reduction/reduction.spv"),
+        folder.path().join("reduction.spv"),
+    )?;
+    let python = environment.program("python");
+    done(
+        Command::new(&python)
+            .arg("page.py")
+            .current_dir(folder.path())
+            .env("MPLBACKEND", "Agg"),
+    )?;
+    for picture in ["windows.png", "occupancy.png", "timeline.png"] {
+        ensure!(folder.path().join(picture).is_file(), "no {picture}");
+    }
+    done(
+        Command::new(&python)
+            .args(["-m", "mypy", "--strict", "-p", "splitbar"])
+            .current_dir(folder.path()),
+    )?;
+    Ok(())
+}
