@@ -40,17 +40,18 @@ pub(super) struct AdviseArgs {
     /// The GPUs, with commas between them
     #[arg(long, visible_alias = "target", required = true, value_name = "GPU,...", value_delimiter = ',', value_parser = parse_target)]
     targets: Vec<&'static Target>,
-    /// Looks at this entry point alone; without it, at all of the module's
+    /// Looks at this entry point alone
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
-    /// false
+    /// A specialization constant: decimal, 0x bits, a float, true, false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
     /// LLVM's optimisation level
     #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
     optimization: Optimization,
-    /// Waves of 32 or 64 invocations; without it, the target's default
+    /// Invocations of a wave
+    ///
+    /// Without it, the target's default.
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
     /// The workgroup size of kernels that leave it open
@@ -59,11 +60,14 @@ pub(super) struct AdviseArgs {
     /// The kernel is launched in clusters of so many workgroups
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
-    /// The ptxas that says what a kernel takes of an NVIDIA GPU [default: SPLITBAR_PTXAS, then
-    /// PATH]
+    /// The ptxas, if not that of SPLITBAR_PTXAS or PATH
+    ///
+    /// It says what a kernel takes of an NVIDIA GPU.
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
-    /// Goes by this profile of the module where it measured a barrier (docs/profile.md)
+    /// Goes by this profile of the module where it measured a barrier
+    ///
+    /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
     /// How the advice is printed

@@ -12,6 +12,7 @@ mod estimate;
 mod explain;
 mod explanations;
 mod flags;
+mod help;
 mod input;
 mod limits;
 mod lower;
@@ -32,7 +33,7 @@ mod worker;
 mod write;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use emit::{EmitArg, EmitParser};
 use limits::LimitArgs;
 use split::SplitArgs;
@@ -78,15 +79,12 @@ Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot
 
 const LOWER_EXAMPLES: &str = "\
 Examples:
-  splitbar lower kernel.spv --target gfx1201                        assembly to the standard output
-  splitbar lower kernel.spv --target gfx1100 --emit hsaco -o k.co   a code object for the ROCm loader
-  splitbar lower kernel.spv --target sm_90 --emit reflect           arguments, shared memory, strategy and window of each pair
-  splitbar lower kernel.spv --target sm_80 --spec 0=128 --spec 1=1.5 --strategy fused
-  splitbar lower kernel.spv --target sm_90 --emit plan              why each barrier is split or not
-  splitbar lower kernel.spv --target sm_90 --profile dump.bin       by how far apart its waves arrive
-  glslangValidator -V --quiet -o /dev/stdout k.comp | splitbar lower - --target gfx1201 --emit llvm-ir
-  splitbar lower kernel.spv --target gfx1201 --emit-dir stages      every stage in a file of its own
-  splitbar lower kernel.spv --target gfx1100 --emit hsaco=k.co --emit reflect=k.json -MD -MF k.d
+  splitbar lower k.spv --target gfx1201                        assembly to the standard output
+  splitbar lower k.spv --target sm_90 --emit plan              why each barrier is split or not
+  splitbar lower k.spv --target sm_90 --emit ptx=k.ptx --emit reflect=k.json    PTX, and its launch
+  splitbar lower k.spv --target gfx1100 --emit hsaco=k.co --emit reflect=k.json -MD -MF k.d
+  splitbar lower k.spv --target sm_80 --spec 0=128 --spec 1=1.5 --strategy fused
+  glslangValidator -V --quiet -o /dev/stdout k.comp | splitbar lower - --target gfx1201
 
 Exit codes: 0 done, 1 the module is invalid, 2 wrong usage or a file that cannot be read or written,
 3 unsupported by this target or build (limits included), 4 a bug in splitbar.";
@@ -95,12 +93,13 @@ const AUDIT_EXAMPLES: &str = "\
 Examples:
   splitbar lower kernel.spv --target gfx1201 --audit --emit reflect -o kernel.json
   splitbar lower kernel.spv --target gfx1201 --emit obj -o kernel.o
-  splitbar audit kernel.o --target gfx1201 --plan kernel.json       against what the module's barriers ask
-  splitbar audit other.s --target gfx942 --release local            another compiler's code: no LDS operation may be outstanding at a barrier
+  splitbar audit kernel.o --target gfx1201 --plan kernel.json   against what the barriers ask
+  splitbar audit other.s --target gfx942 --release local        another compiler's code
   splitbar audit other.s --target gfx1201 --release all --acquire all --scope device
   splitbar audit other.ptx --target sm_90 --release all --acquire all --scope device
 
-Exit codes: 0 nothing found, 1 a wait, an invalidation, a write-back or a fence is missing, 2 wrong usage or a file that cannot be read.";
+Exit codes: 0 nothing found, 1 a wait, an invalidation, a write-back or a fence is missing, 2 wrong
+usage or a file that cannot be read.";
 
 const MODEL_EXAMPLES: &str = "\
 Examples:
@@ -109,11 +108,11 @@ Examples:
   splitbar model kernel.spv --target gfx1250 --strategy cluster --cluster-size 2,1,1 --waves 2
   splitbar model kernel.spv --target sm_90 --format json
 
-Loads and stores do not take part: the model has the barriers alone. At a branch around barriers all waves go the same way, and every way is explored.
-A loop goes back up to --unroll times.
+Loads and stores do not take part: the model has the barriers alone. At a branch around barriers all
+waves go the same way, and every way is explored. A loop goes back up to --unroll times.
 
-Exit codes: 0 proved, 1 refuted (with the shortest way to it) or the module is invalid, 2 wrong usage or a file that cannot be read,
-3 too many states or unsupported by this target, 4 a bug in splitbar.";
+Exit codes: 0 proved, 1 refuted (with the shortest way to it) or the module is invalid, 2 wrong usage
+or a file that cannot be read, 3 too many states or unsupported by this target, 4 a bug in splitbar.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -191,31 +190,36 @@ struct Served {
 struct CheckArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
-    /// The environment whose rules apply: universal, vulkan1.0 to vulkan1.4, opencl1.2 to
-    /// opencl3.0 [default: by the module's capabilities]
+    /// Whose rules: universal, vulkan1.0 to 1.4, opencl1.2 to 3.0
+    ///
+    /// Without it, by the module's capabilities.
     #[arg(long, value_name = "ENV", value_parser = parse_environment)]
     target_env: Option<Environment>,
-    /// A GPU whose limits the module must keep, with what its lowering reserves for split barriers
+    /// A GPU whose limits the module must keep
+    ///
+    /// With what its lowering reserves for split barriers.
     #[arg(long, value_parser = parse_target)]
     target: Option<&'static Target>,
     /// How the lowering for --target takes split barriers
     #[arg(long, default_value = "auto", value_parser = strategies(), requires = "target")]
     strategy: Choice,
-    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
-    /// false
+    /// A specialization constant: decimal, 0x bits, a float, true, false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
-    /// Takes specialization constants without --spec at their defaults, as `lower` does; else a
-    /// branch on one is undecided
+    /// Takes specialization constants without --spec at their defaults
+    ///
+    /// As `lower` does; else a branch on one is undecided.
     #[arg(long)]
     assume_default_spec: bool,
     /// Reports what can be neither proved nor refuted as an error
     #[arg(long)]
     strict: bool,
-    /// A limit of the implementation, such as maxComputeSharedMemorySize=32768
+    /// A limit, such as maxComputeSharedMemorySize=32768
     #[arg(long, value_name = "NAME=N", value_parser = check::parse_limit)]
     limit: Vec<(String, u64)>,
-    /// How problems are printed on the standard error
+    /// How problems are printed
+    ///
+    /// On the standard error.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
     #[command(flatten)]
@@ -226,16 +230,19 @@ struct CheckArgs {
 
 #[derive(Debug, Args)]
 struct AuditArgs {
-    /// An object (.o, .hsaco), assembly as LLVM prints it, or PTX; `-` is the standard input
+    /// An object, assembly as LLVM prints it, or PTX; `-`: standard input
     input: PathBuf,
     /// The GPU that the code is for
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// What the barriers ask: the output of `splitbar lower --audit --emit reflect` with the same
-    /// options
+    /// What the barriers ask: of `splitbar lower --audit --emit reflect`
+    ///
+    /// With the same options.
     #[arg(long, value_name = "FILE", conflicts_with = "release")]
     plan: Option<PathBuf>,
-    /// The memory that every barrier releases; without this, --acquire and --plan nothing is judged
+    /// The memory that every barrier releases
+    ///
+    /// Without this, --acquire and --plan nothing is judged.
     #[arg(long, value_enum)]
     release: Option<Memory>,
     /// The memory that every barrier acquires
@@ -244,12 +251,10 @@ struct AuditArgs {
     /// The scope of --release and --acquire
     #[arg(long, value_enum, default_value_t = MemoryScope::Workgroup, conflicts_with = "plan")]
     scope: MemoryScope,
-    /// The code is for workgroups on one compute unit of a work-group processor (AMDGPU gfx10 to
-    /// gfx12.0)
+    /// The code is for workgroups on one compute unit (gfx10 to gfx12.0)
     #[arg(long, conflicts_with = "plan")]
     cu_mode: bool,
-    /// The code is for workgroups that are spread over compute units (AMDGPU gfx90a, gfx942,
-    /// gfx950)
+    /// The code is for spread workgroups (gfx90a, gfx942, gfx950)
     #[arg(long, conflicts_with_all = ["cu_mode", "plan"])]
     tgsplit: bool,
     /// How the audit is printed
@@ -266,7 +271,7 @@ struct ModelArgs {
     /// The GPU that the barriers are lowered for
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// Explores this entry point alone; without it, all of the module's
+    /// Explores this entry point alone
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// How workgroup-scope split barriers are lowered
@@ -275,8 +280,9 @@ struct ModelArgs {
     /// Where a fused barrier stands
     #[arg(long, value_enum, default_value_t = FuseAtArg::Wait)]
     fuse_at: FuseAtArg,
-    /// The kernel is launched in clusters of this many workgroups; with --strategy cluster all of a
-    /// cluster are explored
+    /// Workgroups of a cluster, in which the kernel is launched
+    ///
+    /// With --strategy cluster all of a cluster are explored.
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
     /// Waves of a workgroup that are explored, 1 to 16; no more than it has
@@ -288,14 +294,15 @@ struct ModelArgs {
     /// Ends the exploration without a verdict after this many states
     #[arg(long, value_name = "N", default_value_t = splitbar::Bounds::default().most_states)]
     states: usize,
-    /// Waves of 32 or 64 invocations; without it, the target's default
+    /// Invocations of a wave
+    ///
+    /// Without it, the target's default.
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
     /// The workgroup size of kernels that leave it open
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
-    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
-    /// false
+    /// A specialization constant: decimal, 0x bits, a float, true, false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
     /// How the verdicts are printed
@@ -368,25 +375,26 @@ fn parse_environment(text: &str) -> Result<Environment, String> {
 struct LowerArgs {
     /// The SPIR-V module; `-` is the standard input
     input: PathBuf,
-    /// More modules, which export what the first one imports, or the other way round: they are
-    /// linked to one
+    /// More modules, which are linked with the first one
+    ///
+    /// They export what the first one imports, or the other way round.
     #[arg(value_name = "MODULE")]
     linked: Vec<PathBuf>,
-    /// The GPU, such as gfx1201 or sm_90 (`splitbar targets` lists them)
+    /// The GPU: gfx1201, gfx90a:xnack+, sm_90, sm_90a (`splitbar targets`)
     #[arg(long, value_parser = parse_target)]
     target: &'static Target,
-    /// Compiles this entry point alone; without it, all of the module's kernels
+    /// Compiles this entry point alone
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
-    /// false
+    /// A specialization constant: decimal, 0x bits, a float, true, false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
     /// How workgroup-scope split barriers are lowered
     #[arg(long, default_value = "auto", value_parser = strategies_and_choices())]
     strategy: StrategyArg,
-    /// Goes by this profile of the module where it measured a barrier (docs/profile.md): a dump of
-    /// `sim --profile`, or of an instrumented kernel
+    /// Goes by this profile of the module where it measured a barrier
+    ///
+    /// A dump of `sim --profile`, or of an instrumented kernel: docs/profile.md.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
     /// Where a fused barrier stands
@@ -395,76 +403,92 @@ struct LowerArgs {
     /// LLVM's optimisation level
     #[arg(short = 'O', value_name = "LEVEL", default_value = "2", value_parser = levels())]
     optimization: Optimization,
-    /// Waves of 32 or 64 invocations; without it, the target's default
+    /// Invocations of a wave
+    ///
+    /// Without it, the target's default.
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
-    /// Waits for outstanding memory operations at barriers (AMDGPU)
+    /// Waits for outstanding memory at barriers (AMDGPU)
     #[arg(long, value_enum, default_value_t = WaitsArg::Auto)]
     waits: WaitsArg,
-    /// Runs a workgroup on one compute unit of a work-group processor (AMDGPU gfx10 to gfx12.0)
+    /// Runs a workgroup on one compute unit (gfx10 to gfx12.0)
     #[arg(long)]
     cu_mode: bool,
-    /// Spreads the waves of a workgroup, which then has no workgroup memory, over compute units
-    /// (AMDGPU gfx90a, gfx942, gfx950)
+    /// Spreads a workgroup over compute units (gfx90a, gfx942, gfx950)
+    ///
+    /// It then has no workgroup memory.
     #[arg(long, conflicts_with = "cu_mode")]
     tgsplit: bool,
-    /// Makes copies from global to workgroup memory asynchronous where the target can and the
-    /// program cannot tell (`docs/async.md`)
+    /// Makes copies to workgroup memory asynchronous
+    ///
+    /// Where the target can and the program cannot tell: docs/async.md.
     #[arg(long)]
     promote_async_copies: bool,
-    /// The kernel is launched in clusters of this many workgroups; with --strategy cluster all of a
-    /// cluster meet at each split barrier
+    /// Workgroups of a cluster, in which the kernel is launched
+    ///
+    /// With --strategy cluster all of a cluster meet at each split barrier.
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
-    /// The workgroup size of kernels that leave it open, or to specialization constants without a
-    /// --spec
+    /// The workgroup size of kernels that leave it open
+    ///
+    /// Also to specialization constants without a --spec.
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
-    /// What is written, and to which file if not to that of -o; several times for several outputs
-    /// of one compilation [default: asm, or nothing but the stages with --emit-dir]
+    /// What is written, and where if not to -o; may be repeated
+    ///
+    /// Without it asm, or with --emit-dir the stages alone. Several outputs are of one compilation.
     #[arg(long, value_name = "KIND[=FILE]", value_parser = EmitParser)]
     emit: Vec<EmitArg>,
-    /// Where an output without a file of its own is written; `-`, the default, is the standard
-    /// output
+    /// Where an output without a file of its own goes; `-`: standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Writes which files the output was made of, for make and ninja, beside the output with the
-    /// extension d; also -MD
+    /// Writes what the output was made of, for make and ninja; also -MD
+    ///
+    /// Beside the output, with the extension d.
     #[arg(long)]
     write_dependencies: bool,
     /// Writes them to FILE; also -MF FILE
     #[arg(long, value_name = "FILE", requires = "write_dependencies")]
     dependency_file: Option<PathBuf>,
-    /// What they say is made of these files, in place of the outputs; also -MT NAME
+    /// What they say is made of these files; also -MT NAME
+    ///
+    /// In place of the outputs.
     #[arg(long, value_name = "NAME", requires = "write_dependencies")]
     dependency_target: Option<String>,
     /// Writes every stage into this folder, each before the next begins
     #[arg(long, value_name = "DIR")]
     emit_dir: Option<PathBuf>,
-    /// With --emit plan: counts how much of each window is left in the assembly (--emit reflect
-    /// always does)
+    /// With --emit plan: counts what is left of each window
+    ///
+    /// --emit reflect always does.
     #[arg(long)]
     measure: bool,
-    /// Audits the final assembly: fails if a wait, an invalidation, a write-back or a fence is
-    /// missing that a fence of the plan promises. --emit reflect shows the audit
+    /// Fails if the assembly lacks a wait or a fence that the plan promises
+    ///
+    /// Or an invalidation, or a write-back. --emit reflect shows the audit: docs/audit.md.
     #[arg(long)]
     audit: bool,
-    /// Does not keep the compiler from closing windows (to see the effect)
+    /// Lets the compiler close windows, to see the effect
     #[arg(long)]
     no_window_guards: bool,
-    /// The ptxas for --emit cubin and for windows in machine code [default: SPLITBAR_PTXAS, then
-    /// PATH]
+    /// The ptxas, if not that of SPLITBAR_PTXAS or PATH
+    ///
+    /// For --emit cubin, and for windows in machine code.
     #[arg(long, value_name = "FILE")]
     ptxas: Option<PathBuf>,
-    /// The linker for --emit hsaco: a path to ld.lld, lld or rust-lld [default: SPLITBAR_LLD, then
-    /// PATH, then Rust's tool chain]
+    /// The linker, if not that of SPLITBAR_LLD or PATH
+    ///
+    /// For --emit hsaco: a path to ld.lld, lld or rust-lld; without one, that of Rust's tool chain.
     #[arg(long, value_name = "FILE")]
     lld: Option<PathBuf>,
-    /// How problems are printed on the standard error
+    /// How problems are printed
+    ///
+    /// On the standard error.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     diagnostics: Format,
-    /// How the kernel gets buffers and images: arguments, or descriptor-sets with :16 or :32 for
-    /// the bytes of a descriptor (`docs/abi.md`)
+    /// How buffers are passed: arguments, descriptor-sets, descriptor-sets:16
+    ///
+    /// The number is the bytes of a descriptor, 32 without it: docs/abi.md.
     #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
     abi: AbiForm,
     #[command(flatten)]
@@ -475,8 +499,9 @@ struct LowerArgs {
     validation: ValidationArgs,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Prints the time that each stage took, and every five seconds which stage and, unless the
-    /// module is small, which pass of LLVM's is running
+    /// Prints the time of each stage, and what runs
+    ///
+    /// Every five seconds the stage and, unless the module is small, LLVM's pass.
     #[arg(short, long)]
     verbose: bool,
 }
@@ -584,7 +609,9 @@ pub(crate) fn run() -> ExitCode {
     if let Err(text) = arguments::expand() {
         return ExitCode::from(report::usage(&text, Path::new("-"), report::asked()));
     }
-    let cli = match Cli::try_parse_from(arguments::given()) {
+    let given = arguments::given();
+    let matches = help::command(&given).try_get_matches_from(&given);
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(report::arguments(&error)),
     };

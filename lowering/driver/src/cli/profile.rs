@@ -18,13 +18,14 @@ use std::path::{Path, PathBuf};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   splitbar-opt --instrument-barrier-skew=set:3,binding:0 kernel.spv -o measured.spv
-  splitbar profile dump.bin kernel.spv          the buffer at set 3, binding 0, as a launch of measured.spv left it
+  splitbar profile dump.bin kernel.spv    buffer 3:0 as a launch of measured.spv left it
   splitbar profile dump.bin kernel.spv --json
 
-Skew is the last arrive of a phase less the first; window is the time from arrive to wait; waiting is the time from the wait to behind it.
-A split barrier gains at most the smaller of skew and window. Times are in units of the subgroup's clock (docs/profile.md).
-Exit codes: 0 done, 1 the dump or the module is invalid, 2 wrong usage or a file that cannot be read, 3 a version of the dump that this
-build does not read, or a limit.";
+Skew is the last arrive of a phase less the first; window is the time from arrive to wait; waiting
+is the time from the wait to behind it. A split barrier gains at most the smaller of skew and window.
+Times are in units of the subgroup's clock (docs/profile.md).
+Exit codes: 0 done, 1 the dump or the module is invalid, 2 wrong usage or a file that cannot be read,
+3 a version of the dump that this build does not read, or a limit.";
 
 /// What the command line says.
 #[derive(Debug, Args)]

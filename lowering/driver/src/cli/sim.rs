@@ -29,22 +29,22 @@ use std::path::{Path, PathBuf};
 /// Behind the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  splitbar sim kernel.spv --target gfx1201 --groups 4,1,1 --buffer 0:0=seq:u32:512 --buffer 0:1=zeros:2048 --dump 0:1=out.bin
-  splitbar sim kernel.spv --target gfx942 --groups 2,2,1 --buffer 0:0=a.bin --push 4000000040000000 --schedules 64 --seed 7
-  splitbar sim kernel.spv --target gfx1201 --groups 8,1,1 --buffer 0:0=a.bin --profile dump.bin && splitbar profile dump.bin kernel.spv
-  splitbar sim kernel.spv --target sm_80 --groups 8,1,1 --buffer 0:0=a.bin --timing --resident 4 --strategy fused
-  splitbar sim kernel.spv --target sm_80 --groups 8,1,1 --buffer 0:0=a.bin --timing --resident 4 --compare
-  splitbar sim other.hsaco --target gfx1100 --entry kernel --groups 1,1,1 --workgroup-size 64,1,1 --buffer 0=zeros:256
+  splitbar sim k.spv --target gfx1201 --groups 4,1,1 --buffer 0:0=seq:u32:512 --dump 0:0=out.bin
+  splitbar sim k.spv --target gfx942 --groups 2,2,1 --push 4000000040000000 --schedules 64 --seed 7
+  splitbar sim k.spv --target sm_80 --groups 8,1,1 --timing --resident 4 --compare
+  splitbar sim other.hsaco --target gfx1100 --entry k --groups 1,1,1 --workgroup-size 64,1,1
 
-A schedule chooses which wave goes on and how late memory operations take effect; a finding says which one, and the seed replays it.
-What the kernel prints is shown as the last schedule left it.
-Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read, 3 unsupported by this build (limits included).";
+A schedule chooses which wave goes on and how late memory operations take effect; a finding says
+which one, and the seed replays it. What the kernel prints is shown as the last schedule left it.
+Exit codes: 0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read,
+3 unsupported by this build (limits included).";
 
 /// What the command line says.
 #[derive(Debug, Args)]
 pub(super) struct SimArgs {
-    /// A SPIR-V module, which is compiled first, an AMDGPU code object, or PTX; `-` is the standard
-    /// input
+    /// A SPIR-V module, an AMDGPU code object, or PTX; `-`: standard input
+    ///
+    /// A module is compiled first.
     input: PathBuf,
     /// The GPU
     #[arg(long, value_parser = parse_target)]
@@ -58,42 +58,53 @@ pub(super) struct SimArgs {
     /// Invocations of a workgroup, for kernels that leave it open
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
-    /// A buffer: FILE, zeros:BYTES, seq:u32:COUNT or seq:f32:COUNT; INDEX=... for kernels without
-    /// bindings, SET:BINDING:ELEMENT=... for an element of an array of descriptors
+    /// FILE, zeros:BYTES, seq:u32:COUNT, seq:f32:COUNT; OpenCL: INDEX=...
+    ///
+    /// INDEX=... for kernels without bindings, SET:BINDING:ELEMENT=... for an element of an array
+    /// of descriptors.
     #[arg(long, value_name = "SET:BINDING=CONTENT", value_parser = parse_buffer)]
     buffer: Vec<BufferArg>,
-    /// Says that a buffer is an image of so many texels, or a texel buffer: rgba8:64x32,
-    /// r32ui:buffer:256; formats as in GLSL
+    /// A buffer is an image: rgba8:64x32, r32ui:buffer:256
+    ///
+    /// Of so many texels, or a texel buffer; formats as in GLSL.
     #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
     image: Vec<ImageArg>,
     /// Push constants, or arguments by value: hexadecimal bytes, or a file
     #[arg(long, value_name = "HEX|FILE")]
     push: Option<String>,
-    /// Workgroup memory that the launch adds: the size of the kernel's array that has none
+    /// Workgroup memory that the launch adds
+    ///
+    /// The size of the kernel's array that has none.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
-    /// Room for what the kernel prints: a call takes 8 bytes, and 4 or 8 for each number
+    /// Room for what the kernel prints
+    ///
+    /// A call takes 8 bytes, and 4 or 8 for each number.
     #[arg(long, value_name = "BYTES", default_value_t = PRINT_CAPACITY, value_parser = value_parser!(u32).range(..=MOST as i64))]
     print_capacity: u32,
     /// Writes a buffer as the last schedule left it
     #[arg(long, value_name = "SET:BINDING=FILE", value_parser = parse_dump)]
     dump: Vec<DumpArg>,
-    /// Measures how far apart the waves of a workgroup arrive at each barrier, in instructions, and
-    /// writes what the last schedule gave for `splitbar profile`; findings then name words of the
-    /// module with the clocks
+    /// Measures how far apart waves arrive, for `splitbar profile`
+    ///
+    /// In instructions, as the last schedule gave. Findings then name words of the module with the
+    /// clocks.
     #[arg(long, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Room for the records of --profile: one for each wave and each barrier that it passes
+    /// Room for the records of --profile
+    ///
+    /// One for each wave and each barrier that it passes.
     #[arg(long, value_name = "N", default_value_t = 1 << 14, value_parser = value_parser!(u32).range(1..1 << 21))]
     profile_records: u32,
-    /// Estimates how long the launch takes on one multiprocessor, compute unit or WGP that runs all
-    /// its workgroups, in place of running it under hostile schedules
+    /// Estimates how long the launch takes
+    ///
+    /// On one multiprocessor, compute unit or WGP that runs all its workgroups, in place of running
+    /// it under hostile schedules.
     #[arg(long, conflicts_with_all = ["profile", "dump", "schedules"])]
     timing: bool,
-    /// With --timing: estimates every strategy that fits, and compares them with full barriers
-    #[arg(long, requires = "timing", conflicts_with = "strategy")]
-    compare: bool,
-    /// How many workgroups are resident at once, for --timing; without it, as many as fit
+    /// Workgroups that are resident at once, for --timing
+    ///
+    /// Without it, as many as fit.
     #[arg(long, value_name = "N", requires = "timing")]
     resident: Option<u32>,
     /// How many schedules
@@ -102,27 +113,29 @@ pub(super) struct SimArgs {
     /// Where the schedules' chances come from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The most instructions of waves that a launch may take
+    /// The most instructions of waves of a launch
     #[arg(long, default_value_t = 100_000_000)]
     steps: u64,
-    /// Gives the specialization constant with SpecId ID a value: decimal, 0x bits, a float, true or
-    /// false
+    /// A specialization constant: decimal, 0x bits, a float, true, false
     #[arg(long, value_name = "ID=VALUE", value_parser = parse_setting, allow_hyphen_values = true)]
     spec: Vec<Setting>,
     /// How workgroup-scope split barriers are lowered
     #[arg(long, default_value = "auto", value_parser = strategies())]
     strategy: Choice,
-    /// The kernel is launched in clusters of so many workgroups, which run side by side
+    /// Workgroups of a cluster, which run side by side
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     cluster_size: Option<[u32; 3]>,
     /// LLVM's optimisation level [default: 2]
     #[arg(short = 'O', value_name = "LEVEL", value_parser = levels())]
     optimization: Option<Optimization>,
-    /// Waves of 32 or 64 invocations; without it, the target's default
+    /// Invocations of a wave
+    ///
+    /// Without it, the target's default.
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
-    /// How buffers and images are handed over: arguments, or descriptor-sets with :16 or :32 for
-    /// the bytes of a descriptor
+    /// How buffers are passed: arguments, descriptor-sets, descriptor-sets:16
+    ///
+    /// The number is the bytes of a descriptor, 32 without it: docs/abi.md.
     #[arg(long, value_name = "FORM", default_value = "arguments", value_parser = str::parse::<AbiForm>)]
     abi: AbiForm,
     #[command(flatten)]
@@ -132,8 +145,9 @@ pub(super) struct SimArgs {
     /// How the findings are printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     report: Format,
-    /// Says on the standard error how far it is, also where that is not a terminal; not with
-    /// `--report json`
+    /// Says how far it is, also where that is not a terminal
+    ///
+    /// On the standard error; not with `--report json`.
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]

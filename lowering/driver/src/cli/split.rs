@@ -6,12 +6,14 @@ use splitbar::{Options, SplitBarriers};
 /// The flags that `lower`, `advise`, `sim` and `model` share.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SplitArgs {
-    /// Splits OpControlBarriers of the workgroup, and moves the halves of these and of written
-    /// pairs apart as far as no access can tell
+    /// Splits OpControlBarriers, and moves the halves of all pairs apart
+    ///
+    /// As far as no access can tell: docs/splitting.md.
     #[arg(long, value_enum, default_value_t = SplitBarriersArg::Never)]
     split_barriers: SplitBarriersArg,
-    /// With --split-barriers: takes every barrier to order all memory, for shaders that count on
-    /// barrier() to order buffers though it names workgroup memory alone
+    /// With --split-barriers: every barrier orders all memory
+    ///
+    /// For shaders that count on barrier() to order buffers though it names workgroup memory alone.
     #[arg(long)]
     assume_barriers_order_all_memory: bool,
     /// With --split-barriers: moves other instructions into the windows too, as long as at most N

@@ -7,12 +7,14 @@ use splitbar::{Environment, Validation};
 /// The two flags that `lower`, `sim` and `model` share.
 #[derive(Clone, Debug, Args)]
 pub(super) struct ValidationArgs {
-    /// Does not check the rules of `splitbar check` first, but for those that code cannot be made
-    /// without
+    /// Does not check the rules of `splitbar check` first
+    ///
+    /// But for those that code cannot be made without.
     #[arg(long)]
     no_validate: bool,
-    /// Whose rules the module must keep: universal, vulkan1.0 to vulkan1.4, opencl1.2 to opencl3.0
-    /// [default: vulkan1.3, or universal for OpenCL modules]
+    /// Whose rules: universal, vulkan1.0 to 1.4, opencl1.2 to 3.0
+    ///
+    /// Without it vulkan1.3, or universal for OpenCL modules.
     #[arg(long, value_name = "ENV", value_parser = parse_environment, conflicts_with = "no_validate")]
     target_env: Option<Environment>,
 }

@@ -10,13 +10,13 @@ pub(super) struct WarningArgs {
     /// Prints no warnings and notes, but for those of --warn
     #[arg(short = 'w', long = "no-warnings")]
     none: bool,
-    /// Makes errors of all warnings, but for those of --allow and --warn: -Werror
+    /// -Werror makes errors of warnings, but for --allow and --warn
     #[arg(short = 'W', value_name = "KIND", value_enum)]
     all: Option<All>,
     /// Does not print the warning or note CODE, such as SB2012
     #[arg(long, value_name = "CODE", value_parser = parse_code)]
     allow: Vec<Code>,
-    /// Prints the warning CODE as a warning, whatever -w and -Werror say
+    /// Prints the warning CODE as one, whatever -w and -Werror say
     #[arg(long, value_name = "CODE", value_parser = parse_code, conflicts_with = "allow")]
     warn: Vec<Code>,
 }

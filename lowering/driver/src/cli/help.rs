@@ -1,0 +1,317 @@
+//! The help of the commands, in two columns: `-h` has the options that most calls need, `--help` all
+//! of them in groups. The long texts are in what `splitbar manual` writes.
+
+use super::Cli;
+use clap::{Arg, Command, CommandFactory};
+use std::ffi::OsString;
+use std::fmt::Write;
+
+/// Columns of a line.
+const WIDTH: usize = 100;
+
+/// The column of the texts.
+const COLUMN: usize = 32;
+
+/// Headings of options, by their long names, or short ones. What is in none of them comes first.
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Barriers",
+        &[
+            "strategy",
+            "fuse-at",
+            "split-barriers",
+            "assume-barriers-order-all-memory",
+            "profile",
+            "cluster-size",
+            "promote-async-copies",
+            "no-window-guards",
+        ],
+    ),
+    (
+        "Code",
+        &["O", "wave", "waits", "cu-mode", "tgsplit", "abi", "ptxas"],
+    ),
+    (
+        "Output",
+        &[
+            "emit",
+            "output",
+            "emit-dir",
+            "measure",
+            "audit",
+            "write-dependencies",
+            "dependency-file",
+            "dependency-target",
+            "report",
+            "format",
+            "json",
+            "dump",
+            "color",
+            "verbose",
+        ],
+    ),
+    (
+        "Rules and messages",
+        &[
+            "target-env",
+            "no-validate",
+            "strict",
+            "assume-default-spec",
+            "limit",
+            "diagnostics",
+            "no-warnings",
+            "W",
+            "allow",
+            "warn",
+        ],
+    ),
+    ("Limits", &["time-limit", "memory-limit", "steps"]),
+];
+
+/// Options that `-h` shows.
+const COMMON: [&str; 20] = [
+    "target",
+    "targets",
+    "entry",
+    "spec",
+    "workgroup-size",
+    "groups",
+    "buffer",
+    "push",
+    "dump",
+    "strategy",
+    "split-barriers",
+    "O",
+    "emit",
+    "output",
+    "report",
+    "format",
+    "json",
+    "target-env",
+    "plan",
+    "release",
+];
+
+/// The command line, with the help that `given` asks for where it asks for some.
+pub(super) fn command(given: &[OsString]) -> Command {
+    let command = Cli::command();
+    let flags = given.iter().take_while(|argument| *argument != "--");
+    let asks = |flag: &str| flags.clone().any(|argument| argument == flag);
+    let whole = asks("--help") || given.get(1).is_some_and(|first| first == "help");
+    match whole || asks("-h") {
+        true => with_help(command, whole),
+        false => command,
+    }
+}
+
+fn with_help(mut command: Command, whole: bool) -> Command {
+    command.build();
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|c| c.get_name().to_owned())
+        .collect();
+    // What clap makes of `help` has commands of its own.
+    let names = names.into_iter().filter(|name| name != "help");
+    names.fold(command, |command, name| {
+        command.mut_subcommand(name, |sub| {
+            let text = text(&sub, whole);
+            sub.override_help(text)
+        })
+    })
+}
+
+/// The help of one command.
+fn text(command: &Command, whole: bool) -> String {
+    let mut out = String::new();
+    let about = command
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    paragraph(&mut out, 0, &about);
+    let usage = command.clone().render_usage().to_string();
+    let _ = writeln!(out, "\n{usage}");
+    let arguments: Vec<&Arg> = command.get_positionals().filter(is_shown).collect();
+    section(&mut out, "Arguments", &arguments);
+    let options = || {
+        command
+            .get_arguments()
+            .filter(|arg| !arg.is_positional())
+            .filter(is_shown)
+    };
+    if whole {
+        let grouped = |arg: &Arg| GROUPS.iter().any(|(_, names)| names.contains(&&*name(arg)));
+        let others: Vec<&Arg> = options().filter(|arg| !grouped(arg)).collect();
+        section(&mut out, "Options", &others);
+        for (heading, names) in GROUPS {
+            let find = |wanted: &&str| options().find(|arg| name(arg) == **wanted);
+            let group: Vec<&Arg> = names.iter().filter_map(find).collect();
+            section(&mut out, heading, &group);
+        }
+    } else {
+        let is_common = |arg: &&Arg| arg.is_required_set() || COMMON.contains(&&*name(arg));
+        let common: Vec<&Arg> = options().filter(is_common).collect();
+        section(&mut out, "Options", &common);
+        let program = command.get_bin_name().unwrap_or("splitbar");
+        let more = format!(
+            "`{program} --help` has all options, `splitbar manual DIR` writes all there is to say."
+        );
+        let _ = writeln!(out, "\n{more}");
+    }
+    if let Some(after) = command.get_after_help() {
+        let _ = writeln!(out, "\n{after}");
+    }
+    out
+}
+
+/// Whether an argument stands in the help. That of `--help` itself needs none.
+fn is_shown(arg: &&Arg) -> bool {
+    !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str())
+}
+
+/// The long name of an option, or its short one.
+fn name(arg: &Arg) -> String {
+    let short = || arg.get_short().map(String::from);
+    arg.get_long()
+        .map(str::to_owned)
+        .or_else(short)
+        .unwrap_or_default()
+}
+
+fn section(out: &mut String, heading: &str, arguments: &[&Arg]) {
+    if arguments.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{heading}:");
+    for arg in arguments {
+        let spelled = spelled(arg);
+        let _ = write!(out, "  {spelled}");
+        let at = spelled.chars().count() + 2;
+        // A name that is too long has a line of its own.
+        if at + 2 > COLUMN {
+            out.push('\n');
+            let _ = write!(out, "{:COLUMN$}", "");
+        } else {
+            let _ = write!(out, "{:1$}", "", COLUMN - at);
+        }
+        paragraph(out, COLUMN, &described(arg));
+    }
+}
+
+/// `-o, --output <FILE>`.
+fn spelled(arg: &Arg) -> String {
+    if arg.is_positional() {
+        return arg.to_string();
+    }
+    match (arg.get_short(), arg.get_long()) {
+        // Its value stands behind the long name alone.
+        (Some(short), Some(_)) => format!("-{short}, {arg}"),
+        (Some(_), None) => arg.to_string(),
+        (None, _) => format!("    {arg}"),
+    }
+}
+
+/// What it is, its values and its default.
+fn described(arg: &Arg) -> String {
+    let mut text = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let takes_values = arg.get_action().takes_values();
+    let values = arg.get_possible_values();
+    let values: Vec<&str> = values
+        .iter()
+        .filter(|value| takes_values && !value.is_hide_set())
+        .map(|value| value.get_name())
+        .collect();
+    if !values.is_empty() {
+        let _ = write!(text, ": {}", values.join(", "));
+    }
+    let defaults: Vec<_> = arg
+        .get_default_values()
+        .iter()
+        .map(|value| value.to_string_lossy())
+        .collect();
+    if takes_values && !defaults.is_empty() {
+        let _ = write!(text, " [{}]", defaults.join(","));
+    }
+    text
+}
+
+/// Writes `text` in lines that begin at `column`, where the first one already is.
+fn paragraph(out: &mut String, column: usize, text: &str) {
+    let mut at = column;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if at > column && at + 1 + length > WIDTH {
+            let _ = write!(out, "\n{:column$}", "");
+            at = column;
+        } else if at > column {
+            out.push(' ');
+            at += 1;
+        }
+        out.push_str(word);
+        at += length;
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use clap::error::ErrorKind;
+
+    /// What `splitbar COMMAND FLAG` prints.
+    fn printed(name: &str, flag: &str) -> String {
+        let given: Vec<OsString> = ["splitbar", name, flag].map(OsString::from).into();
+        let shown = command(&given).try_get_matches_from(&given).unwrap_err();
+        assert_eq!(shown.kind(), ErrorKind::DisplayHelp, "{name}");
+        shown.to_string()
+    }
+
+    #[test]
+    fn each_fits_on_two_screens_and_has_every_option() {
+        let mut program = Cli::command();
+        program.build();
+        let commands = program.get_subcommands();
+        for sub in commands.filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+            let name = sub.get_name();
+            let (short, long) = (printed(name, "-h"), printed(name, "--help"));
+            for (text, most) in [(&short, 60), (&long, 100)] {
+                assert!(
+                    text.lines().count() <= most,
+                    "{}\n{text}",
+                    text.lines().count()
+                );
+                let wide = text.lines().find(|line| line.chars().count() > WIDTH);
+                assert_eq!(wide, None, "{name}");
+            }
+            for arg in sub.get_arguments().filter(is_shown) {
+                assert!(long.contains(&spelled(arg)), "{name} {arg}\n{long}");
+            }
+            assert!(
+                long.contains("--color") && !short.contains("--color"),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_name_in_the_tables_is_an_option() {
+        let program = Cli::command();
+        let commands = program.get_subcommands();
+        let mut known: Vec<String> = commands
+            .flat_map(Command::get_arguments)
+            .map(name)
+            .collect();
+        known.extend(program.get_arguments().map(name));
+        let grouped = GROUPS.iter().flat_map(|(_, names)| *names);
+        for listed in grouped.chain(&COMMON) {
+            assert!(known.iter().any(|known| known == listed), "{listed}");
+        }
+    }
+
+    #[test]
+    fn help_of_a_command_is_the_same_by_either_name() {
+        let given: Vec<OsString> = ["splitbar", "help", "lower"].map(OsString::from).into();
+        let shown = command(&given).try_get_matches_from(&given).unwrap_err();
+        assert_eq!(shown.to_string(), printed("lower", "--help"));
+    }
+}
