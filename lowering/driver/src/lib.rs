@@ -110,7 +110,7 @@ pub use targets::{TargetRow, targets};
 pub use usage::{Resident, Usage};
 pub use weigh::{Barrier, BarrierKind, Version, Weighed};
 
-/// The examples of README.md, compiled.
+/// The examples of the guide, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+#[doc = include_str!("../../../docs/guide/embedding.md")]
+struct Guide;

@@ -41,6 +41,7 @@ mod neighbours;
 mod nvptx;
 mod opencl;
 mod outputs;
+mod pages;
 mod promoted;
 mod python;
 mod qualifiers;
@@ -99,6 +100,7 @@ fn main() -> ExitCode {
     trials.extend(audit::trials(&fixtures));
     trials.extend(outputs::trials(&fixtures));
     trials.extend(examples::trials());
+    trials.extend(pages::trials());
     trials.extend(schemas::trials(&fixtures));
     trials.extend(endianness::trials(&fixtures));
     trials.extend(enumerants::trials());

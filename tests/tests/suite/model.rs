@@ -48,7 +48,7 @@ const TRACES: &[(Known, Usage, &str)] = &[
     (
         catalogue::COUNTER_RESET,
         Usage::Repeated,
-        "Whoever leaves first resets the count that the others still look at.",
+        "The wave that leaves first resets the count that the others still look at.",
     ),
     (
         catalogue::COUNTER_AT_WAIT,

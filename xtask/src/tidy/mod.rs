@@ -2,9 +2,11 @@
 
 mod edges;
 mod fixtures;
+mod links;
 mod packages;
 mod rooms;
 mod steps;
+mod style;
 mod text;
 mod variables;
 
@@ -19,9 +21,11 @@ pub(crate) fn run() -> Result<()> {
     edges::check(&mut problems)?;
     features::check(&mut problems)?;
     fixtures::check(&mut problems)?;
+    links::check(&files, &mut problems);
     packages::check(&files, &mut problems);
     rooms::check(&files, &mut problems);
     steps::check(&mut problems);
+    style::check(&files, &mut problems);
     text::check(&files, &mut problems);
     variables::check(&files, &mut problems)?;
     folders_are_described(&files, &mut problems);

@@ -1,0 +1,201 @@
+//! The pages that people read first: what they show is run.
+//!
+//! The fenced blocks of a page are done in their order, in one empty folder. Their first line says
+//! how:
+//!
+//! | line | what happens |
+//! | --- | --- |
+//! | `LANGUAGE file=NAME` | the block is written to the file NAME |
+//! | `sh run` | the commands run, each of which must succeed |
+//! | `sh run code=N` | the last command exits with N |
+//! | `sh run or=NAME` | without the programs that it needs, NAME is taken from docs/examples |
+//! | `text output` | the last commands have printed these lines; `...` stands for any, or for the rest of one |
+//! | `sh not run: WHY` | nothing |
+//!
+//! Other blocks in `sh` are an error. A page that needs a program which is not there is ignored.
+
+use crate::support::{linkable, trial};
+use anyhow::{Context, Result, bail, ensure};
+use libtest_mimic::Trial;
+use splitbar_tests::fixture::root;
+use splitbar_tests::harness::Missing;
+use splitbar_tests::tools;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Programs of others that pages use, by their names on PATH.
+const PROGRAMS: [&str; 5] = [
+    "glslangValidator",
+    "clang-22",
+    "clang-15",
+    "llvm-spirv-15",
+    "ninja",
+];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut pages = vec!["README.md".to_owned(), "docs/launching.md".to_owned()];
+    let guide = root().join("docs/guide");
+    let files = std::fs::read_dir(guide).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| file.file_name().into_string().ok());
+    pages.extend(names.map(|name| format!("docs/guide/{name}")));
+    pages.sort();
+    let pages = pages.into_iter();
+    pages
+        .map(|page| trial(format!("pages/{page}"), move || run(&page)))
+        .collect()
+}
+
+/// A fenced block: what its first line says, its text, and the number of that line.
+struct Block<'p> {
+    says: &'p str,
+    text: String,
+    line: usize,
+}
+
+/// The fenced blocks of a page.
+fn blocks(page: &str) -> Vec<Block<'_>> {
+    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut is_open = false;
+    for (number, line) in page.lines().enumerate() {
+        match (line.strip_prefix("```"), is_open, blocks.last_mut()) {
+            (Some(_), true, _) => is_open = false,
+            (Some(says), false, _) => {
+                is_open = true;
+                blocks.push(Block {
+                    says,
+                    text: String::new(),
+                    line: number + 1,
+                });
+            }
+            (None, true, Some(block)) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            (None, _, _) => {}
+        }
+    }
+    blocks
+}
+
+fn run(page: &str) -> Result<()> {
+    let text = std::fs::read_to_string(root().join(page))?;
+    // Code objects are linked and simulated.
+    linkable("gfx1201")?;
+    let folder = tempfile::tempdir()?;
+    // Pages name the files of docs/examples as they are in a clone.
+    link(&root().join("docs"), &folder.path().join("docs"))?;
+    let mut said = String::new();
+    for block in blocks(&text) {
+        let done = step(&block, folder.path(), &mut said);
+        done.with_context(|| format!("{page}, line {}", block.line))?;
+    }
+    Ok(())
+}
+
+/// Does one block in `folder`; `said` is what the last commands printed.
+fn step(block: &Block<'_>, folder: &Path, said: &mut String) -> Result<()> {
+    let (language, how) = block.says.split_once(' ').unwrap_or((block.says, ""));
+    match (language, how) {
+        (_, how) if how.starts_with("file=") => {
+            let name = how.trim_start_matches("file=");
+            ensure!(!name.contains(['/', '\\']), "{name} is not in the folder");
+            std::fs::write(folder.join(name), &block.text)?;
+        }
+        ("text", "output") => printed(&block.text, said)?,
+        ("sh", how) if how.starts_with("not run: ") => {}
+        ("sh", how) => {
+            let how = how
+                .strip_prefix("run")
+                .context("a block that is neither run nor said not to be")?;
+            *said = commands(&block.text, how.trim(), folder)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Runs commands and gives what they print on both streams.
+fn commands(text: &str, how: &str, folder: &Path) -> Result<String> {
+    let mut path: Vec<PathBuf> = tools::splitbar()?
+        .parent()
+        .into_iter()
+        .map(Path::to_path_buf)
+        .collect();
+    path.extend(std::env::split_paths(
+        &std::env::var_os("PATH").unwrap_or_default(),
+    ));
+    if let Some(name) = missing(text, &path) {
+        let Some(module) = how.strip_prefix("or=") else {
+            return Err(Missing::new(format!("no {name} on PATH")).into());
+        };
+        std::fs::copy(
+            root().join("docs/examples").join(module),
+            folder.join(module),
+        )?;
+        return Ok(String::new());
+    }
+    let code: i32 = match how.strip_prefix("code=") {
+        Some(code) => code.parse()?,
+        None => 0,
+    };
+    let result = Command::new("sh")
+        .args(["-e", "-c", &format!("exec 2>&1\n{text}")])
+        .env("PATH", std::env::join_paths(path)?)
+        .current_dir(folder)
+        .output()?;
+    let said = String::from_utf8_lossy(&result.stdout).into_owned();
+    ensure!(
+        result.status.code() == Some(code),
+        "{:?} instead of {code}:\n{said}",
+        result.status
+    );
+    Ok(said)
+}
+
+/// The first program that the commands name and that is in no folder of `path`.
+fn missing<'t>(text: &'t str, path: &[PathBuf]) -> Option<&'t str> {
+    let is_there = |name: &str| path.iter().any(|folder| folder.join(name).is_file());
+    let mut words = text.split_whitespace();
+    words.find(|word| (PROGRAMS.contains(word) || *word == "splitbar-opt") && !is_there(word))
+}
+
+/// Makes `name` another name of `place`.
+fn link(place: &Path, name: &Path) -> Result<()> {
+    if let Some(folder) = name.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    #[cfg(unix)]
+    if !name.exists() {
+        std::os::unix::fs::symlink(std::fs::canonicalize(place)?, name)?;
+    }
+    #[cfg(not(unix))]
+    if !name.exists() {
+        return Err(Missing::new("no symbolic links").into());
+    }
+    Ok(())
+}
+
+/// That `said` has the lines of `shown` in this order, one behind the other but where `...` stands.
+fn printed(shown: &str, said: &str) -> Result<()> {
+    let mut lines = said.lines().map(str::trim_end).peekable();
+    let mut skips = true;
+    for wanted in shown.lines().map(str::trim_end) {
+        if wanted.trim() == "..." {
+            skips = true;
+            continue;
+        }
+        let fits = |line: &str| match wanted.strip_suffix("...") {
+            Some(beginning) => line.starts_with(beginning),
+            None => line == wanted,
+        };
+        let found = match skips {
+            true => lines.by_ref().any(fits),
+            false => lines.next().is_some_and(fits),
+        };
+        if !found {
+            bail!("not printed: {wanted:?}\n{said}");
+        }
+        skips = false;
+    }
+    Ok(())
+}
