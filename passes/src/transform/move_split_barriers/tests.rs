@@ -403,11 +403,11 @@ fn a_loop_that_lanes_leave_by_different_exits_is_not_rotated() {
         )
     };
     let by_lane = leave("%l = OpLoad %uint %lane; %d = OpIEqual %bool %l %u0");
-    let turns = "%n = OpLoad %uint %data; keep cond n";
-    assert_eq!(short_lane(&around(turns, "", &by_lane, "")), "AW");
+    let iterations = "%n = OpLoad %uint %data; keep cond n";
+    assert_eq!(short_lane(&around(iterations, "", &by_lane, "")), "AW");
     let all = leave("%d = OpIEqual %bool %u1 %u2");
     assert_eq!(
-        short(&around(turns, "", &all, "")),
+        short(&around(iterations, "", &all, "")),
         "| rdata wcond A | rcond | . . . . . . . . W wone rone A | W | | | W"
     );
 }
