@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 10] = [
+    let tests: [(&str, Test); 11] = [
         ("outputs_are_those_of_lower", outputs_are_those_of_lower),
         ("jobs_have_arguments", jobs_have_arguments),
         ("wrong_jobs_are_usage_errors", wrong_jobs_are_usage_errors),

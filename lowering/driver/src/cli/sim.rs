@@ -102,6 +102,9 @@ pub(super) struct SimArgs {
     /// it under hostile schedules.
     #[arg(long, conflicts_with_all = ["profile", "dump", "schedules"])]
     timing: bool,
+    /// Compares every strategy with full barriers, for --timing
+    #[arg(long, requires = "timing", conflicts_with = "strategy")]
+    compare: bool,
     /// Workgroups that are resident at once, for --timing
     ///
     /// Without it, as many as fit.
