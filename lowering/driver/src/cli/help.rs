@@ -20,6 +20,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "strategy",
             "fuse-at",
             "split-barriers",
+            "fill-windows",
             "assume-barriers-order-all-memory",
             "profile",
             "cluster-size",
@@ -29,7 +30,9 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Code",
-        &["O", "wave", "waits", "cu-mode", "tgsplit", "abi", "ptxas"],
+        &[
+            "O", "wave", "waits", "cu-mode", "tgsplit", "abi", "ptxas", "lld",
+        ],
     ),
     (
         "Output",
