@@ -35,8 +35,10 @@ pub const FLAGS: &[&str] = &[
     "order-split-barriers",
     "promote-async-copies",
     "split-control-barriers",
+    "stage-barrier-loop-loads",
     "strip-split-barrier-spelling=ext",
     "strip-split-barrier-spelling=intel",
+    "unroll-barrier-loops=1000",
 ];
 
 /// Environments that the rules are tried for.

@@ -53,6 +53,7 @@ pub(super) fn run(
         | PassOptions::AllMemory
         | PassOptions::Narrow(_)
         | PassOptions::Fill(_)
+        | PassOptions::Unroll(_)
         | PassOptions::Spelling(_)
         | PassOptions::Buffer { .. } => FuseAt::Wait,
     };
@@ -115,8 +116,9 @@ fn undeclare(edit: &mut Edit<'_, '_>) {
             Some(Op::Extension) => {
                 [EXTENSION_EXT, EXTENSION_INTEL].contains(&inst.string(0).as_str())
             }
-            Some(Op::Function) => break,
-            _ => false, // stands between them and names neither
+            // Wherever they stand: a module may have them inside of its functions, which no rule of
+            // barriers forbids.
+            _ => false,
         };
         if is_ours {
             edit.remove(inst.offset);
@@ -242,4 +244,33 @@ fn incomparable(site: &Site) -> Diagnostic {
         "one has memory scope ShaderCallKHR and the other does not; neither contains the other",
     )
     .help("give both sides one memory scope")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::analysis::testing::{assemble, declared};
+
+    /// Wherever the extension and the capability are declared, both go or none.
+    #[test]
+    fn declarations_go_from_functions_too() {
+        let text = "%main = OpFunction %void 0 %fn
+            %entry = OpLabel
+            arrive
+            OpCapability 6141
+            wait
+            OpReturn
+            OpFunctionEnd";
+        let old = assemble("", text);
+        let (before, _) = declared(&old.module);
+        let mut found = Diagnostics::new();
+        let edited = run(&old.module, &before, &PassOptions::None, &mut found);
+        let edited = edited.unwrap().unwrap();
+        let is_left = |inst: Inst<'_>| {
+            inst.op() == Some(Op::Extension)
+                || inst.op() == Some(Op::Capability) && inst.operand(0) == Ok(CAPABILITY)
+        };
+        assert!(!edited.module.instructions().any(is_left));
+    }
 }

@@ -47,6 +47,7 @@ pub(super) fn run(
         | PassOptions::AllMemory
         | PassOptions::Narrow(_)
         | PassOptions::Fill(_)
+        | PassOptions::Unroll(_)
         | PassOptions::Fuse(_)
         | PassOptions::Spelling(_) => (0, 0),
     };

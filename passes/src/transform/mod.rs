@@ -17,6 +17,9 @@ mod instrument_barrier_skew;
 mod instrument_split_barriers;
 mod link;
 mod move_split_barriers;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod mutants;
 mod operands;
 mod order_split_barriers;
 mod promote_async_copies;
@@ -24,7 +27,10 @@ pub mod registry;
 mod report_buffer;
 mod rewrite;
 mod split_control_barriers;
+mod stage_barrier_loop_loads;
 mod strip_split_barrier_spelling;
+mod unroll_barrier_loops;
+mod whole_variables;
 
 pub use fill_split_barrier_windows::Fill;
 pub use fuse_split_barriers::FuseAt;

@@ -7,7 +7,7 @@ use super::{
     eliminate_redundant_control_barriers, eliminate_redundant_split_barriers,
     fuse_narrow_split_barriers, inline, instrument_barrier_skew, instrument_split_barriers,
     move_split_barriers, order_split_barriers, promote_async_copies, split_control_barriers,
-    strip_split_barrier_spelling,
+    stage_barrier_loop_loads, strip_split_barrier_spelling, unroll_barrier_loops,
 };
 use crate::diagnostic::Diagnostics;
 use crate::module::{Declarations, Module, Spelling};
@@ -27,6 +27,8 @@ pub enum PassOptions {
     Narrow(u32),
     /// How windows are filled.
     Fill(Fill),
+    /// How many instructions the iterations of a loop may have together.
+    Unroll(u32),
     /// The storage buffer that is written.
     Buffer {
         /// DescriptorSet.
@@ -46,6 +48,7 @@ impl PassOptions {
             | PassOptions::Fuse(_)
             | PassOptions::Spelling(_)
             | PassOptions::Narrow(_)
+            | PassOptions::Unroll(_)
             | PassOptions::Buffer { .. } => false,
         }
     }
@@ -174,12 +177,28 @@ pub const PASSES: &[Pass] = &[
         run: split_control_barriers::run,
     },
     Pass {
+        name: "stage-barrier-loop-loads",
+        about: "load what a loop stores to shared memory one iteration ahead (docs/splitting.md)",
+        value: None,
+        keeps_order: true,
+        parse: none,
+        run: stage_barrier_loop_loads::run,
+    },
+    Pass {
         name: "strip-split-barrier-spelling",
         about: "leave one spelling of the extension, and its capability",
         value: Some("ext|intel"),
         keeps_order: false,
         parse: spelling,
         run: strip_split_barrier_spelling::run,
+    },
+    Pass {
+        name: "unroll-barrier-loops",
+        about: "unroll loops with barriers and a constant number of iterations, up to N instructions",
+        value: Some("N"),
+        keeps_order: true,
+        parse: unroll,
+        run: unroll_barrier_loops::run,
     },
 ];
 
@@ -276,6 +295,10 @@ fn fill(value: Option<&str>) -> Option<PassOptions> {
 
 fn narrow(value: Option<&str>) -> Option<PassOptions> {
     Some(PassOptions::Narrow(value?.parse().ok()?))
+}
+
+fn unroll(value: Option<&str>) -> Option<PassOptions> {
+    Some(PassOptions::Unroll(value?.parse().ok()?))
 }
 
 fn spelling(value: Option<&str>) -> Option<PassOptions> {

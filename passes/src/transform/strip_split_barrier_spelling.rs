@@ -28,6 +28,7 @@ pub(super) fn run(
         | PassOptions::AllMemory
         | PassOptions::Narrow(_)
         | PassOptions::Fill(_)
+        | PassOptions::Unroll(_)
         | PassOptions::Buffer { .. } => EXTENSION_EXT,
     };
     let mut edit = Edit::new(declarations);

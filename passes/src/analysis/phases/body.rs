@@ -2,6 +2,7 @@
 //! workgroup's barriers between them.
 
 use super::effects::{Effect, Effects};
+use super::mutant::{Rule, is_out};
 use super::places::Places;
 use crate::analysis::pairing::{Pairing, Site, SiteId, SiteKind};
 use crate::module::{Declarations, Function, Id, Inst, Scope, WordOffset};
@@ -173,7 +174,7 @@ fn barriers(declarations: &Declarations<'_>, pairing: &Pairing, orders_all: bool
     let named = pairing
         .sites
         .iter()
-        .filter(|site| site.kind == SiteKind::MemoryBarrier)
+        .filter(|site| site.kind == SiteKind::MemoryBarrier && !is_out(Rule::MemoryBarriers))
         .fold(Places::NONE, |all, site| match is_known(site) {
             true => all | memory_barrier(site),
             false => Places::ALL,

@@ -1,5 +1,6 @@
 //! What an instruction does that other invocations of the workgroup may notice.
 
+use super::mutant::{Rule, is_out};
 use super::places::Places;
 use crate::analysis::pairing::SiteKind;
 use crate::analysis::qualifiers::MemoryQualifiers;
@@ -87,8 +88,8 @@ impl Effect {
     pub fn conflicts(self, other: Effect) -> bool {
         self.writes.meets(other.touches())
             || other.writes.meets(self.touches())
-            || self.publishes.meets(other.touches())
-            || other.publishes.meets(self.touches())
+            || (!is_out(Rule::Publishes)
+                && (self.publishes.meets(other.touches()) || other.publishes.meets(self.touches())))
     }
 }
 

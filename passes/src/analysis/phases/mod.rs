@@ -23,6 +23,7 @@
 
 mod body;
 mod effects;
+pub(crate) mod mutant;
 mod openness;
 mod ordered;
 mod own;

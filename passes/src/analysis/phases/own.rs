@@ -90,7 +90,14 @@ impl<'m> Effects<'_, 'm> {
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
             | Op::InBoundsPtrAccessChain
-            | Op::ArrayLength => {}
+            | Op::ArrayLength
+            | Op::Undef
+            | Op::Phi
+            | Op::LoopMerge
+            | Op::SelectionMerge
+            | Op::Branch
+            | Op::BranchConditional
+            | Op::Switch => {}
             op if is_arithmetic(op) => {}
             _ => return None,
         }

@@ -3,6 +3,7 @@
 
 use super::body::{Body, Item, Role, Side};
 use super::effects::Effect;
+use super::mutant::{Rule, is_out};
 use super::places::Places;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
@@ -97,7 +98,7 @@ fn step(body: &Body, state: Effect, item: Item, end: Side) -> Effect {
         .barriers
         .get(number)
         .map_or(Places::NONE, |barrier| barrier.orders);
-    if side == end || side == Side::Both {
+    if side == end || side == Side::Both || is_out(Rule::Neighbours) {
         state.within(Places::ALL.without(orders))
     } else {
         state

@@ -3,6 +3,7 @@
 use super::facts::{Fact, Facts};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::live::{DefUse, Live};
+use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Body, Effect, Item, Own, Role, Side, Zones};
 use crate::module::{Id, WordOffset};
 use crate::transform::move_split_barriers::motion::Motion;
@@ -239,16 +240,22 @@ impl<'f> Filling<'f> {
 
     /// Whether an instruction may pass what stays.
     fn may(&self, item: &Item, fact: &Fact, way: Way, staying: &Staying) -> bool {
-        let own = fact.own.as_ref();
-        let passes = own.is_some_and(|own| !own.conflicts(&staying.own))
-            && !item.effect.conflicts(staying.effect);
-        let is_free = match way {
-            Way::Up => fact.ids.result.is_none_or(|result| {
-                !staying.used.contains(&result) && !self.facts.is_pinned(result)
-            }),
-            Way::Down => !fact.ids.uses.iter().any(|id| staying.made.contains(id)),
+        let Some(own) = &fact.own else {
+            return false;
         };
-        passes && is_free
+        let is_own = own.conflicts(&staying.own) && !is_out(Rule::Own);
+        let is_shared = item.effect.conflicts(staying.effect) && !is_out(Rule::Shared);
+        let is_used = match way {
+            Way::Up => fact
+                .ids
+                .result
+                .is_some_and(|result| staying.used.contains(&result)),
+            Way::Down => fact.ids.uses.iter().any(|id| staying.made.contains(id)),
+        };
+        // What stays where no walk comes by uses it.
+        let is_pinned = fact.ids.result.is_some_and(|id| self.facts.is_pinned(id));
+        let is_held = (is_used && !is_out(Rule::Values)) || (is_pinned && way == Way::Up);
+        !(is_own || is_shared || is_held)
     }
 
     /// Takes the instructions out, and puts them on the other side of the half.

@@ -76,8 +76,10 @@ pub(super) fn run(
             }
             let uniform = OnceCell::new();
             let is_uniform = |block| {
-                let known =
-                    uniform.get_or_init(|| uniformity(declarations, &constants, entry, function));
+                let known = uniform.get_or_init(|| {
+                    let level = Level::Workgroup;
+                    uniformity(declarations, &constants, (entry, function), level)
+                });
                 known.block(block).is_none()
             };
             let moved = Motion::of(&body, &cfg, &is_uniform).run();
@@ -103,12 +105,12 @@ pub(super) fn look<'m>(
     (body, cfg)
 }
 
-/// Which blocks the workgroup executes as one.
-fn uniformity(
+/// Which blocks the workgroup, or each subgroup, executes as one.
+pub(super) fn uniformity(
     declarations: &Declarations<'_>,
     constants: &Constants,
-    entry: &EntryPoint<'_>,
-    function: &Function<'_>,
+    (entry, function): (&EntryPoint<'_>, &Function<'_>),
+    level: Level,
 ) -> Uniformity {
     let fixed = constants.without_defaults();
     let size = declarations.workgroup_size(entry, &fixed);
@@ -116,7 +118,7 @@ fn uniformity(
     let places: Vec<usize> = (0..cfg.len()).collect();
     let memory = Memory::of(declarations);
     let model = Model::of(declarations, &fixed, &memory, function, size, cfg, &places);
-    Uniformity::of(&model, Level::Workgroup, size)
+    Uniformity::of(&model, level, size)
 }
 
 /// Asks whether `after`, which a pass made of `before`, keeps the order of accesses that barriers

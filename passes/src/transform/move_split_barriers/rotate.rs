@@ -15,6 +15,7 @@ use super::motion::Motion;
 use super::travel::{HalfPosition, Limit, Way, end, in_block, top, weight};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
+use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Effect, Item, Openness, Role, Side, Zones};
 use crate::module::WordOffset;
 use std::collections::{BTreeMap, BTreeSet};
@@ -203,8 +204,9 @@ impl Motion<'_> {
                     continue;
                 };
                 let is_closed = is_closed.get(ring.front) == Some(&true);
+                let is_uniform = (self.is_uniform)(ring.front) || is_out(Rule::UniformFront);
                 let is_worth_it = is_closed && rotation.gain >= LEAST_GAIN;
-                if is_worth_it && (self.is_uniform)(ring.front) && self.leave_as_one(&rotation) {
+                if is_worth_it && is_uniform && self.leave_as_one(&rotation) {
                     self.apply(number, side, &ring, &rotation);
                     return true;
                 }

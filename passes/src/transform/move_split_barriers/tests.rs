@@ -22,9 +22,9 @@ const GLOBALS: &str = "
     %wait_all = OpConstant %uint 322
 ";
 
-const GLOBAL_NAMES: [&str; 5] = ["one", "two", "data", "out", "cond"];
+const GLOBAL_NAMES: [&str; 6] = ["one", "two", "data", "out", "cond", "lane"];
 
-fn module(body: &str) -> Assembled {
+pub(in crate::transform) fn module(body: &str) -> Assembled {
     let text = format!(
         "%main = OpFunction %void 0 %fn\n%entry = OpLabel\n{body}\nOpReturn\nOpFunctionEnd"
     );
@@ -56,19 +56,28 @@ fn moved_with(body: &str, options: &PassOptions) -> String {
 /// the begin of a block.
 pub(in crate::transform) fn short_after(pass: &Pass, body: &str, options: &PassOptions) -> String {
     let assembled = module(body);
+    short_of(pass, &assembled, options).unwrap()
+}
+
+/// As [`short_after`], of a module with the names that it has.
+pub(in crate::transform) fn short_of(
+    pass: &Pass,
+    assembled: &Assembled,
+    options: &PassOptions,
+) -> Result<String, Diagnostics> {
     let (declarations, _) = declared(&assembled.module);
     let mut found = Diagnostics::new();
     let run = |module: &Module<'_>, declarations: &Declarations<'_>, found: &mut Diagnostics| {
-        pass.run(module, declarations, options, found).unwrap()
+        pass.run(module, declarations, options, found)
     };
-    let edited = run(&assembled.module, &declarations, &mut found);
+    let edited = run(&assembled.module, &declarations, &mut found)?;
     let new = edited
         .as_ref()
         .map_or(&assembled.module, |edited| &edited.module);
     let (again, _) = declared(new);
     assert!(
-        run(new, &again, &mut found).is_none(),
-        "a second run finds something: {body}"
+        run(new, &again, &mut found)?.is_none(),
+        "a second run finds something"
     );
     let mut text = Vec::new();
     let instructions = new.instructions();
@@ -94,7 +103,7 @@ pub(in crate::transform) fn short_after(pass: &Pass, body: &str, options: &PassO
             _ => continue,
         });
     }
-    text.join(" ")
+    Ok(text.join(" "))
 }
 
 fn moved(body: &str) -> String {

@@ -4,6 +4,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
 use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::analysis::loops::{Loop, Loops};
+use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Body, Effect, Item, Places, Role};
 
 /// Most loops that are looked at; in a function with more of them halves stay in their blocks.
@@ -43,7 +44,9 @@ impl Limit {
 
     /// Whether the half may pass `item`.
     pub(in crate::transform) fn lets(self, item: &Item) -> bool {
-        !item.effect.stops && !self.zone.conflicts(item.effect.within(self.may_order))
+        let stops = item.effect.stops && !is_out(Rule::Stops);
+        let conflicts = self.zone.conflicts(item.effect.within(self.may_order));
+        !stops && (!conflicts || is_out(Rule::Conflicts))
     }
 }
 

@@ -1,0 +1,308 @@
+//! Loops that loads can be staged in.
+
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dominance::Dominators;
+use crate::analysis::layout::Extents;
+use crate::analysis::loops::{Loop, Loops};
+use crate::analysis::phases::mutant::{Rule, is_out};
+use crate::analysis::phases::{Body, Effect, Effects, Item, Places, Role, Side};
+use crate::module::{Constants, Declarations, Function, Id, Inst, Type, WordOffset};
+use crate::transform::whole_variables::Spot;
+use spirv::Op;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// 32-bit words that are staged in each invocation: so many registers hold them over the work.
+const MOST_WORDS: u64 = 32;
+
+/// How control leaves the loop.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Exit {
+    pub(super) condition: Id,
+    pub(super) stays_if_true: bool,
+    /// Whether an iteration asks before it comes to the barrier.
+    pub(super) is_first: bool,
+}
+
+/// A loop: one way in, one back, one out, and a barrier that every iteration comes to first.
+pub(super) struct Shape<'s, 'm> {
+    pub(super) function: &'s Function<'m>,
+    pub(super) dominators: &'s Dominators,
+    pub(super) cfg: &'s Cfg,
+    pub(super) header: usize,
+    pub(super) latch: usize,
+    /// The block with the barrier, and the place of the barrier among its instructions.
+    pub(super) block: usize,
+    pub(super) barrier: usize,
+    pub(super) exit: Exit,
+    pub(super) front_label: Id,
+    /// The branch that leads to the loop.
+    pub(super) front_end: WordOffset,
+    pub(super) latch_label: Id,
+    pub(super) label: Id,
+    /// The first instruction of the header, and the one behind the barrier.
+    pub(super) header_first: WordOffset,
+    pub(super) behind: WordOffset,
+    /// Phis that name the blocks that are cut.
+    pub(super) phis: Vec<Inst<'m>>,
+    /// By result: where instructions of the loop stand.
+    pub(super) spots: BTreeMap<Id, Spot>,
+    /// Blocks of the loop, and those of them that are in no loop inside of it.
+    pub(super) blocks: BTreeSet<usize>,
+    own: BTreeSet<usize>,
+    /// What the loop writes and publishes.
+    changes: Places,
+}
+
+/// The shapes of the loops of `function`, in the order of their headers.
+pub(super) fn shapes<'s, 'm>(
+    function: &'s Function<'m>,
+    cfg: &'s Cfg,
+    loops: &'s Loops,
+    body: &Body,
+) -> Vec<Shape<'s, 'm>> {
+    let Some(innermost) = loops.innermost(cfg.len()) else {
+        return Vec::new();
+    };
+    let natural = loops.natural.iter().flatten().enumerate();
+    let shape = |(number, natural): (usize, &Loop)| {
+        let is_own = |block: &&usize| innermost.get(**block) == Some(&Some(number));
+        let own = natural.body.iter().filter(is_own).copied().collect();
+        shape(function, cfg, &loops.dominators, body, natural, own)
+    };
+    natural.filter_map(shape).collect()
+}
+
+fn shape<'s, 'm>(
+    function: &'s Function<'m>,
+    cfg: &'s Cfg,
+    dominators: &'s Dominators,
+    body: &Body,
+    natural: &Loop,
+    own: BTreeSet<usize>,
+) -> Option<Shape<'s, 'm>> {
+    let header = natural.header;
+    let reachable = |block: &&usize| cfg.is_reachable(**block);
+    let (inside, outside): (Vec<usize>, Vec<usize>) = cfg
+        .preds(header)
+        .iter()
+        .filter(reachable)
+        .partition(|pred| natural.body.contains(pred));
+    let ([latch], [front]) = (inside.as_slice(), outside.as_slice()) else {
+        return None;
+    };
+    let (latch, front) = (*latch, *front);
+    let block_of = |number: usize| function.blocks.get(number);
+    let front_end = block_of(front)?.end()?;
+    if cfg.succs(front) != [header] || front_end.op() != Some(Op::Branch) {
+        return None;
+    }
+    let (block, barrier) = first_barrier(dominators, body, natural, &own, latch)?;
+    let has_merge = block_of(header)?.end()?.op() == Some(Op::LoopMerge);
+    if block == header && has_merge {
+        return None; // the merge instruction stays in the header
+    }
+    let exit = exit(function, cfg, dominators, natural, &own, (block, latch))?;
+    let insts = &block_of(block)?.insts;
+    let mut phis = Vec::new();
+    let behind = cfg.succs(block).iter().copied();
+    for at in behind.chain([header]).collect::<BTreeSet<usize>>() {
+        let insts = block_of(at)?.insts.iter();
+        phis.extend(insts.take_while(|inst| inst.op() == Some(Op::Phi)));
+    }
+    let mut spots = BTreeMap::new();
+    let mut changes = Places::NONE;
+    for at in &natural.body {
+        for (index, inst) in block_of(*at)?.insts.iter().enumerate() {
+            spots.extend(inst.result().map(|result| (result, (*at, index))));
+        }
+        for item in body.block(*at) {
+            changes |= item.effect.writes | item.effect.publishes;
+        }
+    }
+    Some(Shape {
+        function,
+        dominators,
+        cfg,
+        header,
+        latch,
+        block,
+        barrier,
+        exit,
+        front_label: block_of(front)?.label,
+        front_end: front_end.offset,
+        latch_label: block_of(latch)?.label,
+        label: block_of(block)?.label,
+        header_first: block_of(header)?.insts.first()?.offset,
+        behind: insts.get(barrier + 1)?.offset,
+        phis,
+        spots,
+        blocks: natural.body.clone(),
+        own,
+        changes,
+    })
+}
+
+/// The first OpControlBarrier of the workgroup that an iteration comes to. Every iteration does,
+/// and nothing that orders memory or execution stands before it, or elsewhere in the loop but
+/// barriers of the workgroup.
+fn first_barrier(
+    dominators: &Dominators,
+    body: &Body,
+    natural: &Loop,
+    own: &BTreeSet<usize>,
+    latch: usize,
+) -> Option<Spot> {
+    let mut found = None;
+    let mut at = latch;
+    loop {
+        let mut items = body.block(at).iter();
+        if let Some(index) = items.position(|item| matches!(item.role, Role::Half(..)))
+            && own.contains(&at)
+        {
+            found = Some((at, index));
+        }
+        if at == natural.header {
+            break;
+        }
+        at = dominators.immediate(at)?;
+    }
+    let (block, barrier) = found?;
+    let first = body.block(block).get(barrier)?;
+    let is_whole = matches!(first.role, Role::Half(_, Side::Both));
+    let is_right = |at: usize, index: usize, item: &Item| match item.role {
+        Role::Half(..) => (at, index) >= (block, barrier) || at != block,
+        Role::First | Role::Plain | Role::Last => !item.effect.stops,
+    };
+    let is_behind = |at: usize| at == block || dominators.dominates(block, at);
+    let all = natural.body.iter().all(|at| {
+        let mut items = body.block(*at).iter().enumerate();
+        items.all(|(index, item)| {
+            is_right(*at, index, item) && (is_behind(*at) || !matches!(item.role, Role::Half(..)))
+        })
+    });
+    (is_whole && all).then_some((block, barrier))
+}
+
+/// The one way out of the loop, by a branch that every iteration comes to.
+fn exit(
+    function: &Function<'_>,
+    cfg: &Cfg,
+    dominators: &Dominators,
+    natural: &Loop,
+    own: &BTreeSet<usize>,
+    (block, latch): (usize, usize),
+) -> Option<Exit> {
+    let is_inside = |block: &usize| natural.body.contains(block);
+    let leaves = |at: &&usize| !cfg.succs(**at).iter().all(is_inside);
+    let leaving: Vec<&usize> = natural.body.iter().filter(leaves).collect();
+    let [at] = leaving.as_slice() else {
+        return None;
+    };
+    let is_of_each = own.contains(at) && dominators.dominates(**at, latch);
+    let branch = function.blocks.get(**at)?.terminator()?;
+    let target = |index| Some(is_inside(&cfg.index_of(branch.id(index).ok()?)?));
+    let (then, otherwise) = (target(1)?, target(2)?);
+    let is_branch = branch.op() == Some(Op::BranchConditional) && then != otherwise;
+    let is_first = **at != block && dominators.dominates(**at, block);
+    (is_of_each && is_branch).then_some(Exit {
+        condition: branch.id(0).ok()?,
+        stays_if_true: then,
+        is_first,
+    })
+}
+
+impl<'m> Shape<'_, 'm> {
+    /// The instruction at a place.
+    pub(super) fn inst(&self, (block, index): Spot) -> Option<Inst<'m>> {
+        self.function.blocks.get(block)?.insts.get(index).copied()
+    }
+
+    /// The instruction in front of the barrier, in its block, whose result is `id`.
+    pub(super) fn before_barrier(&self, id: Id) -> Option<Inst<'m>> {
+        let spot = self.spots.get(&id)?;
+        let is_before = spot.0 == self.block && spot.1 < self.barrier;
+        is_before.then(|| self.inst(*spot)).flatten()
+    }
+
+    /// Whether control has come through `spot` whenever it comes to the end of the barrier.
+    pub(super) fn is_before(&self, spot: Spot) -> bool {
+        if spot.0 == self.block {
+            spot.1 < self.barrier
+        } else {
+            self.dominators.dominates(spot.0, self.block)
+        }
+    }
+
+    /// Whether the loop may change what an access with `effect` touches.
+    pub(super) fn changes(&self, effect: Effect) -> bool {
+        effect.touches().meets(self.changes) && !is_out(Rule::Unchanged)
+    }
+
+    /// Whether `block` is in no loop inside of this one.
+    pub(super) fn is_own(&self, block: usize) -> bool {
+        self.own.contains(&block)
+    }
+
+    /// Whether every iteration comes to `block` once.
+    pub(super) fn is_in_each(&self, block: usize) -> bool {
+        self.own.contains(&block) && self.dominators.dominates(block, self.latch)
+    }
+
+    /// The loads in front of the barrier whose values are stored to shared memory there, in memory
+    /// that the loop does not change; none where their values are too large.
+    pub(super) fn loads(
+        &self,
+        declarations: &Declarations<'m>,
+        effects: &Effects<'_, 'm>,
+        constants: &Constants,
+    ) -> Vec<Inst<'m>> {
+        let mut needed = BTreeSet::new();
+        let mut loads = Vec::new();
+        let insts = self.function.blocks.get(self.block);
+        let insts = insts.and_then(|block| block.insts.get(..self.barrier));
+        for inst in insts.into_iter().flatten().rev() {
+            if inst.op() == Some(Op::Store) {
+                let pointer = inst.id(0).ok();
+                let is_shared = !(effects.instruction(*inst).writes & Places::WORKGROUP).is_empty();
+                // A variable of the invocation may hold a value on its way.
+                if is_shared || pointer.is_some_and(|pointer| needed.contains(&pointer)) {
+                    needed.extend(inst.id(1).ok());
+                }
+                continue;
+            }
+            if !inst.result().is_some_and(|result| needed.contains(&result)) {
+                continue;
+            }
+            if inst.op() != Some(Op::Load) {
+                let uses = declarations.module.ids(*inst).map(|(_, id)| id);
+                needed.extend(uses.filter(|id| self.before_barrier(*id).is_some()));
+                continue;
+            }
+            needed.extend(inst.id(0).ok());
+            let effect = effects.instruction(*inst);
+            let is_global =
+                !effect.reads.is_empty() && (effect.reads & Places::WORKGROUP).is_empty();
+            if is_global && !effect.stops && !self.changes(effect) {
+                loads.push(*inst);
+            }
+        }
+        loads.reverse();
+        let mut extents = Extents::new(declarations, constants);
+        let mut words = 0;
+        for load in &loads {
+            let ty = load.result_type();
+            let is_value = ty.and_then(|ty| declarations.ty(ty)).is_some_and(|ty| {
+                matches!(
+                    ty,
+                    Type::Int { .. } | Type::Float { .. } | Type::Vector { .. }
+                )
+            });
+            let extent = ty.filter(|_| is_value).and_then(|ty| extents.of(ty));
+            words += extent.map_or(MOST_WORDS + 1, |extent| extent.size.div_ceil(4));
+        }
+        if words > MOST_WORDS {
+            loads.clear();
+        }
+        loads
+    }
+}

@@ -1,0 +1,233 @@
+//! Unrolls loops with barriers whose number of iterations is constant, completely: what stood in
+//! the next iteration is then behind the barrier, and halves and other instructions move to it
+//! without going around a back edge.
+//!
+//! Loops with one way in, one way back, and one way out by a branch that every iteration comes to;
+//! whose LoopControl does not say DontUnroll; and whose copies have at most so many instructions
+//! together as the option says. Innermost loops go first. The condition follows from constants
+//! alone (`trips.rs`). Loops with several ways to the next iteration stay: without the loop these
+//! are branches out of selections.
+//!
+//! The last copy keeps the ids of the loop, and with them what stands behind it stays as it is; the
+//! earlier ones get ids and decorations of their own.
+
+mod copy;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
+mod trips;
+
+use super::edit::Edit;
+use super::inlined::{entries, follow, inlined};
+use super::move_split_barriers::look;
+use super::registry::PassOptions;
+use super::rewrite::Edited;
+use crate::analysis::cfg::Cfg;
+use crate::analysis::dominance::Dominators;
+use crate::analysis::loops::{Loop, Loops};
+use crate::analysis::pairing::SiteKind;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::module::{Constants, Declarations, Function, Inst, Module, SpecValues};
+use copy::Unrolling;
+use spirv::{LoopControl, Op};
+use std::collections::BTreeSet;
+
+/// Loops of a function that are looked at, and that are unrolled.
+const MOST_LOOPS: usize = 64;
+
+/// Iterations of a loop.
+const MOST_TRIPS: usize = 1024;
+
+/// A loop that can be unrolled.
+struct Unrollable<'f, 'm> {
+    function: &'f Function<'m>,
+    cfg: &'f Cfg,
+    dominators: &'f Dominators,
+    blocks: BTreeSet<usize>,
+    /// Those of its blocks that are in no loop inside of it.
+    own: BTreeSet<usize>,
+    header: usize,
+    latch: usize,
+    /// The block in front of it.
+    front: usize,
+    /// The block that control leaves it from.
+    exit: usize,
+    /// Where control goes from there: in the loop, and out of it.
+    stays: usize,
+    leaves: usize,
+    /// Whether it stays when the condition is true.
+    stays_if_true: bool,
+}
+
+pub(super) fn run(
+    module: &Module<'_>,
+    declarations: &Declarations<'_>,
+    options: &PassOptions,
+    _: &mut Diagnostics,
+) -> Result<Option<Edited>, Diagnostics> {
+    let PassOptions::Unroll(most) = *options else {
+        return Err(Diagnostic::bug("how far loops are unrolled was not said").into());
+    };
+    if !module.instructions().any(is_barrier) {
+        return Ok(None);
+    }
+    let unroll = |declarations: &Declarations<'_>| unroll_one(declarations, most as usize);
+    inlined(module, declarations, |declarations| {
+        let mut done = unroll(declarations)?;
+        for _ in 0..MOST_LOOPS {
+            let Some(first) = &done else {
+                break;
+            };
+            match follow(first, unroll)? {
+                Some(next) => done = Some(next),
+                None => break,
+            }
+        }
+        Ok(done)
+    })
+}
+
+/// Unrolls the smallest loop that can be.
+fn unroll_one(declarations: &Declarations<'_>, most: usize) -> Result<Option<Edited>, Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
+    let fixed = constants.without_defaults();
+    for entry in entries(declarations) {
+        let (_, cfg) = look(declarations, &constants, entry, false, &mut diagnostics);
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
+        }
+        let loops = Loops::of(&cfg, MOST_LOOPS);
+        let mut natural: Vec<&Loop> = loops.natural.iter().flatten().collect();
+        natural.sort_by_key(|one| (one.body.len(), one.header));
+        for natural in natural {
+            let Some(unrollable) = unrollable(declarations, entry.1, &cfg, &loops, natural) else {
+                continue;
+            };
+            let size: usize = unrollable.insts().count();
+            let trips = most / size.max(1);
+            let Some(stays) =
+                trips::stays(declarations, &fixed, &unrollable, trips.min(MOST_TRIPS))
+            else {
+                continue;
+            };
+            let mut edit = Edit::new(declarations);
+            Unrolling::new(&mut edit, &unrollable).run(stays)?;
+            return edit.finish();
+        }
+    }
+    Ok(None)
+}
+
+fn is_barrier(inst: Inst<'_>) -> bool {
+    SiteKind::of(inst).is_some_and(|kind| kind != SiteKind::MemoryBarrier)
+}
+
+impl<'m> Unrollable<'_, 'm> {
+    /// The instructions of the loop.
+    fn insts(&self) -> impl Iterator<Item = Inst<'m>> {
+        let blocks = self
+            .blocks
+            .iter()
+            .filter_map(|at| self.function.blocks.get(*at));
+        blocks.flat_map(|block| block.insts.iter().copied())
+    }
+
+    /// The blocks that the last iteration comes to, which leaves the loop.
+    fn last(&self) -> BTreeSet<usize> {
+        let mut found = BTreeSet::from([self.header]);
+        let mut work = vec![self.header];
+        while let Some(block) = work.pop() {
+            if block == self.exit {
+                continue;
+            }
+            for next in self.cfg.succs(block) {
+                if self.blocks.contains(next) && found.insert(*next) {
+                    work.push(*next);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether nothing leads from behind the way out to what the last iteration comes to before it.
+    fn is_in_order(&self) -> bool {
+        let last = self.last();
+        let is_alone = |block: &usize| {
+            let mut preds = self.cfg.preds(*block).iter();
+            preds.all(|pred| last.contains(pred) || !self.cfg.is_reachable(*pred))
+        };
+        last.iter()
+            .all(|block| *block == self.header || is_alone(block))
+    }
+}
+
+fn unrollable<'f, 'm>(
+    declarations: &Declarations<'m>,
+    function: &'f Function<'m>,
+    cfg: &'f Cfg,
+    loops: &'f Loops,
+    natural: &Loop,
+) -> Option<Unrollable<'f, 'm>> {
+    let header = natural.header;
+    let reachable = |block: &&usize| cfg.is_reachable(**block);
+    let (inside, outside): (Vec<usize>, Vec<usize>) = cfg
+        .preds(header)
+        .iter()
+        .filter(reachable)
+        .partition(|pred| natural.body.contains(pred));
+    let ([latch], [front]) = (inside.as_slice(), outside.as_slice()) else {
+        return None;
+    };
+    let is_inside = |block: &usize| natural.body.contains(block);
+    let leaves = |at: &&usize| !cfg.succs(**at).iter().all(is_inside);
+    let leaving: Vec<&usize> = natural.body.iter().filter(leaves).collect();
+    let [exit] = leaving.as_slice() else {
+        return None;
+    };
+    let exit = **exit;
+    let innermost = loops.innermost(cfg.len())?;
+    let is_own = |block: &&usize| innermost.get(**block) == innermost.get(header);
+    if !is_own(&&exit) || !loops.dominators.dominates(exit, *latch) {
+        return None;
+    }
+    let branch = function.blocks.get(exit)?.terminator()?;
+    let target = |index| cfg.index_of(branch.id(index).ok()?);
+    let (then, otherwise) = (target(1)?, target(2)?);
+    let stays_if_true = is_inside(&then);
+    if branch.op() != Some(Op::BranchConditional) || stays_if_true == is_inside(&otherwise) {
+        return None;
+    }
+    let (stays, leaves) = match stays_if_true {
+        true => (then, otherwise),
+        false => (otherwise, then),
+    };
+    let merge = function.blocks.get(header)?.end()?;
+    if merge.op() == Some(Op::LoopMerge) {
+        let control = LoopControl::from_bits_truncate(merge.operand(2).ok()?);
+        let next = cfg.index_of(merge.id(1).ok()?)?;
+        let ways = cfg.preds(next).iter().filter(reachable).count();
+        // The header may be its own continue target.
+        if control.contains(LoopControl::DONT_UNROLL) || (next != header && ways > 1) {
+            return None;
+        }
+    } else if declarations.has_capability(spirv::Capability::Shader) {
+        return None;
+    }
+    let unrollable = Unrollable {
+        function,
+        cfg,
+        dominators: &loops.dominators,
+        blocks: natural.body.clone(),
+        own: natural.body.iter().filter(is_own).copied().collect(),
+        header,
+        latch: *latch,
+        front: *front,
+        exit,
+        stays,
+        leaves,
+        stays_if_true,
+    };
+    let has_barrier = unrollable.insts().any(is_barrier);
+    (has_barrier && unrollable.is_in_order()).then_some(unrollable)
+}
