@@ -5,7 +5,8 @@
 //! Vulkan allows arrive, OpControlBarrier, wait, and an arrive that no wait follows. After the
 //! pass, functions with barriers inlined, an entry function has arrive, wait, OpControlBarrier: the
 //! wait stands directly before the barrier, what the later wait acquired stays in its place as an
-//! OpMemoryBarrier, and its waiting is gone. An open arrive is waited for before each return.
+//! OpMemoryBarrier, and its waiting is gone. An open arrive is waited for before each return; where
+//! some invocations return before others, before the branch that parts them.
 //! Workgroup and Subgroup are independent.
 //!
 //! Where paths differ (an arrive under a condition, a wait that follows a barrier on one path only)
@@ -25,6 +26,7 @@ mod tests;
 use super::edit::Edit;
 use super::inline::inline_barrier_functions;
 use super::inlined::{entries, follow, inlined};
+use super::move_split_barriers::uniformity;
 use super::operands::{
     ACQUIRE, CLASSES, Fence, SUBGROUP, WORKGROUP, barrier_operands, execution, is_ordered,
     is_split, known_fence,
@@ -32,8 +34,10 @@ use super::operands::{
 use super::registry::PassOptions;
 use super::rewrite::Edited;
 use crate::analysis::cfg::{self, Cfg};
+use crate::analysis::dominance::Dominators;
+use crate::analysis::uniformity::Level;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Declarations, Function, Inst, Module};
+use crate::module::{Constants, Declarations, EntryPoint, Function, Inst, Module, SpecValues};
 use spirv::Op;
 use state::{CLOSED, DONE, Event, OPEN};
 use std::collections::BTreeMap;
@@ -48,17 +52,20 @@ pub(super) fn run(
         return Ok(None);
     }
     inlined(module, declarations, |declarations| {
+        let mut diagnostics = Diagnostics::new();
+        let constants = Constants::evaluate(declarations, &SpecValues::default(), &mut diagnostics);
         let mut edit = Edit::new(declarations);
         let mut helpers = BTreeMap::new();
-        for (_, function) in entries(declarations) {
+        for entry in entries(declarations) {
             for scope in [WORKGROUP, SUBGROUP] {
                 Order {
                     edit: &mut edit,
                     helpers: &mut helpers,
+                    constants: &constants,
                     scope,
                     flag: None,
                 }
-                .function(function)?;
+                .function(entry)?;
             }
         }
         let Some(first) = edit.finish()? else {
@@ -89,15 +96,19 @@ struct Order<'w, 'd, 'm> {
     edit: &'w mut Edit<'d, 'm>,
     /// Functions that wait if the flag is set, by operands of the wait.
     helpers: &'w mut BTreeMap<[u32; 3], u32>,
+    constants: &'w Constants,
     scope: u32,
     /// The flag, once something asks for it.
     flag: Option<u32>,
 }
 
 impl Order<'_, '_, '_> {
-    fn function(&mut self, function: &Function<'_>) -> Result<(), Diagnostic> {
+    fn function(
+        &mut self,
+        (entry, function): (&EntryPoint<'_>, &Function<'_>),
+    ) -> Result<(), Diagnostic> {
         let declarations = self.edit.declarations;
-        let events: Vec<Vec<(Inst<'_>, Event)>> = function
+        let mut events: Vec<Vec<(Inst<'_>, Event)>> = function
             .blocks
             .iter()
             .map(|block| {
@@ -117,11 +128,16 @@ impl Order<'_, '_, '_> {
         }
         let cfg = Cfg::of(declarations.module, function);
         let tests = flag::tests(declarations, function, &cfg, &events);
-        let bare: Vec<Vec<Event>> = events
-            .iter()
-            .map(|list| list.iter().map(|(_, event)| *event).collect())
-            .collect();
-        let starts = state::solve(&cfg, &bare, &tests);
+        let mut starts = state::solve(&cfg, &bare(&events), &tests);
+        let early = self.early_ends(entry, function, &cfg, &events, &starts);
+        if !early.is_empty() {
+            for (block, end) in early {
+                if let Some(list) = events.get_mut(block) {
+                    list.push((end, Event::Exit));
+                }
+            }
+            starts = state::solve(&cfg, &bare(&events), &tests);
+        }
         let mut actions = Vec::new();
         for ((block, events), start) in function.blocks.iter().zip(&events).zip(starts) {
             let mut state = start;
@@ -144,6 +160,49 @@ impl Order<'_, '_, '_> {
             self.act(inst, action, completing)?;
         }
         Ok(())
+    }
+
+    /// Where the shader ends for some invocations before it does for others, with an arrive
+    /// outstanding, a wait there would not be one of all: the last places before that all come to.
+    fn early_ends<'m>(
+        &self,
+        entry: &EntryPoint<'_>,
+        function: &Function<'m>,
+        cfg: &Cfg,
+        events: &[Vec<(Inst<'_>, Event)>],
+        starts: &[u8],
+    ) -> BTreeMap<usize, Inst<'m>> {
+        let state = |block: usize| {
+            let events = events.get(block).into_iter().flatten();
+            let start = starts.get(block).copied().unwrap_or(0);
+            events.fold(start, |state, (_, event)| event.after(state))
+        };
+        let exits: Vec<usize> = (0..cfg.len()).filter(|block| cfg.is_exit(*block)).collect();
+        let is_open = |block: usize| state(block) & OPEN != 0;
+        if exits.len() < 2 || !exits.iter().any(|block| is_open(*block)) {
+            return BTreeMap::new();
+        }
+        let level = match self.scope {
+            SUBGROUP => Level::Subgroup,
+            _ => Level::Workgroup,
+        };
+        let declarations = self.edit.declarations;
+        let uniform = uniformity(declarations, self.constants, (entry, function), level);
+        let dominators = Dominators::of(cfg);
+        let mut ends = BTreeMap::new();
+        for exit in exits.into_iter().filter(|block| is_open(*block)) {
+            let mut at = exit;
+            while uniform.block(at).is_some()
+                && let Some(above) = dominators.immediate(at)
+            {
+                at = above;
+            }
+            let end = function.blocks.get(at).and_then(|block| block.end());
+            if at != exit && is_open(at) {
+                ends.extend(end.map(|end| (at, end)));
+            }
+        }
+        ends
     }
 
     fn event(&self, inst: Inst<'_>) -> Option<Event> {
@@ -314,6 +373,12 @@ impl Order<'_, '_, '_> {
         edit.function(Op::FunctionEnd, &[])?;
         Ok(function)
     }
+}
+
+/// The events alone.
+fn bare(events: &[Vec<(Inst<'_>, Event)>]) -> Vec<Vec<Event>> {
+    let bare = |list: &Vec<(Inst<'_>, Event)>| list.iter().map(|(_, event)| *event).collect();
+    events.iter().map(bare).collect()
 }
 
 /// What is to do before `event` in `state`. A wait that no arrive can precede breaks a rule and

@@ -117,3 +117,49 @@ fn what_depends_on_the_path_asks_a_flag() {
         [1, 3]
     );
 }
+
+/// The wait of an arrive that is never waited for is one of all invocations, though some return
+/// before others.
+#[test]
+fn some_return_before_others() {
+    let globals = "
+        OpDecorate %lane 11 29
+        %built_in = OpTypePointer 1 %uint
+        %lane = OpVariable %built_in 1
+    ";
+    let text = "%main = OpFunction %void 0 %fn
+        %entry = OpLabel
+        arrive
+        %l = OpLoad %uint %lane
+        %few = OpULessThan %bool %l %u3
+        OpSelectionMerge %end 0
+        OpBranchConditional %few %then %end
+        %then = OpLabel
+        OpReturn
+        %end = OpLabel
+        OpStore %out %u1
+        OpReturn
+        OpFunctionEnd";
+    let old = assemble(globals, text);
+    let (before, _) = declared(&old.module);
+    let mut found = Diagnostics::new();
+    let edited = super::run(&old.module, &before, &PassOptions::None, &mut found);
+    let edited = edited.unwrap().unwrap();
+    let ops = edited.module.instructions().filter_map(|inst| inst.op());
+    let ops: Vec<Op> = ops.skip_while(|op| *op != Op::Label).take(6).collect();
+    let expected = [
+        Op::Label,
+        Op::ControlBarrierArriveINTEL,
+        Op::Load,
+        Op::ULessThan,
+        Op::ControlBarrierWaitINTEL,
+        Op::SelectionMerge,
+    ];
+    assert_eq!(ops, expected);
+    let waits = edited.module.instructions();
+    let waits = waits.filter(|inst| inst.op() == Some(Op::ControlBarrierWaitINTEL));
+    assert_eq!(waits.count(), 1);
+    let (after, _) = declared(&edited.module);
+    let again = super::run(&edited.module, &after, &PassOptions::None, &mut found);
+    assert!(again.unwrap().is_none());
+}
