@@ -13,7 +13,7 @@ const PAGE: &str = "docs/splitting.md";
 const THRESHOLDS: [u32; 4] = [1, 4, 16, 64];
 
 /// Passes, and what they do in words.
-const STAGES: [(&[&str], &str); 5] = [
+const STAGES: [(&[&str], &str); 7] = [
     (&["--split-control-barriers"], "split, and nothing moved"),
     (
         &["--split-control-barriers", "--move-split-barriers"],
@@ -45,6 +45,28 @@ const STAGES: [(&[&str], &str); 5] = [
             "--fuse-narrow-split-barriers=4",
         ],
         "as `--split-barriers always --fill-windows` does",
+    ),
+    (
+        &[
+            "--unroll-barrier-loops=4096",
+            "--stage-barrier-loop-loads",
+            "--split-control-barriers",
+            "--move-split-barriers",
+            "--fill-split-barrier-windows",
+        ],
+        "loops unrolled, loads staged, halves moved, windows filled",
+    ),
+    (
+        &[
+            "--eliminate-redundant-control-barriers",
+            "--unroll-barrier-loops=4096",
+            "--stage-barrier-loop-loads",
+            "--split-control-barriers",
+            "--move-split-barriers",
+            "--fill-split-barrier-windows",
+            "--fuse-narrow-split-barriers=4",
+        ],
+        "as `--split-barriers always --fill-windows --stage-loop-loads --unroll-barrier-loops=4096` does",
     ),
 ];
 
@@ -121,12 +143,14 @@ between; `sim`, `model` and `advise` take the same options, and `splitbar-opt` h
 | pass | what it does |
 | --- | --- |
 | `eliminate-redundant-control-barriers` | removes barriers that order no two accesses, one after another |
+| `unroll-barrier-loops=N` | unrolls loops that have barriers and a constant number of iterations, up to N instructions a loop, unless LoopControl says DontUnroll; `lower` with `--unroll-barrier-loops=N` |
+| `stage-barrier-loop-loads` | loads one iteration ahead what a loop stores to shared memory in front of its first barrier; `lower` with `--stage-loop-loads` |
 | `split-control-barriers` | makes an arrive and a wait of each OpControlBarrier |
 | `move-split-barriers` | moves arrives up and waits down: in blocks, across blocks, and around back edges (an arrive in front of the loop, a wait where control leaves it) |
 | `fill-split-barrier-windows` | moves other instructions from in front of arrives and from behind waits into the windows; `lower` does so with `--fill-windows` |
 | `fuse-narrow-split-barriers=N` | makes an OpControlBarrier again of a pair with fewer than N instructions in its window; `lower` takes 4 |
 
-Without `--fill-windows` only the halves move, and all other instructions keep their order. Pairs that people wrote move as well.
+Without these flags only the halves move, and all other instructions keep their order. Pairs that people wrote move as well.
 
 ## What may move
 
@@ -146,6 +170,11 @@ has the details and the reasons:
 With `--fill-windows` an instruction also passes those that stay between it and the window: none of them uses its result or makes what it uses, and their accesses do not conflict with its
 own, in shared memory and in variables of the invocation. It goes within a block, or to a block that control comes to equally often, as long as at most 96 registers of results are live at the
 half (`--fill-windows=N`).
+
+`--stage-loop-loads` makes `if (first) tile = load; loop { shared = tile; barrier; if (next) tile = load; compute; barrier }` of `loop { shared = load; barrier; compute; barrier }`. The loads stand behind
+the first barrier, whose window they fill, and no load is executed that was not: each stands under the condition of its iteration. Nothing in the loop may write the memory that they read, and the
+address of the next iteration must follow from this one's values. The tile takes registers over the work, at most 32 a lane. A module that is compiled with these flags and `--split-barriers auto`
+keeps the unrolled loop and the staged loads also where no barrier is split.
 
 Shaders that count on `barrier()` to order buffers, though its semantics name workgroup memory alone, need `--assume-barriers-order-all-memory` (`=all-memory` of the passes).
 

@@ -65,6 +65,12 @@ pub struct Options {
     /// With [`Options::split_barriers`], moves other instructions into the windows too, as long as
     /// at most so many 32-bit words of results are live at an arrive or a wait.
     pub fill_windows: Option<u32>,
+    /// With [`Options::split_barriers`], loads one iteration ahead what a loop stores to shared
+    /// memory in front of its first barrier. Takes registers, as many as a lane loads.
+    pub stage_loop_loads: bool,
+    /// With [`Options::split_barriers`], unrolls loops that have barriers and a constant number of
+    /// iterations, if all iterations have at most so many instructions of SPIR-V together.
+    pub unroll_barrier_loops: Option<u32>,
     /// A profile of the module ([`splitbar_passes::profile`]), as the kernel left it: with it a
     /// barrier that was measured is split where its window hides more of the time by which waves
     /// differ than a phase costs. Of another module, or of another number of waves in a workgroup,
@@ -174,6 +180,8 @@ impl Options {
             split_barriers: SplitBarriers::default(),
             barriers_order_all_memory: false,
             fill_windows: None,
+            stage_loop_loads: false,
+            unroll_barrier_loops: None,
             profile: None,
             full_barriers: BTreeSet::new(),
             chosen: None,

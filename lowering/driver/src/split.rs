@@ -1,7 +1,8 @@
 //! Splits the barriers that nobody split: OpControlBarriers that order nothing go, of the others
-//! each becomes a pair, its halves move apart, other instructions come between where the options
-//! ask for that, and pairs whose window stays small become barriers again. Those that were found
-//! not to be worth it stay as they are.
+//! each becomes a pair, its halves move apart, and pairs whose window stays small become barriers
+//! again. Those that were found not to be worth it stay as they are. Where the options ask for
+//! that, loops are unrolled and their loads staged first, and other instructions come between the
+//! halves.
 
 use crate::choose::{Left, Weighing};
 use crate::options::Options;
@@ -73,16 +74,23 @@ pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Spl
         ("fill-split-barrier-windows", PassOptions::Fill(fill))
     });
     let narrow = ("fuse-narrow-split-barriers", PassOptions::Narrow(least));
+    let unrolled = options.unroll_barrier_loops;
+    let unrolled = unrolled.map(|most| ("unroll-barrier-loops", PassOptions::Unroll(most)));
+    let staged = ("stage-barrier-loop-loads", PassOptions::None);
+    let staged = options.stage_loop_loads.then_some(staged);
+    splitting.run(&[eliminate])?;
+    splitting.run(unrolled.as_slice())?;
+    splitting.run(staged.as_slice())?;
     match with(left, &options.full_barriers) {
-        Left::None => splitting.run(&[eliminate, split, moved])?,
-        Left::All => splitting.run(&[eliminate, moved])?,
+        Left::None => splitting.run(&[split])?,
+        Left::All => {}
         Left::These(words) => {
             // The words of an inlined module are known to nobody else.
-            splitting.run(&[eliminate, ("inline-barrier-functions", PassOptions::None)])?;
+            splitting.run(&[("inline-barrier-functions", PassOptions::None)])?;
             splitting.split_all_but(&words)?;
-            splitting.run(&[moved])?;
         }
     }
+    splitting.run(&[moved])?;
     splitting.run(filled.as_slice())?;
     let moves = splitting.moves(options, least);
     splitting.run(&[narrow])?;

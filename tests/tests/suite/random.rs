@@ -247,6 +247,8 @@ fn options(seed: u64, program: &Program, way: Way) -> Options {
     if std::env::var_os("SPLITBAR_SPLIT").is_some() || one_of(4) {
         options.split_barriers = SplitBarriers::Always;
         options.fill_windows = one_of(2).then_some(96);
+        options.stage_loop_loads = one_of(2);
+        options.unroll_barrier_loops = one_of(2).then_some(512);
     }
     if way.strategy == Some(Strategy::Cluster) {
         // The workgroup is alone in its cluster: what workgroups do differs.
@@ -295,7 +297,7 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
     let words = random::inputs(seed, program);
     let slots = random::buffers(seed, program);
     let settings = format!(
-        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, splits: {splits}, fills: {:?}, {}",
+        "fuse at {:?}, waits {:?}, wave size {:?}, {}, promoted copies: {}, guards: {}, splits: {splits}, fills: {:?}, stages: {}, unrolls: {:?}, {}",
         options.fuse_at,
         options.waits,
         options.wave_size,
@@ -303,6 +305,8 @@ fn agrees(seed: u64, program: &Program, options: Options) -> Result<()> {
         options.promote_async_copies,
         options.window_guards,
         options.fill_windows,
+        options.stage_loop_loads,
+        options.unroll_barrier_loops,
         options.abi
     );
     let output = compiled(&bytes, options).context(settings.clone())?;

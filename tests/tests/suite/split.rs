@@ -21,9 +21,14 @@ const TARGETS: [&str; 7] = [
 type Stage = fn(&mut Options);
 
 /// Names behind those of trials, and what is asked for.
-const STAGES: [(&str, Stage); 2] = [
+const STAGES: [(&str, Stage); 3] = [
     ("", |_| ()),
     ("/filled", |options| options.fill_windows = Some(96)),
+    ("/staged", |options| {
+        options.fill_windows = Some(96);
+        options.stage_loop_loads = true;
+        options.unroll_barrier_loops = Some(2048);
+    }),
 ];
 
 /// Schedules of each kernel.

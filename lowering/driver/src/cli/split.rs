@@ -26,6 +26,14 @@ pub(super) struct SplitArgs {
         default_missing_value = "96"
     )]
     fill_windows: Option<u32>,
+    /// With --split-barriers: loads one iteration ahead what a loop stores to shared memory in
+    /// front of its first barrier
+    #[arg(long)]
+    stage_loop_loads: bool,
+    /// With --split-barriers: unrolls loops that have barriers and a constant number of iterations,
+    /// up to N instructions of SPIR-V for each loop
+    #[arg(long, value_name = "N")]
+    unroll_barrier_loops: Option<u32>,
 }
 
 impl SplitArgs {
@@ -34,6 +42,8 @@ impl SplitArgs {
         options.split_barriers = self.split_barriers.into();
         options.barriers_order_all_memory = self.assume_barriers_order_all_memory;
         options.fill_windows = self.fill_windows;
+        options.stage_loop_loads = self.stage_loop_loads;
+        options.unroll_barrier_loops = self.unroll_barrier_loops;
     }
 
     /// Whether a flag was given.
@@ -41,6 +51,8 @@ impl SplitArgs {
         self.split_barriers != SplitBarriersArg::Never
             || self.assume_barriers_order_all_memory
             || self.fill_windows.is_some()
+            || self.stage_loop_loads
+            || self.unroll_barrier_loops.is_some()
     }
 }
 
