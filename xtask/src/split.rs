@@ -1,5 +1,7 @@
 //! `cargo xtask split`: docs/splitting.md, what splitting brings to the barriers of the corpus.
 
+mod final_code;
+
 use crate::corpus::modules::{self, Module};
 use crate::shell;
 use anyhow::{Context, Result, ensure};
@@ -101,6 +103,9 @@ pub(crate) fn run() -> Result<()> {
             )?;
         }
     }
+    let shaders: Vec<&Module> = all.iter().filter(|of| of.set == "glcompute").collect();
+    page.push_str(FINAL_CODE);
+    page.push_str(&final_code::table(&shell::release_tool()?, &shaders)?);
     std::fs::write(shell::root().join(PAGE), page).context(PAGE)?;
     println!("{PAGE} written");
     Ok(())
@@ -129,6 +134,14 @@ fn of_module(tool: &Path, module: &Path, flags: &[&str]) -> Result<Vec<u32>> {
     let windows: Option<Vec<u32>> = lines.skip(1).filter_map(first).collect();
     windows.with_context(|| format!("{}: {said}", module.display()))
 }
+
+const FINAL_CODE: &str = "
+## Final code: glcompute on gfx1201
+
+Instructions that control can come to between a signal and the next wait, in the machine code. Modules that leave their workgroup open have 256 invocations. `docs/llvm.md` says how
+windows are widened in final code.
+
+";
 
 const HEAD: &str = "\
 | passes | barriers | windows of 1 and more | 4 | 16 | 64 |

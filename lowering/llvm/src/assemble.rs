@@ -1,4 +1,4 @@
-//! AMDGPU assembly text to objects. LLVM-C has no door to the assembler, but a module may consist
+//! AMDGPU assembly text to objects. LLVM-C does not reach the assembler, but a module may consist
 //! of assembly alone. What LLVM adds to every module is taken out of the text or of the object, so
 //! that this makes the same sections as code generation does.
 
@@ -41,12 +41,17 @@ pub(crate) fn assemble(
 /// The text without what LLVM writes at the end of the code of every module: room for the
 /// instruction fetch, and the largest numbers of registers.
 fn without_end(text: &str) -> String {
-    let of_end = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with(".fill") || line.starts_with(".set amdgpu.max_num_")
-    };
-    let lines = text.lines().filter(|line| !of_end(line));
-    lines.flat_map(|line| [line, "\n"]).collect()
+    let mut kept = String::with_capacity(text.len());
+    let mut before = "";
+    for line in text.lines() {
+        let is_room = line.starts_with("\t.fill") && before.starts_with("\t.p2alignl");
+        if !is_room && !line.starts_with("\t.set amdgpu.max_num_") {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        before = line;
+    }
+    kept
 }
 
 const SECTION_HEADER_BYTES: usize = 64;
