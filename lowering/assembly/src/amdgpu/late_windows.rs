@@ -245,8 +245,8 @@ fn above(block: &[Item], at: usize, latency: Option<usize>) -> Above {
         })
     };
     let stop = back(first, &implied);
-    // A wait that is enough already: the others retire nothing.
-    let enough = (stop..first).find(|at| {
+    // A wait that is enough already: the others retire nothing. What stopped it may be one.
+    let enough = (stop.saturating_sub(1)..first).find(|at| {
         let waits = block.get(*at..*at + 1).unwrap_or_default();
         !needed.is_empty() && hold(&needed, &bounds(waits))
     });
@@ -599,6 +599,16 @@ mod tests {
                 "ds_load_b32 v1, v0 / s_wait_dscnt 0x0 / {SIGNAL} / {WORK} / s_wait_dscnt 0x0 / {WORK} / s_wait_dscnt 0x0 / s_endpgm"
             ),
         );
+        // One that is stricter than the others stays in front.
+        check(
+            Ordered::Local,
+            &format!(
+                "ds_load_b32 v1, v0 / s_wait_dscnt 0x1 / {WORK} / s_wait_dscnt 0x0 / {WORK} / s_wait_dscnt 0x1 / {SIGNAL} / s_endpgm"
+            ),
+            &format!(
+                "ds_load_b32 v1, v0 / s_wait_dscnt 0x1 / {WORK} / s_wait_dscnt 0x0 / {SIGNAL} / {WORK} / s_wait_dscnt 0x1 / s_endpgm"
+            ),
+        );
         // One that leaves an access outstanding is not enough, nor is one for something else.
         for other in ["s_wait_dscnt 0x1", "s_wait_loadcnt_dscnt 0x1"] {
             let code = format!(
@@ -820,6 +830,35 @@ mod tests {
             &[WORK, label, load, ".loc 1 3 0", SIGNAL, WORK, branch, WAIT],
         ] {
             assert!(!same(wrong), "{wrong:?}");
+        }
+        let wait = "s_wait_dscnt 0x0";
+        for (right, wrong) in [
+            // Work without the wait in front of it, a signal without it, a wait less.
+            (
+                [load, wait, WORK, SIGNAL, branch],
+                vec![load, WORK, wait, SIGNAL, branch],
+            ),
+            (
+                [load, wait, SIGNAL, WORK, branch],
+                vec![load, SIGNAL, wait, WORK, branch],
+            ),
+            (
+                [load, wait, WORK, wait, SIGNAL],
+                vec![load, wait, WORK, SIGNAL],
+            ),
+            // A wait that control passes by.
+            (
+                [load, label, wait, SIGNAL, branch],
+                vec![load, wait, label, SIGNAL, branch],
+            ),
+            (
+                [load, label, wait, WORK, branch],
+                vec![load, wait, label, WORK, branch],
+            ),
+        ] {
+            let right = text(&right);
+            let same = differs_in_halves_alone(&right, &text(&wrong), gpu, &kernels);
+            assert!(!same, "{wrong:?}");
         }
     }
 }

@@ -40,7 +40,6 @@ const PASSES: &[(&str, Pass)] = &[
     ("s_wait_alu", Pass::Always),
     ("s_wait_xcnt", Pass::Always),
     ("s_wait_idle", Pass::Never),
-    ("s_wait_event", Pass::Never),
     ("s_wait_", Pass::Wait),
     // About the instructions behind them, from which nothing comes between.
     ("s_delay_alu", Pass::Always),
@@ -153,18 +152,16 @@ fn counts_ordered(counter: Counter, ordered: Ordered) -> bool {
     }
 }
 
-/// Whether an access touches no memory that is ordered. Atomic and volatile ones, which have a
-/// scope, and asynchronous ones are free of nothing.
+/// Whether an access touches no memory that is ordered. Volatile ones, which have a scope, and
+/// asynchronous ones are free of nothing; the table has no atomic ones.
 fn is_free(gpu: &Amdgpu, ordered: Ordered, mnemonic: &str, operands: &str) -> bool {
     let Some(operation) = operation(gpu, mnemonic, operands) else {
         return false;
     };
-    let plain = operation.reads != operation.writes
-        && !operation.asynchronous
-        && !operands.contains("scope:");
+    let plain = !operation.asynchronous && !operands.contains("scope:");
     match operation.memory {
         // Registers of other lanes and scratch.
-        Memory::Own => !operation.asynchronous && !operands.contains("scope:"),
+        Memory::Own => plain,
         Memory::Global | Memory::Scalar => plain && ordered == Ordered::Local,
         Memory::Local | Memory::Both => false,
     }
