@@ -21,8 +21,8 @@ fn main() {
 /// The commit that cargo noted when it made the package.
 fn packaged() -> Option<String> {
     let note = ".cargo_vcs_info.json";
-    println!("cargo::rerun-if-changed={note}");
     let text = fs::read_to_string(note).ok()?;
+    println!("cargo::rerun-if-changed={note}");
     let value = text.split("\"sha1\"").nth(1)?.split('"').nth(1)?;
     Some(value.get(..12)?.to_owned())
 }

@@ -22,8 +22,12 @@ const PROGRAMS: [&str; 6] = [
 ];
 
 fn main() {
-    for variable in [PREFIX, "PATH", "DOCS_RS"] {
+    for variable in [PREFIX, "DOCS_RS"] {
         println!("cargo::rerun-if-env-changed={variable}");
+    }
+    // With a prefix another PATH must not build everything again.
+    if env::var_os(PREFIX).is_none() {
+        println!("cargo::rerun-if-env-changed=PATH");
     }
     // The documentation is made without LLVM.
     if env::var_os("DOCS_RS").is_some() || env::var_os("CARGO_FEATURE_DOCS_RS").is_some() {
