@@ -4,6 +4,25 @@
 //! [`module::Declarations`] (types, decorations, entry points, functions) -> [`analysis`] ->
 //! [`transform`] -> [`validate`], which inlines before it looks at control flow -> [`pipeline`],
 //! which runs passes and validates between them. Nothing here knows LLVM.
+//!
+//! Which waits belong to which arrives:
+//!
+//! ```
+//! use splitbar_passes::analysis::pairing::Pairing;
+//! use splitbar_passes::diagnostic::Diagnostics;
+//! use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+//!
+//! let bytes = include_bytes!("../../fixtures/kernels/reduction/reduction.spv");
+//! let module = Module::parse(bytes)?;
+//! let mut problems = Diagnostics::new();
+//! let declarations = Declarations::of(&module, &mut problems);
+//! let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+//! let entry = declarations.entry_points.first().ok_or("no entry point")?;
+//! let pairing = Pairing::analyse(&declarations, &constants, entry, &mut problems);
+//! assert!(!problems.has_errors(), "{problems}");
+//! assert_eq!(pairing.pairs.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod analysis;
 pub mod diagnostic;

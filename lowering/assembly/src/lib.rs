@@ -6,6 +6,18 @@
 //! one). One reader per notation, because they share nothing but `.loc`; the functions that they
 //! read are the same for all. Of PTX there is also the whole module ([`ptx::module`]), which can be
 //! executed; and of AMDGPU's text, windows are widened ([`amdgpu::late_windows`]).
+//!
+//! ```
+//! use splitbar_assembly::{Role, parse};
+//! use splitbar_target::Target;
+//!
+//! let target = Target::by_name("gfx1201").ok_or("no such target")?;
+//! let text = "\t.type k,@function\nk:\n\ts_barrier_signal -1\n\ts_barrier_wait -1\n\ts_endpgm\n";
+//! let functions = parse(text, &target.arch).map_err(|error| error.to_string())?;
+//! let roles: Vec<Role> = functions[0].instructions.iter().map(|inst| inst.role).collect();
+//! assert_eq!(roles[..2], [Role::Arrive, Role::Wait]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))] // input must never reach one
 
 pub mod amdgpu;

@@ -17,6 +17,20 @@ use tracing::info_span;
 
 /// Compiles the SPIR-V module in `bytes`.
 ///
+#[cfg_attr(feature = "llvm", doc = "```")]
+#[cfg_attr(not(feature = "llvm"), doc = "```no_run")]
+/// use splitbar::{Options, Strategy, Target};
+///
+/// let module = include_bytes!("../../../docs/examples/rounds.spv");
+/// let mut options = Options::new(Target::by_name("sm_90").ok_or("no such target")?);
+/// options.measure = true;
+/// let output = splitbar::compile(module, &options)?;
+/// let entry = output.entries().first().ok_or("no entry point")?;
+/// assert_eq!(entry.plan.pairs[0].strategy, Strategy::Mbarrier);
+/// println!("{}\n{}", output.reflect(), output.assembly()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Everything that is wrong with the module, that the target or this build cannot do (`LlvmMissing`
 /// in one without the feature `llvm`), or that went wrong here.

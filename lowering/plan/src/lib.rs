@@ -4,6 +4,28 @@
 //! is a row of a table and a file: which steps arrive, which wait, and how it lives beside a full
 //! barrier; the planner adds the fences that the semantics ask for. Who emits code reads the steps
 //! and knows how the target spells them; it decides nothing.
+//!
+//! ```
+//! use splitbar_passes::analysis::program::Program;
+//! use splitbar_passes::diagnostic::Diagnostics;
+//! use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+//! use splitbar_plan::{PlanOptions, Strategy, Target};
+//! use splitbar_typed::{Kernel, Wanted};
+//!
+//! let bytes = include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
+//! let module = Module::parse(bytes)?;
+//! let mut problems = Diagnostics::new();
+//! let declarations = Declarations::of(&module, &mut problems);
+//! let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+//! let program = Program::new(&declarations, &constants);
+//! let entry = declarations.entry_points.first().ok_or("no entry point")?;
+//! let target = Target::by_name("gfx1201").ok_or("no such target")?;
+//! let kernel = Kernel::of(&program, entry, target, Wanted::default(), &mut problems)?;
+//! let plan = splitbar_plan::plan(&kernel, PlanOptions::default(), &mut problems);
+//! assert_eq!(plan.pairs[0].strategy, Strategy::Native);
+//! println!("{plan}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod access_mark;
 pub mod async_copies;

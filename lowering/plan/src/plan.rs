@@ -45,7 +45,15 @@ pub struct BarrierState {
     pub bulk_slots: Option<u32>,
 }
 
-/// The plan of one entry point.
+/// The plan of one entry point. [The first page](crate) makes one.
+///
+/// ```
+/// use splitbar_plan::{EntryPlan, Strategy};
+///
+/// fn is_split(plan: &EntryPlan) -> bool {
+///     plan.pairs.iter().any(|pair| pair.strategy != Strategy::Fused)
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct EntryPlan {
     /// The entry point's name.

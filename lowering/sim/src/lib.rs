@@ -15,6 +15,43 @@
 //!
 //! What is wrong with a kernel is a [`Finding`], never an error of the library: hostile programs
 //! end with one too.
+//!
+//! Two warps store to the same word, and nothing orders them:
+//!
+//! ```
+//! use splitbar_sim::memory::Global;
+//! use splitbar_sim::{Clocks, FindingKind, Launch, Limits, Schedule, ptx};
+//!
+//! let text = ".version 8.0
+//! .target sm_80
+//! .address_size 64
+//! .visible .entry k(.param .u64 k_out)
+//! {
+//! .reg .b64 %out;
+//! .reg .b32 %t;
+//! ld.param.u64 %out, [k_out];
+//! mov.u32 %t, %tid.x;
+//! st.global.u32 [%out], %t;
+//! ret;
+//! }
+//! ";
+//! let mut kernel = ptx::kernel(text, None).map_err(|error| error.to_string())?;
+//! let mut global = Global::default();
+//! let out = global.add("out", vec![0; 4], true);
+//! kernel.set_parameters(&global.base(out).to_le_bytes());
+//! kernel.load(&mut global);
+//! let launch = Launch {
+//!     groups: [1, 1, 1],
+//!     cluster: [1; 3],
+//!     workgroup_size: [64, 1, 1],
+//!     shared_bytes: kernel.shared_bytes() as usize,
+//!     clocks: Clocks::Machine,
+//!     limits: Limits::default(),
+//! };
+//! let report = splitbar_sim::run(&kernel, &mut global, &launch, Schedule::nth(0, 1));
+//! assert!(report.findings.iter().any(|finding| finding.kind == FindingKind::GlobalRace));
+//! # Ok::<(), String>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod amdgpu;

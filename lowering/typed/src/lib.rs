@@ -3,6 +3,26 @@
 //!
 //! Data flows one way: a module that was read and a row of the targets go in. The plan, the
 //! lowering and the reflection ask here, so that each fact has one answer.
+//!
+//! ```
+//! use splitbar_passes::analysis::program::Program;
+//! use splitbar_passes::diagnostic::Diagnostics;
+//! use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+//! use splitbar_target::Target;
+//! use splitbar_typed::{Kernel, Wanted};
+//!
+//! let bytes = include_bytes!("../../../fixtures/kernels/tiled_matmul/tiled_matmul.spv");
+//! let module = Module::parse(bytes)?;
+//! let mut problems = Diagnostics::new();
+//! let declarations = Declarations::of(&module, &mut problems);
+//! let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+//! let program = Program::new(&declarations, &constants);
+//! let entry = declarations.entry_points.first().ok_or("no entry point")?;
+//! let target = Target::by_name("gfx1201").ok_or("no such target")?;
+//! let kernel = Kernel::of(&program, entry, target, Wanted::default(), &mut problems)?;
+//! assert_eq!((kernel.workgroup_size, kernel.shared_bytes), (Some([16, 16, 1]), 4096));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))] // input must never reach one
 
 pub mod abi;

@@ -351,11 +351,12 @@ impl<'m> Scan<'m, '_> {
             )
             .because(format!("it has {count} words, and {rest} are left"))
         };
-        self.push(
-            diagnostic.help("compare the size of the file with the one that its producer wrote"),
-            offset,
-            name,
-        );
+        let rest = self.words.get(offset.index()..).unwrap_or_default();
+        let help = match rest.iter().all(|word| is_text(*word)) {
+            true => "the rest is text: keep what the producer prints apart from the module",
+            false => "compare the size of the file with the one that its producer wrote",
+        };
+        self.push(diagnostic.help(help), offset, name);
     }
 
     fn report(&mut self, inst: Inst<'m>, diagnostic: Diagnostic) {
@@ -367,4 +368,12 @@ impl<'m> Scan<'m, '_> {
         diagnostic.location.instruction = Some(name);
         self.report.push(diagnostic);
     }
+}
+
+/// Whether the bytes of `word` are printed characters.
+fn is_text(word: u32) -> bool {
+    let bytes = word.to_le_bytes();
+    bytes
+        .iter()
+        .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }

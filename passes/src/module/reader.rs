@@ -51,6 +51,18 @@ pub struct Header {
 
 /// A module: its words, borrowed from the input where alignment and byte order allow, and an index
 /// over them.
+///
+/// ```
+/// use splitbar_passes::module::Module;
+///
+/// let bytes = include_bytes!("../../../fixtures/kernels/reduction/reduction.spv");
+/// let module = Module::parse(bytes)?;
+/// let names: Vec<_> = module.instructions().filter_map(|inst| inst.op()).collect();
+/// assert!(names.contains(&spirv::Op::ControlBarrierArriveINTEL));
+/// // Bytes that are not a module are refused.
+/// assert!(Module::parse(&bytes[4..]).is_err());
+/// # Ok::<(), splitbar_passes::diagnostic::Diagnostics>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Module<'a> {
     words: Cow<'a, [u32]>,

@@ -63,6 +63,20 @@ type Run = fn(
 ) -> Result<Option<Edited>, Diagnostics>;
 
 /// A pass.
+///
+/// ```
+/// use splitbar_passes::module::Module;
+/// use splitbar_passes::pipeline::{self, Settings, Step};
+/// use splitbar_passes::transform::registry::Pass;
+///
+/// let bytes = include_bytes!("../../../fixtures/kernels/reduction/reduction.spv");
+/// let pass = Pass::named("fuse-split-barriers").ok_or("no such pass")?;
+/// let step = Step { pass, options: pass.options(Some("arrive"))? };
+/// let module = Module::parse(bytes)?.into_owned();
+/// let outcome = pipeline::run(module, &[step], Settings::default(), &mut |_, _| ())?;
+/// assert!(outcome.ran[0].changed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Pass {
     /// Its flag without the dashes.

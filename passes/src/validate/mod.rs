@@ -33,6 +33,23 @@ pub const MOST_PROBLEMS: usize = 1000;
 /// The cost of the static rules is one pass over the instructions, and every rule for each barrier
 /// and atomic. The run-time rules ([`flow::check`]) follow; they say nothing that depends on an
 /// operand which breaks a static rule.
+///
+/// ```
+/// use splitbar_passes::diagnostic::{Diagnostics, text};
+/// use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+/// use splitbar_passes::validate::{Environment, Settings, validate};
+///
+/// // A wait that no invocation has arrived for.
+/// let bytes = include_bytes!("../../../docs/examples/lost.spv");
+/// let module = Module::parse(bytes)?;
+/// let mut problems = Diagnostics::new();
+/// let declarations = Declarations::of(&module, &mut problems);
+/// let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+/// let settings = Settings::new(Environment::of(&declarations));
+/// validate(&declarations, &constants, &settings, &mut problems);
+/// assert!(problems.iter().any(|problem| problem.code.to_string() == "SB2001"));
+/// # Ok::<(), Diagnostics>(())
+/// ```
 pub fn validate(
     declarations: &Declarations<'_>,
     constants: &Constants,

@@ -43,6 +43,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("examples/kernel".to_owned(), kernel),
         trial("examples/source".to_owned(), source),
         trial("examples/launch_is_as_reflected".to_owned(), reflected),
+        trial("examples/pipe_in_help".to_owned(), pipe),
+        trial("examples/text_behind_a_module".to_owned(), text_behind),
+        trial("examples/buffers_that_are_missing".to_owned(), no_buffers),
     ];
     for launcher in [CUDA, HIP] {
         let name = format!("examples/simulated/{}", launcher.file);
@@ -118,6 +121,54 @@ fn source() -> Result<()> {
     run(&mut compiler, folder.path())?;
     let module = folder.path().join("exchange.spv");
     simulate(&module.display().to_string(), "sm_90")
+}
+
+/// The pipe from glslang that `splitbar lower --help` shows.
+fn pipe() -> Result<()> {
+    let glslang = harness::program(GLSLANG_VARIABLE, "glslangValidator")?;
+    let help = String::from_utf8(expect(&["lower", "--help"], b"", 0)?.stdout)?;
+    let mut lines = help.lines().map(str::trim);
+    let line = lines.find(|line| line.starts_with("glslangValidator "));
+    let line = line.context("the help has no pipe")?;
+    let folder = tempfile::tempdir()?;
+    std::fs::copy(
+        examples().join("exchange.comp"),
+        folder.path().join("k.comp"),
+    )?;
+    let program = tools::splitbar()?;
+    let folders = [glslang.parent(), program.parent()];
+    let path = std::env::join_paths(folders.into_iter().flatten())?;
+    let mut shell = Command::new("/bin/sh");
+    let output = run(shell.args(["-c", line]).env("PATH", path), folder.path())?;
+    let assembly = String::from_utf8_lossy(&output.stdout);
+    ensure!(assembly.contains(".amdhsa_kernel main"), "{assembly}");
+    Ok(())
+}
+
+/// What a compiler prints into the same pipe is told from a module that was cut.
+fn text_behind() -> Result<()> {
+    let module = std::fs::read(module())?;
+    let both = [&module[..], b"rounds.comp\n"].concat();
+    let said = expect(&["check", "-"], &both, 1)?.stderr;
+    ensure!(said.contains("the rest is text"), "{said}");
+    let said = expect(&["check", "-"], &module[..module.len() - 12], 1)?.stderr;
+    ensure!(said.contains("compare the size of the file"), "{said}");
+    Ok(())
+}
+
+/// Who launches without a buffer learns which there are.
+fn no_buffers() -> Result<()> {
+    let launch = [
+        "--target", "sm_90", "--groups", "4,1,1", "--push", "07000000",
+    ];
+    for abi in ["arguments", "descriptor-sets"] {
+        let module = module();
+        let all = [&["sim", &module, "--abi", abi], &launch[..]].concat();
+        let said = expect(&all, b"", 2)?.stderr;
+        let says = "no buffer is given for 0:0; the kernel uses 0:0, 0:1";
+        ensure!(said.contains(says), "{abi}: {said}");
+    }
+    Ok(())
 }
 
 /// The numbers that the C programs have from the reflection.

@@ -185,6 +185,28 @@ pub struct Outcome {
 }
 
 /// A kernel that can be run.
+///
+#[cfg_attr(feature = "llvm", doc = "```")]
+#[cfg_attr(not(feature = "llvm"), doc = "```no_run")]
+/// use splitbar::simulate::machine::Schedule;
+/// use splitbar::simulate::{BufferName, Inputs, Job};
+/// use splitbar::{Options, Target};
+///
+/// let module = include_bytes!("../../../../docs/examples/rounds.spv");
+/// let target = Target::by_name("sm_90").ok_or("no such target")?;
+/// let output = splitbar::compile(module, &Options::new(target))?;
+/// let values: Vec<u8> = (0..128u32).flat_map(u32::to_le_bytes).collect();
+/// let buffers = vec![
+///     (BufferName::Binding(0, 0), values),
+///     (BufferName::Binding(0, 1), vec![0; 512]),
+/// ];
+/// let inputs = Inputs::new([1, 1, 1], buffers);
+/// let outcome = Job::compiled(&output, 0)?.run(&inputs, Schedule::nth(0, 1))?;
+/// assert!(outcome.report.findings.is_empty());
+/// // 0 stays 0 in all rounds; its neighbour is 1.
+/// assert_eq!(outcome.buffers[1][..4], 1u32.to_le_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Job {
     code: Code,
     arguments: Vec<Argument>,
@@ -557,6 +579,25 @@ impl Job {
         })
     }
 
+    /// That there is no buffer for `place`, with all places that want one.
+    fn no_buffer(&self, place: BufferName) -> Refusal {
+        let wants = |argument: &&Argument| {
+            [ArgumentKind::Buffer, ArgumentKind::Image].contains(&argument.kind)
+        };
+        let arguments = self.arguments.iter().filter(wants).map(BufferName::of);
+        let tables = self.resources.iter();
+        let tables = tables.filter(|one| one.reach.descriptor.is_some());
+        let tables = tables.map(|one| BufferName::Binding(one.reach.set, one.reach.binding));
+        let names: Vec<String> = arguments
+            .chain(tables)
+            .map(|name| name.to_string())
+            .collect();
+        let names = names.join(", ");
+        Refusal(format!(
+            "no buffer is given for {place}; the kernel uses {names}"
+        ))
+    }
+
     /// The bytes of the kernel's arguments.
     fn lay_out(
         &self,
@@ -573,7 +614,7 @@ impl Job {
             let given = inputs.buffers.iter().zip(regions);
             let mut given = given.filter(|((p, _), _)| *p == place);
             let region = given.next().map(|((_, bytes), id)| (*id, bytes.len()));
-            let found = region.ok_or_else(|| Refusal(format!("no buffer is given for {place}")));
+            let found = region.ok_or_else(|| self.no_buffer(place));
             let buffer = || found.clone().map(|(id, length)| (global.base(id), length));
             let value: Vec<u8> = match argument.kind {
                 ArgumentKind::Buffer => buffer()?.0.to_le_bytes().to_vec(),

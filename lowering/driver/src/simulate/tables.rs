@@ -85,7 +85,7 @@ impl Job {
             }
             if descriptors.is_empty() {
                 let place = BufferName::Binding(resource.reach.set, resource.reach.binding);
-                return Err(Refusal(format!("no buffer is given for {place}")));
+                return Err(self.no_buffer(place));
             }
             let table = tables.entry(way(place.loads.len())).or_default();
             for (offset, bytes) in descriptors {

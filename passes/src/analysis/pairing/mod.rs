@@ -79,6 +79,25 @@ fn is_structure(inst: Inst<'_>) -> bool {
 }
 
 /// The barriers of one entry point and how they belong together.
+///
+/// ```
+/// use splitbar_passes::analysis::pairing::Pairing;
+/// use splitbar_passes::diagnostic::Diagnostics;
+/// use splitbar_passes::module::{Constants, Declarations, Module, SpecValues};
+///
+/// let bytes = include_bytes!("../../../../fixtures/kernels/message_passing/message_passing.spv");
+/// let module = Module::parse(bytes)?;
+/// let mut problems = Diagnostics::new();
+/// let declarations = Declarations::of(&module, &mut problems);
+/// let constants = Constants::evaluate(&declarations, &SpecValues::default(), &mut problems);
+/// for entry in &declarations.entry_points {
+///     let pairing = Pairing::analyse(&declarations, &constants, entry, &mut problems);
+///     for pair in &pairing.pairs {
+///         println!("{}: {} arrives, {} waits", entry.name, pair.arrives.len(), pair.waits.len());
+///     }
+/// }
+/// # Ok::<(), Diagnostics>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Pairing {
     /// Every barrier that the entry point reaches through calls, function by function (callees
