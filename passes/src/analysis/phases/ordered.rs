@@ -296,15 +296,20 @@ impl Walk<'_> {
         if self.work > MOST_WORK {
             return None;
         }
-        let all = self
-            .classes
-            .iter()
-            .fold(Places::NONE, |all, class| all | *class);
-        let effect = |number: &usize| Some(self.accesses.effects.get(*number)?.within(all));
+        // Of two classes, one is the one access's and the other the other's: what orders the one
+        // class alone keeps accesses apart that are both of it.
+        let [one_class, other_class] = match self.classes {
+            [class] => [*class, *class],
+            [one, other] => [*one, *other],
+            _ => return None,
+        };
+        let effects = &self.accesses.effects;
         for one in these {
-            let mine = effect(one)?;
+            let mine = effects.get(*one)?;
             for other in those {
-                if mine.conflicts(effect(other)?) {
+                let its = effects.get(*other)?;
+                let conflict = |a, b| mine.within(a).conflicts(its.within(b));
+                if conflict(one_class, other_class) || conflict(other_class, one_class) {
                     self.found.insert((*one.min(other), *one.max(other)));
                 }
             }

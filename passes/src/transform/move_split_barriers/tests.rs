@@ -20,6 +20,8 @@ const GLOBALS: &str = "
     %everything = OpConstant %uint 328
     %arrive_all = OpConstant %uint 324
     %wait_all = OpConstant %uint 322
+    %arrive_cross = OpConstant %uint 580
+    %wait_cross = OpConstant %uint 578
 ";
 
 const GLOBAL_NAMES: [&str; 6] = ["one", "two", "data", "out", "cond", "lane"];
@@ -36,6 +38,14 @@ pub(in crate::transform) fn module(body: &str) -> Assembled {
         .replace(
             "wait.all",
             "OpControlBarrierWaitINTEL %group %group %wait_all",
+        )
+        .replace(
+            "arrive.cross",
+            "OpControlBarrierArriveINTEL %group %group %arrive_cross",
+        )
+        .replace(
+            "wait.cross",
+            "OpControlBarrierWaitINTEL %group %group %wait_cross",
         )
         .replace(
             "arrive.none",
@@ -206,6 +216,15 @@ fn neighbours_compose() {
     assert_eq!(
         short("w one; arrive; wait; .; .; r one; .; .; .; arrive; wait; w two; .; r two"),
         "| wone A W A . . rone . . . wtwo . rtwo W"
+    );
+}
+
+#[test]
+fn a_barrier_of_one_class_orders_its_accesses_beside_one_of_two() {
+    // Buffers are ordered by the first barrier, though it does not order CrossWorkgroup memory.
+    assert_eq!(
+        short("rv data; arrive.all; wait.all; arrive.cross; wait.cross; w data"),
+        "| rdata A W A wdata W"
     );
 }
 

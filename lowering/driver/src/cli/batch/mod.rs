@@ -24,7 +24,7 @@ use summary::Summary;
 /// Behind the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  splitbar batch kernels --targets gfx1201,sm_90 -o out               every .spv below kernels: out/gfx1201/NAME.s, out/sm_90/NAME.ptx
+  splitbar batch kernels --targets gfx1201,sm_90 -o out    every .spv: out/gfx1201/NAME.s, ...
   splitbar batch kernels --targets gfx1201 -o out --keep-going -- --emit hsaco --emit reflect -O3
   splitbar batch jobs.json -o out -j 4 -MD -MF out/batch.d            for a build system
 
