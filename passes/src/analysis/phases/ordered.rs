@@ -140,16 +140,14 @@ fn at_once(
         let before = walk.back_to_wait((block, index))?;
         walk.phase(&phases, &before)?;
         if side == Side::Arrive {
-            let (window, waits) = walk.window((block, index + 1), number)?;
+            let window = walk.from_arrive((block, index + 1), number)?;
             walk.pair(&window, &before)?;
-            for wait in waits {
+            for wait in walk.waits((block, index + 1), number)? {
                 // All invocations come to the same wait.
-                let window: BTreeSet<usize> = {
-                    let leading = walk.back_to_arrive(wait, number)?;
-                    window.intersection(&leading).copied().collect()
-                };
-                walk.pair(&window, &window)?;
-                walk.pair(&window, phases.get(&Some(wait))?)?;
+                let last = walk.back_to_arrive(wait, number)?;
+                let both: BTreeSet<usize> = window.intersection(&last).copied().collect();
+                walk.pair(&both, &both)?;
+                walk.pair(&last, phases.get(&Some(wait))?)?;
             }
         }
     }
@@ -199,19 +197,28 @@ impl Walk<'_> {
         })
     }
 
-    /// Accesses in front of `start`, a wait of barrier `own`, back to its arrives.
+    /// Accesses in front of `start`, a wait of barrier `own`, back to its arrives or to an
+    /// OpControlBarrier in the window that orders the classes.
     fn back_to_arrive(&mut self, start: Spot, own: usize) -> Option<BTreeSet<usize>> {
-        self.reach(start, false, |_, number, side| {
-            number == own && side == Side::Arrive
+        self.reach(start, false, |walk, number, side| {
+            (number == own && side == Side::Arrive) || (side == Side::Both && walk.orders(number))
         })
     }
 
-    /// Accesses from `start`, behind an arrive of barrier `own`, up to its waits, and these.
-    fn window(&mut self, start: Spot, own: usize) -> Option<(BTreeSet<usize>, Vec<Spot>)> {
+    /// Accesses from `start`, behind an arrive of barrier `own`, up to its waits or to an
+    /// OpControlBarrier as above.
+    fn from_arrive(&mut self, start: Spot, own: usize) -> Option<BTreeSet<usize>> {
+        self.reach(start, true, |walk, number, side| {
+            (number == own && side == Side::Wait) || (side == Side::Both && walk.orders(number))
+        })
+    }
+
+    /// The waits of barrier `own` that control comes to from `start`, behind an arrive of it.
+    fn waits(&mut self, start: Spot, own: usize) -> Option<Vec<Spot>> {
         let ends = |_: &Self, number, side| number == own && side == Side::Wait;
         let mut waits = Vec::new();
-        let found = self.walk(start, true, ends, |wait| waits.push(wait))?;
-        Some((found, waits))
+        self.walk(start, true, ends, |wait| waits.push(wait))?;
+        Some(waits)
     }
 
     fn reach(
