@@ -1,7 +1,7 @@
 //! Moves signals up and waits down in final code of GPUs whose barriers are split: behind register
 //! allocation and scheduling, so that it costs no register and nothing closes the window again.
 //!
-//! A half stays in its block and passes only what [`super::passable`] knows to be free of the
+//! A half stays in its block and passes only what `passable.rs` knows to be free of the
 //! barrier. A signal stays behind what waits for the accesses that its barrier orders. Where the
 //! last of these is long ago, that wait goes up with it. Nothing else moves.
 

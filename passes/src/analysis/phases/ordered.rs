@@ -140,7 +140,7 @@ fn at_once(
         let before = walk.back_to_wait((block, index))?;
         walk.phase(&phases, &before)?;
         if side == Side::Arrive {
-            let window = walk.from_arrive((block, index + 1), number)?;
+            let window = walk.on_from_arrive((block, index + 1), number)?;
             walk.pair(&window, &before)?;
             for wait in walk.waits((block, index + 1), number)? {
                 // All invocations come to the same wait.
@@ -207,7 +207,7 @@ impl Walk<'_> {
 
     /// Accesses from `start`, behind an arrive of barrier `own`, up to its waits or to an
     /// OpControlBarrier as above.
-    fn from_arrive(&mut self, start: Spot, own: usize) -> Option<BTreeSet<usize>> {
+    fn on_from_arrive(&mut self, start: Spot, own: usize) -> Option<BTreeSet<usize>> {
         self.reach(start, true, |walk, number, side| {
             (number == own && side == Side::Wait) || (side == Side::Both && walk.orders(number))
         })
