@@ -111,7 +111,8 @@ Examples:
 Loads and stores do not take part: the model has the barriers alone. At a branch around barriers all
 waves go the same way, and every way is explored. A loop goes back up to --unroll times.
 
-Exit codes: 0 proved, 1 refuted (with the shortest way to it) or the module is invalid, 2 wrong usage
+Exit codes: 0 proved, 1 refuted (with the shortest way to it) or the module is invalid, 2 wrong
+usage
 or a file that cannot be read, 3 too many states or unsupported by this target, 4 a bug in splitbar.";
 
 #[derive(Debug, Subcommand)]

@@ -22,9 +22,11 @@ Examples:
   splitbar profile dump.bin kernel.spv --json
 
 Skew is the last arrive of a phase less the first; window is the time from arrive to wait; waiting
-is the time from the wait to behind it. A split barrier gains at most the smaller of skew and window.
+is the time from the wait to behind it. A split barrier gains at most the smaller of skew and
+window.
 Times are in units of the subgroup's clock (docs/profile.md).
-Exit codes: 0 done, 1 the dump or the module is invalid, 2 wrong usage or a file that cannot be read,
+Exit codes: 0 done, 1 the dump or the module is invalid, 2 wrong usage or a file that cannot be
+read,
 3 a version of the dump that this build does not read, or a limit.";
 
 /// What the command line says.

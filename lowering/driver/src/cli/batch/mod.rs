@@ -28,12 +28,16 @@ Examples:
   splitbar batch kernels --targets gfx1201 -o out --keep-going -- --emit hsaco --emit reflect -O3
   splitbar batch jobs.json -o out -j 4 -MD -MF out/batch.d            for a build system
 
-JOBS.json is an array: [{\"module\": \"a.spv\", \"name\": \"a-fused\", \"targets\": [\"sm_90\"], \"arguments\": [\"--strategy\", \"fused\"]}, ...].
-All keys but `module` may be left out. A module's path begins at the folder of JOBS.json; arguments are those of `splitbar lower`.
-OUT/summary.json lists the jobs with their outputs and diagnostics. OUT/.store keeps results under digests of the module, the options and
-this program, so that a run that was interrupted, or repeated, compiles only what is missing. A job whose process died is tried once more.
+JOBS.json is an array of objects; all keys but `module` may be left out:
+  [{\"module\": \"a.spv\", \"name\": \"a-fused\", \"targets\": [\"sm_90\"],
+    \"arguments\": [\"--strategy\", \"fused\"]}, ...]
+A module's path begins at the folder of JOBS.json; arguments are those of `splitbar lower`.
+OUT/summary.json lists the jobs with their outputs and diagnostics. OUT/.store keeps results under
+digests of the module, the options and this program: a run that was interrupted, or repeated,
+compiles only what is missing. A job whose process died is tried once more.
 
-Exit codes: 0 all done; else that of the worst job: 1 invalid, 2 wrong usage or a file that cannot be read or written, 3 unsupported, 4 a bug.";
+Exit codes: 0 all done; else that of the worst job: 1 invalid, 2 wrong usage or a file that cannot
+be read or written, 3 unsupported, 4 a bug.";
 
 /// What the command line says.
 #[derive(Debug, Args)]
