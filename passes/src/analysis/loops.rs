@@ -14,6 +14,22 @@ pub struct Loop {
     pub body: BTreeSet<usize>,
 }
 
+impl Loop {
+    /// The block that control goes back from, and the one that it comes in from, if there is one of
+    /// each.
+    pub(crate) fn latch_and_front(&self, cfg: &Cfg) -> Option<(usize, usize)> {
+        let (inside, outside): (Vec<usize>, Vec<usize>) = cfg
+            .preds(self.header)
+            .iter()
+            .filter(|block| cfg.is_reachable(**block))
+            .partition(|pred| self.body.contains(pred));
+        match (inside.as_slice(), outside.as_slice()) {
+            ([latch], [front]) => Some((*latch, *front)),
+            _ => None,
+        }
+    }
+}
+
 /// The loops of a graph, and the dominance that they follow from.
 #[derive(Clone, Debug)]
 pub struct Loops {

@@ -2,14 +2,13 @@
 //! makes.
 
 use crate::cli::{expect, path};
-use crate::support::trial;
+use crate::support::{done, made_by_xtask, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture;
 use splitbar_tests::harness::{self, Missing};
-use splitbar_tests::tools;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
@@ -49,7 +48,7 @@ fn dist() -> Result<&'static Dist> {
 
 fn make_dist() -> Result<Dist> {
     let folder = tempfile::tempdir()?;
-    let archive = pack(folder.path())?;
+    let archive = made_by_xtask("dist", folder.path())?;
     done(
         Command::new("tar")
             .arg("-xzf")
@@ -64,40 +63,6 @@ fn make_dist() -> Result<Dist> {
         archive,
         root,
     })
-}
-
-/// `cargo xtask dist` of the profile that is tested; the archive.
-fn pack(folder: &Path) -> Result<PathBuf> {
-    let program = tools::splitbar()?;
-    let profile = program
-        .parent()
-        .and_then(Path::file_name)
-        .context("no profile")?;
-    let profile = profile.to_string_lossy().replace("debug", "dev");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let ran = done(
-        Command::new(cargo)
-            .args(["run", "--quiet", "--package", "xtask", "--", "dist"])
-            .args(["--profile", &profile, "--output"])
-            .arg(folder)
-            .current_dir(fixture::root()),
-    )?;
-    let said = String::from_utf8(ran.stdout)?;
-    Ok(said.lines().last().context("no archive")?.into())
-}
-
-/// Runs a command, and wants success.
-fn done(command: &mut Command) -> Result<Output> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let ran = command.output().with_context(|| program.clone())?;
-    ensure!(
-        ran.status.success(),
-        "{program}: {}\n{}{}",
-        ran.status,
-        String::from_utf8_lossy(&ran.stdout),
-        String::from_utf8_lossy(&ran.stderr)
-    );
-    Ok(ran)
 }
 
 fn compiler(name: &str) -> Result<PathBuf, Missing> {
@@ -137,7 +102,7 @@ fn c_program(folder: &TempDir, file: &str, library: &str) -> Result<PathBuf> {
 fn archives_are_the_same() -> Result<()> {
     let dist = dist()?;
     let folder = tempfile::tempdir()?;
-    let again = pack(folder.path())?;
+    let again = made_by_xtask("dist", folder.path())?;
     ensure!(std::fs::read(again)? == std::fs::read(&dist.archive)?);
     for file in [
         "bin/splitbar",

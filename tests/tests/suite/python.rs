@@ -1,12 +1,12 @@
 //! The Python wheel in a fresh environment, with its own tests; and docs/python.md as it stands.
 
-use crate::support::trial;
-use anyhow::{Context, Result, ensure};
+use crate::support::{done, made_by_xtask, trial};
+use anyhow::{Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::harness::{self, Missing};
-use splitbar_tests::{corpus, fixture, tools};
+use splitbar_tests::{corpus, fixture};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
@@ -86,29 +86,17 @@ fn make(python: &Path) -> Result<Environment> {
 
 /// The wheel of this build, and modules to compile.
 fn add_wheel(environment: &Environment) -> Result<()> {
-    let program = tools::splitbar()?;
-    let profile = program
-        .parent()
-        .and_then(Path::file_name)
-        .context("no profile")?;
-    let profile = profile.to_string_lossy().replace("debug", "dev");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let ran = done(
-        Command::new(cargo)
-            .args(["run", "--quiet", "--package", "xtask", "--", "wheel"])
-            .args(["--profile", &profile, "--output"])
-            .arg(environment.folder.path())
-            .current_dir(fixture::root()),
+    let wheel = made_by_xtask("wheel", environment.folder.path())?;
+    done(
+        Command::new(environment.program("pip"))
+            .args([
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-index",
+            ])
+            .arg(wheel),
     )?;
-    let said = String::from_utf8(ran.stdout)?;
-    let wheel = said.lines().last().context("no wheel")?;
-    done(Command::new(environment.program("pip")).args([
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-index",
-        wheel,
-    ]))?;
     let modules = corpus::modules()?;
     let some = if corpus::is_complete() {
         modules.len()
@@ -123,20 +111,6 @@ fn add_wheel(environment: &Environment) -> Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// Runs a command, and wants success.
-fn done(command: &mut Command) -> Result<Output> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let ran = command.output().with_context(|| program.clone())?;
-    ensure!(
-        ran.status.success(),
-        "{program}: {}\n{}{}",
-        ran.status,
-        String::from_utf8_lossy(&ran.stdout),
-        String::from_utf8_lossy(&ran.stderr)
-    );
-    Ok(ran)
 }
 
 fn pytest(file: &str) -> Result<()> {

@@ -7,7 +7,7 @@ use splitbar_tests::harness::Missing;
 pub(crate) use splitbar_tests::harness::trial;
 use splitbar_tests::tools::{self, Ptxas};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -187,4 +187,40 @@ pub(crate) fn run(arguments: &[&str], stdin: &[u8], in_process: bool) -> anyhow:
         stdout: result.stdout,
         stderr: String::from_utf8_lossy(&result.stderr).into_owned(),
     })
+}
+
+/// Runs a command, and wants success.
+pub(crate) fn done(command: &mut Command) -> anyhow::Result<std::process::Output> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let ran = command.output().with_context(|| program.clone())?;
+    ensure!(
+        ran.status.success(),
+        "{program}: {}\n{}{}",
+        ran.status,
+        String::from_utf8_lossy(&ran.stdout),
+        String::from_utf8_lossy(&ran.stderr)
+    );
+    Ok(ran)
+}
+
+/// What `cargo xtask COMMAND` makes in `folder`, of the profile that is tested.
+pub(crate) fn made_by_xtask(command: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+    let program = tools::splitbar()?;
+    let profile = program
+        .parent()
+        .and_then(Path::file_name)
+        .context("no profile")?;
+    let profile = profile.to_string_lossy().replace("debug", "dev");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let ran = done(
+        Command::new(cargo)
+            .args(["run", "--quiet", "--package", "xtask", "--", command])
+            .args(["--profile", &profile, "--output"])
+            .arg(folder)
+            .current_dir(splitbar_tests::fixture::root()),
+    )?;
+    let said = String::from_utf8(ran.stdout)?;
+    let made = said.lines().last();
+    let made = made.with_context(|| format!("cargo xtask {command} names nothing"))?;
+    Ok(made.into())
 }

@@ -108,7 +108,9 @@ fn write(edit: &mut Edit<'_, '_>, filled: &Filled) -> Result<(), Diagnostic> {
             for offset in waiting.drain(..) {
                 let inst = edit.module().at(offset);
                 let Some((op, words)) = inst.and_then(|inst| Some((inst.op()?, inst.words))) else {
-                    return Err(Diagnostic::bug("what was moved is no instruction").at_word(offset));
+                    return Err(
+                        Diagnostic::bug("what was moved is not an instruction").at_word(offset)
+                    );
                 };
                 edit.remove(offset);
                 edit.before_from(item.offset, offset, op, words.get(1..).unwrap_or(&[]))?;

@@ -81,16 +81,7 @@ fn shape<'s, 'm>(
     own: BTreeSet<usize>,
 ) -> Option<Shape<'s, 'm>> {
     let header = natural.header;
-    let reachable = |block: &&usize| cfg.is_reachable(**block);
-    let (inside, outside): (Vec<usize>, Vec<usize>) = cfg
-        .preds(header)
-        .iter()
-        .filter(reachable)
-        .partition(|pred| natural.body.contains(pred));
-    let ([latch], [front]) = (inside.as_slice(), outside.as_slice()) else {
-        return None;
-    };
-    let (latch, front) = (*latch, *front);
+    let (latch, front) = natural.latch_and_front(cfg)?;
     let block_of = |number: usize| function.blocks.get(number);
     let front_end = block_of(front)?.end()?;
     if cfg.succs(front) != [header] || front_end.op() != Some(Op::Branch) {

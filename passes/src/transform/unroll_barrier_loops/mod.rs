@@ -170,15 +170,7 @@ fn unrollable<'f, 'm>(
     natural: &Loop,
 ) -> Option<Unrollable<'f, 'm>> {
     let header = natural.header;
-    let reachable = |block: &&usize| cfg.is_reachable(**block);
-    let (inside, outside): (Vec<usize>, Vec<usize>) = cfg
-        .preds(header)
-        .iter()
-        .filter(reachable)
-        .partition(|pred| natural.body.contains(pred));
-    let ([latch], [front]) = (inside.as_slice(), outside.as_slice()) else {
-        return None;
-    };
+    let (latch, front) = natural.latch_and_front(cfg)?;
     let is_inside = |block: &usize| natural.body.contains(block);
     let leaves = |at: &&usize| !cfg.succs(**at).iter().all(is_inside);
     let leaving: Vec<&usize> = natural.body.iter().filter(leaves).collect();
@@ -188,7 +180,7 @@ fn unrollable<'f, 'm>(
     let exit = **exit;
     let innermost = loops.innermost(cfg.len())?;
     let is_own = |block: &&usize| innermost.get(**block) == innermost.get(header);
-    if !is_own(&&exit) || !loops.dominators.dominates(exit, *latch) {
+    if !is_own(&&exit) || !loops.dominators.dominates(exit, latch) {
         return None;
     }
     let branch = function.blocks.get(exit)?.terminator()?;
@@ -206,6 +198,7 @@ fn unrollable<'f, 'm>(
     if merge.op() == Some(Op::LoopMerge) {
         let control = LoopControl::from_bits_truncate(merge.operand(2).ok()?);
         let next = cfg.index_of(merge.id(1).ok()?)?;
+        let reachable = |block: &&usize| cfg.is_reachable(**block);
         let ways = cfg.preds(next).iter().filter(reachable).count();
         // The header may be its own continue target.
         if control.contains(LoopControl::DONT_UNROLL) || (next != header && ways > 1) {
@@ -221,8 +214,8 @@ fn unrollable<'f, 'm>(
         blocks: natural.body.clone(),
         own: natural.body.iter().filter(is_own).copied().collect(),
         header,
-        latch: *latch,
-        front: *front,
+        latch,
+        front,
         exit,
         stays,
         leaves,
