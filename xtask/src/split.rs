@@ -103,7 +103,12 @@ pub(crate) fn run() -> Result<()> {
             )?;
         }
     }
-    let shaders: Vec<&Module> = all.iter().filter(|of| of.set == "glcompute").collect();
+    let mut shaders = Vec::new();
+    for module in all.iter().filter(|of| of.set == "glcompute") {
+        if module.has_barrier()? {
+            shaders.push(module);
+        }
+    }
     page.push_str(FINAL_CODE);
     page.push_str(&final_code::table(&shell::release_tool()?, &shaders)?);
     std::fs::write(shell::root().join(PAGE), page).context(PAGE)?;

@@ -20,6 +20,23 @@ pub(crate) struct Module {
     pub path: PathBuf,
 }
 
+impl Module {
+    /// Whether it has an OpControlBarrier (224).
+    pub(crate) fn has_barrier(&self) -> Result<bool> {
+        let bytes = std::fs::read(&self.path).with_context(|| self.path.display().to_string())?;
+        let (words, _) = bytes.as_chunks::<4>();
+        let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let mut at = 5;
+        while let Some(word) = words.get(at) {
+            if word & 0xffff == 224 {
+                return Ok(true);
+            }
+            at += (word >> 16).max(1) as usize;
+        }
+        Ok(false)
+    }
+}
+
 /// The modules in `folder` and the folders in it, in order of name. A module is named after its
 /// path and its content, so that one that has changed is a new one.
 pub(super) fn list(folder: &Path) -> Result<Vec<Module>> {

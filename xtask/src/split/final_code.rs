@@ -1,6 +1,7 @@
 //! What is between the halves of barriers in final gfx1201 code of the corpus.
 
 use crate::corpus::modules::Module;
+use crate::each::each;
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -28,12 +29,10 @@ const WIDE: usize = 16;
 pub(super) fn table(tool: &Path, modules: &[&Module]) -> Result<String> {
     let mut table = HEAD.to_owned();
     for (options, about) in WAYS {
-        let mut all = Vec::new();
-        for module in modules {
-            if let Some(text) = compiled(tool, &module.path, options)? {
-                all.push(windows(&text));
-            }
-        }
+        let texts = each(modules, None, |module, _| {
+            compiled(tool, &module.path, options)
+        })?;
+        let mut all: Vec<Vec<Window>> = texts.iter().flatten().map(|text| windows(text)).collect();
         all.retain(|windows| !windows.is_empty());
         let looped = || all.iter().flatten().filter(|window| window.in_loop);
         let wide = |windows: &&Vec<Window>| windows.iter().any(|window| window.vector >= WIDE);

@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let all = modules::unpack(&folder)?;
     let mut with_barriers = Vec::new();
     for module in &all {
-        if has_barrier(&std::fs::read(&module.path)?) {
+        if module.has_barrier()? {
             with_barriers.push(module);
         }
     }
@@ -221,20 +221,6 @@ fn command(tool: &Path, module: &Module, target: &str, splits: &str) -> Command 
         command.args(["--workgroup-size", "128,1,1"]);
     }
     command
-}
-
-/// Whether a module has an OpControlBarrier (224).
-fn has_barrier(module: &[u8]) -> bool {
-    let (words, _) = module.as_chunks::<4>();
-    let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let mut at = 5;
-    while let Some(word) = words.get(at) {
-        if word & 0xffff == 224 {
-            return true;
-        }
-        at += (word >> 16).max(1) as usize;
-    }
-    false
 }
 
 const COMPILED_HEAD: &str = "\
