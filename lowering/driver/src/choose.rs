@@ -1,16 +1,18 @@
 //! The choice of `auto`: which barriers of a module are split, and which are full barriers.
 //!
 //! `fast` decides as the module is planned, by the windows in SPIR-V. `balanced` compiles it with
-//! every barrier split, and once more with full barriers where the first compilation leaves open
-//! which version holds more workgroups at once: a version at the most that a unit can hold loses
-//! nothing, and one without a window that pays is not taken anyway. If some barriers are worth it
-//! and others are not, what comes out is compiled as well.
+//! every barrier split, and once more as it is given where the first compilation leaves open which
+//! version holds more workgroups at once, or spills less: a version at the most that a unit can hold
+//! loses nothing, and one without a window that pays is not taken anyway. If some barriers are worth
+//! it and others are not, what comes out is compiled as well. What comes out never loses workgroups
+//! to the module as it is given.
 
 use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
 use crate::output::{Entry, Output};
 use crate::pipeline::compile;
 use crate::prepare::plan;
+use crate::split::split;
 use crate::usage::{Resident, Usage};
 use crate::weigh::{Barrier, BarrierKind, Facts, Version, Weighed, Written};
 use crate::window::Window;
@@ -38,6 +40,8 @@ pub(crate) enum Left {
     None,
     /// None is.
     All,
+    /// None is, and those that order nothing stay too.
+    Given,
     /// Those at these words of the given module are not.
     These(BTreeSet<WordOffset>),
 }
@@ -62,6 +66,23 @@ pub(crate) enum Weighing {
     ByPlan,
     /// By compiling.
     ByCode,
+}
+
+impl Chosen {
+    fn any_split(&self) -> bool {
+        self.entries.values().any(Weighed::any_split)
+    }
+
+    fn any_full(&self) -> bool {
+        self.entries.values().any(Weighed::any_full)
+    }
+
+    /// Decides for full barriers everywhere, since `why`.
+    fn give_up(&mut self, why: &str) {
+        self.entries
+            .values_mut()
+            .for_each(|entry| entry.give_up(why));
+    }
 }
 
 impl Options {
@@ -193,57 +214,52 @@ impl Judge<'_> {
                 output: None,
             });
         }
-        let mut split = self.compiled(Chosen::default())?;
+        let mut output = self.compiled(Chosen::default())?;
         let mut chosen = Chosen::default();
-        for entry in split.entries() {
+        for entry in output.entries() {
             let weighed = self.weigh(entry)?;
             chosen.entries.insert(entry.plan.entry.clone(), weighed);
         }
-        let mut full = None;
-        if split
-            .entries()
-            .iter()
-            .any(|entry| self.may_lose(entry, &chosen))
-        {
-            full = Some(self.full(&chosen)?);
-        }
-        compare(&mut chosen, &split, full.as_ref());
+        let mut given = None;
+        self.compare(&mut chosen, &output, &mut given)?;
         let mut rounds = 0;
         // Once more if what is left loses after all.
-        while chosen.entries.values().any(Weighed::any_split)
-            && chosen.entries.values().any(Weighed::any_full)
-        {
+        while chosen.any_split() && chosen.any_full() {
             rounds += 1;
             if rounds > MOST_ROUNDS {
                 let why = "its window depends on barriers that are not worth it";
-                chosen.entries.values_mut().for_each(|one| one.give_up(why));
+                chosen.give_up(why);
                 break;
             }
             chosen.left = self.left(&chosen);
-            split = self.compiled(chosen.clone())?;
-            let is_narrower = self.weigh_again(&mut chosen, &split)?;
-            if full.is_none()
-                && split
-                    .entries()
-                    .iter()
-                    .any(|entry| self.may_lose(entry, &chosen))
-            {
-                full = Some(self.full(&chosen)?);
-            }
-            let loses = compare(&mut chosen, &split, full.as_ref());
+            output = self.compiled(chosen.clone())?;
+            let is_narrower = self.weigh_again(&mut chosen, &output)?;
+            let loses = self.compare(&mut chosen, &output, &mut given)?;
             if !is_narrower && !loses {
                 break;
             }
         }
-        let any_split = chosen.entries.values().any(Weighed::any_split);
-        let any_full = chosen.entries.values().any(Weighed::any_full);
-        let mut output = match (any_split || !any_full, full) {
-            (true, _) => split,
-            (false, Some(full)) => full,
-            (false, None) => self.full(&chosen)?,
-        };
-        if !any_split && any_full {
-            chosen.left = Left::All;
+        if !chosen.any_split() && chosen.any_full() {
+            (chosen.left, output) = match given.take() {
+                Some(as_given) if !self.differs(&Left::All)? => (Left::Given, as_given),
+                as_given => {
+                    given = as_given;
+                    (Left::All, self.unsplit(&chosen, Left::All)?)
+                }
+            };
+        }
+        // Registers can be others with no split at all: barriers that order nothing have gone, and
+        // narrow pairs have become barriers at other places.
+        if self.may_lose(&output) && self.differs(&chosen.left)? {
+            let as_given = match given {
+                Some(as_given) => as_given,
+                None => self.unsplit(&chosen, Left::Given)?,
+            };
+            let why = lost(&output, &as_given).next();
+            if let Some(why) = why {
+                chosen.give_up(&why);
+                (chosen.left, output) = (Left::Given, as_given);
+            }
         }
         explain(&mut output, &chosen);
         Ok(Settled {
@@ -292,17 +308,45 @@ impl Judge<'_> {
         Ok(Weighed::of(Version::of(entry), barriers))
     }
 
-    /// Whether full barriers might leave more workgroups at once than `entry` has, as far as that
-    /// matters and can be told.
-    fn may_lose(&self, entry: &Entry, chosen: &Chosen) -> bool {
-        let version = Version::of(entry);
-        let weighed = chosen.entries.get(&entry.plan.entry);
-        let is_split = weighed.is_some_and(Weighed::any_split);
-        let waits = |pair: &splitbar_plan::PairPlan| pair.strategy.is_split();
-        is_split
-            && entry.plan.pairs.iter().any(waits)
-            && version.can_be_compared()
-            && version.workgroups() < self.most_workgroups(entry)
+    /// Gives up the splits of entry points that leave fewer workgroups at once than the module as it
+    /// is `given`, or spill more; whether there was one.
+    fn compare(
+        &self,
+        chosen: &mut Chosen,
+        output: &Output,
+        given: &mut Option<Output>,
+    ) -> Result<bool, Failure> {
+        if !chosen.any_split() || !self.may_lose(output) {
+            return Ok(false);
+        }
+        let given = match given {
+            Some(given) => given,
+            None => given.insert(self.unsplit(chosen, Left::Given)?),
+        };
+        let mut any = false;
+        for (entry, given) in output.entries().iter().zip(given.entries()) {
+            let Some(weighed) = chosen.entries.get_mut(&entry.plan.entry) else {
+                continue; // every entry point was weighed
+            };
+            let given = Version::of(given);
+            let lost = Version::of(entry).loses_to(&given);
+            weighed.full = Some(given);
+            if let (true, Some(why)) = (weighed.any_split(), lost) {
+                weighed.give_up(&why);
+                any = true;
+            }
+        }
+        Ok(any)
+    }
+
+    /// Whether the module as it is given might leave more workgroups at once than an entry point of
+    /// `output` has, or spill less, as far as that can be told.
+    fn may_lose(&self, output: &Output) -> bool {
+        output.entries().iter().any(|entry| {
+            let version = Version::of(entry);
+            version.can_be_compared()
+                && (version.workgroups() < self.most_workgroups(entry) || version.spills())
+        })
     }
 
     /// The workgroups that a unit can hold of the kernel at most, whatever its registers are.
@@ -353,14 +397,14 @@ impl Judge<'_> {
         compile(self.bytes, &options)
     }
 
-    /// The module with full barriers.
-    fn full(&self, chosen: &Chosen) -> Result<Output, Failure> {
+    /// The module with full barriers: `Left::All` or `Left::Given`.
+    fn unsplit(&self, chosen: &Chosen, left: Left) -> Result<Output, Failure> {
         let mut options = Options {
             measure: true,
             audit: false,
             ..self.with(Chosen {
                 entries: chosen.entries.clone(),
-                left: Left::All,
+                left,
             })
         };
         if self.options.strategy.is_none() {
@@ -368,29 +412,28 @@ impl Judge<'_> {
         }
         compile(self.bytes, &options)
     }
+
+    /// Whether the module with `left` unsplit is another one than the one that is given.
+    fn differs(&self, left: &Left) -> Result<bool, Failure> {
+        if self.options.split_barriers == SplitBarriers::Never {
+            return Ok(false);
+        }
+        let module = |left: &Left| -> Result<_, Failure> {
+            let options = self.with(Chosen {
+                left: left.clone(),
+                ..Chosen::default()
+            });
+            let split = split(self.module, &options)?;
+            Ok(split.map(|split| split.edited.module.to_bytes()))
+        };
+        Ok(*left != Left::Given && module(left)? != module(&Left::Given)?)
+    }
 }
 
-/// Gives up the splits of entry points that leave fewer workgroups at once than full barriers;
-/// whether there was one.
-fn compare(chosen: &mut Chosen, split: &Output, full: Option<&Output>) -> bool {
-    let mut any = false;
-    for (entry, full) in split
-        .entries()
-        .iter()
-        .zip(full.iter().flat_map(|full| full.entries()))
-    {
-        let Some(weighed) = chosen.entries.get_mut(&entry.plan.entry) else {
-            continue; // every entry point was weighed
-        };
-        let full = Version::of(full);
-        let lost = Version::of(entry).loses_to(&full);
-        weighed.full = Some(full);
-        if let (true, Some(why)) = (weighed.any_split(), lost) {
-            weighed.give_up(&why);
-            any = true;
-        }
-    }
-    any
+/// Why `output` loses to `given`, for each entry point that does.
+fn lost<'o>(output: &'o Output, given: &'o Output) -> impl Iterator<Item = String> + 'o {
+    let pairs = output.entries().iter().zip(given.entries());
+    pairs.filter_map(|(entry, given)| Version::of(entry).loses_to(&Version::of(given)))
 }
 
 /// Has the output say what was decided.

@@ -78,12 +78,16 @@ pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Spl
     let unrolled = unrolled.map(|most| ("unroll-barrier-loops", PassOptions::Unroll(most)));
     let staged = ("stage-barrier-loop-loads", PassOptions::None);
     let staged = options.stage_loop_loads.then_some(staged);
-    splitting.run(&[eliminate])?;
+    let left = with(left, &options.full_barriers);
+    if left != Left::Given {
+        splitting.run(&[eliminate])?;
+    }
     splitting.run(unrolled.as_slice())?;
     splitting.run(staged.as_slice())?;
-    match with(left, &options.full_barriers) {
+    match left {
         Left::None => splitting.run(&[split])?,
         Left::All => {}
+        Left::Given => return Ok(splitting.done(Vec::new())),
         Left::These(words) => {
             // The words of an inlined module are known to nobody else.
             splitting.run(&[("inline-barrier-functions", PassOptions::None)])?;
@@ -94,11 +98,7 @@ pub(crate) fn split(module: &Module<'_>, options: &Options) -> Result<Option<Spl
     splitting.run(filled.as_slice())?;
     let moves = splitting.moves(options, least);
     splitting.run(&[narrow])?;
-    let Splitting { module, origin } = splitting;
-    Ok(origin.map(|origin| Split {
-        edited: Edited { module, origin },
-        moves,
-    }))
+    Ok(splitting.done(moves))
 }
 
 /// That no workgroups meet at split barriers: these would be others afterwards.
@@ -142,7 +142,7 @@ fn with(left: Left, words: &BTreeSet<WordOffset>) -> Left {
         Left::None if words.is_empty() => Left::None,
         Left::None => Left::These(words.clone()),
         Left::These(others) => Left::These(&others | words),
-        Left::All => Left::All,
+        Left::All | Left::Given => left,
     }
 }
 
@@ -236,6 +236,15 @@ impl Splitting {
         };
         let stopped = stops(&declarations, options.barriers_order_all_memory);
         stopped.into_iter().filter_map(moved).collect()
+    }
+
+    /// What came out, unless it is what went in.
+    fn done(self, moves: Vec<Moved>) -> Option<Split> {
+        let Splitting { module, origin } = self;
+        origin.map(|origin| Split {
+            edited: Edited { module, origin },
+            moves,
+        })
     }
 
     fn take(&mut self, module: Module<'static>, origin: Origin) {

@@ -199,8 +199,27 @@ impl Version {
         }
     }
 
-    /// Why this one holds fewer workgroups at once than `full`, if it may.
+    /// Bytes of registers that a thread stores to memory, where that is known.
+    fn spilled(&self) -> u32 {
+        self.usage.map_or(0, |usage| usage.spilled_bytes)
+    }
+
+    /// Whether there are too few registers.
+    pub(crate) fn spills(&self) -> bool {
+        self.spilled() > 0
+    }
+
+    /// Why this one holds fewer workgroups at once than `full`, if it may, or spills more.
     pub(crate) fn loses_to(&self, full: &Version) -> Option<String> {
+        self.holds_fewer_than(full).or_else(|| {
+            let [split, full] = [self.spilled(), full.spilled()];
+            (split > full).then(|| {
+                format!("bytes of registers that are spilled: {split}, and {full} with `fused`")
+            })
+        })
+    }
+
+    fn holds_fewer_than(&self, full: &Version) -> Option<String> {
         match (&self.resident, &full.resident) {
             (Some(split), Some(full)) if split.workgroups < full.workgroups => Some(format!(
                 "workgroups that fit at once: {}, and {} with `fused`; bound by {}",
