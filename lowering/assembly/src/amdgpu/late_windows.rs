@@ -1,13 +1,18 @@
 //! Moves signals up and waits down in final code of GPUs whose barriers are split: behind register
 //! allocation and scheduling, so that it costs no register and nothing closes the window again.
 //!
-//! A half stays in its block and passes only what `passable.rs` knows to be free of the
-//! barrier. A signal stays behind what waits for the accesses that its barrier orders. Where the
+//! A half passes only what `passable.rs` knows to be free of the barrier, in its block or with all of
+//! a region of branches that every wave enters and leaves once (`regions.rs`). A signal stays behind what waits for the accesses that its barrier orders. Where the
 //! last of these is long ago, that wait goes up with it. Nothing else moves.
 
+mod kept;
+mod regions;
+
+use self::kept::differs_in_halves_alone;
+use self::regions::Regions;
 use super::passable::Passage;
 use super::{ROLES, Statement, parse};
-use crate::{Flow, Function, Instruction, Role};
+use crate::Role;
 use splitbar_target::timing::Timing;
 use splitbar_target::{Amdgpu, Counter, Target};
 use std::borrow::Cow;
@@ -30,8 +35,9 @@ pub fn widen<'t>(
     let lines: Vec<&str> = text.lines().collect();
     let targets = referenced_labels(&lines);
     let mut edits = Edits::default();
+    let regions = regions(text, gpu, kernels);
     let mut announced = None;
-    let mut open = None;
+    let mut open: Option<Open<'_>> = None;
     let mut place = None;
     let mut block = Vec::new();
     for (at, line) in lines.iter().enumerate() {
@@ -39,7 +45,11 @@ pub fn widen<'t>(
         let continues = match statement {
             Statement::Nothing | Statement::Instruction(..) => true,
             // Nobody comes to it from elsewhere: it is there for debuggers.
-            Statement::Label(label) => announced != Some(label) && !targets.contains(label),
+            Statement::Label(label) => {
+                let within = |open: &Open<'_>| open.regions.have_label(open.count);
+                announced != Some(label)
+                    && (!targets.contains(label) || open.as_ref().is_some_and(within))
+            }
             Statement::Directive("loc", _) => {
                 place = Some(at);
                 true
@@ -54,22 +64,46 @@ pub fn widen<'t>(
         }
         match statement {
             Statement::Label(label) if announced == Some(label) => {
-                open = kernels.get(label).copied();
+                let known = kernels.get(label).zip(regions.get(label));
+                open = known.map(|(ordered, regions)| Open {
+                    ordered: *ordered,
+                    regions,
+                    count: 0,
+                });
                 (announced, place) = (None, None);
             }
             Statement::Label(_) if statement.ends_function() => open = None,
+            Statement::Label(_) if continues => {
+                if let Some(open) = open
+                    .as_ref()
+                    .filter(|open| open.regions.have_label(open.count))
+                {
+                    let in_region = open.regions.contain(open.count);
+                    let in_region = in_region && !open.regions.begin_at(open.count);
+                    block.push(Item::label(at, place, in_region));
+                }
+            }
             Statement::Directive("type", _) => announced = statement.announced(),
-            Statement::Instruction(mnemonic, operands) if open.is_some() => block.push(Item {
-                at,
-                place,
-                passage: open.map_or(Passage::Stop, |ordered| {
-                    Passage::of(gpu, ordered, mnemonic, operands)
-                }),
-                works: Role::of(mnemonic, ROLES) == Role::Work,
-                half: Half::of(mnemonic, operands),
-                glued: false,
-                group: group(mnemonic, operands),
-            }),
+            Statement::Instruction(mnemonic, operands) => {
+                if let Some(open) = &mut open {
+                    let in_region = open.regions.contain(open.count);
+                    let begins = open.regions.begin_at(open.count);
+                    open.count += 1;
+                    block.push(Item {
+                        at,
+                        place,
+                        passage: match in_region {
+                            true => Passage::Free,
+                            false => Passage::of(gpu, open.ordered, mnemonic, operands),
+                        },
+                        works: Role::of(mnemonic, ROLES) == Role::Work,
+                        half: Half::of(mnemonic, operands),
+                        in_region,
+                        glued: in_region && !begins,
+                        group: group(mnemonic, operands),
+                    });
+                }
+            }
             _ => {}
         }
     }
@@ -87,6 +121,31 @@ pub fn widen<'t>(
         true => Cow::Owned(widened),
         false => Cow::Borrowed(text),
     }
+}
+
+/// The kernel whose lines are read.
+struct Open<'k> {
+    ordered: Ordered,
+    regions: &'k Regions,
+    /// The instructions so far.
+    count: usize,
+}
+
+/// The regions that halves may pass, by kernel.
+fn regions<'k>(
+    text: &str,
+    gpu: &Amdgpu,
+    kernels: &'k BTreeMap<String, Ordered>,
+) -> BTreeMap<&'k str, Regions> {
+    let functions = parse(text);
+    let function = |name: &str| functions.iter().find(|function| function.name == name);
+    let regions = |(name, ordered): (&'k String, &Ordered)| {
+        let regions = Regions::of(function(name)?, |inst| {
+            Passage::of(gpu, *ordered, &inst.mnemonic, &inst.operands) == Passage::Free
+        });
+        Some((name.as_str(), regions))
+    };
+    kernels.iter().filter_map(regions).collect()
 }
 
 /// Labels that an instruction names: control may come to them.
@@ -132,10 +191,28 @@ struct Item {
     /// Whether it does work; what does none is not worth being passed by a wait.
     works: bool,
     half: Option<Half>,
+    /// Whether it is of a region that is passed as a whole.
+    in_region: bool,
     /// Whether nothing may come right before it.
     glued: bool,
     /// How many instructions behind it nothing may come before.
     group: usize,
+}
+
+impl Item {
+    /// A label in a region or at its end: nothing comes right before it, but behind its end.
+    fn label(at: usize, place: Option<usize>, in_region: bool) -> Item {
+        Item {
+            at,
+            place,
+            passage: Passage::Free,
+            works: true,
+            half: None,
+            in_region,
+            glued: true,
+            group: 0,
+        }
+    }
 }
 
 /// How many instructions behind one belong to it: a clause's, and those that a delay counts.
@@ -201,8 +278,8 @@ fn widen_block(block: &mut [Item], latency: Option<usize>, lines: &[&str], edits
 fn below(block: &[Item], at: usize) -> Option<usize> {
     let passed = block.iter().enumerate().skip(at + 1);
     let passed = passed.take_while(|(_, item)| item.passage == Passage::Free);
-    let free =
-        passed.filter(|(to, item)| item.works && block.get(to + 1).is_none_or(|next| !next.glued));
+    let parts = |to: usize| block.get(to + 1).is_none_or(|next| !next.glued);
+    let free = passed.filter(|(to, item)| item.works && !item.in_region && parts(*to));
     free.map(|(to, _)| to).last()
 }
 
@@ -258,7 +335,10 @@ fn above(block: &[Item], at: usize, latency: Option<usize>) -> Above {
     let ready = latency.filter(|_| short).and_then(|latency| {
         let works = block.iter().enumerate().take(first).skip(stop);
         let mut works = works.filter(|(_, item)| item.works).map(|(at, _)| at + 1);
-        loose(works.nth(latency.checked_sub(1)?)?, first)
+        let to = loose(works.nth(latency.checked_sub(1)?)?, first)?;
+        // Waits stay on their side of branches.
+        let mut between = block.get(to..first)?.iter();
+        between.all(|item| !item.in_region).then_some(to)
     });
     match ready {
         Some(to) => Above {
@@ -417,448 +497,5 @@ fn push_line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// Whether `widened` has the instructions of `text`, each with its place in the source, in an order
-/// that only halves and waits have changed; no half has passed anything but what is free, and
-/// behind waits no more is outstanding anywhere than was.
-fn differs_in_halves_alone(
-    text: &str,
-    widened: &str,
-    gpu: &Amdgpu,
-    kernels: &BTreeMap<String, Ordered>,
-) -> bool {
-    let (before, after) = (parse(text), parse(widened));
-    before.len() == after.len()
-        && before.iter().zip(&after).all(|(before, after)| {
-            before.name == after.name
-                && match kernels.get(&before.name) {
-                    None => before == after,
-                    Some(ordered) => {
-                        let [before, after] =
-                            [before, after].map(|function| Sight::of(function, gpu, *ordered));
-                        before.is_kept_by(&after)
-                    }
-                }
-        })
-}
-
-/// What an instruction is: its text, without what a delay counts, and where it came from.
-type Identity<'f> = (&'f str, &'f str, Option<u32>, u32);
-
-fn identity(inst: &Instruction) -> Identity<'_> {
-    let operands = match inst.mnemonic.as_str() {
-        "s_delay_alu" => "",
-        _ => inst.operands.as_str(),
-    };
-    (&inst.mnemonic, operands, inst.word, inst.column)
-}
-
-/// What of a function must stay as it is.
-struct Sight<'f> {
-    /// All but halves and waits, and what may be outstanding there.
-    others: Vec<(Identity<'f>, Bounds)>,
-    /// What no half may pass, halves included, and what may be outstanding there; each with the
-    /// number of such instructions in front of every place that it leads to.
-    fixed: Vec<(Identity<'f>, Vec<usize>, Bounds)>,
-    /// The waits, sorted.
-    waits: Vec<Identity<'f>>,
-}
-
-impl<'f> Sight<'f> {
-    fn of(function: &'f Function, gpu: &Amdgpu, ordered: Ordered) -> Self {
-        let mut sight = Sight {
-            others: Vec::new(),
-            fixed: Vec::new(),
-            waits: Vec::new(),
-        };
-        let targets = |flow: &'f Flow| match flow {
-            Flow::Next | Flow::End => &[][..],
-            Flow::Jump(targets) | Flow::Branch(targets) => targets,
-        };
-        let all = || function.instructions.iter();
-        let entered: BTreeSet<usize> = all()
-            .flat_map(|inst| targets(&inst.flow))
-            .copied()
-            .collect();
-        let mut bounds = Bounds::new();
-        let mut ranks = Vec::new();
-        for (at, inst) in all().enumerate() {
-            if entered.contains(&at) {
-                bounds.clear();
-            }
-            ranks.push(sight.fixed.len());
-            let half = Half::of(&inst.mnemonic, &inst.operands);
-            let passage = Passage::of(gpu, ordered, &inst.mnemonic, &inst.operands);
-            if half.is_some() || passage == Passage::Stop {
-                sight
-                    .fixed
-                    .push((identity(inst), Vec::new(), bounds.clone()));
-            }
-            match passage {
-                Passage::Waits(_) => {
-                    add(&mut bounds, &passage);
-                    sight.waits.push(identity(inst));
-                }
-                _ if half.is_some() => {}
-                Passage::Free => sight.others.push((identity(inst), bounds.clone())),
-                Passage::Stop => {
-                    sight.others.push((identity(inst), bounds.clone()));
-                    bounds.clear();
-                }
-            }
-        }
-        for (at, inst) in all().enumerate() {
-            let leads = targets(&inst.flow).iter();
-            let leads = leads.filter_map(|to| ranks.get(*to).copied()).collect();
-            let rank = ranks.get(at).copied();
-            // Whoever leads somewhere is fixed.
-            if let Some(fixed) = rank.and_then(|rank| sight.fixed.get_mut(rank))
-                && !targets(&inst.flow).is_empty()
-            {
-                fixed.1 = leads;
-            }
-        }
-        sight.waits.sort_unstable();
-        sight
-    }
-
-    fn is_kept_by(&self, other: &Sight<'_>) -> bool {
-        let others = self.others.iter().zip(&other.others);
-        let fixed = self.fixed.iter().zip(&other.fixed);
-        self.others.len() == other.others.len()
-            && self.fixed.len() == other.fixed.len()
-            && self.waits == other.waits
-            && others
-                .into_iter()
-                .all(|(before, after)| before.0 == after.0 && hold(&before.1, &after.1))
-            && fixed.into_iter().all(|(before, after)| {
-                (before.0, &before.1) == (after.0, &after.1) && hold(&before.2, &after.2)
-            })
-    }
-}
-
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
-mod tests {
-    use super::*;
-    use pretty_assertions::assert_eq;
-    use splitbar_target::Target;
-
-    /// The lines of a kernel that orders `ordered`, widened.
-    fn widened(ordered: Ordered, code: &str) -> Vec<String> {
-        let target = Target::by_name("gfx1201").unwrap();
-        let text = format!("\t.type\tk,@function\nk:\n{code}\n.Lfunc_end0:\n");
-        let kernels = [("k".to_owned(), ordered)].into();
-        let wide = widen(&text, target, &kernels);
-        let lines = wide.lines().map(|line| line.trim().to_owned());
-        lines
-            .skip(2)
-            .filter(|line| line != ".Lfunc_end0:")
-            .collect()
-    }
-
-    /// Lines separated by `/`: what comes of the first is the second.
-    fn check(ordered: Ordered, before: &str, after: &str) {
-        let lines = before.replace(" / ", "\n");
-        assert_eq!(widened(ordered, &lines).join(" / "), after);
-    }
-
-    const SIGNAL: &str = "s_barrier_signal -1";
-    const WAIT: &str = "s_barrier_wait -1";
-    const WORK: &str = "v_add_f32_e32 v0, v1, v2";
-
-    #[test]
-    fn signals_go_up_and_waits_down_to_what_is_ordered() {
-        check(
-            Ordered::Local,
-            &format!(
-                "ds_load_b32 v1, v0 / s_wait_dscnt 0x0 / {WORK} / global_load_b32 v3, v4, s[0:1] / {SIGNAL} / {WAIT} / s_wait_loadcnt 0x0 / {WORK} / ds_store_b32 v0, v1 / s_endpgm"
-            ),
-            &format!(
-                "ds_load_b32 v1, v0 / s_wait_dscnt 0x0 / {SIGNAL} / {WORK} / global_load_b32 v3, v4, s[0:1] / s_wait_loadcnt 0x0 / {WORK} / {WAIT} / ds_store_b32 v0, v1 / s_endpgm"
-            ),
-        );
-        check(
-            Ordered::All,
-            &format!(
-                "{WORK} / global_load_b32 v3, v4, s[0:1] / {WORK} / {SIGNAL} / {WAIT} / {WORK} / s_wait_loadcnt 0x0 / {WORK} / s_endpgm"
-            ),
-            &format!(
-                "{WORK} / global_load_b32 v3, v4, s[0:1] / {SIGNAL} / {WORK} / {WORK} / {WAIT} / s_wait_loadcnt 0x0 / {WORK} / s_endpgm"
-            ),
-        );
-    }
-
-    #[test]
-    fn waits_that_retire_nothing_are_passed() {
-        check(
-            Ordered::Local,
-            &format!(
-                "ds_load_b32 v1, v0 / s_wait_dscnt 0x0 / {WORK} / s_wait_dscnt 0x0 / {WORK} / s_wait_dscnt 0x0 / {SIGNAL} / s_endpgm"
-            ),
-            &format!(
-                "ds_load_b32 v1, v0 / s_wait_dscnt 0x0 / {SIGNAL} / {WORK} / s_wait_dscnt 0x0 / {WORK} / s_wait_dscnt 0x0 / s_endpgm"
-            ),
-        );
-        // One that is stricter than the others stays in front.
-        check(
-            Ordered::Local,
-            &format!(
-                "ds_load_b32 v1, v0 / s_wait_dscnt 0x1 / {WORK} / s_wait_dscnt 0x0 / {WORK} / s_wait_dscnt 0x1 / {SIGNAL} / s_endpgm"
-            ),
-            &format!(
-                "ds_load_b32 v1, v0 / s_wait_dscnt 0x1 / {WORK} / s_wait_dscnt 0x0 / {SIGNAL} / {WORK} / s_wait_dscnt 0x1 / s_endpgm"
-            ),
-        );
-        // One that leaves an access outstanding is not enough, nor is one for something else.
-        for other in ["s_wait_dscnt 0x1", "s_wait_loadcnt_dscnt 0x1"] {
-            let code = format!(
-                "ds_load_b32 v1, v0 / {other} / {WORK} / s_wait_dscnt 0x0 / {SIGNAL} / s_endpgm"
-            );
-            check(Ordered::Local, &code, &code);
-        }
-    }
-
-    #[test]
-    fn waits_go_along_where_accesses_have_had_time() {
-        let code = |works: usize, late: &str| {
-            let mut code = vec!["ds_load_b32 v1, v0"];
-            code.extend([WORK].repeat(works));
-            code.extend(["s_wait_dscnt 0x1", WORK, late, SIGNAL, "s_endpgm"]);
-            code.join(" / ")
-        };
-        let release = "s_wait_dscnt 0x0";
-        let early = format!("{WORK} / {release} / {SIGNAL} / {WORK} / s_wait_dscnt 0x1");
-        for works in [10, 59, 60, 100] {
-            let before = code(works, release);
-            let after = widened(Ordered::Local, &before.replace(" / ", "\n"));
-            let at = after.iter().position(|line| line == SIGNAL).unwrap();
-            if works <= 60 {
-                // The wait for one less counts as no work.
-                let moved = works == 60;
-                assert_eq!(at, if moved { 62 } else { works + 4 }, "{works}");
-            } else {
-                assert_eq!(
-                    after.get(60..63).unwrap().join(" / "),
-                    format!("{WORK} / {release} / {SIGNAL}")
-                );
-                assert!(!after.join(" / ").contains(&early));
-            }
-        }
-        // How long global memory takes nobody knows.
-        let before = code(100, "s_wait_loadcnt_dscnt 0x0");
-        check(Ordered::Local, &before, &before);
-    }
-
-    #[test]
-    fn loads_stay_in_flight_over_a_wait() {
-        let load = "global_load_b32 v3, v4, s[0:1]";
-        check(
-            Ordered::Local,
-            &format!("{WAIT} / {load} / s_wait_loadcnt 0x0 / ds_store_b32 v0, v3 / s_endpgm"),
-            &format!("{load} / {WAIT} / s_wait_loadcnt 0x0 / ds_store_b32 v0, v3 / s_endpgm"),
-        );
-    }
-
-    #[test]
-    fn halves_stay_in_their_block() {
-        let code = format!(
-            "s_cbranch_scc1 .LBB0_1 / {WORK} / .LBB0_1: / {WORK} / {SIGNAL} / {WORK} / {WAIT} / {WORK} / s_cbranch_scc1 .LBB0_2 / .LBB0_2: / {WORK} / s_endpgm"
-        );
-        let wide = format!(
-            "s_cbranch_scc1 .LBB0_1 / {WORK} / .LBB0_1: / {SIGNAL} / {WORK} / {WORK} / {WORK} / {WAIT} / s_cbranch_scc1 .LBB0_2 / .LBB0_2: / {WORK} / s_endpgm"
-        );
-        check(Ordered::Local, &code, &wide);
-        // The end of a block that falls through into one that control comes to.
-        check(
-            Ordered::Local,
-            &format!("{WAIT} / {WORK} / .LBB0_1: / {WORK} / s_branch .LBB0_1"),
-            &format!("{WORK} / {WAIT} / .LBB0_1: / {WORK} / s_branch .LBB0_1"),
-        );
-        // Data among the code.
-        check(
-            Ordered::Local,
-            &format!("{WAIT} / {WORK} / .long 0xbf800000 / {WORK} / s_endpgm"),
-            &format!("{WORK} / {WAIT} / .long 0xbf800000 / {WORK} / s_endpgm"),
-        );
-        // Nobody comes to this label, which only debuggers know.
-        check(
-            Ordered::Local,
-            &format!("{WAIT} / {WORK} / .Ltmp0: / {WORK} / s_endpgm"),
-            &format!("{WORK} / .Ltmp0: / {WORK} / {WAIT} / s_endpgm"),
-        );
-    }
-
-    #[test]
-    fn halves_of_two_barriers_do_not_pass_each_other() {
-        check(
-            Ordered::Local,
-            &format!("{SIGNAL} / {WAIT} / {WORK} / {WORK} / {SIGNAL} / {WAIT} / s_endpgm"),
-            &format!("{SIGNAL} / {WORK} / {WORK} / {WAIT} / {SIGNAL} / {WAIT} / s_endpgm"),
-        );
-        check(
-            Ordered::Local,
-            &format!("s_barrier_wait 1 / {WORK} / {SIGNAL} / s_endpgm"),
-            &format!("s_barrier_wait 1 / {SIGNAL} / {WORK} / s_endpgm"),
-        );
-    }
-
-    #[test]
-    fn other_barriers_and_other_functions_stay() {
-        for half in [
-            "s_barrier_signal -3",
-            "s_barrier_signal m0",
-            "s_barrier_signal_isfirst -1",
-            "s_barrier_wait 1",
-            "s_barrier_join m0",
-        ] {
-            let code = format!("{WORK} / {half} / {WORK} / s_endpgm");
-            check(Ordered::Local, &code, &code);
-        }
-        let target = Target::by_name("gfx1201").unwrap();
-        let text =
-            format!("\t.type\tk,@function\nk:\n{WORK}\n{SIGNAL}\n{WAIT}\n{WORK}\ns_endpgm\n");
-        let others = [("f".to_owned(), Ordered::Local)].into();
-        assert!(matches!(widen(&text, target, &others), Cow::Borrowed(_)));
-    }
-
-    #[test]
-    fn a_clause_is_not_broken() {
-        check(
-            Ordered::Local,
-            &format!(
-                "{WAIT} / s_clause 0x1 / global_load_b32 v1, v0, s[0:1] / global_load_b32 v2, v0, s[2:3] / ds_store_b32 v0, v1 / s_endpgm"
-            ),
-            &format!(
-                "s_clause 0x1 / global_load_b32 v1, v0, s[0:1] / global_load_b32 v2, v0, s[2:3] / {WAIT} / ds_store_b32 v0, v1 / s_endpgm"
-            ),
-        );
-        // Its second load stops the wait, which stays in front of all of it.
-        let code = format!(
-            "{WAIT} / {WORK} / s_clause 0x1 / global_load_b32 v1, v0, s[0:1] / global_load_b32 v2, v0, s[2:3] scope:SCOPE_SYS / s_endpgm"
-        );
-        let wide = code.replace(&format!("{WAIT} / {WORK}"), &format!("{WORK} / {WAIT}"));
-        check(Ordered::Local, &code, &wide);
-        let code = format!(
-            "s_clause 0x1 / global_load_b32 v1, v0, s[0:1] scope:SCOPE_SYS / global_load_b32 v2, v0, s[2:3] / {SIGNAL} / s_endpgm"
-        );
-        check(Ordered::Local, &code, &code);
-    }
-
-    #[test]
-    fn delays_count_the_instructions_that_are_there() {
-        let delay = |skip| {
-            format!("s_delay_alu instid0(VALU_DEP_1) | instskip({skip}) | instid1(VALU_DEP_2)")
-        };
-        // From the inside of what it counts.
-        check(
-            Ordered::Local,
-            &format!(
-                "{} / {WORK} / {WAIT} / {WORK} / {WORK} / ds_store_b32 v0, v1 / s_endpgm",
-                delay("SKIP_1")
-            ),
-            &format!(
-                "{} / {WORK} / {WORK} / {WORK} / {WAIT} / ds_store_b32 v0, v1 / s_endpgm",
-                delay("NEXT")
-            ),
-        );
-        // Over all of it, or to its front.
-        for (last, wide) in [
-            (
-                WORK,
-                format!("{} / {WORK} / {WORK} / {WAIT} / s_endpgm", delay("NEXT")),
-            ),
-            (
-                "v_cmpx_eq_u32_e32 0, v0",
-                format!(
-                    "{WAIT} / {} / {WORK} / v_cmpx_eq_u32_e32 0, v0 / s_endpgm",
-                    delay("NEXT")
-                ),
-            ),
-        ] {
-            let code = format!("{WAIT} / {} / {WORK} / {last} / s_endpgm", delay("NEXT"));
-            check(Ordered::Local, &code, &wide);
-        }
-    }
-
-    #[test]
-    fn a_half_takes_its_place_in_the_source_along() {
-        let text = format!(
-            ".loc 1 21 0 prologue_end\n{WORK}\n.loc 1 31 0\n{SIGNAL}\n{WAIT}\n.loc 1 41 0\n{WORK}\n.loc 1 51 0\ns_endpgm"
-        );
-        let expected = [
-            ".loc 1 21 0 prologue_end",
-            ".loc 1 31 0",
-            SIGNAL,
-            ".loc 1 21 0",
-            WORK,
-            ".loc 1 31 0",
-            ".loc 1 41 0",
-            WORK,
-            ".loc 1 31 0",
-            WAIT,
-            ".loc 1 41 0",
-            ".loc 1 51 0",
-            "s_endpgm",
-        ];
-        assert_eq!(widened(Ordered::Local, &text), expected);
-    }
-
-    #[test]
-    fn what_changes_more_than_halves_is_noticed() {
-        let gpu = Target::by_name("gfx1201").unwrap().amdgpu().unwrap();
-        let kernels = [("k".to_owned(), Ordered::Local)].into();
-        let text = |code: &[&str]| {
-            format!(
-                "\t.type\tk,@function\nk:\n.loc 1 2 0\n{}\n",
-                code.join("\n")
-            )
-        };
-        let load = "ds_load_b32 v0, v1";
-        let (label, branch) = (".LBB0_1:", "s_cbranch_scc1 .LBB0_1");
-        let before = text(&[WORK, label, load, WORK, SIGNAL, branch, WAIT]);
-        let same = |code: &[&str]| differs_in_halves_alone(&before, &text(code), gpu, &kernels);
-        assert!(same(&[WORK, label, load, SIGNAL, WORK, branch, WAIT]));
-        for wrong in [
-            // Over an access, over a branch, over a label.
-            &[WORK, label, SIGNAL, load, WORK, branch, WAIT][..],
-            &[WORK, label, load, WORK, branch, SIGNAL, WAIT],
-            &[WORK, SIGNAL, label, load, WORK, branch, WAIT],
-            // Another order of the work, one less, another place.
-            &[WORK, label, WORK, load, SIGNAL, branch, WAIT],
-            &[WORK, label, load, SIGNAL, branch, WAIT],
-            &[WORK, label, load, WORK, SIGNAL, branch],
-            &[WORK, label, load, ".loc 1 3 0", SIGNAL, WORK, branch, WAIT],
-        ] {
-            assert!(!same(wrong), "{wrong:?}");
-        }
-        let wait = "s_wait_dscnt 0x0";
-        for (right, wrong) in [
-            // Work without the wait in front of it, a signal without it, a wait less.
-            (
-                [load, wait, WORK, SIGNAL, branch],
-                vec![load, WORK, wait, SIGNAL, branch],
-            ),
-            (
-                [load, wait, SIGNAL, WORK, branch],
-                vec![load, SIGNAL, wait, WORK, branch],
-            ),
-            (
-                [load, wait, WORK, wait, SIGNAL],
-                vec![load, wait, WORK, SIGNAL],
-            ),
-            // A wait that control passes by.
-            (
-                [load, label, wait, SIGNAL, branch],
-                vec![load, wait, label, SIGNAL, branch],
-            ),
-            (
-                [load, label, wait, WORK, branch],
-                vec![load, wait, label, WORK, branch],
-            ),
-        ] {
-            let right = text(&right);
-            let same = differs_in_halves_alone(&right, &text(&wrong), gpu, &kernels);
-            assert!(!same, "{wrong:?}");
-        }
-    }
-}
+mod tests;

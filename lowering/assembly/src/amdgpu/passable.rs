@@ -22,7 +22,8 @@ pub enum Ordered {
 enum Pass {
     Never,
     Always,
-    /// Unless it names EXEC, which control flow goes by.
+    /// Registers, EXEC among them: a half is of the wave, whatever lanes are active. But not an
+    /// address of code.
     Arithmetic,
     /// A wait, unless what it waits for is ordered.
     Wait,
@@ -33,8 +34,6 @@ enum Pass {
 /// What a mnemonic that begins with the text is; the first row that fits counts, and no row means
 /// never.
 const PASSES: &[(&str, Pass)] = &[
-    // Clears the lanes that go on.
-    ("v_cmpx", Pass::Never),
     ("v_", Pass::Arithmetic),
     // These guard registers.
     ("s_wait_alu", Pass::Always),
@@ -120,10 +119,8 @@ impl Passage {
         let passes = match pass.map_or(Pass::Never, |(_, pass)| *pass) {
             Pass::Never => false,
             Pass::Always => true,
-            // An address of code counts from where it stands.
-            Pass::Arithmetic => {
-                !mnemonic.contains("exec") && !operands.contains("exec") && !operands.contains('@')
-            }
+            // That counts from where it stands.
+            Pass::Arithmetic => !operands.contains('@'),
             Pass::Access => is_free(gpu, ordered, mnemonic, operands),
             Pass::Wait => match waits(mnemonic, operands) {
                 Some(waits) if waits.iter().any(|(of, _)| counts_ordered(*of, ordered)) => {
@@ -187,6 +184,11 @@ mod tests {
         ("v_readfirstlane_b32 s4, v0", BOTH),
         ("s_add_co_i32 s11, s11, 8", BOTH),
         ("s_cmp_lt_u32 s11, s2", BOTH),
+        // The lanes that go on.
+        ("s_mov_b32 exec_lo, s0", BOTH),
+        ("s_and_saveexec_b32 s0, vcc_lo", BOTH),
+        ("s_and_not0_wrexec_b32 s0, s0", BOTH),
+        ("v_cmpx_eq_u32_e32 0, v0", BOTH),
         ("s_delay_alu instid0(VALU_DEP_1)", BOTH),
         ("s_wait_alu depctr_sa_sdst(0)", BOTH),
         ("scratch_load_b32 v0, off, off offset:4", BOTH),
@@ -231,10 +233,6 @@ mod tests {
         ("s_getpc_b64 s[0:1]", NONE),
         ("s_add_co_u32 s0, s0, table@rel32@lo+8", NONE),
         ("s_swappc_b64 s[30:31], s[0:1]", NONE),
-        ("s_mov_b32 exec_lo, s0", NONE),
-        ("s_and_saveexec_b32 s0, vcc_lo", NONE),
-        ("s_and_not0_wrexec_b32 s0, s0", NONE),
-        ("v_cmpx_eq_u32_e32 0, v0", NONE),
         ("s_getreg_b32 s0, hwreg(HW_REG_SHADER_CYCLES_LO)", NONE),
         ("s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 0, 2), 1", NONE),
         ("s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)", NONE),

@@ -1,0 +1,134 @@
+//! Compares code with what was made of it: only halves and waits may stand elsewhere.
+
+use super::super::parse;
+use super::super::passable::{Ordered, Passage};
+use super::regions::{Regions, targets};
+use super::{Bounds, Half, add, hold};
+use crate::{Function, Instruction};
+use splitbar_target::Amdgpu;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether `widened` has the instructions of `text`, each with its place in the source, in an order
+/// that only halves and waits have changed; no half has passed anything but what is free, and
+/// behind waits no more is outstanding anywhere than was.
+pub(super) fn differs_in_halves_alone(
+    text: &str,
+    widened: &str,
+    gpu: &Amdgpu,
+    kernels: &BTreeMap<String, Ordered>,
+) -> bool {
+    let (before, after) = (parse(text), parse(widened));
+    before.len() == after.len()
+        && before.iter().zip(&after).all(|(before, after)| {
+            before.name == after.name
+                && match kernels.get(&before.name) {
+                    None => before == after,
+                    Some(ordered) => {
+                        let [before, after] =
+                            [before, after].map(|function| Sight::of(function, gpu, *ordered));
+                        before.is_kept_by(&after)
+                    }
+                }
+        })
+}
+
+/// What an instruction is: its text, without what a delay counts, and where it came from.
+type Identity<'f> = (&'f str, &'f str, Option<u32>, u32);
+
+fn identity(inst: &Instruction) -> Identity<'_> {
+    let operands = match inst.mnemonic.as_str() {
+        "s_delay_alu" => "",
+        _ => inst.operands.as_str(),
+    };
+    (&inst.mnemonic, operands, inst.word, inst.column)
+}
+
+/// What of a function must stay as it is.
+struct Sight<'f> {
+    /// All but halves and waits, and what may be outstanding there; branches with the number of
+    /// such instructions in front of every place that they lead to.
+    others: Vec<(Identity<'f>, Vec<usize>, Bounds)>,
+    /// What no half may pass, halves included, and what may be outstanding there; branches of no
+    /// region with the number of such instructions in front of every place that they lead to.
+    fixed: Vec<(Identity<'f>, Vec<usize>, Bounds)>,
+    /// The waits, sorted.
+    waits: Vec<Identity<'f>>,
+}
+
+impl<'f> Sight<'f> {
+    fn of(function: &'f Function, gpu: &Amdgpu, ordered: Ordered) -> Self {
+        let mut sight = Sight {
+            others: Vec::new(),
+            fixed: Vec::new(),
+            waits: Vec::new(),
+        };
+        let passage =
+            |inst: &Instruction| Passage::of(gpu, ordered, &inst.mnemonic, &inst.operands);
+        let regions = Regions::of(function, |inst| passage(inst) == Passage::Free);
+        let all = || function.instructions.iter();
+        let entered: BTreeSet<usize> = all().flat_map(targets).copied().collect();
+        let mut bounds = Bounds::new();
+        // How many of `others` and of `fixed` stand in front of a place.
+        let mut ranks = Vec::new();
+        for (at, inst) in all().enumerate() {
+            // A region has no accesses that count.
+            if entered.contains(&at) && !regions.have_label(at) {
+                bounds.clear();
+            }
+            ranks.push((sight.others.len(), sight.fixed.len()));
+            let half = Half::of(&inst.mnemonic, &inst.operands);
+            let passage = match regions.contain(at) {
+                true => Passage::Free,
+                false => passage(inst),
+            };
+            let here = || (identity(inst), Vec::new(), bounds.clone());
+            if half.is_some() || passage == Passage::Stop {
+                sight.fixed.push(here());
+            }
+            if half.is_none() && !matches!(passage, Passage::Waits(_)) {
+                sight.others.push(here());
+            }
+            match passage {
+                Passage::Waits(_) => {
+                    add(&mut bounds, &passage);
+                    sight.waits.push(identity(inst));
+                }
+                Passage::Stop if half.is_none() => bounds.clear(),
+                Passage::Stop | Passage::Free => {}
+            }
+        }
+        for (at, inst) in all().enumerate() {
+            let Some((other, fixed)) = ranks.get(at).copied() else {
+                continue; // each has a rank
+            };
+            let leads = targets(inst).iter();
+            let leads: Vec<_> = leads.filter_map(|to| ranks.get(*to).copied()).collect();
+            if leads.is_empty() {
+                continue; // no branch
+            }
+            if let Some(other) = sight.others.get_mut(other) {
+                other.1 = leads.iter().map(|(others, _)| *others).collect();
+            }
+            if !regions.contain(at)
+                && let Some(fixed) = sight.fixed.get_mut(fixed)
+            {
+                fixed.1 = leads.iter().map(|(_, fixed)| *fixed).collect();
+            }
+        }
+        sight.waits.sort_unstable();
+        sight
+    }
+
+    fn is_kept_by(&self, other: &Sight<'_>) -> bool {
+        let same = |before: &[(Identity<'_>, Vec<usize>, Bounds)],
+                    after: &[(Identity<'_>, Vec<usize>, Bounds)]| {
+            before.len() == after.len()
+                && before.iter().zip(after).all(|(before, after)| {
+                    (before.0, &before.1) == (after.0, &after.1) && hold(&before.2, &after.2)
+                })
+        };
+        same(&self.others, &other.others)
+            && same(&self.fixed, &other.fixed)
+            && self.waits == other.waits
+    }
+}
