@@ -462,10 +462,10 @@ pub(crate) fn check_waves(plan: &EntryPlan, sites: &Sites) -> Result<(), Diagnos
         return Ok(());
     };
     let invocations = u64::from(x) * u64::from(y) * u64::from(z);
-    let waves = invocations.div_ceil(u64::from(plan.wave_size));
+    let subgroups = invocations.div_ceil(u64::from(plan.subgroup_size));
     match sites
         .values()
-        .find(|site| u64::from(site.subgroups) != waves)
+        .find(|site| u64::from(site.subgroups) != subgroups)
     {
         None => Ok(()),
         Some(site) => Err(Diagnostic::error(
@@ -474,7 +474,7 @@ pub(crate) fn check_waves(plan: &EntryPlan, sites: &Sites) -> Result<(), Diagnos
         )
         .at_word(site.arrive)
         .because(format!(
-            "workgroups had {} subgroups there, and the waves of {} on {} are {waves}",
+            "workgroups had {} subgroups there, and those of {} on {} have {subgroups}",
             site.subgroups, plan.entry, plan.target
         ))
         .help("record a profile on the target that the code is for, with its wave size")),

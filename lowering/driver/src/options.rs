@@ -103,6 +103,9 @@ pub struct Options {
     pub optimization: Optimization,
     /// The wave size; `None` is the target's default.
     pub wave_size: Option<u32>,
+    /// The invocations of a subgroup, a power of two up to the wave size; `None` is what the entry
+    /// point asks for (SubgroupSize), else the wave size.
+    pub subgroup_size: Option<u32>,
     /// The workgroup size of entry points that leave it open (OpenCL kernels without
     /// `reqd_work_group_size`), and the value of each specialization constant that is a dimension
     /// of a workgroup and has no value in `spec`.
@@ -193,6 +196,7 @@ impl Options {
             promote_async_copies: false,
             optimization: Optimization::O2,
             wave_size: plan.wave_size,
+            subgroup_size: plan.subgroup_size,
             workgroup_size: None,
             validation: Validation::Default,
             abi: AbiForm::Arguments,
@@ -211,6 +215,7 @@ impl Options {
             full,
             fuse_at: self.fuse_at,
             wave_size: self.wave_size,
+            subgroup_size: self.subgroup_size,
             window_guards: self.window_guards,
             waits: self.waits,
             placement: self.placement,

@@ -28,6 +28,8 @@ struct Reflection<'o> {
     target: &'static str,
     /// Invocations of a wave or warp.
     wave_size: u32,
+    /// Invocations of a subgroup: a wave, or a part of one.
+    subgroup_size: u32,
     /// Null when only the launch knows.
     workgroup_size: Option<[u32; 3]>,
     /// Workgroups of a cluster in x, y and z; null if it is not launched in clusters.
@@ -156,6 +158,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         symbol: &entry.abi.symbol,
         target: target.name,
         wave_size: plan.wave_size,
+        subgroup_size: plan.subgroup_size,
         workgroup_size: plan.workgroup_size,
         cluster_size: plan.cluster,
         shared_memory_bytes: entry.abi.shared_memory_bytes,
@@ -282,6 +285,7 @@ mod tests {
             target: "gfx1201",
             workgroup_size: Some([64, 2, 1]),
             wave_size: 32,
+            subgroup_size: 32,
             placement: splitbar_plan::Placement::Default,
             pairs: vec![pair],
             sites: Vec::new(),
@@ -352,6 +356,7 @@ mod tests {
             "symbol": "main",
             "target": "gfx1201",
             "wave_size": 32,
+            "subgroup_size": 32,
             "workgroup_size": [64, 2, 1],
             "cluster_size": null,
             "shared_memory_bytes": 4096,

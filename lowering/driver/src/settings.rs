@@ -104,6 +104,16 @@ const SETTINGS: &[Setting] = &[
         set: strategy,
     },
     Setting {
+        name: "subgroup-size",
+        set: |options, value| {
+            let size = value.parse().map(Some);
+            set(
+                &mut options.subgroup_size,
+                size.map_err(|_| "a number of invocations".to_owned()),
+            )
+        },
+    },
+    Setting {
         name: "target-env",
         set: |options, value| {
             let environment = value.parse().map(Validation::Environment);

@@ -41,6 +41,7 @@ mod options;
 mod plan;
 mod planner;
 mod protocol;
+mod shape;
 mod show;
 mod step;
 mod strategy;

@@ -43,6 +43,9 @@ pub struct PlanOptions {
     pub fuse_at: FuseAt,
     /// Forces a wave size that the target has; `None` is the target's default.
     pub wave_size: Option<u32>,
+    /// Forces the invocations of a subgroup, a power of two up to the wave size; `None` is what the
+    /// entry point asks for (SubgroupSize), else the wave size.
+    pub subgroup_size: Option<u32>,
     /// Keeps the scheduler from closing the window of pairs that are really split.
     pub window_guards: bool,
     /// Waits for outstanding memory operations.
@@ -60,6 +63,7 @@ impl Default for PlanOptions {
             full: BTreeSet::new(),
             fuse_at: FuseAt::Wait,
             wave_size: None,
+            subgroup_size: None,
             window_guards: true,
             waits: Waits::Auto,
             placement: Placement::Default,

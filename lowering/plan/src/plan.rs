@@ -64,8 +64,11 @@ pub struct EntryPlan {
     pub target: &'static str,
     /// Its workgroup size; `None` when only the launch knows it.
     pub workgroup_size: Option<[u32; 3]>,
-    /// The wave (warp, subgroup) size that it is compiled for.
+    /// Invocations of a wave or warp that it is compiled for.
     pub wave_size: u32,
+    /// Invocations of a subgroup: those of a wave, or a power of two of them. A wave then is
+    /// several subgroups.
+    pub subgroup_size: u32,
     /// Where the waves of a workgroup run.
     pub placement: Placement,
     /// Workgroups of a cluster in x, y and z, if it has to be launched in clusters.

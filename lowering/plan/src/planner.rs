@@ -8,6 +8,7 @@ use crate::neighbours;
 use crate::options::PlanOptions;
 use crate::plan::{BarrierState, EntryPlan, PairPlan};
 use crate::protocol::{BesideFullBarrier, Protocol, Setup, Unwaited};
+use crate::shape::SubgroupShape;
 use crate::step::{FenceMemory, Step, WarpMask};
 use crate::strategy::choice::{Situation, choose};
 use crate::strategy::{MeetsAt, Overlap, Strategy, mbarrier};
@@ -38,7 +39,7 @@ pub fn plan(kernel: &Kernel<'_>, options: PlanOptions, diagnostics: &mut Diagnos
 struct Planner<'p> {
     kernel: &'p Kernel<'p>,
     options: PlanOptions,
-    wave_size: u32,
+    shape: SubgroupShape,
     /// The strategy of workgroup-scope pairs and the reason for it.
     workgroup: (Strategy, String),
     /// Arrives and waits of the pairs that are lowered as [`Strategy::Fused`] beside it: no phase
@@ -46,31 +47,6 @@ struct Planner<'p> {
     full: BTreeSet<SiteId>,
     situation: Situation,
     copies: Planned,
-}
-
-/// The wave size: the one that is asked for if the target has it, else the one that the entry point
-/// needs (SubgroupSize) if the target has that, else the target's default.
-fn wave_size(kernel: &Kernel<'_>, wanted: Option<u32>, diagnostics: &mut Diagnostics) -> u32 {
-    let target = kernel.target;
-    match wanted {
-        Some(size) if target.wave_sizes.contains(&size) => size,
-        Some(size) => {
-            let sizes: Vec<String> = target.wave_sizes.iter().map(u32::to_string).collect();
-            diagnostics.push(
-                Diagnostic::error(
-                    Code::UnsupportedOnTarget,
-                    format!("{} has no waves of {size}", target.name),
-                )
-                .help(format!("its wave sizes are {}", sizes.join(", "))),
-            );
-            target.default_wave_size()
-        }
-        None => kernel
-            .entry
-            .subgroup_size()
-            .filter(|size| target.wave_sizes.contains(size))
-            .unwrap_or_else(|| target.default_wave_size()),
-    }
 }
 
 /// The strategy of the pairs that are split, and the sites of those that `options` want full
@@ -113,11 +89,11 @@ impl<'p> Planner<'p> {
         diagnostics: &mut Diagnostics,
     ) -> Planner<'p> {
         let target = kernel.target;
-        let wave_size = wave_size(kernel, options.wave_size, diagnostics);
+        let shape = SubgroupShape::of(kernel, &options, diagnostics);
         // A workgroup of so many invocations is refused by its size.
         let waves = kernel.workgroup_size.map(|size| {
             invocations(size)
-                .div_ceil(u64::from(wave_size))
+                .div_ceil(u64::from(shape.wave))
                 .max(1)
                 .try_into()
                 .unwrap_or(u32::MAX)
@@ -165,7 +141,7 @@ impl<'p> Planner<'p> {
         let (workgroup, full) = apart(kernel, &options, workgroup);
         Planner {
             kernel,
-            wave_size,
+            shape,
             workgroup,
             full,
             situation,
@@ -184,6 +160,7 @@ impl<'p> Planner<'p> {
                     async_copies::plan(
                         copies,
                         waiting,
+                        shape,
                         kernel.workgroup_size.map(invocations),
                         situation.free_shared_bytes.saturating_sub(mbarrier::BYTES),
                     )
@@ -304,23 +281,31 @@ impl<'p> Planner<'p> {
         let most = self.kernel.target.max_workgroup_size;
         self.situation
             .waves
-            .unwrap_or_else(|| most.div_ceil(self.wave_size))
+            .unwrap_or_else(|| most.div_ceil(self.shape.wave))
     }
 
-    /// The lanes that a warp-wide sync names.
-    fn lanes(&self, conditional: bool) -> WarpMask {
-        match (self.situation.waves, self.kernel.workgroup_size) {
-            // Lanes that the workgroup does not have must not be named; in a workgroup of one warp
-            // they are known.
-            (Some(1), Some(size)) if !conditional => {
-                WarpMask::Lanes(u32::MAX >> (32 - invocations(size).clamp(1, 32)))
-            }
-            // Lanes of a partial last warp that do not exist count as exited, and a sync does not
-            // wait for exited lanes.
-            _ if !conditional => WarpMask::Lanes(u32::MAX),
+    /// The lanes that a sync of `scope` inside a warp names.
+    fn lanes(&self, scope: Scope, conditional: bool) -> WarpMask {
+        // Lanes that the workgroup does not have must not be named; in a workgroup of one warp they
+        // are known. Those of a partial last warp that do not exist count as exited, and a sync
+        // does not wait for exited lanes.
+        let existing = match (self.situation.waves, self.kernel.workgroup_size) {
+            (Some(1), Some(size)) => u32::MAX >> (32 - invocations(size).clamp(1, 32)),
+            _ => u32::MAX,
+        };
+        let in_part = scope == Scope::Subgroup && !self.shape.is_wave();
+        let is_shader = self.kernel.entry.is_shader();
+        match conditional {
+            // OpenCL has subgroup barriers only where all of the subgroup come; the warp's other
+            // subgroups may be elsewhere.
+            _ if in_part && !(conditional && is_shader) => WarpMask::Subgroup {
+                size: self.shape.size,
+                existing,
+            },
+            false => WarpMask::Lanes(existing),
             // Vulkan lets subgroup barriers stand in non-uniform control flow: who is here takes
             // part.
-            _ => WarpMask::Active,
+            true => WarpMask::Active,
         }
     }
 
@@ -332,7 +317,7 @@ impl<'p> Planner<'p> {
             arch: &self.kernel.target.arch,
             waves: self.most_waves(),
             fuse_at: self.options.fuse_at,
-            lanes: self.lanes(conditional),
+            lanes: self.lanes(strategy.scope(), conditional),
             barrier: self.workgroup_barrier(),
         });
         if self.options.window_guards {
@@ -454,7 +439,8 @@ impl<'p> Planner<'p> {
             function: self.kernel.entry.function,
             target: self.kernel.target.name,
             workgroup_size: self.kernel.workgroup_size,
-            wave_size: self.wave_size,
+            wave_size: self.shape.wave,
+            subgroup_size: self.shape.size,
             placement: self.options.placement,
             cluster: self.cluster(),
             pairs,
@@ -616,11 +602,11 @@ impl<'p> Planner<'p> {
             (Arch::Amdgpu(_), false) => (self.workgroup_barrier(), None),
             (Arch::Nvptx(_), false) => (self.workgroup_barrier(), Some(FenceScope::Workgroup)),
             (Arch::Nvptx(_), true) if execution == Scope::Subgroup => (
-                Step::WarpSync(self.lanes(conditional)),
+                Step::WarpSync(self.lanes(execution, conditional)),
                 Some(FenceScope::Subgroup),
             ),
             (Arch::Nvptx(_), true) => (
-                Step::WarpSync(self.lanes(false)),
+                Step::WarpSync(self.lanes(execution, false)),
                 Some(FenceScope::Workgroup),
             ),
         }

@@ -12,11 +12,11 @@ impl fmt::Display for EntryPlan {
             Some([x, y, z]) => write!(f, "{x}x{y}x{z}")?,
             None => f.write_str("of the launch")?,
         }
-        writeln!(
-            f,
-            ", wave {}, {} bytes reserved",
-            self.wave_size, self.reserved_shared_bytes
-        )?;
+        write!(f, ", wave {}", self.wave_size)?;
+        if self.subgroup_size != self.wave_size {
+            write!(f, ", subgroup {}", self.subgroup_size)?;
+        }
+        writeln!(f, ", {} bytes reserved", self.reserved_shared_bytes)?;
         if let Some([x, y, z]) = self.cluster {
             writeln!(f, "  in clusters of {x}x{y}x{z}")?;
         }

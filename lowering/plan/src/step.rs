@@ -156,6 +156,13 @@ pub enum Step {
 pub enum WarpMask {
     /// These lanes.
     Lanes(u32),
+    /// Of the lanes in `existing` those of this lane's subgroup, which is a part of the warp.
+    Subgroup {
+        /// Lanes of a subgroup.
+        size: u32,
+        /// Lanes of the warp that the workgroup may have.
+        existing: u32,
+    },
     /// The lanes that are active at this point.
     Active,
 }
@@ -208,6 +215,9 @@ impl fmt::Display for Step {
             Step::WaveBarrier => f.write_str("wave-barrier"),
             Step::CtaSync => f.write_str("cta-sync"),
             Step::WarpSync(WarpMask::Lanes(mask)) => write!(f, "warp-sync {mask:#x}"),
+            Step::WarpSync(WarpMask::Subgroup { size, existing }) => {
+                write!(f, "warp-sync subgroup of {size} of {existing:#x}")
+            }
             Step::WarpSync(WarpMask::Active) => f.write_str("warp-sync active"),
             Step::MbarrierInit { copies: false } => f.write_str("mbarrier-init"),
             Step::MbarrierInit { copies: true } => f.write_str("mbarrier-init with copies"),

@@ -269,3 +269,21 @@ fn a_strategy_that_the_target_lacks_is_refused_with_the_reason() -> Result<()> {
     .assert_eq(&error.to_string());
     Ok(())
 }
+
+/// Where a warp is several subgroups, a sync names those of its own; the shader's barrier stands in
+/// uniform control flow.
+#[test]
+fn a_part_of_a_warp_waits_for_itself() -> Result<()> {
+    let options = PlanOptions {
+        subgroup_size: Some(8),
+        ..PlanOptions::default()
+    };
+    let plan = plan_of("subgroup_and_workgroup", "sm_90", options)?;
+    assert!(plan.contains("wave 32, subgroup 8, "), "{plan}");
+    assert!(
+        plan.contains("warp-sync subgroup of 8 of 0xffffffff"),
+        "{plan}"
+    );
+    assert!(!plan.contains("warp-sync 0x"), "{plan}");
+    Ok(())
+}

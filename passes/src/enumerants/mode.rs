@@ -35,9 +35,12 @@ pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
         | E::NamedMaximumRegistersINTEL => {
             NoEffect("a hint of how code is generated for another device, which changes no result")
         }
-        E::SubgroupSize => {
-            Honoured("the wave size; one that the target does not have here is SB0310")
-        }
+        E::SubgroupSize => Honoured(
+            "a wave or a power of two of its invocations; what is larger than a wave is SB0310",
+        ),
+        E::SubgroupsPerWorkgroup | E::SubgroupsPerWorkgroupId => Honoured(
+            "a workgroup of known size with another number is SB0310; of a size that the launch chooses, the launch has to choose it so",
+        ),
         E::Invocations
         | E::SpacingEqual
         | E::SpacingFractionalEven
@@ -67,8 +70,6 @@ pub fn execution_mode(one: spirv::ExecutionMode) -> Outcome {
         | E::OutputTriangleStrip
         | E::Initializer
         | E::Finalizer
-        | E::SubgroupsPerWorkgroup
-        | E::SubgroupsPerWorkgroupId
         | E::NonCoherentColorAttachmentReadEXT
         | E::NonCoherentDepthAttachmentReadEXT
         | E::NonCoherentStencilAttachmentReadEXT

@@ -72,6 +72,11 @@ impl<'m> EntryPoint<'m> {
         matches!(self.model, Some(GLCompute | Kernel))
     }
 
+    /// Whether it is a compute shader: of the execution model GLCompute.
+    pub fn is_shader(&self) -> bool {
+        self.model == Some(spirv::ExecutionModel::GLCompute)
+    }
+
     /// The invocations of a subgroup that the SubgroupSize mode asks for (SPIR-V 3.6).
     pub fn subgroup_size(&self) -> Option<u32> {
         self.mode(spirv::ExecutionMode::SubgroupSize)?

@@ -94,17 +94,14 @@ pub(super) fn features() -> Vec<Feature> {
             all.push(vote.called(name).with_inputs(rows));
         }
         for s in [U32, F32, F64] {
-            let body = format!(
-                "$r = OpGroupBroadcast %{} %u32_{scope} $a %u32_13",
-                s.name()
-            );
+            let body = format!("$r = OpGroupBroadcast %{} %u32_{scope} $a %u32_7", s.name());
             let broadcast = feature(
                 "OpGroupBroadcast",
                 scope,
                 &[s.into()],
                 s.into(),
                 &body,
-                |rows| vec![Bits(rows[13][0]); rows.len()],
+                |rows| vec![Bits(rows[7][0]); rows.len()],
             );
             all.push(
                 broadcast

@@ -32,6 +32,7 @@ pub mod page;
 mod pointer;
 mod spec;
 mod subgroup;
+mod subgroup_apart;
 mod subgroup_intel;
 mod subgroup_partial;
 pub mod ty;
@@ -349,6 +350,8 @@ pub fn families() -> Vec<Family> {
         family("pointer_kernel", Kernel, pointer::kernel_features()),
         family("address", Addresses, pointer::address_features()),
         family("subgroup_kernel", Kernel, subgroup_intel::features()),
+        family("subgroup_apart", Shader, subgroup_apart::features()),
+        family("subgroup_apart_kernel", Kernel, subgroup_apart::features()),
         family("opencl_memory", Kernel, opencl_memory::features()),
         family("amd", Shader, amd::features()),
         family("opencl_integer", Kernel, opencl_integer::features()),

@@ -510,6 +510,9 @@ impl Frame {
         for capability in capabilities {
             let _ = writeln!(head, "OpCapability {capability}");
         }
+        if self.needs.contains("SplitBarrierINTEL") {
+            head.push_str("OpExtension \"SPV_INTEL_split_barrier\"\n");
+        }
         head.push_str(
             "%glsl = OpExtInstImport \"GLSL.std.450\"\n%cl = OpExtInstImport \"OpenCL.std\"\n",
         );

@@ -242,19 +242,21 @@ fn ballots(all: &mut Vec<Feature>) {
 type From = fn(usize, u64, usize) -> Option<usize>;
 
 #[rustfmt::skip] // a table
-const SHUFFLES: [(&str, &str, &str, From); 12] = [
+const SHUFFLES: [(&str, &str, &str, From); 14] = [
     ("OpGroupNonUniformShuffle", "", "SUB $a $b", |_, n, size| Some(n as usize % size)),
     ("OpGroupNonUniformShuffleXor", "", "SUB $a %u32_5", |lane, _, _| Some(lane ^ 5)),
     ("OpGroupNonUniformShuffleUp", "", "SUB $a %u32_3", |lane, _, _| lane.checked_sub(3)),
     ("OpGroupNonUniformShuffleDown", "", "SUB $a %u32_9", |lane, _, size| Some(lane + 9).filter(|l| *l < size)),
-    ("OpGroupNonUniformBroadcast", "", "SUB $a %u32_17", |_, _, _| Some(17)),
+    ("OpGroupNonUniformBroadcast", "", "SUB $a %u32_17", |_, _, size| Some(17).filter(|l| *l < size)),
+    ("OpGroupNonUniformBroadcast", ".6", "SUB $a %u32_6", |_, _, _| Some(6)),
     ("OpGroupNonUniformBroadcastFirst", "", "SUB $a", |_, _, _| Some(0)),
     ("OpGroupNonUniformQuadBroadcast", "", "SUB $a %u32_2", |lane, _, _| Some(lane & !3 | 2)),
     ("OpGroupNonUniformQuadSwap", ".0", "SUB $a %u32_0", |lane, _, _| Some(lane ^ 1)),
     ("OpGroupNonUniformQuadSwap", ".1", "SUB $a %u32_1", |lane, _, _| Some(lane ^ 2)),
     ("OpGroupNonUniformQuadSwap", ".2", "SUB $a %u32_2", |lane, _, _| Some(lane ^ 3)),
     ("OpGroupNonUniformRotateKHR", ".8", "SUB $a %u32_3 %u32_8", |lane, _, _| Some(lane & !7 | (lane + 3) & 7)),
-    ("OpSubgroupReadInvocationKHR", "", "$a %u32_11", |_, _, _| Some(11)),
+    ("OpSubgroupReadInvocationKHR", "", "$a %u32_11", |_, _, size| Some(11).filter(|l| *l < size)),
+    ("OpSubgroupReadInvocationKHR", ".7", "$a %u32_7", |_, _, _| Some(7)),
 ];
 
 fn shuffles(all: &mut Vec<Feature>) {
@@ -306,7 +308,11 @@ fn rotations(all: &mut Vec<Feature>) {
             let body = format!("$r = OpGroupNonUniformRotateKHR %{word} SUB $a %u32_{by}{size}");
             let op = "OpGroupNonUniformRotateKHR";
             let rotate = feature(op, &[s.into()], s.into(), &body, move |rows| {
-                let size = if cluster == 0 { rows.len() } else { cluster };
+                let size = if cluster == 0 {
+                    rows.len()
+                } else {
+                    cluster.min(rows.len())
+                };
                 let from = |lane: usize| lane / size * size + (lane + by) % size;
                 let lanes = 0..rows.len();
                 lanes
@@ -358,7 +364,10 @@ fn reductions(all: &mut Vec<Feature>) {
             let host = move |rows: &[Row]| {
                 let values: Vec<u64> = rows.iter().map(|r| r[0]).collect();
                 (0..values.len())
-                    .map(|lane| combine_all(*row, s, &values[part(lane, values.len())]))
+                    .map(|lane| {
+                        let part = part(lane, values.len());
+                        combine_all(*row, s, &values[part.start..part.end.min(values.len())])
+                    })
                     .collect()
             };
             all.push(

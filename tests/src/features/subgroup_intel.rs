@@ -27,7 +27,7 @@ pub(super) fn features() -> Vec<Feature> {
             })
             .needing(&needs)
         };
-        all.push(pick("OpSubgroupShuffleINTEL", "$a %u32_13", |_, _| (13, 0)));
+        all.push(pick("OpSubgroupShuffleINTEL", "$a %u32_7", |_, _| (7, 0)));
         all.push(pick("OpSubgroupShuffleXorINTEL", "$a %u32_6", |lane, _| {
             (lane ^ 6, 0)
         }));

@@ -24,14 +24,66 @@ use std::sync::{Arc, OnceLock};
 /// One GPU of each vendor, and one of AMD's that has waves of 64 and other instructions.
 const TARGETS: [&str; 3] = ["gfx1201", "sm_80", "gfx906"];
 
-/// Where lanes reach each other in other ways (wave size; 0 is the target's): the reductions and
-/// scans of subgroups run there too.
-const OTHER_LANES: [(&str, u32); 4] = [
-    ("gfx1030", 64),
-    ("gfx1100", 64),
-    ("gfx1201", 64),
-    ("sm_75", 0),
+/// Where lanes reach each other in other ways: the reductions and scans of subgroups run there too.
+const OTHER_LANES: [Lanes; 4] = [
+    Lanes::new("gfx1030", Some(64), None),
+    Lanes::new("gfx1100", Some(64), None),
+    Lanes::new("gfx1201", Some(64), None),
+    Lanes::new("sm_75", None, None),
 ];
+
+/// Where a subgroup is a part of a wave: all that subgroups and groups do runs there too.
+const PARTS: [Lanes; 10] = [
+    Lanes::new("gfx1201", None, Some(8)),
+    Lanes::new("gfx1201", None, Some(16)),
+    Lanes::new("gfx1201", Some(64), Some(32)),
+    Lanes::new("gfx1030", Some(64), Some(16)),
+    Lanes::new("gfx942", None, Some(16)),
+    Lanes::new("gfx942", None, Some(32)),
+    Lanes::new("gfx906", None, Some(8)),
+    Lanes::new("sm_75", None, Some(16)),
+    Lanes::new("sm_90", None, Some(8)),
+    Lanes::new("sm_90", None, Some(16)),
+];
+
+/// The families of [`PARTS`].
+const OF_SUBGROUPS: [&str; 6] = [
+    "subgroup",
+    "subgroup_kernel",
+    "subgroup_apart",
+    "subgroup_apart_kernel",
+    "group",
+    "amd",
+];
+
+/// How invocations are divided.
+#[derive(Copy, Clone)]
+struct Lanes {
+    target: &'static str,
+    /// Invocations of a wave; none is the target's.
+    wave: Option<u32>,
+    /// Invocations of a subgroup; none are those of a wave.
+    subgroup: Option<u32>,
+}
+
+impl Lanes {
+    const fn new(target: &'static str, wave: Option<u32>, subgroup: Option<u32>) -> Lanes {
+        Lanes {
+            target,
+            wave,
+            subgroup,
+        }
+    }
+
+    /// What a test on it is called.
+    fn name(self) -> String {
+        let part = |name: &str, size: Option<u32>| {
+            size.map_or_else(String::new, |size| format!(".{name}{size}"))
+        };
+        let (wave, subgroup) = (part("wave", self.wave), part("subgroup", self.subgroup));
+        format!("{}{wave}{subgroup}", self.target)
+    }
+}
 
 /// Above every number of an extended instruction set.
 const MOST: u32 = 1024;
@@ -86,40 +138,55 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// Reductions and scans of subgroups on [`OTHER_LANES`].
+/// Reductions and scans of subgroups on [`OTHER_LANES`], and families on [`PARTS`].
 fn other_lanes() -> Vec<Trial> {
-    let family = |family: &Family| family.name == "subgroup";
-    let Some(family) = features::families().into_iter().find(family) else {
-        return Vec::new();
-    };
-    let family = Arc::new(family);
-    let combines = |at: &usize| {
-        let name = family.features[*at].name();
+    let combines = |feature: &Feature| {
+        let name = feature.name();
         name.contains("Reduce") || name.contains("Scan")
     };
-    let chosen: Vec<usize> = (0..family.features.len()).filter(combines).collect();
-    let chunk = |(target, wave): (&'static str, u32)| {
-        let family = &family;
-        chosen.chunks(TOGETHER).map(move |chunk| {
-            let (family, chunk) = (family.clone(), chunk.to_vec());
-            let first = family.features[chunk[0]].name();
-            trial(
-                format!("features/other_lanes/{first}/{target}.{wave}"),
-                move || -> Result<()> {
-                    linkable(target)?;
-                    let features: Vec<&Feature> =
-                        chunk.iter().map(|at| &family.features[*at]).collect();
-                    let wave = (wave != 0).then_some(wave);
-                    let outcomes = outcomes(&features, family.flavour, target, wave);
-                    for (feature, outcome) in features.iter().zip(outcomes) {
-                        outcome.map_err(|error| anyhow!("{}: {error}", feature.name()))?;
-                    }
-                    Ok(())
-                },
-            )
-        })
-    };
-    OTHER_LANES.into_iter().flat_map(chunk).collect()
+    let mut trials = Vec::new();
+    for family in features::families() {
+        if !OF_SUBGROUPS.contains(&family.name) {
+            continue;
+        }
+        let family = Arc::new(family);
+        let all: Vec<usize> = (0..family.features.len()).collect();
+        let combining: Vec<usize> = if family.name == "subgroup" {
+            let chosen = all.iter().filter(|at| combines(&family.features[**at]));
+            chosen.copied().collect()
+        } else {
+            Vec::new()
+        };
+        for (rows, chosen) in [(&OTHER_LANES[..], combining), (&PARTS[..], all)] {
+            for lanes in rows {
+                let chunks = chosen.chunks(TOGETHER);
+                trials.extend(chunks.map(|chunk| on_lanes(&family, chunk.to_vec(), *lanes)));
+            }
+        }
+    }
+    trials
+}
+
+/// Some features of a family on `lanes`.
+fn on_lanes(family: &Arc<Family>, chunk: Vec<usize>, lanes: Lanes) -> Trial {
+    let family = family.clone();
+    let first = family.features[chunk[0]].name();
+    let name = format!(
+        "features/other_lanes/{}/{first}/{}",
+        family.name,
+        lanes.name()
+    );
+    trial(name, move || -> Result<()> {
+        linkable(lanes.target)?;
+        let features: Vec<&Feature> = chunk.iter().map(|at| &family.features[*at]).collect();
+        for (feature, outcome) in features
+            .iter()
+            .zip(outcomes(&features, family.flavour, lanes))
+        {
+            outcome.map_err(|error| anyhow!("{}: {error}", feature.name()))?;
+        }
+        Ok(())
+    })
 }
 
 /// Every instruction that is lowered has a feature, or a reason to have none.
@@ -204,22 +271,21 @@ impl Chunk {
         let features: Vec<&Feature> = self.family.features[self.first..self.first + self.count]
             .iter()
             .collect();
-        outcomes(&features, self.family.flavour, self.target, None)
+        outcomes(
+            &features,
+            self.family.flavour,
+            Lanes::new(self.target, None, None),
+        )
     }
 }
 
 /// What becomes of each feature: all in one module, or each in one of its own where that fails.
-fn outcomes(
-    features: &[&Feature],
-    flavour: Flavour,
-    target: &str,
-    wave: Option<u32>,
-) -> Vec<Result<Worst, String>> {
-    if let Ok(outcome) = execute(features, flavour, target, wave) {
+fn outcomes(features: &[&Feature], flavour: Flavour, lanes: Lanes) -> Vec<Result<Worst, String>> {
+    if let Ok(outcome) = execute(features, flavour, lanes) {
         return outcome;
     }
     let alone = |feature: &&Feature| {
-        let outcome = execute(&[*feature], flavour, target, wave);
+        let outcome = execute(&[*feature], flavour, lanes);
         outcome
             .map_err(|error| format!("{error:#}"))
             .and_then(|mut all| all.pop().unwrap_or(Err("nothing came out".to_owned())))
@@ -231,8 +297,7 @@ fn outcomes(
 fn execute(
     features: &[&Feature],
     flavour: Flavour,
-    target: &str,
-    wave: Option<u32>,
+    lanes: Lanes,
 ) -> Result<Vec<Result<Worst, String>>> {
     let module = batch(features, flavour);
     if let Some(folder) = std::env::var_os("SPLITBAR_FEATURES_DUMP") {
@@ -240,8 +305,9 @@ fn execute(
         std::fs::write(std::path::Path::new(&folder).join(name), &module.text)?;
     }
     let bytes = assembled(&module.text)?;
-    let output = compile_bytes(&bytes, target, |options| {
-        options.wave_size = wave;
+    let output = compile_bytes(&bytes, lanes.target, |options| {
+        options.wave_size = lanes.wave;
+        options.subgroup_size = lanes.subgroup;
         options
             .spec
             .0
@@ -282,7 +348,7 @@ fn execute(
         .first()
         .context("no entry point")?
         .plan
-        .wave_size;
+        .subgroup_size;
     let launch = Launch {
         subgroup: subgroup as usize,
     };

@@ -53,6 +53,7 @@ mod sim_mutants;
 mod sizes;
 mod split;
 mod strategies;
+mod subgroups;
 mod support;
 mod timing;
 mod validation;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
     trials.extend(split::trials(&fixtures));
     trials.extend(grid::trials(&fixtures));
     trials.extend(modes::trials(&fixtures));
+    trials.extend(subgroups::trials(&fixtures));
     trials.extend(matrices::trials());
     trials.extend(messages::trials());
     trials.extend(strategies::trials(&fixtures));

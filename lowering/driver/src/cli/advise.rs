@@ -54,6 +54,11 @@ pub(super) struct AdviseArgs {
     /// Without it, the target's default.
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
+    /// Invocations of a subgroup, a wave or a part of one
+    ///
+    /// Without it, what the module asks for (SubgroupSize), else a wave.
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
+    subgroup_size: Option<u32>,
     /// The workgroup size of kernels that leave it open
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
@@ -137,6 +142,7 @@ fn all(args: &AdviseArgs) -> Result<Vec<Advice>, Stop> {
         options.entry.clone_from(&args.entry);
         options.optimization = args.optimization;
         options.wave_size = args.wave;
+        options.subgroup_size = args.subgroup_size;
         options.workgroup_size = args.workgroup_size;
         options.cluster = args.cluster_size;
         options.ptxas.clone_from(&args.ptxas);

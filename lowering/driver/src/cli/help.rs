@@ -31,7 +31,15 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Code",
         &[
-            "O", "wave", "waits", "cu-mode", "tgsplit", "abi", "ptxas", "lld",
+            "O",
+            "wave",
+            "subgroup-size",
+            "waits",
+            "cu-mode",
+            "tgsplit",
+            "abi",
+            "ptxas",
+            "lld",
         ],
     ),
     (

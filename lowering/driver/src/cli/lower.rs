@@ -212,6 +212,7 @@ fn options(args: &LowerArgs) -> Options {
     options.window_guards = !args.no_window_guards;
     options.optimization = args.optimization;
     options.wave_size = args.wave;
+    options.subgroup_size = args.subgroup_size;
     options.waits = args.waits.into();
     options.placement = super::placement(args.cu_mode, args.tgsplit);
     options.cluster = args.cluster_size;

@@ -300,6 +300,11 @@ struct ModelArgs {
     /// Without it, the target's default.
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
+    /// Invocations of a subgroup, a wave or a part of one
+    ///
+    /// Without it, what the module asks for (SubgroupSize), else a wave.
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
+    subgroup_size: Option<u32>,
     /// The workgroup size of kernels that leave it open
     #[arg(long, value_name = "X,Y,Z", value_parser = parse_size)]
     workgroup_size: Option<[u32; 3]>,
@@ -409,6 +414,11 @@ struct LowerArgs {
     /// Without it, the target's default.
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
+    /// Invocations of a subgroup, a wave or a part of one
+    ///
+    /// Without it, what the module asks for (SubgroupSize), else a wave.
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
+    subgroup_size: Option<u32>,
     /// Waits for outstanding memory at barriers (AMDGPU)
     #[arg(long, value_enum, default_value_t = WaitsArg::Auto)]
     waits: WaitsArg,

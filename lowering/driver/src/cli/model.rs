@@ -53,6 +53,7 @@ fn explore(args: &ModelArgs) -> Result<Vec<Explored>, Stop> {
     options.strategy = args.strategy.0;
     options.fuse_at = args.fuse_at.into();
     options.wave_size = args.wave;
+    options.subgroup_size = args.subgroup_size;
     options.cluster = args.cluster_size;
     options.workgroup_size = args.workgroup_size;
     args.split.set(&mut options);

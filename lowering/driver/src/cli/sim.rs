@@ -136,6 +136,11 @@ pub(super) struct SimArgs {
     /// Without it, the target's default.
     #[arg(long, value_name = "SIZE", value_parser = wave_sizes())]
     wave: Option<u32>,
+    /// Invocations of a subgroup, a wave or a part of one
+    ///
+    /// Without it, what the module asks for (SubgroupSize), else a wave.
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=64))]
+    subgroup_size: Option<u32>,
     /// How buffers are passed: arguments, descriptor-sets, descriptor-sets:16
     ///
     /// The number is the bytes of a descriptor, 32 without it: docs/abi.md.
@@ -413,6 +418,7 @@ fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, 
     options.workgroup_size = args.workgroup_size;
     options.cluster = args.cluster_size;
     options.wave_size = args.wave;
+    options.subgroup_size = args.subgroup_size;
     args.split.set(&mut options);
     options.validation = args.validation.validation();
     options.abi.clone_from(&args.abi);
@@ -446,6 +452,7 @@ fn compiled_already(args: &SimArgs) -> Result<(), String> {
         ("--strategy", args.strategy.0.is_some()),
         ("-O", args.optimization.is_some()),
         ("--wave", args.wave.is_some()),
+        ("--subgroup-size", args.subgroup_size.is_some()),
         ("--split-barriers", args.split.any()),
         ("--abi", args.abi != AbiForm::Arguments),
         (

@@ -93,7 +93,7 @@ fn copy(e: &mut FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<()> {
     // LDS DMA has one destination for the wave.
     let (first, lane) = match plan.engine {
         Engine::LdsDma => {
-            let wave = b.mul(builtin::subgroup_id(e)?, b.i32(e.wave_size))?;
+            let wave = b.mul(builtin::wave_id(e)?, b.i32(e.wave_size))?;
             (wave, b.sub(index, wave)?)
         }
         Engine::Registers | Engine::AsyncLds | Engine::CpAsync | Engine::Bulk => (index, b.i32(0)),

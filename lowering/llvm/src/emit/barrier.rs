@@ -10,7 +10,7 @@
 use super::attributes::target_attributes;
 use super::build::Build;
 use super::function::FunctionEmitter;
-use super::{Handled, Result, builtin};
+use super::{Handled, Result, builtin, lanes};
 use crate::ffi::{self, AtomicOrdering, Func, IntPredicate, Linkage, Ty, Value};
 use splitbar_passes::diagnostic::Diagnostic;
 use splitbar_passes::module::{Inst, Scope};
@@ -185,6 +185,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             (Step::WarpSync(mask), Arch::Nvptx(_)) => {
                 let mask = match mask {
                     WarpMask::Lanes(mask) => b.i32(*mask),
+                    WarpMask::Subgroup { size, existing } => {
+                        let first = b.and(lanes::lane_id(self)?, b.i32(!(size - 1)))?;
+                        let own = b.i32(lanes::ones(*size) as u32);
+                        b.and(b.shl(own, first)?, b.i32(*existing))?
+                    }
                     WarpMask::Active => b.intrinsic("llvm.nvvm.activemask", &[], &[])?,
                 };
                 b.intrinsic("llvm.nvvm.bar.warp.sync", &[], &[mask])?;
@@ -373,7 +378,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// per invocation beside; a full barrier makes it known.
     fn mbarrier_init(&mut self, copies: bool) -> Result<()> {
         let b = self.b;
-        let mut arrivals = builtin::num_subgroups(self)?;
+        let mut arrivals = builtin::num_waves(self)?;
         if copies {
             arrivals = b.add(arrivals, builtin::invocations(self)?)?;
         }

@@ -7,9 +7,9 @@
 //! computed from the linear invocation index: `%warpid` may change while a warp runs (PTX ISA
 //! 10.4).
 
-use super::Result;
 use super::function::FunctionEmitter;
 use super::types::Kind;
+use super::{Result, lanes};
 use crate::ffi::{IntPredicate, Opcode, Value};
 use spirv::BuiltIn;
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -164,19 +164,40 @@ pub(crate) fn invocations<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'
     )
 }
 
+/// How many waves a workgroup has, `i32`.
+pub(crate) fn num_waves<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
+    parts(e, e.wave_size)
+}
+
 /// How many subgroups a workgroup has, `i32`.
-pub(crate) fn num_subgroups<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    let rounded = e.b.add(invocations(e)?, e.b.i32(e.wave_size.max(1) - 1))?;
-    e.b.binary(Opcode::LLVMUDiv, rounded, e.b.i32(e.wave_size.max(1)))
+fn num_subgroups<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
+    parts(e, e.subgroup_size)
+}
+
+/// How many parts of `size` invocations a workgroup has, the last one included that has fewer.
+fn parts<'c>(e: &FunctionEmitter<'_, 'c, '_>, size: u32) -> Result<Value<'c>> {
+    let rounded = e.b.add(invocations(e)?, e.b.i32(size.max(1) - 1))?;
+    e.b.binary(Opcode::LLVMUDiv, rounded, e.b.i32(size.max(1)))
+}
+
+/// The number of this invocation's part of the workgroup, in parts of `size` invocations.
+fn part<'c>(e: &FunctionEmitter<'_, 'c, '_>, size: u32) -> Result<Value<'c>> {
+    let index = local_invocation_index(e)?;
+    e.b.binary(Opcode::LLVMUDiv, index, e.b.i32(size.max(1)))
 }
 
 /// The number of this invocation's subgroup in its workgroup, `i32`.
-pub(crate) fn subgroup_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    let id = e.b.binary(
-        Opcode::LLVMUDiv,
-        local_invocation_index(e)?,
-        e.b.i32(e.wave_size.max(1)),
-    )?;
+fn subgroup_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
+    if e.subgroup_size == e.wave_size {
+        wave_id(e)
+    } else {
+        part(e, e.subgroup_size)
+    }
+}
+
+/// The number of this invocation's wave in its workgroup, `i32`.
+pub(crate) fn wave_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
+    let id = part(e, e.wave_size)?;
     match e.target.arch {
         // Every lane of a wave has the same number: tell LLVM, which cannot see it from the
         // invocation index.
@@ -187,37 +208,16 @@ pub(crate) fn subgroup_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'
     }
 }
 
-/// The lane of this invocation in its subgroup, `i32`.
-pub(crate) fn lane<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
-    match e.target.arch {
-        Arch::Amdgpu(_) => {
-            let ones = e.b.i32(u32::MAX);
-            let low =
-                e.b.intrinsic("llvm.amdgcn.mbcnt.lo", &[], &[ones, e.b.i32(0)])?;
-            if e.wave_size <= 32 {
-                Ok(low)
-            } else {
-                e.b.intrinsic("llvm.amdgcn.mbcnt.hi", &[], &[ones, low])
-            }
-        }
-        Arch::Nvptx(_) => e.b.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", &[], &[]),
-    }
-}
-
 /// A Subgroup*Mask as four words: bits of the lanes whose number compares to this lane's as
 /// `predicate` says (the other lane is the left operand).
 fn mask<'c>(e: &FunctionEmitter<'_, 'c, '_>, built_in: BuiltIn) -> Result<Value<'c>> {
     let b = e.b;
     let wide = b.int_type(64);
     let one = wide.int(1);
-    let lane = b.int_resize(lane(e)?, wide, false)?;
+    let lane = b.int_resize(lanes::place(e)?, wide, false)?;
     let bit = b.shl(one, lane)?;
     let below = b.sub(bit, one)?;
-    let all = wide.int(if e.wave_size >= 64 {
-        u64::MAX
-    } else {
-        (1u64 << e.wave_size) - 1
-    });
+    let all = wide.int(lanes::ones(e.subgroup_size));
     let value = match built_in {
         BuiltIn::SubgroupEqMask => bit,
         BuiltIn::SubgroupLtMask => below,
@@ -276,17 +276,17 @@ fn compute<'c>(e: &FunctionEmitter<'_, 'c, '_>, number: u32) -> Result<Option<Va
         BuiltIn::SubgroupSize | BuiltIn::SubgroupMaxSize => {
             if e.kernel && built_in == BuiltIn::SubgroupSize {
                 // OpenCL: the last subgroup of a workgroup may be smaller.
-                let start = b.mul(subgroup_id(e)?, b.i32(e.wave_size))?;
+                let start = b.mul(subgroup_id(e)?, b.i32(e.subgroup_size))?;
                 let rest = b.sub(invocations(e)?, start)?;
-                let full = b.i32(e.wave_size);
+                let full = b.i32(e.subgroup_size);
                 b.select(b.icmp(IntPredicate::LLVMIntULT, rest, full)?, rest, full)?
             } else {
-                b.i32(e.wave_size)
+                b.i32(e.subgroup_size)
             }
         }
         BuiltIn::NumSubgroups | BuiltIn::NumEnqueuedSubgroups => num_subgroups(e)?,
         BuiltIn::SubgroupId => subgroup_id(e)?,
-        BuiltIn::SubgroupLocalInvocationId => lane(e)?,
+        BuiltIn::SubgroupLocalInvocationId => lanes::place(e)?,
         BuiltIn::SubgroupEqMask
         | BuiltIn::SubgroupGeMask
         | BuiltIn::SubgroupGtMask

@@ -5,12 +5,13 @@ use crate::Lowering;
 use spirv::{Capability, ExecutionMode};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::enumerants::{self, Outcome};
-use splitbar_passes::module::{Declarations, EntryPoint, Id};
+use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Inst};
+use splitbar_plan::EntryPlan;
 use std::collections::BTreeSet;
 
 /// Checks everything that is lowered.
 pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
-    let declarations = lowering.module.declarations();
+    let (declarations, constants) = (lowering.module.declarations(), lowering.module.constants());
     for (number, inst) in &declarations.capabilities {
         let Outcome::Refused(code) = enumerants::capability_number(*number) else {
             continue;
@@ -51,12 +52,17 @@ pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
             .iter()
             .filter(|e| e.function == plan.function && e.name == plan.entry)
         {
-            check_entry(entry, plan.wave_size, diagnostics);
+            check_entry(entry, plan, constants, diagnostics);
         }
     }
 }
 
-fn check_entry(entry: &EntryPoint<'_>, wave_size: u32, diagnostics: &mut Diagnostics) {
+fn check_entry(
+    entry: &EntryPoint<'_>,
+    plan: &EntryPlan,
+    constants: &Constants,
+    diagnostics: &mut Diagnostics,
+) {
     if !entry.is_compute() {
         let model = entry.model.map_or_else(
             || "of an unknown execution model".to_owned(),
@@ -76,13 +82,13 @@ fn check_entry(entry: &EntryPoint<'_>, wave_size: u32, diagnostics: &mut Diagnos
             continue; // the reader refuses it
         };
         let known = ExecutionMode::from_u32(*number);
+        let mut why = None;
         let code = match known.map(enumerants::execution_mode) {
             None => Code::UnsupportedMode,
             Some(Outcome::Refused(code)) => code,
             Some(Outcome::Honoured(_) | Outcome::NoEffect(_)) => {
-                if known != Some(ExecutionMode::SubgroupSize)
-                    || inst.operands().get(2) == Some(&wave_size)
-                {
+                why = known.and_then(|mode| subgroups(mode, *inst, plan, constants));
+                if why.is_none() {
                     continue;
                 }
                 Code::UnsupportedMode
@@ -94,14 +100,38 @@ fn check_entry(entry: &EntryPoint<'_>, wave_size: u32, diagnostics: &mut Diagnos
             entry.name
         );
         let problem = Diagnostic::error(code, message).at_word(inst.offset);
-        diagnostics.push(if known == Some(ExecutionMode::SubgroupSize) {
-            problem.because(format!(
-                "a subgroup is a wave, and waves have {wave_size} invocations here"
-            ))
-        } else {
-            problem
+        diagnostics.push(match why {
+            Some(why) => problem.because(why),
+            None => problem,
         });
     }
+}
+
+/// Why the plan has other subgroups than the execution mode `inst` asks for.
+fn subgroups(
+    mode: ExecutionMode,
+    inst: Inst<'_>,
+    plan: &EntryPlan,
+    constants: &Constants,
+) -> Option<String> {
+    let operand = inst.operands().get(2).copied();
+    let (wave, size) = (plan.wave_size, plan.subgroup_size);
+    let wanted = match mode {
+        ExecutionMode::SubgroupSize => {
+            return (operand != Some(size)).then(|| {
+                format!("subgroups have {size} invocations here, in waves of {wave}; a subgroup is a wave or a power of two of its invocations")
+            });
+        }
+        ExecutionMode::SubgroupsPerWorkgroup => operand,
+        ExecutionMode::SubgroupsPerWorkgroupId => constants.as_u32(Id(operand?)),
+        _ => return None,
+    };
+    // Else the launch has to choose a size that has so many.
+    let workgroup = plan.workgroup_size?;
+    let invocations = workgroup.iter().map(|n| u64::from(*n)).product::<u64>();
+    let found = invocations.div_ceil(u64::from(size.max(1)));
+    (wanted.map(u64::from) != Some(found))
+        .then(|| format!("its workgroup is {found} subgroups of {size}"))
 }
 
 /// Whether the entry point `function` forbids contraction of floating-point operations.

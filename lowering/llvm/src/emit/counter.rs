@@ -14,7 +14,7 @@
 
 use super::barrier::names;
 use super::function::FunctionEmitter;
-use super::{Result, builtin};
+use super::{Result, builtin, lanes};
 use crate::ffi::{self, IntPredicate, Linkage, Value};
 use splitbar_plan::target::Arch;
 
@@ -48,7 +48,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     pub(super) fn counter_arrive(&mut self, target: Value<'c>) -> Result<()> {
         let b = self.b;
         let word = b.int_type(32);
-        let waves = builtin::num_subgroups(self)?;
+        let waves = builtin::num_waves(self)?;
         b.store(b.add(b.load(word, target, 4)?, waves)?, target, 4)?;
         let (counter, elected) = (self.counter(), self.is_lowest_active_lane()?);
         let arrive = self.placeholder(names::COUNTER_ARRIVE, &[counter.ty(), elected.ty()]);
@@ -80,7 +80,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 }
                 b.icmp(IntPredicate::LLVMIntEQ, below, b.i32(0))
             }
-            Arch::Nvptx(_) => b.icmp(IntPredicate::LLVMIntEQ, builtin::lane(self)?, b.i32(0)),
+            Arch::Nvptx(_) => b.icmp(IntPredicate::LLVMIntEQ, lanes::lane_id(self)?, b.i32(0)),
         }
     }
 }

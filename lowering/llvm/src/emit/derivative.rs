@@ -19,7 +19,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
     let quad = Quad {
         b: e.b,
         row: row(e, inst)?,
-        lanes: Lanes::new(e, inst)?,
+        lanes: Lanes::of_wave(e, inst)?,
         value: e.operand(inst, 0)?,
     };
     let width = |coarse| -> Result<Value<'_>> {

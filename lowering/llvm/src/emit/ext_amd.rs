@@ -75,13 +75,14 @@ fn ballot<'c>(
             lanes.read(*data, b.or(half, b.and(moved, b.i32(31))?)?)?
         }
         (Ballot::WriteInvocationAMD, [kept, written, lane]) => {
-            let here = b.icmp(IntPredicate::LLVMIntEQ, lanes::lane_id(e)?, *lane)?;
+            let here = b.icmp(IntPredicate::LLVMIntEQ, lanes::place(e)?, *lane)?;
             b.select(here, *written, *kept)?
         }
         // How many of the mask's lanes are below this one.
         (Ballot::MbcntAMD, [mask]) => {
             let mask = b.bitcast(*mask, b.int_type(64))?;
-            let below = Lanes::new(e, inst)?.below(mask)?;
+            let lanes = Lanes::new(e, inst)?;
+            let below = lanes.below(lanes.of_subgroup_set(mask)?)?;
             let count = call1(b, "llvm.ctpop", below)?;
             b.int_resize(count, e.result_ty(inst)?, false)?
         }

@@ -78,8 +78,10 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(crate) target: &'static Target,
     /// How much LLVM will optimise.
     pub(super) optimization: Optimization,
-    /// Wave (warp, subgroup) size that the kernel is compiled for.
+    /// Invocations of a wave or warp.
     pub(crate) wave_size: u32,
+    /// Invocations of a subgroup: those of a wave, or a power of two of them.
+    pub(crate) subgroup_size: u32,
     /// The LLVM function that is being written.
     pub(crate) function: Func<'c>,
     /// The barrier plan of the entry point that this copy of the function belongs to.

@@ -1,6 +1,6 @@
-//! OpGroup* of a whole workgroup (SPIR-V 1.6, section 3.52.21): every subgroup reduces or scans its
-//! own lanes, its last lane leaves the result in workgroup memory, and after a barrier every
-//! invocation combines what it needs in order of subgroup number. A second barrier keeps the memory
+//! OpGroup* of a whole workgroup (SPIR-V 1.6, section 3.52.21): every wave reduces or scans its own
+//! lanes, its last lane leaves the result in workgroup memory, and after a barrier every invocation
+//! combines what it needs in order of wave number. A second barrier keeps the memory
 //! until all have read it.
 //!
 //! These instructions are barriers themselves. Between an arrive and a wait of the target's own
@@ -142,7 +142,7 @@ fn scratch<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Value<'c> {
     })
 }
 
-/// The slot of subgroup `index`.
+/// The slot of wave `index`.
 fn slot<'c>(e: &FunctionEmitter<'_, 'c, '_>, index: Value<'c>) -> Result<Value<'c>> {
     e.b.offset(scratch(e), e.b.mul(index, e.b.i32(8))?, true)
 }
@@ -191,7 +191,7 @@ fn reduce<'c>(
 ) -> Result<Value<'c>> {
     let b = e.b;
     let ty = value.ty();
-    let lanes = Lanes::new(e, inst)?;
+    let lanes = Lanes::of_wave(e, inst)?;
     let (inclusive, own) = match shape {
         GroupOperation::Reduce | GroupOperation::InclusiveScan => {
             let inclusive = lanes.scan(value, None, operation)?;
@@ -203,16 +203,16 @@ fn reduce<'c>(
     let last = b.icmp(
         IntPredicate::LLVMIntEQ,
         lanes.id,
-        lanes::highest(b, lanes.active())?,
+        lanes::highest(b, lanes.members()?)?,
     )?;
-    let subgroup = builtin::subgroup_id(e)?;
-    let count = builtin::num_subgroups(e)?;
-    let place = slot(e, subgroup)?;
+    let wave = builtin::wave_id(e)?;
+    let count = builtin::num_waves(e)?;
+    let place = slot(e, wave)?;
     store_if(e, last, to_memory(b, inclusive)?, place, 8)?;
     barrier(e)?;
 
     // for (index = 0; index < count; ++index): the total, and its value when it came to the own
-    // subgroup.
+    // wave.
     let identity = operation.identity(b, ty)?;
     let before = b.block()?;
     let (body, done) = (e.new_block(), e.new_block());
@@ -221,7 +221,7 @@ fn reduce<'c>(
     let index = b.phi(&[(b.i32(0), before)])?;
     let total = b.phi(&[(identity, before)])?;
     let prefix = b.phi(&[(identity, before)])?;
-    let here = b.icmp(IntPredicate::LLVMIntEQ, index, subgroup)?;
+    let here = b.icmp(IntPredicate::LLVMIntEQ, index, wave)?;
     let next_prefix = b.select(here, total, prefix)?;
     let stored = b.load(memory_type(b, ty), slot(e, index)?, 8)?;
     let next_total = operation.combine(b, total, from_memory(b, stored, ty)?)?;

@@ -12,7 +12,7 @@ use splitbar_plan::WarpGroups;
 impl<'c> FunctionEmitter<'_, 'c, '_> {
     /// The group of this warp.
     fn warp_group(&self, groups: WarpGroups) -> Result<Value<'c>> {
-        let warp = builtin::subgroup_id(self)?;
+        let warp = builtin::wave_id(self)?;
         if groups.groups >= groups.warps {
             return Ok(warp);
         }

@@ -2,6 +2,10 @@
 //! ballots, and reading another lane's value. Reductions and scans are made of those
 //! ([`super::scan`]).
 //!
+//! A subgroup is a wave, or a part of one: a power of two of lanes that follow each other. Lanes
+//! are counted in their wave here, and sets of lanes are sets of the wave's, but for what
+//! [`Lanes::read`], [`Lanes::ballot`], [`Lanes::of_wave_set`] and [`Lanes::of_subgroup_set`] say.
+//!
 //! Only active lanes are ever read.
 //!
 //! NVPTX: the mask of every `.sync` operation is the set of lanes that are active at the start of
@@ -15,7 +19,8 @@ use crate::ffi::{IntPredicate, Opcode, Value};
 use splitbar_passes::module::Inst;
 use splitbar_plan::target::Arch;
 
-/// The active lanes of the subgroup at one instruction. Sets of lanes are `i64`, bit i for lane i.
+/// The active lanes of a wave at one instruction, and how they are divided into subgroups. Sets of
+/// lanes are `i64`, bit i for lane i.
 pub(crate) struct Lanes<'e, 'c> {
     pub(super) b: &'e Build<'c>,
     pub(super) exchange: LaneExchange,
@@ -24,19 +29,32 @@ pub(crate) struct Lanes<'e, 'c> {
     /// NVPTX: `redux.sync` is there.
     pub(super) redux: bool,
     pub(super) wave_size: u32,
+    /// Lanes of a subgroup.
+    pub(super) size: u32,
     /// NVPTX: the mask operand, `i32`.
     mask: Option<Value<'c>>,
-    /// The active lanes, of this lane's set where there are several.
+    /// The active lanes of the wave, or of this lane's set where there are several.
     pub(super) active: Value<'c>,
     /// `active` is the same in all lanes.
     pub(super) one_set: bool,
-    /// This lane's number, `i32`.
+    /// This lane's number in its wave, `i32`.
     pub(crate) id: Value<'c>,
 }
 
 impl<'e, 'c> Lanes<'e, 'c> {
-    /// Asks who is active.
+    /// Asks who is active, for what subgroups do.
     pub(crate) fn new(e: &FunctionEmitter<'e, 'c, '_>, inst: Inst<'_>) -> Result<Lanes<'e, 'c>> {
+        Ok(Lanes {
+            size: e.subgroup_size,
+            ..Lanes::of_wave(e, inst)?
+        })
+    }
+
+    /// Asks who is active, for what the wave does as a whole.
+    pub(crate) fn of_wave(
+        e: &FunctionEmitter<'e, 'c, '_>,
+        inst: Inst<'_>,
+    ) -> Result<Lanes<'e, 'c>> {
         let b = e.b;
         let (mask, active) = match &e.target.arch {
             Arch::Amdgpu(_) => (None, wave_ballot(b, e.wave_size, b.bool(true))?),
@@ -59,15 +77,15 @@ impl<'e, 'c> Lanes<'e, 'c> {
         Lanes::of(e, mask, active)
     }
 
-    /// All lanes of the subgroup, where every one of them is known to be active.
+    /// All lanes of the wave, where every one of them is known to be active.
     pub(crate) fn all_active(e: &FunctionEmitter<'e, 'c, '_>) -> Result<Lanes<'e, 'c>> {
         let b = e.b;
-        let ones = u64::MAX >> (64 - e.wave_size.clamp(1, 64));
+        let all = ones(e.wave_size);
         let mask = match &e.target.arch {
             Arch::Amdgpu(_) => None,
             Arch::Nvptx(_) => Some(b.i32(u32::MAX)),
         };
-        Lanes::of(e, mask, b.i64(ones))
+        Lanes::of(e, mask, b.i64(all))
     }
 
     fn of(
@@ -81,6 +99,7 @@ impl<'e, 'c> Lanes<'e, 'c> {
             permutes: facts::permutes_near_lanes(e.target),
             redux: facts::reduces_words(e.target),
             wave_size: e.wave_size,
+            size: e.wave_size,
             mask,
             active,
             one_set: true,
@@ -88,40 +107,81 @@ impl<'e, 'c> Lanes<'e, 'c> {
         })
     }
 
-    /// The same lanes in sets: what a lane scans and reduces are the active lanes of its `set`. The
-    /// sets of two lanes are one, or have no lane in common.
+    /// The same lanes in sets: what a lane scans and reduces are the active lanes of its `set`,
+    /// which is one of its subgroup. The sets of two lanes are one, or have no lane in common.
     pub(crate) fn within(self, set: Value<'c>) -> Result<Self> {
         Ok(Lanes {
-            active: self.b.and(self.active, set)?,
+            active: self.b.and(self.active, self.of_subgroup_set(set)?)?,
             one_set: false,
             ..self
         })
     }
 
-    /// The active lanes that hold the same bits as this one.
+    /// Whether the wave is one subgroup.
+    fn is_whole(&self) -> bool {
+        self.size == self.wave_size
+    }
+
+    /// This lane's number in its subgroup, `i32`.
+    pub(crate) fn place(&self) -> Result<Value<'c>> {
+        place_of(self.b, self.id, self.size, self.wave_size)
+    }
+
+    /// The first lane of this lane's subgroup, `i64`: what sets are shifted by.
+    fn corner(&self) -> Result<Value<'c>> {
+        let b = self.b;
+        let corner = b.and(self.id, b.i32(!(self.size - 1)))?;
+        b.int_resize(corner, b.int_type(64), false)
+    }
+
+    /// Of a set of the wave's lanes those of this subgroup, counted from its first lane.
+    pub(crate) fn of_wave_set(&self, set: Value<'c>) -> Result<Value<'c>> {
+        if self.is_whole() {
+            return Ok(set);
+        }
+        let b = self.b;
+        b.and(b.lshr(set, self.corner()?)?, b.i64(ones(self.size)))
+    }
+
+    /// A set of lanes that are counted from the first one of this subgroup, as one of the wave's.
+    pub(crate) fn of_subgroup_set(&self, set: Value<'c>) -> Result<Value<'c>> {
+        if self.is_whole() {
+            return Ok(set);
+        }
+        let b = self.b;
+        b.shl(b.and(set, b.i64(ones(self.size)))?, self.corner()?)
+    }
+
+    /// The active lanes of the subgroup that hold the same bits as this one.
     pub(crate) fn partition(&self, value: Value<'c>) -> Result<Value<'c>> {
         let (b, ty) = (self.b, value.ty());
-        let mut same = self.active;
+        let mut same = self.members()?;
         let integer = b.int_type(ty.scalar_bits());
         for component in 0..ty.lanes() {
             let bits = b.bitcast(b.lane(value, component)?, integer)?;
             for place in 0..ty.scalar_bits() {
                 let shifted = b.lshr(bits, b.int(integer, place.into())?)?;
                 let bit = b.int_resize(shifted, b.int_type(1), false)?;
-                let ones = self.ballot(bit)?;
+                let ones = self.wave_ballot(bit)?;
                 same = b.and(same, b.select(bit, ones, b.not(ones)?)?)?;
             }
         }
         Ok(same)
     }
 
-    /// The active lanes.
-    pub(crate) fn active(&self) -> Value<'c> {
-        self.active
+    /// The active lanes of this lane's subgroup.
+    pub(crate) fn members(&self) -> Result<Value<'c>> {
+        self.cluster(None)
     }
 
-    /// The active lanes for which `predicate` (`i1`) is true.
+    /// The active lanes of the subgroup for which `predicate` (`i1`) is true, counted from its
+    /// first lane.
     pub(crate) fn ballot(&self, predicate: Value<'c>) -> Result<Value<'c>> {
+        self.of_wave_set(self.wave_ballot(predicate)?)
+    }
+
+    /// The active lanes of the wave for which `predicate` (`i1`) is true.
+    pub(crate) fn wave_ballot(&self, predicate: Value<'c>) -> Result<Value<'c>> {
         match self.mask {
             None => wave_ballot(self.b, self.wave_size, predicate),
             Some(mask) => {
@@ -133,26 +193,38 @@ impl<'e, 'c> Lanes<'e, 'c> {
         }
     }
 
-    /// Whether `predicate` is true in every active lane.
+    /// Whether `predicate` is true in every active lane of the subgroup.
     pub(crate) fn all(&self, predicate: Value<'c>) -> Result<Value<'c>> {
         let not = self.ballot(self.b.not(predicate)?)?;
         self.b.icmp(IntPredicate::LLVMIntEQ, not, self.b.i64(0))
     }
 
-    /// Whether `predicate` is true in an active lane.
+    /// Whether `predicate` is true in an active lane of the subgroup.
     pub(crate) fn any(&self, predicate: Value<'c>) -> Result<Value<'c>> {
         let yes = self.ballot(predicate)?;
         self.b.icmp(IntPredicate::LLVMIntNE, yes, self.b.i64(0))
     }
 
-    /// The lowest active lane, `i32`.
+    /// The lowest active lane of the subgroup, `i32`.
     pub(crate) fn first(&self) -> Result<Value<'c>> {
-        lowest(self.b, self.active)
+        lowest(self.b, self.members()?)
     }
 
-    /// The value that lane `lane` (`i32`) holds: undefined when that lane is not active. Any scalar
-    /// or vector, lane by lane and 32 bits at a time.
+    /// The value that lane `lane` (`i32`) of the subgroup holds: undefined when that lane is not
+    /// active. Any scalar or vector, lane by lane and 32 bits at a time. Its number in the wave
+    /// names a lane of the subgroup as well.
     pub(crate) fn read(&self, value: Value<'c>, lane: Value<'c>) -> Result<Value<'c>> {
+        if self.is_whole() {
+            return self.read_of_wave(value, lane);
+        }
+        let b = self.b;
+        let corner = b.and(self.id, b.i32(!(self.size - 1)))?;
+        let place = b.and(lane, b.i32(self.size - 1))?;
+        self.read_of_wave(value, b.or(corner, place)?)
+    }
+
+    /// The same of lane `lane` of the wave.
+    pub(super) fn read_of_wave(&self, value: Value<'c>, lane: Value<'c>) -> Result<Value<'c>> {
         words(self.b, value, &|word| self.read_word(word, lane))
     }
 
@@ -184,10 +256,10 @@ impl<'e, 'c> Lanes<'e, 'c> {
         }
     }
 
-    /// The value of the lowest active lane.
+    /// The value of the lowest active lane of the subgroup.
     pub(crate) fn read_first(&self, value: Value<'c>) -> Result<Value<'c>> {
-        if self.mask.is_some() {
-            return self.read(value, self.first()?);
+        if self.mask.is_some() || !self.is_whole() {
+            return self.read_of_wave(value, self.first()?);
         }
         words(self.b, value, &|word| {
             self.b
@@ -195,21 +267,25 @@ impl<'e, 'c> Lanes<'e, 'c> {
         })
     }
 
-    /// The active lanes that share this lane's cluster of `size` (a power of two) lanes; all of
-    /// them for `None`.
+    /// The lanes of a cluster of `size` (a power of two) lanes, or of the subgroup.
+    pub(super) fn span(&self, size: Option<u32>) -> u32 {
+        size.unwrap_or(self.size).min(self.size)
+    }
+
+    /// The active lanes that share this lane's cluster of `size` (a power of two) lanes, and its
+    /// subgroup.
     pub(super) fn cluster(&self, size: Option<u32>) -> Result<Value<'c>> {
         let b = self.b;
-        match size {
-            Some(size) if size < self.wave_size => {
-                let start = b.and(self.id, b.i32(!(size - 1)))?;
-                let lanes = b.shl(
-                    b.i64((1u64 << size) - 1),
-                    b.int_resize(start, b.int_type(64), false)?,
-                )?;
-                b.and(self.active, lanes)
-            }
-            _ => Ok(self.active),
+        let span = self.span(size);
+        if span == self.wave_size {
+            return Ok(self.active);
         }
+        let start = b.and(self.id, b.i32(!(span - 1)))?;
+        let lanes = b.shl(
+            b.i64(ones(span)),
+            b.int_resize(start, b.int_type(64), false)?,
+        )?;
+        b.and(self.active, lanes)
     }
 
     /// The lanes of `set` below this one.
@@ -235,7 +311,26 @@ fn wave_ballot<'c>(b: &Build<'c>, wave_size: u32, predicate: Value<'c>) -> Resul
     b.int_resize(lanes, b.int_type(64), false)
 }
 
+/// The lowest `count` bits, 1 to 64.
+pub(super) fn ones(count: u32) -> u64 {
+    u64::MAX >> (64 - count.clamp(1, 64))
+}
+
+/// The number in a subgroup of `size` lanes of lane `id` of the wave.
+fn place_of<'c>(b: &Build<'c>, id: Value<'c>, size: u32, wave_size: u32) -> Result<Value<'c>> {
+    if size == wave_size {
+        Ok(id)
+    } else {
+        b.and(id, b.i32(size - 1))
+    }
+}
+
 /// This lane's number in its subgroup, `i32`.
+pub(crate) fn place<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
+    place_of(e.b, lane_id(e)?, e.subgroup_size, e.wave_size)
+}
+
+/// This lane's number in its wave, `i32`.
 pub(crate) fn lane_id<'c>(e: &FunctionEmitter<'_, 'c, '_>) -> Result<Value<'c>> {
     let b = e.b;
     match e.target.arch {

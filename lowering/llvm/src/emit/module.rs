@@ -214,6 +214,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             target: self.lowering.target,
             optimization: self.lowering.optimization,
             wave_size: plan.wave_size,
+            subgroup_size: plan.subgroup_size,
             function,
             plan,
             kernel: self.kernel,

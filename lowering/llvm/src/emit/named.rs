@@ -28,7 +28,7 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
     /// Sets the split barrier's object up.
     pub(super) fn named_init(&mut self) -> Result<()> {
         let object = self.objects().named_object(OWN)?;
-        let waves = builtin::num_subgroups(self)?;
+        let waves = builtin::num_waves(self)?;
         self.set_up(object, waves)
     }
 
@@ -47,7 +47,7 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
     /// One wave initialises `object` for `members` waves, and a full barrier makes that known.
     fn set_up(&mut self, object: Value<'c>, members: Value<'c>) -> Result<()> {
         let b = self.b;
-        let wave = builtin::subgroup_id(self)?;
+        let wave = builtin::wave_id(self)?;
         let is_first = b.icmp(IntPredicate::LLVMIntEQ, wave, b.i32(0))?;
         self.when(is_first, |e| e.objects().init(object, members))?;
         self.publish()

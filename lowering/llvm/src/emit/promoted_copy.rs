@@ -12,7 +12,7 @@ use super::function::{FunctionEmitter, Pointer};
 use super::held::plain;
 use super::memory::Access;
 use super::state::Note;
-use super::{Handled, Result, builtin};
+use super::{Handled, Result, lanes};
 use crate::ffi::{self, Linkage, Value};
 use spirv::Op;
 use splitbar_passes::module::{Id, Inst};
@@ -61,7 +61,7 @@ fn begin<'c>(
         Engine::LdsDma => {
             // The plan has it that the lanes follow each other: the first lane's place is the
             // wave's.
-            let before = b.mul(builtin::lane(e)?, b.i32(plan.unit))?;
+            let before = b.mul(lanes::lane_id(e)?, b.i32(plan.unit))?;
             let first = b.offset(to, b.neg(before)?, false)?;
             let first = b.intrinsic("llvm.amdgcn.readfirstlane", &[first.ty()], &[first])?;
             e.lds_dma(from.address, first, plan.unit)

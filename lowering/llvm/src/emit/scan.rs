@@ -20,7 +20,7 @@
 use super::Result;
 use super::collective::{Collective, Redux};
 use super::facts::LaneExchange;
-use super::lanes::{Lanes, highest, words};
+use super::lanes::{Lanes, highest, ones, words};
 use crate::ffi::{IntPredicate, Value};
 
 /// The first `lanes` lanes of every block of `block` lanes, both powers of two.
@@ -58,11 +58,6 @@ enum Vote {
     Odd,
 }
 
-/// The lowest `count` bits, 1 to 64.
-fn ones(count: u32) -> u64 {
-    u64::MAX >> (64 - count.clamp(1, 64))
-}
-
 impl<'c> Lanes<'_, 'c> {
     /// Inclusive scan over the active lanes of the cluster of `cluster` lanes (a power of two;
     /// None: the subgroup), in order of lane number.
@@ -94,9 +89,10 @@ impl<'c> Lanes<'_, 'c> {
         operation: Collective,
     ) -> Result<(Value<'c>, Value<'c>)> {
         if let Some(vote) = vote(value, operation) {
+            let members = self.members()?;
             return Ok((
-                self.votes(value, self.up_to(self.active)?, vote)?,
-                self.votes(value, self.below(self.active)?, vote)?,
+                self.votes(value, self.up_to(members)?, vote)?,
+                self.votes(value, self.below(members)?, vote)?,
             ));
         }
         let identity = operation.identity(self.b, value.ty())?;
@@ -136,11 +132,6 @@ impl<'c> Lanes<'_, 'c> {
             asks: None,
         };
         self.read_last(sum, &whole)
-    }
-
-    /// The lanes of a cluster, or of the subgroup.
-    fn span(&self, cluster: Option<u32>) -> u32 {
-        cluster.unwrap_or(self.wave_size).min(self.wave_size)
     }
 
     /// The rounds of a scan: gives the inclusive one, and makes the exclusive one of an identity.
@@ -218,7 +209,7 @@ impl<'c> Lanes<'_, 'c> {
                     b.intrinsic("llvm.amdgcn.ds.bpermute", &[], &[address, word])
                 })
             }
-            Way::Any => self.read(value, self.last(part)?),
+            Way::Any => self.read_of_wave(value, self.last(part)?),
         }
     }
 
@@ -314,7 +305,7 @@ impl<'c> Lanes<'_, 'c> {
                 Vote::All => b.not(flag)?,
                 Vote::Any | Vote::Odd => flag,
             };
-            let votes = b.and(self.ballot(counted)?, set)?;
+            let votes = b.and(self.wave_ballot(counted)?, set)?;
             match vote {
                 Vote::All => b.icmp(IntPredicate::LLVMIntEQ, votes, b.i64(0)),
                 Vote::Any => b.icmp(IntPredicate::LLVMIntNE, votes, b.i64(0)),

@@ -2,9 +2,10 @@
 //! scope (3.52.21), SPV_KHR_shader_ballot, SPV_KHR_subgroup_vote, SPV_INTEL_subgroups and
 //! SPV_EXT_shader_subgroup_partitioned, which compares bits: 0 and -0 are in different sets.
 //!
-//! A subgroup is a wave or warp; which of its lanes take part is asked for at run time (see
-//! [`super::lanes`]). Reading a lane that does not take part is undefined in SPIR-V. Floating-point
-//! reductions combine neighbours first, in order of lane number; SPIR-V leaves the order open.
+//! A subgroup is a wave or warp, or a part of one; which of its lanes take part is asked for at run
+//! time (see [`super::lanes`]). Reading a lane that does not take part is undefined in SPIR-V.
+//! Floating-point reductions combine neighbours first, in order of lane number; SPIR-V leaves the
+//! order open.
 
 use super::build::Build;
 use super::collective::collective;
@@ -109,12 +110,13 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             to_words(e.b, set)?
         }
         Op::GroupNonUniformPartitionEXT => {
-            let set = Lanes::new(e, inst)?.partition(e.operand(inst, first)?)?;
-            to_words(e.b, set)?
+            let lanes = Lanes::new(e, inst)?;
+            let set = lanes.partition(e.operand(inst, first)?)?;
+            to_words(e.b, lanes.of_wave_set(set)?)?
         }
         Op::GroupNonUniformInverseBallot => {
             let set = from_words(e, e.operand(inst, 1)?)?;
-            test_lane(e.b, set, lanes::lane_id(e)?)?
+            test_lane(e.b, set, lanes::place(e)?)?
         }
         Op::GroupNonUniformBallotBitExtract => {
             let set = from_words(e, e.operand(inst, 1)?)?;
@@ -129,7 +131,7 @@ pub(crate) fn emit(e: &mut FunctionEmitter<'_, '_, '_>, op: Op, inst: Inst<'_>) 
             lanes::highest(e.b, from_words(e, e.operand(inst, 1)?)?)?
         }
         Op::GroupNonUniformQuadBroadcast => {
-            let lanes = Lanes::new(e, inst)?;
+            let lanes = quads(e, inst)?;
             let corner = e.b.and(lanes.id, e.b.i32(!3))?;
             let lane = e.b.or(corner, index(e, e.operand(inst, 2)?)?)?;
             lanes.read(e.operand(inst, 1)?, lane)?
@@ -176,8 +178,11 @@ fn to_words<'c>(b: &Build<'c>, set: Value<'c>) -> Result<Value<'c>> {
 /// The lanes that a ballot names; bits beyond the subgroup do not count.
 fn from_words<'c>(e: &FunctionEmitter<'_, 'c, '_>, words: Value<'c>) -> Result<Value<'c>> {
     let b = e.b;
-    let low = b.lane(words, 0)?;
-    if e.wave_size <= 32 {
+    let mut low = b.lane(words, 0)?;
+    if e.subgroup_size <= 32 {
+        if e.subgroup_size < 32 {
+            low = b.and(low, b.i32((1 << e.subgroup_size) - 1))?;
+        }
         return b.int_resize(low, b.int_type(64), false);
     }
     let high = b.lane(words, 1)?;
@@ -192,7 +197,7 @@ fn test_lane<'c>(b: &Build<'c>, set: Value<'c>, lane: Value<'c>) -> Result<Value
 fn ballot_bit_count<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'c>> {
     let b = e.b;
     let set = from_words(e, e.operand(inst, 2)?)?;
-    let lane = b.int_resize(lanes::lane_id(e)?, b.int_type(64), false)?;
+    let lane = b.int_resize(lanes::place(e)?, b.int_type(64), false)?;
     let counted = match GroupOperation::from_u32(inst.operand(1)?) {
         Some(GroupOperation::Reduce) => set,
         Some(GroupOperation::InclusiveScan) => {
@@ -236,7 +241,7 @@ fn rotate<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Value<'
     let b = e.b;
     let size = match inst.operands().get(3) {
         Some(_) => cluster_size(e, inst)?,
-        None => e.wave_size,
+        None => e.subgroup_size,
     };
     let lanes = Lanes::new(e, inst)?;
     let moved = b.add(lanes.id, index(e, e.operand(inst, 2)?)?)?;
@@ -252,16 +257,26 @@ fn shuffle_pair<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> 
     let (left, right) = (e.operand(inst, 0)?, e.operand(inst, 1)?);
     let delta = index(e, e.operand(inst, 2)?)?;
     let lanes = Lanes::new(e, inst)?;
-    let wave = b.i32(e.wave_size);
+    let size = b.i32(e.subgroup_size);
+    let own = lanes.place()?;
     let place = if op == Op::SubgroupShuffleDownINTEL {
-        b.add(lanes.id, delta)?
+        b.add(own, delta)?
     } else {
-        b.sub(b.add(lanes.id, wave)?, delta)?
+        b.sub(b.add(own, size)?, delta)?
     };
-    let in_left = b.icmp(IntPredicate::LLVMIntULT, place, wave)?;
-    let lane = b.and(place, b.i32(e.wave_size - 1))?;
+    let in_left = b.icmp(IntPredicate::LLVMIntULT, place, size)?;
+    let lane = b.and(place, b.i32(e.subgroup_size - 1))?;
     let (from_left, from_right) = (lanes.read(left, lane)?, lanes.read(right, lane)?);
     b.select(in_left, from_left, from_right)
+}
+
+/// The lanes, for what quads do: every quad is in one subgroup.
+fn quads<'e, 'c>(e: &FunctionEmitter<'e, 'c, '_>, inst: Inst<'_>) -> Result<Lanes<'e, 'c>> {
+    if e.subgroup_size < 4 {
+        let size = e.subgroup_size;
+        return Err(e.unsupported(inst, format!("a subgroup of {size} has no quads")));
+    }
+    Lanes::new(e, inst)
 }
 
 /// Direction 0 swaps horizontally, 1 vertically, 2 diagonally.
@@ -269,7 +284,7 @@ fn quad_swap<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Valu
     let Some(direction @ 0..=2) = e.constant_u32(inst.id(2)?) else {
         return Err(e.unsupported(inst, "a direction that is not a constant from 0 to 2"));
     };
-    let lanes = Lanes::new(e, inst)?;
+    let lanes = quads(e, inst)?;
     lanes.read(
         e.operand(inst, 1)?,
         e.b.xor(lanes.id, e.b.i32(direction + 1))?,
@@ -279,10 +294,10 @@ fn quad_swap<'c>(e: &FunctionEmitter<'_, 'c, '_>, inst: Inst<'_>) -> Result<Valu
 /// Whether the predicate holds in all, or in one, of the active lanes of the quad.
 fn quad_vote<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> Result<Value<'c>> {
     let b = e.b;
-    let lanes = Lanes::new(e, inst)?;
+    let lanes = quads(e, inst)?;
     let predicate = e.operand(inst, 0)?;
     let all = op == Op::GroupNonUniformQuadAllKHR;
-    let votes = lanes.ballot(if all { b.not(predicate)? } else { predicate })?;
+    let votes = lanes.wave_ballot(if all { b.not(predicate)? } else { predicate })?;
     let corner = b.int_resize(b.and(lanes.id, b.i32(!3))?, b.int_type(64), false)?;
     let quad = b.and(b.lshr(votes, corner)?, b.i64(0xf))?;
     b.icmp(
@@ -299,7 +314,7 @@ fn quad_vote<'c>(e: &FunctionEmitter<'_, 'c, '_>, op: Op, inst: Inst<'_>) -> Res
 /// The constant cluster size operand: a power of two.
 fn cluster_size(e: &FunctionEmitter<'_, '_, '_>, inst: Inst<'_>) -> Result<u32> {
     match e.constant_u32(inst.id(3)?) {
-        Some(size) if size.is_power_of_two() => Ok(size.min(e.wave_size)),
+        Some(size) if size.is_power_of_two() => Ok(size.min(e.subgroup_size)),
         _ => Err(e.mismatch(inst, "the cluster size is not a constant power of two")),
     }
 }
@@ -355,14 +370,14 @@ fn block_places<'c>(
     } else {
         64
     });
-    let lane = e.b.int_resize(lanes::lane_id(e)?, word, false)?;
+    let lane = e.b.int_resize(lanes::place(e)?, word, false)?;
     let first = e.b.offset(
         pointer.address,
         e.b.mul(lane, word.int(u64::from(bytes)))?,
         true,
     )?;
     let places = (0..components).map(|i| {
-        let step = u64::from(i) * u64::from(e.wave_size) * u64::from(bytes);
+        let step = u64::from(i) * u64::from(e.subgroup_size) * u64::from(bytes);
         e.b.offset(first, word.int(step), true)
     });
     Ok((places.collect::<Result<_>>()?, access))

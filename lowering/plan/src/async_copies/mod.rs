@@ -14,6 +14,7 @@ mod registers;
 
 use crate::bulk_copies;
 use crate::held::HeldShape;
+use crate::shape::SubgroupShape;
 use crate::step::{Fence, FenceMemory, FenceOrder, Step};
 use crate::target::{Amdgpu, Arch, Counter, FenceScope, Target};
 use crate::waits::Waiting;
@@ -141,17 +142,18 @@ pub(crate) struct Planned {
     pub bulk_slots: Option<u32>,
 }
 
-/// Plans the copies of an entry point for `target`, whose workgroups have so many invocations, if
-/// that is known, and so many bytes of workgroup memory left.
+/// Plans the copies of an entry point, whose workgroups have so many invocations, if that is known,
+/// and so many bytes of workgroup memory left.
 pub(crate) fn plan(
     copies: &Copies,
     waiting: Waiting,
+    shape: SubgroupShape,
     invocations: Option<u64>,
     free_shared_bytes: u32,
 ) -> Planned {
     let target = waiting.target;
     let mut planned = Planned::default();
-    promote(&mut planned, copies, target);
+    promote(&mut planned, copies, target, shape);
     let bulk = bulk_copies::plan(&copies.cfg, &copies.group, target, free_shared_bytes);
     planned.bulk_slots = bulk.slots;
     planned.at_entry.extend(bulk.slots.map(Step::BulkInit));
@@ -237,9 +239,9 @@ fn keep_marks(planned: &mut Planned, target: &Target) {
 
 /// Plans the stores that become copies. Marks and waits stay where the analysis has put them: who
 /// makes fewer copies, or more marks, waits for no less.
-fn promote(planned: &mut Planned, copies: &Copies, target: &Target) {
+fn promote(planned: &mut Planned, copies: &Copies, target: &Target, shape: SubgroupShape) {
     for copy in &copies.promoted.copies {
-        if let Some(plan) = promoted_plan(copy, target) {
+        if let Some(plan) = promoted_plan(copy, target, shape) {
             planned.copies.insert(copy.store, plan);
         }
     }
@@ -356,12 +358,13 @@ fn fence_copies(planned: &mut Planned, copies: &Copies, waiting: Waiting) {
 }
 
 /// How a store becomes a copy; `None` when the target has nothing for it.
-fn promoted_plan(copy: &AsyncCopy, target: &Target) -> Option<CopyPlan> {
+fn promoted_plan(copy: &AsyncCopy, target: &Target, shape: SubgroupShape) -> Option<CopyPlan> {
     let direction = Direction::ToWorkgroup;
     let (engine, unit) = engine(target, direction, copy.bytes);
     let fits = match engine {
         Engine::Registers => false,
-        Engine::LdsDma => copy.lane_linear,
+        // Lanes of a wave of several subgroups may lie apart where those of each one do not.
+        Engine::LdsDma => copy.lane_linear && shape.is_wave(),
         Engine::AsyncLds | Engine::CpAsync => true,
         Engine::Bulk => false,
     };

@@ -21,6 +21,8 @@ const MAX_SLOTS: u32 = 1 << 10;
 pub struct Matrix {
     /// The elements.
     pub component: Scalar,
+    /// Whose invocations hold it.
+    pub scope: Scope,
     /// Rows, of one block.
     pub rows: u32,
     /// Columns.
@@ -60,7 +62,8 @@ impl Matrix {
         let [scope, rows, columns, role] = operands.map(|id| constants.as_u32(id));
         let (rows, columns) = (rows?, columns?);
         let limits = 1..=MAX_SLOTS;
-        let subgroups = match Scope::from_u32(scope?)? {
+        let scope = Scope::from_u32(scope?)?;
+        let subgroups = match scope {
             Scope::Subgroup => 1,
             Scope::Workgroup => waves.subgroups?,
             _ => return None,
@@ -81,6 +84,7 @@ impl Matrix {
             .unwrap_or_else(|| Layout::striped(rows, columns, waves.size));
         (layout.slots <= MAX_SLOTS).then_some(Matrix {
             component,
+            scope,
             rows,
             columns,
             layout,

@@ -1,8 +1,8 @@
 //! Coordinates at run time, and elements that another invocation holds.
 
+use super::super::Result;
 use super::super::function::FunctionEmitter;
-use super::super::lanes::Lanes;
-use super::super::{Result, builtin};
+use super::super::lanes::{self, Lanes};
 use super::Matrix;
 use super::layout::{Axis, Element, Holder, LaneSlot, Layout};
 use crate::ffi::{IntPredicate, Ty, Value};
@@ -28,7 +28,7 @@ impl<'e, 'f, 'c, 'm> Held<'e, 'f, 'c, 'm> {
         e: &'e FunctionEmitter<'f, 'c, 'm>,
         layout: &'e Layout,
     ) -> Result<Held<'e, 'f, 'c, 'm>> {
-        let lane = builtin::lane(e)?;
+        let lane = lanes::lane_id(e)?;
         let count = |axis| -> Result<Value<'c>> {
             let mut sum = e.b.i32(0);
             for digit in &layout.digits {

@@ -28,7 +28,8 @@ use super::types::Kind;
 use super::{Handled, Result};
 use crate::ffi::{Func, Ty, Value};
 use spirv::Op;
-use splitbar_passes::module::{Id, Inst};
+use splitbar_passes::diagnostic::{Code, Diagnostic};
+use splitbar_passes::module::{Id, Inst, Scope};
 pub(super) use splitbar_typed::matrix::{Matrix, layout};
 
 impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
@@ -39,18 +40,40 @@ impl<'e, 'c> FunctionEmitter<'e, 'c, '_> {
             return Ok(None);
         }
         let mask = self.b.i32(matrix.blocks - 1);
-        let block = self.b.and(builtin::subgroup_id(self)?, mask)?;
+        let block = self.b.and(builtin::wave_id(self)?, mask)?;
         self.b.mul(block, self.b.i32(matrix.rows)).map(Some)
     }
 
     /// The matrix type `ty`.
     fn matrix(&self, ty: Id) -> Result<&'e Matrix> {
         match self.kind(ty)? {
+            Kind::Cooperative(matrix) if matrix.scope == Scope::Subgroup => {
+                self.of_wave(matrix, ty)
+            }
             Kind::Cooperative(matrix) => Ok(matrix),
             _ => Err(self
                 .b
                 .mismatch(format!("{ty} is not a cooperative matrix type"))),
         }
+    }
+
+    /// A matrix of subgroup scope is spread over the lanes of a wave.
+    fn of_wave(&self, matrix: &'e Matrix, ty: Id) -> Result<&'e Matrix> {
+        let (size, wave) = (self.subgroup_size, self.wave_size);
+        if size == wave {
+            return Ok(matrix);
+        }
+        let inst = self.declarations.module.def(ty).map(|inst| inst.offset);
+        Err(Box::new(
+            Diagnostic::error(
+                Code::UnsupportedType,
+                format!(
+                    "a cooperative matrix of subgroups of {size} in waves of {wave} is not lowered"
+                ),
+            )
+            .at_word(inst)
+            .help(format!("build the module for subgroups of {wave}")),
+        ))
     }
 
     /// Operand `index` of `inst`: a matrix, and its type.

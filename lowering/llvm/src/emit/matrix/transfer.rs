@@ -8,6 +8,7 @@
 use super::super::Result;
 use super::super::builtin;
 use super::super::function::{FunctionEmitter, Pointer};
+use super::super::lanes;
 use super::super::memory::Access;
 use super::Matrix;
 use super::element::{At, Held, held_by};
@@ -216,12 +217,12 @@ fn stores<'c>(e: &FunctionEmitter<'_, 'c, '_>, matrix: &Matrix) -> Result<Option
     let of_lane = match matrix.layout.copies(e.wave_size) {
         0 => None,
         copies => {
-            let number = e.b.and(builtin::lane(e)?, e.b.i32(copies))?;
+            let number = e.b.and(lanes::lane_id(e)?, e.b.i32(copies))?;
             Some(e.b.icmp(IntPredicate::LLVMIntEQ, number, e.b.i32(0))?)
         }
     };
     let of_subgroup = if matrix.subgroups > matrix.blocks {
-        let id = builtin::subgroup_id(e)?;
+        let id = builtin::wave_id(e)?;
         Some(e.b.icmp(IntPredicate::LLVMIntULT, id, e.b.i32(matrix.blocks))?)
     } else {
         None
