@@ -25,6 +25,9 @@ struct File<T> {
     sources: BTreeMap<String, String>,
     /// By the name of a target.
     variants: BTreeMap<String, Vec<String>>,
+    /// NVIDIA: by the name of a target.
+    #[serde(default)]
+    optin_bytes: BTreeMap<String, u32>,
     family: Vec<T>,
 }
 
@@ -285,6 +288,7 @@ enum Mma {
 
 const NVPTX_FACTS: &[&str] = &[
     "variants",
+    "optin_bytes",
     "ptx",
     "shared_bytes",
     "max_workgroup_size",
@@ -334,6 +338,7 @@ fn generate() -> Result<String> {
     let nv: File<Nvptx> = load(&folder, "nvptx.toml", NVPTX_FACTS)?;
     known(&amd.variants, amd.family.iter().flat_map(|f| &f.targets))?;
     known(&nv.variants, nv.family.iter().flat_map(|f| &f.targets))?;
+    known(&nv.optin_bytes, nv.family.iter().flat_map(|f| &f.targets))?;
 
     let mut out = String::from(
         "//! One row per target. Generated from fixtures/targets by `cargo xtask targets`; change the data\n//! there.\n\n\
@@ -398,7 +403,7 @@ fn generate() -> Result<String> {
         writeln!(
             out,
             "    Target {{ name: \"sm_{sm}\", arch: Arch::Nvptx(Nvptx {{ sm: {sm}, ptx: {}, mbarrier: Mbarrier::{:?}, cluster: {}, \
-             one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, redux: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {} }}), variants: &{:?}, wave_sizes: &[32], lds_bytes: {}, \
+             one_sided_fences: {}, volta_fences: {}, cp_async: {}, bulk_copy: {}, mma: Mma::{:?}, redux: {}, named_barriers: {}, barriers_limit_occupancy: {}, nanosleep: {}, static_shared_bytes: {} }}), variants: &{:?}, wave_sizes: &[32], lds_bytes: {}, \
              max_workgroup_size: {}, barrier_cycles: {}, costs: {} }},",
             f.ptx,
             f.mbarrier,
@@ -412,8 +417,11 @@ fn generate() -> Result<String> {
             f.named_barriers,
             f.barriers_limit_occupancy,
             f.nanosleep,
-            variants(&nv, &format!("sm_{sm}")),
             f.shared_bytes,
+            variants(&nv, &format!("sm_{sm}")),
+            nv.optin_bytes
+                .get(&format!("sm_{sm}"))
+                .unwrap_or(&f.shared_bytes),
             f.max_workgroup_size,
             f.barrier_cycles,
             costs(&f.costs),
@@ -423,14 +431,14 @@ fn generate() -> Result<String> {
     Ok(out)
 }
 
-/// That each variant is of one of `targets`.
-fn known<'f>(
-    variants: &BTreeMap<String, Vec<String>>,
+/// That each fact by target is of one of `targets`.
+fn known<'f, T>(
+    facts: &BTreeMap<String, T>,
     targets: impl Iterator<Item = &'f String>,
 ) -> Result<()> {
     let targets: Vec<&String> = targets.collect();
-    match variants.keys().find(|name| !targets.contains(name)) {
-        Some(stray) => bail!("fixtures/targets: variants of `{stray}`, which is no target"),
+    match facts.keys().find(|name| !targets.contains(name)) {
+        Some(stray) => bail!("fixtures/targets: `{stray}` is no target"),
         None => Ok(()),
     }
 }

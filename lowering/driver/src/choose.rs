@@ -354,7 +354,7 @@ impl Judge<'_> {
         let least = Usage {
             registers: 1,
             barriers: 1,
-            shared_memory_bytes: entry.abi.shared_memory_bytes,
+            shared_memory_bytes: entry.abi.static_shared_bytes(),
             spilled_bytes: 0,
         };
         let resident = Resident::of(least, &entry.plan, self.options.target)?;

@@ -118,6 +118,7 @@ fn abis(
             symbol,
             workgroup_size: plan.workgroup_size,
             shared_memory_bytes: kernel.shared_bytes,
+            dynamic_shared_bytes: plan.dynamic_shared_bytes,
             arguments,
             form: form.clone(),
             resources: abi.resources,

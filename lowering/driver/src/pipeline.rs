@@ -302,7 +302,7 @@ impl Work<'_> {
                     code,
                     &machine,
                     kernel.pairing,
-                    (plan, abi.shared_memory_bytes),
+                    (plan, abi.static_shared_bytes()),
                     shape.as_ref(),
                     self.options,
                     diagnostics,

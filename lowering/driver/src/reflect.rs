@@ -36,9 +36,11 @@ struct Reflection<'o> {
     cluster_size: Option<[u32; 3]>,
     /// Bytes of the module's workgroup variables.
     shared_memory_bytes: u32,
+    /// Of these, what the launch must add as dynamic memory.
+    dynamic_shared_memory_bytes: u32,
     /// Bytes that the barriers take on top (Vulkan: splitBarrierReservedSharedMemory).
     reserved_shared_memory_bytes: u32,
-    /// Whether the launch must add workgroup memory and pass its address.
+    /// Whether the launch must add workgroup memory: for variables, or to pass its address.
     dynamic_shared_memory: bool,
     /// Bytes of the block of arguments, and its alignment.
     argument_bytes: u32,
@@ -162,6 +164,7 @@ fn reflect<'o>(entry: &'o Entry, target: &'static Target) -> Reflection<'o> {
         workgroup_size: plan.workgroup_size,
         cluster_size: plan.cluster,
         shared_memory_bytes: entry.abi.shared_memory_bytes,
+        dynamic_shared_memory_bytes: entry.abi.dynamic_shared_bytes,
         reserved_shared_memory_bytes: plan.reserved_shared_bytes,
         dynamic_shared_memory: entry.abi.wants_dynamic_shared_memory(),
         argument_bytes: entry.abi.argument_bytes(),
@@ -301,6 +304,7 @@ mod tests {
             cluster: None,
             state: BarrierState::default(),
             reserved_shared_bytes: 8,
+            dynamic_shared_bytes: 0,
         };
         let argument = |index, kind, binding: Option<u32>, size, offset, align| Argument {
             index,
@@ -323,6 +327,7 @@ mod tests {
             symbol: "main".to_owned(),
             workgroup_size: Some([64, 2, 1]),
             shared_memory_bytes: 4096,
+            dynamic_shared_bytes: 0,
             arguments,
             form: AbiForm::Arguments,
             resources: Vec::new(),
@@ -360,6 +365,7 @@ mod tests {
             "workgroup_size": [64, 2, 1],
             "cluster_size": null,
             "shared_memory_bytes": 4096,
+            "dynamic_shared_memory_bytes": 0,
             "reserved_shared_memory_bytes": 8,
             "dynamic_shared_memory": true,
             "argument_bytes": 36,

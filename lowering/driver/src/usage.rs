@@ -45,7 +45,9 @@ impl Resident {
             wave_size: plan.wave_size,
             waves: waves.try_into().unwrap_or(u32::MAX), // refused long before
             registers: usage.registers,
-            shared_bytes: usage.shared_memory_bytes,
+            shared_bytes: usage
+                .shared_memory_bytes
+                .saturating_add(plan.dynamic_shared_bytes),
             barriers: usage.barriers,
         };
         let resident = residency.resident(footprint)?;

@@ -103,6 +103,9 @@ pub struct EntryPlan {
     pub state: BarrierState,
     /// Bytes of workgroup memory that the steps need (Vulkan: splitBarrierReservedSharedMemory).
     pub reserved_shared_bytes: u32,
+    /// Bytes of dynamic shared memory that a launch must ask for (NVIDIA): all workgroup variables,
+    /// where they and what else is declared are more than static shared memory can be; else 0.
+    pub dynamic_shared_bytes: u32,
 }
 
 /// How workgroups are divided into the waves of `target`, whose size is the same for all `plans` of

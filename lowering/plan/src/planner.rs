@@ -14,6 +14,7 @@ use crate::strategy::choice::{Situation, choose};
 use crate::strategy::{MeetsAt, Overlap, Strategy, mbarrier};
 use crate::target::{Arch, FenceScope, Placement};
 use crate::waits::Waiting;
+use splitbar_passes::analysis::layout::round_up;
 use splitbar_passes::analysis::pairing::{Open, Site, SiteId, SiteKind};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Scope, WordOffset};
@@ -101,7 +102,7 @@ impl<'p> Planner<'p> {
         let situation = Situation {
             target,
             waves,
-            free_shared_bytes: target.lds_bytes.saturating_sub(kernel.shared_bytes),
+            free_shared_bytes: free_shared_bytes(kernel),
             barrier_in_window: kernel.pairing.sites.iter().any(|site| {
                 site.kind == SiteKind::ControlBarrier
                     && site.execution == Some(Scope::Workgroup)
@@ -111,8 +112,10 @@ impl<'p> Planner<'p> {
             cluster: options.cluster,
             is_asked_for: false,
         };
+        // Where a strategy is asked for, the variables give way into dynamic memory.
         let asked = Situation {
             is_asked_for: true,
+            free_shared_bytes: target.lds_bytes.saturating_sub(kernel.shared_bytes),
             ..situation
         };
         let chosen = choose(Scope::Workgroup, situation);
@@ -185,7 +188,7 @@ impl<'p> Planner<'p> {
         let reserved = self.reserved_shared_bytes();
         self.check_placement(diagnostics);
         self.check_cluster(diagnostics);
-        let needed = u64::from(self.kernel.shared_bytes) + u64::from(reserved);
+        let needed = self.needed_shared_bytes();
         if needed > u64::from(target.lds_bytes) {
             let mut diagnostic = Diagnostic::error(
                 Code::TooMuchSharedMemory,
@@ -273,6 +276,29 @@ impl<'p> Planner<'p> {
             of_copies + self.workgroup.0.shared_bytes()
         } else {
             of_copies
+        }
+    }
+
+    /// Whether the workgroup variables are in dynamic shared memory: there is too much for static.
+    fn is_dynamic(&self) -> bool {
+        let target = self.kernel.target;
+        let fixed = target.static_shared_bytes();
+        fixed < target.lds_bytes && self.shared_bytes() > u64::from(fixed)
+    }
+
+    /// The workgroup memory of the kernel and of its barriers.
+    fn shared_bytes(&self) -> u64 {
+        u64::from(self.kernel.shared_bytes) + u64::from(self.reserved_shared_bytes())
+    }
+
+    /// The same with what lies between: dynamic memory begins behind the static, aligned.
+    fn needed_shared_bytes(&self) -> u64 {
+        let (variables, all) = (&self.kernel.variables, self.shared_bytes());
+        if self.is_dynamic() {
+            let fixed = all.saturating_sub(variables.bytes);
+            round_up(fixed, variables.align).saturating_add(variables.bytes)
+        } else {
+            all
         }
     }
 
@@ -473,6 +499,11 @@ impl<'p> Planner<'p> {
                 bulk_slots: self.copies.bulk_slots,
             },
             reserved_shared_bytes: self.reserved_shared_bytes(),
+            dynamic_shared_bytes: if self.is_dynamic() {
+                u32::try_from(self.kernel.variables.bytes).unwrap_or(u32::MAX) // refused
+            } else {
+                0
+            },
         }
     }
 
@@ -611,6 +642,19 @@ impl<'p> Planner<'p> {
             ),
         }
     }
+}
+
+/// Workgroup memory that is left for barriers: of what can be static, unless the kernel itself has
+/// more than that.
+fn free_shared_bytes(kernel: &Kernel<'_>) -> u32 {
+    let target = kernel.target;
+    let fixed = target.static_shared_bytes();
+    let all = if kernel.shared_bytes <= fixed {
+        fixed
+    } else {
+        target.lds_bytes
+    };
+    all.saturating_sub(kernel.shared_bytes)
 }
 
 /// Completes an arrive if the run-time note says that one is outstanding.

@@ -17,6 +17,13 @@ impl fmt::Display for EntryPlan {
             write!(f, ", subgroup {}", self.subgroup_size)?;
         }
         writeln!(f, ", {} bytes reserved", self.reserved_shared_bytes)?;
+        if self.dynamic_shared_bytes > 0 {
+            writeln!(
+                f,
+                "  dynamic shared memory of {} bytes",
+                self.dynamic_shared_bytes
+            )?;
+        }
         if let Some([x, y, z]) = self.cluster {
             writeln!(f, "  in clusters of {x}x{y}x{z}")?;
         }

@@ -39,7 +39,8 @@ pub struct Target {
     pub variants: &'static [&'static str],
     /// Lanes per wave (warp), the default first. Never empty.
     pub wave_sizes: &'static [u32],
-    /// Workgroup memory that one workgroup can address, in bytes. On NVPTX: static shared memory.
+    /// Workgroup memory that one workgroup can have, in bytes. On NVPTX: static and dynamic shared
+    /// memory together.
     pub lds_bytes: u32,
     /// Most invocations that a workgroup may have.
     pub max_workgroup_size: u32,
@@ -311,6 +312,8 @@ pub struct Nvptx {
     /// Threads are scheduled independently, so that a thread that polls does not keep others from
     /// running, and `nanosleep` exists.
     pub nanosleep: bool,
+    /// Static shared memory that one workgroup can have, in bytes.
+    pub static_shared_bytes: u32,
 }
 
 /// The `mma.sync` instructions of an NVIDIA GPU.
@@ -381,6 +384,15 @@ impl Target {
     /// Lanes per wave (warp) unless something else is asked for.
     pub fn default_wave_size(&self) -> u32 {
         self.wave_sizes.first().copied().unwrap_or(32)
+    }
+
+    /// Workgroup memory that code can declare with a fixed size, in bytes: on NVIDIA GPUs, less
+    /// than [`Target::lds_bytes`]. What is more is dynamic shared memory, which a launch asks for.
+    pub fn static_shared_bytes(&self) -> u32 {
+        match &self.arch {
+            Arch::Amdgpu(_) => self.lds_bytes,
+            Arch::Nvptx(gpu) => gpu.static_shared_bytes,
+        }
     }
 
     /// The LLVM target triple. A module must carry it before code generation.

@@ -127,6 +127,8 @@ pub struct KernelAbi {
     pub workgroup_size: Option<[u32; 3]>,
     /// Bytes of its workgroup variables, without what barriers reserve.
     pub shared_memory_bytes: u32,
+    /// Of these, the bytes that the launch adds as dynamic memory; the code declares the others.
+    pub dynamic_shared_bytes: u32,
     /// Its arguments, in order.
     pub arguments: Vec<Argument>,
     /// How its resources are handed over.
@@ -153,10 +155,17 @@ impl KernelAbi {
         aligns.max().unwrap_or(1) // no arguments
     }
 
-    /// Whether the launch must add workgroup memory, and hand its address over.
+    /// Bytes of its workgroup variables that the code declares.
+    pub fn static_shared_bytes(&self) -> u32 {
+        self.shared_memory_bytes
+            .saturating_sub(self.dynamic_shared_bytes)
+    }
+
+    /// Whether the launch must add workgroup memory: for variables, or to hand its address over.
     pub fn wants_dynamic_shared_memory(&self) -> bool {
         let mut arguments = self.arguments.iter();
-        arguments.any(|one| one.kind == ArgumentKind::SharedAddress)
+        self.dynamic_shared_bytes > 0
+            || arguments.any(|one| one.kind == ArgumentKind::SharedAddress)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::copies::Copies;
 use crate::scratch::shared_bytes;
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::analysis::program::Program;
+use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::EntryPoint;
 use splitbar_target::Target;
@@ -24,6 +25,8 @@ pub struct Kernel<'m> {
     pub copies: Option<Copies>,
     /// Workgroup memory in bytes, before barriers reserve any.
     pub shared_bytes: u32,
+    /// Of that, the variables.
+    pub variables: WorkgroupMemory,
 }
 
 /// What a caller asks of a kernel.
@@ -54,13 +57,15 @@ impl<'m> Kernel<'m> {
         let promote = wanted.promote_async_copies;
         let (pairing, found) = program.pairing(entry)?;
         diagnostics.extend(found.clone());
+        let variables = WorkgroupMemory::of(declarations, constants, entry);
         Ok(Kernel {
             entry,
             target,
             workgroup_size,
             pairing,
             copies: Copies::of(program, entry, workgroup_size, promote),
-            shared_bytes: shared_bytes(declarations, constants, target, entry),
+            shared_bytes: shared_bytes(declarations, constants, target, entry, &variables),
+            variables,
         })
     }
 }

@@ -14,13 +14,14 @@ pub const SCRATCH_BYTES: u32 = 256;
 /// Its alignment.
 pub const SCRATCH_ALIGN: u32 = 16;
 
-/// Bytes of workgroup memory that `entry` takes on `target` before barriers reserve any: its
-/// variables, and behind them what OpGroup* instructions need.
+/// Bytes of workgroup memory that `entry`, whose variables take `variables`, takes on `target`
+/// before barriers reserve any: the variables, and behind them what OpGroup* instructions need.
 pub fn shared_bytes(
     declarations: &Declarations<'_>,
     constants: &Constants,
     target: &Target,
     entry: &EntryPoint<'_>,
+    variables: &WorkgroupMemory,
 ) -> u32 {
     let needs = |inst: &Inst<'_>| {
         let inst = *inst;
@@ -38,7 +39,6 @@ pub fn shared_bytes(
         .flatten()
         .filter_map(|id| declarations.function(id))
         .any(|function| function.syncs.iter().any(needs));
-    let variables = WorkgroupMemory::of(declarations, constants, entry);
     let bytes = match scratch {
         true => round_up(variables.bytes, SCRATCH_ALIGN).saturating_add(SCRATCH_BYTES.into()),
         false => variables.bytes,
@@ -172,7 +172,8 @@ OpFunctionEnd"
             let entry = declarations.entry_points.first().unwrap();
             ["gfx1201", "sm_90"].map(|target| {
                 let target = Target::by_name(target).unwrap();
-                shared_bytes(declarations, constants, target, entry)
+                let variables = WorkgroupMemory::of(declarations, constants, entry);
+                shared_bytes(declarations, constants, target, entry, &variables)
             })
         })
     }

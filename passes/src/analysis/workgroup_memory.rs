@@ -4,14 +4,15 @@
 
 use super::layout::{Extents, round_up, variable_align};
 use super::uses::{is_shared_block, pointee, uses};
-use crate::module::{Constants, Declarations, EntryPoint};
+use crate::module::{Constants, Declarations, EntryPoint, Id};
 use spirv::StorageClass;
+use std::collections::BTreeMap;
 
 /// Alignment of every variable at least, so that it can be accessed in 128 bits.
 pub const VARIABLE_ALIGN: u32 = 16;
 
 /// The workgroup variables that an entry point reaches.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkgroupMemory {
     /// Bytes that all blocks share (SPV_KHR_workgroup_memory_explicit_layout: all begin at the same
     /// place).
@@ -19,6 +20,10 @@ pub struct WorkgroupMemory {
     /// Bytes of all of them, at most `u64::MAX`: the blocks, and behind them the others, each
     /// aligned to 16 or more.
     pub bytes: u64,
+    /// The largest alignment of a variable, in bytes.
+    pub align: u32,
+    /// How many bytes behind the first one each variable begins that is no block.
+    pub places: BTreeMap<Id, u64>,
 }
 
 impl WorkgroupMemory {
@@ -41,6 +46,7 @@ impl WorkgroupMemory {
         let reached = uses.get(&function).map(|uses| &uses.variables);
         let mut extents = Extents::new(declarations, constants);
         let mut others = Vec::new();
+        memory.align = VARIABLE_ALIGN;
         for variable in reached
             .into_iter()
             .flatten()
@@ -54,17 +60,17 @@ impl WorkgroupMemory {
                 memory.block_bytes = memory.block_bytes.max(extent.size);
             } else {
                 let align = extent.align.max(VARIABLE_ALIGN);
-                others.push((
-                    extent.size,
-                    variable_align(declarations, variable.id, align),
-                ));
+                let align = variable_align(declarations, variable.id, align);
+                memory.align = memory.align.max(align);
+                others.push((variable.id, extent.size, align));
             }
         }
-        memory.bytes = others
-            .into_iter()
-            .fold(memory.block_bytes, |total, (size, align)| {
-                round_up(total, align).saturating_add(size)
-            });
+        memory.bytes = memory.block_bytes;
+        for (id, size, align) in others {
+            let place = round_up(memory.bytes, align);
+            memory.places.insert(id, place);
+            memory.bytes = place.saturating_add(size);
+        }
         memory
     }
 }

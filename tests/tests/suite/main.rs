@@ -48,6 +48,7 @@ mod qualifiers;
 mod random;
 mod references;
 mod schemas;
+mod shared_memory;
 mod sim;
 mod sim_mutants;
 mod sizes;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
     trials.extend(grid::trials(&fixtures));
     trials.extend(modes::trials(&fixtures));
     trials.extend(subgroups::trials(&fixtures));
+    trials.extend(shared_memory::trials());
     trials.extend(matrices::trials());
     trials.extend(messages::trials());
     trials.extend(strategies::trials(&fixtures));

@@ -232,7 +232,7 @@ impl Binary {
             cluster: sizes.cluster,
             workgroup_size: sizes.workgroup,
             arguments: arguments.to_vec(),
-            dynamic_shared_bytes: inputs.dynamic_shared,
+            dynamic_shared_bytes: sizes.dynamic_shared,
             clocks: inputs.clocks,
             limits: inputs.limits,
         };

@@ -234,7 +234,7 @@ impl Job {
         let product = |sizes: [u32; 3]| sizes.iter().fold(1u32, |n, s| n.saturating_mul(*s));
         let invocations = product(sizes.workgroup);
         let unit = &self.unit;
-        let resident = unit.resident(resident, invocations, inputs.dynamic_shared)?;
+        let resident = unit.resident(resident, invocations, sizes.dynamic_shared)?;
         let setup = Setup { timing, resident };
         let Timed { estimate, places } = match &self.code {
             Code::Amdgpu(binary) => {

@@ -216,6 +216,8 @@ pub struct Job {
     workgroup_size: Option<[u32; 3]>,
     /// Workgroups of a cluster.
     cluster: [u32; 3],
+    /// Bytes of dynamic workgroup memory that the kernel wants.
+    dynamic_shared: u32,
     images: BTreeMap<BufferName, Texels>,
     prints: Table,
     print_capacity: u32,
@@ -231,6 +233,9 @@ pub const PRINT_CAPACITY: u32 = 1 << 16;
 struct Sizes {
     cluster: [u32; 3],
     workgroup: [u32; 3],
+    /// Bytes of dynamic workgroup memory: what the kernel wants, and behind it what the launch
+    /// adds.
+    dynamic_shared: u32,
 }
 
 /// A launch that can begin.
@@ -286,6 +291,7 @@ impl Job {
             descriptor_bytes: abi.form.descriptor_bytes().unwrap_or(0),
             workgroup_size: abi.workgroup_size,
             cluster: entry.plan.cluster.unwrap_or([1; 3]),
+            dynamic_shared: entry.plan.dynamic_shared_bytes,
             images: BTreeMap::new(),
             prints: abi.prints.clone(),
             print_capacity: PRINT_CAPACITY,
@@ -313,6 +319,7 @@ impl Job {
             descriptor_bytes: 0,
             workgroup_size,
             cluster: [1; 3],
+            dynamic_shared: 0,
             images: BTreeMap::new(),
             prints: Table::default(),
             print_capacity: PRINT_CAPACITY,
@@ -337,6 +344,7 @@ impl Job {
             descriptor_bytes: 0,
             workgroup_size,
             cluster: [1; 3],
+            dynamic_shared: 0,
             images: BTreeMap::new(),
             prints: Table::default(),
             print_capacity: PRINT_CAPACITY,
@@ -407,6 +415,7 @@ impl Job {
             descriptor_bytes: self.descriptor_bytes,
             workgroup_size: self.workgroup_size,
             cluster: self.cluster,
+            dynamic_shared: self.dynamic_shared,
             images: self.images.clone(),
             prints: self.prints.clone(),
             print_capacity: self.print_capacity,
@@ -560,6 +569,7 @@ impl Job {
         let sizes = Sizes {
             cluster: self.cluster,
             workgroup: workgroup_size,
+            dynamic_shared: self.dynamic_shared.saturating_add(inputs.dynamic_shared),
         };
         Ok(Launched {
             global,

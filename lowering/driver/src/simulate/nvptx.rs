@@ -117,7 +117,7 @@ impl Text {
             groups: inputs.groups,
             cluster: sizes.cluster,
             workgroup_size: sizes.workgroup,
-            shared_bytes: kernel.shared_bytes() as usize + inputs.dynamic_shared as usize,
+            shared_bytes: kernel.shared_bytes() as usize + sizes.dynamic_shared as usize,
             clocks: inputs.clocks,
             limits: inputs.limits,
         };

@@ -13,20 +13,37 @@ use spirv::{Op, StorageClass};
 use splitbar_passes::analysis::workgroup_memory::{VARIABLE_ALIGN, WorkgroupMemory};
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Id, Inst, Variable};
+use splitbar_plan::EntryPlan;
+
+/// What dynamic shared memory is called in the module.
+const DYNAMIC: &str = "splitbar_dynamic";
+
+/// Where the workgroup variables of a kernel are.
+struct Shared<'w, 'c> {
+    memory: &'w WorkgroupMemory,
+    /// The dynamic memory that holds all of them.
+    dynamic: Option<Value<'c>>,
+    /// The memory that all blocks share.
+    block: Option<Value<'c>>,
+}
 
 impl<'c> Emission<'_, 'c, '_> {
     /// Workgroup variables and program-scope data become LLVM globals, in the order of the module:
     /// initializers name what stands before them.
     pub(super) fn make_globals(
         &mut self,
+        plan: &EntryPlan,
         uses: &Uses,
         memory: &WorkgroupMemory,
         diagnostics: &mut Diagnostics,
     ) {
         let declarations = self.lowering.module.declarations();
         self.globals.clear();
-        // The memory that all blocks in workgroup memory share.
-        let mut block = None;
+        let mut shared = Shared {
+            memory,
+            dynamic: (plan.dynamic_shared_bytes > 0).then(|| self.dynamic_memory()),
+            block: None,
+        };
         let mut wanted: Vec<Inst<'_>> = uses
             .variables
             .iter()
@@ -39,7 +56,7 @@ impl<'c> Emission<'_, 'c, '_> {
             let made = match declarations.variable(id) {
                 Some(variable) if !uses::is_global(variable) => continue,
                 Some(variable) if variable.class == StorageClass::Workgroup => {
-                    self.workgroup_variable(id, variable, memory, &mut block)
+                    self.workgroup_variable(id, variable, &mut shared)
                 }
                 Some(variable) => match self.program.get(&id) {
                     Some(slot) => Ok(*slot),
@@ -79,18 +96,30 @@ impl<'c> Emission<'_, 'c, '_> {
         &self,
         id: Id,
         variable: &Variable<'_>,
-        memory: &WorkgroupMemory,
-        block: &mut Option<Value<'c>>,
+        shared: &mut Shared<'_, 'c>,
     ) -> Result<Slot<'c>> {
         let declarations = self.lowering.module.declarations();
         let (ty, info) = self.pointee(id, variable)?;
-        let align = layout::variable_align(declarations, id, info.align.max(VARIABLE_ALIGN));
+        let align = self.align(id, info);
         let name = self.global_name(id);
-        let address = if uses::is_shared_block(declarations, variable) {
-            let bytes = memory.block_bytes;
-            *block.get_or_insert_with(|| self.workgroup_memory(&name, bytes, VARIABLE_ALIGN))
-        } else {
-            self.workgroup_memory(&name, info.size, align)
+        let is_block = uses::is_shared_block(declarations, variable);
+        let address = match (shared.dynamic, is_block) {
+            (Some(dynamic), true) => dynamic,
+            (Some(dynamic), false) => {
+                let place = shared.memory.places.get(&id);
+                let place = place.ok_or_else(|| self.b.internal(format!("{id} has no place")))?;
+                self.b.offset(
+                    dynamic,
+                    self.b.i32(u32::try_from(*place).unwrap_or(u32::MAX)),
+                    true,
+                )?
+            }
+            (None, true) => {
+                let bytes = shared.memory.block_bytes;
+                let block = &mut shared.block;
+                *block.get_or_insert_with(|| self.workgroup_memory(&name, bytes, VARIABLE_ALIGN))
+            }
+            (None, false) => self.workgroup_memory(&name, info.size, align),
         };
         Ok(global_slot(variable, ty, address, align))
     }
@@ -98,11 +127,7 @@ impl<'c> Emission<'_, 'c, '_> {
     /// Data that lives as long as the program, with its initializer or zeros.
     fn program_variable(&self, id: Id, variable: &Variable<'_>) -> Result<Slot<'c>> {
         let (ty, info) = self.pointee(id, variable)?;
-        let align = layout::variable_align(
-            self.lowering.module.declarations(),
-            id,
-            info.align.max(VARIABLE_ALIGN),
-        );
+        let align = self.align(id, info);
         let value = self.initial_value(variable, ty, info.size)?;
         let class = variable.class;
         let space = types::address_space(self.lowering.target, class).ok_or_else(|| {
@@ -153,6 +178,30 @@ impl<'c> Emission<'_, 'c, '_> {
     /// No kernel's symbol has a dot, so no global takes one's name.
     fn global_name(&self, id: Id) -> String {
         format!("{}.{}", self.symbol(), id.0)
+    }
+
+    /// Shared memory whose size the launch says, one for all kernels of the module.
+    fn dynamic_memory(&self) -> Value<'c> {
+        ffi::named_global(self.b.module(), DYNAMIC).unwrap_or_else(|| {
+            let declarations = self.lowering.module.declarations();
+            let variables = declarations.variables.iter();
+            let aligns = variables
+                .filter(|variable| variable.class == StorageClass::Workgroup)
+                .filter_map(|variable| {
+                    let (_, info) = self.pointee(variable.id, variable).ok()?;
+                    Some(self.align(variable.id, info))
+                });
+            let ty = self.b.int_type(8).array(0);
+            let global = ffi::add_global(self.b.module(), ty, 3, DYNAMIC);
+            global.set_alignment(aligns.max().unwrap_or(VARIABLE_ALIGN));
+            global
+        })
+    }
+
+    /// The alignment of the variable `id`, of a type with `info`.
+    fn align(&self, id: Id, info: &TypeInfo) -> u32 {
+        let declarations = self.lowering.module.declarations();
+        layout::variable_align(declarations, id, info.align.max(VARIABLE_ALIGN))
     }
 
     fn workgroup_memory(&self, name: &str, bytes: u64, align: u32) -> Value<'c> {

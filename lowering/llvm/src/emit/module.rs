@@ -134,7 +134,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
         self.b.stack_bytes.set(0);
         let symbol = symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());
-        self.make_globals(own, &memory, diagnostics);
+        self.make_globals(plan, own, &memory, diagnostics);
         let inline = inlined_size(declarations, &order) <= MAX_INLINED;
         let mut callees = Callees::default();
         for id in order.iter().filter(|id| **id != plan.function) {
@@ -165,7 +165,14 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             entry: plan.entry.clone(),
             symbol,
             workgroup_size: plan.workgroup_size,
-            shared_memory_bytes: shared_bytes(declarations, constants, self.lowering.target, entry),
+            shared_memory_bytes: shared_bytes(
+                declarations,
+                constants,
+                self.lowering.target,
+                entry,
+                &memory,
+            ),
+            dynamic_shared_bytes: plan.dynamic_shared_bytes,
             arguments: abi.parameters.into_iter().map(|p| p.argument).collect(),
             form: self.form.clone(),
             resources: abi.resources,
