@@ -2,10 +2,10 @@
 //!
 //! `fast` decides as the module is planned, by the windows in SPIR-V. `balanced` compiles it with
 //! every barrier split, and once more as it is given where the first compilation leaves open which
-//! version holds more workgroups at once, or spills less: a version at the most that a unit can hold
-//! loses nothing, and one without a window that pays is not taken anyway. If some barriers are worth
-//! it and others are not, what comes out is compiled as well. What comes out never loses workgroups
-//! to the module as it is given.
+//! version holds more workgroups at once, or spills less: a version at the most that a unit can
+//! hold loses nothing, and one without a window that pays is not taken anyway. If some barriers are
+//! worth it and others are not, what comes out is compiled as well. What comes out never loses
+//! workgroups to the module as it is given.
 
 use crate::failure::Failure;
 use crate::options::{Choice, Options, SplitBarriers};
@@ -308,8 +308,8 @@ impl Judge<'_> {
         Ok(Weighed::of(Version::of(entry), barriers))
     }
 
-    /// Gives up the splits of entry points that leave fewer workgroups at once than the module as it
-    /// is `given`, or spill more; whether there was one.
+    /// Gives up the splits of entry points that leave fewer workgroups at once than the module as
+    /// it is `given`, or spill more; whether there was one.
     fn compare(
         &self,
         chosen: &mut Chosen,

@@ -1,9 +1,10 @@
 //! Moves signals up and waits down in final code of GPUs whose barriers are split: behind register
 //! allocation and scheduling, so that it costs no register and nothing closes the window again.
 //!
-//! A half passes only what `passable.rs` knows to be free of the barrier, in its block or with all of
-//! a region of branches that every wave enters and leaves once (`regions.rs`). A signal stays behind what waits for the accesses that its barrier orders. Where the
-//! last of these is long ago, that wait goes up with it. Nothing else moves.
+//! A half passes only what `passable.rs` knows to be free of the barrier, in its block or with all
+//! of a region of branches that every wave enters and leaves once (`regions.rs`). A signal stays
+//! behind what waits for the accesses that its barrier orders. Where the last of these is long ago,
+//! that wait goes up with it. Nothing else moves.
 
 mod kept;
 mod regions;
