@@ -7,9 +7,10 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use spirv::Op;
 use splitbar::diagnostic::Code;
-use splitbar::{Choice, Options, SplitBarriers, Strategy, Target};
-use splitbar_passes::module::Module;
+use splitbar::{Choice, Entry, Options, SplitBarriers, Strategy, Target};
+use splitbar_passes::module::{Inst, Module};
 use splitbar_passes::profile::{layout, module_hash};
+use splitbar_tests::corpus;
 use splitbar_tests::fixture::Fixture;
 use std::collections::BTreeMap;
 
@@ -36,6 +37,10 @@ pub(crate) fn trials(fixtures: &[Fixture]) -> Vec<Trial> {
             let name = format!("advise/occupancy/{}/{target}", fixture.name);
             trials.push(trial(name, move || occupancy(&fixture, target)));
         }
+    }
+    for target in ["gfx1201", "sm_80", "sm_90"] {
+        let name = format!("advise/nothing_is_lost/{target}");
+        trials.push(trial(name, move || nothing_is_lost(target)));
     }
     trials
 }
@@ -69,6 +74,76 @@ fn occupancy(fixture: &Fixture, target: &str) -> Result<()> {
         let any_fewer = chosen.iter().zip(&full).any(fewer);
         ensure!(!any_fewer, "{split:?}: {chosen:?}, fused {full:?}");
     }
+    Ok(())
+}
+
+/// Modules of the corpus whose registers change where their barriers are split, and even where only
+/// those are left out that order nothing.
+const TOUCHY: [&str; 4] = [
+    "044dfe3873f7a20b",
+    "64d78f882c08210f",
+    "906717dbd597a5c8",
+    "3004ee2bd0b802fd",
+];
+
+/// Of the other modules of the corpus with barriers one in so many is compiled.
+const SHARE: usize = 40;
+
+/// Where barriers of real modules are split by choice, no kernel loses workgroups beside the module
+/// as it is given, and none spills more. `SPLITBAR_CORPUS=all` takes every module.
+fn nothing_is_lost(target: &str) -> Result<()> {
+    let ptxas = match is_nvptx(target) {
+        true => Some(ptxas(target)?.program().to_path_buf()),
+        false => None,
+    };
+    let mut modules: Vec<&corpus::Module> = Vec::new();
+    let mut others = 0;
+    for module in corpus::modules()? {
+        let parsed = told(Module::parse(&module.1))?;
+        let is_barrier = |inst: Inst<'_>| inst.op() == Some(Op::ControlBarrier);
+        if !parsed.instructions().any(is_barrier) {
+            continue;
+        }
+        let is_touchy = TOUCHY.iter().any(|name| module.0.contains(name));
+        if is_touchy || corpus::is_complete() || others % SHARE == 0 {
+            modules.push(module);
+        }
+        others += usize::from(!is_touchy);
+    }
+    let (mut compared, mut worse) = (0, Vec::new());
+    for (name, bytes) in &modules {
+        let compiled = |split, workgroup_size| {
+            compile_bytes(bytes, target, |options| {
+                options.measure = true;
+                options.ptxas.clone_from(&ptxas);
+                options.split_barriers = split;
+                options.workgroup_size = workgroup_size;
+            })
+        };
+        // The size that the module leaves open, or has.
+        let sizes = [Some([256, 1, 1]), None].into_iter();
+        let given = sizes
+            .filter_map(|size| Some((size, compiled(SplitBarriers::Never, size).ok()?)))
+            .next();
+        let Some((size, given)) = given else {
+            continue; // unsupported on this target
+        };
+        let chosen = compiled(SplitBarriers::Auto, size)?;
+        compared += 1;
+        for (given, chosen) in given.entries().iter().zip(chosen.entries()) {
+            let cost = |entry: &Entry| {
+                let workgroups = entry.resident.as_ref().map(|resident| resident.workgroups);
+                let spilled = entry.usage.as_ref().map(|usage| usage.spilled_bytes);
+                (workgroups, spilled)
+            };
+            let (before, after) = (cost(given), cost(chosen));
+            if after.0 < before.0 || after.1 > before.1 {
+                worse.push(format!("{name}: {before:?}, then {after:?}"));
+            }
+        }
+    }
+    ensure!(compared * 2 > modules.len(), "{compared} compile");
+    ensure!(worse.is_empty(), "{}", worse.join("\n"));
     Ok(())
 }
 
