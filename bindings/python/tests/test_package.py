@@ -1,9 +1,11 @@
 """The package as a stranger uses it."""
 
+import concurrent.futures
 import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -36,6 +38,28 @@ def test_products(kernel):
     amd = splitbar.compile(module, target="gfx1100", emit=())
     assert amd.object[:4] == b"\x7fELF"
     assert "define" in amd.llvm_ir and amd.bitcode[:2] == b"BC"
+
+
+def test_command(kernel):
+    command = [sys.executable, "-m", "splitbar", "lower", "-", "--target"]
+    run = lambda target: subprocess.run([*command, target], input=kernel("reduction"), capture_output=True)
+    assert run("gfx1201").stdout == lower(kernel("reduction"), "gfx1201")
+    assert run("gfx9999").returncode == 2
+
+
+def test_other_releases_are_refused(kernel, tmp_path, monkeypatch):
+    program = tmp_path / "splitbar"
+    program.write_text("#!/bin/sh\necho splitbar worker 0.0.1\ncat > /dev/null\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("SPLITBAR_PROGRAM", str(program))
+
+    def refused():
+        with pytest.raises(splitbar.CompileError, match="is of splitbar 0.0.1"):
+            splitbar.compile(kernel("reduction"), target="gfx1201")
+
+    # A thread of its own has a worker of its own.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(refused).result()
 
 
 def test_specialization(kernel):

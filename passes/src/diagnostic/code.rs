@@ -103,7 +103,7 @@ codes! {
     ToolFailed = 385, Unsupported, "an external program could not be used";
     WrongUsage = 386, Invalid, "the command line is wrong, or a file cannot be read or written";
     WorkerLimit = 387, Limit, "the work took more time or memory than it may";
-    WorkerMissing = 388, Unsupported, "the process that does the work could not be started";
+    WorkerMissing = 388, Unsupported, "the process that does the work could not be started, or is of another release";
     LlvmMissing = 389, Unsupported, "this build of splitbar has no LLVM, which makes and reads machine code";
 
     // 04xx: limits of targets.

@@ -143,11 +143,19 @@ fn symbols() -> Result<()> {
         exported.sort_unstable();
         ensure!(exported == declared, "{library}: {exported:?}");
     }
-    let bytes = std::fs::read(dist()?.root.join("lib/libsplitbar_passes.so"))?;
+    let library =
+        |name: &str| std::fs::read(dist()?.root.join("lib").join(name)).context("no library");
+    let bytes = library("libsplitbar_passes.so")?;
     let of_llvm = b"AMDGPUTargetMachine";
     ensure!(
         !bytes.windows(of_llvm.len()).any(|part| part == of_llvm),
         "LLVM is in it"
+    );
+    let with_llvm = library("libsplitbar.so")?.len();
+    ensure!(
+        bytes.len() * 4 < with_llvm,
+        "{} of {with_llvm} bytes",
+        bytes.len()
     );
     Ok(())
 }

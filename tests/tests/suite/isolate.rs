@@ -19,9 +19,10 @@ use std::time::{Duration, Instant};
 type Test = fn() -> Result<()>;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let tests: [(&str, Test); 11] = [
+    let tests: [(&str, Test); 12] = [
         ("bytes_are_the_same", bytes_are_the_same),
         ("threads_have_workers", threads_have_workers),
+        ("other_releases_are_refused", other_releases_are_refused),
         ("a_crash_is_a_bug", a_crash_is_a_bug),
         ("time_is_limited", time_is_limited),
         ("memory_is_limited", memory_is_limited),
@@ -219,6 +220,39 @@ fn signal(name: &str, process: u32) -> Result<()> {
         .status()?;
     ensure!(sent.success(), "no signal for {process}");
     Ok(())
+}
+
+/// A worker that greets with another release, and a program that does not greet.
+#[cfg(unix)]
+fn other_releases_are_refused() -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir()?;
+    let module = Fixture::load("reduction")?.module()?;
+    let options = Options::new(target("gfx1201")?);
+    for (says, words) in [
+        ("splitbar worker 0.0.1", "is of splitbar 0.0.1"),
+        ("12345678", "does not answer as splitbar"),
+    ] {
+        let program = folder.path().join("splitbar");
+        std::fs::write(
+            &program,
+            format!("#!/bin/sh\necho '{says}'\ncat > /dev/null\n"),
+        )?;
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))?;
+        let mut isolation = Isolation::default();
+        isolation.program = Some(program);
+        let made = compile_isolated(&module[..], &options, &[Product::Assembly], &isolation);
+        let failure = made.err().context("it was taken for a worker")?;
+        ensure!(failure.to_string().contains(words), "{failure}");
+        let problem = failure.diagnostics.iter().next().context("no problem")?;
+        ensure!(problem.code == Code::WorkerMissing && problem.help.is_some());
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn other_releases_are_refused() -> Result<()> {
+    Err(splitbar_tests::harness::Missing::new("no shell").into())
 }
 
 /// And the next compilation has another process.

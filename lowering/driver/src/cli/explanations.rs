@@ -322,8 +322,8 @@ const CODES: &[Text<Code>] = &[
     ),
     (
         Code::WorkerMissing,
-        "A command works on its module in a process of its own, the program `splitbar`, and the system could not start it.",
-        "Name the program in `Isolation::program`, or put it on PATH.",
+        "A command works on its module in a process of its own, the program `splitbar`. The system could not start it, or it is of another release, with which this one cannot talk.",
+        "Name the program of this release in `Isolation::program`, or put it on PATH.",
     ),
     (
         Code::LlvmMissing,

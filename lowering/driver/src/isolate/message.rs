@@ -1,6 +1,7 @@
 //! What a worker and its owner say to each other: frames of a length and a message in MessagePack.
 //!
-//! The owner sends requests. For each the worker sends events as the work goes on, and one reply.
+//! The worker greets with a line of text, which has its release. The owner sends requests. For each
+//! the worker sends events as the work goes on, and one reply.
 
 use super::source::Source;
 use crate::{Artefact, Options, Product, Stage};
@@ -62,6 +63,44 @@ impl<'de> Deserialize<'de> for Bytes {
             }
         }
         deserializer.deserialize_byte_buf(Read)
+    }
+}
+
+/// What a worker's first line begins with; its release follows. Every release can read it, whatever
+/// the form of its messages is.
+const GREETING: &str = "splitbar worker ";
+
+/// The most bytes that are read in search of that line's end.
+const LONGEST_GREETING: usize = 64;
+
+/// This release, whose messages those of others may differ from.
+pub(super) const RELEASE: &str = env!("CARGO_PKG_VERSION");
+
+/// Writes the greeting.
+///
+/// # Errors
+/// That the other end is closed.
+pub(super) fn greet(to: &mut impl Write) -> io::Result<()> {
+    writeln!(to, "{GREETING}{RELEASE}")?;
+    to.flush()
+}
+
+/// Reads the greeting.
+///
+/// # Errors
+/// The release of a worker that has another one; `None` for a program that does not greet. A stream
+/// that ends at once is no error: the process has died.
+pub(super) fn greeted(from: &mut impl Read) -> Result<(), Option<String>> {
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while line.len() < LONGEST_GREETING && from.read_exact(&mut byte).is_ok() && byte != *b"\n" {
+        line.extend(byte);
+    }
+    let line = String::from_utf8_lossy(&line);
+    match line.strip_prefix(GREETING) {
+        Some(RELEASE) => Ok(()),
+        Some(other) => Err(Some(other.to_owned())),
+        None if line.is_empty() => Ok(()),
+        None => Err(None),
     }
 }
 
@@ -172,6 +211,13 @@ mod tests {
             other => panic!("{other:?}"),
         }
         assert!(receive::<Event>(&mut from).unwrap().is_none());
+        let mut greeting = Vec::new();
+        greet(&mut greeting).unwrap();
+        assert_eq!(greeted(&mut greeting.as_slice()), Ok(()));
+        assert_eq!(greeted(&mut b"".as_slice()), Ok(()));
+        let older = "splitbar worker 0.0.1\n";
+        assert_eq!(greeted(&mut older.as_bytes()), Err(Some("0.0.1".into())));
+        assert_eq!(greeted(&mut stream.as_slice()), Err(None));
         for wrong in [&stream[..20], &[9, 0, 0, 0, 0, 0, 0, 0, 1], &[u8::MAX; 16]] {
             assert!(receive::<Request>(&mut &*wrong).is_err(), "{wrong:?}");
         }

@@ -1,11 +1,11 @@
 //! Compilation in a process of its own, since LLVM ends its process on some inputs: with an abort,
 //! a segmentation fault, or an exit code.
 //!
-//! A [`Worker`] owns the process: the program `splitbar` with the hidden command `worker`. Requests
-//! go to its standard input, events and replies come from its standard output (`message.rs`). It
-//! compiles one module after the other. When it dies the request that killed it becomes a
-//! diagnostic, and the next one starts another process. It ends with its owner: its standard input
-//! is closed then. The programs that it has started end with it (`group.rs`).
+//! A [`Worker`] owns the process: the program `splitbar` of the same release, with the hidden
+//! command `worker`. Requests go to its standard input, events and replies come from its standard
+//! output (`message.rs`). It compiles one module after the other. When it dies the request that
+//! killed it becomes a diagnostic, and the next one starts another process. It ends with its owner:
+//! its standard input is closed then. The programs that it has started end with it (`group.rs`).
 //!
 //! Commands that are more than a compilation run in such a process as a whole (`command.rs`).
 
@@ -69,8 +69,8 @@ pub enum Product {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Isolation {
-    /// The program `splitbar`; `None` takes this program if it is called so, else the one beside
-    /// it, else the one on PATH.
+    /// The program `splitbar` of this release; `None` takes this program if it is called so, else
+    /// the one beside it, else the one on PATH.
     pub program: Option<PathBuf>,
     /// The time that one compilation or command may take, the start of a process included.
     pub time: Option<Duration>,
@@ -91,7 +91,8 @@ pub struct Isolated {
 ///
 /// # Errors
 /// As [`crate::compile`]. `WorkerLimit` when a limit ended the process, `WorkerMissing` when it
-/// cannot be started, and `LlvmFailed` or `Internal` when it died of itself.
+/// cannot be started or is of another release, and `LlvmFailed` or `Internal` when it died of
+/// itself.
 pub fn compile_isolated(
     source: impl Into<Source>,
     options: &Options,
@@ -150,20 +151,21 @@ impl Worker {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match running.events.recv_timeout(left.min(TICK)) {
-                Ok(Event::Begin(next)) => {
+                Ok(Err(stranger)) => return Err((*stranger).into()),
+                Ok(Ok(Event::Begin(next))) => {
                     (stage, since) = (Some(next), Instant::now());
                     running.said.forget();
                     observer.begin(next);
                 }
-                Ok(Event::Produced(artefact, bytes)) => observer.produced(artefact, &bytes.0),
-                Ok(Event::Done(products, warnings)) => {
+                Ok(Ok(Event::Produced(artefact, bytes))) => observer.produced(artefact, &bytes.0),
+                Ok(Ok(Event::Done(products, warnings))) => {
                     self.running = Some(running);
                     return Ok(Isolated {
                         products: products.into_iter().map(|bytes| bytes.0).collect(),
                         warnings,
                     });
                 }
-                Ok(Event::Failed(diagnostics)) => {
+                Ok(Ok(Event::Failed(diagnostics))) => {
                     self.running = Some(running);
                     return Err(diagnostics.into());
                 }
@@ -192,7 +194,8 @@ impl Worker {
 struct Running {
     group: Group,
     requests: ChildStdin,
-    events: Receiver<Event>,
+    /// What it says; or that it is no worker of this release.
+    events: Receiver<Result<Event, Box<Diagnostic>>>,
     /// What the process says on its standard error.
     said: Listener,
 }
@@ -216,8 +219,13 @@ impl Running {
         let errors = child.stderr.take().ok_or_else(closed)?;
         let (sender, events) = channel();
         std::thread::spawn(move || {
+            if let Err(release) = message::greeted(&mut replies) {
+                // Nobody waits for it any more when this fails.
+                let _ = sender.send(Err(Box::new(strange(release.as_deref()))));
+                return;
+            }
             while let Ok(Some(event)) = message::receive(&mut replies) {
-                if sender.send(event).is_err() {
+                if sender.send(Ok(event)).is_err() {
                     break;
                 }
             }
@@ -272,6 +280,21 @@ fn missing(error: &io::Error) -> Diagnostic {
         format!("the compiling process cannot be started: {error}"),
     )
     .help("name the program `splitbar` in Isolation::program, or put it on PATH")
+}
+
+/// The diagnostic for a worker of another release, or for a program that is none.
+fn strange(release: Option<&str>) -> Diagnostic {
+    let what = match release {
+        Some(release) => format!("{COMPILER} is of splitbar {release}"),
+        None => format!(
+            "{COMPILER} does not answer as splitbar {}",
+            message::RELEASE
+        ),
+    };
+    Diagnostic::error(Code::WorkerMissing, what)
+        .because(format!("this is splitbar {}", message::RELEASE))
+        .because("releases differ in what a worker and its owner say to each other")
+        .help("name the program `splitbar` of this release in Isolation::program")
 }
 
 /// The diagnostic for a compilation that took too long, in LLVM's `pass` if one was running.

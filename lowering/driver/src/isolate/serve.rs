@@ -33,6 +33,7 @@ pub fn serve_isolated(
     if let Some(bytes) = memory {
         limit_memory(bytes)?;
     }
+    message::greet(&mut to)?;
     llvm::report_passes(NO_PASS);
     let (requests, next) = mpsc::channel();
     std::thread::spawn(move || {
