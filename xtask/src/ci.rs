@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::{features, linker, llvm, package, ptxas, shell, system, test, tidy};
+use crate::{book, features, linker, llvm, package, ptxas, shell, spelling, system, test, tidy};
 
 /// Runs every step, also after one has failed; the last line counts the tests.
 pub(crate) fn run() -> Result<()> {
@@ -27,6 +27,8 @@ pub(crate) fn run() -> Result<()> {
         shell::run(shell::cargo(&["fmt", "--all", "--check"])),
     );
     step("tidy", tidy::run());
+    step("spelling", spelling::check());
+    step("book", book::run());
     step(
         "lints",
         shell::run(shell::cargo(&[
@@ -54,7 +56,7 @@ pub(crate) fn run() -> Result<()> {
     }
 
     if failed.is_empty() {
-        println!("format, tidy, lints, features, documentation and tests hold");
+        println!("format, tidy, spelling, book, lints, features, documentation and tests hold");
     } else {
         println!("failed: {}", failed.join(", "));
     }

@@ -5,6 +5,7 @@
 //! cargo starts to build.
 
 mod bench;
+mod book;
 mod ci;
 mod corpus;
 mod demo;
@@ -19,6 +20,7 @@ mod llvm;
 mod package;
 mod ptxas;
 mod shell;
+mod spelling;
 mod split;
 mod system;
 mod tables;
@@ -117,6 +119,10 @@ enum Command {
     },
     /// Ask cargo-deny about licences and sources; it is installed where it is missing
     Deny,
+    /// Make a book of docs/, by mdBook (installed where it is missing), and check its links
+    Book,
+    /// Check the spelling of all files, by typos (installed into .llvm/ where it is missing)
+    Spelling,
     /// Check what no compiler checks: crate edges, fixtures, generated files, words that must not
     /// land
     Tidy,
@@ -167,6 +173,8 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Wheel(options) => wheel::run(&options),
         Command::Package { verify } => package::packages(verify),
         Command::Deny => package::deny(),
+        Command::Book => book::run(),
+        Command::Spelling => spelling::check(),
         Command::Tidy => tidy::run(),
         Command::Ci => ci::run(),
     }

@@ -1,9 +1,7 @@
 //! What keeps the crates fit to be published: their packages, and what cargo-deny says of licences
 //! and sources.
 
-use std::process::Command;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::shell;
 
@@ -29,14 +27,7 @@ pub(crate) fn packages(verify: bool) -> Result<()> {
 
 /// Asks cargo-deny about licences, duplicates and sources; installs it where it is missing.
 pub(crate) fn deny() -> Result<()> {
-    let is_there = Command::new("cargo-deny")
-        .arg("--version")
-        .output()
-        .is_ok_and(|said| said.status.success());
-    if !is_there {
-        let install = ["install", "cargo-deny", "--locked", "--version", DENY];
-        shell::run(shell::cargo(&install)).context("cargo-deny cannot be installed")?;
-    }
+    shell::ensure_installed("cargo-deny", DENY, &[])?;
     let check = ["deny", "--workspace", "check", "--hide-inclusion-graph"];
     // Advisories are a database of their own, which changes without us.
     let what = ["licenses", "bans", "sources"];

@@ -50,6 +50,17 @@ pub(crate) fn run(mut c: Command) -> Result<()> {
     Ok(())
 }
 
+/// Installs a program from cargo's registry where there is none; `options` are for the build.
+pub(crate) fn ensure_installed(program: &str, version: &str, options: &[&str]) -> Result<()> {
+    let said = Command::new(program).arg("--version").output();
+    if said.is_ok_and(|said| said.status.success()) {
+        return Ok(());
+    }
+    let install = ["install", program, "--locked", "--version", version];
+    run(cargo(&[&install, options].concat()))
+        .with_context(|| format!("{program} cannot be installed"))
+}
+
 /// Runs a command and returns what it printed; an error with its complaint if it fails.
 pub(crate) fn read(mut c: Command) -> Result<String> {
     let shown = show(&c);

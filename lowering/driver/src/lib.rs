@@ -110,7 +110,11 @@ pub use targets::{TargetRow, targets};
 pub use usage::{Resident, Usage};
 pub use weigh::{Barrier, BarrierKind, Version, Weighed};
 
-/// The examples of the guide, compiled.
+/// The examples of the guide, compiled. Its other blocks say to the suite how they are run.
 #[cfg(doctest)]
+#[allow(
+    rustdoc::invalid_codeblock_attributes,
+    reason = "`file=NAME` is for the suite"
+)]
 #[doc = include_str!("../../../docs/guide/embedding.md")]
 struct Guide;

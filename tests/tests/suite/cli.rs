@@ -1,5 +1,6 @@
 //! The command line: exit codes, files and pipes.
 
+use crate::schemas::LINES;
 use crate::support::{assembled, linkable, ptxas, run, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
@@ -762,26 +763,8 @@ fn json_says_what_the_text_says() -> Result<()> {
     // other.
     let mut said = Vec::new();
     for semantics in [258, 260] {
-        let invalid = crate::support::assembled(&format!(
-            "OpCapability Shader
-             OpCapability SplitBarrierEXT
-             OpExtension \"SPV_EXT_split_barrier\"
-             OpMemoryModel Logical GLSL450
-             OpEntryPoint GLCompute %1 \"main\"
-             OpExecutionMode %1 LocalSize 64 1 1
-             %file = OpString \"k.comp\"
-             %void = OpTypeVoid
-             %fn = OpTypeFunction %void
-             %uint = OpTypeInt 32 0
-             %two = OpConstant %uint 2
-             %semantics = OpConstant %uint {semantics}
-             %1 = OpFunction %void None %fn
-             %5 = OpLabel
-             OpLine %file 7 3
-             OpControlBarrierWaitEXT %two %two %semantics
-             OpReturn
-             OpFunctionEnd"
-        ))?;
+        let text = LINES.replace("uint 258", &format!("uint {semantics}"));
+        let invalid = assembled(&text)?;
         let check = [&["check", "-", "--target-env", "vulkan1.3"][..], &json].concat();
         said.extend(lines(&check, &invalid, 1)?);
     }

@@ -1,20 +1,21 @@
-//! The pages that people read first: what they show is run.
+//! The pages of the documentation: what they show is run.
 //!
-//! The fenced blocks of a page are done in their order, in one empty folder. Their first line says
-//! how:
+//! The fenced blocks of a page are done in their order, in one folder that has only `docs` and
+//! `fixtures`. Their first line says how:
 //!
 //! | line | what happens |
 //! | --- | --- |
 //! | `LANGUAGE file=NAME` | the block is written to the file NAME |
 //! | `sh run` | the commands run, each of which must succeed |
 //! | `sh run code=N` | the last command exits with N |
-//! | `sh run or=NAME` | without the programs that it needs, NAME is taken from docs/examples |
+//! | `sh run or=NAME,...` | without the programs that it needs, these files are taken from docs/examples |
 //! | `text output` | the last commands have printed these lines; `...` stands for any, or for the rest of one |
 //! | `sh not run: WHY` | nothing |
 //!
-//! Other blocks in `sh` are an error. A page that needs a program which is not there is ignored.
+//! A row of a table that begins with a command of splitbar is run like `sh run`. Other blocks in
+//! `sh` are an error. A page that needs a program which is not there is ignored.
 
-use crate::support::{linkable, trial};
+use crate::support::{linkable, ptxas, trial};
 use anyhow::{Context, Result, bail, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::root;
@@ -24,20 +25,29 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Programs of others that pages use, by their names on PATH.
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 7] = [
     "glslangValidator",
     "clang-22",
     "clang-15",
     "llvm-spirv-15",
+    "slangc",
+    "dxc",
     "ninja",
 ];
 
+/// Pages with tests of their own, which need more than a shell: `batch/page_runs`,
+/// `c_api/page_compiles`, `python/page`.
+const OTHERS: [&str; 3] = ["docs/batch.md", "docs/c.md", "docs/python.md"];
+
 pub(crate) fn trials() -> Vec<Trial> {
-    let mut pages = vec!["README.md".to_owned(), "docs/launching.md".to_owned()];
-    let guide = root().join("docs/guide");
-    let files = std::fs::read_dir(guide).into_iter().flatten().flatten();
-    let names = files.filter_map(|file| file.file_name().into_string().ok());
-    pages.extend(names.map(|name| format!("docs/guide/{name}")));
+    let mut pages = vec!["README.md".to_owned()];
+    for folder in ["docs", "docs/guide"] {
+        let files = std::fs::read_dir(root().join(folder)).into_iter().flatten();
+        let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
+        let names = names.filter(|name| name.ends_with(".md"));
+        pages.extend(names.map(|name| format!("{folder}/{name}")));
+    }
+    pages.retain(|page| !OTHERS.contains(&page.as_str()) && !blocks(&read(page)).is_empty());
     pages.sort();
     let pages = pages.into_iter();
     pages
@@ -45,7 +55,13 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// A fenced block: what its first line says, its text, and the number of that line.
+/// A page; an empty text where it cannot be read.
+fn read(page: &str) -> String {
+    std::fs::read_to_string(root().join(page)).unwrap_or_default()
+}
+
+/// A fenced block, or a row of a table: what its first line says, its text, and the number of that
+/// line.
 struct Block<'p> {
     says: &'p str,
     text: String,
@@ -71,19 +87,34 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
                 block.text.push_str(line);
                 block.text.push('\n');
             }
-            (None, _, _) => {}
+            (None, _, _) => blocks.extend(row(line).map(|command| Block {
+                says: "sh run",
+                text: command.to_owned(),
+                line: number + 1,
+            })),
         }
     }
     blocks
 }
 
+/// The command that a row of a table begins with.
+fn row(line: &str) -> Option<&str> {
+    let command = line.strip_prefix("| `")?.split('`').next()?;
+    let program = command.split(' ').next()?;
+    ["splitbar", "splitbar-opt"]
+        .contains(&program)
+        .then_some(command)
+}
+
 fn run(page: &str) -> Result<()> {
-    let text = std::fs::read_to_string(root().join(page))?;
+    let text = read(page);
     // Code objects are linked and simulated.
     linkable("gfx1201")?;
     let folder = tempfile::tempdir()?;
-    // Pages name the files of docs/examples as they are in a clone.
-    link(&root().join("docs"), &folder.path().join("docs"))?;
+    // Pages name files as they are in a clone.
+    for name in ["docs", "fixtures"] {
+        link(&root().join(name), &folder.path().join(name))?;
+    }
     let mut said = String::new();
     for block in blocks(&text) {
         let done = step(&block, folder.path(), &mut said);
@@ -125,14 +156,17 @@ fn commands(text: &str, how: &str, folder: &Path) -> Result<String> {
         &std::env::var_os("PATH").unwrap_or_default(),
     ));
     if let Some(name) = missing(text, &path) {
-        let Some(module) = how.strip_prefix("or=") else {
+        let Some(modules) = how.strip_prefix("or=") else {
             return Err(Missing::new(format!("no {name} on PATH")).into());
         };
-        std::fs::copy(
-            root().join("docs/examples").join(module),
-            folder.join(module),
-        )?;
+        for module in modules.split(',') {
+            let made = root().join("docs/examples").join(module);
+            std::fs::copy(made, folder.join(module)).context(module.to_owned())?;
+        }
         return Ok(String::new());
+    }
+    if text.contains("cubin") {
+        ptxas("sm_90")?;
     }
     let code: i32 = match how.strip_prefix("code=") {
         Some(code) => code.parse()?,

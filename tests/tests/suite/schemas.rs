@@ -179,7 +179,7 @@ fn diagnostics() -> Result<()> {
 }
 
 /// A wait without its arrive at a line of its source.
-const LINES: &str = "OpCapability Shader
+pub(crate) const LINES: &str = "OpCapability Shader
 OpCapability SplitBarrierEXT
 OpExtension \"SPV_EXT_split_barrier\"
 OpMemoryModel Logical GLSL450

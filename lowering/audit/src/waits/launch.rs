@@ -109,7 +109,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     #[test]
-    fn an_address_is_the_launchs_until_it_is_written() {
+    fn an_address_is_of_the_launch_until_it_is_written() {
         let text = "\
 \t.type\tk,@function
 k:

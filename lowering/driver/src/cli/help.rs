@@ -21,6 +21,8 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "fuse-at",
             "split-barriers",
             "fill-windows",
+            "stage-loop-loads",
+            "unroll-barrier-loops",
             "assume-barriers-order-all-memory",
             "profile",
             "cluster-size",
