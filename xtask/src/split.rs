@@ -202,7 +202,8 @@ Where the workgroups of a cluster meet at split barriers (`--strategy cluster` w
 
 What checks motion: arrives and waits must alternate as before; debug builds and `--validate-after-all` ask once more, in another way, whether any two conflicting accesses have lost
 their order (`still_ordered`), and filling checks the order of each invocation's own accesses and values; the tests split the barriers of every kernel of `fixtures/` and of a quarter of the random programs, and compare what the simulator computes
-with the host (`cargo test -p splitbar-tests --test suite -- split/`; `SPLITBAR_SPLIT=1` for all random programs).
+with the host (`cargo test -p splitbar-tests --test suite -- split/`; `SPLITBAR_SPLIT=1` for all random programs). Of the modules of `fixtures/corpus` with barriers, those that the simulator
+can launch give the same results with and without: 149 on gfx1201, 155 on sm_90, none otherwise (`SPLITBAR_CORPUS=all cargo test --release -p splitbar-gpu --test split`; what is skipped is named with the reason).
 
 ## When it pays
 
