@@ -15,10 +15,11 @@
 //! A row of a table that begins with a command of splitbar is run like `sh run`. Other blocks in
 //! `sh` are an error. A page that needs a program which is not there is ignored.
 
-use crate::support::{linkable, ptxas, trial};
-use anyhow::{Context, Result, bail, ensure};
+use crate::support::{compile_bytes, instruction, linkable, ptxas, trial};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use libtest_mimic::Trial;
-use splitbar_tests::fixture::root;
+use splitbar::{Choice, SplitBarriers};
+use splitbar_tests::fixture::{Fixture, root};
 use splitbar_tests::harness::Missing;
 use splitbar_tests::tools;
 use std::path::{Path, PathBuf};
@@ -50,9 +51,88 @@ pub(crate) fn trials() -> Vec<Trial> {
     pages.retain(|page| !OTHERS.contains(&page.as_str()) && !blocks(&read(page)).is_empty());
     pages.sort();
     let pages = pages.into_iter();
+    let windows = trial("pages/README.md/windows".to_owned(), windows);
     pages
         .map(|page| trial(format!("pages/{page}"), move || run(&page)))
+        .chain([windows])
         .collect()
+}
+
+/// Kernels of README.md, on which GPUs it shows a window of theirs, and what begins and ends that.
+const WINDOWS: [(&str, &[&str], [&str; 2]); 5] = [
+    (
+        "tiled_matmul",
+        &["gfx1201"],
+        ["s_barrier_signal", "s_barrier_wait"],
+    ),
+    ("tiled_matmul", &["gfx1100"], ["s_barrier", "s_barrier"]),
+    (
+        "tiled_matmul",
+        &["sm_90"],
+        ["mbarrier.arrive", "mbarrier.try_wait"],
+    ),
+    (
+        "plain_matmul",
+        &["gfx1201", "split"],
+        ["s_barrier_signal", "s_barrier_wait"],
+    ),
+    (
+        "plain_matmul",
+        &["sm_90", "split"],
+        ["mbarrier.arrive", "mbarrier.try_wait"],
+    ),
+];
+
+/// The numbers of instructions that README.md shows in windows are those of the code.
+fn windows() -> Result<()> {
+    let page = read("README.md");
+    for (kernel, how, [begin, end]) in WINDOWS {
+        let target = how.first().context("no target")?;
+        let output = compile_bytes(&Fixture::load(kernel)?.module()?, target, |options| {
+            options.choice = Choice::AlwaysSplit;
+            if how.contains(&"split") {
+                options.split_barriers = SplitBarriers::Always;
+            }
+        })?;
+        let widest = widest(
+            &output.assembly().map_err(|error| anyhow!("{error}"))?,
+            begin,
+            end,
+        );
+        let shown = format!("... {widest}, with ");
+        ensure!(
+            page.lines().any(|line| line.contains(&shown)),
+            "{kernel} on {target} has {widest} instructions in its widest window"
+        );
+    }
+    Ok(())
+}
+
+/// The most instructions from one that begins with `begin` to the next that begins with `end`.
+fn widest(assembly: &str, begin: &str, end: &str) -> usize {
+    let code = assembly
+        .split(".amdgpu_metadata")
+        .next()
+        .unwrap_or_default();
+    let (mut widest, mut open) = (0, None);
+    for line in code.lines().map(instruction) {
+        let mnemonic = line.split(' ').find(|word| !word.starts_with('@'));
+        let mnemonic = mnemonic.unwrap_or_default();
+        let is_instruction = mnemonic.starts_with(|c: char| c.is_ascii_lowercase());
+        if !is_instruction || line.ends_with(':') {
+            continue;
+        }
+        if let Some(count) = open.filter(|_| mnemonic.starts_with(end)) {
+            widest = widest.max(count);
+            open = None;
+        }
+        match open.as_mut() {
+            _ if mnemonic.starts_with(begin) => open = Some(0),
+            Some(count) => *count += 1,
+            None => {}
+        }
+    }
+    widest
 }
 
 /// A page; an empty text where it cannot be read.
