@@ -5,6 +5,8 @@ use crate::support::{assembled, linkable, ptxas, run, trial};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use splitbar_tests::fixture::Fixture;
+use splitbar_tests::tools;
+use std::process::Command;
 
 /// A test of the command line.
 type Test = fn() -> Result<()>;
@@ -677,6 +679,17 @@ fn tools_that_fail_are_named() -> Result<()> {
     ];
     let ran = expect(&reflect, b"", 0)?;
     ensure!(ran.stderr.contains("warning[SB0385]"), "{}", ran.stderr);
+    // A linker that is too old for the object, where the simulator needs one.
+    let linker = script("ld.lld-3", "error: unknown abi version")?;
+    let arguments = ["sim", &module, "--target", "gfx1201", "--groups", "1,1,1"];
+    let ran = Command::new(tools::splitbar()?)
+        .args(arguments)
+        .env("SPLITBAR_LLD", linker)
+        .output()?;
+    let said = String::from_utf8(ran.stderr)?;
+    ensure!(ran.status.code() == Some(3), "{said}");
+    let whole = ["SB0385", "unknown abi version", "name a newer lld"];
+    ensure!(whole.iter().all(|part| said.contains(part)), "{said}");
     Ok(())
 }
 

@@ -218,9 +218,7 @@ fn simulate(args: &SimArgs) -> Result<u8, Stop> {
     let mut meter = Meter::new(args.schedules, args.verbose, args.report);
     for index in 0..args.schedules {
         let schedule = Schedule::nth(index, args.seed);
-        let outcome = job
-            .run_watched(&inputs, schedule, &mut |progress| meter.within(progress))
-            .map_err(|e| e.to_string())?;
+        let outcome = job.run_watched(&inputs, schedule, &mut |progress| meter.within(progress))?;
         meter.next(outcome.report.steps);
         found.push(outcome.report.findings.clone());
         printed.push(outcome.printed.clone());
@@ -282,7 +280,7 @@ fn ready(
         }
         job = job.with_image(image.place, image.texels);
     }
-    job.takes(inputs).map_err(|e| e.to_string())?;
+    job.takes(inputs)?;
     Ok(job)
 }
 
@@ -307,11 +305,9 @@ fn compared(args: &SimArgs, inputs: &Inputs, bytes: &[u8]) -> Result<u8, Stop> {
             }
             Err(usage) => return Err(usage),
         };
-        let estimated = job
-            .estimate_watched(inputs, args.resident, &mut |progress| {
-                meter.within(progress)
-            })
-            .map_err(|e| e.to_string())?;
+        let estimated = job.estimate_watched(inputs, args.resident, &mut |progress| {
+            meter.within(progress)
+        })?;
         meter.next(estimated.issued);
         comparison.add(strategy, estimated);
     }
@@ -331,11 +327,9 @@ fn compared(args: &SimArgs, inputs: &Inputs, bytes: &[u8]) -> Result<u8, Stop> {
 /// Estimates how long the launch takes, and gives the exit code.
 fn timed(args: &SimArgs, job: &Job, inputs: &Inputs, input: &[u8]) -> Result<u8, Stop> {
     let mut meter = Meter::new(1, args.verbose, args.report);
-    let estimated = job
-        .estimate_watched(inputs, args.resident, &mut |progress| {
-            meter.within(progress)
-        })
-        .map_err(|e| e.to_string())?;
+    let estimated = job.estimate_watched(inputs, args.resident, &mut |progress| {
+        meter.within(progress)
+    })?;
     drop(meter);
     let is_module = !input.starts_with(ELF) && ptx(input).is_none();
     let barriers = estimated.barriers(is_module.then_some(input));
@@ -398,13 +392,12 @@ fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, 
             true => splitbar::link_code_object(bytes, None)?,
             false => bytes.to_vec(),
         };
-        let job = Job::code_object(&linked, args.target, args.entry.as_deref())
-            .map_err(|e| e.to_string())?;
+        let job = Job::code_object(&linked, args.target, args.entry.as_deref())?;
         return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
     }
     if let Some(text) = ptx(bytes) {
         compiled_already(args)?;
-        let job = Job::ptx(text, args.target, args.entry.as_deref()).map_err(|e| e.to_string())?;
+        let job = Job::ptx(text, args.target, args.entry.as_deref())?;
         return Ok(job.in_clusters(args.cluster_size.unwrap_or([1; 3])));
     }
     let mut options = Options::new(args.target);
@@ -441,7 +434,7 @@ fn job(args: &SimArgs, strategy: Option<Strategy>, bytes: &[u8]) -> Result<Job, 
         )
         .into());
     }
-    Ok(Job::compiled(&output, 0).map_err(|e| e.to_string())?)
+    Ok(Job::compiled(&output, 0)?)
 }
 
 /// That no flag says how a module is to be compiled: the input is not a module.

@@ -2,6 +2,7 @@
 
 use splitbar::Failure;
 use splitbar::diagnostic::{Diagnostic, Diagnostics};
+use splitbar::simulate::Refusal;
 
 /// What stopped it.
 pub(super) enum Stop {
@@ -32,5 +33,14 @@ impl From<Diagnostics> for Stop {
 impl From<Diagnostic> for Stop {
     fn from(problem: Diagnostic) -> Self {
         Stop::Problems(problem.into())
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Code(problems) => problems.into(),
+            launch => Stop::Usage(launch.to_string()),
+        }
     }
 }

@@ -45,11 +45,13 @@ impl Binary {
     ) -> Result<Binary, Refusal> {
         let isa = Isa::by_name(target.name)
             .filter(|_| target.amdgpu().is_some())
-            .ok_or_else(|| Refusal(format!("{} is not simulated", target.name)))?;
-        let object = CodeObject::read(bytes).map_err(|e| Refusal(e.to_string()))?;
+            .ok_or_else(|| Refusal::Launch(format!("{} is not simulated", target.name)))?;
+        let object = CodeObject::read(bytes).map_err(|e| Refusal::Launch(e.to_string()))?;
         if let Some(gpu) = object.target().filter(|gpu| *gpu != target.gpu()) {
             let name = target.name;
-            return Err(Refusal(format!("the code object is for {gpu}, not {name}")));
+            return Err(Refusal::Launch(format!(
+                "the code object is for {gpu}, not {name}"
+            )));
         }
         let kernel = match name {
             Some(name) => object.kernels().iter().find(|k| k.name == name),
@@ -60,7 +62,7 @@ impl Binary {
         };
         let Some(kernel) = kernel.cloned() else {
             let names: Vec<&str> = object.kernels().iter().map(|k| k.name.as_str()).collect();
-            return Err(Refusal(format!(
+            return Err(Refusal::Launch(format!(
                 "choose one of the file's kernels: {}",
                 names.join(", ")
             )));
@@ -68,8 +70,8 @@ impl Binary {
         let wave_size = kernel.descriptor.wave_size(isa);
         let mut lines = Vec::new();
         for (address, code) in object.code() {
-            let disassembled = llvm::disassemble(target, wave_size, code, *address)
-                .map_err(|d| Refusal(d.to_string()))?;
+            let disassembled =
+                llvm::disassemble(target, wave_size, code, *address).map_err(Refusal::Code)?;
             lines.extend(disassembled.into_iter().map(|i| Line {
                 address: address + i.offset as u64,
                 length: i.length as u32,
@@ -237,7 +239,7 @@ impl Binary {
             limits: inputs.limits,
         };
         let (start, launch) = prepare(&self.object, &self.kernel, self.isa, &request, global)
-            .map_err(|e| Refusal(e.to_string()))?;
+            .map_err(|e| Refusal::Launch(e.to_string()))?;
         let mut kernel = Kernel::new(self.isa, self.lines.clone(), start);
         kernel.set_words(self.words.clone());
         kernel.set_marks(&self.marks);

@@ -38,7 +38,7 @@ impl Unit {
         invocations: u32,
         dynamic_shared: u32,
     ) -> Result<u32, Refusal> {
-        let unknown = || Refusal("how much this GPU holds at once is not known".to_owned());
+        let unknown = || Refusal::Launch("how much this GPU holds at once is not known".to_owned());
         let residency = self.residency.ok_or_else(unknown)?;
         let footprint = |usage: Usage| Footprint {
             wave_size: self.wave_size,
@@ -50,20 +50,20 @@ impl Unit {
         let fit = |usage| residency.resident(footprint(usage)).ok_or_else(unknown);
         let Some(wanted) = wanted else {
             let usage = self.usage.ok_or_else(|| {
-                Refusal(
+                Refusal::Launch(
                     "the registers of this kernel are not known, so neither is how many workgroups are resident: say it with `Job::estimate`"
                         .to_owned(),
                 )
             })?;
             return match fit(usage)?.workgroups {
-                0 => Err(Refusal("not one workgroup fits".to_owned())),
+                0 => Err(Refusal::Launch("not one workgroup fits".to_owned())),
                 workgroups => Ok(workgroups),
             };
         };
         // Places for waves and workgroups alone.
         let most = fit(Usage::default())?.workgroups;
         if wanted == 0 || wanted > most.max(1) {
-            return Err(Refusal(format!(
+            return Err(Refusal::Launch(format!(
                 "{wanted} workgroups cannot be resident at once; the GPU has places for 1 to {}",
                 most.max(1)
             )));
@@ -218,10 +218,10 @@ impl Job {
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Estimate, Refusal> {
         let timing = self.unit.timing.ok_or_else(|| {
-            Refusal("how long instructions take on this GPU is not known".to_owned())
+            Refusal::Launch("how long instructions take on this GPU is not known".to_owned())
         })?;
         if self.cluster != [1; 3] {
-            return Err(Refusal(
+            return Err(Refusal::Launch(
                 "the workgroups of a cluster run on several units, and one is estimated".to_owned(),
             ));
         }

@@ -13,7 +13,7 @@ mod tables;
 use crate::asm;
 use crate::output::Output;
 use estimate::Unit;
-use splitbar_passes::diagnostic::{Code as Problem, Diagnostic};
+use splitbar_passes::diagnostic::{Code as Problem, Diagnostic, Diagnostics};
 use splitbar_passes::printf::{self, Printed, Table};
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
@@ -26,11 +26,20 @@ use std::collections::BTreeMap;
 
 /// Why a kernel cannot be run at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(pub String);
+#[non_exhaustive]
+pub enum Refusal {
+    /// The kernel or the machine does not have what is asked, or the code cannot be read.
+    Launch(String),
+    /// Code could not be generated, linked or disassembled.
+    Code(Diagnostics),
+}
 
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Refusal::Launch(why) => f.write_str(why),
+            Refusal::Code(problems) => problems.fmt(f),
+        }
     }
 }
 
@@ -266,20 +275,20 @@ impl Job {
         let entry = output
             .entries()
             .get(entry)
-            .ok_or_else(|| Refusal("there is no such entry point".to_owned()))?;
+            .ok_or_else(|| Refusal::Launch("there is no such entry point".to_owned()))?;
         let abi = &entry.abi;
         let code = match output.target.arch {
             Arch::Amdgpu(_) => {
-                let bytes = output.hsaco().map_err(|d| Refusal(d.to_string()))?;
+                let bytes = output.hsaco().map_err(Refusal::Code)?;
                 let mut binary = amdgpu::Binary::read(&bytes, output.target, Some(&abi.symbol))?;
                 if output.lines {
-                    let text = output.assembly().map_err(|d| Refusal(d.to_string()))?;
+                    let text = output.assembly().map_err(Refusal::Code)?;
                     binary.set_lines(&asm::amdgpu::parse(&text));
                 }
                 Code::Amdgpu(binary)
             }
             Arch::Nvptx(_) => {
-                let text = output.assembly().map_err(|d| Refusal(d.to_string()))?;
+                let text = output.assembly().map_err(Refusal::Code)?;
                 Code::Nvptx(nvptx::Text::read(&text, Some(&abi.symbol))?)
             }
         };
@@ -463,14 +472,16 @@ impl Job {
         let both = [ResourceKind::Buffer, ResourceKind::Image];
         let is_buffer = |place: &BufferName| has(place, &BUFFERS) || in_table(place, &both);
         if let Some(place) = buffers.find(|place| !is_buffer(place)) {
-            return Err(Refusal(format!("the kernel uses no buffer {place}")));
+            return Err(Refusal::Launch(format!(
+                "the kernel uses no buffer {place}"
+            )));
         }
         let mut images = self.images.keys();
         let is_image = |place: &BufferName| {
             has(place, &[ArgumentKind::Image]) || in_table(place, &[ResourceKind::Image])
         };
         if let Some(place) = images.find(|place| !is_image(place)) {
-            return Err(Refusal(format!("the kernel uses no image {place}")));
+            return Err(Refusal::Launch(format!("the kernel uses no image {place}")));
         }
         let by_value = [
             ArgumentKind::PushConstant,
@@ -482,12 +493,12 @@ impl Job {
         let taken: u64 = constants.map(|argument| u64::from(argument.size)).sum();
         let given = inputs.push.len() as u64;
         if given > taken {
-            return Err(Refusal(format!(
+            return Err(Refusal::Launch(format!(
                 "{given} bytes of constants are given; the kernel takes {taken}"
             )));
         }
         match (self.workgroup_size, inputs.workgroup_size) {
-            (Some(own), Some(given)) if own != given => Err(Refusal(format!(
+            (Some(own), Some(given)) if own != given => Err(Refusal::Launch(format!(
                 "the kernel's workgroups have {own:?} invocations; they cannot have {given:?}"
             ))),
             _ => Ok(()),
@@ -530,7 +541,7 @@ impl Job {
             .iter()
             .map(|id| bytes(*id).map(<[u8]>::to_vec))
             .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| Refusal("a buffer is lost: this is a bug".to_owned()))?;
+            .ok_or_else(|| Refusal::Launch("a buffer is lost: this is a bug".to_owned()))?;
         let printed = print_buffer.and_then(bytes);
         Ok(Outcome {
             schedule,
@@ -544,16 +555,16 @@ impl Job {
     fn launched(&self, inputs: &Inputs) -> Result<Launched, Refusal> {
         inputs
             .check()
-            .map_err(|problem| Refusal(problem.to_string()))?;
+            .map_err(|problem| Refusal::Launch(problem.to_string()))?;
         let workgroup_size = self
             .workgroup_size
             .or(inputs.workgroup_size)
             .ok_or_else(|| {
-                Refusal("the kernel leaves the workgroup's size open: give one".to_owned())
+                Refusal::Launch("the kernel leaves the workgroup's size open: give one".to_owned())
             })?;
         let in_axis = |axis: usize| inputs.groups[axis].is_multiple_of(self.cluster[axis].max(1));
         if !(0..3).all(in_axis) {
-            return Err(Refusal(format!(
+            return Err(Refusal::Launch(format!(
                 "the grid {:?} is not a multiple of the cluster {:?}",
                 inputs.groups, self.cluster
             )));
@@ -603,7 +614,7 @@ impl Job {
             .map(|name| name.to_string())
             .collect();
         let names = names.join(", ");
-        Refusal(format!(
+        Refusal::Launch(format!(
             "no buffer is given for {place}; the kernel uses {names}"
         ))
     }
@@ -640,7 +651,7 @@ impl Job {
                     address.to_le_bytes().to_vec()
                 }
                 ArgumentKind::ArrayLengths => {
-                    return Err(Refusal(format!(
+                    return Err(Refusal::Launch(format!(
                         "argument {} is a table of the lengths of an array of buffers, and such arrays are not simulated",
                         argument.index
                     )));
@@ -654,7 +665,7 @@ impl Job {
                 }
                 ArgumentKind::PushConstant | ArgumentKind::Value | ArgumentKind::SharedAddress => {
                     let (value, rest) = push.split_at_checked(argument.size as usize).ok_or_else(|| {
-                        Refusal(format!(
+                        Refusal::Launch(format!(
                             "argument {} takes {} bytes of constants, and {} are left: give them with `Inputs::push`",
                             argument.index,
                             argument.size,
@@ -667,7 +678,7 @@ impl Job {
             };
             let (at, size) = (argument.offset as usize, argument.size as usize);
             if at + size > inputs.limits.argument_bytes {
-                return Err(Refusal(format!(
+                return Err(Refusal::Launch(format!(
                     "argument {} ends at byte {}; the limit is {}",
                     argument.index,
                     at + size,
@@ -717,7 +728,7 @@ fn descriptor(
     place: BufferName,
 ) -> Result<[u32; 8], Refusal> {
     let texels = texels.ok_or_else(|| {
-        Refusal(format!(
+        Refusal::Launch(format!(
             "{place} is an image: say its format and extent with `Job::with_image`"
         ))
     })?;
@@ -727,7 +738,7 @@ fn descriptor(
         .iter()
         .try_fold(texel, |bytes, extent| bytes.checked_mul((*extent).into()));
     if needed.is_none_or(|needed| needed > length as u64) {
-        return Err(Refusal(format!(
+        return Err(Refusal::Launch(format!(
             "{place} has {length} bytes, too few for {:?} texels of {texel} bytes",
             texels.extent
         )));

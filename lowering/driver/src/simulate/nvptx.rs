@@ -15,7 +15,8 @@ pub struct Text {
 
 impl Text {
     pub(super) fn read(text: &str, name: Option<&str>) -> Result<Text, Refusal> {
-        let kernel = ptx::kernel(text, name).map_err(|problem| Refusal(problem.to_string()))?;
+        let kernel =
+            ptx::kernel(text, name).map_err(|problem| Refusal::Launch(problem.to_string()))?;
         Ok(Text { kernel })
     }
 
@@ -23,12 +24,12 @@ impl Text {
     pub(super) fn of(self, target: &Target) -> Result<Text, Refusal> {
         let Some(gpu) = target.nvptx() else {
             let name = target.name;
-            return Err(Refusal(format!(
+            return Err(Refusal::Launch(format!(
                 "the input is PTX, and {name} is not an NVIDIA GPU"
             )));
         };
         match self.kernel.target() {
-            Some(of_text) if !runs_on(of_text, gpu.sm) => Err(Refusal(format!(
+            Some(of_text) if !runs_on(of_text, gpu.sm) => Err(Refusal::Launch(format!(
                 "the PTX is for {of_text}, which {} cannot run",
                 target.name
             ))),

@@ -78,7 +78,7 @@ impl Job {
                     let step = u64::from(element) * u64::from(self.descriptor_bytes);
                     let offset = u64::from(place.offset) + step;
                     if descriptors.iter().any(|(other, _)| *other == offset) {
-                        return Err(Refusal(format!("{name} is given twice")));
+                        return Err(Refusal::Launch(format!("{name} is given twice")));
                     }
                     descriptors.push((offset, bytes));
                 }
@@ -91,7 +91,7 @@ impl Job {
             for (offset, bytes) in descriptors {
                 let end = offset + bytes.len() as u64;
                 if end > inputs.limits.buffer_bytes as u64 {
-                    return Err(Refusal(format!(
+                    return Err(Refusal::Launch(format!(
                         "a table of descriptors has {end} bytes; the limit is {}",
                         inputs.limits.buffer_bytes
                     )));
