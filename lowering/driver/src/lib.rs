@@ -45,6 +45,7 @@ mod choose;
 mod failure;
 #[cfg(any(test, not(feature = "llvm")))]
 mod interface;
+mod ir;
 mod isolate;
 mod link;
 mod link_modules;
@@ -77,6 +78,7 @@ mod without_llvm;
 pub use advise::{Advice, Candidate, Refused, advise};
 pub use check::{CheckOptions, check};
 pub use failure::{Failure, exit};
+pub use ir::{compile_ir, compile_ir_observed, plan_ir};
 pub use isolate::{
     Isolated, Isolation, Product, Source, Worker, compile_isolated, perform, run_isolated,
     serve_command, serve_isolated,

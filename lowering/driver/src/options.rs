@@ -1,12 +1,14 @@
 //! What a caller can ask of [`crate::compile`].
 
 use crate::choose::Chosen;
+use crate::llvm::ir::IrModule;
 use splitbar_passes::module::{SpecValues, WordOffset};
 use splitbar_passes::validate::Validation;
 use splitbar_plan::{FuseAt, Optimization, Placement, PlanOptions, Strategy, Target, Waits};
 use splitbar_typed::abi::AbiForm;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How the strategy of workgroup-scope pairs is chosen.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -84,6 +86,9 @@ pub struct Options {
     /// What was chosen; `None` where that is still to be done.
     #[serde(skip)]
     pub(crate) chosen: Option<Chosen>,
+    /// The LLVM module whose skeleton is compiled; `None` where the module is SPIR-V itself.
+    #[serde(skip)]
+    pub(crate) ir: Option<Arc<IrModule>>,
     /// Where a fused barrier stands.
     pub fuse_at: FuseAt,
     /// Keeps compilers from closing the window of really split pairs. On by default; off is for
@@ -188,6 +193,7 @@ impl Options {
             profile: None,
             full_barriers: BTreeSet::new(),
             chosen: None,
+            ir: None,
             fuse_at: plan.fuse_at,
             window_guards: plan.window_guards,
             waits: plan.waits,

@@ -222,6 +222,7 @@ impl Work<'_> {
             optimization: self.options.optimization,
             abi: &self.options.abi,
             late_windows: self.late_windows(),
+            ir: self.options.ir.as_deref(),
         }
     }
 

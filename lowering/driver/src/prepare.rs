@@ -54,6 +54,16 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// Of a module without barriers.
+    pub(crate) fn nothing() -> Planned {
+        Planned {
+            plans: Vec::new(),
+            weighed: Vec::new(),
+            moves: Vec::new(),
+            warnings: Diagnostics::new(),
+        }
+    }
+
     pub(crate) fn of(mut prepared: Prepared<'_>) -> Planned {
         Planned {
             plans: prepared.plans,

@@ -36,6 +36,7 @@ pub(crate) struct Lowering<'m> {
     pub(crate) origin: Option<&'m Origin>,
     pub(crate) optimization: Optimization,
     pub(crate) late_windows: Option<LateWindows>,
+    pub(crate) ir: Option<&'m ir::IrModule>,
 }
 
 /// Which windows would be widened.
@@ -43,6 +44,54 @@ pub(crate) struct Lowering<'m> {
 pub(crate) struct LateWindows {
     pub(crate) full_barriers: bool,
     pub(crate) all_memory: bool,
+}
+
+/// LLVM IR, which is not read.
+pub(crate) mod ir {
+    use super::{Lowered, llvm_missing};
+    use splitbar_passes::diagnostic::{Diagnostics, WordOffset};
+    use splitbar_plan::{Optimization, Target};
+    use std::convert::Infallible;
+
+    /// A module. There is none.
+    #[derive(Debug)]
+    pub(crate) struct IrModule {
+        never: Infallible,
+    }
+
+    /// An instruction. There is none.
+    pub(crate) struct IrPlace {
+        pub(crate) function: String,
+        pub(crate) block: String,
+        pub(crate) instruction: String,
+    }
+
+    impl IrModule {
+        pub(crate) fn read(
+            _: &[u8],
+            _: &'static Target,
+            _: Option<[u32; 3]>,
+        ) -> Result<Option<IrModule>, Diagnostics> {
+            Err(llvm_missing("reading LLVM IR").into())
+        }
+
+        pub(crate) fn skeleton(&self) -> &[u8] {
+            match self.never {}
+        }
+
+        pub(crate) fn place(&self, _: WordOffset) -> Option<IrPlace> {
+            match self.never {}
+        }
+    }
+
+    /// Reads nothing.
+    pub(crate) fn unchanged(
+        _: &[u8],
+        _: &'static Target,
+        _: Optimization,
+    ) -> Result<Lowered, Diagnostics> {
+        Err(llvm_missing("reading LLVM IR").into())
+    }
 }
 
 /// A lowered module. There is none.

@@ -25,6 +25,7 @@ mod emit;
 mod expand;
 mod ffi;
 mod hidden_lanes;
+pub mod ir;
 mod lane_moves;
 mod late_windows;
 pub mod marks;
@@ -38,6 +39,7 @@ pub use disassemble::{Disassembled, disassemble};
 pub use late_windows::LateWindows;
 pub use splitbar_plan::Optimization;
 
+use crate::ir::IrModule;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::targets::FileType;
@@ -83,6 +85,8 @@ pub struct Lowering<'m> {
     pub abi: &'m AbiForm,
     /// Whether windows are widened in final code.
     pub late_windows: Option<LateWindows>,
+    /// The LLVM module whose skeleton the module is: its kernels are lowered then.
+    pub ir: Option<&'m IrModule>,
 }
 
 /// A lowered module.
@@ -111,7 +115,7 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
     codegen::on_large_stack(|| {
         let context = Context::create();
         let errors = ffi::Errors::collect(&context);
-        let module = context.create_module("splitbar");
+        let module = begin(&context, lowering)?;
         let machine = codegen::machine(lowering.target, lowering.optimization)?;
         codegen::adopt(&module, &machine);
         let kernels = write(&context, &module, lowering)?;
@@ -154,7 +158,9 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
         if let Arch::Amdgpu(_) = lowering.target.arch {
             signed_zero::keep(&context, &module)?;
             lane_moves::keep(&context, &module)?;
-            own_memory::say(&context, &module)?;
+            if lowering.ir.is_none() {
+                own_memory::say(&context, &module)?;
+            }
             private_arrays::keep(&module, &machine)?;
             shared_blocks::keep(&context, &module)?;
         }
@@ -200,11 +206,19 @@ pub fn lower(lowering: &Lowering<'_>) -> Result<Lowered, Diagnostics> {
 pub fn translate(lowering: &Lowering<'_>) -> Result<Vec<u8>, Diagnostics> {
     codegen::on_large_stack(|| {
         let context = Context::create();
-        let module = context.create_module("splitbar");
+        let module = begin(&context, lowering)?;
         codegen::describe(&module, lowering.target)?;
         write(&context, &module, lowering)?;
         Ok(module.write_bitcode_to_memory().as_slice().to_vec())
     })
+}
+
+/// The module that the kernels are written into.
+fn begin<'c>(context: &'c Context, lowering: &Lowering<'_>) -> Result<Module<'c>, Diagnostics> {
+    match lowering.ir {
+        Some(ir) => codegen::parse(context, &ir.bitcode),
+        None => Ok(context.create_module("splitbar")),
+    }
 }
 
 /// Writes the kernels of all plans into `module`, which LLVM has to accept.
@@ -214,7 +228,10 @@ fn write<'c>(
     lowering: &Lowering<'_>,
 ) -> Result<Vec<KernelAbi>, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
-    let kernels = emit::module::emit(context, module, lowering, &mut diagnostics);
+    let kernels = match lowering.ir {
+        Some(ir) => ir::insert::insert(context, module, lowering, ir, &mut diagnostics),
+        None => emit::module::emit(context, module, lowering, &mut diagnostics),
+    };
     if diagnostics.has_errors() {
         return Err(located(lowering, diagnostics));
     }
@@ -243,6 +260,25 @@ pub fn report_passes(no_pass: &'static str) {
 }
 
 impl Lowered {
+    /// A module that somebody else wrote, without kernels of ours.
+    pub(crate) fn of_bitcode(
+        bitcode: Vec<u8>,
+        target: &'static Target,
+        optimization: Optimization,
+    ) -> Lowered {
+        Lowered {
+            #[cfg(test)]
+            unoptimized: bitcode.clone(),
+            bitcode,
+            lined: None,
+            kernels: Vec::new(),
+            target,
+            optimization,
+            features: None,
+            widened: BTreeMap::new(),
+        }
+    }
+
     /// The final LLVM IR as text.
     pub fn ir(&self) -> String {
         text(&self.bitcode)

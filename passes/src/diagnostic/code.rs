@@ -110,6 +110,15 @@ codes! {
     TooMuchSharedMemory = 400, Limit, "workgroup variables and what the barrier reserves are more than the target has";
     WorkgroupTooLarge = 401, Limit, "the workgroup has more invocations than the target allows";
 
+    // 06xx: LLVM IR that is given.
+    UnreadableIr = 600, Invalid, "LLVM cannot read the module, or its verifier refuses it";
+    ForeignIr = 601, Unsupported, "the LLVM module was made for another target";
+    NoIrKernel = 602, Unsupported, "no kernel of the LLVM module reaches its barriers";
+    BarrierOperandNotConstant = 603, Invalid, "an operand of a barrier call is not a constant";
+    BarrierArguments = 604, Invalid, "a barrier is called with arguments that it does not have";
+    UninlinableBarriers = 605, Unsupported, "a function with barriers cannot be inlined into the kernels";
+    UnsupportedIrControlFlow = 606, Unsupported, "a kernel with split barriers branches in a way that is not followed";
+
     // 09xx: ours.
     Internal = 900, Internal, "a bug in splitbar";
     LinkerMissing = 901, Unsupported, "no linker for AMDGPU code objects was found";

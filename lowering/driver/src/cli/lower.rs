@@ -8,7 +8,7 @@ use super::strategy::StrategyArg;
 use super::write::Places;
 use super::{Format, LowerArgs, depfile, report, write};
 use splitbar::{
-    Artefact, Failure, Isolated, Observer, Options, Product, Source, Stage, Worker, exit,
+    Artefact, Failure, Isolated, Observer, Options, Product, Source, Stage, Target, Worker, exit,
 };
 use splitbar_plan::target::Arch;
 use std::io::IsTerminal;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &LowerArgs) -> u8 {
 
 fn lower(args: &LowerArgs) -> Result<u8, Stop> {
     let outputs = emit::outputs(&args.emit, args.output.as_deref(), args.emit_dir.is_some())?;
-    fits(args, &outputs)?;
+    fits(args.target, &outputs)?;
     let dependencies = dependencies(args, &outputs)?;
     check_places(
         args,
@@ -112,10 +112,10 @@ pub(super) fn request(args: &LowerArgs, outputs: &[Output]) -> Result<Request, S
 
 /// That each of `outputs` is one of the target, and that no terminal gets binary data: asked ahead
 /// of the work, which would be for nothing.
-pub(super) fn fits(args: &LowerArgs, outputs: &[Output]) -> Result<(), String> {
+pub(super) fn fits(target: &Target, outputs: &[Output]) -> Result<(), String> {
     for output in outputs {
-        if output.kind == Emit::Ptx && !matches!(args.target.arch, Arch::Nvptx(_)) {
-            let name = args.target.name;
+        if output.kind == Emit::Ptx && !matches!(target.arch, Arch::Nvptx(_)) {
+            let name = target.name;
             return Err(format!("{name} has no PTX; its assembly is --emit asm"));
         }
         if output.file.is_none() && output.kind.is_binary() && !write::stdout_takes_binary() {

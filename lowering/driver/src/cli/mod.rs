@@ -16,6 +16,7 @@ mod help;
 mod input;
 mod limits;
 mod lower;
+mod lower_ir;
 mod meter;
 mod model;
 mod profile;
@@ -120,6 +121,10 @@ enum Command {
     /// Compiles a module for one GPU
     #[command(after_help = LOWER_EXAMPLES)]
     Lower(Box<LowerArgs>),
+    /// Compiles an LLVM module whose kernels call split barriers: for compilers that bring their
+    /// own IR
+    #[command(after_help = lower_ir::EXAMPLES)]
+    LowerIr(Box<lower_ir::LowerIrArgs>),
     /// Compiles many modules for several GPUs, by worker processes side by side; takes up where an
     /// earlier run was interrupted
     #[command(after_help = batch::EXAMPLES)]
@@ -647,6 +652,7 @@ impl Command {
             Command::Advise(args) => Some(args.limited()),
             Command::Profile(args) => Some(args.limited()),
             Command::Lower(_)
+            | Command::LowerIr(_)
             | Command::Batch(_)
             | Command::Targets { .. }
             | Command::Worker(_)
@@ -660,6 +666,7 @@ impl Command {
     fn run_here(&self) -> u8 {
         match self {
             Command::Lower(args) => lower::run(args),
+            Command::LowerIr(args) => lower_ir::run(args),
             Command::Batch(args) => batch::run(args),
             Command::Check(args) => check::run(args),
             Command::Audit(args) => audit::run(args),
@@ -687,7 +694,8 @@ mod tests {
         let all = ["splitbar", "lower", "k.spv"].iter().chain(args);
         match Cli::try_parse_from(all)?.command {
             Command::Lower(args) => Ok(*args),
-            Command::Batch(_)
+            Command::LowerIr(_)
+            | Command::Batch(_)
             | Command::Check(_)
             | Command::Audit(_)
             | Command::Model(_)

@@ -3,13 +3,16 @@
 use super::group;
 use super::message::{self, Bytes, Event, Request};
 use super::said::NO_PASS;
-use super::source::Source;
+use super::source::{Language, Source};
 #[cfg(not(feature = "llvm"))]
 use crate::interface::interfaces;
 use crate::output::Output;
 #[cfg(not(feature = "llvm"))]
 use crate::reflect;
-use crate::{Artefact, Failure, Observer, Options, Product, Stage, compile_observed, llvm, plan};
+use crate::{
+    Artefact, Failure, Observer, Options, Planned, Product, Stage, compile_ir_observed,
+    compile_observed, llvm, plan, plan_ir,
+};
 use splitbar_passes::diagnostic::Diagnostics;
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
@@ -84,6 +87,9 @@ pub(super) fn limit_memory(_: u64) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
+type Plans = fn(&[u8], &Options, &mut dyn Observer) -> Result<Planned, Failure>;
+type Compiles = fn(&[u8], &Options, &mut dyn Observer) -> Result<Output, Failure>;
+
 /// Compiles and generates what is wanted, in this process. A build without LLVM makes plans, and
 /// reflections with what is known without code.
 ///
@@ -95,6 +101,10 @@ pub fn perform(
     products: &[Product],
     observer: &mut dyn Observer,
 ) -> Result<(Vec<Vec<u8>>, Diagnostics), Failure> {
+    let (plan, compile): (Plans, Compiles) = match source.language() {
+        Language::SpirV => (plan, compile_observed),
+        Language::LlvmIr => (plan_ir, compile_ir_observed),
+    };
     let (module, options) = source.resolve(options, observer)?;
     let (module, options) = (module.as_ref(), options.as_ref());
     if products == [Product::Plan] && !options.measure && !options.audit {
@@ -107,7 +117,7 @@ pub fn perform(
         let reflection = reflect::json(&entries, options.target);
         return Ok((vec![reflection.into_bytes()], warnings));
     }
-    let output = compile_observed(module, options, observer)?;
+    let output = compile(module, options, observer)?;
     // What fails from here on is reported together with the warnings so far.
     generate(&output, products, observer)
         .map(|made| (made, output.warnings().clone()))

@@ -13,6 +13,14 @@ use std::borrow::Cow;
 pub struct Source {
     modules: Vec<Bytes>,
     settings: Vec<Setting>,
+    language: Language,
+}
+
+/// What the bytes of a module are.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Language {
+    SpirV,
+    LlvmIr,
 }
 
 impl Source {
@@ -22,7 +30,22 @@ impl Source {
         Source {
             modules: modules.into_iter().map(Bytes).collect(),
             settings,
+            language: Language::SpirV,
         }
+    }
+
+    /// One LLVM module, as [`crate::compile_ir`] takes it.
+    pub fn llvm_ir(module: Vec<u8>) -> Source {
+        Source {
+            modules: vec![Bytes(module)],
+            settings: Vec::new(),
+            language: Language::LlvmIr,
+        }
+    }
+
+    /// What its bytes are.
+    pub(super) fn language(&self) -> Language {
+        self.language
     }
 
     /// The one module and what is asked of it.

@@ -118,7 +118,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
     }
 
     /// Writes steps, in order.
-    pub(super) fn steps(&mut self, steps: &[Step]) -> Result<()> {
+    pub(crate) fn steps(&mut self, steps: &[Step]) -> Result<()> {
         for step in steps {
             self.step_at(step)?;
         }
@@ -412,7 +412,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
 
     /// What a wave does that ends. LLVM brings its invocations together before they come to the
     /// block that all returns lead to.
-    pub(super) fn wave_end(&mut self) -> Result<()> {
+    pub(crate) fn wave_end(&mut self) -> Result<()> {
         let Some(end) = self.end else {
             return Ok(());
         };

@@ -101,7 +101,7 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     /// Where stack slots go: the function's first block, ended when the body is done.
     pub(super) prologue: Block<'c>,
     /// The subprogram that debug locations name, when lines are asked for.
-    pub(super) scope: Option<Meta<'c>>,
+    pub(crate) scope: Option<Meta<'c>>,
     /// Where the module came from: debug lines count the words of that one.
     pub(super) origin: Option<&'m Origin>,
     /// Blocks by label.
@@ -126,7 +126,7 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
     pub(super) notes: BTreeMap<WordOffset, super::state::Note<'c>>,
     /// Where a kernel whose waves have something to do when they end does it: all returns lead
     /// there.
-    pub(super) end: Option<Block<'c>>,
+    pub(crate) end: Option<Block<'c>>,
     /// What the barrier steps share within one module.
     pub(super) barriers: &'e super::state::Shared<'c>,
     /// Fast-math flags of an instruction that says nothing about them.
@@ -135,7 +135,7 @@ pub(crate) struct FunctionEmitter<'e, 'c, 'm> {
 
 impl<'e, 'c, 'm> FunctionEmitter<'e, 'c, 'm> {
     /// What is built from now on comes from the instruction at this word offset.
-    pub(super) fn locate(&self, offset: WordOffset) {
+    pub(crate) fn locate(&self, offset: WordOffset) {
         let line = line_of(self.origin, offset);
         self.b.raw().set_location(line, self.scope);
     }

@@ -85,7 +85,7 @@ pub(crate) mod pointer;
 pub(crate) mod prologue;
 mod promoted_copy;
 mod scan;
-mod state;
+pub(crate) mod state;
 pub(crate) mod subgroup;
 pub(crate) mod types;
 mod unroll;

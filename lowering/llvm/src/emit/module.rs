@@ -12,7 +12,7 @@ use super::{Result, check};
 use crate::Lowering;
 use crate::debug::Lines;
 use crate::debug::line_of;
-use crate::ffi::{self, Func, Ty, Value};
+use crate::ffi::{self, Block, Func, Ty, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
@@ -35,23 +35,23 @@ const AMDGPU_KERNEL: u32 = 91;
 const PTX_KERNEL: u32 = 71;
 
 /// What the functions of one module share.
-pub(super) struct Emission<'e, 'c, 'm> {
-    pub(super) lowering: &'e Lowering<'m>,
-    pub(super) b: &'e Build<'c>,
+pub(crate) struct Emission<'e, 'c, 'm> {
+    pub(crate) lowering: &'e Lowering<'m>,
+    pub(crate) b: &'e Build<'c>,
     pub(super) types: &'e Types<'c>,
     qualifiers: &'e MemoryQualifiers,
     materialized: &'e RefCell<Vec<Option<Value<'c>>>>,
     /// The calls of printf and the strings of the kernel at hand.
     prints: &'e RefCell<Table>,
     barriers: &'e Shared<'c>,
-    lines: Option<&'e Lines<'c>>,
+    pub(crate) lines: Option<&'e Lines<'c>>,
     slots: Vec<Slot<'c>>,
     /// The module-scope variables and addresses that the kernel at hand can name.
     pub(super) globals: BTreeMap<Id, Slot<'c>>,
     /// Program-scope data: one copy for all kernels, which pass values to one another in it.
     pub(super) program: BTreeMap<Id, Slot<'c>>,
     kernel: bool,
-    form: &'e AbiForm,
+    pub(crate) form: &'e AbiForm,
     symbols: Vec<String>,
 }
 
@@ -62,8 +62,22 @@ pub(crate) fn emit<'c>(
     lowering: &Lowering<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<KernelAbi> {
-    let declarations = lowering.module.declarations();
     check::check(lowering, diagnostics);
+    with(context, module, lowering, |emission| {
+        let plans = emission.lowering.plans.iter();
+        let abis = plans.filter_map(|plan| emission.kernel(plan, diagnostics));
+        abis.collect()
+    })
+}
+
+/// Does `work` with what the functions of `module` share.
+pub(crate) fn with<'c, 'm, R>(
+    context: &'c Context,
+    module: &Module<'c>,
+    lowering: &Lowering<'m>,
+    work: impl FnOnce(&mut Emission<'_, 'c, 'm>) -> R,
+) -> R {
+    let declarations = lowering.module.declarations();
     let b = Build::new(context, ffi::module_ref(module));
     let ids = id_count(declarations);
     let form = lowering.abi.of_module(declarations);
@@ -96,15 +110,11 @@ pub(crate) fn emit<'c>(
         form,
         symbols: Vec::new(),
     };
-    let abis = lowering
-        .plans
-        .iter()
-        .filter_map(|plan| emission.kernel(plan, diagnostics))
-        .collect();
+    let done = work(&mut emission);
     if let Some(lines) = &lines {
         lines.finish();
     }
-    abis
+    done
 }
 
 impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
@@ -198,6 +208,22 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     {
         let prologue = function.append(self.b.context());
         let start = function.append(self.b.context());
+        self.emitter_at(plan, function, callees, name, offset, (prologue, start))
+    }
+
+    /// As [`Self::emitter`], with the blocks for stack slots and for what is written first.
+    pub(crate) fn emitter_at<'f>(
+        &mut self,
+        plan: &'f EntryPlan,
+        function: Func<'c>,
+        callees: &'f Callees<'c>,
+        name: &str,
+        offset: WordOffset,
+        (prologue, start): (Block<'c>, Block<'c>),
+    ) -> FunctionEmitter<'f, 'c, 'm>
+    where
+        'e: 'f,
+    {
         let line = line_of(self.lowering.origin, offset);
         let scope = self
             .lines
@@ -259,7 +285,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
     }
 
     /// Takes the slot table back, empty again.
-    fn recycle(&mut self, mut emitter: FunctionEmitter<'_, 'c, 'm>) {
+    pub(crate) fn recycle(&mut self, mut emitter: FunctionEmitter<'_, 'c, 'm>) {
         for id in std::mem::take(&mut emitter.trail) {
             if let Some(slot) = emitter.slots.get_mut(id.0 as usize) {
                 *slot = Slot::Empty;

@@ -153,6 +153,11 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             }
         }
         self.clear_workgroup_variables(uses)?;
+        self.set_barriers_up()
+    }
+
+    /// The run-time state of the barriers, and what the plan does before the first instruction.
+    pub(crate) fn set_barriers_up(&mut self) -> Result<()> {
         let word = self.b.int_type(32);
         let plan = self.plan;
         let wanted = plan.state;

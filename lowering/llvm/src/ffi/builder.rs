@@ -4,7 +4,7 @@ use super::*;
 
 /// An instruction builder: appends to a block.
 pub(crate) struct RawBuilder<'c> {
-    raw: LLVMBuilderRef,
+    pub(super) raw: LLVMBuilderRef,
     context: &'c Context,
 }
 

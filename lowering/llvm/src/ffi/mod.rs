@@ -16,6 +16,7 @@ mod builder;
 mod disassembler;
 mod errors;
 mod instructions;
+mod reading;
 mod reports;
 
 pub(crate) use builder::RawBuilder;
@@ -32,6 +33,10 @@ pub(crate) use inkwell::llvm_sys::{
 use inkwell::module::Module;
 use inkwell::values::{AsValueRef, InstructionValue};
 pub(crate) use instructions::{access_facts, place_nowhere, scope_of_update, set_column};
+pub(crate) use reading::{
+    SourcePlace, annotations, delete_unused, functions, has_debug_information, named_function,
+    parse_ir, size_of_global,
+};
 pub(crate) use reports::{
     report_no_pass, report_passes, reports_passes, switch_reports, wants_reports,
 };
@@ -115,6 +120,11 @@ impl<'c> Ty<'c> {
     pub(crate) fn kind(self) -> TypeKind {
         // SAFETY: self is a live type of its context.
         unsafe { LLVMGetTypeKind(self.0) }
+    }
+
+    /// Whether it is the type of no value.
+    pub(crate) fn is_void(self) -> bool {
+        self.kind() == TypeKind::LLVMVoidTypeKind
     }
 
     /// Bits of an integer type; 0 for any other.
@@ -888,12 +898,7 @@ pub(crate) fn return_type(function: Ty<'_>) -> Ty<'_> {
 
 /// The function called `name` that has no body yet, if the module still has it.
 pub(crate) fn declaration<'c>(module: ModuleRef<'c>, name: &str) -> Option<Func<'c>> {
-    let name = c_name(name);
-    // SAFETY: a live module; null means that there is none.
-    let function = unsafe { LLVMGetNamedFunction(module.0, name.as_ptr()) };
-    (!function.is_null())
-        .then(|| Func::wrap(function))
-        .filter(|f| !f.has_body())
+    named_function(module, name).filter(|function| !function.has_body())
 }
 
 /// The global variable called `name`, if the module still has it.

@@ -193,7 +193,7 @@ impl<'a> LowerParser<'a> {
         };
         let asked: Vec<EmitArg> = lower.emit.iter().map(place).collect();
         let outputs = emit::outputs(&asked, None, false)?;
-        lower::fits(&lower, &outputs)?;
+        lower::fits(lower.target, &outputs)?;
         Ok((lower, outputs))
     }
 }

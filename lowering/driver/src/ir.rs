@@ -1,0 +1,138 @@
+//! LLVM IR with split barriers to code: the skeleton of its kernels goes the way of every SPIR-V
+//! module, and what is said of the skeleton is said of the LLVM instructions behind it.
+
+use crate::failure::Failure;
+use crate::llvm::ir::IrModule;
+use crate::options::{Options, SplitBarriers};
+use crate::output::Output;
+use crate::pipeline::compile_observed;
+use crate::prepare::{Planned, guarded, plan};
+use crate::stage::{Observer, Stage};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use std::sync::Arc;
+
+/// Compiles the LLVM module in `bytes`, bitcode or text, whose kernels call split barriers
+/// (docs/llvm_ir.md). A module that calls none comes out as it is.
+///
+#[cfg_attr(feature = "llvm", doc = "```")]
+#[cfg_attr(not(feature = "llvm"), doc = "```no_run")]
+/// use splitbar::{Options, Target};
+///
+/// let module = include_bytes!("../../../docs/examples/rotate.ll");
+/// let options = Options::new(Target::by_name("gfx1201").ok_or("no such target")?);
+/// let assembly = splitbar::compile_ir(module, &options)?.assembly()?;
+/// let signal = assembly.find("s_barrier_signal -1").ok_or("no signal")?;
+/// assert!(assembly[signal..].contains("s_barrier_wait -1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// LLVM takes a module that its verifier accepts for one of a compiler: who does not trust the
+/// source uses a [`Worker`](crate::Worker) with [`Source::llvm_ir`](crate::Source::llvm_ir).
+///
+/// # Errors
+/// What LLVM cannot read (`UnreadableIr`), what a call of a barrier asks and the module does not
+/// have, and as [`compile`](crate::compile).
+pub fn compile_ir(bytes: &[u8], options: &Options) -> Result<Output, Failure> {
+    compile_ir_observed(bytes, options, &mut ())
+}
+
+/// As [`compile_ir`], with `observer` told of each stage and shown what it produced.
+///
+/// # Errors
+/// As [`compile_ir`].
+pub fn compile_ir_observed(
+    bytes: &[u8],
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Output, Failure> {
+    guarded(options, || {
+        let Some((ir, options)) = read(bytes, options, observer)? else {
+            return unchanged(bytes, options);
+        };
+        let made = compile_observed(ir.skeleton(), &options, observer);
+        let mut output = made.map_err(|failure| said_of(&ir, failure))?;
+        relocate(&ir, &mut output.warnings);
+        Ok(output)
+    })
+}
+
+/// Plans the barriers of the LLVM module in `bytes` and goes no further.
+///
+/// # Errors
+/// As [`compile_ir`].
+pub fn plan_ir(
+    bytes: &[u8],
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Planned, Failure> {
+    guarded(options, || {
+        let Some((ir, options)) = read(bytes, options, observer)? else {
+            return Ok(Planned::nothing());
+        };
+        let made = plan(ir.skeleton(), &options, observer);
+        let mut planned = made.map_err(|failure| said_of(&ir, failure))?;
+        relocate(&ir, &mut planned.warnings);
+        Ok(planned)
+    })
+}
+
+/// The module, and the options by which its skeleton is compiled; `None` where it has no barriers.
+fn read(
+    bytes: &[u8],
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<Option<(Arc<IrModule>, Options)>, Failure> {
+    observer.begin(Stage::Read);
+    if options.split_barriers != SplitBarriers::Never {
+        let refused = Diagnostic::error(
+            Code::WrongUsage,
+            "barriers of LLVM IR are split where it says so, and nowhere else",
+        );
+        return Err(refused.into());
+    }
+    let read = IrModule::read(bytes, options.target, options.workgroup_size)?;
+    Ok(read.map(|ir| {
+        let ir = Arc::new(ir);
+        let options = Options {
+            ir: Some(Arc::clone(&ir)),
+            ..options.clone()
+        };
+        (ir, options)
+    }))
+}
+
+/// The module as it is.
+fn unchanged(bytes: &[u8], options: &Options) -> Result<Output, Failure> {
+    let lowered = crate::llvm::ir::unchanged(bytes, options.target, options.optimization)?;
+    Ok(Output {
+        target: options.target,
+        entries: Vec::new(),
+        lowered,
+        ptxas: options.ptxas.clone(),
+        lld: options.lld.clone(),
+        lines: options.lines,
+        warnings: Diagnostics::new(),
+    })
+}
+
+fn said_of(ir: &IrModule, mut failure: Failure) -> Failure {
+    relocate(ir, &mut failure.diagnostics);
+    failure
+}
+
+/// Says of LLVM instructions what was said of those of the skeleton.
+fn relocate(ir: &IrModule, diagnostics: &mut Diagnostics) {
+    for diagnostic in diagnostics.iter_mut() {
+        let location = &mut diagnostic.location;
+        let Some(place) = location.word.and_then(|word| ir.place(word)) else {
+            location.word = None;
+            continue;
+        };
+        location.word = None;
+        location.operand = None;
+        location.marked = None;
+        location.function = Some(place.function);
+        location.block = Some(place.block).filter(|name| !name.is_empty());
+        location.instruction = Some(place.instruction);
+    }
+}

@@ -1,0 +1,142 @@
+//! Functions that contain barriers go into the kernels that call them, so that every barrier of a
+//! kernel has one place in one control-flow graph.
+
+use super::calls::{self, Problem};
+use super::at;
+use crate::codegen;
+use crate::ffi::{self, Func};
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::targets::TargetMachine;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use std::collections::{HashMap, HashSet};
+
+/// What makes constants of operands that are none yet.
+const CONSTANTS: &str = "function(sroa,sccp,instsimplify)";
+
+/// Inlines what has barriers, and lets their operands become constants.
+pub(super) fn inline<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    machine: &TargetMachine,
+) -> Result<(), Diagnostics> {
+    let functions = ffi::functions(ffi::module_ref(module));
+    let with_barriers = with_barriers(&functions);
+    let called: Vec<Func<'_>> = functions
+        .iter()
+        .copied()
+        .filter(|function| with_barriers.contains(function) && !super::kernels::is_kernel(module, *function))
+        .collect();
+    let mut found = Diagnostics::new();
+    for function in &called {
+        check(*function, &with_barriers, &mut found);
+    }
+    if found.has_errors() {
+        return Err(found.sorted());
+    }
+    for function in &called {
+        for attribute in ["noinline", "optnone"] {
+            function.remove_attribute(attribute);
+        }
+        function.attribute(context, "alwaysinline");
+        function.set_internal();
+    }
+    if !called.is_empty() {
+        codegen::run(module, machine, "always-inline")?;
+    }
+    if has_open_operands(module) {
+        codegen::run(module, machine, CONSTANTS)?;
+    }
+    Ok(())
+}
+
+/// The functions that call barriers, or others that do.
+fn with_barriers<'c>(functions: &[Func<'c>]) -> HashSet<Func<'c>> {
+    let mut callers: HashMap<Func<'c>, Vec<Func<'c>>> = HashMap::new();
+    let mut todo = Vec::new();
+    for function in functions {
+        for instruction in function.instructions() {
+            let Some(callee) = instruction.callee() else {
+                continue;
+            };
+            callers.entry(callee).or_default().push(*function);
+            if calls::known(callee).is_some_and(|known| !known.is_of_target()) {
+                todo.push(*function);
+            }
+        }
+    }
+    let mut found = HashSet::new();
+    while let Some(function) = todo.pop() {
+        if found.insert(function) {
+            todo.extend(callers.get(&function).into_iter().flatten());
+        }
+    }
+    found
+}
+
+/// What keeps `function` from going into its callers.
+fn check<'c>(function: Func<'c>, with_barriers: &HashSet<Func<'c>>, found: &mut Diagnostics) {
+    let refused = |why: &str| {
+        let name = function.name();
+        let mut refused = Diagnostic::error(
+            Code::UninlinableBarriers,
+            format!("`{name}` has barriers and cannot go into its callers: {why}"),
+        );
+        refused.location.function = Some(name);
+        refused
+    };
+    if function.is_address_taken() {
+        let refused = refused("its address is taken");
+        found.push(refused.help("call it by name from the kernels alone"));
+    }
+    if function.is_variadic() {
+        found.push(refused("it takes any number of arguments"));
+    }
+    if reaches_itself(function, with_barriers) {
+        found.push(refused("it calls itself"));
+    }
+}
+
+fn reaches_itself<'c>(function: Func<'c>, with_barriers: &HashSet<Func<'c>>) -> bool {
+    let mut seen = HashSet::new();
+    let mut todo = vec![function];
+    while let Some(at) = todo.pop() {
+        for callee in at.instructions().into_iter().filter_map(|one| one.callee()) {
+            if callee == function {
+                return true;
+            }
+            if with_barriers.contains(&callee) && seen.insert(callee) {
+                todo.push(callee);
+            }
+        }
+    }
+    false
+}
+
+fn has_open_operands(module: &Module<'_>) -> bool {
+    calls::all(ffi::module_ref(module)).into_iter().any(|call| {
+        let barrier = calls::of(call).map(|known| known.barrier(call));
+        matches!(barrier, Some(Err(Problem::NotConstant(..))))
+    })
+}
+
+/// The diagnostic for a call whose operands are not known.
+pub(super) fn refuse<'c>(
+    problem: &Problem,
+    function: Func<'c>,
+    call: ffi::Value<'c>,
+) -> Diagnostic {
+    let name = call.callee().map_or_else(String::new, Func::name);
+    let refused = match problem {
+        Problem::Arguments => Diagnostic::error(
+            Code::BarrierArguments,
+            format!("`{name}` is called with arguments that it does not have"),
+        ),
+        Problem::NotConstant(_, what) => Diagnostic::error(
+            Code::BarrierOperandNotConstant,
+            format!("the {what} of `{name}` is not a constant"),
+        )
+        .help("give a constant, or a parameter of a function that is called with constants"),
+    };
+    at(refused, function, call)
+}

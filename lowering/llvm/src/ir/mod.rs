@@ -1,0 +1,183 @@
+//! The door for those who bring LLVM IR: a module for amdgcn or nvptx64 whose kernels call split
+//! barriers by name.
+//!
+//! [`IrModule::read`] finds the calls and makes a SPIR-V module with the control flow of the
+//! kernels ([`skeleton`]): pairing, uniformity, plan and strategies work on that one. Lowering it
+//! puts the steps of the plan in front of the calls, and takes the calls out ([`insert`]).
+//!
+//! LLVM trusts a module that its verifier accepts: who does not trust the source of one reads it
+//! in a process of its own.
+
+mod calls;
+mod inline;
+pub(crate) mod insert;
+mod kernels;
+mod skeleton;
+
+use crate::Lowered;
+use crate::codegen;
+use crate::ffi::{self, Errors, Func, Value};
+use inkwell::context::Context;
+use inkwell::module::Module;
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
+use splitbar_plan::{Optimization, Target};
+
+/// An LLVM module whose kernels have split barriers.
+#[derive(Clone, Debug)]
+pub struct IrModule {
+    /// The module, functions with barriers inlined into the kernels.
+    pub(crate) bitcode: Vec<u8>,
+    /// The control flow of the kernels.
+    skeleton: Vec<u8>,
+    pub(crate) kernels: Vec<IrKernel>,
+    /// Whether the module has debug information of its own.
+    pub(crate) has_lines: bool,
+}
+
+/// A kernel with barrier calls.
+#[derive(Clone, Debug)]
+pub(crate) struct IrKernel {
+    /// Its symbol.
+    pub(crate) name: String,
+    /// The word of the skeleton for each instruction, in order.
+    pub(crate) words: Vec<WordOffset>,
+    /// The barrier calls among them, by number.
+    pub(crate) calls: Vec<usize>,
+}
+
+/// An instruction, as people know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IrPlace {
+    /// The kernel.
+    pub function: String,
+    /// The block; empty where it has no name.
+    pub block: String,
+    /// The instruction as text.
+    pub instruction: String,
+}
+
+impl IrModule {
+    /// Reads bitcode or the text of a module for `target`; `workgroup_size` is that of kernels that
+    /// do not say it. `None` where no function calls a barrier: there is nothing to do then.
+    ///
+    /// # Errors
+    /// `UnreadableIr` for what LLVM cannot read or verify, `ForeignIr` for a module that was made
+    /// for another target, and what the calls of barriers ask and the module does not have.
+    pub fn read(
+        bytes: &[u8],
+        target: &'static Target,
+        workgroup_size: Option<[u32; 3]>,
+    ) -> Result<Option<IrModule>, Diagnostics> {
+        codegen::on_large_stack(|| {
+            let context = Context::create();
+            let module = parse(&context, bytes)?;
+            kernels::check_target(&module, target)?;
+            if calls::all(ffi::module_ref(&module)).is_empty() {
+                return Ok(None);
+            }
+            let machine = codegen::machine(target, Optimization::O2)?;
+            codegen::adopt(&module, &machine);
+            inline::inline(&context, &module, &machine)?;
+            let found = kernels::kernels(&context, &module, target, workgroup_size)?;
+            let (skeleton, kernels) = skeleton::write(&context, &module, &found, target)?;
+            Ok(Some(IrModule {
+                bitcode: module.write_bitcode_to_memory().as_slice().to_vec(),
+                skeleton,
+                kernels,
+                has_lines: ffi::has_debug_information(ffi::module_ref(&module)),
+            }))
+        })
+    }
+
+    /// A SPIR-V module with the control flow of the kernels, their barriers, and what decides which
+    /// way invocations go. Its entry points have the kernels' names.
+    pub fn skeleton(&self) -> &[u8] {
+        &self.skeleton
+    }
+
+    /// The instruction that stands behind word `word` of the skeleton.
+    pub fn place(&self, word: WordOffset) -> Option<IrPlace> {
+        let kernel_and_number = self.kernels.iter().find_map(|kernel| {
+            // Of several words of one instruction the first is known.
+            let known = (0..).zip(&kernel.words).filter(|(_, first)| **first <= word);
+            let (number, first) = known.max_by_key(|(_, first)| **first)?;
+            let span = kernel.words.iter().max().map(|last| word <= last.next())?;
+            (span && *first <= word).then_some((kernel, number))
+        });
+        let (kernel, number): (&IrKernel, usize) = kernel_and_number?;
+        let place = codegen::on_large_stack(|| {
+            let context = Context::create();
+            let module = codegen::parse(&context, &self.bitcode)?;
+            let function = ffi::named_function(ffi::module_ref(&module), &kernel.name);
+            let instruction = function.and_then(|f| f.instructions().get(number).copied());
+            Ok(instruction.map(|instruction| IrPlace {
+                function: kernel.name.clone(),
+                block: instruction.block().name(),
+                instruction: instruction.print(),
+            }))
+        });
+        place.ok().flatten()
+    }
+}
+
+/// The module in `bytes` as it is, for code to be made of it.
+///
+/// # Errors
+/// As [`IrModule::read`].
+pub fn unchanged(
+    bytes: &[u8],
+    target: &'static Target,
+    optimization: Optimization,
+) -> Result<Lowered, Diagnostics> {
+    codegen::on_large_stack(|| {
+        let context = Context::create();
+        let module = parse(&context, bytes)?;
+        kernels::check_target(&module, target)?;
+        let bitcode = module.write_bitcode_to_memory().as_slice().to_vec();
+        Ok(Lowered::of_bitcode(bitcode, target, optimization))
+    })
+}
+
+/// Reads and verifies a module.
+fn parse<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, Diagnostics> {
+    let errors = Errors::collect(context);
+    let refused = |what: &str, text: &str| {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next().unwrap_or("no reason given");
+        let refused = Diagnostic::error(Code::UnreadableIr, format!("{what}: {first}"));
+        lines.take(4).fold(refused, Diagnostic::because)
+    };
+    let module = ffi::parse_ir(context, bytes).map_err(|reason| {
+        let version = crate::version().unwrap_or_default();
+        let more = errors.take();
+        let reason = more.first().map_or(reason.as_str(), String::as_str);
+        refused("LLVM cannot read the module", reason)
+            .help(format!("give bitcode or text that LLVM {version} reads"))
+    })?;
+    module
+        .verify()
+        .map_err(|reason| refused("LLVM's verifier refuses the module", &reason.to_string()))?;
+    Ok(module)
+}
+
+/// Points a diagnostic at an instruction of `function`.
+fn at<'c>(diagnostic: Diagnostic, function: Func<'c>, instruction: Value<'c>) -> Diagnostic {
+    let mut located = diagnostic;
+    located.location.function = Some(function.name());
+    let block = instruction.block().name();
+    located.location.block = (!block.is_empty()).then_some(block);
+    located.location.instruction = Some(instruction.print());
+    located.location.source = source(instruction);
+    located
+}
+
+/// Where the source of `instruction` stands.
+fn source(instruction: Value<'_>) -> Option<splitbar_passes::diagnostic::SourcePosition> {
+    let place = instruction.source_place()?;
+    Some(splitbar_passes::diagnostic::SourcePosition {
+        file: place.file,
+        line: place.line,
+        column: place.column,
+        text: None,
+    })
+}
