@@ -123,6 +123,13 @@ fn said_of(ir: &IrModule, mut failure: Failure) -> Failure {
 /// Says of LLVM instructions what was said of those of the skeleton.
 fn relocate(ir: &IrModule, diagnostics: &mut Diagnostics) {
     for diagnostic in diagnostics.iter_mut() {
+        for step in &mut diagnostic.witness {
+            let place = step.word.take().and_then(|word| ir.place(word));
+            step.instruction = None;
+            if let Some(place) = place {
+                step.text = format!("{}, in block {}", place.instruction.trim(), place.block);
+            }
+        }
         let location = &mut diagnostic.location;
         let Some(place) = location.word.and_then(|word| ir.place(word)) else {
             location.word = None;
@@ -134,5 +141,6 @@ fn relocate(ir: &IrModule, diagnostics: &mut Diagnostics) {
         location.function = Some(place.function);
         location.block = Some(place.block).filter(|name| !name.is_empty());
         location.instruction = Some(place.instruction);
+        location.source = place.source;
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct LateWindows {
 /// LLVM IR, which is not read.
 pub(crate) mod ir {
     use super::{Lowered, llvm_missing};
-    use splitbar_passes::diagnostic::{Diagnostics, WordOffset};
+    use splitbar_passes::diagnostic::{Diagnostics, SourcePosition, WordOffset};
     use splitbar_plan::{Optimization, Target};
     use std::convert::Infallible;
 
@@ -64,6 +64,7 @@ pub(crate) mod ir {
         pub(crate) function: String,
         pub(crate) block: String,
         pub(crate) instruction: String,
+        pub(crate) source: Option<SourcePosition>,
     }
 
     impl IrModule {

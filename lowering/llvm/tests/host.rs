@@ -92,6 +92,7 @@ fn lowered(target: &'static Target) -> String {
         optimization: Optimization::O2,
         abi: &AbiForm::Arguments,
         late_windows: None,
+        ir: None,
     };
     lower(&lowering).unwrap().assembly().unwrap()
 }

@@ -110,20 +110,38 @@ fn located<'t>(group: Group<'t>, location: &'t Location, file: &'t str) -> Group
             Some(word) => format!("{file}: word {word}"),
             None => file.to_owned(),
         };
-        return group.element(Origin::path(place));
+        let group = group.element(Origin::path(place));
+        // What has no words, such as LLVM IR.
+        let instruction = location
+            .instruction
+            .as_deref()
+            .map(|text| plain(text.trim()));
+        let parts: Vec<String> = instruction.into_iter().chain(around(location)).collect();
+        return match parts.is_empty() || location.word.is_some() {
+            true => group,
+            false => group.element(Level::NOTE.with_name(Some("at")).message(parts.join(", "))),
+        };
     };
-    let function = location
-        .function
-        .as_ref()
-        .map(|name| format!("function {}", plain(name)));
-    let block = location.block.as_ref().map(|name| format!("block {name}"));
-    let parts: Vec<String> = function.into_iter().chain(block).collect();
-    let label = (!parts.is_empty()).then(|| format!("in {}", parts.join(", ")));
+    let label = around(location);
     let marked = location.marked.unwrap_or(whole(instruction));
     let mark = AnnotationKind::Primary
         .span(marked.start..marked.end)
         .label(label);
     group.element(line(instruction, file, word.get(), mark))
+}
+
+/// In which function and block it is.
+fn around(location: &Location) -> Option<String> {
+    let function = location
+        .function
+        .as_ref()
+        .map(|name| format!("function {}", plain(name)));
+    let block = location
+        .block
+        .as_ref()
+        .map(|name| format!("block {}", plain(name)));
+    let parts: Vec<String> = function.into_iter().chain(block).collect();
+    (!parts.is_empty()).then(|| format!("in {}", parts.join(", ")))
 }
 
 /// Adds the line of the source, or its place.

@@ -29,6 +29,7 @@ mod generations;
 mod grid;
 mod hostile;
 mod images;
+mod ir;
 mod isolate;
 mod launches;
 mod limits;
@@ -115,6 +116,7 @@ fn main() -> ExitCode {
     trials.extend(advise::trials(&fixtures));
     trials.extend(timing::trials(&fixtures));
     trials.extend(hostile::trials());
+    trials.extend(ir::trials());
     trials.extend(isolate::trials());
     trials.extend(validation::trials());
     trials.extend(limits::trials());

@@ -331,6 +331,41 @@ const CODES: &[Text<Code>] = &[
         "Build the crate `splitbar` with its feature `llvm`, which is among the default features.",
     ),
     (
+        Code::UnreadableIr,
+        "`splitbar lower-ir` takes LLVM bitcode, or the text of a module, as the LLVM in this program reads it; its verifier must accept the module. Older bitcode is read; that of newer releases may not be.",
+        "Compile with a clang of the same or an earlier release (`splitbar --version` names LLVM's), or ask LLVM's `opt -passes=verify` what is wrong.",
+    ),
+    (
+        Code::ForeignIr,
+        "LLVM IR is made for a target: its triple, and the target-cpu of its kernels, say which. Code for one GPU is not made of IR for another.",
+        "Compile for the GPU that `--target` names: `-target amdgcn-amd-amdhsa -mcpu=gfx1201`, or `-target nvptx64-nvidia-cuda -march=sm_90`.",
+    ),
+    (
+        Code::NoIrKernel,
+        "Barriers were found in functions that no kernel calls. A kernel is a function with a body and the calling convention amdgpu_kernel, ptx_kernel or spir_kernel, or one that nvvm.annotations names.",
+        "Link the kernels and what they call into one module first (`llvm-link`).",
+    ),
+    (
+        Code::BarrierOperandNotConstant,
+        "The scopes, semantics and fence flags of a barrier choose its instructions, so they must be constants when the module is compiled: written so, or parameters of a function that is called with constants and inlined.",
+        "Give a constant: `__spirv_ControlBarrierArriveINTEL(2, 2, 0x104)`.",
+    ),
+    (
+        Code::BarrierArguments,
+        "A function with the name of a barrier is called with another number of arguments, with other types, or for a result. Barriers take integers and give nothing.",
+        "Declare it as docs/llvm_ir.md has it, or name your own function differently.",
+    ),
+    (
+        Code::UninlinableBarriers,
+        "Every barrier of a kernel must have one place in one control-flow graph, so functions with barriers are inlined into the kernels. One that calls itself, whose address is taken, or that takes any number of arguments cannot be.",
+        "Call it directly and without recursion, or move the barrier into the kernel.",
+    ),
+    (
+        Code::UnsupportedIrControlFlow,
+        "Pairs of arrives and waits are found along the branches of a kernel. Branches to addresses, exceptions and assembly that branches are not followed.",
+        "Write the kernel without them: `switch` in place of computed goto.",
+    ),
+    (
         Code::LinkerMissing,
         "A code object for AMD GPUs is linked by LLVM's linker, and none was found on PATH or in the Rust tool chain.",
         "Install lld, or name one in SPLITBAR_LLD. `--emit obj` needs no linker.",

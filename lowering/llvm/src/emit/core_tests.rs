@@ -57,6 +57,7 @@ pub(crate) fn lowered_at(
         optimization,
         abi: &AbiForm::Arguments,
         late_windows: None,
+        ir: None,
     })
 }
 

@@ -31,9 +31,7 @@ impl<'c> Value<'c> {
     /// Its opcode, if it is an instruction.
     pub(crate) fn opcode(self) -> Option<Opcode> {
         // SAFETY: the opcode is asked of instructions only.
-        unsafe {
-            (!LLVMIsAInstruction(self.0).is_null()).then(|| LLVMGetInstructionOpcode(self.0))
-        }
+        unsafe { (!LLVMIsAInstruction(self.0).is_null()).then(|| LLVMGetInstructionOpcode(self.0)) }
     }
 
     /// Its operands, in LLVM's order: of a call the callee comes last.
@@ -45,7 +43,10 @@ impl<'c> Value<'c> {
             }
             let count = LLVMGetNumOperands(self.0).max(0) as u32;
             let operands = (0..count).map(|index| LLVMGetOperand(self.0, index));
-            operands.filter(|raw| !raw.is_null()).map(Value::wrap).collect()
+            operands
+                .filter(|raw| !raw.is_null())
+                .map(Value::wrap)
+                .collect()
         }
     }
 
@@ -137,7 +138,10 @@ impl<'c> Value<'c> {
             (0..LLVMCountIncoming(self.0))
                 .map(|index| {
                     let value = LLVMGetIncomingValue(self.0, index);
-                    (Value::wrap(value), Block::wrap(LLVMGetIncomingBlock(self.0, index)))
+                    (
+                        Value::wrap(value),
+                        Block::wrap(LLVMGetIncomingBlock(self.0, index)),
+                    )
                 })
                 .collect()
         }
@@ -153,7 +157,8 @@ impl<'c> Value<'c> {
     pub(crate) fn is_volatile(self) -> bool {
         // SAFETY: asked of loads and stores only.
         unsafe {
-            let accesses = !LLVMIsALoadInst(self.0).is_null() || !LLVMIsAStoreInst(self.0).is_null();
+            let accesses =
+                !LLVMIsALoadInst(self.0).is_null() || !LLVMIsAStoreInst(self.0).is_null();
             accesses && LLVMGetVolatile(self.0) != 0
         }
     }
@@ -165,7 +170,8 @@ impl<'c> Value<'c> {
             if !LLVMIsAAllocaInst(self.0).is_null() {
                 return Some(Ty::wrap(LLVMGetAllocatedType(self.0)));
             }
-            self.is_global().then(|| Ty::wrap(LLVMGlobalGetValueType(self.0)))
+            self.is_global()
+                .then(|| Ty::wrap(LLVMGlobalGetValueType(self.0)))
         }
     }
 
@@ -250,14 +256,17 @@ impl<'c> Value<'c> {
             LLVMInstructionSetDebugLoc(self.0, location);
         }
     }
-
 }
 
 impl<'c> Block<'c> {
     /// Its name; empty where it has none.
     pub(crate) fn name(self) -> String {
         // SAFETY: a live block; its name ends with a zero byte.
-        unsafe { CStr::from_ptr(LLVMGetBasicBlockName(self.0)).to_string_lossy().into_owned() }
+        unsafe {
+            CStr::from_ptr(LLVMGetBasicBlockName(self.0))
+                .to_string_lossy()
+                .into_owned()
+        }
     }
 
     /// How it ends.
@@ -349,7 +358,10 @@ impl<'c> Func<'c> {
 
     /// Its instructions, in order.
     pub(crate) fn instructions(self) -> Vec<Value<'c>> {
-        self.blocks().into_iter().flat_map(Block::instructions).collect()
+        self.blocks()
+            .into_iter()
+            .flat_map(Block::instructions)
+            .collect()
     }
 
     /// Its parameters, in order.
@@ -534,7 +546,9 @@ pub(crate) type Annotation<'c> = (Func<'c>, Vec<(String, u64)>);
 pub(crate) fn parse_ir<'c>(context: &'c Context, bytes: &[u8]) -> Result<Module<'c>, String> {
     let buffer =
         inkwell::memory_buffer::MemoryBuffer::create_from_memory_range_copy(bytes, "module");
-    context.create_module_from_ir(buffer).map_err(|error| error.to_string())
+    context
+        .create_module_from_ir(buffer)
+        .map_err(|error| error.to_string())
 }
 
 /// The function called `name`.
@@ -573,10 +587,4 @@ pub(crate) fn size_of_type(module: ModuleRef<'_>, ty: Ty<'_>) -> u64 {
         let layout = inkwell::llvm_sys::target::LLVMGetModuleDataLayout(module.0);
         inkwell::llvm_sys::target::LLVMABISizeOfType(layout, ty.0)
     }
-}
-
-/// Whether the module says where its source stands.
-pub(crate) fn has_debug_information(module: ModuleRef<'_>) -> bool {
-    // SAFETY: a live module.
-    unsafe { LLVMGetNamedMetadataNumOperands(module.0, c"llvm.dbg.cu".as_ptr()) > 0 }
 }

@@ -52,7 +52,11 @@ const SUBGROUP: Form = Form::OpenCl {
 /// SPV_EXT_split_barrier and SPV_INTEL_split_barrier as LLVM IR names them; OpenCL C 3.0, 6.15.8,
 /// with cl_intel_split_work_group_barrier; LLVM's intrinsics.
 const KNOWN: &[Known] = &[
-    row("__spirv_ControlBarrierArriveINTEL", Kind::Arrive, Form::SpirV),
+    row(
+        "__spirv_ControlBarrierArriveINTEL",
+        Kind::Arrive,
+        Form::SpirV,
+    ),
     row("__spirv_ControlBarrierWaitINTEL", Kind::Wait, Form::SpirV),
     row("__spirv_ControlBarrierArriveEXT", Kind::Arrive, Form::SpirV),
     row("__spirv_ControlBarrierWaitEXT", Kind::Wait, Form::SpirV),
@@ -64,8 +68,16 @@ const KNOWN: &[Known] = &[
     row("barrier", Kind::Control, WORKGROUP),
     row("sub_group_barrier", Kind::Control, SUBGROUP),
     row("llvm.amdgcn.s.barrier", Kind::Control, Form::Target),
-    row("llvm.nvvm.barrier.cta.sync.all", Kind::Control, Form::Target),
-    row("llvm.nvvm.barrier.cta.sync.aligned.all", Kind::Control, Form::Target),
+    row(
+        "llvm.nvvm.barrier.cta.sync.all",
+        Kind::Control,
+        Form::Target,
+    ),
+    row(
+        "llvm.nvvm.barrier.cta.sync.aligned.all",
+        Kind::Control,
+        Form::Target,
+    ),
 ];
 
 /// A barrier whose operands are known.
@@ -92,9 +104,16 @@ fn plain(name: &str) -> &str {
     let Some(mangled) = name.strip_prefix("_Z") else {
         return name;
     };
-    let digits = mangled.len() - mangled.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let digits = mangled.len()
+        - mangled
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .len();
     let (length, rest) = mangled.split_at(digits);
-    length.parse().ok().and_then(|length: usize| rest.get(..length)).unwrap_or(name)
+    length
+        .parse()
+        .ok()
+        .and_then(|length: usize| rest.get(..length))
+        .unwrap_or(name)
 }
 
 /// What the function is, if it is a barrier: one with a body of its own is not.
@@ -110,9 +129,8 @@ pub(super) fn known(function: Func<'_>) -> Option<Known> {
 /// Every call of a function that is a barrier of SPIR-V or OpenCL: those of targets alone are not
 /// worth touching a module.
 pub(super) fn all<'c>(module: ModuleRef<'c>) -> Vec<Value<'c>> {
-    let named = |function: &Func<'c>| {
-        known(*function).is_some_and(|known| known.form != Form::Target)
-    };
+    let named =
+        |function: &Func<'c>| known(*function).is_some_and(|known| known.form != Form::Target);
     let functions = ffi::functions(module).into_iter().filter(named);
     functions
         .flat_map(|function| {
@@ -163,9 +181,11 @@ impl Known {
             semantics,
         };
         Ok(Some(match (self.form, self.kind) {
-            (Form::SpirV, Kind::Memory) => {
-                barrier(0, number(0, "memory scope")?, number(1, "memory semantics")?)
-            }
+            (Form::SpirV, Kind::Memory) => barrier(
+                0,
+                number(0, "memory scope")?,
+                number(1, "memory semantics")?,
+            ),
             (Form::SpirV, _) => barrier(
                 number(0, "execution scope")?,
                 number(1, "memory scope")?,
@@ -177,7 +197,11 @@ impl Known {
                     1 => None,
                     _ => Some(number(1, "memory scope")?),
                 };
-                barrier(execution, opencl_scope(memory), self.opencl_semantics(flags))
+                barrier(
+                    execution,
+                    opencl_scope(memory),
+                    self.opencl_semantics(flags),
+                )
             }
             (Form::Target, _) => {
                 // A barrier of another number is not the workgroup's.
@@ -232,10 +256,22 @@ mod tests {
     #[test]
     fn names_are_taken_out_of_their_mangling() {
         for (name, is) in [
-            ("__spirv_ControlBarrierArriveINTEL", "__spirv_ControlBarrierArriveINTEL"),
-            ("_Z33__spirv_ControlBarrierArriveINTELiii", "__spirv_ControlBarrierArriveINTEL"),
-            ("_Z31__spirv_ControlBarrierWaitINTELjjj", "__spirv_ControlBarrierWaitINTEL"),
-            ("_Z31intel_work_group_barrier_arrivej12memory_scope", "intel_work_group_barrier_arrive"),
+            (
+                "__spirv_ControlBarrierArriveINTEL",
+                "__spirv_ControlBarrierArriveINTEL",
+            ),
+            (
+                "_Z33__spirv_ControlBarrierArriveINTELiii",
+                "__spirv_ControlBarrierArriveINTEL",
+            ),
+            (
+                "_Z31__spirv_ControlBarrierWaitINTELjjj",
+                "__spirv_ControlBarrierWaitINTEL",
+            ),
+            (
+                "_Z31intel_work_group_barrier_arrivej12memory_scope",
+                "intel_work_group_barrier_arrive",
+            ),
             ("_Z7barrierj", "barrier"),
             ("_Z", "_Z"),
             ("_Z99x", "_Z99x"),

@@ -1,8 +1,8 @@
 //! Functions that contain barriers go into the kernels that call them, so that every barrier of a
 //! kernel has one place in one control-flow graph.
 
-use super::calls::{self, Problem};
 use super::at;
+use super::calls::{self, Problem};
 use crate::codegen;
 use crate::ffi::{self, Func};
 use inkwell::context::Context;
@@ -25,7 +25,9 @@ pub(super) fn inline<'c>(
     let called: Vec<Func<'_>> = functions
         .iter()
         .copied()
-        .filter(|function| with_barriers.contains(function) && !super::kernels::is_kernel(module, *function))
+        .filter(|function| {
+            with_barriers.contains(function) && !super::kernels::is_kernel(module, *function)
+        })
         .collect();
     let mut found = Diagnostics::new();
     for function in &called {

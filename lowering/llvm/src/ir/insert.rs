@@ -102,7 +102,11 @@ fn in_kernel<'e, 'c>(
             call.erase();
         }
         for (instruction, word) in instructions.iter().zip(&kernel.words) {
-            if kernel.calls.iter().any(|number| instructions[*number] == *instruction) {
+            if kernel
+                .calls
+                .iter()
+                .any(|number| instructions[*number] == *instruction)
+            {
                 continue; // it is gone
             }
             if instruction.opcode() == Some(Opcode::LLVMRet) {
@@ -133,10 +137,12 @@ fn shared_memory(emission: &Emission<'_, '_, '_>, plan: &EntryPlan) -> u32 {
     let lowering = emission.lowering;
     let (declarations, constants) = (lowering.module.declarations(), lowering.module.constants());
     let mut entries = declarations.entry_points.iter();
-    entries.find(|entry| entry.function == plan.function).map_or(0, |entry| {
-        let memory = WorkgroupMemory::of(declarations, constants, entry);
-        shared_bytes(declarations, constants, lowering.target, entry, &memory)
-    })
+    entries
+        .find(|entry| entry.function == plan.function)
+        .map_or(0, |entry| {
+            let memory = WorkgroupMemory::of(declarations, constants, entry);
+            shared_bytes(declarations, constants, lowering.target, entry, &memory)
+        })
 }
 
 /// What the kernel says of its launch: what the plan relies on, and no more that a value of the
@@ -166,7 +172,9 @@ fn attributes<'c>(emission: &Emission<'_, 'c, '_>, plan: &EntryPlan, function: F
             }
             if let Some(own) = target_features(target, plan) {
                 let key = "target-features";
-                let given = function.string_attribute_value(key).filter(|all| !all.is_empty());
+                let given = function
+                    .string_attribute_value(key)
+                    .filter(|all| !all.is_empty());
                 let all = given.map_or(own.clone(), |given| format!("{given},{own}"));
                 function.string_attribute(context, key, &all);
             }
@@ -182,7 +190,10 @@ fn attributes<'c>(emission: &Emission<'_, 'c, '_>, plan: &EntryPlan, function: F
 fn move_slots<'c>(e: &FunctionEmitter<'_, 'c, '_>, first: Block<'c>, prologue: Block<'c>) {
     for instruction in first.instructions() {
         let is_slot = instruction.opcode() == Some(Opcode::LLVMAlloca)
-            && instruction.operands().iter().all(|count| count.is_constant());
+            && instruction
+                .operands()
+                .iter()
+                .all(|count| count.is_constant());
         if is_slot {
             e.b.raw().position_before_terminator(prologue);
             instruction.move_to(e.b.raw());

@@ -25,7 +25,9 @@ pub(super) fn is_kernel(module: &Module<'_>, function: Func<'_>) -> bool {
         let annotations = ffi::annotations(ffi::module_ref(module), "nvvm.annotations");
         annotations.iter().any(|(of, entries)| {
             of.name() == function.name()
-                && entries.iter().any(|(key, value)| key == "kernel" && *value != 0)
+                && entries
+                    .iter()
+                    .any(|(key, value)| key == "kernel" && *value != 0)
         })
     };
     function.has_body() && (KERNEL_CONVENTIONS.contains(&function.call_convention()) || annotated())
@@ -63,7 +65,9 @@ pub(super) fn check_target(module: &Module<'_>, target: &Target) -> Result<(), D
                 target.name
             );
             let foreign = Diagnostic::error(Code::ForeignIr, message);
-            return Err(foreign.help(format!("compile it for {}", target.cpu())).into());
+            return Err(foreign
+                .help(format!("compile it for {}", target.cpu()))
+                .into());
         }
     }
     Ok(())
@@ -108,7 +112,10 @@ pub(super) fn kernels<'c>(
         });
     }
     if kernels.is_empty() {
-        let none = Diagnostic::error(Code::NoIrKernel, "no kernel of the module reaches its barriers");
+        let none = Diagnostic::error(
+            Code::NoIrKernel,
+            "no kernel of the module reaches its barriers",
+        );
         let convention = match target.arch {
             Arch::Amdgpu(_) => "amdgpu_kernel",
             Arch::Nvptx(_) => "ptx_kernel",
@@ -125,6 +132,17 @@ pub(super) fn kernels<'c>(
 
 /// That the ways of control through `function` are known.
 fn check<'c>(function: Func<'c>, instructions: &[Value<'c>], found: &mut Diagnostics) {
+    for block in function
+        .blocks()
+        .into_iter()
+        .filter(|block| block.is_address_taken())
+    {
+        let message = "a kernel with split barriers has a block whose address is taken";
+        let mut refused = Diagnostic::error(Code::UnsupportedIrControlFlow, message);
+        refused.location.function = Some(function.name());
+        refused.location.block = Some(block.name()).filter(|name| !name.is_empty());
+        found.push(refused);
+    }
     for instruction in instructions {
         let what = match instruction.opcode() {
             Some(Opcode::LLVMIndirectBr) => "a branch to an address",
@@ -184,11 +202,22 @@ fn fixed_size(context: &Context, module: &Module<'_>, function: Func<'_>) -> Opt
     };
     let annotations = || {
         let all = ffi::annotations(ffi::module_ref(module), "nvvm.annotations");
-        let of = all.into_iter().filter(|(of, _)| of.name() == function.name());
+        let of = all
+            .into_iter()
+            .filter(|(of, _)| of.name() == function.name());
         let entries: Vec<(String, u64)> = of.flat_map(|(_, entries)| entries).collect();
-        let of = |key: &str| entries.iter().find(|(name, _)| name == key).map(|(_, n)| *n);
+        let of = |key: &str| {
+            entries
+                .iter()
+                .find(|(name, _)| name == key)
+                .map(|(_, n)| *n)
+        };
         let x = of("reqntidx")?;
-        three(vec![x, of("reqntidy").unwrap_or(1), of("reqntidz").unwrap_or(1)])
+        three(vec![
+            x,
+            of("reqntidy").unwrap_or(1),
+            of("reqntidz").unwrap_or(1),
+        ])
     };
     metadata().or_else(attribute).or_else(annotations)
 }

@@ -19,7 +19,7 @@ use crate::codegen;
 use crate::ffi::{self, Errors, Func, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, SourcePosition, WordOffset};
 use splitbar_plan::{Optimization, Target};
 
 /// An LLVM module whose kernels have split barriers.
@@ -30,8 +30,6 @@ pub struct IrModule {
     /// The control flow of the kernels.
     skeleton: Vec<u8>,
     pub(crate) kernels: Vec<IrKernel>,
-    /// Whether the module has debug information of its own.
-    pub(crate) has_lines: bool,
 }
 
 /// A kernel with barrier calls.
@@ -54,6 +52,8 @@ pub struct IrPlace {
     pub block: String,
     /// The instruction as text.
     pub instruction: String,
+    /// Where its source stands, if the module says so.
+    pub source: Option<SourcePosition>,
 }
 
 impl IrModule {
@@ -84,7 +84,6 @@ impl IrModule {
                 bitcode: module.write_bitcode_to_memory().as_slice().to_vec(),
                 skeleton,
                 kernels,
-                has_lines: ffi::has_debug_information(ffi::module_ref(&module)),
             }))
         })
     }
@@ -99,7 +98,9 @@ impl IrModule {
     pub fn place(&self, word: WordOffset) -> Option<IrPlace> {
         let kernel_and_number = self.kernels.iter().find_map(|kernel| {
             // Of several words of one instruction the first is known.
-            let known = (0..).zip(&kernel.words).filter(|(_, first)| **first <= word);
+            let known = (0..)
+                .zip(&kernel.words)
+                .filter(|(_, first)| **first <= word);
             let (number, first) = known.max_by_key(|(_, first)| **first)?;
             let span = kernel.words.iter().max().map(|last| word <= last.next())?;
             (span && *first <= word).then_some((kernel, number))
@@ -114,6 +115,7 @@ impl IrModule {
                 function: kernel.name.clone(),
                 block: instruction.block().name(),
                 instruction: instruction.print(),
+                source: source(instruction),
             }))
         });
         place.ok().flatten()
@@ -172,9 +174,9 @@ fn at<'c>(diagnostic: Diagnostic, function: Func<'c>, instruction: Value<'c>) ->
 }
 
 /// Where the source of `instruction` stands.
-fn source(instruction: Value<'_>) -> Option<splitbar_passes::diagnostic::SourcePosition> {
+fn source(instruction: Value<'_>) -> Option<SourcePosition> {
     let place = instruction.source_place()?;
-    Some(splitbar_passes::diagnostic::SourcePosition {
+    Some(SourcePosition {
         file: place.file,
         line: place.line,
         column: place.column,

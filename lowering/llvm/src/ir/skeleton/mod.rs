@@ -10,10 +10,10 @@
 mod values;
 mod words;
 
+use super::IrKernel;
 use super::calls::{self, Kind};
 use super::inline::refuse;
 use super::kernels::Kernel;
-use super::IrKernel;
 use crate::ffi::{self, Block, Func, IntPredicate, Opcode, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -54,7 +54,10 @@ pub(super) fn write<'c>(
     }
     words.extension("SPV_INTEL_split_barrier");
     let addressing = spirv::AddressingModel::Physical64 as u32;
-    words.head(Op::MemoryModel, &[addressing, spirv::MemoryModel::OpenCL as u32]);
+    words.head(
+        Op::MemoryModel,
+        &[addressing, spirv::MemoryModel::OpenCL as u32],
+    );
     let mut found = Diagnostics::new();
     let mut values = Values::default();
     let mut written = Vec::new();
@@ -246,7 +249,10 @@ impl<'c> Body<'_, 'c> {
             self.phi(instruction);
             return;
         }
-        if self.needed.contains(&instruction) || calls::of(instruction).is_some() || is_end(instruction) {
+        if self.needed.contains(&instruction)
+            || calls::of(instruction).is_some()
+            || is_end(instruction)
+        {
             self.locate(instruction);
         }
         // What an instruction is computed from comes first, its own word behind.
@@ -262,7 +268,10 @@ impl<'c> Body<'_, 'c> {
         if !self.needed.contains(&phi) {
             let undefined = self.words.constant(Op::Undef, result, &[]);
             let from = self.parents(phi);
-            let operands: Vec<u32> = from.into_iter().flat_map(|from| [undefined, from]).collect();
+            let operands: Vec<u32> = from
+                .into_iter()
+                .flat_map(|from| [undefined, from])
+                .collect();
             self.words.result(Op::Phi, result, &operands);
         } else {
             let mut operands: Vec<u32> = Vec::new();
@@ -297,7 +306,9 @@ impl<'c> Body<'_, 'c> {
         let operands = instruction.operands();
         let needed = self.needed.contains(&instruction);
         match instruction.opcode()? {
-            LLVMUncondBr | LLVMCondBr | LLVMSwitch | LLVMRet | LLVMUnreachable => self.end(instruction),
+            LLVMUncondBr | LLVMCondBr | LLVMSwitch | LLVMRet | LLVMUnreachable => {
+                self.end(instruction)
+            }
             LLVMCall => self.call(function, instruction),
             LLVMLoad => {
                 let pointer = self.pointer(*operands.first()?, instruction, needed);
@@ -331,13 +342,21 @@ impl<'c> Body<'_, 'c> {
     }
 
     fn end(&mut self, end: Value<'c>) -> Option<usize> {
-        let to: Vec<u32> = end.block().successors().into_iter().map(|b| self.label(b)).collect();
+        let to: Vec<u32> = end
+            .block()
+            .successors()
+            .into_iter()
+            .map(|b| self.label(b))
+            .collect();
         match (end.opcode()?, to.as_slice()) {
             (Opcode::LLVMRet, _) => Some(self.words.put(Op::Return, &[])),
             (Opcode::LLVMUncondBr, [to]) => Some(self.words.put(Op::Branch, &[*to])),
             (Opcode::LLVMCondBr, [yes, no]) => {
                 let condition = self.id(end.condition()?);
-                Some(self.words.put(Op::BranchConditional, &[condition, *yes, *no]))
+                Some(
+                    self.words
+                        .put(Op::BranchConditional, &[condition, *yes, *no]),
+                )
             }
             (Opcode::LLVMSwitch, [default, ..]) => {
                 let selector = end.condition()?;
@@ -471,13 +490,16 @@ impl<'c> Body<'_, 'c> {
             _ if constant => StorageClass::UniformConstant,
             Memory::Shared(variable) => {
                 let variable = self.shared(variable);
-                let pointer =
-                    self.words.ty(Op::TypePointer, &[StorageClass::Workgroup as u32, word]);
+                let pointer = self
+                    .words
+                    .ty(Op::TypePointer, &[StorageClass::Workgroup as u32, word]);
                 let index = match needed {
                     true => convert(self.words, place, Shape::Other, Shape::Int(32)),
                     false => int(self.words, 32, 0),
                 };
-                return self.words.result(Op::AccessChain, pointer, &[variable, index]);
+                return self
+                    .words
+                    .result(Op::AccessChain, pointer, &[variable, index]);
             }
             Memory::Class(class) => class,
             Memory::Private => StorageClass::Generic,
@@ -558,7 +580,9 @@ impl<'c> Body<'_, 'c> {
         let device = int(self.words, 32, u64::from(calls::scope::DEVICE));
         let place = self.words.here();
         // What it orders the code that LLVM makes of it says.
-        let id = self.words.result(Op::AtomicIAdd, word, &[pointer, device, zero, zero]);
+        let id = self
+            .words
+            .result(Op::AtomicIAdd, word, &[pointer, device, zero, zero]);
         if needed {
             self.bind(update, id, Shape::Int(32));
         }
@@ -568,7 +592,9 @@ impl<'c> Body<'_, 'c> {
     /// A pointer to memory of which nothing is known.
     fn anywhere(&mut self) -> u32 {
         let word = ty(self.words, Shape::Int(32));
-        let pointer = self.words.ty(Op::TypePointer, &[StorageClass::Generic as u32, word]);
+        let pointer = self
+            .words
+            .ty(Op::TypePointer, &[StorageClass::Generic as u32, word]);
         let nowhere = int(self.words, 64, 0);
         self.words.result(Op::ConvertUToPtr, pointer, &[nowhere])
     }
@@ -603,7 +629,11 @@ impl<'c> Body<'_, 'c> {
             return Some(self.nothing());
         }
         let pointer = self.anywhere();
-        let place = if callee.is_some_and(Func::is_pure) { None } else { self.store(pointer) };
+        let place = if callee.is_some_and(Func::is_pure) {
+            None
+        } else {
+            self.store(pointer)
+        };
         if needed {
             self.load(call, pointer, true);
         }
@@ -746,7 +776,9 @@ fn source_of(name: &str) -> Option<Source> {
 }
 
 fn is_of_target(name: &str) -> bool {
-    ["llvm.amdgcn.", "llvm.nvvm.", "llvm.r600."].iter().any(|start| name.starts_with(start))
+    ["llvm.amdgcn.", "llvm.nvvm.", "llvm.r600."]
+        .iter()
+        .any(|start| name.starts_with(start))
 }
 
 /// Intrinsics that do nothing, though LLVM says that they touch memory.

@@ -61,7 +61,11 @@ pub(super) fn int(words: &mut Words, width: u32, bits: u64) -> u32 {
 /// The Boolean constant.
 pub(super) fn boolean(words: &mut Words, value: bool) -> u32 {
     let ty = ty(words, Shape::Bool);
-    let op = if value { Op::ConstantTrue } else { Op::ConstantFalse };
+    let op = if value {
+        Op::ConstantTrue
+    } else {
+        Op::ConstantFalse
+    };
     words.constant(op, ty, &[])
 }
 
@@ -159,8 +163,8 @@ pub(super) enum Memory<'c> {
     Private,
 }
 
-/// The memory that `pointer` leads to. Address spaces: LLVM AMDGPUUsage, "Address Spaces"; NVPTXUsage,
-/// "Address Spaces".
+/// The memory that `pointer` leads to. Address spaces: LLVM AMDGPUUsage and NVPTXUsage, "Address
+/// Spaces".
 pub(super) fn memory<'c>(pointer: Value<'c>, arch: &Arch) -> Memory<'c> {
     const MOST_STEPS: usize = 64;
     let mut at = pointer;

@@ -36,7 +36,9 @@ fn string(text: &str) -> Vec<u32> {
     let mut bytes: Vec<u8> = text.bytes().filter(|byte| *byte != 0).collect();
     bytes.push(0);
     bytes.resize(bytes.len().next_multiple_of(4), 0);
-    let words = bytes.chunks_exact(4).filter_map(|four| four.try_into().ok());
+    let words = bytes
+        .chunks_exact(4)
+        .filter_map(|four| four.try_into().ok());
     words.map(u32::from_le_bytes).collect()
 }
 
@@ -74,7 +76,11 @@ impl Words {
     /// The size of a kernel's workgroups.
     pub(super) fn local_size(&mut self, function: u32, [x, y, z]: [u32; 3]) {
         let mode = spirv::ExecutionMode::LocalSize as u32;
-        put(&mut self.modes, Op::ExecutionMode, &[function, mode, x, y, z]);
+        put(
+            &mut self.modes,
+            Op::ExecutionMode,
+            &[function, mode, x, y, z],
+        );
     }
 
     /// What people call `id`.
@@ -89,7 +95,11 @@ impl Words {
     /// The built-in that variable `id` is.
     pub(super) fn built_in(&mut self, id: u32, built_in: spirv::BuiltIn) {
         let decoration = spirv::Decoration::BuiltIn as u32;
-        put(&mut self.decorations, Op::Decorate, &[id, decoration, built_in as u32]);
+        put(
+            &mut self.decorations,
+            Op::Decorate,
+            &[id, decoration, built_in as u32],
+        );
     }
 
     /// A string for debug lines.
@@ -134,7 +144,11 @@ impl Words {
     /// A variable of the module, in a storage class.
     pub(super) fn variable(&mut self, pointer: u32, class: spirv::StorageClass) -> u32 {
         let id = self.fresh();
-        put(&mut self.globals, Op::Variable, &[pointer, id, class as u32]);
+        put(
+            &mut self.globals,
+            Op::Variable,
+            &[pointer, id, class as u32],
+        );
         id
     }
 

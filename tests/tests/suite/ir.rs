@@ -1,0 +1,293 @@
+//! The door for LLVM IR: kernels that call split barriers by name, on the simulator; what is wrong
+//! with a module is said; one without such calls is left alone.
+
+use crate::cli::expect;
+use crate::support::{is_nvptx, linkable, trial};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use splitbar_tests::fixture::root;
+
+/// A GPU of each generation that differs.
+const TARGETS: [&str; 9] = [
+    "gfx906", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
+];
+
+/// How the pairs are lowered: as it pays, as a split wherever there is one, as full barriers.
+const STRATEGIES: [&str; 3] = ["auto", "auto=always-split", "fused"];
+
+/// A test without parameters.
+type Test = fn() -> Result<()>;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for target in TARGETS {
+        for strategy in STRATEGIES {
+            for level in ["0", "2"] {
+                let name = format!("ir/results/{target}/{strategy}/O{level}");
+                trials.push(trial(name, move || results(target, strategy, level)));
+            }
+        }
+    }
+    let tests: [(&str, Test); 5] = [
+        ("halves_stay_apart", halves_stay_apart),
+        ("names_and_forms", names_and_forms),
+        ("functions_go_into_kernels", functions_go_into_kernels),
+        ("what_is_wrong_is_said", what_is_wrong_is_said),
+        ("others_are_left_alone", others_are_left_alone),
+    ];
+    let tests = tests.into_iter();
+    trials.extend(tests.map(|(name, test)| trial(format!("ir/{name}"), test)));
+    trials
+}
+
+/// docs/examples/rotate.ll for a target.
+fn rotate(target: &str) -> Result<String> {
+    let text = std::fs::read_to_string(root().join("docs/examples/rotate.ll"))?;
+    Ok(match is_nvptx(target) {
+        true => text
+            .replace("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda")
+            .replace("amdgpu_kernel", "ptx_kernel")
+            .replace("llvm.amdgcn.workitem.id.x", "llvm.nvvm.read.ptx.sreg.tid.x")
+            .replace(
+                "\"amdgpu-flat-work-group-size\"=\"64,64\" !reqd_work_group_size !0",
+                "\"nvvm.reqntid\"=\"64,1,1\"",
+            ),
+        false => text,
+    })
+}
+
+/// What rotate.ll leaves after so many rounds, where element i of its first buffer is i.
+fn rotated(rounds: u32) -> Vec<u8> {
+    let of = |id: u32| -> u32 {
+        let each = (0..rounds).map(|round| ((id + 1) % 64 + round) + round * (id + round));
+        each.sum()
+    };
+    (0..64).flat_map(|id| of(id).to_le_bytes()).collect()
+}
+
+/// Compiles `text` and gives what `emit` names.
+fn lowered(text: &str, target: &str, arguments: &[&str]) -> Result<Vec<u8>> {
+    let command = [&["lower-ir", "-", "--target", target][..], arguments].concat();
+    Ok(expect(&command, text.as_bytes(), 0)?.stdout)
+}
+
+fn results(target: &'static str, strategy: &str, level: &str) -> Result<()> {
+    linkable(target)?;
+    simulated(
+        &rotate(target)?,
+        target,
+        &["--strategy", strategy, "-O", level],
+    )
+}
+
+/// That the kernel, compiled and simulated, gives the results of the host, and nothing is found.
+fn simulated(text: &str, target: &str, arguments: &[&str]) -> Result<()> {
+    const ROUNDS: u32 = 5;
+    let folder = tempfile::tempdir()?;
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let (code, after) = (file("code"), file("after"));
+    let emit = match is_nvptx(target) {
+        true => format!("asm={code}"),
+        false => format!("hsaco={code}"),
+    };
+    lowered(
+        text,
+        target,
+        &[&["--audit", "--emit", &emit][..], arguments].concat(),
+    )?;
+    let dump = format!("1={after}");
+    let sim = [
+        "sim",
+        &code,
+        "--target",
+        target,
+        "--groups",
+        "1,1,1",
+        "--workgroup-size",
+        "64,1,1",
+        "--buffer",
+        "0=seq:u32:16",
+        "--buffer",
+        "1=zeros:256",
+        "--push",
+        "05000000",
+        "--dump",
+        &dump,
+    ];
+    expect(&sim, b"", 0)?;
+    ensure!(std::fs::read(after)? == rotated(ROUNDS), "other results");
+    Ok(())
+}
+
+fn halves_stay_apart() -> Result<()> {
+    for (target, begin, end) in [
+        ("gfx1201", "s_barrier_signal", "s_barrier_wait"),
+        ("sm_80", "mbarrier.arrive", "mbarrier.test_wait"),
+        ("sm_90", "mbarrier.arrive", "mbarrier.try_wait"),
+    ] {
+        let split = ["--strategy", "auto=always-split"];
+        let assembly = String::from_utf8(lowered(&rotate(target)?, target, &split)?)?;
+        let open = assembly
+            .find(begin)
+            .with_context(|| format!("{target}: no arrive"))?;
+        let window = assembly.get(open..).unwrap_or_default();
+        let close = window
+            .find(end)
+            .with_context(|| format!("{target}: no wait"))?;
+        let work = window.get(..close).unwrap_or_default();
+        ensure!(
+            work.contains("mul") || work.contains("mad"),
+            "{target}: {work}"
+        );
+        let reflection = lowered(
+            &rotate(target)?,
+            target,
+            &[&split[..], &["--emit", "reflect"]].concat(),
+        )?;
+        let reflection: serde_json::Value = serde_json::from_slice(&reflection)?;
+        let window = &reflection[0]["pairs"][0]["window"];
+        ensure!(window["kept"].as_u64() > Some(0), "{target}: {window}");
+    }
+    Ok(())
+}
+
+/// The halves under every name, with the arguments that each takes.
+fn names_and_forms() -> Result<()> {
+    let text = rotate("gfx1201")?;
+    let (arrive, wait) = (
+        "@_Z33__spirv_ControlBarrierArriveINTELiii(i32 2, i32 2, i32 260)",
+        "@_Z31__spirv_ControlBarrierWaitINTELiii(i32 2, i32 2, i32 258)",
+    );
+    let plan = |text: &str| lowered(text, "gfx1201", &["--emit", "plan"]);
+    let expected = plan(&text)?;
+    for (prefix, arguments, types) in [
+        (
+            "__spirv_ControlBarrier",
+            ["i32 2, i32 2, i32 260", "i32 2, i32 2, i32 258"],
+            "i32, i32, i32",
+        ),
+        ("intel_work_group_barrier_", ["i32 1", "i32 1"], "i32"),
+        (
+            "intel_work_group_barrier_",
+            ["i32 1, i32 1", "i32 1, i32 1"],
+            "i32, i32",
+        ),
+    ] {
+        let is_opencl = prefix.starts_with("intel");
+        let names = match is_opencl {
+            true => ["arrive", "wait"],
+            false => ["ArriveEXT", "WaitEXT"],
+        };
+        let other = text
+            .replace(arrive, &format!("@{prefix}{}({})", names[0], arguments[0]))
+            .replace(wait, &format!("@{prefix}{}({})", names[1], arguments[1]));
+        let declared = format!(
+            "{other}\ndeclare void @{prefix}{}({types})\ndeclare void @{prefix}{}({types})\n",
+            names[0], names[1]
+        );
+        let made = plan(&declared)?;
+        ensure!(
+            made == expected,
+            "{prefix}: {}",
+            String::from_utf8_lossy(&made)
+        );
+    }
+    Ok(())
+}
+
+/// A half in a function of its own, with operands that are its parameters.
+fn functions_go_into_kernels() -> Result<()> {
+    for target in ["gfx1201", "sm_90"] {
+        let text = rotate(target)?.replace(
+            "call void @_Z33__spirv_ControlBarrierArriveINTELiii(i32 2, i32 2, i32 260)",
+            "call void @arrive(i32 2, i32 260)",
+        ) + "
+define void @arrive(i32 %scope, i32 %semantics) noinline {
+  call void @_Z33__spirv_ControlBarrierArriveINTELiii(i32 %scope, i32 %scope, i32 %semantics)
+  ret void
+}
+";
+        linkable(target)?;
+        simulated(&text, target, &["--strategy", "auto=always-split"])?;
+    }
+    Ok(())
+}
+
+fn what_is_wrong_is_said() -> Result<()> {
+    let text = rotate("gfx1201")?;
+    let arrive = "  call void @_Z33__spirv_ControlBarrierArriveINTELiii(i32 2, i32 2, i32 260)\n";
+    let wait = "  call void @_Z31__spirv_ControlBarrierWaitINTELiii(i32 2, i32 2, i32 258)\n";
+    let divergent = text.replace("icmp sgt i32 %rounds, 0", "icmp sgt i32 %id, 7");
+    let taken = text.replace(arrive, "  call void @half()\n")
+        + &format!("@table = global ptr @half\ndefine void @half() {{\n{arrive}  ret void\n}}\n");
+    let recursive = text.replace(arrive, "  call void @half()\n")
+        + &format!("define void @half() {{\n{arrive}  call void @half()\n  ret void\n}}\n");
+    for (what, module, code, says) in [
+        ("nothing", String::new(), 3, "SB0601"),
+        ("no IR", "not IR".to_owned(), 1, "SB0600"),
+        ("another target", rotate("sm_90")?, 3, "SB0601"),
+        (
+            "another GPU",
+            text.replace("\"amdgpu-flat", "\"target-cpu\"=\"gfx900\" \"amdgpu-flat"),
+            3,
+            "SB0601",
+        ),
+        (
+            "no kernel",
+            text.replace("amdgpu_kernel void", "void"),
+            3,
+            "SB0602",
+        ),
+        (
+            "an open scope",
+            text.replace("(i32 2, i32 2, i32 260)", "(i32 %rounds, i32 2, i32 260)"),
+            1,
+            "SB0603",
+        ),
+        (
+            "a missing argument",
+            text.replace("iii(i32 2, i32 2, i32 260)", "iii(i32 2, i32 2)")
+                .replace("ArriveINTELiii(i32, i32, i32)", "ArriveINTELiii(i32, i32)"),
+            1,
+            "SB0604",
+        ),
+        ("an address", taken, 3, "SB0605"),
+        ("recursion", recursive, 3, "SB0605"),
+        ("an arrive alone", text.replace(wait, ""), 0, "SB2003"),
+        ("a wait alone", text.replace(arrive, ""), 1, "SB02"),
+        ("divergence", divergent, 1, "SB2000"),
+        (
+            "a wrong scope",
+            text.replace("(i32 2, i32 2, i32 260)", "(i32 9, i32 2, i32 260)"),
+            1,
+            "SB",
+        ),
+    ] {
+        let command = ["lower-ir", "-", "--target", "gfx1201"];
+        let ran = expect(&command, module.as_bytes(), code).context(what)?;
+        ensure!(ran.stderr.contains(says), "{what}: {}", ran.stderr);
+    }
+    Ok(())
+}
+
+/// A module without split barriers comes out as it went in, and its code is that of LLVM.
+fn others_are_left_alone() -> Result<()> {
+    for target in ["gfx1201", "sm_90"] {
+        let text: String = rotate(target)?
+            .lines()
+            .filter(|line| !line.contains("__spirv_"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let once = lowered(&text, target, &["--emit", "llvm-ir"])?;
+        let printed = String::from_utf8(once.clone())?;
+        let twice = lowered(&printed, target, &["--emit", "llvm-ir"])?;
+        ensure!(once == twice, "{target}: another module the second time");
+        for line in text.lines().filter(|line| line.contains(" = ")) {
+            let line = line.trim();
+            let kept = line.starts_with(';') || line.starts_with('!') || printed.contains(line);
+            ensure!(kept, "{target}: {line} is not in\n{printed}");
+        }
+        ensure!(!lowered(&text, target, &["--emit", "asm"])?.is_empty());
+    }
+    Ok(())
+}
