@@ -2,8 +2,8 @@
 //! barriers by name.
 //!
 //! [`IrModule::read`] finds the calls and makes a SPIR-V module with the control flow of the
-//! kernels ([`skeleton`]): pairing, uniformity, plan and strategies work on that one. Lowering it
-//! puts the steps of the plan in front of the calls, and takes the calls out ([`insert`]).
+//! kernels (`skeleton/`): pairing, uniformity, plan and strategies work on that one. Lowering it
+//! puts the steps of the plan in front of the calls, and takes the calls out (`insert.rs`).
 //!
 //! LLVM trusts a module that its verifier accepts: who does not trust the source of one reads it
 //! in a process of its own.
