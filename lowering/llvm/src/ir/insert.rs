@@ -148,7 +148,7 @@ fn shared_memory(emission: &Emission<'_, '_, '_>, plan: &EntryPlan) -> u32 {
 /// What the kernel says of its launch: what the plan relies on, and no more that a value of the
 /// launch is not asked for.
 fn attributes<'c>(emission: &Emission<'_, 'c, '_>, plan: &EntryPlan, function: Func<'c>) {
-    /// What steps may ask the launch for. LLVM finds out once more what nobody asks for.
+    /// What the steps may need from the launch. LLVM finds out again what is not needed.
     const ASKED: &[&str] = &[
         "amdgpu-no-workitem-id-x",
         "amdgpu-no-workitem-id-y",
