@@ -22,7 +22,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_plan::Target;
 use splitbar_plan::target::Arch;
 use std::collections::{HashMap, HashSet};
-use values::{Memory, Shape, Values, boolean, convert, int, memory, number, ty};
+use values::{Memory, Shape, Values, convert, int, memory, number, ty};
 use words::Words;
 
 /// Skeleton and kernels.
@@ -526,7 +526,7 @@ impl<'c> Body<'_, 'c> {
         let number = number.and_then(|number| u32::try_from(number).ok());
         number.is_some_and(|number| {
             let has = |name| function.has_param_attribute(number, name);
-            has("byref") || has("byval") && has("readonly") || has("noalias") && has("readonly")
+            has("byref") || (has("byval") || has("noalias")) && has("readonly")
         })
     }
 
@@ -706,9 +706,11 @@ impl<'c> Body<'_, 'c> {
                 let value = self.words.result(op, other, &first);
                 self.bind(call, value, Shape::Other);
             }
-            Source::True => {
-                let yes = boolean(self.words, true);
-                self.bind(call, yes, Shape::Bool);
+            Source::Decided => {
+                let other = ty(self.words, Shape::Other);
+                let tag = self.values.unique(self.words);
+                let value = self.words.result(Op::FMul, other, &[self.launch, tag]);
+                self.bind(call, value, Shape::Other);
             }
         }
     }
@@ -741,8 +743,8 @@ enum Source {
     Lane,
     /// One value for the wave.
     OfWave,
-    /// Always true.
-    True,
+    /// What LLVM decides later: alike for all invocations, and nobody knows which way.
+    Decided,
 }
 
 /// LLVM's intrinsics for what a launch and an invocation are, by the beginning of their names.
@@ -767,7 +769,7 @@ const SOURCES: &[(&str, Source)] = &[
     ("llvm.nvvm.read.ptx.sreg.warpsize", Source::Launch),
     ("llvm.nvvm.read.ptx.sreg.laneid", Source::Lane),
     ("llvm.nvvm.vote.", Source::OfWave),
-    ("llvm.is.constant", Source::True),
+    ("llvm.is.constant", Source::Decided),
 ];
 
 fn source_of(name: &str) -> Option<Source> {
