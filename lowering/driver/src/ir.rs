@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::pipeline::compile_observed;
 use crate::prepare::{Planned, guarded, plan};
 use crate::stage::{Observer, Stage};
-use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
+use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, WordOffset};
 use std::sync::Arc;
 
 /// Compiles the LLVM module in `bytes`, bitcode or text, whose kernels call split barriers
@@ -122,25 +122,30 @@ fn said_of(ir: &IrModule, mut failure: Failure) -> Failure {
 
 /// Says of LLVM instructions what was said of those of the skeleton.
 fn relocate(ir: &IrModule, diagnostics: &mut Diagnostics) {
+    let words = |one: &Diagnostic| {
+        let path = one.witness.iter().map(|step| step.word);
+        path.chain([one.location.word])
+            .flatten()
+            .collect::<Vec<_>>()
+    };
+    let places = ir.places(&diagnostics.iter().flat_map(words).collect());
+    let place_of = |word: &mut Option<WordOffset>| places.get(&word.take()?);
     for diagnostic in diagnostics.iter_mut() {
         for step in &mut diagnostic.witness {
-            let place = step.word.take().and_then(|word| ir.place(word));
             step.instruction = None;
-            if let Some(place) = place {
+            if let Some(place) = place_of(&mut step.word) {
                 step.text = format!("{}, in block {}", place.instruction.trim(), place.block);
             }
         }
         let location = &mut diagnostic.location;
-        let Some(place) = location.word.and_then(|word| ir.place(word)) else {
-            location.word = None;
+        let Some(place) = place_of(&mut location.word) else {
             continue;
         };
-        location.word = None;
         location.operand = None;
         location.marked = None;
-        location.function = Some(place.function);
-        location.block = Some(place.block).filter(|name| !name.is_empty());
-        location.instruction = Some(place.instruction);
-        location.source = place.source;
+        location.function = Some(place.function.clone());
+        location.block = Some(place.block.clone()).filter(|name| !name.is_empty());
+        location.instruction = Some(place.instruction.clone());
+        location.source = place.source.clone();
     }
 }

@@ -51,6 +51,7 @@ pub(crate) mod ir {
     use super::{Lowered, llvm_missing};
     use splitbar_passes::diagnostic::{Diagnostics, SourcePosition, WordOffset};
     use splitbar_plan::{Optimization, Target};
+    use std::collections::{BTreeMap, BTreeSet};
     use std::convert::Infallible;
 
     /// A module. There is none.
@@ -60,6 +61,7 @@ pub(crate) mod ir {
     }
 
     /// An instruction. There is none.
+    #[derive(Clone)]
     pub(crate) struct IrPlace {
         pub(crate) function: String,
         pub(crate) block: String,
@@ -80,7 +82,7 @@ pub(crate) mod ir {
             match self.never {}
         }
 
-        pub(crate) fn place(&self, _: WordOffset) -> Option<IrPlace> {
+        pub(crate) fn places(&self, _: &BTreeSet<WordOffset>) -> BTreeMap<WordOffset, IrPlace> {
             match self.never {}
         }
     }

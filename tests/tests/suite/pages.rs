@@ -58,27 +58,37 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect()
 }
 
-/// Kernels of README.md, on which GPUs it shows a window of theirs, and what begins and ends that.
-const WINDOWS: [(&str, &[&str], [&str; 2]); 5] = [
+/// Kernels of README.md, on which GPU it shows a window of theirs, whether full barriers are split,
+/// and what begins and ends the window.
+const WINDOWS: [(&str, &str, SplitBarriers, [&str; 2]); 5] = [
     (
         "tiled_matmul",
-        &["gfx1201"],
+        "gfx1201",
+        SplitBarriers::Never,
         ["s_barrier_signal", "s_barrier_wait"],
     ),
-    ("tiled_matmul", &["gfx1100"], ["s_barrier", "s_barrier"]),
     (
         "tiled_matmul",
-        &["sm_90"],
+        "gfx1100",
+        SplitBarriers::Never,
+        ["s_barrier", "s_barrier"],
+    ),
+    (
+        "tiled_matmul",
+        "sm_90",
+        SplitBarriers::Never,
         ["mbarrier.arrive", "mbarrier.try_wait"],
     ),
     (
         "plain_matmul",
-        &["gfx1201", "split"],
+        "gfx1201",
+        SplitBarriers::Always,
         ["s_barrier_signal", "s_barrier_wait"],
     ),
     (
         "plain_matmul",
-        &["sm_90", "split"],
+        "sm_90",
+        SplitBarriers::Always,
         ["mbarrier.arrive", "mbarrier.try_wait"],
     ),
 ];
@@ -86,13 +96,10 @@ const WINDOWS: [(&str, &[&str], [&str; 2]); 5] = [
 /// The numbers of instructions that README.md shows in windows are those of the code.
 fn windows() -> Result<()> {
     let page = read("README.md");
-    for (kernel, how, [begin, end]) in WINDOWS {
-        let target = how.first().context("no target")?;
+    for (kernel, target, split, [begin, end]) in WINDOWS {
         let output = compile_bytes(&Fixture::load(kernel)?.module()?, target, |options| {
             options.choice = Choice::AlwaysSplit;
-            if how.contains(&"split") {
-                options.split_barriers = SplitBarriers::Always;
-            }
+            options.split_barriers = split;
         })?;
         let widest = widest(
             &output.assembly().map_err(|error| anyhow!("{error}"))?,

@@ -21,6 +21,7 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics, SourcePosition, WordOffset};
 use splitbar_plan::{Optimization, Target};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An LLVM module whose kernels have split barriers.
 #[derive(Clone, Debug)]
@@ -94,31 +95,56 @@ impl IrModule {
         &self.skeleton
     }
 
-    /// The instruction that stands behind word `word` of the skeleton.
-    pub fn place(&self, word: WordOffset) -> Option<IrPlace> {
-        let kernel_and_number = self.kernels.iter().find_map(|kernel| {
+    /// The instructions that stand behind words of the skeleton, by word; those that stand behind
+    /// none are left out.
+    pub fn places(&self, words: &BTreeSet<WordOffset>) -> BTreeMap<WordOffset, IrPlace> {
+        let numbers: Vec<_> = words
+            .iter()
+            .filter_map(|word| Some((*word, self.number(*word)?)))
+            .collect();
+        if numbers.is_empty() {
+            return BTreeMap::new();
+        }
+        let places = codegen::on_large_stack(|| {
+            let context = Context::create();
+            let module = codegen::parse(&context, &self.bitcode)?;
+            let mut places = BTreeMap::new();
+            for kernel in &self.kernels {
+                let function = ffi::named_function(ffi::module_ref(&module), &kernel.name);
+                let instructions = function.map_or_else(Vec::new, Func::instructions);
+                let mine = numbers.iter().filter(|(_, (of, _))| of.name == kernel.name);
+                for (word, (_, number)) in mine {
+                    if let Some(instruction) = instructions.get(*number).copied() {
+                        places.insert(*word, place(kernel, instruction));
+                    }
+                }
+            }
+            Ok(places)
+        });
+        places.unwrap_or_default()
+    }
+
+    /// The kernel and the number of the instruction that `word` belongs to.
+    fn number(&self, word: WordOffset) -> Option<(&IrKernel, usize)> {
+        self.kernels.iter().find_map(|kernel| {
             // Of several words of one instruction the first is known.
             let known = (0..)
                 .zip(&kernel.words)
                 .filter(|(_, first)| **first <= word);
-            let (number, first) = known.max_by_key(|(_, first)| **first)?;
-            let span = kernel.words.iter().max().map(|last| word <= last.next())?;
-            (span && *first <= word).then_some((kernel, number))
-        });
-        let (kernel, number): (&IrKernel, usize) = kernel_and_number?;
-        let place = codegen::on_large_stack(|| {
-            let context = Context::create();
-            let module = codegen::parse(&context, &self.bitcode)?;
-            let function = ffi::named_function(ffi::module_ref(&module), &kernel.name);
-            let instruction = function.and_then(|f| f.instructions().get(number).copied());
-            Ok(instruction.map(|instruction| IrPlace {
-                function: kernel.name.clone(),
-                block: instruction.block().name(),
-                instruction: instruction.print(),
-                source: source(instruction),
-            }))
-        });
-        place.ok().flatten()
+            let (number, _) = known.max_by_key(|(_, first)| **first)?;
+            let last = kernel.words.iter().max()?;
+            (word <= last.next()).then_some((kernel, number))
+        })
+    }
+}
+
+/// An instruction of `kernel`, as people know it.
+fn place(kernel: &IrKernel, instruction: Value<'_>) -> IrPlace {
+    IrPlace {
+        function: kernel.name.clone(),
+        block: instruction.block().name(),
+        instruction: instruction.print(),
+        source: source(instruction),
     }
 }
 
