@@ -8,7 +8,6 @@ use crate::output::Entry;
 use crate::prepare::{Prepared, Problems, REPORT, Work, guarded, run};
 use crate::stage::Observer;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
-use splitbar_passes::analysis::uses::uses;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::printf::Table;
 use splitbar_plan::{EntryPlan, waves};
@@ -81,21 +80,8 @@ fn abis(
     let mut symbols = Vec::new();
     let mut abis = Vec::new();
     for (kernel, plan) in kernels.iter().zip(plans) {
-        let entry = kernel.entry;
-        let order = declarations
-            .reachable_functions(plan.function)
-            .map_err(|problem| problems.and(problem.into()))?;
-        let uses = uses(
-            declarations,
-            constants,
-            plan.function,
-            &entry.interface,
-            &order,
-        );
-        let (Some(own), Some(function)) = (
-            uses.get(&plan.function),
-            declarations.function(plan.function),
-        ) else {
+        let (entry, own) = (kernel.entry, &kernel.reached.own);
+        let Some(function) = declarations.function(plan.function) else {
             let message = format!("entry point `{}` has no function", plan.entry);
             let problem = Diagnostic::error(Code::Internal, message).help(REPORT);
             return Err(problems.and(problem.into()));

@@ -94,8 +94,9 @@ pub fn compile_changed(
 pub fn translate(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Failure> {
     guarded(options, || {
         run(bytes, options, &mut (), |mut prepared, _| {
-            let (work, plans) = (&prepared.work, &prepared.plans);
-            llvm::translate(&work.lowering(plans, Lines::None, Words::Planned))
+            let (work, kernels) = (&prepared.work, &prepared.kernels);
+            let plans = &prepared.plans;
+            llvm::translate(&work.lowering(kernels, plans, Lines::None, Words::Planned))
                 .map_err(|refused| prepared.problems.and(refused))
         })
     })
@@ -124,8 +125,9 @@ fn lower(
     if observer.wants_artefacts() {
         // The IR as it was written must be there before the optimiser begins, which may not come
         // back.
-        let written = llvm::translate(&work.lowering(changed, Lines::None, Words::Planned))
-            .map_err(|refused| problems.and(refused))?;
+        let written =
+            llvm::translate(&work.lowering(&kernels, changed, Lines::None, Words::Planned))
+                .map_err(|refused| problems.and(refused))?;
         observer.produced(Artefact::UnoptimizedIr, llvm::text(&written).as_bytes());
     }
     let measures = options.measure || options.audit;
@@ -140,7 +142,7 @@ fn lower(
     } else {
         Words::Planned
     };
-    let mut lowered = llvm::lower(&work.lowering(changed, lines, words))
+    let mut lowered = llvm::lower(&work.lowering(&kernels, changed, lines, words))
         .map_err(|refused| problems.and(refused))?;
     show(observer, Artefact::Ir, || lowered.ir().into_bytes());
     span.exit();
@@ -212,10 +214,17 @@ enum Words {
 
 impl Work<'_> {
     /// What LLVM is asked for.
-    fn lowering<'a>(&'a self, plans: &'a [EntryPlan], lines: Lines, words: Words) -> Lowering<'a> {
+    fn lowering<'a>(
+        &'a self,
+        kernels: &'a [Kernel<'a>],
+        plans: &'a [EntryPlan],
+        lines: Lines,
+        words: Words,
+    ) -> Lowering<'a> {
         Lowering {
             module: self.checked,
             target: self.options.target,
+            kernels,
             plans,
             lines,
             origin: self.origin.filter(|_| words == Words::Original),
@@ -250,7 +259,8 @@ impl Work<'_> {
         let lowered = if self.options.lines && self.origin.is_some() {
             // Its lines count the words of the user's module, which several copies of an
             // inlined instruction share.
-            let planned = llvm::lower(&self.lowering(changed, Lines::All, Words::Planned))?;
+            let planned =
+                llvm::lower(&self.lowering(kernels, changed, Lines::All, Words::Planned))?;
             again = match lowered.has_late_windows() {
                 true => planned,
                 false => planned.without_late_windows(),

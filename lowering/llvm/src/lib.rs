@@ -44,11 +44,12 @@ use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::targets::FileType;
 use splitbar_assembly::amdgpu::late_windows::{Ordered, widen};
-use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
 use splitbar_passes::transform::Origin;
 use splitbar_passes::validate::Checked;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, Target};
+use splitbar_typed::Kernel;
 use splitbar_typed::abi::{AbiForm, KernelAbi};
 use std::collections::BTreeMap;
 
@@ -71,7 +72,9 @@ pub struct Lowering<'m> {
     pub module: Checked<'m>,
     /// For which target.
     pub target: &'static Target,
-    /// The barrier plan of each entry point that becomes a kernel.
+    /// The entry points that become kernels.
+    pub kernels: &'m [Kernel<'m>],
+    /// The barrier plan of each.
     pub plans: &'m [EntryPlan],
     /// Which code carries debug lines. A line is the word offset of the SPIR-V instruction plus
     /// one.
@@ -228,6 +231,14 @@ fn write<'c>(
     lowering: &Lowering<'_>,
 ) -> Result<Vec<KernelAbi>, Diagnostics> {
     let mut diagnostics = Diagnostics::new();
+    let of = |(kernel, plan): (&Kernel<'_>, &EntryPlan)| {
+        kernel.entry.name == plan.entry && kernel.entry.function == plan.function
+    };
+    let (all, plans) = (lowering.kernels, lowering.plans);
+    if all.len() != plans.len() || !all.iter().zip(plans).all(of) {
+        diagnostics.push(Diagnostic::bug("the plans are not those of the kernels"));
+        return Err(diagnostics);
+    }
     let kernels = match lowering.ir {
         Some(ir) => ir::insert::insert(context, module, lowering, ir, &mut diagnostics),
         None => emit::module::emit(context, module, lowering, &mut diagnostics),

@@ -81,12 +81,14 @@ fn lowered(target: &'static Target) -> String {
     let inlined = Inlined::of(&declarations).unwrap();
     let program = Program::new(&declarations, &constants);
     let kernel = Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap();
-    let plans = [plan(&kernel, PlanOptions::default(), &mut diagnostics)];
+    let kernels = [kernel];
+    let plans = [plan(&kernels[0], PlanOptions::default(), &mut diagnostics)];
     let (module, _) = Checked::of(&inlined, &program, Validation::Waived).unwrap();
     let lowering = Lowering {
         module,
         origin: None,
         target,
+        kernels: &kernels,
         plans: &plans,
         lines: Lines::None,
         optimization: Optimization::O2,

@@ -4,6 +4,7 @@ use crate::copies::Copies;
 use crate::scratch::shared_bytes;
 use splitbar_passes::analysis::pairing::Pairing;
 use splitbar_passes::analysis::program::Program;
+use splitbar_passes::analysis::uses::Reached;
 use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::EntryPoint;
@@ -27,6 +28,8 @@ pub struct Kernel<'m> {
     pub shared_bytes: u32,
     /// Of that, the variables.
     pub variables: WorkgroupMemory,
+    /// The functions that it reaches, and which variables they touch.
+    pub reached: Reached,
 }
 
 /// What a caller asks of a kernel.
@@ -42,8 +45,9 @@ impl<'m> Kernel<'m> {
     /// The kernel of `entry` of `program`.
     ///
     /// # Errors
-    /// `Internal` for an entry point of another module. To `diagnostics`: those of
-    /// [`Pairing::analyse`], and `UnsupportedMode` for another workgroup size than the module's.
+    /// `Internal` for an entry point of another module; those of [`Reached::of`]. To
+    /// `diagnostics`: those of [`Pairing::analyse`], and `UnsupportedMode` for another
+    /// workgroup size than the module's.
     pub fn of(
         program: &'m Program<'_>,
         entry: &'m EntryPoint<'m>,
@@ -57,15 +61,17 @@ impl<'m> Kernel<'m> {
         let promote = wanted.promote_async_copies;
         let (pairing, found) = program.pairing(entry)?;
         diagnostics.extend(found.clone());
-        let variables = WorkgroupMemory::of(declarations, constants, entry);
+        let reached = Reached::of(declarations, constants, entry)?;
+        let variables = WorkgroupMemory::touched(declarations, constants, &reached.own);
         Ok(Kernel {
             entry,
             target,
             workgroup_size,
             pairing,
             copies: Copies::of(program, entry, workgroup_size, promote),
-            shared_bytes: shared_bytes(declarations, constants, target, entry, &variables),
+            shared_bytes: shared_bytes(declarations, constants, target, &reached, &variables),
             variables,
+            reached,
         })
     }
 }

@@ -3,8 +3,9 @@
 
 use spirv::{GroupOperation, Op};
 use splitbar_passes::analysis::layout::round_up;
+use splitbar_passes::analysis::uses::Reached;
 use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
-use splitbar_passes::module::{Constants, Declarations, EntryPoint, Id, Inst, Scope, Type};
+use splitbar_passes::module::{Constants, Declarations, Id, Inst, Scope, Type};
 use splitbar_target::{Arch, Target};
 
 /// Workgroup memory that these instructions share, in bytes: eight for each of 32 subgroups, or one
@@ -14,13 +15,14 @@ pub const SCRATCH_BYTES: u32 = 256;
 /// Its alignment.
 pub const SCRATCH_ALIGN: u32 = 16;
 
-/// Bytes of workgroup memory that `entry`, whose variables take `variables`, takes on `target`
-/// before barriers reserve any: the variables, and behind them what OpGroup* instructions need.
-pub fn shared_bytes(
+/// Bytes of workgroup memory that an entry point, whose variables take `variables`, takes on
+/// `target` before barriers reserve any: the variables, and behind them what OpGroup* instructions
+/// need.
+pub(crate) fn shared_bytes(
     declarations: &Declarations<'_>,
     constants: &Constants,
     target: &Target,
-    entry: &EntryPoint<'_>,
+    reached: &Reached,
     variables: &WorkgroupMemory,
 ) -> u32 {
     let needs = |inst: &Inst<'_>| {
@@ -33,11 +35,9 @@ pub fn shared_bytes(
                 == Some(Scope::Workgroup)
             && vote(declarations, constants, target, inst).is_none()
     };
-    let functions = declarations.reachable_functions(entry.function);
+    let functions = reached.order.iter();
     let scratch = functions
-        .into_iter()
-        .flatten()
-        .filter_map(|id| declarations.function(id))
+        .filter_map(|id| declarations.function(*id))
         .any(|function| function.syncs.iter().any(needs));
     let bytes = match scratch {
         true => round_up(variables.bytes, SCRATCH_ALIGN).saturating_add(SCRATCH_BYTES.into()),
@@ -170,10 +170,11 @@ OpFunctionEnd"
         let assembled = assemble(&text).unwrap();
         read(&assembled.module().unwrap(), |declarations, constants| {
             let entry = declarations.entry_points.first().unwrap();
+            let reached = Reached::of(declarations, constants, entry).unwrap();
             ["gfx1201", "sm_90"].map(|target| {
                 let target = Target::by_name(target).unwrap();
-                let variables = WorkgroupMemory::of(declarations, constants, entry);
-                shared_bytes(declarations, constants, target, entry, &variables)
+                let variables = WorkgroupMemory::touched(declarations, constants, &reached.own);
+                shared_bytes(declarations, constants, target, &reached, &variables)
             })
         })
     }

@@ -1,7 +1,10 @@
 //! Which module-scope variables a function touches, itself or through its callees: they decide a
 //! kernel's arguments and the hidden parameters of functions.
 
-use crate::module::{Constants, Declarations, Function, Id, Inst, Type, Variable, called};
+use crate::diagnostic::Diagnostic;
+use crate::module::{
+    Constants, Declarations, EntryPoint, Function, Id, Inst, Type, Variable, called,
+};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -164,25 +167,39 @@ pub fn is_shared_block(declarations: &Declarations<'_>, variable: &Variable<'_>)
         })
 }
 
-/// Uses of every function of `functions`, which stand callees first and are what the kernel
-/// `function` reaches. A kernel that touches a block in workgroup memory also touches those of its
-/// `interface` that start as zeros: they share their memory.
-pub fn uses(
-    declarations: &Declarations<'_>,
-    constants: &Constants,
-    function: Id,
-    interface: &[Id],
-    functions: &[Id],
-) -> BTreeMap<Id, Uses> {
-    let mut done = BTreeMap::new();
-    let touchable = Touchable::of(declarations);
-    for id in functions {
-        if let Some(function) = declarations.function(*id) {
-            let uses = Uses::of(function, declarations, constants, &touchable, &done);
-            done.insert(*id, uses);
+/// The functions that an entry point reaches, and what each of them touches.
+#[derive(Clone, Debug)]
+pub struct Reached {
+    /// The functions, callees first; the last one is the entry point's own.
+    pub order: Vec<Id>,
+    /// What each of them touches; none for a function that the module lacks.
+    pub uses: BTreeMap<Id, Uses>,
+    /// What the entry point's own function touches, with its callees. One that touches a block in
+    /// workgroup memory also touches those of its interface that start as zeros: they share their
+    /// memory.
+    pub own: Uses,
+}
+
+impl Reached {
+    /// What `entry` reaches.
+    ///
+    /// # Errors
+    /// Those of [`Declarations::reachable_functions`].
+    pub fn of(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        entry: &EntryPoint<'_>,
+    ) -> Result<Reached, Diagnostic> {
+        let order = declarations.reachable_functions(entry.function)?;
+        let touchable = Touchable::of(declarations);
+        let mut uses = BTreeMap::new();
+        for id in &order {
+            if let Some(function) = declarations.function(*id) {
+                let of = Uses::of(function, declarations, constants, &touchable, &uses);
+                uses.insert(*id, of);
+            }
         }
-    }
-    if let Some(own) = done.get_mut(&function) {
+        let mut own = uses.get(&entry.function).cloned().unwrap_or_default();
         let block = |id: &Id| {
             declarations
                 .variable(*id)
@@ -190,10 +207,10 @@ pub fn uses(
         };
         if own.variables.iter().any(|id| block(id).is_some()) {
             let cleared = |id: &&Id| block(id).is_some_and(|v| v.initializer.is_some());
-            own.variables.extend(interface.iter().filter(cleared));
+            own.variables.extend(entry.interface.iter().filter(cleared));
         }
+        Ok(Reached { order, uses, own })
     }
-    done
 }
 
 /// Whether a variable is an LLVM global that every function can name: workgroup memory and

@@ -3,7 +3,7 @@
 //! The check of limits, the plan and the lowering share this.
 
 use super::layout::{Extents, round_up, variable_align};
-use super::uses::{is_shared_block, pointee, uses};
+use super::uses::{Reached, Uses, is_shared_block, pointee};
 use crate::module::{Constants, Declarations, EntryPoint, Id};
 use spirv::StorageClass;
 use std::collections::BTreeMap;
@@ -33,23 +33,31 @@ impl WorkgroupMemory {
         constants: &Constants,
         entry: &EntryPoint<'_>,
     ) -> WorkgroupMemory {
-        let is_workgroup = |class| class == StorageClass::Workgroup;
+        if !declares_any(declarations) {
+            return WorkgroupMemory::default();
+        }
+        Reached::of(declarations, constants, entry).map_or_else(
+            |_| WorkgroupMemory::default(),
+            |reached| WorkgroupMemory::touched(declarations, constants, &reached.own),
+        )
+    }
+
+    /// That of an entry point which touches `uses`.
+    pub fn touched(
+        declarations: &Declarations<'_>,
+        constants: &Constants,
+        uses: &Uses,
+    ) -> WorkgroupMemory {
         let mut memory = WorkgroupMemory::default();
-        if !declarations.variables.iter().any(|v| is_workgroup(v.class)) {
+        if !declares_any(declarations) {
             return memory;
         }
-        let Ok(functions) = declarations.reachable_functions(entry.function) else {
-            return memory;
-        };
-        let (function, interface) = (entry.function, &entry.interface);
-        let uses = uses(declarations, constants, function, interface, &functions);
-        let reached = uses.get(&function).map(|uses| &uses.variables);
         let mut extents = Extents::new(declarations, constants);
         let mut others = Vec::new();
         memory.align = VARIABLE_ALIGN;
-        for variable in reached
-            .into_iter()
-            .flatten()
+        for variable in uses
+            .variables
+            .iter()
             .filter_map(|id| declarations.variable(*id))
             .filter(|variable| is_workgroup(variable.class))
         {
@@ -73,6 +81,14 @@ impl WorkgroupMemory {
         }
         memory
     }
+}
+
+fn is_workgroup(class: StorageClass) -> bool {
+    class == StorageClass::Workgroup
+}
+
+fn declares_any(declarations: &Declarations<'_>) -> bool {
+    declarations.variables.iter().any(|v| is_workgroup(v.class))
 }
 
 #[cfg(test)]

@@ -23,21 +23,16 @@ pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
                 .at_word(inst.offset),
         );
     }
-    let reached: BTreeSet<Id> = lowering
-        .plans
-        .iter()
-        .filter_map(|plan| declarations.reachable_functions(plan.function).ok())
-        .flatten()
+    let reached = lowering.kernels.iter();
+    let reached: BTreeSet<Id> = reached
+        .flat_map(|kernel| &kernel.reached.order)
+        .copied()
         .collect();
     let reached: Vec<Id> = reached.into_iter().collect();
     enumerants::check(declarations, &reached, diagnostics);
-    for plan in lowering.plans {
+    for (kernel, plan) in lowering.kernels.iter().zip(lowering.plans) {
         if plan.workgroup_size.is_some_and(|size| size.contains(&0)) {
-            let at = declarations
-                .entry_points
-                .iter()
-                .find(|e| e.function == plan.function)
-                .map(|e| e.inst.offset);
+            let at = kernel.entry.inst.offset;
             diagnostics.push(
                 Diagnostic::error(
                     Code::EmptyWorkgroup,
@@ -47,13 +42,7 @@ pub(crate) fn check(lowering: &Lowering<'_>, diagnostics: &mut Diagnostics) {
                 .help("give the specialization constants that its size depends on values: `Options::workgroup_size` or `Options::spec`"),
             );
         }
-        for entry in declarations
-            .entry_points
-            .iter()
-            .filter(|e| e.function == plan.function && e.name == plan.entry)
-        {
-            check_entry(entry, plan, constants, diagnostics);
-        }
+        check_entry(kernel.entry, plan, constants, diagnostics);
     }
 }
 

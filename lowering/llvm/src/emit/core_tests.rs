@@ -37,14 +37,14 @@ pub(crate) fn lowered_at(
     let target = Target::by_name(target).unwrap();
     let inlined = Inlined::of(&declarations)?;
     let program = Program::new(&declarations, &constants);
-    let plans: Vec<_> = declarations
-        .entry_points
+    let mut kernels = Vec::new();
+    for entry in &declarations.entry_points {
+        let wanted = Wanted::default();
+        kernels.push(Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap());
+    }
+    let plans: Vec<_> = kernels
         .iter()
-        .map(|entry| {
-            let wanted = Wanted::default();
-            let kernel = Kernel::of(&program, entry, target, wanted, &mut diagnostics).unwrap();
-            plan(&kernel, PlanOptions::default(), &mut diagnostics)
-        })
+        .map(|kernel| plan(kernel, PlanOptions::default(), &mut diagnostics))
         .collect();
     assert!(!diagnostics.has_errors(), "{diagnostics}");
     let (checked, _) = Checked::of(&inlined, &program, Validation::Waived)?;
@@ -52,6 +52,7 @@ pub(crate) fn lowered_at(
         module: checked,
         origin: None,
         target,
+        kernels: &kernels,
         plans: &plans,
         lines: if lines { Lines::All } else { Lines::None },
         optimization,

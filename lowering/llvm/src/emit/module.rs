@@ -7,7 +7,7 @@ use super::build::Build;
 use super::function::{FunctionEmitter, Slot};
 use super::state::{Callee, Callees, Control, Shared, StateSlots};
 use super::types::{self, Kind, Types};
-use super::uses::{self, Hidden, Uses};
+use super::uses::{Hidden, Reached, Uses};
 use super::{Result, check};
 use crate::Lowering;
 use crate::debug::Lines;
@@ -16,14 +16,13 @@ use crate::ffi::{self, Block, Func, Ty, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use splitbar_passes::analysis::qualifiers::MemoryQualifiers;
-use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
 use splitbar_passes::module::{Declarations, Function, Id, WordOffset};
 use splitbar_passes::printf::Table;
 use splitbar_plan::target::Arch;
 use splitbar_plan::{EntryPlan, waves};
+use splitbar_typed::Kernel;
 use splitbar_typed::abi::{Abi, AbiForm, KernelAbi, Passing, length_passing, symbol};
-use splitbar_typed::scratch::shared_bytes;
 use splitbar_typed::types::{self as typed, id_count};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -64,8 +63,9 @@ pub(crate) fn emit<'c>(
 ) -> Vec<KernelAbi> {
     check::check(lowering, diagnostics);
     with(context, module, lowering, |emission| {
-        let plans = emission.lowering.plans.iter();
-        let abis = plans.filter_map(|plan| emission.kernel(plan, diagnostics));
+        let kernels = emission.lowering.kernels.iter();
+        let planned = kernels.zip(emission.lowering.plans);
+        let abis = planned.filter_map(|(kernel, plan)| emission.kernel(kernel, plan, diagnostics));
         abis.collect()
     })
 }
@@ -118,34 +118,19 @@ pub(crate) fn with<'c, 'm, R>(
 }
 
 impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
-    fn kernel(&mut self, plan: &'e EntryPlan, diagnostics: &mut Diagnostics) -> Option<KernelAbi> {
+    fn kernel(
+        &mut self,
+        kernel: &'e Kernel<'_>,
+        plan: &'e EntryPlan,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<KernelAbi> {
         let declarations = self.lowering.module.declarations();
-        let order = match declarations.reachable_functions(plan.function) {
-            Ok(order) => order,
-            Err(problem) => {
-                diagnostics.push(problem);
-                return None;
-            }
-        };
-        let entry = declarations
-            .entry_points
-            .iter()
-            .find(|entry| entry.function == plan.function && entry.name == plan.entry)?;
-        let constants = self.lowering.module.constants();
-        let memory = WorkgroupMemory::of(declarations, constants, entry);
-        let uses = uses::uses(
-            declarations,
-            constants,
-            plan.function,
-            &entry.interface,
-            &order,
-        );
-        let own = uses.get(&plan.function)?;
+        let Reached { order, uses, own } = &kernel.reached;
         self.b.stack_bytes.set(0);
         let symbol = symbol(&plan.entry, &self.symbols);
         self.symbols.push(symbol.clone());
-        self.make_globals(plan, own, &memory, diagnostics);
-        let inline = inlined_size(declarations, &order) <= MAX_INLINED;
+        self.make_globals(plan, own, &kernel.variables, diagnostics);
+        let inline = inlined_size(declarations, order) <= MAX_INLINED;
         let mut callees = Callees::default();
         for id in order.iter().filter(|id| **id != plan.function) {
             let (Some(function), Some(used)) = (declarations.function(*id), uses.get(id)) else {
@@ -175,13 +160,7 @@ impl<'e, 'c, 'm> Emission<'e, 'c, 'm> {
             entry: plan.entry.clone(),
             symbol,
             workgroup_size: plan.workgroup_size,
-            shared_memory_bytes: shared_bytes(
-                declarations,
-                constants,
-                self.lowering.target,
-                entry,
-                &memory,
-            ),
+            shared_memory_bytes: kernel.shared_bytes,
             dynamic_shared_bytes: plan.dynamic_shared_bytes,
             arguments: abi.parameters.into_iter().map(|p| p.argument).collect(),
             form: self.form.clone(),

@@ -11,12 +11,10 @@ use crate::emit::state::Callees;
 use crate::ffi::{self, Block, Func, Opcode, Value};
 use inkwell::context::Context;
 use inkwell::module::Module;
-use splitbar_passes::analysis::workgroup_memory::WorkgroupMemory;
 use splitbar_passes::diagnostic::{Diagnostic, Diagnostics};
 use splitbar_plan::EntryPlan;
 use splitbar_plan::target::Arch;
 use splitbar_typed::abi::KernelAbi;
-use splitbar_typed::scratch::shared_bytes;
 
 /// Writes the steps of all plans into the kernels of `module`, which is that of `ir`.
 pub(crate) fn insert<'c>(
@@ -31,11 +29,11 @@ pub(crate) fn insert<'c>(
     }
     module::with(context, module, lowering, |emission| {
         let mut abis = Vec::new();
-        for plan in lowering.plans {
+        for (prepared, plan) in lowering.kernels.iter().zip(lowering.plans) {
             let kernel = ir.kernels.iter().find(|kernel| kernel.name == plan.entry);
             let done = kernel
                 .ok_or_else(|| missing(&plan.entry))
-                .and_then(|kernel| in_kernel(emission, plan, kernel));
+                .and_then(|kernel| in_kernel(emission, prepared.shared_bytes, plan, kernel));
             match done {
                 Ok(abi) => abis.push(abi),
                 Err(problem) => diagnostics.push(*problem),
@@ -54,6 +52,7 @@ fn missing(what: &str) -> Box<Diagnostic> {
 
 fn in_kernel<'e, 'c>(
     emission: &mut Emission<'e, 'c, '_>,
+    shared_bytes: u32,
     plan: &EntryPlan,
     kernel: &IrKernel,
 ) -> Result<KernelAbi> {
@@ -123,26 +122,13 @@ fn in_kernel<'e, 'c>(
         entry: kernel.name.clone(),
         symbol: kernel.name.clone(),
         workgroup_size: plan.workgroup_size,
-        shared_memory_bytes: shared_memory(emission, plan),
+        shared_memory_bytes: shared_bytes,
         dynamic_shared_bytes: plan.dynamic_shared_bytes,
         arguments: Vec::new(),
         form: emission.form.clone(),
         resources: Vec::new(),
         prints: Default::default(),
     })
-}
-
-/// Bytes of the workgroup variables of a kernel.
-fn shared_memory(emission: &Emission<'_, '_, '_>, plan: &EntryPlan) -> u32 {
-    let lowering = emission.lowering;
-    let (declarations, constants) = (lowering.module.declarations(), lowering.module.constants());
-    let mut entries = declarations.entry_points.iter();
-    entries
-        .find(|entry| entry.function == plan.function)
-        .map_or(0, |entry| {
-            let memory = WorkgroupMemory::of(declarations, constants, entry);
-            shared_bytes(declarations, constants, lowering.target, entry, &memory)
-        })
 }
 
 /// What the kernel says of its launch: what the plan relies on, and no more that a value of the

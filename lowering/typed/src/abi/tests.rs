@@ -26,17 +26,15 @@ fn planned(
         form.descriptor_bytes(),
     );
     let entry = declarations.entry_points.first().unwrap();
-    let (function, interface) = (entry.function, &entry.interface);
-    let order = declarations.reachable_functions(function).unwrap();
-    let uses = uses::uses(declarations, constants, function, interface, &order);
+    let reached = uses::Reached::of(declarations, constants, entry).unwrap();
     let mut found = Diagnostics::new();
     let abi = Abi::plan(
         form,
         &types,
         (declarations, &MemoryQualifiers::of(declarations)),
         target,
-        declarations.function(function).unwrap(),
-        uses.get(&function).unwrap(),
+        declarations.function(entry.function).unwrap(),
+        &reached.own,
         &mut found,
     );
     (abi, found)
