@@ -8,7 +8,9 @@ import threading
 import time
 from pathlib import Path
 
+import distributed
 import pytest
+import ray
 import splitbar
 
 TARGETS = ("gfx1201", "sm_90")
@@ -87,7 +89,6 @@ def test_lost_jobs_are_submitted_again(modules):
 
 def test_cluster_of_three(modules, batch):
     """Dask with three worker processes: the same bytes; one that is killed loses nothing."""
-    distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(
             n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None
@@ -120,7 +121,6 @@ def test_cluster_of_three(modules, batch):
 
 def test_ray(modules, batch):
     """The executor of docs/python.md, on a pool of Ray with two processes."""
-    ray = pytest.importorskip("ray")
     page = (Path(os.environ["SPLITBAR_FIXTURES"]).parent / "docs/python.md").read_text()
     names = {}
     exec(page.split("```python ray\n")[1].split("```")[0], names)
