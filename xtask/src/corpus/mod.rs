@@ -27,7 +27,8 @@ use results::{Entry, Results};
 
 /// A GPU for each way in which barriers, matrices and memory differ.
 const TARGETS: &[&str] = &[
-    "gfx906", "gfx942", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80", "sm_90",
+    "gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "gfx1250", "sm_75", "sm_80",
+    "sm_90", "sm_120",
 ];
 
 /// What one compilation may take.
@@ -42,7 +43,7 @@ pub(crate) struct Options {
     /// A folder of modules (`.spv`, at any depth) to take in place of fixtures/corpus; the table is
     /// printed alone
     folder: Option<PathBuf>,
-    /// Only these targets [default: eight, from gfx906 to sm_90]
+    /// Only these targets [default: eleven, from gfx906 to sm_120]
     #[arg(long, num_args = 1.., value_name = "TARGET")]
     target: Vec<String>,
     /// Only these folders of the archive: glcompute, glcompute-split, kernel, kernel-split
