@@ -6,6 +6,7 @@ use splitbar_passes::diagnostic::Diagnostics;
 use splitbar_passes::transform::Origin;
 use splitbar_passes::validate::Checked;
 use splitbar_plan::{EntryPlan, Optimization, Target};
+use splitbar_typed::Kernel;
 use splitbar_typed::abi::{AbiForm, KernelAbi};
 use std::convert::Infallible;
 
@@ -30,6 +31,7 @@ pub(crate) enum Lines {
 pub(crate) struct Lowering<'m> {
     pub(crate) module: Checked<'m>,
     pub(crate) target: &'static Target,
+    pub(crate) kernels: &'m [Kernel<'m>],
     pub(crate) plans: &'m [EntryPlan],
     pub(crate) abi: &'m AbiForm,
     pub(crate) lines: Lines,
