@@ -88,7 +88,9 @@ fn in_function(function: FunctionValue<'_>, eliminated: &mut Eliminated) {
     eliminated.marks += pruned.marks.len();
     eliminated.waits += pruned.waits.len();
     for (block, index) in pruned.marks.into_iter().chain(pruned.waits) {
-        let place = found.get(block).and_then(|in_block| in_block.get(index));
+        let place = found
+            .get(block.index())
+            .and_then(|in_block| in_block.get(index));
         if let Some((_, instruction)) = place {
             instruction.erase_from_basic_block();
         }

@@ -16,6 +16,7 @@ use inkwell::values::{
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dominance::Dominators;
 use splitbar_passes::diagnostic::Diagnostics;
+use splitbar_passes::module::BlockIndex;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
@@ -99,15 +100,16 @@ fn is_free(instruction: InstructionValue<'_>) -> bool {
 
 /// The control flow of a function.
 struct Shape<'c> {
-    blocks: HashMap<BasicBlock<'c>, usize>,
+    blocks: HashMap<BasicBlock<'c>, BlockIndex>,
     cfg: Cfg,
     dominators: Dominators,
 }
 
 impl<'c> Shape<'c> {
     fn new(function: FunctionValue<'c>) -> Self {
-        let blocks: HashMap<_, _> = function.get_basic_block_iter().zip(0..).collect();
-        let number = |block: &BasicBlock<'c>| blocks.get(block).copied();
+        let numbers = (0..).map(BlockIndex::new);
+        let blocks: HashMap<_, _> = function.get_basic_block_iter().zip(numbers).collect();
+        let number = |block: &BasicBlock<'c>| blocks.get(block).map(|number| number.index());
         let edges: Vec<_> = function
             .get_basic_block_iter()
             .flat_map(|block| next(block).map(move |next| (block, next)))

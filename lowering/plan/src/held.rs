@@ -25,7 +25,7 @@ use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dataflow::{self, Analysis, Direction};
 use splitbar_passes::analysis::dominance::Dominators;
 use splitbar_passes::analysis::loops::{self, Loop};
-use splitbar_passes::module::WordOffset;
+use splitbar_passes::module::{BlockIndex, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most 32-bit registers of an invocation that hold what is being copied, and where it goes.
@@ -114,8 +114,8 @@ pub(crate) fn hold(mut timeline: Timeline<'_>, free: u32) -> Held {
     let shared = share(&timeline, &alone);
     let mut held = assign(timeline.shapes, &shared, free);
     for (block, slot) in before_loops(&timeline, &held) {
-        let end = timeline.ends.get(block);
-        if let Some((moments, end)) = timeline.moments.get_mut(block).zip(end) {
+        let end = timeline.ends.get(block.index());
+        if let Some((moments, end)) = timeline.moments.get_mut(block.index()).zip(end) {
             moments.push((*end, Moment::Store(slot)));
         }
     }
@@ -176,25 +176,25 @@ fn assign(shapes: &[HeldShape], shared: &[Option<usize>], free: u32) -> Held {
 
 /// Blocks that lead into a loop, and the sets that are stored at their ends: those that the loop
 /// stores and does not fill.
-fn before_loops(timeline: &Timeline<'_>, held: &Held) -> BTreeSet<(usize, usize)> {
+fn before_loops(timeline: &Timeline<'_>, held: &Held) -> BTreeSet<(BlockIndex, usize)> {
     let cfg = timeline.cfg;
     let Some(loops) = loops::natural(cfg, &Dominators::of(cfg), MOST_LOOPS) else {
         return BTreeSet::new();
     };
     let flow = Flow::of(timeline, &held.of_copy);
-    let stored: BTreeSet<(usize, usize)> = flow
+    let stored: BTreeSet<(BlockIndex, usize)> = flow
         .stores()
         .iter()
         .map(|store| (store.block, store.slot))
         .collect();
-    let moments = timeline.moments.iter().enumerate();
-    let filled: BTreeSet<(usize, usize)> = moments
+    let moments = BlockIndex::numbered(&timeline.moments);
+    let filled: BTreeSet<(BlockIndex, usize)> = moments
         .flat_map(|(block, moments)| moments.iter().map(move |(_, moment)| (block, moment)))
         .filter_map(|(block, moment)| Some((block, flow.filled(moment)?)))
         .collect();
     let mut entries = BTreeSet::new();
     for Loop { header, body } in &loops {
-        let inside = |places: &BTreeSet<(usize, usize)>| -> BTreeSet<usize> {
+        let inside = |places: &BTreeSet<(BlockIndex, usize)>| -> BTreeSet<usize> {
             let places = places.iter().filter(|(block, _)| body.contains(block));
             places.map(|(_, slot)| *slot).collect()
         };
@@ -209,7 +209,7 @@ fn before_loops(timeline: &Timeline<'_>, held: &Held) -> BTreeSet<(usize, usize)
 
 /// A store of what a set holds.
 struct Store {
-    block: usize,
+    block: BlockIndex,
     /// The word offset of the instruction that it stands before.
     offset: WordOffset,
     slot: usize,
@@ -277,11 +277,17 @@ impl<'f> Flow<'f> {
     /// with the ages before it and the sets that are stored there.
     fn walk(
         &self,
-        block: usize,
+        block: BlockIndex,
         ages: &mut Ages,
         mut see: impl FnMut((WordOffset, Moment), &Ages, &[usize]),
     ) {
-        for (offset, moment) in self.timeline.moments.get(block).into_iter().flatten() {
+        for (offset, moment) in self
+            .timeline
+            .moments
+            .get(block.index())
+            .into_iter()
+            .flatten()
+        {
             let stored = self.stored(moment, ages);
             see((*offset, *moment), ages, &stored);
             for slot in stored {
@@ -302,10 +308,14 @@ impl<'f> Flow<'f> {
 
     /// All moments in blocks that control can reach, with their blocks, as [`Flow::walk`] shows
     /// them.
-    fn visit(&self, mut see: impl FnMut(usize, (WordOffset, Moment), &Ages, &[usize])) {
+    fn visit(&self, mut see: impl FnMut(BlockIndex, (WordOffset, Moment), &Ages, &[usize])) {
         for block in self.timeline.cfg.reverse_postorder() {
             // Every block of the graph has ages at its start.
-            let mut ages = self.at_start.get(*block).cloned().unwrap_or_default();
+            let mut ages = self
+                .at_start
+                .get(block.index())
+                .cloned()
+                .unwrap_or_default();
             self.walk(*block, &mut ages, |moment, ages, stored| {
                 see(*block, moment, ages, stored);
             });
@@ -317,7 +327,7 @@ impl<'f> Flow<'f> {
         let mut stores = Vec::new();
         self.visit(|block, (offset, _), _, stored| {
             let is_exit = self.timeline.cfg.succs(block).is_empty();
-            if is_exit && self.timeline.ends.get(block) == Some(&offset) {
+            if is_exit && self.timeline.ends.get(block.index()) == Some(&offset) {
                 return;
             }
             stores.extend(stored.iter().map(|slot| Store {
@@ -351,7 +361,7 @@ impl Analysis for Flow<'_> {
         changed
     }
 
-    fn transfer(&self, block: usize, mut state: Ages) -> Ages {
+    fn transfer(&self, block: BlockIndex, mut state: Ages) -> Ages {
         self.walk(block, &mut state, |_, _, _| {});
         state
     }

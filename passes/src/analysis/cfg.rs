@@ -4,7 +4,7 @@
 //! Nothing here assumes structured or reducible control flow. An edge to a label that the function
 //! does not have is left out (the reader reports it).
 
-use crate::module::{Function, Id, Inst, Module, targets};
+use crate::module::{BlockIndex, Function, Id, Inst, Module, targets};
 
 /// Terminators that end the invocation's run of a function, OpUnreachable not among them: control
 /// never gets to that one.
@@ -23,33 +23,38 @@ pub fn is_exit(inst: Inst<'_>) -> bool {
     inst.op().is_some_and(|op| EXITS.contains(&op))
 }
 
+/// Where control comes from, and where it goes.
+type Edge = (BlockIndex, BlockIndex);
+
 /// A list of lists in one allocation.
 #[derive(Clone, Debug, Default)]
 struct Lists {
     starts: Vec<usize>,
-    items: Vec<usize>,
+    items: Vec<BlockIndex>,
 }
 
 impl Lists {
     /// Groups `pairs` by their first member, which is below `len`; order within a group is kept.
-    fn group(len: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Lists {
+    fn group(len: usize, pairs: impl Iterator<Item = Edge> + Clone) -> Lists {
         let mut starts = vec![0; len + 1];
         for (group, _) in pairs.clone() {
-            starts[group + 1] += 1;
+            starts[group.index() + 1] += 1;
         }
         for i in 0..len {
             starts[i + 1] += starts[i];
         }
         let mut next = starts.clone();
-        let mut items = vec![0; starts[len]];
+        let mut items = vec![BlockIndex::ENTRY; starts[len]];
         for (group, item) in pairs {
-            items[next[group]] = item;
-            next[group] += 1;
+            let next = &mut next[group.index()];
+            items[*next] = item;
+            *next += 1;
         }
         Lists { starts, items }
     }
 
-    fn get(&self, group: usize) -> &[usize] {
+    fn get(&self, group: BlockIndex) -> &[BlockIndex] {
+        let group = group.index();
         &self.items[self.starts[group]..self.starts[group + 1]]
     }
 }
@@ -63,10 +68,10 @@ enum Index {
     /// A slot for every id from the least label, `first`, to the largest; of labels, the block.
     Slots {
         first: u32,
-        blocks: Vec<Option<u32>>,
+        blocks: Vec<Option<BlockIndex>>,
     },
     /// Sorted; for labels that are far apart.
-    Sorted(Vec<(Id, usize)>),
+    Sorted(Vec<(Id, BlockIndex)>),
 }
 
 impl Index {
@@ -75,24 +80,24 @@ impl Index {
         let last = labels.iter().max().map_or(0, |id| id.0);
         let slots = (last - first) as usize + 1;
         if slots / MOST_SLOTS > labels.len() {
-            let mut sorted: Vec<(Id, usize)> = labels.iter().copied().zip(0..).collect();
+            let blocks = BlockIndex::all(labels.len());
+            let mut sorted: Vec<_> = labels.iter().copied().zip(blocks).collect();
             sorted.sort_unstable();
             return Index::Sorted(sorted);
         }
         let mut blocks = vec![None; slots];
-        for (label, block) in labels.iter().zip(0..) {
+        for (label, block) in labels.iter().zip(BlockIndex::all(labels.len())) {
             blocks[(label.0 - first) as usize] = Some(block);
         }
         Index::Slots { first, blocks }
     }
 
     /// The block with label `label`.
-    fn find(&self, label: Id) -> Option<usize> {
+    fn find(&self, label: Id) -> Option<BlockIndex> {
         match self {
             Index::Slots { first, blocks } => {
                 let slot = label.0.checked_sub(*first)?;
-                let block = blocks.get(slot as usize).copied().flatten()?;
-                Some(block as usize)
+                blocks.get(slot as usize).copied().flatten()
             }
             Index::Sorted(sorted) => {
                 let at = sorted.binary_search_by_key(&label, |(known, _)| *known);
@@ -110,7 +115,7 @@ pub struct Cfg {
     succs: Lists,
     preds: Lists,
     exits: Vec<bool>,
-    reverse_postorder: Vec<usize>,
+    reverse_postorder: Vec<BlockIndex>,
     /// Position in `reverse_postorder`.
     order: Vec<Option<usize>>,
 }
@@ -129,7 +134,7 @@ impl Cfg {
         let index = Index::of(&labels);
         let mut edges = Vec::with_capacity(labels.len() * 2);
         let mut exits = Vec::with_capacity(labels.len());
-        for (block, from) in function.blocks.iter().zip(0..) {
+        for (from, block) in function.numbered() {
             let terminator = block.terminator();
             exits.push(terminator.is_some_and(is_exit));
             for target in terminator
@@ -152,26 +157,21 @@ impl Cfg {
         let index = Index::of(&labels);
         let edges: Vec<_> = edges
             .iter()
-            .copied()
             .filter(|(from, to)| *from < len && *to < len)
+            .map(|(from, to)| (BlockIndex::new(*from), BlockIndex::new(*to)))
             .collect();
         let mut exits = vec![true; len];
         for (from, _) in &edges {
-            exits[*from] = false;
+            exits[from.index()] = false;
         }
         Cfg::build(labels, index, edges, exits)
     }
 
-    fn build(
-        labels: Vec<Id>,
-        index: Index,
-        mut edges: Vec<(usize, usize)>,
-        exits: Vec<bool>,
-    ) -> Cfg {
+    fn build(labels: Vec<Id>, index: Index, mut edges: Vec<Edge>, exits: Vec<bool>) -> Cfg {
         let len = labels.len();
         edges.sort_by_key(|(from, _)| *from); // stable: a block's edges keep their order
         let mut last_from = vec![None; len]; // per target: the block whose edge to it was seen last
-        edges.retain(|(from, to)| last_from[*to].replace(*from) != Some(*from));
+        edges.retain(|(from, to)| last_from[to.index()].replace(*from) != Some(*from));
         let succs = Lists::group(len, edges.iter().copied());
         let preds = Lists::group(len, edges.iter().map(|(from, to)| (*to, *from)));
         let mut cfg = Cfg {
@@ -188,8 +188,9 @@ impl Cfg {
     }
 
     /// The same blocks with only the edges that `keep` keeps; exits stay what they are.
-    pub(crate) fn restricted(&self, keep: impl Fn(usize, usize) -> bool) -> Cfg {
-        let edges = (0..self.len())
+    pub(crate) fn restricted(&self, keep: impl Fn(BlockIndex, BlockIndex) -> bool) -> Cfg {
+        let edges = self
+            .blocks()
             .flat_map(|from| self.succs(from).iter().map(move |to| (from, *to)))
             .filter(|(from, to)| keep(*from, *to))
             .collect();
@@ -207,15 +208,15 @@ impl Cfg {
         let mut stack = Vec::new();
         if let Some(first) = seen.first_mut() {
             *first = true;
-            stack.push((0, 0));
+            stack.push((BlockIndex::ENTRY, 0));
         }
         while let Some((block, next)) = stack.last_mut() {
             let block = *block;
             let succ = self.succs(block).get(*next).copied();
             *next += 1;
             match succ {
-                Some(succ) if !seen[succ] => {
-                    seen[succ] = true;
+                Some(succ) if !seen[succ.index()] => {
+                    seen[succ.index()] = true;
                     stack.push((succ, 0));
                 }
                 Some(_) => {}
@@ -227,7 +228,7 @@ impl Cfg {
         }
         self.reverse_postorder.reverse();
         for (position, block) in self.reverse_postorder.iter().enumerate() {
-            self.order[*block] = Some(position);
+            self.order[block.index()] = Some(position);
         }
     }
 
@@ -241,49 +242,56 @@ impl Cfg {
         self.labels.is_empty()
     }
 
+    /// All blocks, in module order.
+    pub fn blocks(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator + use<> {
+        BlockIndex::all(self.len())
+    }
+
     /// Label of block `block`.
     ///
     /// # Panics
     /// When there is no such block; so do the other functions that take one.
-    pub fn label(&self, block: usize) -> Id {
-        self.labels[block]
+    pub fn label(&self, block: BlockIndex) -> Id {
+        self.labels[block.index()]
     }
 
     /// The block with label `label`.
-    pub fn index_of(&self, label: Id) -> Option<usize> {
+    pub fn index_of(&self, label: Id) -> Option<BlockIndex> {
         self.index.find(label)
     }
 
     /// Where control can go after `block`, each block once, in the order of the terminator's
     /// operands.
-    pub fn succs(&self, block: usize) -> &[usize] {
+    pub fn succs(&self, block: BlockIndex) -> &[BlockIndex] {
         self.succs.get(block)
     }
 
     /// Where control can come from before `block`, each block once, in module order.
-    pub fn preds(&self, block: usize) -> &[usize] {
+    pub fn preds(&self, block: BlockIndex) -> &[BlockIndex] {
         self.preds.get(block)
     }
 
     /// Whether `block` ends the function: a return or a kill.
-    pub fn is_exit(&self, block: usize) -> bool {
-        self.exits[block]
+    pub fn is_exit(&self, block: BlockIndex) -> bool {
+        self.exits[block.index()]
     }
 
     /// The blocks that control can reach, in reverse postorder: a block before its successors, but
     /// for back edges.
-    pub fn reverse_postorder(&self) -> &[usize] {
+    pub fn reverse_postorder(&self) -> &[BlockIndex] {
         &self.reverse_postorder
     }
 
     /// The place of `block` in [`Cfg::reverse_postorder`]; `None` when control cannot reach it.
-    pub fn order(&self, block: usize) -> Option<usize> {
-        self.order[block]
+    pub fn order(&self, block: BlockIndex) -> Option<usize> {
+        self.order[block.index()]
     }
 
     /// Whether control can reach `block` from the entry block.
-    pub fn is_reachable(&self, block: usize) -> bool {
-        self.order[block].is_some()
+    pub fn is_reachable(&self, block: BlockIndex) -> bool {
+        self.order[block.index()].is_some()
     }
 }
 
@@ -294,10 +302,11 @@ mod tests {
     #[test]
     fn edges_are_unique_and_keep_their_order() {
         let cfg = Cfg::from_edges(4, &[(0, 2), (0, 1), (0, 2), (1, 3), (2, 3), (3, 9)]);
-        assert_eq!(cfg.succs(0), [2, 1]);
-        assert_eq!(cfg.preds(3), [1, 2]);
-        assert!(cfg.is_exit(3) && !cfg.is_exit(0));
-        assert_eq!(cfg.index_of(Id(2)), Some(1));
+        let at = BlockIndex::new;
+        assert_eq!(cfg.succs(at(0)), [2, 1].map(at));
+        assert_eq!(cfg.preds(at(3)), [1, 2].map(at));
+        assert!(cfg.is_exit(at(3)) && !cfg.is_exit(at(0)));
+        assert_eq!(cfg.index_of(Id(2)), Some(at(1)));
     }
 
     #[test]
@@ -306,9 +315,10 @@ mod tests {
             let labels = [Id(7), Id(4), Id(far)];
             let index = Index::of(&labels);
             let found = [7, 4, far, 0, 3, 6, 8, far.wrapping_add(1)].map(|id| index.find(Id(id)));
+            let [first, second, third] = [0, 1, 2].map(|block| Some(BlockIndex::new(block)));
             assert_eq!(
                 found,
-                [Some(0), Some(1), Some(2), None, None, None, None, None],
+                [first, second, third, None, None, None, None, None],
                 "{far}"
             );
         }
@@ -318,9 +328,10 @@ mod tests {
     #[test]
     fn reverse_postorder_leaves_out_what_control_cannot_reach() {
         let cfg = Cfg::from_edges(5, &[(0, 1), (1, 2), (2, 1), (2, 4), (3, 4)]);
-        assert_eq!(cfg.reverse_postorder(), [0, 1, 2, 4]);
-        assert_eq!(cfg.order(4), Some(3));
-        assert!(!cfg.is_reachable(3));
+        let at = BlockIndex::new;
+        assert_eq!(cfg.reverse_postorder(), [0, 1, 2, 4].map(at));
+        assert_eq!(cfg.order(at(4)), Some(3));
+        assert!(!cfg.is_reachable(at(3)));
     }
 
     #[test]

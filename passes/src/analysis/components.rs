@@ -1,43 +1,52 @@
 //! Strongly connected components of a graph, by the algorithm of Tarjan (1972) with a stack of its
 //! own: linear time.
 
-/// Gives each of the nodes `0..len` the number of its component. Where an edge leads from one
-/// component to another, the number gets smaller, so components in descending order are in the
-/// direction of the edges.
-pub fn strongly_connected<'g>(len: usize, succs: impl Fn(usize) -> &'g [usize]) -> Vec<usize> {
+use crate::module::BlockIndex;
+
+/// Gives each of the `len` blocks of a graph, whose edges `succs` says, the number of its
+/// component. Where an edge leads from one component to another, the number gets smaller, so
+/// components in descending order are in the direction of the edges.
+pub fn strongly_connected<'g>(
+    len: usize,
+    succs: impl Fn(BlockIndex) -> &'g [BlockIndex],
+) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let mut component = vec![NONE; len];
     let mut number = vec![NONE; len];
     let mut low = vec![NONE; len];
-    let mut open = Vec::new(); // nodes whose component is not complete
+    let mut open = Vec::new(); // blocks whose component is not complete
     let mut stack = Vec::new(); // the path of the search
     let (mut numbers, mut components) = (0, 0);
-    for root in 0..len {
-        if number[root] != NONE {
+    for root in BlockIndex::all(len) {
+        if number[root.index()] != NONE {
             continue;
         }
         stack.push((root, 0));
         while let Some((node, next)) = stack.last_mut() {
             let node = *node;
+            let at = node.index();
             if *next == 0 {
-                (number[node], low[node]) = (numbers, numbers);
+                (number[at], low[at]) = (numbers, numbers);
                 numbers += 1;
                 open.push(node);
             }
             let succ = succs(node).get(*next).copied();
             *next += 1;
             match succ {
-                Some(succ) if number[succ] == NONE => stack.push((succ, 0)),
-                Some(succ) if component[succ] == NONE => low[node] = low[node].min(number[succ]),
+                Some(succ) if number[succ.index()] == NONE => stack.push((succ, 0)),
+                Some(succ) if component[succ.index()] == NONE => {
+                    low[at] = low[at].min(number[succ.index()]);
+                }
                 Some(_) => {}
                 None => {
                     stack.pop();
                     if let Some((above, _)) = stack.last() {
-                        low[*above] = low[*above].min(low[node]);
+                        let above = above.index();
+                        low[above] = low[above].min(low[at]);
                     }
-                    if low[node] == number[node] {
+                    if low[at] == number[at] {
                         while let Some(member) = open.pop() {
-                            component[member] = components;
+                            component[member.index()] = components;
                             if member == node {
                                 break;
                             }
@@ -57,14 +66,14 @@ mod tests {
     use crate::analysis::cfg::Cfg;
     use proptest::prelude::*;
 
-    fn reaches(cfg: &Cfg, from: usize, to: usize) -> bool {
+    fn reaches(cfg: &Cfg, from: BlockIndex, to: BlockIndex) -> bool {
         let mut seen = vec![false; cfg.len()];
         let mut work = vec![from];
         while let Some(block) = work.pop() {
             if block == to {
                 return true;
             }
-            if !std::mem::replace(&mut seen[block], true) {
+            if !std::mem::replace(&mut seen[block.index()], true) {
                 work.extend(cfg.succs(block));
             }
         }
@@ -76,11 +85,12 @@ mod tests {
         fn equal_to_the_definition(edges in prop::collection::vec((0usize..9, 0usize..9), 0..24)) {
             let cfg = Cfg::from_edges(9, &edges);
             let component = strongly_connected(9, |block| cfg.succs(block));
-            for a in 0..9 {
-                for b in 0..9 {
+            for a in cfg.blocks() {
+                for b in cfg.blocks() {
                     let there = reaches(&cfg, a, b);
-                    prop_assert_eq!(component[a] == component[b], there && reaches(&cfg, b, a));
-                    prop_assert!(!there || component[a] >= component[b]);
+                    let [of_a, of_b] = [a, b].map(|block| component[block.index()]);
+                    prop_assert_eq!(of_a == of_b, there && reaches(&cfg, b, a));
+                    prop_assert!(!there || of_a >= of_b);
                 }
             }
         }

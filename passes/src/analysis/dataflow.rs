@@ -6,6 +6,7 @@
 //! it has changed, blocks earlier in the direction of flow first.
 
 use super::cfg::Cfg;
+use crate::module::BlockIndex;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::marker::PhantomData;
@@ -22,7 +23,8 @@ pub enum Direction {
 
 /// The entry for `block` of a table that has one for each block; the default value for a block that
 /// has none, which is a bug that debug builds report.
-pub(crate) fn at<T: Copy + Default>(table: &[T], block: usize) -> T {
+pub(crate) fn at<T: Copy + Default>(table: &[T], block: BlockIndex) -> T {
+    let block = block.index();
     debug_assert!(block < table.len(), "block {block} has no entry");
     table.get(block).copied().unwrap_or_default()
 }
@@ -46,29 +48,29 @@ pub trait Analysis {
     fn join(&self, state: &mut Self::State, other: &Self::State) -> bool;
 
     /// From the state before the block (in the direction of flow) to the state after it.
-    fn transfer(&self, block: usize, state: Self::State) -> Self::State;
+    fn transfer(&self, block: BlockIndex, state: Self::State) -> Self::State;
 }
 
 /// The solution: for each block the state before it in the direction of flow. That is the state at
 /// its first instruction for a forward problem, and after its terminator for a backward one. Blocks
 /// that control cannot reach keep the bottom state.
 pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
-    let order: Vec<usize> = match A::DIRECTION {
+    let order: Vec<BlockIndex> = match A::DIRECTION {
         Direction::Forward => cfg.reverse_postorder().to_vec(),
         Direction::Backward => cfg.reverse_postorder().iter().rev().copied().collect(),
     };
     let mut position = vec![None; cfg.len()];
     for (place, block) in order.iter().enumerate() {
-        position[*block] = Some(place);
+        position[block.index()] = Some(place);
     }
     let mut states = vec![analysis.bottom(); cfg.len()];
     for block in &order {
         let starts = match A::DIRECTION {
-            Direction::Forward => *block == 0,
+            Direction::Forward => *block == BlockIndex::ENTRY,
             Direction::Backward => cfg.succs(*block).is_empty(),
         };
         if starts {
-            analysis.join(&mut states[*block], &analysis.boundary());
+            analysis.join(&mut states[block.index()], &analysis.boundary());
         }
     }
     let mut queued = vec![true; order.len()];
@@ -76,7 +78,7 @@ pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
     while let Some(Reverse(place)) = work.pop() {
         queued[place] = false;
         let block = order[place];
-        let after = analysis.transfer(block, states[block].clone());
+        let after = analysis.transfer(block, states[block.index()].clone());
         let next = match A::DIRECTION {
             Direction::Forward => cfg.succs(block),
             Direction::Backward => cfg.preds(block),
@@ -84,10 +86,10 @@ pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
         for block in next {
             // Predecessors that control cannot reach have no position: nothing is known of them,
             // nothing is asked.
-            let Some(place) = position[*block] else {
+            let Some(place) = position[block.index()] else {
                 continue;
             };
-            if analysis.join(&mut states[*block], &after)
+            if analysis.join(&mut states[block.index()], &after)
                 && !std::mem::replace(&mut queued[place], true)
             {
                 work.push(Reverse(place));
@@ -100,7 +102,11 @@ pub fn solve<A: Analysis>(cfg: &Cfg, analysis: &A) -> Vec<A::State> {
 /// The solution of a problem whose facts are a set (a bit for each, or one `bool`) and hold where
 /// they hold on some path: states join by union, and nothing holds where flow starts. `transfer` is
 /// [`Analysis::transfer`]; the result is that of [`solve`].
-pub fn solve_any<S>(cfg: &Cfg, direction: Direction, transfer: impl Fn(usize, S) -> S) -> Vec<S>
+pub fn solve_any<S>(
+    cfg: &Cfg,
+    direction: Direction,
+    transfer: impl Fn(BlockIndex, S) -> S,
+) -> Vec<S>
 where
     S: Copy + Default + PartialEq + BitOr<Output = S>,
 {
@@ -119,7 +125,7 @@ struct Any<S, F, const FORWARD: bool> {
 impl<S, F, const FORWARD: bool> Analysis for Any<S, F, FORWARD>
 where
     S: Copy + Default + PartialEq + BitOr<Output = S>,
-    F: Fn(usize, S) -> S,
+    F: Fn(BlockIndex, S) -> S,
 {
     type State = S;
     const DIRECTION: Direction = if FORWARD {
@@ -142,7 +148,7 @@ where
         before != *state
     }
 
-    fn transfer(&self, block: usize, state: S) -> S {
+    fn transfer(&self, block: BlockIndex, state: S) -> S {
         (self.transfer)(block, state)
     }
 }
@@ -168,8 +174,8 @@ mod tests {
                     let before = std::mem::replace(state, *state | *other);
                     before != *state
                 }
-                fn transfer(&self, block: usize, state: u32) -> u32 {
-                    state | 1 << block
+                fn transfer(&self, block: BlockIndex, state: u32) -> u32 {
+                    state | 1 << block.index()
                 }
             }
         };

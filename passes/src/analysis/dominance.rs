@@ -5,14 +5,15 @@
 //! common iterative one is quadratic on graphs that an enemy can write.
 
 use super::cfg::Cfg;
+use crate::module::BlockIndex;
 
 const NONE: usize = usize::MAX;
 
 /// A dominator tree over the nodes of a graph.
 #[derive(Clone, Debug)]
 pub struct Dominators {
-    /// Immediate dominator; `NONE` for the root and for nodes outside of the tree.
-    idom: Vec<usize>,
+    /// Immediate dominator; `None` for the root and for nodes outside of the tree.
+    idom: Vec<Option<BlockIndex>>,
     /// Interval of each node in a walk over the tree: a node's interval holds those of the nodes
     /// that it dominates. Empty for nodes outside of the tree.
     interval: Vec<(usize, usize)>,
@@ -29,19 +30,20 @@ impl Dominators {
             };
         }
         let preds = |block| cfg.preds(block).iter().copied();
-        Dominators::solve(len, 0, |block| cfg.succs(block), preds)
+        Dominators::solve(len, BlockIndex::ENTRY, |block| cfg.succs(block), preds)
     }
 
     /// The immediate dominator of `block`; `None` for the entry block and for blocks that control
     /// cannot reach.
-    pub fn immediate(&self, block: usize) -> Option<usize> {
-        self.idom.get(block).copied().filter(|idom| *idom != NONE)
+    pub fn immediate(&self, block: BlockIndex) -> Option<BlockIndex> {
+        self.idom.get(block.index()).copied().flatten()
     }
 
     /// Whether every path from the entry block to `block` goes through `over`; a block dominates
     /// itself. False when control cannot reach one of them.
-    pub fn dominates(&self, over: usize, block: usize) -> bool {
-        match (self.interval.get(over), self.interval.get(block)) {
+    pub fn dominates(&self, over: BlockIndex, block: BlockIndex) -> bool {
+        let interval = |block: BlockIndex| self.interval.get(block.index());
+        match (interval(over), interval(block)) {
             (Some((start, end)), Some((at, last))) => at < last && start <= at && at < end,
             _ => false,
         }
@@ -49,12 +51,12 @@ impl Dominators {
 
     fn solve<'g, P>(
         len: usize,
-        root: usize,
-        succs: impl Fn(usize) -> &'g [usize],
-        preds: impl Fn(usize) -> P,
+        root: BlockIndex,
+        succs: impl Fn(BlockIndex) -> &'g [BlockIndex],
+        preds: impl Fn(BlockIndex) -> P,
     ) -> Dominators
     where
-        P: Iterator<Item = usize>,
+        P: Iterator<Item = BlockIndex>,
     {
         let (number, node, parent) = depth_first(len, root, succs);
         let count = node.len();
@@ -71,7 +73,7 @@ impl Dominators {
         let mut next = vec![NONE; count];
         for w in (1..count).rev() {
             for pred in preds(node[w]) {
-                let v = number[pred];
+                let v = number[pred.index()];
                 if v != NONE {
                     let u = forest.eval(v);
                     forest.semi[w] = forest.semi[w].min(forest.semi[u]);
@@ -97,13 +99,14 @@ impl Dominators {
         }
         let interval = intervals(&idom);
         let mut tree = Dominators {
-            idom: vec![NONE; len],
+            idom: vec![None; len],
             interval: vec![(0, 0); len],
         };
         for w in 0..count {
-            tree.interval[node[w]] = interval[w];
+            let at = node[w].index();
+            tree.interval[at] = interval[w];
             if w > 0 {
-                tree.idom[node[w]] = node[idom[w]];
+                tree.idom[at] = Some(node[idom[w]]);
             }
         }
         tree
@@ -114,23 +117,23 @@ impl Dominators {
 /// number.
 fn depth_first<'g>(
     len: usize,
-    root: usize,
-    succs: impl Fn(usize) -> &'g [usize],
-) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
+    root: BlockIndex,
+    succs: impl Fn(BlockIndex) -> &'g [BlockIndex],
+) -> (Vec<usize>, Vec<BlockIndex>, Vec<usize>) {
     let mut number = vec![NONE; len];
     let mut node = vec![root];
     let mut parent = vec![NONE];
     let mut stack = vec![(root, 0)];
-    number[root] = 0;
+    number[root.index()] = 0;
     while let Some((at, next)) = stack.last_mut() {
         let at = *at;
         let succ = succs(at).get(*next).copied();
         *next += 1;
         match succ {
-            Some(succ) if number[succ] == NONE => {
-                number[succ] = node.len();
+            Some(succ) if number[succ.index()] == NONE => {
+                number[succ.index()] = node.len();
                 node.push(succ);
-                parent.push(number[at]);
+                parent.push(number[at.index()]);
                 stack.push((succ, 0));
             }
             Some(_) => {}
@@ -205,14 +208,14 @@ impl PostDominators {
     /// The post-dominators of `cfg`.
     pub fn of(cfg: &Cfg) -> PostDominators {
         let len = cfg.len();
-        let end = len; // a node of its own that every exit leads to
+        let end = BlockIndex::new(len); // a node of its own that every exit leads to
         let exits = ends(cfg);
         let mut leads_to_end = vec![false; len];
         for exit in &exits {
-            leads_to_end[*exit] = true;
+            leads_to_end[exit.index()] = true;
         }
-        let succs_with_end = |block: usize| {
-            let to_end = leads_to_end[block].then_some(end);
+        let succs_with_end = |block: BlockIndex| {
+            let to_end = leads_to_end[block.index()].then_some(end);
             cfg.succs(block).iter().copied().chain(to_end)
         };
         let tree = Dominators::solve(
@@ -226,31 +229,31 @@ impl PostDominators {
 
     /// Whether every path from `block` to the end of the function goes through `over`; a block
     /// post-dominates itself. False when no path leads from one of them to the end.
-    pub fn post_dominates(&self, over: usize, block: usize) -> bool {
+    pub fn post_dominates(&self, over: BlockIndex, block: BlockIndex) -> bool {
         self.tree.dominates(over, block)
     }
 
     /// Whether some path leads from `block` to the end of the function.
-    pub fn reaches_end(&self, block: usize) -> bool {
+    pub fn reaches_end(&self, block: BlockIndex) -> bool {
         self.tree.dominates(block, block)
     }
 
     /// The immediate post-dominator of `block`; `None` when that is the end itself, or no path
     /// leads to the end.
-    pub fn immediate(&self, block: usize) -> Option<usize> {
-        let end = self.tree.idom.len().checked_sub(1)?;
+    pub fn immediate(&self, block: BlockIndex) -> Option<BlockIndex> {
+        let end = BlockIndex::new(self.tree.idom.len().checked_sub(1)?);
         self.tree.immediate(block).filter(|idom| *idom != end)
     }
 }
 
 /// The blocks that the end of the function is taken to follow: exits, and one block of each loop
 /// without a way out.
-fn ends(cfg: &Cfg) -> Vec<usize> {
-    let len = cfg.len();
-    let mut ends: Vec<usize> = (0..len).filter(|block| cfg.is_exit(*block)).collect();
-    let mut settled = vec![false; len];
+fn ends(cfg: &Cfg) -> Vec<BlockIndex> {
+    let mut ends: Vec<_> = cfg.blocks().filter(|block| cfg.is_exit(*block)).collect();
+    let mut settled = vec![false; cfg.len()];
     // OpUnreachable settles what leads to it without being an end.
-    let dead: Vec<usize> = (0..len)
+    let dead: Vec<_> = cfg
+        .blocks()
         .filter(|block| cfg.succs(*block).is_empty() && !cfg.is_exit(*block))
         .collect();
     settle(
@@ -259,7 +262,7 @@ fn ends(cfg: &Cfg) -> Vec<usize> {
         ends.iter().chain(&dead).copied().collect(),
     );
     for block in cfg.reverse_postorder().iter().rev().copied() {
-        if !settled[block] {
+        if !settled[block.index()] {
             ends.push(block);
             settle(cfg, &mut settled, vec![block]);
         }
@@ -268,10 +271,14 @@ fn ends(cfg: &Cfg) -> Vec<usize> {
 }
 
 /// Marks `work` and everything that leads there.
-fn settle(cfg: &Cfg, settled: &mut [bool], mut work: Vec<usize>) {
+fn settle(cfg: &Cfg, settled: &mut [bool], mut work: Vec<BlockIndex>) {
     while let Some(block) = work.pop() {
-        if !std::mem::replace(&mut settled[block], true) {
-            work.extend(cfg.preds(block).iter().filter(|pred| !settled[**pred]));
+        if !std::mem::replace(&mut settled[block.index()], true) {
+            work.extend(
+                cfg.preds(block)
+                    .iter()
+                    .filter(|pred| !settled[pred.index()]),
+            );
         }
     }
 }
@@ -285,11 +292,12 @@ mod tests {
     fn a_diamond() {
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 3), (2, 3)]);
         let (dom, post) = (Dominators::of(&cfg), PostDominators::of(&cfg));
-        assert_eq!(dom.immediate(3), Some(0));
-        assert!(!dom.dominates(1, 3) && dom.dominates(0, 3) && dom.dominates(3, 3));
-        assert_eq!(post.immediate(0), Some(3));
-        assert_eq!(post.immediate(3), None);
-        assert!(post.post_dominates(3, 0) && !post.post_dominates(1, 0));
+        let [top, left, _, end] = [0, 1, 2, 3].map(BlockIndex::new);
+        assert_eq!(dom.immediate(end), Some(top));
+        assert!(!dom.dominates(left, end) && dom.dominates(top, end) && dom.dominates(end, end));
+        assert_eq!(post.immediate(top), Some(end));
+        assert_eq!(post.immediate(end), None);
+        assert!(post.post_dominates(end, top) && !post.post_dominates(left, top));
     }
 
     #[test]
@@ -297,17 +305,19 @@ mod tests {
         // 0 -> 1 <-> 2, 0 -> 3 (return)
         let cfg = Cfg::from_edges(4, &[(0, 1), (1, 2), (2, 1), (0, 3)]);
         let post = PostDominators::of(&cfg);
-        assert!(!post.post_dominates(3, 0), "a run may stay in the loop");
-        assert!(post.post_dominates(2, 1));
+        let [top, header, latch, end] = [0, 1, 2, 3].map(BlockIndex::new);
+        assert!(!post.post_dominates(end, top), "a run may stay in the loop");
+        assert!(post.post_dominates(latch, header));
     }
 
     #[test]
     fn irreducible() {
         let cfg = Cfg::from_edges(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (2, 3)]);
         let dom = Dominators::of(&cfg);
+        let immediate = [1, 2, 3].map(|block| dom.immediate(BlockIndex::new(block)));
         assert_eq!(
-            (dom.immediate(1), dom.immediate(2), dom.immediate(3)),
-            (Some(0), Some(0), Some(2))
+            immediate,
+            [0, 0, 2].map(|block| Some(BlockIndex::new(block)))
         );
     }
 
@@ -321,18 +331,25 @@ mod tests {
             .collect();
         let cfg = Cfg::from_edges(len, &edges);
         let dom = Dominators::of(&cfg);
-        assert!((1..len - 1).all(|block| dom.immediate(block) == Some(0)));
+        let mut between = cfg.blocks().skip(1).take(len - 2);
+        assert!(between.all(|block| dom.immediate(block) == Some(BlockIndex::ENTRY)));
     }
 
-    fn reaches(cfg: &Cfg, from: usize, without: usize, goal: impl Fn(usize) -> bool) -> bool {
+    fn reaches(
+        cfg: &Cfg,
+        from: BlockIndex,
+        without: Option<BlockIndex>,
+        goal: impl Fn(BlockIndex) -> bool,
+    ) -> bool {
         let mut seen = vec![false; cfg.len()];
-        let mut work = if from == without { vec![] } else { vec![from] };
+        let mut work = vec![from];
+        work.retain(|from| Some(*from) != without);
         while let Some(block) = work.pop() {
             if goal(block) {
                 return true;
             }
             for succ in cfg.succs(block) {
-                if *succ != without && !std::mem::replace(&mut seen[*succ], true) {
+                if Some(*succ) != without && !std::mem::replace(&mut seen[succ.index()], true) {
                     work.push(*succ);
                 }
             }
@@ -345,16 +362,16 @@ mod tests {
         fn equal_to_the_definition(edges in prop::collection::vec((0usize..9, 0usize..9), 0..24)) {
             let cfg = Cfg::from_edges(9, &edges);
             let (dom, post) = (Dominators::of(&cfg), PostDominators::of(&cfg));
-            for over in 0..9 {
-                for block in 0..9 {
-                    let expected = cfg.is_reachable(over) && cfg.is_reachable(block) && !reaches(&cfg, 0, over, |b| b == block);
+            for over in cfg.blocks() {
+                for block in cfg.blocks() {
+                    let expected = cfg.is_reachable(over) && cfg.is_reachable(block) && !reaches(&cfg, BlockIndex::ENTRY, Some(over), |b| b == block);
                     prop_assert_eq!(dom.dominates(over, block), expected, "{} over {}", over, block);
-                    let ends = |b: usize| cfg.is_exit(b);
-                    if reaches(&cfg, block, NONE, ends) && reaches(&cfg, over, NONE, ends) {
+                    let ends = |b: BlockIndex| cfg.is_exit(b);
+                    if reaches(&cfg, block, None, ends) && reaches(&cfg, over, None, ends) {
                         // Loops without a way out only take post-dominance away.
-                        let on_every_path = !reaches(&cfg, block, over, ends);
+                        let on_every_path = !reaches(&cfg, block, Some(over), ends);
                         prop_assert!(on_every_path || !post.post_dominates(over, block));
-                        let all_end = (0..9).all(|b| !reaches(&cfg, block, NONE, |x| x == b) || reaches(&cfg, b, NONE, ends));
+                        let all_end = cfg.blocks().all(|b| !reaches(&cfg, block, None, |x| x == b) || reaches(&cfg, b, None, ends));
                         if all_end {
                             prop_assert_eq!(post.post_dominates(over, block), on_every_path);
                         }

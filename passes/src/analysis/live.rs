@@ -2,7 +2,7 @@
 
 use super::cfg::Cfg;
 use super::dataflow::{Analysis, Direction, solve};
-use crate::module::Id;
+use crate::module::{BlockIndex, Id};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bits that the sets of all blocks may have together: 64 MiB.
@@ -42,7 +42,7 @@ impl Live {
             leaving,
         };
         let mut ends = solve(cfg, &problem);
-        for (block, end) in ends.iter_mut().enumerate() {
+        for (block, end) in cfg.blocks().zip(&mut ends) {
             problem.leave(block, end);
         }
         Some(Live { ids, ends })
@@ -54,8 +54,8 @@ impl Live {
     }
 
     /// The results that are needed behind the end of block `block`.
-    pub fn at_end(&self, block: usize) -> BTreeSet<Id> {
-        let words = self.ends.get(block).map_or(&[][..], Vec::as_slice);
+    pub fn at_end(&self, block: BlockIndex) -> BTreeSet<Id> {
+        let words = self.ends.get(block.index()).map_or(&[][..], Vec::as_slice);
         let is_set = |number: usize| {
             let word = words.get(number / 64).copied().unwrap_or_default();
             word >> (number % 64) & 1 == 1
@@ -84,8 +84,8 @@ impl Problem<'_> {
         }
     }
 
-    fn leave(&self, block: usize, state: &mut [u64]) {
-        for id in self.leaving.get(block).into_iter().flatten() {
+    fn leave(&self, block: BlockIndex, state: &mut [u64]) {
+        for id in self.leaving.get(block.index()).into_iter().flatten() {
             self.set(state, *id, true);
         }
     }
@@ -112,9 +112,9 @@ impl Analysis for Problem<'_> {
         changed
     }
 
-    fn transfer(&self, block: usize, mut state: Vec<u64>) -> Vec<u64> {
+    fn transfer(&self, block: BlockIndex, mut state: Vec<u64>) -> Vec<u64> {
         self.leave(block, &mut state);
-        for inst in self.blocks.get(block).into_iter().flatten().rev() {
+        for inst in self.blocks.get(block.index()).into_iter().flatten().rev() {
             if let Some(result) = inst.result {
                 self.set(&mut state, result, false);
             }
@@ -147,7 +147,7 @@ mod tests {
         let leaving = [vec![Id(1)], vec![Id(3)], vec![]];
         let live = Live::of(&cfg, &blocks, &leaving);
         let ends: Option<Vec<BTreeSet<Id>>> =
-            live.map(|live| (0..3).map(|block| live.at_end(block)).collect());
+            live.map(|live| cfg.blocks().map(|block| live.at_end(block)).collect());
         let set = |ids: &[u32]| ids.iter().copied().map(Id).collect::<BTreeSet<Id>>();
         assert_eq!(ends, Some(vec![set(&[1]), set(&[1, 3]), set(&[])]));
     }

@@ -3,22 +3,23 @@
 
 use super::cfg::Cfg;
 use super::dominance::Dominators;
+use crate::module::BlockIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A loop with one way in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The block that control comes in through.
-    pub header: usize,
+    pub header: BlockIndex,
     /// All of its blocks, the header and those of inner loops among them.
-    pub body: BTreeSet<usize>,
+    pub body: BTreeSet<BlockIndex>,
 }
 
 impl Loop {
     /// The block that control goes back from, and the one that it comes in from, if there is one of
     /// each.
-    pub(crate) fn latch_and_front(&self, cfg: &Cfg) -> Option<(usize, usize)> {
-        let (inside, outside): (Vec<usize>, Vec<usize>) = cfg
+    pub(crate) fn latch_and_front(&self, cfg: &Cfg) -> Option<(BlockIndex, BlockIndex)> {
+        let (inside, outside): (Vec<BlockIndex>, Vec<BlockIndex>) = cfg
             .preds(self.header)
             .iter()
             .filter(|block| cfg.is_reachable(**block))
@@ -58,7 +59,7 @@ impl Loops {
         let mut innermost = vec![None; blocks];
         for index in order {
             for block in natural.get(index).iter().flat_map(|one| &one.body) {
-                if let Some(slot) = innermost.get_mut(*block) {
+                if let Some(slot) = innermost.get_mut(block.index()) {
                     *slot = Some(index);
                 }
             }
@@ -70,7 +71,7 @@ impl Loops {
 /// The natural loops of `cfg`, by header; loops that share one count as one. `None` when there are
 /// more than `most`: looking at each costs time linear in the graph.
 pub fn natural(cfg: &Cfg, dominators: &Dominators, most: usize) -> Option<Vec<Loop>> {
-    let mut latches: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut latches: BTreeMap<BlockIndex, Vec<BlockIndex>> = BTreeMap::new();
     for block in cfg.reverse_postorder() {
         for succ in cfg.succs(*block) {
             if dominators.dominates(*succ, *block) {
@@ -81,7 +82,7 @@ pub fn natural(cfg: &Cfg, dominators: &Dominators, most: usize) -> Option<Vec<Lo
     if latches.len() > most {
         return None;
     }
-    let natural = |(header, mut work): (usize, Vec<usize>)| {
+    let natural = |(header, mut work): (BlockIndex, Vec<BlockIndex>)| {
         let mut body = BTreeSet::from([header]);
         while let Some(block) = work.pop() {
             if cfg.is_reachable(block) && body.insert(block) {
@@ -105,8 +106,9 @@ mod tests {
         let found = natural(&cfg, &dominators, 2);
         let found: Option<Vec<_>> =
             found.map(|loops| loops.into_iter().map(|l| (l.header, l.body)).collect());
-        let (outer, inner) = (BTreeSet::from([1, 2, 3]), BTreeSet::from([2]));
-        assert_eq!(found, Some(vec![(1, outer), (2, inner)]));
+        let [one, two, three] = [1, 2, 3].map(BlockIndex::new);
+        let (outer, inner) = (BTreeSet::from([one, two, three]), BTreeSet::from([two]));
+        assert_eq!(found, Some(vec![(one, outer), (two, inner)]));
         assert_eq!(natural(&cfg, &dominators, 1), None);
         let loops = Loops::of(&cfg, 2);
         let (outer, inner) = (Some(0), Some(1));

@@ -8,7 +8,7 @@
 //! module's duty (VUIDs 13559 to 13561), and a question for validation.
 
 use crate::analysis::cfg::Cfg;
-use crate::module::{Function, WordOffset};
+use crate::module::{BlockIndex, Function, WordOffset};
 use std::collections::BTreeMap;
 
 /// The most nodes that unrolling makes.
@@ -46,7 +46,7 @@ pub struct Skeleton {
 /// A block in the middle of an execution.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Spot {
-    block: usize,
+    block: BlockIndex,
     /// How often each loop around it has gone back, outermost first.
     counts: Vec<u8>,
     /// Whether an arrive is outstanding at its begin.
@@ -55,7 +55,7 @@ struct Spot {
 
 /// A loop: its header and the blocks from which control can get back to it without leaving it.
 struct Loop {
-    header: usize,
+    header: BlockIndex,
     body: Vec<bool>,
 }
 
@@ -125,8 +125,8 @@ impl Unrolling {
     ) -> Result<Unrolling, String> {
         let loops = loops(cfg);
         let start = Spot {
-            block: 0,
-            counts: counts_at(0, &loops, |_| 0),
+            block: BlockIndex::ENTRY,
+            counts: counts_at(BlockIndex::ENTRY, &loops, |_| 0),
             open: false,
         };
         let mut graph = Unrolling {
@@ -135,7 +135,7 @@ impl Unrolling {
         };
         let mut index = BTreeMap::from([(start, 0)]);
         while let Some(spot) = graph.spots.get(graph.next.len()).cloned() {
-            let Some(open) = after(spot.open, &places[spot.block]) else {
+            let Some(open) = after(spot.open, &places[spot.block.index()]) else {
                 graph.next.push(None);
                 continue;
             };
@@ -187,7 +187,7 @@ impl Unrolling {
             let mut next: Vec<usize> = next.iter().filter_map(|to| made[*to]).collect();
             next.sort_unstable();
             next.dedup();
-            let places = &places[block];
+            let places = &places[block.index()];
             made[spot] = match next[..] {
                 [] if !cfg.is_exit(block) => None,
                 [only] if places.is_empty() => Some(only),
@@ -240,13 +240,13 @@ impl Unrolling {
 }
 
 /// Whether the edge goes back: to a block that is not later in reverse postorder.
-fn goes_back(cfg: &Cfg, from: usize, to: usize) -> bool {
+fn goes_back(cfg: &Cfg, from: BlockIndex, to: BlockIndex) -> bool {
     cfg.order(to) <= cfg.order(from)
 }
 
 /// The loops, outermost first: one per block that an edge goes back to.
 fn loops(cfg: &Cfg) -> Vec<Loop> {
-    let latches = |header: usize| {
+    let latches = |header: BlockIndex| {
         let preds = cfg.preds(header).iter().copied();
         preds.filter(move |from| cfg.is_reachable(*from) && goes_back(cfg, *from, header))
     };
@@ -255,10 +255,10 @@ fn loops(cfg: &Cfg) -> Vec<Loop> {
         .filter(|header| latches(*header).next().is_some())
         .map(|header| {
             let mut body = vec![false; cfg.len()];
-            body[header] = true;
-            let mut work: Vec<usize> = latches(header).collect();
+            body[header.index()] = true;
+            let mut work: Vec<BlockIndex> = latches(header).collect();
             while let Some(block) = work.pop() {
-                if !std::mem::replace(&mut body[block], true) {
+                if !std::mem::replace(&mut body[block.index()], true) {
                     work.extend(
                         cfg.preds(block)
                             .iter()
@@ -272,16 +272,16 @@ fn loops(cfg: &Cfg) -> Vec<Loop> {
 }
 
 /// The counts of the loops around `block`; `count` says them by the loop's number.
-fn counts_at(block: usize, loops: &[Loop], count: impl Fn(usize) -> u8) -> Vec<u8> {
+fn counts_at(block: BlockIndex, loops: &[Loop], count: impl Fn(usize) -> u8) -> Vec<u8> {
     (0..loops.len())
-        .filter(|number| loops[*number].body[block])
+        .filter(|number| loops[*number].body[block.index()])
         .map(count)
         .collect()
 }
 
 /// The counts after the edge to `to`; none when a loop has gone back often enough.
-fn follow(cfg: &Cfg, loops: &[Loop], from: &Spot, to: usize, unroll: u8) -> Option<Vec<u8>> {
-    let around = (0..loops.len()).filter(|number| loops[*number].body[from.block]);
+fn follow(cfg: &Cfg, loops: &[Loop], from: &Spot, to: BlockIndex, unroll: u8) -> Option<Vec<u8>> {
+    let around = (0..loops.len()).filter(|number| loops[*number].body[from.block.index()]);
     let before: BTreeMap<usize, u8> = around.zip(from.counts.iter().copied()).collect();
     let back = goes_back(cfg, from.block, to);
     let count = |number: usize| {

@@ -8,6 +8,46 @@ use crate::diagnostic::{Code, Diagnostic, WordOffset};
 use spirv::Op;
 use std::collections::BTreeSet;
 
+/// The number of a block in its function, in module order; that of the entry block is 0.
+#[derive(Copy, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BlockIndex(u32);
+
+impl BlockIndex {
+    /// The entry block.
+    pub const ENTRY: BlockIndex = BlockIndex(0);
+
+    /// The block with the number `index`: a function of 2^32 words has fewer than 2^32 blocks.
+    #[inline]
+    pub fn new(index: usize) -> BlockIndex {
+        debug_assert!(u32::try_from(index).is_ok(), "no module has block {index}");
+        BlockIndex(index as u32)
+    }
+
+    /// Its number, for tables that have an entry for each block.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// All blocks of a function that has `len`.
+    pub fn all(len: usize) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator {
+        (0..len).map(BlockIndex::new)
+    }
+
+    /// The entries of a table that has one for each block, each with its block.
+    pub fn numbered<T>(
+        table: &[T],
+    ) -> impl DoubleEndedIterator<Item = (BlockIndex, &T)> + ExactSizeIterator {
+        BlockIndex::all(table.len()).zip(table)
+    }
+}
+
+impl std::fmt::Display for BlockIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// A basic block.
 #[derive(Clone, Debug)]
 pub struct Block<'m> {
@@ -77,12 +117,24 @@ impl<'m> Function<'m> {
         self.end.next()
     }
 
+    /// Block `block`; `None` for one of another function.
+    pub fn block(&self, block: BlockIndex) -> Option<&Block<'m>> {
+        self.blocks.get(block.index())
+    }
+
+    /// The blocks with their numbers.
+    pub fn numbered(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (BlockIndex, &Block<'m>)> + ExactSizeIterator {
+        BlockIndex::numbered(&self.blocks)
+    }
+
     /// The blocks that have some of `insts`, which are instructions of the function in module
     /// order: the number of the block, and those that it has.
     pub fn by_block<'i>(
         &self,
         insts: &'i [Inst<'m>],
-    ) -> impl Iterator<Item = (usize, &'i [Inst<'m>])> {
+    ) -> impl Iterator<Item = (BlockIndex, &'i [Inst<'m>])> {
         let mut rest = insts;
         std::iter::from_fn(move || {
             let first = rest.first()?.offset;
@@ -93,7 +145,7 @@ impl<'m> Function<'m> {
                 .map_or(WordOffset::END, |next| next.offset);
             let (here, after) = rest.split_at(rest.partition_point(|inst| inst.offset < end));
             rest = after;
-            Some((behind.checked_sub(1)?, here))
+            Some((BlockIndex::new(behind.checked_sub(1)?), here))
         })
     }
 }

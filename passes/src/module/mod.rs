@@ -41,7 +41,7 @@ pub use calls::{called, called_for_elements, callee};
 pub use constants::{Constant, Constants, SpecValues};
 pub use declarations::{Declarations, EntryPoint, ExtInstSet, Spelling, Variable};
 pub use decorations::Decoration;
-pub use functions::{Block, Function, synchronizes, targets};
+pub use functions::{Block, BlockIndex, Function, synchronizes, targets};
 pub(crate) use id_map::IdMap;
 pub use ids::Ids;
 pub use inst::{Id, Inst};

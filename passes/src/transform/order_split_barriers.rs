@@ -37,7 +37,9 @@ use crate::analysis::cfg::{self, Cfg};
 use crate::analysis::dominance::Dominators;
 use crate::analysis::uniformity::Level;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::module::{Constants, Declarations, EntryPoint, Function, Inst, Module, SpecValues};
+use crate::module::{
+    BlockIndex, Constants, Declarations, EntryPoint, Function, Inst, Module, SpecValues,
+};
 use spirv::Op;
 use state::{CLOSED, DONE, Event, OPEN};
 use std::collections::BTreeMap;
@@ -132,7 +134,7 @@ impl Order<'_, '_, '_> {
         let early = self.early_ends(entry, function, &cfg, &events, &starts);
         if !early.is_empty() {
             for (block, end) in early {
-                if let Some(list) = events.get_mut(block) {
+                if let Some(list) = events.get_mut(block.index()) {
                     list.push((end, Event::Exit));
                 }
             }
@@ -171,14 +173,14 @@ impl Order<'_, '_, '_> {
         cfg: &Cfg,
         events: &[Vec<(Inst<'_>, Event)>],
         starts: &[u8],
-    ) -> BTreeMap<usize, Inst<'m>> {
-        let state = |block: usize| {
-            let events = events.get(block).into_iter().flatten();
-            let start = starts.get(block).copied().unwrap_or(0);
+    ) -> BTreeMap<BlockIndex, Inst<'m>> {
+        let state = |block: BlockIndex| {
+            let events = events.get(block.index()).into_iter().flatten();
+            let start = starts.get(block.index()).copied().unwrap_or(0);
             events.fold(start, |state, (_, event)| event.after(state))
         };
-        let exits: Vec<usize> = (0..cfg.len()).filter(|block| cfg.is_exit(*block)).collect();
-        let is_open = |block: usize| state(block) & OPEN != 0;
+        let exits: Vec<BlockIndex> = cfg.blocks().filter(|block| cfg.is_exit(*block)).collect();
+        let is_open = |block: BlockIndex| state(block) & OPEN != 0;
         if exits.len() < 2 || !exits.iter().any(|block| is_open(*block)) {
             return BTreeMap::new();
         }
@@ -197,7 +199,7 @@ impl Order<'_, '_, '_> {
             {
                 at = above;
             }
-            let end = function.blocks.get(at).and_then(|block| block.end());
+            let end = function.block(at).and_then(|block| block.end());
             if at != exit && is_open(at) {
                 ends.extend(end.map(|end| (at, end)));
             }

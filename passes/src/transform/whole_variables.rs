@@ -1,12 +1,12 @@
 //! Variables of the class Function that hold one value at a time: they are loaded and stored as a
 //! whole, and nothing else names them. Compilers that do not optimise keep every variable so.
 
-use crate::module::{Declarations, Function, Id, Inst, Type};
+use crate::module::{BlockIndex, Declarations, Function, Id, Inst, Type};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeMap;
 
 /// The number of a block, and the place of an instruction in it.
-pub(super) type Spot = (usize, usize);
+pub(super) type Spot = (BlockIndex, usize);
 
 /// Those of a function, each with its stores: where, and of what. None of them is volatile or
 /// decorated.
@@ -29,7 +29,7 @@ pub(super) fn whole_variables(
         let plain = plain.filter(|id| declarations.decorations(*id).is_empty());
         variables.extend(plain.map(|id| (id, Vec::new())));
     }
-    for (block, insts) in function.blocks.iter().enumerate() {
+    for (block, insts) in function.numbered() {
         for (index, inst) in insts.insts.iter().enumerate() {
             let (whole, count) = match inst.op() {
                 Some(Op::Load) => (inst.id(0).ok(), 1),

@@ -6,7 +6,7 @@
 //! the fence nothing is known: both are exempt.
 
 use super::shape::{Shape, Words};
-use splitbar_passes::module::WordOffset;
+use splitbar_passes::module::{BlockIndex, WordOffset};
 use std::collections::BTreeSet;
 
 /// Most blocks that are visited for all fences of a kernel together.
@@ -105,7 +105,7 @@ impl Searcher<'_> {
         let Some(on_the_way) = shape.on_the_way(block) else {
             return Words::new(); // too many loops to say
         };
-        let others = (0..shape.len()).filter(|other| !on_the_way.contains(other));
+        let others = shape.all().filter(|other| !on_the_way.contains(other));
         let mut words = Words::new();
         for range in others.map(|other| shape.words(other)) {
             match words.last_mut() {
@@ -120,9 +120,9 @@ impl Searcher<'_> {
     fn apart(
         &mut self,
         fence: WordOffset,
-        home: usize,
+        home: BlockIndex,
         sync: WordOffset,
-        block: usize,
+        block: BlockIndex,
         forward: bool,
     ) -> Option<Beside> {
         let shape = self.shape;
@@ -134,7 +134,7 @@ impl Searcher<'_> {
         let around = shape.reach(block, Some(home), !forward);
         let on_the_way = shape.on_the_way(block)?;
         let mut exempt = Words::new();
-        for other in 0..shape.len() {
+        for other in shape.all() {
             let words = shape.words(other);
             let ordered = on_the_way.contains(&other)
                 && (forward || other == home || shape.leads_through(home, other));

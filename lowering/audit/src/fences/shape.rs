@@ -4,7 +4,7 @@
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::dominance::Dominators;
 use splitbar_passes::analysis::loops::{Loop, natural};
-use splitbar_passes::module::WordOffset;
+use splitbar_passes::module::{BlockIndex, WordOffset};
 use splitbar_plan::Fence;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -25,7 +25,7 @@ pub struct Atomic {
     pub after: Vec<Fence>,
 }
 
-/// The entry function: blocks are indices, instructions are word offsets.
+/// The entry function: instructions are word offsets.
 #[derive(Clone, Debug)]
 pub struct Shape {
     cfg: Cfg,
@@ -66,19 +66,25 @@ impl Shape {
         self.blocks.len()
     }
 
+    /// All blocks.
+    pub(super) fn all(&self) -> impl Iterator<Item = BlockIndex> + use<> {
+        BlockIndex::all(self.len())
+    }
+
     /// The block of a word; `None` where it is not the function's, or control cannot come.
-    pub(super) fn block_of(&self, word: WordOffset) -> Option<usize> {
+    pub(super) fn block_of(&self, word: WordOffset) -> Option<BlockIndex> {
         let block = self
             .blocks
             .partition_point(|block| block.start <= word)
             .checked_sub(1)?;
         let inside = self.blocks.get(block)?.contains(&word);
+        let block = BlockIndex::new(block);
         (inside && self.cfg.is_reachable(block)).then_some(block)
     }
 
     /// The words of a block, none of one that the function does not have.
-    pub(super) fn words(&self, block: usize) -> Range<WordOffset> {
-        self.blocks.get(block).cloned().unwrap_or_default()
+    pub(super) fn words(&self, block: BlockIndex) -> Range<WordOffset> {
+        self.blocks.get(block.index()).cloned().unwrap_or_default()
     }
 
     /// Whether anything in `words` accesses memory.
@@ -90,7 +96,7 @@ impl Shape {
     }
 
     /// The blocks that control goes to from `block`, or comes from.
-    pub(super) fn next(&self, block: usize, forward: bool) -> &[usize] {
+    pub(super) fn next(&self, block: BlockIndex, forward: bool) -> &[BlockIndex] {
         if forward {
             self.cfg.succs(block)
         } else {
@@ -101,7 +107,7 @@ impl Shape {
     /// Whether every way to `block` leads through `over`, and `block` is in every loop that `over`
     /// is in: then machine code, in which divergent branches are laid one after the other, has no
     /// way around either.
-    pub(super) fn leads_through(&self, over: usize, block: usize) -> bool {
+    pub(super) fn leads_through(&self, over: BlockIndex, block: BlockIndex) -> bool {
         let Some(loops) = &self.loops else {
             return false; // too many to say
         };
@@ -113,7 +119,12 @@ impl Shape {
 
     /// The blocks that can be reached from `from` without passing through `not`, `from` itself only
     /// where control comes back to it.
-    pub(super) fn reach(&self, from: usize, not: Option<usize>, forward: bool) -> BTreeSet<usize> {
+    pub(super) fn reach(
+        &self,
+        from: BlockIndex,
+        not: Option<BlockIndex>,
+        forward: bool,
+    ) -> BTreeSet<BlockIndex> {
         let mut found = BTreeSet::new();
         let mut todo = vec![from];
         while let Some(block) = todo.pop() {
@@ -130,9 +141,9 @@ impl Shape {
     /// The blocks that control may come through on the way to `block`, or from it, without another
     /// iteration of a loop that `block` is in; all others stand on other sides of branches. `None`
     /// when there are too many loops to say.
-    pub(super) fn on_the_way(&self, block: usize) -> Option<BTreeSet<usize>> {
+    pub(super) fn on_the_way(&self, block: BlockIndex) -> Option<BTreeSet<BlockIndex>> {
         let loops = self.loops.as_ref()?;
-        let begins_again = |from: usize, to: usize| {
+        let begins_again = |from: BlockIndex, to: BlockIndex| {
             self.cfg.order(from) >= self.cfg.order(to)
                 && loops
                     .iter()

@@ -9,7 +9,7 @@ use super::unroll::Hints;
 use super::{Handled, Result, dispatch};
 use spirv::Op;
 use splitbar_passes::diagnostic::{Code, Diagnostic, Diagnostics};
-use splitbar_passes::module::{Function, Id, Inst};
+use splitbar_passes::module::{BlockIndex, Function, Id, Inst};
 
 /// What control flow leaves behind the terminator `inst`: the labels of its targets.
 fn targets(inst: Inst<'_>, selector_words: usize) -> Vec<Id> {
@@ -48,8 +48,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             .nodes(self.b),
             ..Control::default()
         };
-        for (index, block) in function.blocks.iter().enumerate() {
-            self.set(block.label, Slot::Block(index as u32));
+        for (index, block) in function.numbered() {
+            self.set(block.label, Slot::Block(index));
         }
         self.mark_reachable(function);
         for index in 0..count {
@@ -65,8 +65,8 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         } else {
             self.b.raw().unreachable();
         }
-        for (index, block) in function.blocks.iter().enumerate() {
-            let Some(Some(head)) = self.control.heads.get(index).copied() else {
+        for (index, block) in function.numbered() {
+            let Some(Some(head)) = self.control.heads.get(index.index()).copied() else {
                 continue; // control cannot reach it
             };
             self.b.position(head);
@@ -74,7 +74,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             for inst in &block.insts {
                 self.instruction(*inst, index, diagnostics);
             }
-            if let Some(done) = self.control.done.get_mut(index) {
+            if let Some(done) = self.control.done.get_mut(index.index()) {
                 *done = true;
             }
             let open = self.b.block().is_ok_and(|b| !b.is_terminated());
@@ -89,14 +89,14 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     /// Gives every reachable block a placeholder head. Iterative: a hostile module may chain as
     /// many blocks as it has words.
     fn mark_reachable(&mut self, function: &Function<'_>) {
-        let mut stack = vec![0usize];
+        let mut stack = vec![BlockIndex::ENTRY];
         let mut reached = vec![false; function.blocks.len()];
         while let Some(index) = stack.pop() {
-            let Some(block) = function.blocks.get(index) else {
+            let Some(block) = function.block(index) else {
                 debug_assert!(false, "no block {index}");
                 continue;
             };
-            match reached.get_mut(index) {
+            match reached.get_mut(index.index()) {
                 Some(seen) if !*seen => *seen = true,
                 _ => continue,
             }
@@ -106,7 +106,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             let words = self.selector_words(terminator);
             for label in targets(terminator, words) {
                 if let Slot::Block(next) = self.slot(label) {
-                    stack.push(next as usize);
+                    stack.push(next);
                 }
             }
         }
@@ -117,7 +117,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     }
 
     /// Lowers one instruction and keeps what goes wrong.
-    fn instruction(&mut self, inst: Inst<'m>, block: usize, diagnostics: &mut Diagnostics) {
+    fn instruction(&mut self, inst: Inst<'m>, block: BlockIndex, diagnostics: &mut Diagnostics) {
         self.b.at.set(inst.offset);
         self.locate(inst.offset);
         self.b.fast_math.set(self.fast_math_of(inst));
@@ -148,7 +148,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         }
     }
 
-    fn phi(&mut self, inst: Inst<'m>, block: usize) -> Result<Handled> {
+    fn phi(&mut self, inst: Inst<'m>, block: BlockIndex) -> Result<Handled> {
         let ty = self.result_ty(inst)?;
         let phi = self.b.raw().phi(ty);
         self.control.phis.push((block, inst, phi));
@@ -160,7 +160,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
     fn finish_phis(&mut self, diagnostics: &mut Diagnostics) {
         for (block, inst, phi) in std::mem::take(&mut self.control.phis) {
             self.b.at.set(inst.offset);
-            let Some(incoming) = self.control.incoming.get(block).cloned() else {
+            let Some(incoming) = self.control.incoming.get(block.index()).cloned() else {
                 diagnostics.push(*self.b.internal("an OpPhi in a block that is not there"));
                 continue;
             };

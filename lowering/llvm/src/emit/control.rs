@@ -49,14 +49,14 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
         let head = self
             .control
             .heads
-            .get(index as usize)
+            .get(index.index())
             .copied()
             .flatten()
             .ok_or_else(|| {
                 self.b
                     .internal("a jump to a block that was thought unreachable")
             })?;
-        if let Some(incoming) = self.control.incoming.get_mut(index as usize) {
+        if let Some(incoming) = self.control.incoming.get_mut(index.index()) {
             incoming.push((from, exit));
         }
         Ok(head)
@@ -68,7 +68,7 @@ impl<'c, 'm> FunctionEmitter<'_, 'c, 'm> {
             return None;
         };
         let back = self.control.current == Some(label)
-            || self.control.done.get(index as usize) == Some(&true);
+            || self.control.done.get(index.index()) == Some(&true);
         if back {
             self.control.unroll.get(&label).copied()
         } else {

@@ -14,7 +14,7 @@ use crate::debug::line_of;
 use crate::ffi::{Block, Func, Meta, Ty, Value};
 use splitbar_passes::analysis::qualifiers::{MemoryQualifiers, Qualifiers};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
-use splitbar_passes::module::{Constants, Declarations, Id, Inst, WordOffset};
+use splitbar_passes::module::{BlockIndex, Constants, Declarations, Id, Inst, WordOffset};
 use splitbar_passes::printf::Table;
 use splitbar_passes::transform::Origin;
 use splitbar_plan::{EntryPlan, Optimization, Target};
@@ -63,7 +63,7 @@ pub(crate) enum Slot<'c> {
     /// A pointer.
     Pointer(Pointer<'c>),
     /// A block of the function, by its number.
-    Block(u32),
+    Block(BlockIndex),
 }
 
 /// The lowering of one function.

@@ -3,7 +3,7 @@
 
 use super::uses::Hidden;
 use crate::ffi::{Block, Func, Meta, Value};
-use splitbar_passes::module::{Id, Inst};
+use splitbar_passes::module::{BlockIndex, Id, Inst};
 use splitbar_plan::HeldShape;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(crate) struct Control<'c, 'm> {
     /// Incoming edges by block: label of the SPIR-V block that it comes from, LLVM block that the
     /// jump is in. One entry per edge.
     pub(super) incoming: Vec<Vec<(Id, Block<'c>)>>,
-    pub(super) phis: Vec<(usize, Inst<'m>, Value<'c>)>,
+    pub(super) phis: Vec<(BlockIndex, Inst<'m>, Value<'c>)>,
     pub(super) current: Option<Id>,
     /// The metadata of loops by the labels of their headers.
     pub(super) unroll: BTreeMap<Id, Meta<'c>>,

@@ -19,7 +19,7 @@ use crate::ffi::{self, Meta};
 use spirv::{LoopControl, Op};
 use splitbar_passes::analysis::cfg::Cfg;
 use splitbar_passes::analysis::loops::{Loop, Loops};
-use splitbar_passes::module::{Block, Function, Id, Module};
+use splitbar_passes::module::{Block, BlockIndex, Function, Id, Module};
 use splitbar_plan::Optimization;
 use splitbar_plan::target::{Arch, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,7 +101,7 @@ impl Hints {
                 .map(|natural| Form::of(function, &cfg, natural))
                 .collect();
             for form in &forms {
-                let header = function.blocks.get(form.natural.header);
+                let header = function.blocks.get(form.natural.header.index());
                 let hint = form.hint(&forms, target);
                 hints.extend(header.map(|block| block.label).zip(hint));
             }
@@ -169,9 +169,9 @@ struct Form {
 impl Form {
     fn of(function: &Function<'_>, cfg: &Cfg, natural: Loop) -> Form {
         let body = || natural.body.iter();
-        let inside = |block: &&usize| natural.body.contains(block);
+        let inside = |block: &&BlockIndex| natural.body.contains(block);
         let insts = body()
-            .filter_map(|block| function.blocks.get(*block))
+            .filter_map(|block| function.block(*block))
             .flat_map(|block| &block.insts);
         Form {
             synchronises: insts.into_iter().any(|inst| is_barrier(inst.op())),

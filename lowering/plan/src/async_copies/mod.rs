@@ -22,7 +22,7 @@ use splitbar_passes::analysis::async_copy::{self, AsyncCopy, Zeros};
 use splitbar_passes::analysis::copy_order::Mention;
 use splitbar_passes::analysis::group_copies::{Direction, GroupCopy};
 use splitbar_passes::analysis::marks::{self, Event, Marks, Moment, Wait};
-use splitbar_passes::module::{Scope, WordOffset};
+use splitbar_passes::module::{BlockIndex, Scope, WordOffset};
 use splitbar_typed::Copies;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -175,7 +175,7 @@ pub(crate) fn plan(
         .copies
         .iter()
         .any(|copy| copy.direction != Some(Direction::ToWorkgroup));
-    for (block, events) in counted.events.iter().enumerate() {
+    for (block, events) in BlockIndex::numbered(&counted.events) {
         for (index, (offset, event)) in events.iter().enumerate() {
             let offset = *offset;
             match event {
@@ -304,15 +304,15 @@ fn counted(
         .unzip();
     let found = marks::without_empty(&copies.cfg, &by_block);
     let mut marks = Vec::new();
-    for (block, moments) in by_block.iter().enumerate() {
+    for (block, moments) in BlockIndex::numbered(&by_block) {
         for (index, moment) in moments.iter().enumerate() {
             if *moment == Moment::Mark && !found.empty.contains(&(block, index)) {
-                marks.push(offsets[block][index]);
+                marks.push(offsets[block.index()][index]);
             }
         }
     }
     let waits = found.waits.into_iter();
-    let waits = waits.map(|((block, index), left)| (offsets[block][index], left));
+    let waits = waits.map(|((block, index), left)| (offsets[block.index()][index], left));
     (marks, waits.collect())
 }
 

@@ -6,7 +6,7 @@ use super::split::Split;
 use super::value::Value;
 use crate::analysis::uniformity::Model;
 use crate::analysis::uniformity::graph::{NodeId, Op};
-use crate::module::Id;
+use crate::module::{BlockIndex, Id};
 
 /// An address as expressions.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Address {
         model: &Model,
         size: Option<[u32; 3]>,
         split: &Split,
-        node: usize,
+        node: BlockIndex,
     ) -> AddressValue {
         AddressValue {
             variable: self.variable,

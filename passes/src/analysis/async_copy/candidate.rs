@@ -4,7 +4,7 @@ use super::origin::Origin;
 use super::{Reason, Zeros};
 use crate::analysis::alignment::Alignments;
 use crate::analysis::uniformity::memory::{self, Memory};
-use crate::module::{Constants, Declarations, Id, Inst, Type, WordOffset};
+use crate::module::{BlockIndex, Constants, Declarations, Id, Inst, Type, WordOffset};
 use spirv::{Decoration, Op, StorageClass};
 
 /// Copies of one function that are looked at; a bit each.
@@ -25,7 +25,7 @@ pub(super) struct Candidate {
     /// The Workgroup variable that the address is in.
     pub(super) variable: Id,
     pub(super) bytes: u32,
-    pub(super) block: usize,
+    pub(super) block: BlockIndex,
     /// The type of what is copied.
     pub(super) element: Id,
     /// Nobody writes the source while the function runs.
@@ -65,7 +65,7 @@ impl<'m> Judge<'_, 'm> {
     /// happens `between`.
     pub(super) fn candidate(
         &self,
-        block: usize,
+        block: BlockIndex,
         inst: Inst<'m>,
         origin: &Origin,
         between: Between,

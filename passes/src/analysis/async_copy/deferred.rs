@@ -10,13 +10,13 @@ use super::flow::{Flow, Slots, What, pass};
 use super::scan::Act;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
-use crate::module::WordOffset;
+use crate::module::{BlockIndex, WordOffset};
 use std::collections::BTreeMap;
 
 /// Word offsets of the arrives behind which nothing asks for a copy that may be outstanding there
 /// before the next wait; ascending.
 pub(super) fn deferred(flow: &Flow, cfg: &Cfg) -> Vec<WordOffset> {
-    let events = |node: usize| flow.events.get(node).map_or(&[][..], Vec::as_slice);
+    let events = |node: BlockIndex| flow.events.get(node.index()).map_or(&[][..], Vec::as_slice);
     let asked = solve_any(cfg, Direction::Backward, |node, mut asked: Slots| {
         for event in events(node).iter().rev() {
             asked = before(asked, event);
@@ -25,9 +25,13 @@ pub(super) fn deferred(flow: &Flow, cfg: &Cfg) -> Vec<WordOffset> {
     });
     // An arrive stands in several nodes of the split graph: all of them have a say.
     let mut arrives: BTreeMap<WordOffset, bool> = BTreeMap::new();
-    for (node, asked) in asked.iter().enumerate() {
+    for (node, mut asked) in cfg.blocks().zip(asked) {
         // What may be outstanding before each event.
-        let mut outstanding = flow.outstanding.get(node).copied().unwrap_or(Slots::MAX);
+        let mut outstanding = flow
+            .outstanding
+            .get(node.index())
+            .copied()
+            .unwrap_or(Slots::MAX);
         let outstanding: Vec<Slots> = events(node)
             .iter()
             .map(|event| {
@@ -36,7 +40,6 @@ pub(super) fn deferred(flow: &Flow, cfg: &Cfg) -> Vec<WordOffset> {
                 here
             })
             .collect();
-        let mut asked = *asked;
         for (event, outstanding) in events(node).iter().zip(outstanding).rev() {
             if let What::Release(Act::Arrive { .. }) = event.what {
                 let quiet = asked & outstanding == 0;

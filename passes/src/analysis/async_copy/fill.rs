@@ -9,6 +9,7 @@ use super::induction::{self, Induction};
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::uniformity::Model;
 use crate::analysis::uniformity::graph::{NodeId, Op};
+use crate::module::BlockIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The copies that fill.
@@ -17,7 +18,7 @@ pub(super) struct Fills {
     /// By number among the candidates.
     copies: BTreeSet<usize>,
     /// By block that leads into their loops: the copies.
-    entered: BTreeMap<usize, BTreeSet<usize>>,
+    entered: BTreeMap<BlockIndex, BTreeSet<usize>>,
 }
 
 impl Fills {
@@ -30,7 +31,7 @@ impl Fills {
         addresses: &[Address],
     ) -> Fills {
         let mut fills = Fills::default();
-        let mut counters: BTreeMap<usize, Vec<Induction>> = BTreeMap::new();
+        let mut counters: BTreeMap<BlockIndex, Vec<Induction>> = BTreeMap::new();
         for (copy, (candidate, address)) in candidates.iter().zip(addresses).enumerate() {
             // The innermost loop, in one of whose turns the copy is made once.
             let natural = loops.natural.iter().flatten();
@@ -66,14 +67,14 @@ impl Fills {
     }
 
     /// The copies that fill in a loop which `block` leads into.
-    pub(super) fn entered_from(&self, block: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn entered_from(&self, block: BlockIndex) -> impl Iterator<Item = usize> + '_ {
         self.entered.get(&block).into_iter().flatten().copied()
     }
 }
 
 /// Whether control can come to `block` twice in one iteration of the loop: a cycle in it that is no
 /// loop with one way in.
-fn repeats(model: &Model, inside: &Loop, block: usize) -> bool {
+fn repeats(model: &Model, inside: &Loop, block: BlockIndex) -> bool {
     let mut seen = BTreeSet::new();
     let mut work = vec![block];
     while let Some(at) = work.pop() {

@@ -12,7 +12,7 @@ use super::scan::{Act, Scan};
 use super::split::Split;
 use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::uniformity::Model;
-use crate::module::WordOffset;
+use crate::module::{BlockIndex, WordOffset};
 use std::collections::BTreeMap;
 use std::ops::BitOr;
 
@@ -80,7 +80,9 @@ impl Flow {
     pub(super) fn of(input: Input<'_>) -> Flow {
         let slots = SlotTable::of(input);
         let mut flow = Flow {
-            events: (0..input.split.blocks.len())
+            events: input
+                .split
+                .nodes()
                 .map(|node| slots.events(input, node))
                 .collect(),
             copies: slots.copies.clone(),
@@ -89,7 +91,7 @@ impl Flow {
         };
         flow.ask(input);
         flow.outstanding = solve_any(&input.split.cfg, Direction::Forward, |node, mut state| {
-            for event in flow.events.get(node).into_iter().flatten() {
+            for event in flow.events.get(node.index()).into_iter().flatten() {
                 pass(&mut state, event);
             }
             state
@@ -108,15 +110,15 @@ impl Flow {
             })
         };
         let blocks = &input.split.blocks;
-        let entered = |node: usize| {
+        let entered = |node: BlockIndex| {
             let block = at(blocks, node);
             let copies = input.fills.entered_from(block);
             copies.fold(0, |mask: Slots, copy| mask | slots_of(copy))
         };
         // What was outstanding when control came into the loop.
-        let before = |node: usize, mut before: Slots, met: &mut Slots| {
+        let before = |node: BlockIndex, mut before: Slots, met: &mut Slots| {
             let mut outstanding = at(&self.outstanding, node);
-            for event in self.events.get(node).into_iter().flatten() {
+            for event in self.events.get(node.index()).into_iter().flatten() {
                 before &= !event.need;
                 if let What::Copy { slot, touched } = event.what {
                     let copy = self.copies.get(slot).copied();
@@ -131,7 +133,7 @@ impl Flow {
             before(node, state, &mut 0)
         });
         let mut met = 0;
-        for (node, state) in at_start.into_iter().enumerate() {
+        for (node, state) in input.split.nodes().zip(at_start) {
             before(node, state, &mut met);
         }
         met
@@ -143,7 +145,7 @@ impl Flow {
             &input.split.cfg,
             Direction::Backward,
             |node, mut state: Ahead| {
-                for event in self.events.get(node).into_iter().flatten().rev() {
+                for event in self.events.get(node.index()).into_iter().flatten().rev() {
                     state.pass(event);
                 }
                 state
@@ -248,8 +250,8 @@ impl SlotTable {
             unstable: 0,
             is_coarse,
         };
-        for (node, block) in input.split.blocks.iter().enumerate() {
-            for (_, act) in input.scan.acts.get(*block).into_iter().flatten() {
+        for (node, block) in BlockIndex::numbered(&input.split.blocks) {
+            for (_, act) in input.scan.acts.get(block.index()).into_iter().flatten() {
                 let Act::Copy(copy) = *act else { continue };
                 if !input.is_copy.get(copy).copied().unwrap_or(false) {
                     continue;
@@ -278,7 +280,7 @@ impl SlotTable {
         Some(table)
     }
 
-    fn place(&self, input: Input<'_>, copy: usize, node: usize) -> Option<AddressValue> {
+    fn place(&self, input: Input<'_>, copy: usize, node: BlockIndex) -> Option<AddressValue> {
         let address = input.copies.get(copy)?;
         Some(if self.is_coarse {
             AddressValue {
@@ -299,9 +301,9 @@ impl SlotTable {
     }
 
     /// The events of `node`; what releases ask for is still to come, but for fences.
-    fn events(&self, input: Input<'_>, node: usize) -> Vec<Event> {
+    fn events(&self, input: Input<'_>, node: BlockIndex) -> Vec<Event> {
         let block = at(&input.split.blocks, node);
-        let acts = input.scan.acts.get(block).into_iter().flatten();
+        let acts = input.scan.acts.get(block.index()).into_iter().flatten();
         let event = |(offset, act): &(WordOffset, Act)| {
             let (what, need, is_own) = match *act {
                 Act::Copy(copy) => {
@@ -349,7 +351,7 @@ impl SlotTable {
     /// by a constant. What is left in these slots from an earlier run has been asked for when they
     /// started again. Of a copy that fills, all of its own: what is left from an earlier iteration
     /// of the loop is elsewhere, and what is left from before the loop is looked for apart.
-    fn beside(&self, input: Input<'_>, copy: usize, address: &Address, node: usize) -> Slots {
+    fn beside(&self, input: Input<'_>, copy: usize, address: &Address, node: BlockIndex) -> Slots {
         let Some(this) = input.scan.candidates.get(copy) else {
             return 0;
         };

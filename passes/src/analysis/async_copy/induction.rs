@@ -8,6 +8,7 @@ use crate::analysis::dominance::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::uniformity::graph::{NodeId, Op};
 use crate::analysis::uniformity::{Branch, Model};
+use crate::module::BlockIndex;
 use spirv::Op as Opcode;
 
 /// A counter.
@@ -42,7 +43,7 @@ pub(super) fn counters(
     inside: &Loop,
     size: Option<[u32; 3]>,
 ) -> Vec<Induction> {
-    let phis = model.phis.get(inside.header).into_iter().flatten();
+    let phis = model.phis.get(inside.header.index()).into_iter().flatten();
     phis.filter_map(|phi| counter(model, dominators, inside, size, *phi))
         .collect()
 }
@@ -80,7 +81,7 @@ fn counter(
         let preds = model.cfg.preds(inside.header).iter();
         preds.filter(|block| inside.body.contains(block))
     };
-    let in_each_turn = |block: &&usize| {
+    let in_each_turn = |block: &&BlockIndex| {
         let block = **block;
         latches().all(|latch| dominators.dominates(block, *latch))
     };
@@ -111,11 +112,11 @@ struct Comparison {
 }
 
 /// The comparison at the end of `block`, if the loop is left there when it does not hold.
-fn staying(model: &Model, inside: &Loop, block: usize) -> Option<Comparison> {
-    let Branch::If { condition, yes, no } = model.branches.get(block)? else {
+fn staying(model: &Model, inside: &Loop, block: BlockIndex) -> Option<Comparison> {
+    let Branch::If { condition, yes, no } = model.branches.get(block.index())? else {
         return None;
     };
-    let stays = |block: &usize| inside.body.contains(block);
+    let stays = |block: &BlockIndex| inside.body.contains(block);
     let mut holds = match (stays(yes), stays(no)) {
         (true, false) => true,
         (false, true) => false,

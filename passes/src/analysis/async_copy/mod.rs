@@ -38,7 +38,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::loops::Loops;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
-use crate::module::{Constants, Declarations, Function, Id, WordOffset};
+use crate::module::{BlockIndex, Constants, Declarations, Function, Id, WordOffset};
 use address::Address;
 use fill::Fills;
 use flow::Flow;
@@ -342,8 +342,7 @@ fn model(input: Input<'_, '_>, scan: &Scan) -> Model {
         .map(|copy| copy.pointer)
         .chain(accesses.filter_map(|access| access.pointer))
         .collect();
-    let places: Vec<usize> = (0..)
-        .zip(&scan.acts)
+    let places: Vec<BlockIndex> = BlockIndex::numbered(&scan.acts)
         .filter_map(|(block, acts)| (!acts.is_empty()).then_some(block))
         .collect();
     let pointers: Vec<Id> = pointers.into_iter().collect();
@@ -363,9 +362,9 @@ fn indices(
     scan: &Scan,
     copies: &[Address],
     accesses: &[Address],
-) -> Vec<(usize, expression::Expression)> {
+) -> Vec<(BlockIndex, expression::Expression)> {
     let mut indices = Vec::new();
-    for (block, acts) in scan.acts.iter().enumerate() {
+    for (block, acts) in BlockIndex::numbered(&scan.acts) {
         for (_, act) in acts {
             let address = match act {
                 scan::Act::Copy(copy) => copies.get(*copy),

@@ -14,7 +14,7 @@ use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::loops::Loops;
 use crate::analysis::marks::{self, Group, Tick};
 use crate::analysis::uniformity::Model;
-use crate::module::{Function, WordOffset};
+use crate::module::{BlockIndex, Function, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often marks are placed between copies; behind that a wait makes its own mark.
@@ -57,10 +57,18 @@ enum Moment<'e> {
 }
 
 /// The events of `node` and the marks of its block, in order.
-fn moments<'e>(input: Input<'e, '_>, marks: &BTreeSet<WordOffset>, node: usize) -> Vec<Moment<'e>> {
+fn moments<'e>(
+    input: Input<'e, '_>,
+    marks: &BTreeSet<WordOffset>,
+    node: BlockIndex,
+) -> Vec<Moment<'e>> {
     let block = at(&input.split.blocks, node);
-    let events = input.flow.events.get(node).map_or(&[][..], Vec::as_slice);
-    let code = input.function.blocks.get(block);
+    let events = input
+        .flow
+        .events
+        .get(node.index())
+        .map_or(&[][..], Vec::as_slice);
+    let code = input.function.block(block);
     let first = code.map_or(WordOffset::default(), |block| block.offset);
     let last = code
         .and_then(|block| block.terminator())
@@ -112,7 +120,7 @@ fn all_missing(
     keep: impl Fn(&Missing) -> bool,
 ) -> Vec<Vec<Missing>> {
     let unmarked = unmarked(input, marks);
-    let of_node = |node: &usize| {
+    let of_node = |node: &BlockIndex| {
         let state = at(&unmarked, *node);
         let mut found = missing(input, marks, classes, *node, state);
         found.retain(&keep);
@@ -139,7 +147,7 @@ fn unmarked(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> Vec<Slots> {
 fn drop_empty(input: Input<'_, '_>, marks: &mut BTreeSet<WordOffset>) {
     let unmarked = unmarked(input, marks);
     let mut used = BTreeSet::new();
-    for (node, state) in unmarked.iter().enumerate() {
+    for (node, state) in BlockIndex::numbered(&unmarked) {
         let mut state = *state;
         for moment in moments(input, marks, node) {
             match moment {
@@ -172,7 +180,7 @@ fn missing(
     input: Input<'_, '_>,
     marks: &BTreeSet<WordOffset>,
     classes: &[usize],
-    node: usize,
+    node: BlockIndex,
     mut state: Slots,
 ) -> Vec<Missing> {
     let class = |slot: usize| classes.get(slot).copied();
@@ -220,7 +228,7 @@ fn depths(input: Input<'_, '_>) -> Option<Vec<u32>> {
     let mut depth = vec![0; input.model.cfg.len()];
     for inside in input.loops.natural.as_ref()? {
         for block in &inside.body {
-            if let Some(depth) = depth.get_mut(*block) {
+            if let Some(depth) = depth.get_mut(block.index()) {
                 *depth += 1;
             }
         }
@@ -238,7 +246,7 @@ fn hoisted(
     slots: Slots,
 ) -> Option<WordOffset> {
     let candidate = |slot: usize| input.scan.candidates.get(*input.flow.copies.get(slot)?);
-    let from: BTreeSet<usize> = bits(slots)
+    let from: BTreeSet<BlockIndex> = bits(slots)
         .map(|slot| candidate(slot).map(|copy| copy.block))
         .collect::<Option<_>>()?;
     let block = input
@@ -247,20 +255,20 @@ fn hoisted(
         .iter()
         .find(|copy| copy.store == offset)?
         .block;
-    let mut best: Option<(u32, usize)> = None;
+    let mut best: Option<(u32, BlockIndex)> = None;
     let mut at = input.loops.dominators.immediate(block);
     while let Some(above) = at {
         let covers = from
             .iter()
             .all(|from| *from == above || input.model.post.post_dominates(above, *from));
-        let depth = depths.get(above).copied()?;
+        let depth = depths.get(above.index()).copied()?;
         if covers && best.is_none_or(|(least, _)| depth <= least) {
             best = Some((depth, above));
         }
         at = input.loops.dominators.immediate(above);
     }
     let (_, above) = best?;
-    Some(input.function.blocks.get(above)?.end()?.offset)
+    Some(input.function.block(above)?.end()?.offset)
 }
 
 /// The waits by the offset that they stand before: how many marks may be outstanding in the worst
@@ -268,7 +276,7 @@ fn hoisted(
 fn least(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> BTreeMap<WordOffset, (u8, bool)> {
     let mut events = Vec::new();
     let mut offsets = Vec::new();
-    for node in 0..input.split.blocks.len() {
+    for node in input.split.nodes() {
         let mut of_node = Vec::new();
         let mut offsets_of_node = Vec::new();
         for moment in moments(input, marks, node) {
@@ -299,7 +307,10 @@ fn least(input: Input<'_, '_>, marks: &BTreeSet<WordOffset>) -> BTreeMap<WordOff
     let solved = marks::solve(&input.split.cfg, &events, &[]);
     let mut waits: BTreeMap<WordOffset, (u8, bool)> = BTreeMap::new();
     for ((node, index), wait) in solved.waits {
-        let Some(offset) = offsets.get(node).and_then(|offsets| offsets.get(index)) else {
+        let Some(offset) = offsets
+            .get(node.index())
+            .and_then(|offsets| offsets.get(index))
+        else {
             debug_assert!(false, "no event {index} of node {node}");
             continue;
         };
@@ -326,8 +337,8 @@ fn prune(
 ) {
     let mut ticks = Vec::new();
     let mut offsets = Vec::new();
-    for (node, block) in input.split.blocks.iter().enumerate() {
-        let code = input.function.blocks.get(*block);
+    for (node, block) in BlockIndex::numbered(&input.split.blocks) {
+        let code = input.function.block(*block);
         let first = code.map_or(WordOffset::default(), |block| block.offset);
         let last = code
             .and_then(|block| block.terminator())
@@ -343,7 +354,7 @@ fn prune(
         of_block
             .extend(waits.map(|(offset, (outstanding, _))| (*offset, Tick::Wait(*outstanding))));
         of_block.sort_by_key(|(offset, _)| *offset);
-        debug_assert_eq!(ticks.len(), node);
+        debug_assert_eq!(ticks.len(), node.index());
         offsets.push(
             of_block
                 .iter()
@@ -355,13 +366,13 @@ fn prune(
     let pruned = marks::prune(&input.split.cfg, &ticks);
     let mut used_marks = BTreeSet::new();
     let mut used_waits = BTreeSet::new();
-    for (node, ticks) in ticks.iter().enumerate() {
+    for (node, ticks) in BlockIndex::numbered(&ticks) {
         if !input.split.cfg.is_reachable(node) {
             continue;
         }
         for (index, tick) in ticks.iter().enumerate() {
             let Some(offset) = offsets
-                .get(node)
+                .get(node.index())
                 .and_then(|offsets: &Vec<WordOffset>| offsets.get(index))
             else {
                 debug_assert!(false, "no event {index} of node {node}");

@@ -10,7 +10,9 @@
 use super::{Choice, Reason, Zeros, candidate};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::uniformity::memory;
-use crate::module::{Constant, Constants, Declarations, Function, Id, Inst, Type, WordOffset};
+use crate::module::{
+    BlockIndex, Constant, Constants, Declarations, Function, Id, Inst, Type, WordOffset,
+};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +25,7 @@ pub(super) struct Origin {
     /// Word offset of the OpLoad.
     pub(super) load: WordOffset,
     /// The blocks on the way, that of the store first and that of the load last.
-    pub(super) blocks: Vec<usize>,
+    pub(super) blocks: Vec<BlockIndex>,
     /// Where zeros are stored instead.
     pub(super) zeros: Zeros,
 }
@@ -53,7 +55,7 @@ struct Variable<'m> {
 struct Step {
     value: Id,
     /// It is wanted at the end of a block that leads to the last one alone; `None`: in that itself.
-    from: Option<usize>,
+    from: Option<BlockIndex>,
     zeros: Zeros,
 }
 
@@ -167,7 +169,7 @@ impl<'o, 'm> Origins<'o, 'm> {
 
     /// Where `inst` in block `here`, that of the store if `is_last`, has its value from, if all
     /// else that it can be is zero.
-    fn step(&self, inst: Inst<'m>, here: usize, is_last: bool) -> Option<Step> {
+    fn step(&self, inst: Inst<'m>, here: BlockIndex, is_last: bool) -> Option<Step> {
         match inst.op()? {
             Op::CopyObject => Some(Step {
                 value: inst.id(0).ok()?,
@@ -220,7 +222,7 @@ impl<'o, 'm> Origins<'o, 'm> {
 
     /// What the only load of a variable finds in block `here`: the one value that is stored there
     /// and is not zero.
-    fn variable(&self, load: Inst<'m>, here: usize) -> Option<Step> {
+    fn variable(&self, load: Inst<'m>, here: BlockIndex) -> Option<Step> {
         let variable = self.variables.get(&load.id(0).ok()?)?;
         let stores = variable.stores.iter();
         let (zeros, values): (Vec<Inst<'m>>, Vec<Inst<'m>>) =
@@ -265,7 +267,12 @@ impl<'o, 'm> Origins<'o, 'm> {
 
     /// Whether control can go from `here` to `here` again through neither `from` nor a block of
     /// `zeroed`: there it would find what was stored before.
-    fn comes_again(&self, here: usize, from: usize, zeroed: &BTreeSet<usize>) -> bool {
+    fn comes_again(
+        &self,
+        here: BlockIndex,
+        from: BlockIndex,
+        zeroed: &BTreeSet<BlockIndex>,
+    ) -> bool {
         if zeroed.contains(&here) {
             return false;
         }
@@ -302,8 +309,8 @@ impl<'o, 'm> Origins<'o, 'm> {
     }
 
     /// The block of the function that `inst` stands in.
-    fn block(&self, inst: Inst<'_>) -> Option<usize> {
+    fn block(&self, inst: Inst<'_>) -> Option<BlockIndex> {
         let end = self.starts.partition_point(|start| *start <= inst.offset);
-        end.checked_sub(1)
+        end.checked_sub(1).map(BlockIndex::new)
     }
 }

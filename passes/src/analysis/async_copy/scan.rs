@@ -7,7 +7,7 @@ use super::origin::{Origin, Origins};
 use super::{Input, Reason, Refused};
 use crate::analysis::pairing::SiteKind;
 use crate::analysis::uniformity::memory;
-use crate::module::{Block, Id, Inst, Scope, Semantics, WordOffset, called};
+use crate::module::{Block, BlockIndex, Id, Inst, Scope, Semantics, WordOffset, called};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +81,7 @@ impl Scan {
                     .is_some_and(|op| op == Op::AtomicStore || memory::is_atomic(op))
             }),
         };
-        for (index, block) in function.blocks.iter().enumerate() {
+        for (index, block) in function.numbered() {
             let acts = if input.cfg.is_reachable(index) {
                 scanner.block(index, block)
             } else {
@@ -107,7 +107,7 @@ struct Scanner<'s, 'm> {
 }
 
 impl<'m> Scanner<'_, 'm> {
-    fn block(&mut self, index: usize, block: &Block<'m>) -> Vec<(WordOffset, Act)> {
+    fn block(&mut self, index: BlockIndex, block: &Block<'m>) -> Vec<(WordOffset, Act)> {
         let mut acts = Vec::new();
         for inst in &block.insts {
             let inst = *inst;
@@ -139,7 +139,7 @@ impl<'m> Scanner<'_, 'm> {
     /// for what stores nothing that was loaded.
     fn copy(
         &self,
-        index: usize,
+        index: BlockIndex,
         inst: Inst<'m>,
         acts: &[(WordOffset, Act)],
     ) -> Option<Result<Candidate, Reason>> {
@@ -161,7 +161,12 @@ impl<'m> Scanner<'_, 'm> {
         let mut ways = vec![acts];
         for block in before {
             // Blocks behind the store's have not been looked at.
-            ways.push(self.found.acts.get(*block).ok_or(Reason::OtherBlock)?);
+            ways.push(
+                self.found
+                    .acts
+                    .get(block.index())
+                    .ok_or(Reason::OtherBlock)?,
+            );
         }
         for (block, acts) in origin.blocks.iter().zip(ways) {
             let is_behind = |offset: WordOffset| block != first || offset > origin.load;

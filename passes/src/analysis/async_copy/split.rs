@@ -16,6 +16,7 @@ use crate::analysis::dataflow::{Direction, at, solve_any};
 use crate::analysis::loops::Loops;
 use crate::analysis::uniformity::graph::NodeId;
 use crate::analysis::uniformity::{Model, Uniformity};
+use crate::module::BlockIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Counters that are followed; a bit each.
@@ -34,11 +35,13 @@ const LEAST_NODES: usize = 4096;
 /// Low bits of each counter, or its rest, where they are known.
 type KnownCounters = Vec<Option<u64>>;
 
-/// The larger graph.
+/// The larger graph. Its nodes are copies of blocks and are numbered as blocks are: in its `cfg`,
+/// in tables by node, and wherever it is called a node, a [`BlockIndex`] is the number of a node.
+/// Which block of the function that is a copy of, `blocks` says.
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     /// Block of the function, for each node.
-    pub(super) blocks: Vec<usize>,
+    pub(super) blocks: Vec<BlockIndex>,
     /// Control flow between the nodes.
     pub(super) cfg: Cfg,
     states: Vec<KnownCounters>,
@@ -52,9 +55,9 @@ struct Counter {
     width: u32,
     /// How many low bits matter.
     bits: u32,
-    block: usize,
+    block: BlockIndex,
     /// What comes from each predecessor of the block.
-    from: Vec<(usize, Expression)>,
+    from: Vec<(BlockIndex, Expression)>,
     /// For one that takes too many values: what is followed of it instead.
     cycle: Option<Cycle>,
 }
@@ -65,7 +68,7 @@ struct Cycle {
     modulus: u64,
     counter: Induction,
     /// The blocks of its loop.
-    body: BTreeSet<usize>,
+    body: BTreeSet<BlockIndex>,
 }
 
 impl Counter {
@@ -79,7 +82,7 @@ impl Counter {
     }
 
     /// What is known of it when `value` comes from block `from`, and `state` was known.
-    fn next(&self, from: usize, value: Value, state: Option<u64>) -> Option<u64> {
+    fn next(&self, from: BlockIndex, value: Value, state: Option<u64>) -> Option<u64> {
         match &self.cycle {
             // It has not wrapped, which the bounds of its value alone do not say.
             Some(cycle) if cycle.body.contains(&from) => {
@@ -101,7 +104,7 @@ pub(super) struct Input<'i> {
     pub(super) uniformity: &'i Uniformity,
     pub(super) size: Option<[u32; 3]>,
     /// Indices that are to be known, each with the block that it is used in.
-    pub(super) indices: &'i [(usize, Expression)],
+    pub(super) indices: &'i [(BlockIndex, Expression)],
 }
 
 impl Split {
@@ -132,15 +135,20 @@ impl Split {
         })
     }
 
+    /// All nodes.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = BlockIndex> + use<> {
+        self.cfg.blocks()
+    }
+
     /// The value of `expression` in `node`.
     pub(super) fn evaluate(
         &self,
         model: &Model,
         size: Option<[u32; 3]>,
-        node: usize,
+        node: BlockIndex,
         expression: &Expression,
     ) -> Value {
-        let state = self.states.get(node).map_or(&[][..], Vec::as_slice);
+        let state = self.states.get(node.index()).map_or(&[][..], Vec::as_slice);
         evaluate(model, size, &self.counters, state, expression)
     }
 }
@@ -243,7 +251,7 @@ fn explore(input: Input<'_>, counters: Vec<Counter>) -> Result<Split, usize> {
         .map(|branch| Some(Expression::of(&model.graph, branch.condition()?)))
         .collect();
     let mut values: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); counters.len()];
-    let mut numbers: BTreeMap<(usize, KnownCounters), usize> = BTreeMap::new();
+    let mut numbers: BTreeMap<(BlockIndex, KnownCounters), usize> = BTreeMap::new();
     let mut split = Split {
         blocks: Vec::new(),
         cfg: Cfg::from_edges(0, &[]),
@@ -254,19 +262,19 @@ fn explore(input: Input<'_>, counters: Vec<Counter>) -> Result<Split, usize> {
     let mut edges = Vec::new();
     if !model.cfg.is_empty() {
         let state = vec![None; split.counters.len()];
-        numbers.insert((0, state.clone()), 0);
-        split.blocks.push(0);
+        numbers.insert((BlockIndex::ENTRY, state.clone()), 0);
+        split.blocks.push(BlockIndex::ENTRY);
         split.states.push(state);
     }
     let mut next = 0;
     while let Some(block) = split.blocks.get(next).copied() {
         let state = split.states.get(next).cloned().unwrap_or_default();
-        let condition = conditions.get(block).and_then(Option::as_ref);
+        let condition = conditions.get(block.index()).and_then(Option::as_ref);
         let decided = condition
             .and_then(|condition| {
                 evaluate(model, input.size, &split.counters, &state, condition).number()
             })
-            .and_then(|value| model.branches.get(block)?.target(value));
+            .and_then(|value| model.branches.get(block.index())?.target(value));
         for succ in model.cfg.succs(block).iter().copied() {
             if decided.is_some_and(|target| target != succ) {
                 continue;
@@ -302,7 +310,7 @@ fn step(
     input: Input<'_>,
     counters: &[Counter],
     live: &[u64],
-    (from, to): (usize, usize),
+    (from, to): (BlockIndex, BlockIndex),
     state: &KnownCounters,
 ) -> KnownCounters {
     let live = at(live, to);
@@ -342,15 +350,15 @@ fn live(input: Input<'_>, counters: &[Counter]) -> Vec<u64> {
     };
     let mut used = vec![0u64; model.cfg.len()];
     let mut defined = vec![0u64; model.cfg.len()];
-    let mut add = |block: usize, bits: u64| {
-        if let Some(slot) = used.get_mut(block) {
+    let mut add = |block: BlockIndex, bits: u64| {
+        if let Some(slot) = used.get_mut(block.index()) {
             *slot |= bits;
         }
     };
     for (block, index) in input.indices {
         add(*block, mask(index));
     }
-    for (block, branch) in model.branches.iter().enumerate() {
+    for (block, branch) in BlockIndex::numbered(&model.branches) {
         if let Some(condition) = branch.condition() {
             add(block, mask(&Expression::of(graph, condition)));
         }
@@ -359,14 +367,16 @@ fn live(input: Input<'_>, counters: &[Counter]) -> Vec<u64> {
         for (from, expression) in &counter.from {
             add(*from, mask(expression));
         }
-        if let Some(slot) = defined.get_mut(counter.block) {
+        if let Some(slot) = defined.get_mut(counter.block.index()) {
             *slot |= 1 << place;
         }
     }
     // Which counters are used behind a place.
-    let behind = solve_any(&model.cfg, Direction::Backward, |block: usize, live| {
-        (live | at(&used, block)) & !at(&defined, block)
-    });
+    let behind = solve_any(
+        &model.cfg,
+        Direction::Backward,
+        |block: BlockIndex, live| (live | at(&used, block)) & !at(&defined, block),
+    );
     used.iter()
         .zip(&behind)
         .map(|(used, behind)| used | behind)

@@ -2,7 +2,7 @@
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::marks::{Group, Move};
-use crate::module::{Constants, Declarations, Function, Id, Inst, Type};
+use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Inst, Type};
 use spirv::{Op, StorageClass};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ enum Source {
     /// A copy, with the event operand that it shares.
     Copy(Id),
     /// A phi: predecessors and values.
-    Phi(usize, Vec<(usize, Id)>),
+    Phi(BlockIndex, Vec<(BlockIndex, Id)>),
     /// One of these values.
     Same(Vec<Id>),
     /// A place of a variable.
@@ -36,7 +36,7 @@ type ElementPlace = (Id, Option<u64>);
 struct Stored {
     place: ElementPlace,
     value: Id,
-    at: (usize, usize),
+    at: (BlockIndex, usize),
 }
 
 /// What an event may be.
@@ -85,7 +85,7 @@ impl<'e> Events<'e> {
             merged: BTreeMap::new(),
             left: std::cell::Cell::new(MAX_LOOKED_AT),
         };
-        for (block, body) in function.blocks.iter().enumerate() {
+        for (block, body) in function.numbered() {
             for (index, inst) in body.insts.iter().enumerate() {
                 events.read(*inst, (block, index), cfg);
             }
@@ -99,7 +99,7 @@ impl<'e> Events<'e> {
         ty.and_then(|ty| self.declarations.ty(ty)) == Some(&Type::Event)
     }
 
-    fn read(&mut self, inst: Inst<'_>, at: (usize, usize), cfg: &Cfg) {
+    fn read(&mut self, inst: Inst<'_>, at: (BlockIndex, usize), cfg: &Cfg) {
         let ids = |first: usize| inst.operands().get(first..).unwrap_or_default();
         // A variable whose address goes where nobody follows it.
         let escapes = |events: &mut Self, operand: usize| {
@@ -154,7 +154,7 @@ impl<'e> Events<'e> {
         self.sources.insert(result, source);
     }
 
-    fn store(&mut self, inst: Inst<'_>, at: (usize, usize)) {
+    fn store(&mut self, inst: Inst<'_>, at: (BlockIndex, usize)) {
         let (Ok(pointer), Ok(value)) = (inst.id(0), inst.id(1)) else {
             return;
         };
@@ -333,7 +333,7 @@ impl<'e> Events<'e> {
 
     /// What stands at a place before instruction `index` of `block`, when a store of the block says
     /// so.
-    fn stored_before(&self, place: ElementPlace, block: usize, index: usize) -> Option<Id> {
+    fn stored_before(&self, place: ElementPlace, block: BlockIndex, index: usize) -> Option<Id> {
         if self.escaped.contains(&place.0) {
             return None;
         }
@@ -350,7 +350,7 @@ impl<'e> Events<'e> {
     /// The events that the OpGroupWaitEvents `inst` is for; `None`: all.
     pub(super) fn waited_for(
         &self,
-        block: usize,
+        block: BlockIndex,
         index: usize,
         inst: Inst<'_>,
     ) -> Option<Vec<Group>> {

@@ -14,7 +14,9 @@ mod tests;
 
 use super::cfg::Cfg;
 use super::marks::{self, Event, Group, Marks, Move};
-use crate::module::{Constants, Declarations, Function, Id, Inst, Scope, Type, WordOffset};
+use crate::module::{
+    BlockIndex, Constants, Declarations, Function, Id, Inst, Scope, Type, WordOffset,
+};
 use events::Events;
 use spirv::{Op, StorageClass};
 
@@ -33,7 +35,7 @@ pub struct GroupCopy {
     /// Its word offset.
     pub offset: WordOffset,
     /// The block that it stands in.
-    pub block: usize,
+    pub block: BlockIndex,
     /// Whose invocations make the copy; `None` when the operand is not a constant scope.
     pub scope: Option<Scope>,
     /// Which way; `None` when the storage classes do not say it.
@@ -55,7 +57,7 @@ pub struct GroupWait {
     /// Its word offset.
     pub offset: WordOffset,
     /// The block that it stands in.
-    pub block: usize,
+    pub block: BlockIndex,
     /// Whose invocations wait for each other; `None` when the operand is not a constant scope.
     pub scope: Option<Scope>,
     /// The events that it is for; `None`: all.
@@ -103,7 +105,7 @@ impl GroupCopies {
             let scope = inst.id(0).ok()?;
             constants.as_u32(scope).and_then(Scope::from_u32)
         };
-        for (block, body) in function.blocks.iter().enumerate() {
+        for (block, body) in function.numbered() {
             for (index, inst) in body.insts.iter().enumerate() {
                 match (inst.op(), inst.result()) {
                     (Some(Op::GroupAsyncCopy), Some(result)) => found.copies.push(GroupCopy {
@@ -138,13 +140,13 @@ impl GroupCopies {
     pub fn counted(&self, cfg: &Cfg, chosen: impl Fn(&GroupCopy) -> bool) -> Counted {
         let mut events: Vec<Vec<(WordOffset, Event)>> = vec![Vec::new(); cfg.len()];
         for copy in self.copies.iter().filter(|copy| chosen(copy)) {
-            if let Some(block) = events.get_mut(copy.block) {
+            if let Some(block) = events.get_mut(copy.block.index()) {
                 block.push((copy.offset, Event::Copy(copy.event)));
                 block.push((copy.offset, Event::Mark));
             }
         }
         for wait in &self.waits {
-            if let Some(block) = events.get_mut(wait.block) {
+            if let Some(block) = events.get_mut(wait.block.index()) {
                 let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
                 block.push((wait.offset, need));
             }

@@ -62,12 +62,12 @@ fn solved(body: &str) -> (GroupCopies, Vec<Wait>) {
     let found = GroupCopies::of(&declarations, &constants, function, &cfg);
     let mut events = vec![Vec::new(); cfg.len()];
     for copy in &found.copies {
-        events[copy.block].push((copy.offset, Event::Copy(copy.event)));
-        events[copy.block].push((copy.offset, Event::Mark));
+        events[copy.block.index()].push((copy.offset, Event::Copy(copy.event)));
+        events[copy.block.index()].push((copy.offset, Event::Mark));
     }
     for wait in &found.waits {
         let need = wait.events.clone().map_or(Event::NeedAll, Event::Need);
-        events[wait.block].push((wait.offset, need));
+        events[wait.block.index()].push((wait.offset, need));
     }
     let events: Vec<Vec<Event>> = events
         .into_iter()

@@ -8,6 +8,7 @@
 
 use super::{Event, EventPlace, Group, LIMIT, MAX_MARKS, Move, Wait};
 use crate::analysis::cfg::Cfg;
+use crate::module::BlockIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// No copy of the group is outstanding.
@@ -102,8 +103,10 @@ impl Ages {
     /// Ages at the starts of the blocks of `cfg`.
     pub(super) fn of(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Ages {
         let columns = Columns::of(cfg, events, moves);
-        let effects: Vec<Effect> = (0..cfg.len())
-            .map(|block| Effect::of(&columns, events.get(block).map_or(&[], Vec::as_slice)))
+        let effects: Vec<Effect> = cfg
+            .blocks()
+            .map(|block| events.get(block.index()).map_or(&[][..], Vec::as_slice))
+            .map(|events| Effect::of(&columns, events))
             .collect();
         let mut search = Search {
             cfg,
@@ -113,7 +116,7 @@ impl Ages {
             buckets: vec![Vec::new(); usize::from(MAX_MARKS) + 1],
         };
         for block in cfg.reverse_postorder() {
-            for (column, age) in &effects[*block].copies {
+            for (column, age) in &effects[block.index()].copies {
                 search.leave(*block, *column, *age);
             }
         }
@@ -129,12 +132,11 @@ impl Ages {
         let width = self.columns.len();
         let mut waits = BTreeMap::new();
         for block in cfg.reverse_postorder() {
-            let Some(events) = events.get(*block) else {
+            let Some(events) = events.get(block.index()) else {
                 debug_assert!(false, "no events of block {block}");
                 continue;
             };
-            let start = &self.at_start[block * width..(block + 1) * width];
-            let mut row = Row::new(start);
+            let mut row = Row::new(&self.at_start[block.index() * width..][..width]);
             for (index, event) in events.iter().enumerate() {
                 let least = match event {
                     Event::Mark => {
@@ -170,10 +172,10 @@ impl Ages {
 struct Edges {
     /// From the end of a block and a group there: blocks that know it by another name, and the
     /// name.
-    moved: BTreeMap<(usize, usize), Vec<(usize, usize)>>,
+    moved: BTreeMap<(BlockIndex, usize), Vec<(BlockIndex, usize)>>,
     /// Blocks and names that are given at their start: what went by the name before goes by it no
     /// more.
-    given: BTreeSet<(usize, usize)>,
+    given: BTreeSet<(BlockIndex, usize)>,
 }
 
 impl Edges {
@@ -208,7 +210,7 @@ struct Search<'a> {
     width: usize,
     at_start: Vec<u8>,
     /// Per age the nodes that have it, or had it before they were found to be younger.
-    buckets: Vec<Vec<(usize, usize)>>,
+    buckets: Vec<Vec<(BlockIndex, usize)>>,
 }
 
 impl Search<'_> {
@@ -216,8 +218,8 @@ impl Search<'_> {
         for age in 0..=MAX_MARKS {
             // What follows from an age is as old or older, so a bucket that is empty stays so.
             while let Some((block, column)) = self.buckets[usize::from(age)].pop() {
-                let effect = &effects[block];
-                if self.at_start[block * self.width + column] == age
+                let effect = &effects[block.index()];
+                if self.at_start[block.index() * self.width + column] == age
                     && !effect.completes.contains(&column)
                 {
                     self.leave(block, column, effect.marks + usize::from(age));
@@ -227,7 +229,7 @@ impl Search<'_> {
     }
 
     /// The group leaves the block at this age.
-    fn leave(&mut self, block: usize, column: usize, age: usize) {
+    fn leave(&mut self, block: BlockIndex, column: usize, age: usize) {
         let age = u8::try_from(age).unwrap_or(MAX_MARKS).min(MAX_MARKS);
         let cfg = self.cfg;
         for succ in cfg.succs(block) {
@@ -243,8 +245,8 @@ impl Search<'_> {
         }
     }
 
-    fn reach(&mut self, block: usize, column: usize, age: u8) {
-        let known = &mut self.at_start[block * self.width + column];
+    fn reach(&mut self, block: BlockIndex, column: usize, age: u8) {
+        let known = &mut self.at_start[block.index() * self.width + column];
         if age < *known {
             *known = age;
             self.buckets[usize::from(age)].push((block, column));

@@ -3,6 +3,7 @@
 use super::{EventPlace, MAX_MARKS};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
+use crate::module::BlockIndex;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Blocks times waits above which a wait waits for all marks instead of being counted anew.
@@ -34,7 +35,7 @@ pub struct WithoutEmpty {
 pub fn without_empty(cfg: &Cfg, moments: &[Vec<Moment>]) -> WithoutEmpty {
     // Whether there may be a copy that no mark covers yet.
     let unmarked = solve_any(cfg, Direction::Forward, |block, unmarked| {
-        let moments = moments.get(block).into_iter().flatten();
+        let moments = moments.get(block.index()).into_iter().flatten();
         moments.fold(unmarked, |unmarked, moment| match moment {
             Moment::Copy => true,
             Moment::Mark => false,
@@ -44,8 +45,8 @@ pub fn without_empty(cfg: &Cfg, moments: &[Vec<Moment>]) -> WithoutEmpty {
     let mut found = WithoutEmpty::default();
     let mut waits = Vec::new();
     for block in cfg.reverse_postorder() {
-        let mut unmarked = unmarked[*block];
-        for (index, moment) in moments.get(*block).into_iter().flatten().enumerate() {
+        let mut unmarked = unmarked[block.index()];
+        for (index, moment) in moments.get(block.index()).into_iter().flatten().enumerate() {
             match moment {
                 Moment::Copy => unmarked = true,
                 Moment::Mark => {
@@ -85,11 +86,11 @@ fn kept(
     let allowed = allowed.min(MAX_MARKS);
     // Backwards: end of a block and marks that are yet to be passed, with the kept ones among those
     // that were passed.
-    let mut least: BTreeMap<(usize, u8), u8> = BTreeMap::new();
+    let mut least: BTreeMap<(BlockIndex, u8), u8> = BTreeMap::new();
     let mut work = vec![(place.0, place.1, allowed, 0)];
     let mut found = None;
     while let Some((block, end, mut left, mut kept)) = work.pop() {
-        let code = moments.get(block).map_or(&[][..], Vec::as_slice);
+        let code = moments.get(block.index()).map_or(&[][..], Vec::as_slice);
         let before = code.iter().enumerate().take(end).rev();
         let mut ended = false;
         for (index, _) in before.filter(|(_, moment)| **moment == Moment::Mark) {
@@ -118,6 +119,10 @@ mod tests {
     use super::*;
     use Moment::{Copy, Mark, Wait};
 
+    fn at(block: usize, index: usize) -> EventPlace {
+        (BlockIndex::new(block), index)
+    }
+
     #[test]
     fn a_wait_does_not_count_what_is_left_out() {
         let cfg = Cfg::from_edges(1, &[]);
@@ -135,9 +140,9 @@ mod tests {
                 Wait(9),
             ]],
         );
-        assert_eq!(found.empty, BTreeSet::from([(0, 2), (0, 5)]));
+        assert_eq!(found.empty, BTreeSet::from([at(0, 2), at(0, 5)]));
         // The three newest marks are one that is kept and two that are not; no path has ten.
-        assert_eq!(found.waits, BTreeMap::from([((0, 6), 1), ((0, 7), 1)]));
+        assert_eq!(found.waits, BTreeMap::from([(at(0, 6), 1), (at(0, 7), 1)]));
     }
 
     #[test]
@@ -154,8 +159,8 @@ mod tests {
                 vec![Wait(2)],
             ],
         );
-        assert_eq!(found.empty, BTreeSet::from([(2, 0)]));
-        assert_eq!(found.waits[&(3, 0)], 1);
+        assert_eq!(found.empty, BTreeSet::from([at(2, 0)]));
+        assert_eq!(found.waits[&at(3, 0)], 1);
     }
 
     #[test]
@@ -163,6 +168,6 @@ mod tests {
         let cfg = Cfg::from_edges(3, &[(0, 1), (0, 2), (1, 2)]);
         let found = without_empty(&cfg, &[vec![], vec![Copy], vec![Mark, Wait(0)]]);
         assert!(found.empty.is_empty());
-        assert_eq!(found.waits[&(2, 1)], 0);
+        assert_eq!(found.waits[&at(2, 1)], 0);
     }
 }

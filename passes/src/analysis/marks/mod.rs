@@ -25,6 +25,7 @@ mod outstanding;
 mod tests;
 
 use super::cfg::Cfg;
+use crate::module::BlockIndex;
 use ages::Ages;
 pub use empty::{Moment, WithoutEmpty, without_empty};
 pub use outstanding::{Pruned, Tick, most_outstanding, prune};
@@ -60,12 +61,12 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The block whose start this is.
-    pub block: usize,
+    pub block: BlockIndex,
     /// The name that is given.
     pub to: Group,
     /// For predecessors of the block: what goes by that name from now on; several for one
     /// predecessor when it may be one of them. From the others nothing comes that goes by it.
-    pub from: Vec<(usize, Group)>,
+    pub from: Vec<(BlockIndex, Group)>,
 }
 
 /// What a [`Event::Need`] or [`Event::NeedAll`] takes.
@@ -80,7 +81,7 @@ pub enum Wait {
 }
 
 /// An event: block, and place among the events of the block.
-pub type EventPlace = (usize, usize);
+pub type EventPlace = (BlockIndex, usize);
 
 /// What [`solve`] has found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,12 +107,12 @@ pub fn solve(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Marks {
     // The same events as they will be, for the question which of them have an effect.
     let mut ticks = vec![Vec::new(); cfg.len()];
     let mut places = vec![Vec::new(); cfg.len()];
-    for (block, events) in events.iter().enumerate().take(cfg.len()) {
+    for (block, events) in cfg.blocks().zip(events) {
         for (index, event) in events.iter().enumerate() {
             let place = (block, index);
             let mut tick = |tick| {
-                ticks[block].push(tick);
-                places[block].push(place);
+                ticks[block.index()].push(tick);
+                places[block.index()].push(place);
             };
             match event {
                 Event::Copy(_) => {}
@@ -129,13 +130,13 @@ pub fn solve(cfg: &Cfg, events: &[Vec<Event>], moves: &[Move]) -> Marks {
     }
     let pruned = prune(cfg, &ticks);
     for (block, index) in pruned.waits {
-        waits.insert(places[block][index], Wait::Nothing);
+        waits.insert(places[block.index()][index], Wait::Nothing);
     }
     // The mark of a need is not one of the client's, and its wait counts it.
     let dead_marks = pruned
         .marks
         .into_iter()
-        .map(|(block, index)| places[block][index])
+        .map(|(block, index)| places[block.index()][index])
         .collect();
     Marks { waits, dead_marks }
 }

@@ -4,6 +4,7 @@
 use super::{EventPlace, MAX_MARKS};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve, solve_any};
+use crate::module::BlockIndex;
 use std::collections::BTreeSet;
 
 /// What happens to the sequence of marks.
@@ -34,8 +35,8 @@ pub struct Pruned {
 pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
     let most = solve(cfg, &Most { ticks });
     let mut waits = BTreeSet::new();
-    for (block, ticks) in ticks.iter().enumerate().take(cfg.len()) {
-        let mut outstanding = most[block];
+    for (block, ticks) in cfg.blocks().zip(ticks) {
+        let mut outstanding = most[block.index()];
         for (index, tick) in ticks.iter().enumerate() {
             if matches!(tick, Tick::Wait(allowed) if outstanding <= (*allowed).min(MAX_MARKS)) {
                 waits.insert((block, index));
@@ -45,7 +46,7 @@ pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
     }
     // Whether something further on counts marks.
     let counted = solve_any(cfg, Direction::Backward, |block, counted| {
-        let ticks = ticks.get(block).into_iter().flatten().enumerate();
+        let ticks = ticks.get(block.index()).into_iter().flatten().enumerate();
         counted
             || ticks.into_iter().any(|(index, tick)| match tick {
                 Tick::Mark => false,
@@ -54,8 +55,8 @@ pub fn prune(cfg: &Cfg, ticks: &[Vec<Tick>]) -> Pruned {
             })
     });
     let mut marks = BTreeSet::new();
-    for (block, ticks) in ticks.iter().enumerate().take(cfg.len()) {
-        let mut counted = counted[block];
+    for (block, ticks) in cfg.blocks().zip(ticks) {
+        let mut counted = counted[block.index()];
         for (index, tick) in ticks.iter().enumerate().rev() {
             match tick {
                 Tick::Mark if !counted => {
@@ -114,8 +115,8 @@ impl Analysis for Most<'_> {
         before != *state
     }
 
-    fn transfer(&self, block: usize, state: u8) -> u8 {
-        let ticks = self.ticks.get(block).map_or(&[][..], Vec::as_slice);
+    fn transfer(&self, block: BlockIndex, state: u8) -> u8 {
+        let ticks = self.ticks.get(block.index()).map_or(&[][..], Vec::as_slice);
         ticks.iter().fold(state, |state, tick| after(state, *tick))
     }
 }

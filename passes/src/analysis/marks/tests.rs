@@ -1,6 +1,7 @@
 //! Pipelines as people write them, and random graphs against an execution of all their paths.
 
 use super::*;
+use crate::module::BlockIndex;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -53,11 +54,14 @@ fn ring(depth: u32) -> (Cfg, Vec<Vec<Event>>, Vec<Move>) {
     let epilogue = (0..ahead).map(|n| need(Group(100 + n + 1)));
     let moves = (0..ahead)
         .map(|n| Move {
-            block: 1,
+            block: BlockIndex::new(1),
             to: Group(100 + n),
             from: vec![
-                (0, Group(n)),
-                (1, Group(if n + 1 < ahead { 100 + n + 1 } else { 200 })),
+                (BlockIndex::ENTRY, Group(n)),
+                (
+                    BlockIndex::new(1),
+                    Group(if n + 1 < ahead { 100 + n + 1 } else { 200 }),
+                ),
             ],
         })
         .collect();
@@ -126,6 +130,10 @@ fn a_copy_without_a_mark_asks_for_one() {
     assert_eq!(waits(&cfg, &events, &[]), [Wait::Unmarked, Wait::Nothing]);
 }
 
+fn place(block: usize, index: usize) -> EventPlace {
+    (BlockIndex::new(block), index)
+}
+
 #[test]
 fn a_mark_that_nobody_waits_for_is_dead() {
     let cfg = Cfg::from_edges(3, &[(0, 1), (0, 2)]);
@@ -135,7 +143,7 @@ fn a_mark_that_nobody_waits_for_is_dead() {
         vec![Event::Copy(B), Event::Mark],
     ];
     let marks = solve(&cfg, &events, &[]);
-    assert_eq!(marks.dead_marks, BTreeSet::from([(1, 2), (2, 1)]));
+    assert_eq!(marks.dead_marks, BTreeSet::from([place(1, 2), place(2, 1)]));
 }
 
 #[test]
@@ -144,12 +152,15 @@ fn the_callee_of_the_document() {
     // more once foo is inlined.
     let cfg = Cfg::from_edges(1, &[]);
     let foo = prune(&cfg, &[vec![Tick::Mark]]);
-    assert_eq!(foo.marks, BTreeSet::from([(0, 0)]));
+    assert_eq!(foo.marks, BTreeSet::from([place(0, 0)]));
     let bar = prune(
         &cfg,
         &[vec![Tick::Mark, Tick::Mark, Tick::Wait(1), Tick::Wait(1)]],
     );
-    assert_eq!((bar.marks.len(), bar.waits), (0, BTreeSet::from([(0, 3)])));
+    assert_eq!(
+        (bar.marks.len(), bar.waits),
+        (0, BTreeSet::from([place(0, 3)]))
+    );
 }
 
 #[test]
@@ -205,12 +216,13 @@ fn problem() -> impl Strategy<Value = (Cfg, Vec<Vec<Event>>, Vec<Move>)> {
         3 => prop::collection::vec(group(), 1..3).prop_map(Event::Need),
         1 => Just(Event::NeedAll),
     ];
+    let block = || (0..BLOCKS).prop_map(BlockIndex::new);
     let succs = prop::collection::vec(prop::collection::vec(0..BLOCKS, 0..=2), BLOCKS);
     let events = prop::collection::vec(prop::collection::vec(event, 0..5), BLOCKS);
     let given = (
-        0..BLOCKS,
+        block(),
         group(),
-        prop::collection::vec((0..BLOCKS, group()), 0..3),
+        prop::collection::vec((block(), group()), 0..3),
     );
     let moves = prop::collection::vec(given, 0..3);
     (succs, events, moves).prop_map(|(succs, events, moves)| {
@@ -269,10 +281,10 @@ fn execute(
         }
         run.outstanding = (run.outstanding + 1).min(CAP);
     };
-    let mut seen = BTreeSet::from([(0, start.clone())]);
-    let mut work = VecDeque::from([(0, start)]);
+    let mut seen = BTreeSet::from([(BlockIndex::ENTRY, start.clone())]);
+    let mut work = VecDeque::from([(BlockIndex::ENTRY, start)]);
     while let Some((block, mut run)) = work.pop_front() {
-        for (index, event) in events[block].iter().enumerate() {
+        for (index, event) in events[block.index()].iter().enumerate() {
             let place = (block, index);
             match event {
                 Event::Copy(group) => {
@@ -346,7 +358,7 @@ proptest! {
         let mut most: BTreeMap<EventPlace, u8> = BTreeMap::new();
         let mut missed = Vec::new();
         execute(&cfg, &events, &moves, &marks, |place, before, after| {
-            let groups = needed(&events[place.0][place.1]);
+            let groups = needed(&events[place.0.index()][place.1]);
             // Enough: with the dead marks gone and the idle waits left out, what is needed is
             // complete.
             missed.extend(groups.iter().filter(|group| after.pending[**group].is_some()).map(|_| place));

@@ -4,6 +4,7 @@ use super::lattice::{OpenArrives, Union};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
 use crate::analysis::dataflow::{Direction, solve_any};
+use crate::module::BlockIndex;
 use std::cmp::Reverse;
 
 /// What happens to the state of the scope.
@@ -41,7 +42,7 @@ pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Flow
     Some(Flow {
         at_start: outstanding(cfg, events, most)?,
         wait_ahead: solve_any(cfg, Direction::Backward, |block, ahead| {
-            let first = events.get(block).and_then(|events| events.first());
+            let first = events.get(block.index()).and_then(|events| events.first());
             first.map_or(ahead, |first| *first == Event::Wait)
         }),
     })
@@ -56,8 +57,8 @@ pub(super) fn flow(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Flow
 /// own.
 fn outstanding(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Vec<OpenArrives>> {
     let mut left = most;
-    let last = |block: usize| events.get(block).and_then(|events| events.last());
-    let passed_on = |block: usize| {
+    let last = |block: BlockIndex| events.get(block.index()).and_then(|events| events.last());
+    let passed_on = |block: BlockIndex| {
         if last(block).is_none() {
             cfg.succs(block)
         } else {
@@ -66,12 +67,12 @@ fn outstanding(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Vec<Open
     };
     let component = strongly_connected(cfg.len(), passed_on);
     let mut order = cfg.reverse_postorder().to_vec();
-    order.sort_by_key(|block| Reverse(component[*block]));
+    order.sort_by_key(|block| Reverse(component[block.index()]));
     let mut states = vec![OpenArrives::default(); cfg.len()];
-    for members in order.chunk_by(|a, b| component[*a] == component[*b]) {
+    for members in order.chunk_by(|a, b| component[a.index()] == component[b.index()]) {
         let mut union = Union::default();
         for block in members {
-            if *block == 0 {
+            if *block == BlockIndex::ENTRY {
                 union.add(&OpenArrives::closed());
             }
             for pred in cfg
@@ -81,14 +82,15 @@ fn outstanding(cfg: &Cfg, events: &[Vec<Event>], most: usize) -> Option<Vec<Open
             {
                 match last(*pred) {
                     Some(event) => union.add(&event.after()),
-                    None if component[*pred] == component[*block] => {} // the same state
-                    None => union.add(&states[*pred]),
+                    // The same state.
+                    None if component[pred.index()] == component[block.index()] => {}
+                    None => union.add(&states[pred.index()]),
                 }
             }
         }
         let state = union.state(&mut left)?;
         for block in members {
-            states[*block].clone_from(&state);
+            states[block.index()].clone_from(&state);
         }
     }
     Some(states)
@@ -124,9 +126,9 @@ mod tests {
             state.join(other)
         }
 
-        fn transfer(&self, block: usize, state: OpenArrives) -> OpenArrives {
+        fn transfer(&self, block: BlockIndex, state: OpenArrives) -> OpenArrives {
             self.events
-                .get(block)
+                .get(block.index())
                 .and_then(|events| events.last())
                 .map_or(state, |last| last.after())
         }
@@ -136,8 +138,9 @@ mod tests {
 
     /// Graphs of five blocks with at most two edges from each (any target, so loops and irreducible
     /// ones come), and up to two events in each block.
-    fn problem() -> impl Strategy<Value = (Vec<Vec<usize>>, Vec<Vec<Event>>)> {
-        let succs = prop::collection::vec(prop::collection::vec(0..BLOCKS, 0..=2), BLOCKS);
+    fn problem() -> impl Strategy<Value = (Vec<Vec<BlockIndex>>, Vec<Vec<Event>>)> {
+        let block = (0..BLOCKS).prop_map(BlockIndex::new);
+        let succs = prop::collection::vec(prop::collection::vec(block, 0..=2), BLOCKS);
         let events = prop::collection::vec(prop::collection::vec(any::<bool>(), 0..=2), BLOCKS);
         (succs, events).prop_map(|(succs, kinds)| {
             let mut arrives = 0..;
@@ -163,24 +166,24 @@ mod tests {
     /// Walks every path of at most `left` blocks more. Ten blocks are enough for five: at most five
     /// to get to the last event that counts, at most five from there to the place.
     fn walk(
-        succs: &[Vec<usize>],
+        succs: &[Vec<BlockIndex>],
         events: &[Vec<Event>],
-        block: usize,
+        block: BlockIndex,
         mut open: Option<usize>,
         left: usize,
         seen: &mut Seen,
     ) {
-        seen[block].insert(open);
+        seen[block.index()].insert(open);
         if left == 0 {
             return;
         }
-        for event in &events[block] {
+        for event in &events[block.index()] {
             open = match event {
                 Event::Arrive(arrive) => Some(*arrive),
                 Event::Wait => None,
             };
         }
-        for succ in &succs[block] {
+        for succ in &succs[block.index()] {
             walk(succs, events, *succ, open, left - 1, seen);
         }
     }
@@ -189,12 +192,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
         #[test]
         fn equal_to_all_paths((succs, events) in problem()) {
-            let edges: Vec<_> = succs.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |to| (from, *to))).collect();
+            let edges: Vec<_> = succs.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |to| (from, to.index()))).collect();
             let cfg = Cfg::from_edges(BLOCKS, &edges);
             let flow = flow(&cfg, &events, usize::MAX).unwrap();
             prop_assert_eq!(&flow.at_start, &solve(&cfg, &Outstanding { events: &events }));
             let mut seen = vec![BTreeSet::new(); BLOCKS];
-            walk(&succs, &events, 0, None, 2 * BLOCKS, &mut seen);
+            walk(&succs, &events, BlockIndex::ENTRY, None, 2 * BLOCKS, &mut seen);
             for (state, seen) in flow.at_start.iter().zip(&seen) {
                 let arrives: Vec<usize> = seen.iter().flatten().copied().collect();
                 prop_assert_eq!(state.arrives().collect::<Vec<_>>(), arrives);
@@ -205,18 +208,25 @@ mod tests {
                 };
                 prop_assert_eq!(state.verdict(), verdict);
             }
-            for block in (0..BLOCKS).filter(|block| cfg.is_reachable(*block)) {
-                prop_assert_eq!(flow.wait_ahead[block], wait_ahead(&succs, &events, block, 2 * BLOCKS));
+            for block in cfg.blocks().filter(|block| cfg.is_reachable(*block)) {
+                prop_assert_eq!(flow.wait_ahead[block.index()], wait_ahead(&succs, &events, block, 2 * BLOCKS));
             }
         }
     }
 
-    fn wait_ahead(succs: &[Vec<usize>], events: &[Vec<Event>], block: usize, left: usize) -> bool {
+    fn wait_ahead(
+        succs: &[Vec<BlockIndex>],
+        events: &[Vec<Event>],
+        block: BlockIndex,
+        left: usize,
+    ) -> bool {
         left > 0
-            && succs[block].iter().any(|succ| match events[*succ].first() {
-                Some(event) => *event == Event::Wait,
-                None => wait_ahead(succs, events, *succ, left - 1),
-            })
+            && succs[block.index()]
+                .iter()
+                .any(|succ| match events[succ.index()].first() {
+                    Some(event) => *event == Event::Wait,
+                    None => wait_ahead(succs, events, *succ, left - 1),
+                })
     }
 
     #[test]

@@ -26,8 +26,8 @@ use crate::analysis::cfg::{self, Cfg};
 use crate::analysis::uniformity::memory::is_atomic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::{
-    Constants, Declarations, EntryPoint, Function, Id, Inst, Module, Scope, Semantics, WordOffset,
-    called_for_elements, is_terminator,
+    BlockIndex, Constants, Declarations, EntryPoint, Function, Id, Inst, Module, Scope, Semantics,
+    WordOffset, called_for_elements, is_terminator,
 };
 use flow::Event;
 use spirv::Op;
@@ -117,7 +117,7 @@ pub struct Pairing {
     /// Per scope of [`SCOPES`].
     scopes: [ScopeFacts; 2],
     /// First and last word offset of each block of the entry function and its index, by first.
-    blocks: BTreeMap<WordOffset, (WordOffset, usize)>,
+    blocks: BTreeMap<WordOffset, (WordOffset, BlockIndex)>,
     /// Arrives that reach a site; sets that are equal are stored once.
     sets: Vec<Vec<SiteId>>,
     /// Index into `sets`, by site; sites that nothing reaches have none.
@@ -235,7 +235,11 @@ impl Pairing {
         };
         match facts.after.range(*first..offset).next_back() {
             Some((_, open)) => *open,
-            None => facts.at_start.get(*block).copied().unwrap_or(Open::Never),
+            None => facts
+                .at_start
+                .get(block.index())
+                .copied()
+                .unwrap_or(Open::Never),
         }
     }
 
@@ -284,7 +288,7 @@ impl Pairing {
         first: usize,
         diagnostics: &mut Diagnostics,
     ) {
-        for (block, index) in function.blocks.iter().zip(0..) {
+        for (index, block) in function.numbered() {
             let last = block.terminator().map_or(block.offset, |inst| inst.offset);
             self.blocks.insert(block.offset, (last, index));
             self.returns.extend(
@@ -424,7 +428,7 @@ impl ScopeProblem<'_, '_> {
             .iter()
             .map(lattice::OpenArrives::verdict)
             .collect();
-        for (block, events) in events.iter().enumerate() {
+        for (block, events) in BlockIndex::numbered(&events) {
             for (offset, event) in events {
                 let open = if self.cfg.is_reachable(block) {
                     event.after().verdict()
@@ -443,13 +447,13 @@ impl ScopeProblem<'_, '_> {
                 debug_assert!(false, "a site in no block of the graph");
                 continue;
             };
-            let behind = events[block].partition_point(|(offset, _)| *offset < site.offset);
+            let behind = events[block.index()].partition_point(|(offset, _)| *offset < site.offset);
             let before = behind
                 .checked_sub(1)
-                .and_then(|last| events[block].get(last));
+                .and_then(|last| events[block.index()].get(last));
             let state = match before {
                 Some((_, event)) => &event.after(),
-                None => &flow.at_start[block],
+                None => &flow.at_start[block.index()],
             };
             let first = state.arrives().next();
             if let (SiteKind::Wait, Some(first)) = (site.kind, first) {
@@ -511,7 +515,7 @@ impl ScopeProblem<'_, '_> {
                 SiteKind::ControlBarrier | SiteKind::MemoryBarrier => continue,
             };
             if let Some(block) = self.cfg.index_of(site.block) {
-                events[block].push((site.offset, event));
+                events[block.index()].push((site.offset, event));
             }
         }
         events

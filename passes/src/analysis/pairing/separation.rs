@@ -7,6 +7,7 @@
 use super::sites::{Site, SiteKind};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
+use crate::module::BlockIndex;
 
 /// Whether every path from a wait to the next arrive crosses an OpControlBarrier. `sites` are those
 /// of one execution scope, in module order.
@@ -15,13 +16,13 @@ pub(super) fn separated(cfg: &Cfg, sites: &[Site]) -> bool {
     for site in sites {
         if let Some(kinds) = cfg
             .index_of(site.block)
-            .and_then(|block| kinds.get_mut(block))
+            .and_then(|block| kinds.get_mut(block.index()))
         {
             kinds.push(site.kind);
         }
     }
-    let at_start = solve_any(cfg, Direction::Forward, |block: usize, waited| {
-        let kinds = kinds.get(block).into_iter().flatten();
+    let at_start = solve_any(cfg, Direction::Forward, |block: BlockIndex, waited| {
+        let kinds = kinds.get(block.index()).into_iter().flatten();
         kinds.copied().fold(waited, after)
     });
     at_start.iter().zip(&kinds).all(|(start, kinds)| {

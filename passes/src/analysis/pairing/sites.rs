@@ -7,7 +7,9 @@ use crate::analysis::dominance::PostDominators;
 use crate::analysis::uniformity::memory::is_arithmetic;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::module::locate::is_shader_debug_info;
-use crate::module::{Constants, Function, Id, Inst, Module, Scope, Semantics, WordOffset};
+use crate::module::{
+    BlockIndex, Constants, Function, Id, Inst, Module, Scope, Semantics, WordOffset,
+};
 use spirv::Op;
 
 /// Names a [`Site`]: its index in [`super::Pairing::sites`].
@@ -91,7 +93,7 @@ pub(super) fn collect(
     let mut post_dominators = None;
     let mut cycles = None;
     for (index, _) in function.by_block(&function.syncs) {
-        let Some(block) = function.blocks.get(index) else {
+        let Some(block) = function.block(index) else {
             debug_assert!(false, "no block {index}");
             continue;
         };
@@ -119,7 +121,7 @@ pub(super) fn collect(
                 execution,
                 memory,
                 semantics,
-                conditional: !post_dominators.post_dominates(index, 0),
+                conditional: !post_dominators.post_dominates(index, BlockIndex::ENTRY),
                 reachable: cfg.is_reachable(index),
                 repeats: !is_entry
                     || cycles
@@ -173,8 +175,8 @@ impl Cycles {
         Cycles { component, sizes }
     }
 
-    fn contain(&self, cfg: &Cfg, block: usize) -> bool {
-        let of = self.component.get(block);
+    fn contain(&self, cfg: &Cfg, block: BlockIndex) -> bool {
+        let of = self.component.get(block.index());
         of.and_then(|of| self.sizes.get(*of))
             .is_some_and(|size| *size > 1)
             || cfg.succs(block).contains(&block)

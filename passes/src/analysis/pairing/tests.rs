@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis::testing::{Assembled, assemble, declared};
-use crate::module::WordOffset;
+use crate::module::{BlockIndex, WordOffset};
 use spirv::Op;
 
 fn analyse(module: &Assembled) -> (Pairing, Diagnostics) {
@@ -418,7 +418,7 @@ mod paths {
     fn walk(
         function: &Function<'_>,
         cfg: &Cfg,
-        block: usize,
+        block: BlockIndex,
         mut since: Option<(WordOffset, Vec<WordOffset>)>,
         left: usize,
         seen: &mut Seen,
@@ -426,7 +426,7 @@ mod paths {
         if left == 0 {
             return;
         }
-        for inst in &function.blocks[block].insts {
+        for inst in &function.blocks[block.index()].insts {
             match SiteKind::of(*inst) {
                 Some(SiteKind::Arrive) => since = Some((inst.offset, Vec::new())),
                 Some(SiteKind::Wait) => {
@@ -458,7 +458,7 @@ mod paths {
             let mut seen = Seen::default();
             // From the start to an arrive, from there to a place, from there to a wait: three times
             // the blocks at most.
-            walk(function, &Cfg::of(&module.module, function), 0, None, 3 * BLOCKS + 1, &mut seen);
+            walk(function, &Cfg::of(&module.module, function), BlockIndex::ENTRY, None, 3 * BLOCKS + 1, &mut seen);
             let offset = |id: &SiteId| pairing.sites[id.0 as usize].offset;
             for site in &pairing.sites {
                 if site.kind == SiteKind::Wait {

@@ -51,18 +51,17 @@ pub(super) fn windows(
 ) -> Vec<Vec<WordOffset>> {
     let mut windows = vec![Vec::new(); groups.parent.len()];
     for (index, block) in function
-        .blocks
-        .iter()
-        .enumerate()
+        .numbered()
         .filter(|(index, _)| cfg.is_reachable(*index))
     {
-        let (Some(start), Some(wait_ahead)) =
-            (flow.at_start.get(index), flow.wait_ahead.get(index))
-        else {
+        let (Some(start), Some(wait_ahead)) = (
+            flow.at_start.get(index.index()),
+            flow.wait_ahead.get(index.index()),
+        ) else {
             debug_assert!(false, "no state of block {index}");
             continue;
         };
-        let events = events.get(index).map_or(&[][..], Vec::as_slice);
+        let events = events.get(index.index()).map_or(&[][..], Vec::as_slice);
         let mut open = start.arrives().next();
         let mut coming = events.iter().peekable();
         for inst in &block.insts {

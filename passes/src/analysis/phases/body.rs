@@ -5,7 +5,7 @@ use super::effects::{Effect, Effects};
 use super::mutant::{Rule, is_out};
 use super::places::Places;
 use crate::analysis::pairing::{Pairing, Site, SiteId, SiteKind};
-use crate::module::{Declarations, Function, Id, Inst, Scope, WordOffset};
+use crate::module::{BlockIndex, Declarations, Function, Id, Inst, Scope, WordOffset};
 use spirv::Op;
 use std::collections::BTreeMap;
 
@@ -118,9 +118,9 @@ impl Body {
         }
     }
 
-    /// The items of block `index`; none when there is no such block.
-    pub fn block(&self, index: usize) -> &[Item] {
-        self.blocks.get(index).map_or(&[], Vec::as_slice)
+    /// The items of block `block`; none when there is no such block.
+    pub fn block(&self, block: BlockIndex) -> &[Item] {
+        self.blocks.get(block.index()).map_or(&[], Vec::as_slice)
     }
 
     /// How many instructions there are.

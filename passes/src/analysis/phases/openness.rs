@@ -3,6 +3,7 @@
 use super::body::{Body, Role, Side};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Direction, solve_any};
+use crate::module::BlockIndex;
 use std::ops::BitOr;
 
 /// Whether the last half before a place is an arrive or a wait, on some path.
@@ -58,7 +59,7 @@ impl<'b> Openness<'b> {
     /// That of `body`, whose blocks are those of `cfg`.
     pub fn of(body: &'b Body, cfg: &Cfg) -> Openness<'b> {
         let pass = |block, open: Open| {
-            let open = if block == 0 {
+            let open = if block == BlockIndex::ENTRY {
                 open | Open::CLOSED
             } else {
                 open
@@ -74,8 +75,12 @@ impl<'b> Openness<'b> {
     }
 
     /// At the end of block `block`.
-    pub fn at_end(&self, block: usize) -> Open {
-        let start = self.at_start.get(block).copied().unwrap_or_default();
+    pub fn at_end(&self, block: BlockIndex) -> Open {
+        let start = self
+            .at_start
+            .get(block.index())
+            .copied()
+            .unwrap_or_default();
         let items = self.body.block(block).iter();
         items.fold(start, |open, item| open.pass(item.role))
     }
@@ -95,7 +100,7 @@ impl<'b> Openness<'b> {
     }
 
     fn any(&self, found: impl Fn(Open, Role) -> bool) -> bool {
-        self.at_start.iter().enumerate().any(|(block, open)| {
+        BlockIndex::numbered(&self.at_start).any(|(block, open)| {
             let mut open = *open;
             self.body.block(block).iter().any(|item| {
                 let is_found = found(open, item.role);

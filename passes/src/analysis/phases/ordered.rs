@@ -12,11 +12,11 @@ use super::body::{Body, Item, Role, Side};
 use super::effects::Effect;
 use super::places::Places;
 use crate::analysis::cfg::Cfg;
-use crate::module::WordOffset;
+use crate::module::{BlockIndex, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A block, and the place of an item in it.
-type Spot = (usize, usize);
+type Spot = (BlockIndex, usize);
 
 /// Accesses times starting places, and accesses times accesses, that are looked at.
 const MOST_WORK: usize = 1 << 24;
@@ -117,7 +117,7 @@ fn at_once(
         work: 0,
     };
     // Accesses up to the next wait, by the place of the wait that they are behind.
-    let mut phases = BTreeMap::from([(None, walk.on_to_wait((0, 0))?)]);
+    let mut phases = BTreeMap::from([(None, walk.on_to_wait((BlockIndex::ENTRY, 0))?)]);
     for (block, index, item) in items(body) {
         let Role::Half(number, side) = item.role else {
             continue;
@@ -155,8 +155,8 @@ fn at_once(
 }
 
 /// All items with their blocks and places.
-fn items(body: &Body) -> impl Iterator<Item = (usize, usize, Item)> {
-    let blocks = body.blocks.iter().enumerate();
+fn items(body: &Body) -> impl Iterator<Item = (BlockIndex, usize, Item)> {
+    let blocks = BlockIndex::numbered(&body.blocks);
     blocks.flat_map(|(block, items)| {
         let items = items.iter().enumerate();
         items.map(move |(index, item)| (block, index, *item))
@@ -243,7 +243,7 @@ impl Walk<'_> {
         let mut work = vec![start];
         while let Some((block, at)) = work.pop() {
             let items = self.body.block(block);
-            let numbers = self.accesses.blocks.get(block)?;
+            let numbers = self.accesses.blocks.get(block.index())?;
             let range = if forward { at..items.len() } else { 0..at };
             let mut is_open = true;
             for step in 0..range.len() {

@@ -29,11 +29,8 @@ impl Zones {
             let items = body.block(block).iter();
             items.fold(state, |state, item| step(body, state, *item, Side::Arrive))
         };
-        for (block, state) in solve_any(cfg, Direction::Forward, forward)
-            .iter()
-            .enumerate()
-        {
-            let mut state = *state;
+        let states = solve_any(cfg, Direction::Forward, forward);
+        for (block, mut state) in cfg.blocks().zip(states) {
             for item in body.block(block) {
                 zones.note(Side::Arrive, *item, state);
                 state = step(body, state, *item, Side::Arrive);
@@ -43,11 +40,8 @@ impl Zones {
             let items = body.block(block).iter().rev();
             items.fold(state, |state, item| step(body, state, *item, Side::Wait))
         };
-        for (block, state) in solve_any(cfg, Direction::Backward, backward)
-            .iter()
-            .enumerate()
-        {
-            let mut state = *state;
+        let states = solve_any(cfg, Direction::Backward, backward);
+        for (block, mut state) in cfg.blocks().zip(states) {
             for item in body.block(block).iter().rev() {
                 zones.note(Side::Wait, *item, state);
                 state = step(body, state, *item, Side::Wait);

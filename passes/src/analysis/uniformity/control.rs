@@ -4,6 +4,7 @@
 use crate::analysis::cfg::Cfg;
 use crate::analysis::components::strongly_connected;
 use crate::analysis::dominance::PostDominators;
+use crate::module::BlockIndex;
 
 /// Bound on the length of all lists together, times blocks, with a least one.
 const STEPS_PER_BLOCK: usize = 64;
@@ -14,7 +15,7 @@ const LEAST_STEPS: usize = 1 << 16;
 pub(super) struct Control {
     /// `None` when the graph is built to make the lists long: then every branch decides about every
     /// block.
-    deciders: Option<Vec<Vec<usize>>>,
+    deciders: Option<Vec<Vec<BlockIndex>>>,
 }
 
 impl Control {
@@ -26,16 +27,19 @@ impl Control {
 
     /// The blocks that decide about `block` directly; what decides about those does so as well.
     /// `None`: all branches of the function do.
-    pub(super) fn deciders(&self, block: usize) -> Option<&[usize]> {
-        self.deciders.as_ref()?.get(block).map(Vec::as_slice)
+    pub(super) fn deciders(&self, block: BlockIndex) -> Option<&[BlockIndex]> {
+        self.deciders
+            .as_ref()?
+            .get(block.index())
+            .map(Vec::as_slice)
     }
 }
 
 /// From a block on, the blocks on its ways to the place where they meet depend on it. A block with
 /// one successor that is taken for an end (of a loop without a way out) decides as a branch does.
-fn deciders(cfg: &Cfg, post: &PostDominators) -> Option<Vec<Vec<usize>>> {
+fn deciders(cfg: &Cfg, post: &PostDominators) -> Option<Vec<Vec<BlockIndex>>> {
     let mut left = LEAST_STEPS.max(STEPS_PER_BLOCK * cfg.len());
-    let mut deciders: Vec<Vec<usize>> = vec![Vec::new(); cfg.len()];
+    let mut deciders: Vec<Vec<BlockIndex>> = vec![Vec::new(); cfg.len()];
     for block in cfg.reverse_postorder().iter().copied() {
         let end = post.immediate(block);
         for succ in cfg.succs(block) {
@@ -45,8 +49,8 @@ fn deciders(cfg: &Cfg, post: &PostDominators) -> Option<Vec<Vec<usize>>> {
                 if !post.reaches_end(inside) {
                     return None; // what leads to OpUnreachable alone has no post-dominators
                 }
-                if deciders[inside].last() != Some(&block) {
-                    deciders[inside].push(block);
+                if deciders[inside.index()].last() != Some(&block) {
+                    deciders[inside.index()].push(block);
                 }
                 at = post.immediate(inside).filter(|next| Some(*next) != end);
             }
@@ -56,10 +60,10 @@ fn deciders(cfg: &Cfg, post: &PostDominators) -> Option<Vec<Vec<usize>>> {
 }
 
 /// Blocks at whose end a loop can be left.
-pub(super) fn loop_exits(cfg: &Cfg) -> Vec<usize> {
+pub(super) fn loop_exits(cfg: &Cfg) -> Vec<BlockIndex> {
     let component = strongly_connected(cfg.len(), |block| cfg.succs(block));
-    let leaves = |block: &usize| {
-        let inside = |succ: &usize| component[*succ] == component[*block];
+    let leaves = |block: &BlockIndex| {
+        let inside = |succ: &BlockIndex| component[succ.index()] == component[block.index()];
         let succs = cfg.succs(*block);
         succs.iter().any(inside) && !succs.iter().all(inside)
     };

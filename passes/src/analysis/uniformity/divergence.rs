@@ -4,7 +4,7 @@ use super::graph::{NodeId, Op, Source};
 use super::regions::Regions;
 use super::strides::{self, Ids};
 use super::{Model, lanes};
-use crate::module::Scope;
+use crate::module::{BlockIndex, Scope};
 
 /// Whose invocations are compared.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,7 +23,7 @@ pub enum Cause {
     /// It is computed from this value.
     Value(NodeId),
     /// The branch at the end of this block, whose condition is not uniform, decides.
-    Branch(usize),
+    Branch(BlockIndex),
     /// The function is larger than the analysis takes.
     TooLarge,
 }
@@ -107,8 +107,8 @@ impl Uniformity {
     }
 
     /// Why `block` is not executed by all invocations alike; `None` when it is.
-    pub fn block(&self, block: usize) -> Option<Cause> {
-        self.blocks.get(block).copied().flatten()
+    pub fn block(&self, block: BlockIndex) -> Option<Cause> {
+        self.blocks.get(block.index()).copied().flatten()
     }
 }
 
@@ -130,18 +130,18 @@ struct Solver<'s> {
     solution: Uniformity,
     users: Vec<Vec<NodeId>>,
     /// By node: blocks whose branch it decides.
-    decides: Vec<Vec<usize>>,
+    decides: Vec<Vec<BlockIndex>>,
     /// By block: its leaves and phis.
     leaves: Vec<Vec<NodeId>>,
     regions: Regions<'s>,
     /// By non-uniform block: where the region that made it so ends.
-    ends: Vec<Option<Option<usize>>>,
+    ends: Vec<Option<Option<BlockIndex>>>,
     work: Vec<NodeId>,
 }
 
 impl Solver<'_> {
     fn run(&mut self) {
-        for (block, branch) in self.model.branches.iter().enumerate() {
+        for (block, branch) in BlockIndex::numbered(&self.model.branches) {
             if let Some(condition) = branch.condition()
                 && self.model.cfg.succs(block).len() > 1
             {
@@ -150,7 +150,7 @@ impl Solver<'_> {
         }
         for (id, node) in (0u32..).map(NodeId).zip(self.model.graph.nodes()) {
             if let Some(block) = node.block {
-                self.leaves[block].push(id);
+                self.leaves[block.index()].push(id);
             }
         }
         for (id, node) in (0u32..).map(NodeId).zip(self.model.graph.nodes()) {
@@ -178,34 +178,34 @@ impl Solver<'_> {
         }
     }
 
-    fn mark_block(&mut self, block: usize, cause: Cause) {
-        if self.solution.blocks[block].is_some() {
+    fn mark_block(&mut self, block: BlockIndex, cause: Cause) {
+        if self.solution.blocks[block.index()].is_some() {
             return;
         }
-        self.solution.blocks[block] = Some(cause);
-        for leaf in self.leaves[block].clone() {
+        self.solution.blocks[block.index()] = Some(cause);
+        for leaf in self.leaves[block.index()].clone() {
             self.mark(leaf, cause);
         }
     }
 
     /// Invocations go different ways at the end of `block`.
-    fn split(&mut self, block: usize) {
-        if self.solution.blocks[block].is_some() {
+    fn split(&mut self, block: BlockIndex) {
+        if self.solution.blocks[block.index()].is_some() {
             return; // the region that it lies in holds its own, and what meets at the end of it
         }
         let ends = &self.ends;
         let Some(region) = self
             .regions
-            .region_skipping(&self.model.cfg, block, |at| ends[at])
+            .region_skipping(&self.model.cfg, block, |at| ends[at.index()])
         else {
-            for block in 0..self.model.cfg.len() {
+            for block in self.model.cfg.blocks() {
                 self.mark_block(block, Cause::TooLarge);
             }
             return;
         };
         let cause = Cause::Branch(block);
         for inside in &region.blocks {
-            self.ends[*inside] = Some(region.end);
+            self.ends[inside.index()] = Some(region.end);
         }
         let repeats = region.blocks.contains(&block);
         for inside in region.blocks {
@@ -217,12 +217,12 @@ impl Solver<'_> {
             .cfg
             .preds(end)
             .iter()
-            .filter(|pred| **pred == block || self.solution.blocks[**pred].is_some())
+            .filter(|pred| **pred == block || self.solution.blocks[pred.index()].is_some())
             .count();
         if ways < 2 && !repeats {
             return;
         }
-        for phi in self.model.phis[end].clone() {
+        for phi in self.model.phis[end.index()].clone() {
             let node = self.model.graph.node(phi);
             let same = node
                 .args

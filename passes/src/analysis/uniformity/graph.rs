@@ -7,7 +7,7 @@
 //! executed again in between.
 
 use super::arithmetic;
-use crate::module::{Id, WordOffset};
+use crate::module::{BlockIndex, Id, WordOffset};
 use std::collections::HashMap;
 
 /// Names a node.
@@ -87,9 +87,9 @@ pub struct Node {
     /// Word offset of the first instruction that computes it; 0 when none does.
     pub at: WordOffset,
     /// The block of a phi or a leaf.
-    pub block: Option<usize>,
+    pub block: Option<BlockIndex>,
     /// Of a phi: the blocks that its arguments come from.
-    pub from: Vec<usize>,
+    pub from: Vec<BlockIndex>,
 }
 
 /// The nodes of one function.
@@ -121,7 +121,7 @@ impl Graph {
         }
     }
 
-    fn push(&mut self, op: Op, args: Vec<NodeId>, width: u32, block: Option<usize>) -> NodeId {
+    fn push(&mut self, op: Op, args: Vec<NodeId>, width: u32, block: Option<BlockIndex>) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         self.nodes.push(Node {
             op,
@@ -157,16 +157,16 @@ impl Graph {
         source: Source,
         args: Vec<NodeId>,
         width: u32,
-        block: usize,
+        block: BlockIndex,
     ) -> NodeId {
         self.push(Op::Leaf(source), args, width, Some(block))
     }
 
-    pub(super) fn phi(&mut self, width: u32, block: usize) -> NodeId {
+    pub(super) fn phi(&mut self, width: u32, block: BlockIndex) -> NodeId {
         self.push(Op::Phi, Vec::new(), width, Some(block))
     }
 
-    pub(super) fn add_incoming(&mut self, phi: NodeId, from: usize, value: NodeId) {
+    pub(super) fn add_incoming(&mut self, phi: NodeId, from: BlockIndex, value: NodeId) {
         let node = &mut self.nodes[phi.index()];
         node.from.push(from);
         node.args.push(value);

@@ -30,7 +30,7 @@ pub use divergence::{Cause, Level, Uniformity};
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
-use crate::module::{Constants, Declarations, Function, Id, Type};
+use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Type};
 use graph::{Graph, NodeId, Op};
 use lanes::Lanes;
 use memory::Memory;
@@ -61,18 +61,18 @@ pub enum Branch {
         /// The condition.
         condition: NodeId,
         /// Where to when it is true.
-        yes: usize,
+        yes: BlockIndex,
         /// Where to when it is false.
-        no: usize,
+        no: BlockIndex,
     },
     /// OpSwitch.
     Switch {
         /// The selector.
         selector: NodeId,
         /// A condition that is true when the case is taken, the literal, and where to.
-        cases: Vec<(NodeId, u64, usize)>,
+        cases: Vec<(NodeId, u64, BlockIndex)>,
         /// Where to when none is.
-        default: usize,
+        default: BlockIndex,
     },
 }
 
@@ -87,7 +87,7 @@ impl Branch {
     }
 
     /// Where to for a value of the condition.
-    pub fn target(&self, value: u64) -> Option<usize> {
+    pub fn target(&self, value: u64) -> Option<BlockIndex> {
         match self {
             Branch::None => None,
             Branch::If { yes, no, .. } => Some(if value != 0 { *yes } else { *no }),
@@ -136,7 +136,7 @@ impl Model {
         function: &Function<'_>,
         size: Option<[u32; 3]>,
         cfg: Cfg,
-        places: &[usize],
+        places: &[BlockIndex],
     ) -> Model {
         Model::with_values(
             declarations,
@@ -157,7 +157,7 @@ impl Model {
         function: &Function<'_>,
         size: Option<[u32; 3]>,
         cfg: Cfg,
-        (places, values): (&[usize], &[Id]),
+        (places, values): (&[BlockIndex], &[Id]),
     ) -> Model {
         let post = PostDominators::of(&cfg);
         let variables = Variables::of(declarations, memory, function);
@@ -190,7 +190,7 @@ impl Model {
             }
             let cfg = model
                 .cfg
-                .restricted(|from, to| decided[from].is_none_or(|target| target == to));
+                .restricted(|from, to| decided[from.index()].is_none_or(|target| target == to));
             let post = PostDominators::of(&cfg);
             model = build::build(input, cfg, post);
         }
@@ -220,11 +220,16 @@ impl Model {
         self.values.get(&id).copied()
     }
 
+    /// The value that decides at the end of `block`, if one was asked about.
+    pub fn condition(&self, block: BlockIndex) -> Option<NodeId> {
+        self.branches.get(block.index())?.condition()
+    }
+
     /// For each block with more than one successor: the one that all invocations take, if that is
     /// known.
-    fn decided(&self, size: Option<[u32; 3]>) -> Vec<Option<usize>> {
+    fn decided(&self, size: Option<[u32; 3]>) -> Vec<Option<BlockIndex>> {
         let mut lanes = Lanes::of(size);
-        let decide = |(block, branch): (usize, &Branch)| {
+        let decide = |(block, branch): (BlockIndex, &Branch)| {
             if self.cfg.succs(block).len() < 2 {
                 return None;
             }
@@ -235,6 +240,6 @@ impl Model {
             };
             branch.target(value)
         };
-        self.branches.iter().enumerate().map(decide).collect()
+        BlockIndex::numbered(&self.branches).map(decide).collect()
     }
 }

@@ -9,7 +9,7 @@ use super::memory::Memory;
 use super::scalar_width;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
-use crate::module::{Declarations, Function, Id, Inst, Type, WordOffset, callee};
+use crate::module::{BlockIndex, Declarations, Function, Id, Inst, Type, WordOffset, callee};
 use spirv::{Op, StorageClass};
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ struct Variable<'m> {
     /// Its address goes somewhere where it cannot be followed.
     escapes: bool,
     /// What may change it, with the block: stores, and calls that are given its address.
-    changes: Vec<(usize, Inst<'m>)>,
+    changes: Vec<(BlockIndex, Inst<'m>)>,
 }
 
 /// The variables that a function names, from one walk over it.
@@ -43,7 +43,7 @@ pub(super) struct Variables<'m> {
     /// Private variables of the module and their numbers, ascending.
     private: Vec<(Id, u32)>,
     /// Calls that may change the Private variables that other functions name, with the block.
-    impure_calls: Vec<(usize, Inst<'m>)>,
+    impure_calls: Vec<(BlockIndex, Inst<'m>)>,
 }
 
 impl<'m> Variables<'m> {
@@ -69,7 +69,7 @@ impl<'m> Variables<'m> {
         variables.private.sort_unstable();
         // Definitions come before uses in the order of blocks; an address that goes through a phi
         // or a selection has escaped there.
-        for (index, block) in function.blocks.iter().enumerate() {
+        for (index, block) in function.numbered() {
             for inst in &block.insts {
                 if inst.op() == Some(Op::Variable) {
                     if let Some(id) = inst.result() {
@@ -105,7 +105,7 @@ impl<'m> Variables<'m> {
     }
 
     /// What happens to addresses of variables in `inst`.
-    fn uses(&mut self, declarations: &Declarations<'m>, block: usize, inst: Inst<'m>) {
+    fn uses(&mut self, declarations: &Declarations<'m>, block: BlockIndex, inst: Inst<'m>) {
         let operands = inst.operands();
         for (place, word) in operands.iter().enumerate() {
             let Some((variable, indices)) = self.address(declarations, Id(*word)) else {
@@ -137,7 +137,7 @@ impl<'m> Variables<'m> {
         }
     }
 
-    fn change(&mut self, variable: u32, block: usize, inst: Inst<'m>) {
+    fn change(&mut self, variable: u32, block: BlockIndex, inst: Inst<'m>) {
         if let Some(variable) = self.all.get_mut(variable as usize) {
             variable.changes.push((block, inst));
         }
@@ -170,7 +170,7 @@ impl<'m> Variables<'m> {
     }
 
     /// What may change the variable `number` by its address.
-    pub(super) fn changes(&self, number: u32) -> &[(usize, Inst<'m>)] {
+    pub(super) fn changes(&self, number: u32) -> &[(BlockIndex, Inst<'m>)] {
         self.all
             .get(number as usize)
             .map_or(&[], |variable| variable.changes.as_slice())
@@ -184,7 +184,7 @@ impl<'m> Variables<'m> {
     }
 
     /// Calls that may change variables for which [`Variables::is_shared`] is true.
-    pub(super) fn impure_calls(&self) -> &[(usize, Inst<'m>)] {
+    pub(super) fn impure_calls(&self) -> &[(BlockIndex, Inst<'m>)] {
         &self.impure_calls
     }
 }
@@ -226,7 +226,7 @@ impl Promoted {
         for (id, number) in wanted {
             let shared = variables.is_shared(input.memory, input.function.id, number);
             let calls = variables.impure_calls.iter().filter(|_| shared);
-            let mut work: Vec<usize> = variables
+            let mut work: Vec<BlockIndex> = variables
                 .changes(number)
                 .iter()
                 .chain(calls)
@@ -235,7 +235,7 @@ impl Promoted {
                 .collect();
             let mut meets = BTreeSet::new();
             while let Some(block) = work.pop() {
-                for meet in &frontier[block] {
+                for meet in &frontier[block.index()] {
                     if meets.insert(*meet) {
                         work.push(*meet);
                     }
@@ -247,7 +247,7 @@ impl Promoted {
             };
             let index = promoted.variables.len();
             for block in meets {
-                promoted.phis[block].push(index);
+                promoted.phis[block.index()].push(index);
             }
             promoted.variables.push(id);
             promoted.widths.push(width(input.declarations, id));
@@ -278,12 +278,12 @@ fn width(declarations: &Declarations<'_>, variable: Id) -> u32 {
 }
 
 /// The dominance frontier of each block; `None` when the graph is built to make them long.
-fn frontiers(cfg: &Cfg, dominators: &Dominators) -> Option<Vec<Vec<usize>>> {
+fn frontiers(cfg: &Cfg, dominators: &Dominators) -> Option<Vec<Vec<BlockIndex>>> {
     let mut left = LEAST_STEPS.max(STEPS_PER_BLOCK * cfg.len());
-    let mut frontier: Vec<Vec<usize>> = vec![Vec::new(); cfg.len()];
+    let mut frontier: Vec<Vec<BlockIndex>> = vec![Vec::new(); cfg.len()];
     for block in cfg.reverse_postorder().iter().copied() {
         let preds = cfg.preds(block);
-        if preds.len() < 2 && block != 0 {
+        if preds.len() < 2 && block != BlockIndex::ENTRY {
             continue;
         }
         for pred in preds.iter().copied().filter(|pred| cfg.is_reachable(*pred)) {
@@ -292,8 +292,8 @@ fn frontiers(cfg: &Cfg, dominators: &Dominators) -> Option<Vec<Vec<usize>>> {
                 at.filter(|runner| Some(*runner) != dominators.immediate(block))
             {
                 left = left.checked_sub(1)?;
-                if frontier[runner].last() != Some(&block) {
-                    frontier[runner].push(block);
+                if frontier[runner.index()].last() != Some(&block) {
+                    frontier[runner.index()].push(block);
                 }
                 at = dominators.immediate(runner);
             }

@@ -7,15 +7,16 @@
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
+use crate::module::BlockIndex;
 
 /// Blocks between a branch and where its ways meet.
 #[derive(Clone, Debug, Default)]
 pub struct Region {
     /// The blocks, in no particular order; the branch's own block is among them when a way leads
     /// back to it.
-    pub blocks: Vec<usize>,
+    pub blocks: Vec<BlockIndex>,
     /// Where the ways meet; `None` when that is the end of the function.
-    pub end: Option<usize>,
+    pub end: Option<BlockIndex>,
 }
 
 /// Finds regions of one graph, up to a bound of work.
@@ -39,7 +40,7 @@ impl<'p> Regions<'p> {
     }
 
     /// The region of the branch at the end of `block`; `None` when the bound is reached.
-    pub fn region(&mut self, cfg: &Cfg, block: usize) -> Option<Region> {
+    pub fn region(&mut self, cfg: &Cfg, block: BlockIndex) -> Option<Region> {
         self.region_skipping(cfg, block, |_| None)
     }
 
@@ -48,19 +49,19 @@ impl<'p> Regions<'p> {
     pub fn region_skipping(
         &mut self,
         cfg: &Cfg,
-        block: usize,
-        skip: impl Fn(usize) -> Option<Option<usize>>,
+        block: BlockIndex,
+        skip: impl Fn(BlockIndex) -> Option<Option<BlockIndex>>,
     ) -> Option<Region> {
         let end = self.post.immediate(block);
         self.round += 1;
-        let mut work: Vec<usize> = cfg.succs(block).to_vec();
+        let mut work: Vec<BlockIndex> = cfg.succs(block).to_vec();
         let mut blocks = Vec::new();
         while let Some(at) = work.pop() {
-            if Some(at) == end || self.mark[at] == self.round {
+            if Some(at) == end || self.mark[at.index()] == self.round {
                 continue;
             }
             self.left = self.left.checked_sub(1)?;
-            self.mark[at] = self.round;
+            self.mark[at.index()] = self.round;
             match skip(at) {
                 Some(past) => work.extend(past),
                 None => {

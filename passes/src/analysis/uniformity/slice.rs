@@ -11,7 +11,7 @@ use super::memory::{self, Memory};
 use super::promote::Variables;
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::PostDominators;
-use crate::module::{Block, Declarations, Function, Id, Inst};
+use crate::module::{Block, BlockIndex, Declarations, Function, Id, Inst};
 use spirv::{Op, StorageClass};
 
 /// What of a function is made into values.
@@ -36,7 +36,7 @@ impl<'m> Slice<'m> {
         function: &Function<'m>,
         variables: &Variables<'m>,
         (cfg, post): (&Cfg, &PostDominators),
-        (places, values): (&[usize], &[Id]),
+        (places, values): (&[BlockIndex], &[Id]),
     ) -> Slice<'m> {
         let words = function.end.since(function.offset).unwrap_or_default();
         let mut walk = Walk {
@@ -93,7 +93,7 @@ impl<'m> Slice<'m> {
 /// Something that is still to be looked at.
 enum Step<'m> {
     Inst(Inst<'m>),
-    Block(usize),
+    Block(BlockIndex),
 }
 
 struct Walk<'w, 'm> {
@@ -134,31 +134,31 @@ impl<'m> Walk<'_, 'm> {
     }
 
     /// What decides about the execution of `block` is asked for.
-    fn block(&mut self, block: usize) {
-        if let Some(asked) = self.asked.get_mut(block)
+    fn block(&mut self, block: BlockIndex) {
+        if let Some(asked) = self.asked.get_mut(block.index())
             && !std::mem::replace(asked, true)
         {
             self.work.push(Step::Block(block));
         }
     }
 
-    fn decide(&mut self, block: usize) {
-        match self.control.deciders(block).map(<[usize]>::to_vec) {
+    fn decide(&mut self, block: BlockIndex) {
+        match self.control.deciders(block).map(<[BlockIndex]>::to_vec) {
             Some(deciders) => deciders.into_iter().for_each(|block| self.branch(block)),
             None if std::mem::replace(&mut self.has_all, true) => {}
-            None => (0..self.cfg.len()).for_each(|block| self.branch(block)),
+            None => self.cfg.blocks().for_each(|block| self.branch(block)),
         }
     }
 
     /// What the branch at the end of `block` goes by is asked for, and what decides about the
     /// block.
-    fn branch(&mut self, block: usize) {
+    fn branch(&mut self, block: BlockIndex) {
         self.block(block);
-        let end = self.function.blocks.get(block).and_then(Block::terminator);
+        let end = self.function.block(block).and_then(Block::terminator);
         if let Some(end) = end
             && matches!(end.op(), Some(Op::BranchConditional | Op::Switch))
             && let Ok(condition) = end.id(0)
-            && let Some(branch) = self.branches.get_mut(block)
+            && let Some(branch) = self.branches.get_mut(block.index())
             && !std::mem::replace(branch, true)
         {
             self.value(condition);
@@ -166,11 +166,12 @@ impl<'m> Walk<'_, 'm> {
     }
 
     /// The block that `inst` stands in.
-    fn block_of(&self, inst: Inst<'m>) -> Option<usize> {
+    fn block_of(&self, inst: Inst<'m>) -> Option<BlockIndex> {
         let blocks = &self.function.blocks;
         blocks
             .partition_point(|block| block.offset <= inst.offset)
             .checked_sub(1)
+            .map(BlockIndex::new)
     }
 
     fn look(&mut self, inst: Inst<'m>) {

@@ -4,6 +4,7 @@ use super::memory::Memory;
 use super::{Level, Model, Uniformity};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::testing::{assemble, declared};
+use crate::module::BlockIndex;
 
 const ANNOTATIONS: &str = "
     OpDecorate %index 11 29
@@ -53,7 +54,11 @@ fn levels(code: &str) -> [bool; 2] {
     );
     [Level::Workgroup, Level::Subgroup].map(|level| {
         let uniformity = Uniformity::of(&model, level, size);
-        assert_eq!(uniformity.block(0), None, "all enter together");
+        assert_eq!(
+            uniformity.block(BlockIndex::ENTRY),
+            None,
+            "all enter together"
+        );
         assert_eq!(uniformity.block(end), None, "all meet again");
         uniformity.block(then).is_none()
     })

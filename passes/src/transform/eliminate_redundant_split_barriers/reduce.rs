@@ -4,7 +4,7 @@
 use super::{Barrier, Part};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::{Analysis, Direction, solve};
-use crate::module::WordOffset;
+use crate::module::{BlockIndex, WordOffset};
 
 /// The barrier next to a place, looking against the direction of flow, with nothing that can be
 /// seen between.
@@ -71,8 +71,8 @@ impl<const FORWARD: bool> Analysis for Across<'_, FORWARD> {
         true
     }
 
-    fn transfer(&self, block: usize, state: Neighbour) -> Neighbour {
-        let parts = self.0.get(block).into_iter().flatten();
+    fn transfer(&self, block: BlockIndex, state: Neighbour) -> Neighbour {
+        let parts = self.0.get(block.index()).into_iter().flatten();
         let step = |state: Neighbour, part: &Part| state.after(part);
         if FORWARD {
             parts.fold(state, step)

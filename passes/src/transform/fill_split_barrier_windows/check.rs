@@ -6,7 +6,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::analysis::phases::{Body, Effect, Item, Own, Role};
 use crate::diagnostic::Diagnostic;
-use crate::module::WordOffset;
+use crate::module::{BlockIndex, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Instructions that are looked at; what moved in a larger function is not asked.
@@ -14,7 +14,7 @@ const MOST_WORK: usize = 1 << 24;
 
 /// Where an instruction stands: the place of its block in reverse postorder, the block, and its
 /// place there.
-type Spot = (usize, usize, usize);
+type Spot = (usize, BlockIndex, usize);
 
 /// Asks of each of the instructions that have `moved` whether it has changed places with one whose
 /// order with it can be told. Halves of barriers are left to `still_ordered`.
@@ -34,12 +34,12 @@ pub(super) fn program_order(
         };
         let (above, below) = (from.min(to), from.max(to));
         // What control comes through from the one place to the other.
-        let is_between = |block: usize| {
+        let is_between = |block: BlockIndex| {
             let order = cfg.order(block);
             order.is_some_and(|order| (above.0..=below.0).contains(&order))
                 && dominators.dominates(above.1, block)
         };
-        let blocks = (0..cfg.len()).filter(|block| is_between(*block));
+        let blocks = cfg.blocks().filter(|block| is_between(*block));
         let there = blocks.flat_map(|block| before.block(block).iter().chain(after.block(block)));
         for other in there {
             work += 1;
@@ -65,7 +65,7 @@ pub(super) fn program_order(
 
 fn spots(body: &Body, cfg: &Cfg) -> BTreeMap<WordOffset, (Spot, Item)> {
     let mut spots = BTreeMap::new();
-    for (block, items) in body.blocks.iter().enumerate() {
+    for (block, items) in BlockIndex::numbered(&body.blocks) {
         for (index, item) in items.iter().enumerate() {
             let order = cfg.order(block).unwrap_or(usize::MAX);
             spots.insert(item.offset, ((order, block, index), *item));

@@ -4,7 +4,7 @@ use crate::analysis::dominance::PostDominators;
 use crate::analysis::layout::Extents;
 use crate::analysis::live::DefUse;
 use crate::analysis::phases::{Effects, Own};
-use crate::module::{Constants, Declarations, Function, Id, WordOffset};
+use crate::module::{BlockIndex, Constants, Declarations, Function, Id, WordOffset};
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,11 +47,9 @@ impl Facts {
             leaving: vec![Vec::new(); function.blocks.len()],
             ..Facts::default()
         };
-        let blocks: BTreeMap<Id, usize> = function
-            .blocks
-            .iter()
-            .map(|block| block.label)
-            .zip(0..)
+        let blocks: BTreeMap<Id, BlockIndex> = function
+            .numbered()
+            .map(|(place, block)| (block.label, place))
             .collect();
         let mut extents = Extents::new(declarations, constants);
         for inst in function.insts() {
@@ -72,7 +70,7 @@ impl Facts {
                 for pair in inst.operands().chunks_exact(2) {
                     if let [value, from] = *pair
                         && let Some(block) = blocks.get(&Id(from))
-                        && let Some(leaving) = facts.leaving.get_mut(*block)
+                        && let Some(leaving) = facts.leaving.get_mut(block.index())
                     {
                         leaving.push(Id(value));
                     }
@@ -99,9 +97,9 @@ impl Facts {
             .take_while(|inst| inst.offset < function.end)
             .filter(|inst| inst.op() == Some(Op::ExtInst))
             .filter(|inst| !facts.by_offset.contains_key(&inst.offset));
-        let dead = function.blocks.iter().zip(0..);
-        let dead = dead.filter(|(_, place)| !post.reaches_end(*place));
-        let dead = dead.flat_map(|(block, _)| block.insts.iter().copied());
+        let dead = function.numbered();
+        let dead = dead.filter(|(place, _)| !post.reaches_end(*place));
+        let dead = dead.flat_map(|(_, block)| block.insts.iter().copied());
         let pinned = debug.chain(dead).flat_map(|inst| module.ids(inst));
         facts.pinned = pinned.map(|(_, id)| id).collect();
         facts

@@ -168,7 +168,12 @@ impl<'f> Filling<'f> {
         let live = Live::of(self.motion.terrain.cfg, &blocks, &facts.leaving)?;
         self.work += live.words();
         let mut live = live.at_end(half.block);
-        for inst in blocks.get(half.block)?.iter().skip(half.index).rev() {
+        for inst in blocks
+            .get(half.block.index())?
+            .iter()
+            .skip(half.index)
+            .rev()
+        {
             inst.result.iter().for_each(|id| {
                 live.remove(id);
             });
@@ -227,7 +232,7 @@ impl<'f> Filling<'f> {
             // What phis behind the block take from it is used at its end.
             if way == Way::Up {
                 let leaving = between.iter().chain([&next]);
-                let leaving = leaving.filter_map(|block| self.facts.leaving.get(*block));
+                let leaving = leaving.filter_map(|block| self.facts.leaving.get(block.index()));
                 staying.used.extend(leaving.flatten());
             }
             block = next;
@@ -263,7 +268,7 @@ impl<'f> Filling<'f> {
         let moves: BTreeMap<WordOffset, usize> = moving.iter().copied().zip(0..).collect();
         let blocks = &mut self.motion.body.blocks;
         let half = blocks
-            .get(half.block)
+            .get(half.block.index())
             .and_then(|items| items.get(half.index));
         let Some(half) = half.copied() else {
             return;

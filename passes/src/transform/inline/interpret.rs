@@ -1,7 +1,7 @@
 //! A little interpreter for the tests of passes: runs one invocation and lists what it does to
 //! barriers and to %out.
 
-use crate::module::{Declarations, Function, Id, Inst, Module, targets};
+use crate::module::{BlockIndex, Declarations, Function, Id, Inst, Module, targets};
 use spirv::Op;
 use std::collections::BTreeMap;
 
@@ -81,15 +81,13 @@ impl<'m> Machine<'m> {
                 .zip(arguments)
                 .map(|((id, _), value)| (*id, *value)),
         );
-        let blocks: BTreeMap<Id, usize> = function
-            .blocks
-            .iter()
-            .zip(0..)
-            .map(|(block, index)| (block.label, index))
+        let blocks: BTreeMap<Id, BlockIndex> = function
+            .numbered()
+            .map(|(index, block)| (block.label, index))
             .collect();
-        let (mut at, mut from) = (0, None);
+        let (mut at, mut from) = (BlockIndex::ENTRY, None);
         let result = loop {
-            let block = &function.blocks[at];
+            let block = function.block(at).unwrap();
             let phis: Vec<_> = block
                 .insts
                 .iter()

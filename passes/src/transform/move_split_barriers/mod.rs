@@ -43,7 +43,7 @@ use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::module::{
-    Constants, Declarations, EntryPoint, Function, Module, SpecValues, WordOffset,
+    BlockIndex, Constants, Declarations, EntryPoint, Function, Module, SpecValues, WordOffset,
 };
 use motion::{Motion, Moved};
 use std::cell::OnceCell;
@@ -115,7 +115,7 @@ pub(super) fn uniformity(
     let fixed = constants.without_defaults();
     let size = declarations.workgroup_size(entry, &fixed);
     let cfg = Cfg::of(declarations.module, function);
-    let places: Vec<usize> = (0..cfg.len()).collect();
+    let places: Vec<BlockIndex> = cfg.blocks().collect();
     let memory = Memory::of(declarations);
     let model = Model::of(declarations, &fixed, &memory, function, size, cfg, &places);
     Uniformity::of(&model, level, size)

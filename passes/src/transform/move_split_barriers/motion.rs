@@ -3,7 +3,7 @@
 use super::travel::{HalfPosition, Limit, Terrain, Travel, Way};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::phases::{Body, Role, Side, Zones};
-use crate::module::WordOffset;
+use crate::module::{BlockIndex, WordOffset};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(in crate::transform) struct Motion<'c> {
     pub(in crate::transform) body: Body,
     pub(in crate::transform) terrain: Terrain<'c>,
     /// Whether the whole workgroup executes a block, or nobody.
-    pub(super) is_uniform: &'c dyn Fn(usize) -> bool,
+    pub(super) is_uniform: &'c dyn Fn(BlockIndex) -> bool,
     /// Places of halves that were added, with that of the half that each is a copy of.
     pub(super) added: BTreeMap<WordOffset, WordOffset>,
     pub(super) work: usize,
@@ -32,7 +32,7 @@ impl<'c> Motion<'c> {
     pub(in crate::transform) fn of(
         body: &Body,
         cfg: &'c Cfg,
-        is_uniform: &'c dyn Fn(usize) -> bool,
+        is_uniform: &'c dyn Fn(BlockIndex) -> bool,
     ) -> Motion<'c> {
         Motion {
             body: body.clone(),
@@ -103,16 +103,12 @@ impl<'c> Motion<'c> {
 
     /// Where a side of a pair stands.
     pub(in crate::transform) fn place(&self, number: usize, side: Side) -> Option<HalfPosition> {
-        self.body
-            .blocks
-            .iter()
-            .enumerate()
-            .find_map(|(block, items)| {
-                let index = items
-                    .iter()
-                    .position(|item| item.role == Role::Half(number, side))?;
-                Some(HalfPosition { block, index })
-            })
+        BlockIndex::numbered(&self.body.blocks).find_map(|(block, items)| {
+            let index = items
+                .iter()
+                .position(|item| item.role == Role::Half(number, side))?;
+            Some(HalfPosition { block, index })
+        })
     }
 
     /// How many instructions the two sides could pass.
@@ -170,11 +166,11 @@ impl<'c> Motion<'c> {
 
     /// Puts what stands at `from` before what stands at `to`.
     pub(super) fn shift(&mut self, from: HalfPosition, to: HalfPosition) {
-        let items = self.body.blocks.get_mut(from.block);
+        let items = self.body.blocks.get_mut(from.block.index());
         let removed = items.map(|items| items.remove(from.index));
         let behind_itself = to.block == from.block && to.index > from.index;
         let index = to.index - usize::from(behind_itself);
-        if let (Some(item), Some(items)) = (removed, self.body.blocks.get_mut(to.block)) {
+        if let (Some(item), Some(items)) = (removed, self.body.blocks.get_mut(to.block.index())) {
             items.insert(index, item);
         }
     }

@@ -17,7 +17,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Effect, Item, Openness, Role, Side, Zones};
-use crate::module::WordOffset;
+use crate::module::{BlockIndex, WordOffset};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Instructions that a half must pass behind the back edge: each entry of the loop costs a barrier
@@ -29,16 +29,16 @@ const FIRST_ADDED: u32 = 1 << 31;
 
 /// A loop that halves can go around.
 struct Ring {
-    header: usize,
-    latch: usize,
+    header: BlockIndex,
+    latch: BlockIndex,
     /// The block in front of it.
-    front: usize,
-    body: BTreeSet<usize>,
-    /// One iteration as a graph of its own, from the header to the latch: its blocks have the
-    /// places that they have in `order`.
+    front: BlockIndex,
+    body: BTreeSet<BlockIndex>,
+    /// One iteration as a graph of its own, from the header to the latch: the numbers of its
+    /// blocks are their places in `order`.
     iteration: Cfg,
     /// The loop's blocks, the header first.
-    order: Vec<usize>,
+    order: Vec<BlockIndex>,
     /// By place: whether the block is in no loop inside of this one.
     is_own: Vec<bool>,
     dominators: Dominators,
@@ -53,7 +53,7 @@ struct Walk<'r> {
     /// Instructions that it has passed.
     gain: usize,
     /// Blocks that control leaves with the pair open.
-    open: BTreeSet<usize>,
+    open: BTreeSet<BlockIndex>,
 }
 
 /// What a rotation does.
@@ -62,11 +62,11 @@ struct Rotation {
     to: HalfPosition,
     gain: usize,
     /// Blocks behind the loop that get a wait.
-    exits: BTreeSet<usize>,
+    exits: BTreeSet<BlockIndex>,
 }
 
 impl Ring {
-    fn of(motion: &Motion<'_>, block: usize) -> Option<Ring> {
+    fn of(motion: &Motion<'_>, block: BlockIndex) -> Option<Ring> {
         let cfg = motion.terrain.cfg;
         let natural = motion.terrain.innermost_loop(block)?;
         let (mut inside, mut outside) = (Vec::new(), Vec::new());
@@ -94,23 +94,21 @@ impl Ring {
                 .iter()
                 .filter(|block| **block != natural.header),
         );
-        let place: BTreeMap<usize, usize> = order
-            .iter()
-            .enumerate()
+        let place: BTreeMap<BlockIndex, BlockIndex> = BlockIndex::numbered(&order)
             .map(|(at, block)| (*block, at))
             .collect();
         let mut edges = Vec::new();
-        for (from, block) in order.iter().enumerate() {
+        for (from, block) in BlockIndex::numbered(&order) {
             for next in cfg
                 .succs(*block)
                 .iter()
                 .filter(|next| **next != natural.header)
             {
-                edges.extend(place.get(next).map(|to| (from, *to)));
+                edges.extend(place.get(next).map(|to| (from.index(), to.index())));
             }
         }
         let iteration = Cfg::from_edges(order.len(), &edges);
-        let is_own = |block: &usize| motion.terrain.is_same_loop(*block, natural.header);
+        let is_own = |block: &BlockIndex| motion.terrain.is_same_loop(*block, natural.header);
         Some(Ring {
             is_own: order.iter().map(is_own).collect(),
             header: natural.header,
@@ -124,20 +122,22 @@ impl Ring {
         })
     }
 
-    fn place(&self, block: usize) -> Option<usize> {
-        self.order.iter().position(|one| *one == block)
+    /// The number of `block` in `iteration`.
+    fn place(&self, block: BlockIndex) -> Option<BlockIndex> {
+        let place = self.order.iter().position(|one| *one == block);
+        place.map(BlockIndex::new)
     }
 
     /// Whether control comes through `block` once whenever it goes back.
-    fn is_in_every_iteration(&self, block: usize) -> bool {
+    fn is_in_every_iteration(&self, block: BlockIndex) -> bool {
         let places = self.place(block).zip(self.place(self.latch));
         places.is_some_and(|(block, latch)| {
-            self.is_own.get(block) == Some(&true) && self.dominators.dominates(block, latch)
+            self.is_own.get(block.index()) == Some(&true) && self.dominators.dominates(block, latch)
         })
     }
 
     /// The next block of the iteration that every iteration comes through, and those between.
-    fn next(&self, block: usize, way: Way) -> Option<(usize, Vec<usize>)> {
+    fn next(&self, block: BlockIndex, way: Way) -> Option<(BlockIndex, Vec<BlockIndex>)> {
         let at = self.place(block)?;
         let mut next = at;
         loop {
@@ -145,7 +145,7 @@ impl Ring {
                 Way::Down => self.post.immediate(next)?,
                 Way::Up => self.dominators.immediate(next)?,
             };
-            if self.is_own.get(next) == Some(&true) {
+            if self.is_own.get(next.index()) == Some(&true) {
                 break; // a iteration comes through the blocks of an inner loop often, or never
             }
         }
@@ -162,13 +162,13 @@ impl Ring {
                 }
             }
         }
-        let block = |at: &usize| self.order.get(*at).copied();
+        let block = |at: &BlockIndex| self.order.get(at.index()).copied();
         Some((block(&next)?, seen.iter().filter_map(block).collect()))
     }
 
     /// Where control goes out of the loop from `blocks`; `None` when one can be come to in another
     /// way as well.
-    fn exits(&self, cfg: &Cfg, blocks: &BTreeSet<usize>) -> Option<BTreeSet<usize>> {
+    fn exits(&self, cfg: &Cfg, blocks: &BTreeSet<BlockIndex>) -> Option<BTreeSet<BlockIndex>> {
         let mut exits = BTreeSet::new();
         for block in blocks {
             let leaving = cfg
@@ -177,7 +177,7 @@ impl Ring {
                 .filter(|next| !self.body.contains(next));
             exits.extend(leaving.copied());
         }
-        let is_only = |exit: &usize| {
+        let is_only = |exit: &BlockIndex| {
             let mut preds = cfg
                 .preds(*exit)
                 .iter()
@@ -193,7 +193,7 @@ impl Motion<'_> {
     pub(super) fn rotate(&mut self) -> bool {
         let zones = self.zones();
         let open = Openness::of(&self.body, self.terrain.cfg);
-        let blocks = 0..self.body.blocks.len();
+        let blocks = BlockIndex::all(self.body.blocks.len());
         let is_closed: Vec<bool> = blocks.map(|block| open.at_end(block).is_closed()).collect();
         for number in 0..self.body.barriers.len() {
             if !self.can_move(number) {
@@ -203,7 +203,7 @@ impl Motion<'_> {
                 let Some((ring, rotation)) = self.rotation(number, side, &zones) else {
                     continue;
                 };
-                let is_closed = is_closed.get(ring.front) == Some(&true);
+                let is_closed = is_closed.get(ring.front.index()) == Some(&true);
                 let is_uniform = (self.is_uniform)(ring.front) || is_out(Rule::UniformFront);
                 let is_worth_it = is_closed && rotation.gain >= LEAST_GAIN;
                 if is_worth_it && is_uniform && self.leave_as_one(&rotation) {
@@ -302,7 +302,7 @@ impl Motion<'_> {
         }
     }
 
-    fn first_place(&self, way: Way, block: usize) -> usize {
+    fn first_place(&self, way: Way, block: BlockIndex) -> usize {
         match way {
             Way::Down => top(&self.body, block),
             Way::Up => end(&self.body, block),
@@ -318,7 +318,7 @@ impl Motion<'_> {
     }
 
     /// Passes all between `block` and the next that every iteration comes through: that one.
-    fn pass_between(&mut self, walk: &mut Walk<'_>, block: usize) -> Option<usize> {
+    fn pass_between(&mut self, walk: &mut Walk<'_>, block: BlockIndex) -> Option<BlockIndex> {
         let (next, between) = walk.ring.next(block, walk.way)?;
         for item in between.iter().flat_map(|block| self.body.block(*block)) {
             self.work += 1;
@@ -334,7 +334,7 @@ impl Motion<'_> {
 
     /// The blocks from the header to the wait of a pair whose arrive stands at the end of the
     /// iteration before.
-    fn up_to_wait(&self, number: usize, ring: &Ring) -> Option<BTreeSet<usize>> {
+    fn up_to_wait(&self, number: usize, ring: &Ring) -> Option<BTreeSet<BlockIndex>> {
         let wait = self.place(number, Side::Wait)?.block;
         let mut open = BTreeSet::new();
         let mut block = ring.header;
@@ -382,7 +382,7 @@ impl Motion<'_> {
         };
         self.added.extend(sides.first().map(|like| (offset, *like)));
         sides.push(offset);
-        if let Some(items) = self.body.blocks.get_mut(place.block) {
+        if let Some(items) = self.body.blocks.get_mut(place.block.index()) {
             items.insert(
                 place.index,
                 Item {

@@ -6,6 +6,7 @@ use crate::analysis::dominance::{Dominators, PostDominators};
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Body, Effect, Item, Places, Role};
+use crate::module::BlockIndex;
 
 /// Most loops that are looked at; in a function with more of them halves stay in their blocks.
 const MOST_LOOPS: usize = 1 << 12;
@@ -22,7 +23,7 @@ pub(in crate::transform) enum Way {
 /// Before which item of which block a half stands.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::transform) struct HalfPosition {
-    pub(in crate::transform) block: usize,
+    pub(in crate::transform) block: BlockIndex,
     pub(in crate::transform) index: usize,
 }
 
@@ -83,27 +84,31 @@ impl<'c> Terrain<'c> {
     }
 
     /// Whether control comes to `above` exactly as often as to `below`, and there first.
-    pub(in crate::transform) fn are_equivalent(&self, above: usize, below: usize) -> bool {
+    pub(in crate::transform) fn are_equivalent(
+        &self,
+        above: BlockIndex,
+        below: BlockIndex,
+    ) -> bool {
         above == below
             || (self.loops.dominators.dominates(above, below)
                 && self.post.post_dominates(below, above)
                 && self.is_same_loop(above, below))
     }
 
-    pub(in crate::transform) fn is_same_loop(&self, one: usize, other: usize) -> bool {
-        let innermost = |block: usize| self.innermost.as_ref()?.get(block).copied();
-        let is_counted = |block: usize| self.is_irreducible.get(block) == Some(&false);
+    pub(in crate::transform) fn is_same_loop(&self, one: BlockIndex, other: BlockIndex) -> bool {
+        let innermost = |block: BlockIndex| self.innermost.as_ref()?.get(block.index()).copied();
+        let is_counted = |block: BlockIndex| self.is_irreducible.get(block.index()) == Some(&false);
         is_counted(one)
             && is_counted(other)
             && innermost(one).is_some_and(|found| innermost(other) == Some(found))
     }
 
     /// Whether `block` is in the innermost loop around `inner`, or that is in none.
-    fn is_in_loop_of(&self, inner: usize, block: usize) -> bool {
+    fn is_in_loop_of(&self, inner: BlockIndex, block: BlockIndex) -> bool {
         let innermost = self
             .innermost
             .as_ref()
-            .and_then(|all| all.get(inner).copied());
+            .and_then(|all| all.get(inner.index()).copied());
         match innermost {
             None => false, // too many
             Some(None) => true,
@@ -115,14 +120,18 @@ impl<'c> Terrain<'c> {
     }
 
     /// The innermost loop around `block`.
-    pub(super) fn innermost_loop(&self, block: usize) -> Option<&Loop> {
-        let index = (*self.innermost.as_ref()?.get(block)?)?;
+    pub(super) fn innermost_loop(&self, block: BlockIndex) -> Option<&Loop> {
+        let index = (*self.innermost.as_ref()?.get(block.index())?)?;
         self.loops.natural.as_ref()?.get(index)
     }
 
     /// The next block that control comes to exactly as often as to `block`, and those between the
     /// two on some path.
-    pub(in crate::transform) fn next(&self, block: usize, way: Way) -> Option<(usize, Vec<usize>)> {
+    pub(in crate::transform) fn next(
+        &self,
+        block: BlockIndex,
+        way: Way,
+    ) -> Option<(BlockIndex, Vec<BlockIndex>)> {
         let mut at = block;
         loop {
             at = match way {
@@ -147,7 +156,7 @@ impl<'c> Terrain<'c> {
     }
 
     /// The blocks on paths from `from` to `to`, without both.
-    fn between(&self, from: usize, to: usize, way: Way) -> Vec<usize> {
+    fn between(&self, from: BlockIndex, to: BlockIndex, way: Way) -> Vec<BlockIndex> {
         let neighbours = |block| match way {
             Way::Up => self.cfg.preds(block),
             Way::Down => self.cfg.succs(block),
@@ -160,7 +169,7 @@ impl<'c> Terrain<'c> {
                 let is_path = *next != to && *next != from && self.leads(*next);
                 if is_path
                     && seen
-                        .get_mut(*next)
+                        .get_mut(next.index())
                         .is_some_and(|seen| !std::mem::replace(seen, true))
                 {
                     found.push(*next);
@@ -172,7 +181,7 @@ impl<'c> Terrain<'c> {
     }
 
     /// Whether a run can come through `block`.
-    fn leads(&self, block: usize) -> bool {
+    fn leads(&self, block: BlockIndex) -> bool {
         self.cfg.is_reachable(block) && self.post.reaches_end(block)
     }
 
@@ -236,12 +245,14 @@ impl<'c> Terrain<'c> {
 
 /// The blocks on cycles that are left when nothing leads back to a block that dominates it.
 fn irreducible(cfg: &Cfg, dominators: &Dominators) -> Vec<bool> {
-    let forward = |from: usize| {
+    let forward = |from: BlockIndex| {
         let succs = cfg.succs(from).iter().copied();
         succs.filter(move |to| !dominators.dominates(*to, from))
     };
-    let graph: Vec<Vec<usize>> = (0..cfg.len()).map(|from| forward(from).collect()).collect();
-    let component = strongly_connected(cfg.len(), |block| graph.get(block).map_or(&[], |to| to));
+    let graph: Vec<Vec<BlockIndex>> = cfg.blocks().map(|from| forward(from).collect()).collect();
+    let component = strongly_connected(cfg.len(), |block| {
+        graph.get(block.index()).map_or(&[], |to| to)
+    });
     let mut sizes = vec![0_usize; cfg.len()];
     for number in &component {
         if let Some(size) = sizes.get_mut(*number) {
@@ -286,13 +297,13 @@ pub(super) fn in_block(
 }
 
 /// The first place of a block that a half may have.
-pub(super) fn top(body: &Body, block: usize) -> usize {
+pub(super) fn top(body: &Body, block: BlockIndex) -> usize {
     let items = body.block(block).iter();
     items.take_while(|item| item.role == Role::First).count()
 }
 
 /// The last place of a block that a half may have.
-pub(super) fn end(body: &Body, block: usize) -> usize {
+pub(super) fn end(body: &Body, block: BlockIndex) -> usize {
     let items = body.block(block).iter();
     items.take_while(|item| item.role != Role::Last).count()
 }

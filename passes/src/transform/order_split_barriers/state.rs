@@ -3,6 +3,7 @@
 
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dataflow::at;
+use crate::module::BlockIndex;
 use std::collections::VecDeque;
 
 /// No arrive is outstanding.
@@ -39,8 +40,8 @@ impl Event {
 /// and if not.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Test {
-    pub(super) open: usize,
-    pub(super) closed: usize,
+    pub(super) open: BlockIndex,
+    pub(super) closed: BlockIndex,
 }
 
 /// The states at the start of each block. `tests` has the tests of blocks that end with one.
@@ -52,23 +53,23 @@ pub(super) fn solve(cfg: &Cfg, events: &[Vec<Event>], tests: &[Option<Test>]) ->
     let mut work = VecDeque::new();
     if let Some(first) = states.first_mut() {
         *first = CLOSED;
-        work.push_back(0);
+        work.push_back(BlockIndex::ENTRY);
     }
     while let Some(block) = work.pop_front() {
         let start = at(&states, block);
         let end = events
-            .get(block)
+            .get(block.index())
             .into_iter()
             .flatten()
             .fold(start, |state, event| event.after(state));
         for next in cfg.succs(block) {
-            let passed = match tests.get(block).copied().flatten() {
+            let passed = match tests.get(block.index()).copied().flatten() {
                 Some(test) if test.open == test.closed => end,
                 Some(test) if test.open == *next => end & OPEN,
                 Some(_) => end & !OPEN,
                 None => end,
             };
-            if let Some(state) = states.get_mut(*next)
+            if let Some(state) = states.get_mut(next.index())
                 && passed & !*state != 0
             {
                 *state |= passed;
@@ -114,7 +115,10 @@ mod tests {
             solve(&cfg, &events, &tests),
             [CLOSED, CLOSED, CLOSED | OPEN, CLOSED | OPEN, CLOSED | OPEN]
         );
-        tests[2] = Some(Test { open: 3, closed: 4 });
+        tests[2] = Some(Test {
+            open: BlockIndex::new(3),
+            closed: BlockIndex::new(4),
+        });
         assert_eq!(
             solve(&cfg, &events, &tests),
             [CLOSED, CLOSED, CLOSED | OPEN, OPEN, CLOSED]

@@ -6,7 +6,7 @@ use crate::analysis::layout::Extents;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::phases::mutant::{Rule, is_out};
 use crate::analysis::phases::{Body, Effect, Effects, Item, Places, Role, Side};
-use crate::module::{Constants, Declarations, Function, Id, Inst, Type, WordOffset};
+use crate::module::{BlockIndex, Constants, Declarations, Function, Id, Inst, Type, WordOffset};
 use crate::transform::whole_variables::Spot;
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,10 +28,10 @@ pub(super) struct Shape<'s, 'm> {
     pub(super) function: &'s Function<'m>,
     pub(super) dominators: &'s Dominators,
     pub(super) cfg: &'s Cfg,
-    pub(super) header: usize,
-    pub(super) latch: usize,
+    pub(super) header: BlockIndex,
+    pub(super) latch: BlockIndex,
     /// The block with the barrier, and the place of the barrier among its instructions.
-    pub(super) block: usize,
+    pub(super) block: BlockIndex,
     pub(super) barrier: usize,
     pub(super) exit: Exit,
     pub(super) front_label: Id,
@@ -47,8 +47,8 @@ pub(super) struct Shape<'s, 'm> {
     /// By result: where instructions of the loop stand.
     pub(super) spots: BTreeMap<Id, Spot>,
     /// Blocks of the loop, and those of them that are in no loop inside of it.
-    pub(super) blocks: BTreeSet<usize>,
-    own: BTreeSet<usize>,
+    pub(super) blocks: BTreeSet<BlockIndex>,
+    own: BTreeSet<BlockIndex>,
     /// What the loop writes and publishes.
     changes: Places,
 }
@@ -65,7 +65,7 @@ pub(super) fn shapes<'s, 'm>(
     };
     let natural = loops.natural.iter().flatten().enumerate();
     let shape = |(number, natural): (usize, &Loop)| {
-        let is_own = |block: &&usize| innermost.get(**block) == Some(&Some(number));
+        let is_own = |block: &&BlockIndex| innermost.get(block.index()) == Some(&Some(number));
         let own = natural.body.iter().filter(is_own).copied().collect();
         shape(function, cfg, &loops.dominators, body, natural, own)
     };
@@ -78,11 +78,11 @@ fn shape<'s, 'm>(
     dominators: &'s Dominators,
     body: &Body,
     natural: &Loop,
-    own: BTreeSet<usize>,
+    own: BTreeSet<BlockIndex>,
 ) -> Option<Shape<'s, 'm>> {
     let header = natural.header;
     let (latch, front) = natural.latch_and_front(cfg)?;
-    let block_of = |number: usize| function.blocks.get(number);
+    let block_of = |number: BlockIndex| function.block(number);
     let front_end = block_of(front)?.end()?;
     if cfg.succs(front) != [header] || front_end.op() != Some(Op::Branch) {
         return None;
@@ -96,7 +96,7 @@ fn shape<'s, 'm>(
     let insts = &block_of(block)?.insts;
     let mut phis = Vec::new();
     let behind = cfg.succs(block).iter().copied();
-    for at in behind.chain([header]).collect::<BTreeSet<usize>>() {
+    for at in behind.chain([header]).collect::<BTreeSet<BlockIndex>>() {
         let insts = block_of(at)?.insts.iter();
         phis.extend(insts.take_while(|inst| inst.op() == Some(Op::Phi)));
     }
@@ -140,8 +140,8 @@ fn first_barrier(
     dominators: &Dominators,
     body: &Body,
     natural: &Loop,
-    own: &BTreeSet<usize>,
-    latch: usize,
+    own: &BTreeSet<BlockIndex>,
+    latch: BlockIndex,
 ) -> Option<Spot> {
     let mut found = None;
     let mut at = latch;
@@ -160,11 +160,11 @@ fn first_barrier(
     let (block, barrier) = found?;
     let first = body.block(block).get(barrier)?;
     let is_whole = matches!(first.role, Role::Half(_, Side::Both));
-    let is_right = |at: usize, index: usize, item: &Item| match item.role {
+    let is_right = |at: BlockIndex, index: usize, item: &Item| match item.role {
         Role::Half(..) => (at, index) >= (block, barrier) || at != block,
         Role::First | Role::Plain | Role::Last => !item.effect.stops,
     };
-    let is_behind = |at: usize| at == block || dominators.dominates(block, at);
+    let is_behind = |at: BlockIndex| at == block || dominators.dominates(block, at);
     let all = natural.body.iter().all(|at| {
         let mut items = body.block(*at).iter().enumerate();
         items.all(|(index, item)| {
@@ -180,17 +180,17 @@ fn exit(
     cfg: &Cfg,
     dominators: &Dominators,
     natural: &Loop,
-    own: &BTreeSet<usize>,
-    (block, latch): (usize, usize),
+    own: &BTreeSet<BlockIndex>,
+    (block, latch): (BlockIndex, BlockIndex),
 ) -> Option<Exit> {
-    let is_inside = |block: &usize| natural.body.contains(block);
-    let leaves = |at: &&usize| !cfg.succs(**at).iter().all(is_inside);
-    let leaving: Vec<&usize> = natural.body.iter().filter(leaves).collect();
+    let is_inside = |block: &BlockIndex| natural.body.contains(block);
+    let leaves = |at: &&BlockIndex| !cfg.succs(**at).iter().all(is_inside);
+    let leaving: Vec<&BlockIndex> = natural.body.iter().filter(leaves).collect();
     let [at] = leaving.as_slice() else {
         return None;
     };
     let is_of_each = own.contains(at) && dominators.dominates(**at, latch);
-    let branch = function.blocks.get(**at)?.terminator()?;
+    let branch = function.block(**at)?.terminator()?;
     let target = |index| Some(is_inside(&cfg.index_of(branch.id(index).ok()?)?));
     let (then, otherwise) = (target(1)?, target(2)?);
     let is_branch = branch.op() == Some(Op::BranchConditional) && then != otherwise;
@@ -205,7 +205,8 @@ fn exit(
 impl<'m> Shape<'_, 'm> {
     /// The instruction at a place.
     pub(super) fn inst(&self, (block, index): Spot) -> Option<Inst<'m>> {
-        self.function.blocks.get(block)?.insts.get(index).copied()
+        let insts = &self.function.block(block)?.insts;
+        insts.get(index).copied()
     }
 
     /// The instruction in front of the barrier, in its block, whose result is `id`.
@@ -230,12 +231,12 @@ impl<'m> Shape<'_, 'm> {
     }
 
     /// Whether `block` is in no loop inside of this one.
-    pub(super) fn is_own(&self, block: usize) -> bool {
+    pub(super) fn is_own(&self, block: BlockIndex) -> bool {
         self.own.contains(&block)
     }
 
     /// Whether every iteration comes to `block` once.
-    pub(super) fn is_in_each(&self, block: usize) -> bool {
+    pub(super) fn is_in_each(&self, block: BlockIndex) -> bool {
         self.own.contains(&block) && self.dominators.dominates(block, self.latch)
     }
 
@@ -249,7 +250,7 @@ impl<'m> Shape<'_, 'm> {
     ) -> Vec<Inst<'m>> {
         let mut needed = BTreeSet::new();
         let mut loads = Vec::new();
-        let insts = self.function.blocks.get(self.block);
+        let insts = self.function.block(self.block);
         let insts = insts.and_then(|block| block.insts.get(..self.barrier));
         for inst in insts.into_iter().flatten().rev() {
             if inst.op() == Some(Op::Store) {

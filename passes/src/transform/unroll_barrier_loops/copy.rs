@@ -2,7 +2,7 @@
 
 use super::Unrollable;
 use crate::diagnostic::Diagnostic;
-use crate::module::{Block, Id, Inst, WordOffset};
+use crate::module::{Block, BlockIndex, Id, Inst, WordOffset};
 use crate::transform::edit::Edit;
 use spirv::Op;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,15 +45,15 @@ impl<'u, 'd, 'm> Unrolling<'u, 'd, 'm> {
         self.finish(&before, from)
     }
 
-    fn block(&self, number: usize) -> Result<&'u Block<'m>, Diagnostic> {
-        let block = self.unrollable.function.blocks.get(number);
+    fn block(&self, number: BlockIndex) -> Result<&'u Block<'m>, Diagnostic> {
+        let block = self.unrollable.function.block(number);
         block.ok_or_else(|| Diagnostic::bug("a loop has a block that is not there"))
     }
 
     /// The blocks of the loop, in the order of the module.
-    fn blocks(&self) -> Vec<(usize, &'u Block<'m>)> {
-        let blocks = self.unrollable.function.blocks.iter().enumerate();
-        let is_inside = |(number, _): &(usize, &Block<'m>)| {
+    fn blocks(&self) -> Vec<(BlockIndex, &'u Block<'m>)> {
+        let blocks = self.unrollable.function.numbered();
+        let is_inside = |(number, _): &(BlockIndex, &Block<'m>)| {
             self.unrollable.blocks.contains(number) && self.unrollable.cfg.is_reachable(*number)
         };
         blocks.filter(is_inside).collect()
@@ -149,7 +149,7 @@ impl<'u, 'd, 'm> Unrolling<'u, 'd, 'm> {
 
     /// Whether an instruction has no place in a copy: phis and the merge instruction of the header,
     /// and that of the branch that leaves the loop.
-    fn is_dropped(&self, number: usize, block: &Block<'_>, inst: Inst<'_>) -> bool {
+    fn is_dropped(&self, number: BlockIndex, block: &Block<'_>, inst: Inst<'_>) -> bool {
         let is_header = number == self.unrollable.header;
         let is_end = block.end().map(|end| end.offset) == Some(inst.offset);
         match inst.op() {
@@ -165,7 +165,7 @@ impl<'u, 'd, 'm> Unrolling<'u, 'd, 'm> {
         if first == header.0 {
             return Ok(());
         }
-        for (number, block) in self.unrollable.function.blocks.iter().enumerate() {
+        for (number, block) in self.unrollable.function.numbered() {
             if self.unrollable.blocks.contains(&number) {
                 continue;
             }

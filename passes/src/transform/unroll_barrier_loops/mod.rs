@@ -27,7 +27,7 @@ use crate::analysis::dominance::Dominators;
 use crate::analysis::loops::{Loop, Loops};
 use crate::analysis::pairing::SiteKind;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::module::{Constants, Declarations, Function, Inst, Module, SpecValues};
+use crate::module::{BlockIndex, Constants, Declarations, Function, Inst, Module, SpecValues};
 use copy::Unrolling;
 use spirv::{LoopControl, Op};
 use std::collections::BTreeSet;
@@ -43,18 +43,18 @@ struct Unrollable<'f, 'm> {
     function: &'f Function<'m>,
     cfg: &'f Cfg,
     dominators: &'f Dominators,
-    blocks: BTreeSet<usize>,
+    blocks: BTreeSet<BlockIndex>,
     /// Those of its blocks that are in no loop inside of it.
-    own: BTreeSet<usize>,
-    header: usize,
-    latch: usize,
+    own: BTreeSet<BlockIndex>,
+    header: BlockIndex,
+    latch: BlockIndex,
     /// The block in front of it.
-    front: usize,
+    front: BlockIndex,
     /// The block that control leaves it from.
-    exit: usize,
+    exit: BlockIndex,
     /// Where control goes from there: in the loop, and out of it.
-    stays: usize,
-    leaves: usize,
+    stays: BlockIndex,
+    leaves: BlockIndex,
     /// Whether it stays when the condition is true.
     stays_if_true: bool,
 }
@@ -126,15 +126,12 @@ fn is_barrier(inst: Inst<'_>) -> bool {
 impl<'m> Unrollable<'_, 'm> {
     /// The instructions of the loop.
     fn insts(&self) -> impl Iterator<Item = Inst<'m>> {
-        let blocks = self
-            .blocks
-            .iter()
-            .filter_map(|at| self.function.blocks.get(*at));
+        let blocks = self.blocks.iter().filter_map(|at| self.function.block(*at));
         blocks.flat_map(|block| block.insts.iter().copied())
     }
 
     /// The blocks that the last iteration comes to, which leaves the loop.
-    fn last(&self) -> BTreeSet<usize> {
+    fn last(&self) -> BTreeSet<BlockIndex> {
         let mut found = BTreeSet::from([self.header]);
         let mut work = vec![self.header];
         while let Some(block) = work.pop() {
@@ -153,7 +150,7 @@ impl<'m> Unrollable<'_, 'm> {
     /// Whether nothing leads from behind the way out to what the last iteration comes to before it.
     fn is_in_order(&self) -> bool {
         let last = self.last();
-        let is_alone = |block: &usize| {
+        let is_alone = |block: &BlockIndex| {
             let mut preds = self.cfg.preds(*block).iter();
             preds.all(|pred| last.contains(pred) || !self.cfg.is_reachable(*pred))
         };
@@ -171,19 +168,20 @@ fn unrollable<'f, 'm>(
 ) -> Option<Unrollable<'f, 'm>> {
     let header = natural.header;
     let (latch, front) = natural.latch_and_front(cfg)?;
-    let is_inside = |block: &usize| natural.body.contains(block);
-    let leaves = |at: &&usize| !cfg.succs(**at).iter().all(is_inside);
-    let leaving: Vec<&usize> = natural.body.iter().filter(leaves).collect();
+    let is_inside = |block: &BlockIndex| natural.body.contains(block);
+    let leaves = |at: &&BlockIndex| !cfg.succs(**at).iter().all(is_inside);
+    let leaving: Vec<&BlockIndex> = natural.body.iter().filter(leaves).collect();
     let [exit] = leaving.as_slice() else {
         return None;
     };
     let exit = **exit;
     let innermost = loops.innermost(cfg.len())?;
-    let is_own = |block: &&usize| innermost.get(**block) == innermost.get(header);
+    let is_own =
+        |block: &&BlockIndex| innermost.get(block.index()) == innermost.get(header.index());
     if !is_own(&&exit) || !loops.dominators.dominates(exit, latch) {
         return None;
     }
-    let branch = function.blocks.get(exit)?.terminator()?;
+    let branch = function.block(exit)?.terminator()?;
     let target = |index| cfg.index_of(branch.id(index).ok()?);
     let (then, otherwise) = (target(1)?, target(2)?);
     let stays_if_true = is_inside(&then);
@@ -194,11 +192,11 @@ fn unrollable<'f, 'm>(
         true => (then, otherwise),
         false => (otherwise, then),
     };
-    let merge = function.blocks.get(header)?.end()?;
+    let merge = function.block(header)?.end()?;
     if merge.op() == Some(Op::LoopMerge) {
         let control = LoopControl::from_bits_truncate(merge.operand(2).ok()?);
         let next = cfg.index_of(merge.id(1).ok()?)?;
-        let reachable = |block: &&usize| cfg.is_reachable(**block);
+        let reachable = |block: &&BlockIndex| cfg.is_reachable(**block);
         let ways = cfg.preds(next).iter().filter(reachable).count();
         // The header may be its own continue target.
         if control.contains(LoopControl::DONT_UNROLL) || (next != header && ways > 1) {

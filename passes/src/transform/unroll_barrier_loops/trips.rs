@@ -1,7 +1,7 @@
 //! How often a loop's condition holds.
 
 use super::Unrollable;
-use crate::module::{Constants, Declarations, Id, Inst};
+use crate::module::{BlockIndex, Constants, Declarations, Id, Inst};
 use crate::transform::whole_variables::{Spot, whole_variables};
 use spirv::Op;
 use std::collections::BTreeMap;
@@ -51,11 +51,11 @@ impl<'t, 'm> Trips<'t, 'm> {
         let function = unrollable.function;
         let mut spots = BTreeMap::new();
         for block in &unrollable.blocks {
-            let insts = function.blocks.get(*block)?.insts.iter().enumerate();
+            let insts = function.block(*block)?.insts.iter().enumerate();
             let results = insts.filter_map(|(index, inst)| Some((inst.result()?, (*block, index))));
             spots.extend(results);
         }
-        let branch = function.blocks.get(unrollable.exit)?.terminator()?;
+        let branch = function.block(unrollable.exit)?.terminator()?;
         let mut trips = Trips {
             declarations,
             constants,
@@ -65,7 +65,7 @@ impl<'t, 'm> Trips<'t, 'm> {
             variables: whole_variables(declarations, function),
             state: BTreeMap::new(),
         };
-        let front = function.blocks.get(unrollable.front)?.label;
+        let front = function.block(unrollable.front)?.label;
         let first = trips.phis(front);
         let held = trips.variables.iter();
         let held: Vec<(Id, u32)> = held
@@ -80,7 +80,7 @@ impl<'t, 'm> Trips<'t, 'm> {
 
     /// What the phis of the header become when control comes from `label`.
     fn phis(&self, label: Id) -> BTreeMap<Id, u32> {
-        let header = self.unrollable.function.blocks.get(self.unrollable.header);
+        let header = self.unrollable.function.block(self.unrollable.header);
         let insts = header.into_iter().flat_map(|block| &block.insts);
         let phis = insts.take_while(|inst| inst.op() == Some(Op::Phi));
         let value = |phi: &Inst<'_>| {
@@ -118,7 +118,7 @@ impl<'t, 'm> Trips<'t, 'm> {
 
     /// Goes to the next iteration.
     fn go_on(&mut self) {
-        let latch = self.unrollable.function.blocks.get(self.unrollable.latch);
+        let latch = self.unrollable.function.block(self.unrollable.latch);
         let mut next = latch.map_or_else(BTreeMap::new, |latch| self.phis(latch.label));
         for (variable, stores) in &self.variables {
             let value = match stores.as_slice() {
@@ -132,7 +132,7 @@ impl<'t, 'm> Trips<'t, 'm> {
     }
 
     /// Whether every iteration that goes on comes to `block` once.
-    fn is_in_each(&self, block: usize) -> bool {
+    fn is_in_each(&self, block: BlockIndex) -> bool {
         let dominators = self.unrollable.dominators;
         self.unrollable.own.contains(&block) && dominators.dominates(block, self.unrollable.latch)
     }
@@ -145,7 +145,7 @@ impl<'t, 'm> Trips<'t, 'm> {
         if depth > MOST_DEPTH || !self.unrollable.own.contains(&spot.0) {
             return None;
         }
-        let block = self.unrollable.function.blocks.get(spot.0)?;
+        let block = self.unrollable.function.block(spot.0)?;
         let inst = block.insts.get(spot.1)?;
         match inst.op()? {
             Op::Phi => {

@@ -2,10 +2,10 @@
 
 use super::Entry;
 use super::trace::Step;
+use crate::analysis::uniformity::Cause;
 use crate::analysis::uniformity::graph::{NodeId, Op, Source};
-use crate::analysis::uniformity::{Branch, Cause};
 use crate::diagnostic::WitnessStep;
-use crate::module::{Block, Id};
+use crate::module::{Block, BlockIndex, Id};
 use std::collections::BTreeSet;
 
 /// Most reasons of one chain.
@@ -43,8 +43,8 @@ impl Entry<'_, '_> {
     }
 
     /// The label of a block, in the module that was given when it is from there.
-    pub(in crate::validate) fn block_name(&self, block: usize) -> String {
-        let offset = self.function.blocks.get(block).map(|block| block.offset);
+    pub(in crate::validate) fn block_name(&self, block: BlockIndex) -> String {
+        let offset = self.function.block(block).map(|block| block.offset);
         let inst = offset.and_then(|offset| self.original.module.at(self.word(offset)));
         match inst
             .filter(|inst| inst.op() == Some(spirv::Op::Label))
@@ -56,8 +56,8 @@ impl Entry<'_, '_> {
     }
 
     /// What decides at the end of `block`.
-    pub(in crate::validate) fn condition_name(&self, block: usize) -> String {
-        let condition = self.model.branches.get(block).and_then(Branch::condition);
+    pub(in crate::validate) fn condition_name(&self, block: BlockIndex) -> String {
+        let condition = self.model.condition(block);
         condition.map_or_else(
             || "a branch".to_owned(),
             |condition| self.value_name(condition),
@@ -66,8 +66,8 @@ impl Entry<'_, '_> {
 
     /// The specialization constants without a value that decide, with others, at the end of
     /// `block`.
-    pub(in crate::validate) fn open_constants(&self, block: usize) -> Option<String> {
-        let condition = self.model.branches.get(block).and_then(Branch::condition)?;
+    pub(in crate::validate) fn open_constants(&self, block: BlockIndex) -> Option<String> {
+        let condition = self.model.condition(block)?;
         let graph = &self.model.graph;
         let mut seen = BTreeSet::new();
         let mut work = vec![condition];
@@ -93,7 +93,7 @@ impl Entry<'_, '_> {
     }
 
     /// Why `block` is not executed by all invocations of the workgroup alike, down to the source.
-    pub(in crate::validate) fn reasons_of_block(&self, block: usize) -> Vec<String> {
+    pub(in crate::validate) fn reasons_of_block(&self, block: BlockIndex) -> Vec<String> {
         match self.uniformity.block(block) {
             Some(cause) => {
                 let first = format!(
@@ -124,10 +124,7 @@ impl Entry<'_, '_> {
                     break;
                 }
                 Cause::Value(node) => (Some(node), None),
-                Cause::Branch(block) => (
-                    self.model.branches.get(block).and_then(Branch::condition),
-                    Some(block),
-                ),
+                Cause::Branch(block) => (self.model.condition(block), Some(block)),
             };
             let Some(node) = next else { break };
             let at = self.model.graph.node(node).at;
@@ -238,13 +235,13 @@ impl Entry<'_, '_> {
     }
 
     fn place(&self, step: &Step) -> WitnessStep {
-        let branch = |block: usize, goes: String| {
+        let branch = |block: BlockIndex, goes: String| {
             let text = format!(
                 "block {}: the branch on {} goes {goes}",
                 self.block_name(block),
                 self.condition_name(block)
             );
-            let last = self.function.blocks.get(block).and_then(Block::terminator);
+            let last = self.function.block(block).and_then(Block::terminator);
             WitnessStep {
                 word: last.map(|last| self.word(last.offset)),
                 ..text.into()
@@ -266,7 +263,7 @@ impl Entry<'_, '_> {
     /// kept.
     pub(in crate::validate) fn path_steps(
         &self,
-        blocks: &[usize],
+        blocks: &[BlockIndex],
         site: usize,
     ) -> (Vec<Step>, usize) {
         let mut steps = Vec::new(); // the last one first
@@ -276,9 +273,12 @@ impl Entry<'_, '_> {
             return (steps, before);
         };
         for (place, block) in blocks.iter().enumerate().rev() {
-            let mut sites = self.by_block.get(*block).map_or(&[][..], Vec::as_slice);
+            let mut sites = self
+                .by_block
+                .get(block.index())
+                .map_or(&[][..], Vec::as_slice);
             if let Some(next) = blocks.get(place + 1) {
-                let branch = self.model.branches.get(*block).and_then(Branch::condition);
+                let branch = self.model.condition(*block);
                 if self.model.cfg.succs(*block).len() > 1 && branch.is_some() {
                     steps.push(Step::Branch(*block, *next));
                 }

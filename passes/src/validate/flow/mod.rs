@@ -21,7 +21,9 @@ use crate::analysis::program::Program;
 use crate::analysis::uniformity::memory::Memory;
 use crate::analysis::uniformity::{Level, Model, Uniformity};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::module::{Constants, Declarations, EntryPoint, Function, Inst, Scope, WordOffset};
+use crate::module::{
+    BlockIndex, Constants, Declarations, EntryPoint, Function, Inst, Scope, WordOffset,
+};
 use crate::transform::Origin;
 use std::collections::BTreeSet;
 
@@ -31,7 +33,7 @@ pub(super) struct Event {
     /// Word offset.
     pub(super) offset: WordOffset,
     /// The block.
-    pub(super) block: usize,
+    pub(super) block: BlockIndex,
     /// Whether it is an arrive.
     pub(super) arrives: bool,
     /// Execution scope: Workgroup or Subgroup.
@@ -95,7 +97,7 @@ impl<'e, 'm> Entry<'e, 'm> {
     /// The instructions before and after a site of the function, in its block.
     pub(super) fn around(&self, site: &Site) -> Option<(&'e [Inst<'m>], &'e [Inst<'m>])> {
         let block = self.model.cfg.index_of(site.block)?;
-        let insts = &self.function.blocks.get(block)?.insts;
+        let insts = &self.function.block(block)?.insts;
         let place = insts.partition_point(|inst| inst.offset < site.offset);
         let (before, from) = insts.split_at_checked(place)?;
         let (_, after) = from
@@ -116,7 +118,7 @@ impl<'e, 'm> Entry<'e, 'm> {
         let (declarations, constants) = (program.declarations(), program.constants());
         let function = declarations.function(entry.function)?;
         let is_split = |inst: &Inst<'_>| is_split_barrier(*inst);
-        let places: Vec<usize> = function
+        let places: Vec<BlockIndex> = function
             .by_block(&function.syncs)
             .filter_map(|(block, syncs)| syncs.iter().any(is_split).then_some(block))
             .collect();
@@ -168,7 +170,7 @@ impl<'e, 'm> Entry<'e, 'm> {
                     continue;
                 };
                 if model.cfg.is_reachable(block) {
-                    by_block[block].push(events.len());
+                    by_block[block.index()].push(events.len());
                     let count = &mut ranks[usize::from(scope != Scope::Workgroup)];
                     let rank = std::mem::replace(count, *count + 1);
                     events.push(Event {

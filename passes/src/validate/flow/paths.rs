@@ -8,7 +8,7 @@
 use super::{Entry, Event, SCOPES};
 use crate::analysis::uniformity::graph::{Graph, NodeId, Op};
 use crate::analysis::uniformity::{Branch, lanes};
-use crate::module::Scope;
+use crate::module::{BlockIndex, Scope};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
@@ -56,7 +56,7 @@ impl Facts {
 type FactsByOpen = [Option<Facts>; 2];
 
 /// A place in a search: the block and whether a barrier is open at its start.
-type SearchNode = (usize, usize);
+type SearchNode = (BlockIndex, usize);
 
 /// The answer for both scopes.
 pub(in crate::validate) struct Paths {
@@ -88,7 +88,7 @@ impl Paths {
     }
 
     /// The blocks of such a path.
-    pub(in crate::validate) fn witness(&self, site: usize) -> Option<Vec<usize>> {
+    pub(in crate::validate) fn witness(&self, site: usize) -> Option<Vec<BlockIndex>> {
         Some(
             self.broken
                 .get(&site)?
@@ -124,7 +124,7 @@ impl<'c> Conditions<'c> {
         let graph = &entry.model.graph;
         let mut uses: BTreeMap<NodeId, usize> = BTreeMap::new();
         for block in entry.model.cfg.reverse_postorder() {
-            match &entry.model.branches[*block] {
+            match &entry.model.branches[block.index()] {
                 Branch::None => {}
                 Branch::If { condition, .. } => {
                     for atom in atoms(graph, *condition) {
@@ -159,7 +159,7 @@ impl<'c> Conditions<'c> {
             };
             let bit = conditions.nodes.len();
             for block in blocks {
-                conditions.kills[block] |= 1 << bit;
+                conditions.kills[block.index()] |= 1 << bit;
             }
             conditions.bits.insert(node, bit);
             conditions.nodes.push(node);
@@ -192,14 +192,14 @@ impl<'c> Conditions<'c> {
         &self,
         facts: Facts,
         node: NodeId,
-        over: Option<(usize, usize)>,
+        over: Option<(BlockIndex, BlockIndex)>,
         depth: u32,
     ) -> Option<u64> {
         let inner = self.graph.node(node);
         if let Op::Number(bits) = inner.op {
             return Some(bits);
         }
-        let killed = over.map_or(0, |(_, to)| self.kills[to]);
+        let killed = over.map_or(0, |(_, to)| self.kills[to.index()]);
         if let Some(bit) = self.bits.get(&node)
             && killed >> bit & 1 == 0
             && let Some(value) = facts.get(*bit)
@@ -290,8 +290,8 @@ impl<'c> Conditions<'c> {
     }
 
     /// The facts after control has gone from one block to the next.
-    fn cross(&self, facts: Facts, from: usize, to: usize) -> Facts {
-        let kills = self.kills[to];
+    fn cross(&self, facts: Facts, from: BlockIndex, to: BlockIndex) -> Facts {
+        let kills = self.kills[to.index()];
         let mut after = facts;
         after.forget(kills);
         let mut rest = kills;
@@ -339,7 +339,7 @@ fn atoms(graph: &Graph, condition: NodeId) -> Vec<NodeId> {
 }
 
 /// The blocks of the phis and leaves under `node`; `None` when it is large.
-fn blocks_under(graph: &Graph, node: NodeId) -> Option<BTreeSet<usize>> {
+fn blocks_under(graph: &Graph, node: NodeId) -> Option<BTreeSet<BlockIndex>> {
     let mut seen = BTreeSet::new();
     let mut blocks = BTreeSet::new();
     let mut work = vec![node];
@@ -401,9 +401,15 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         }
     }
 
-    fn events(&self, block: usize) -> impl Iterator<Item = (usize, &'s Event)> + use<'s, 'e, 'm> {
+    fn events(
+        &self,
+        block: BlockIndex,
+    ) -> impl Iterator<Item = (usize, &'s Event)> + use<'s, 'e, 'm> {
         let (entry, scope) = (self.entry, self.scope);
-        let sites = entry.by_block.get(block).map_or(&[][..], Vec::as_slice);
+        let sites = entry
+            .by_block
+            .get(block.index())
+            .map_or(&[][..], Vec::as_slice);
         sites
             .iter()
             .filter_map(move |site| Some((*site, entry.events.get(*site)?)))
@@ -423,19 +429,19 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
                 debug_assert!(false, "no block in place {place}");
                 continue;
             };
-            queued[block] = false;
+            queued[block.index()] = false;
             let last = self
                 .events(block)
                 .last()
                 .map(|(_, event)| usize::from(event.arrives));
             for open in 0..2 {
-                let Some(facts) = self.states[block][open] else {
+                let Some(facts) = self.states[block.index()][open] else {
                     continue;
                 };
                 for (to, facts) in self.edges(block, facts) {
                     if self.arrive_at(to, last.unwrap_or(open), facts, (block, open))
                         && let Some(place) = cfg.order(to)
-                        && !std::mem::replace(&mut queued[to], true)
+                        && !std::mem::replace(&mut queued[to.index()], true)
                     {
                         work.push(Reverse(place));
                     }
@@ -445,13 +451,19 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         self.judge(paths, slot);
     }
 
-    fn arrive_at(&mut self, block: usize, open: usize, facts: Facts, from: SearchNode) -> bool {
-        match &mut self.states[block][open] {
+    fn arrive_at(
+        &mut self,
+        block: BlockIndex,
+        open: usize,
+        facts: Facts,
+        from: SearchNode,
+    ) -> bool {
+        match &mut self.states[block.index()][open] {
             Some(known) => known.meet(facts),
             slot @ None => {
                 *slot = Some(facts);
-                if block != 0 || open != 0 {
-                    self.came_from[block][open] = Some(from);
+                if block != BlockIndex::ENTRY || open != 0 {
+                    self.came_from[block.index()][open] = Some(from);
                 }
                 true
             }
@@ -459,11 +471,11 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
     }
 
     /// Where control can go, with what is known there.
-    fn edges(&self, block: usize, facts: Facts) -> Vec<(usize, Facts)> {
+    fn edges(&self, block: BlockIndex, facts: Facts) -> Vec<(BlockIndex, Facts)> {
         let cfg = &self.entry.model.cfg;
         let succs = cfg.succs(block);
-        let mut edges: Vec<(usize, Facts)> = Vec::new();
-        match &self.entry.model.branches[block] {
+        let mut edges: Vec<(BlockIndex, Facts)> = Vec::new();
+        match &self.entry.model.branches[block.index()] {
             Branch::If { condition, yes, no } => {
                 for (to, value) in [(*yes, true), (*no, false)] {
                     edges.extend(
@@ -488,7 +500,8 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
             }
             Branch::None => edges.extend(succs.iter().map(|to| (*to, facts))),
         }
-        let remaining: BTreeSet<usize> = succs.iter().copied().collect(); // a switch has thousands
+        // A switch has thousands.
+        let remaining: BTreeSet<BlockIndex> = succs.iter().copied().collect();
         edges.retain(|(to, _)| remaining.contains(to));
         for (to, facts) in &mut edges {
             *facts = self.conditions.cross(*facts, block, *to);
@@ -500,7 +513,8 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
     fn judge(&self, paths: &mut Paths, slot: usize) {
         let cfg = &self.entry.model.cfg;
         for block in cfg.reverse_postorder().iter().copied() {
-            let mut possible = [0, 1].map(|open: usize| self.states[block][open].map(|_| open));
+            let mut possible =
+                [0, 1].map(|open: usize| self.states[block.index()][open].map(|_| open));
             for (site, event) in self.events(block) {
                 let bad = usize::from(event.arrives);
                 if let Some(start) = possible.iter().position(|state| *state == Some(bad)) {
@@ -519,7 +533,7 @@ impl<'s, 'e, 'm> Search<'s, 'e, 'm> {
         let mut path = vec![to];
         let mut at = to;
         while path.len() < MOST_PLACES
-            && let Some(from) = self.came_from.get(at.0).and_then(|from| from[at.1])
+            && let Some(from) = self.came_from.get(at.0.index()).and_then(|from| from[at.1])
         {
             path.push(from);
             at = from;

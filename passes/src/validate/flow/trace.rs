@@ -10,7 +10,7 @@ use super::{Entry, SCOPES};
 use crate::analysis::uniformity::graph::{NodeId, Op};
 use crate::analysis::uniformity::lanes;
 use crate::analysis::uniformity::regions::{Region, Regions};
-use crate::module::Scope;
+use crate::module::{BlockIndex, Scope};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -52,11 +52,11 @@ pub(in crate::validate) struct Violation {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(in crate::validate) enum Step {
     /// The branch at the end of the first block goes to the second.
-    Branch(usize, usize),
+    Branch(BlockIndex, BlockIndex),
     /// A site, by index.
     Site(usize),
     /// The branch at the end of the block is not decided; the run goes on where its ways meet.
-    Gap(usize),
+    Gap(BlockIndex),
 }
 
 /// What the runs have shown.
@@ -179,9 +179,9 @@ struct Runner<'r, 'e, 'm> {
     regions: Regions<'r>,
     /// By block with a branch: its region, and whether a site lies in it; `None` once the bound is
     /// reached.
-    known: BTreeMap<usize, Option<(Rc<Region>, bool)>>,
+    known: BTreeMap<BlockIndex, Option<(Rc<Region>, bool)>>,
     /// By block with a branch, scope and states before it: the states where its ways meet.
-    leaps: BTreeMap<(usize, usize, u8), u8>,
+    leaps: BTreeMap<(BlockIndex, usize, u8), u8>,
     needed: Vec<bool>,
     /// Needed nodes that are neither constants nor phis, by block.
     code: Vec<Vec<NodeId>>,
@@ -230,7 +230,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
         }
     }
 
-    fn region(&mut self, block: usize) -> Option<(Rc<Region>, bool)> {
+    fn region(&mut self, block: BlockIndex) -> Option<(Rc<Region>, bool)> {
         if let Some(known) = self.known.get(&block) {
             return known.clone();
         }
@@ -241,7 +241,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
                 let sites = region
                     .blocks
                     .iter()
-                    .any(|block| !self.entry.by_block[*block].is_empty());
+                    .any(|block| !self.entry.by_block[block.index()].is_empty());
                 (Rc::new(region), sites)
             });
         self.known.insert(block, region.clone());
@@ -276,7 +276,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
         self.values.fill(None);
         let mut states = [CLOSED; 2];
         let mut waited = [false; 2];
-        let mut block = 0;
+        let mut block = BlockIndex::ENTRY;
         let mut from = None;
         let mut left = MOST_STEPS_OF_ONE;
         let cfg = &entry.model.cfg;
@@ -293,11 +293,11 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             };
             (left, self.left) = (of_one, of_all);
             self.execute(block, from, lane);
-            for site in &entry.by_block[block] {
+            for site in &entry.by_block[block.index()] {
                 self.pass(*site, &mut run, &mut states, &mut waited, lane);
             }
             let succs = cfg.succs(block);
-            let branch = &entry.model.branches[block];
+            let branch = &entry.model.branches[block.index()];
             let next = match (succs, branch.condition()) {
                 ([], _) => {
                     run.complete = true;
@@ -355,16 +355,16 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     }
 
     /// What it costs to execute or to forget a block.
-    fn cost(&self, block: usize) -> usize {
+    fn cost(&self, block: BlockIndex) -> usize {
         let model = &self.entry.model;
         model.cfg.succs(block).len()
             + 1
-            + self.code[block].len()
-            + model.phis[block].len()
-            + self.entry.by_block[block].len()
+            + self.code[block.index()].len()
+            + model.phis[block.index()].len()
+            + self.entry.by_block[block.index()].len()
     }
 
-    fn execute(&mut self, block: usize, from: Option<usize>, lane: u32) {
+    fn execute(&mut self, block: BlockIndex, from: Option<BlockIndex>, lane: u32) {
         let entry = self.entry;
         let graph = &entry.model.graph;
         // All phis take their values at once.
@@ -373,7 +373,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             let place = node.from.iter().position(|block| Some(*block) == from)?;
             self.value(*node.args.get(place)?)
         };
-        let phis: Vec<(NodeId, Option<u64>)> = entry.model.phis[block]
+        let phis: Vec<(NodeId, Option<u64>)> = entry.model.phis[block.index()]
             .iter()
             .filter(|phi| self.needed[phi.index()])
             .map(|phi| (*phi, incoming(phi)))
@@ -382,8 +382,8 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
             self.values[phi.index()] = value;
         }
         let size = entry.size.filter(|_| self.sized);
-        for place in 0..self.code[block].len() {
-            let node = self.code[block][place];
+        for place in 0..self.code[block.index()].len() {
+            let node = self.code[block.index()][place];
             self.values[node.index()] =
                 lanes::evaluate(graph, node, size, lane, |arg| self.value(arg));
         }
@@ -427,7 +427,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     /// What a region may do with sites.
     fn leap(
         &mut self,
-        block: usize,
+        block: BlockIndex,
         region: &Region,
         run: &mut Run,
         states: &mut [u8; 2],
@@ -435,7 +435,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     ) {
         let entry = self.entry;
         for inside in &region.blocks {
-            for site in &entry.by_block[*inside] {
+            for site in &entry.by_block[inside.index()] {
                 run.counts[*site].exact = false;
                 run.doubtful[*site] = true;
                 if let Some(event) = entry.events.get(*site).filter(|event| !event.arrives) {
@@ -455,10 +455,10 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     }
 
     /// The states at the end of a region that is entered from `block` in one of `before`.
-    fn after(&self, block: usize, region: &Region, scope: Scope, before: u8) -> u8 {
+    fn after(&self, block: BlockIndex, region: &Region, scope: Scope, before: u8) -> u8 {
         let entry = self.entry;
-        let last = |block: usize| {
-            let sites = entry.by_block[block].iter().rev();
+        let last = |block: BlockIndex| {
+            let sites = entry.by_block[block.index()].iter().rev();
             let mut of_scope = sites
                 .filter_map(|site| entry.events.get(*site))
                 .filter(|event| event.scope == scope);
@@ -466,7 +466,7 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
                 .next()
                 .map(|event| if event.arrives { OPEN } else { CLOSED })
         };
-        let mut at_start: BTreeMap<usize, u8> = BTreeMap::new();
+        let mut at_start: BTreeMap<BlockIndex, u8> = BTreeMap::new();
         let mut end = 0;
         let mut work = vec![(block, before)];
         while let Some((from, state)) = work.pop() {
@@ -490,7 +490,10 @@ impl<'r, 'e, 'm> Runner<'r, 'e, 'm> {
     fn forget(&mut self, region: &Region) {
         let entry = self.entry;
         for block in &region.blocks {
-            for node in self.code[*block].iter().chain(&entry.model.phis[*block]) {
+            for node in self.code[block.index()]
+                .iter()
+                .chain(&entry.model.phis[block.index()])
+            {
                 self.values[node.index()] = None;
             }
         }

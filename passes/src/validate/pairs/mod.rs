@@ -16,6 +16,7 @@ use super::flow::paths::Paths;
 use super::flow::trace::{Step, Trace};
 use super::flow::{Entry, Event, severity};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::module::BlockIndex;
 
 struct Rule {
     code: Code,
@@ -144,7 +145,12 @@ const MOST_BRANCHES: usize = 8;
 
 /// The branch of the path that decides about it: the last one whose other way leads past a barrier
 /// of the scope before it comes back to the path; else the last one.
-fn deciding(entry: &Entry<'_, '_>, steps: &[Step], path: &[usize], site: usize) -> Option<usize> {
+fn deciding(
+    entry: &Entry<'_, '_>,
+    steps: &[Step],
+    path: &[BlockIndex],
+    site: usize,
+) -> Option<BlockIndex> {
     let scope = entry.events.get(site)?.scope;
     let branches = || {
         steps.iter().rev().filter_map(|step| match step {
@@ -152,9 +158,9 @@ fn deciding(entry: &Entry<'_, '_>, steps: &[Step], path: &[usize], site: usize) 
             Step::Site(_) | Step::Gap(_) => None,
         })
     };
-    let passes_one = |(block, to): &(usize, usize)| {
-        let mut seen: Vec<usize> = Vec::new();
-        let mut work: Vec<usize> = entry
+    let passes_one = |(block, to): &(BlockIndex, BlockIndex)| {
+        let mut seen: Vec<BlockIndex> = Vec::new();
+        let mut work: Vec<BlockIndex> = entry
             .model
             .cfg
             .succs(*block)
@@ -166,7 +172,7 @@ fn deciding(entry: &Entry<'_, '_>, steps: &[Step], path: &[usize], site: usize) 
             if path.contains(&at) || seen.contains(&at) || seen.len() >= MOST_BLOCKS {
                 continue;
             }
-            let sites = entry.by_block.get(at).into_iter().flatten();
+            let sites = entry.by_block.get(at.index()).into_iter().flatten();
             if sites
                 .filter_map(|site| entry.events.get(*site))
                 .any(|event| event.scope == scope)

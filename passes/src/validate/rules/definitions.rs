@@ -6,7 +6,7 @@ use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::Dominators;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::module::report::Report;
-use crate::module::{Function, Id, Inst, WordOffset};
+use crate::module::{BlockIndex, Function, Id, Inst, WordOffset};
 use spirv::Op;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -59,14 +59,18 @@ pub(super) const PHI_PLACE: Rule = Rule {
         let mut report = Report::new(to);
         for function in &context.declarations.functions {
             for (index, phis) in function.by_block(&function.phis) {
-                let insts = function.blocks.get(index).map(|block| &block.insts);
+                let insts = function.block(index).map(|block| &block.insts);
                 let leading = insts
                     .into_iter()
                     .flatten()
                     .take_while(|inst| is_phi(**inst));
-                let fit = if index == 0 { 0 } else { leading.count() };
+                let fit = if index == BlockIndex::ENTRY {
+                    0
+                } else {
+                    leading.count()
+                };
                 for phi in phis.iter().skip(fit) {
-                    let message = if index == 0 {
+                    let message = if index == BlockIndex::ENTRY {
                         "OpPhi stands in the first block of its function"
                     } else {
                         "OpPhi stands behind another instruction of its block"
@@ -137,7 +141,7 @@ struct Uses<'u, 'm> {
 /// Where an id is used: the block, and the word of the instruction.
 #[derive(Copy, Clone)]
 struct UseSite {
-    block: usize,
+    block: BlockIndex,
     word: WordOffset,
 }
 
@@ -158,7 +162,7 @@ impl<'u, 'm> Uses<'u, 'm> {
     }
 
     fn check(&self, report: &mut Report<'_>) {
-        for (block, code) in self.function.blocks.iter().enumerate() {
+        for (block, code) in self.function.numbered() {
             if !self.cfg.is_reachable(block) {
                 continue;
             }
@@ -175,7 +179,7 @@ impl<'u, 'm> Uses<'u, 'm> {
         }
     }
 
-    fn check_inst(&self, inst: Inst<'_>, block: usize, report: &mut Report<'_>) {
+    fn check_inst(&self, inst: Inst<'_>, block: BlockIndex, report: &mut Report<'_>) {
         let module = self.context.declarations.module;
         let head = head(inst);
         let here = UseSite {
@@ -235,7 +239,7 @@ impl<'u, 'm> Uses<'u, 'm> {
         };
         let here = self
             .starts
-            .get(place.block)
+            .get(place.block.index())
             .copied()
             .unwrap_or(WordOffset::END);
         !self.own.contains(&def)
@@ -246,17 +250,17 @@ impl<'u, 'm> Uses<'u, 'm> {
     /// Whether the word `def` of the function's blocks is a label, or on every way to `place`.
     fn is_passed(&self, def: WordOffset, place: UseSite) -> bool {
         let at = self.block_at(def);
-        self.starts.get(at) == Some(&def)
+        self.starts.get(at.index()) == Some(&def)
             || self.dominators.dominates(at, place.block) && def < place.word
     }
 
     /// The block that the word `def` of the function's blocks belongs to.
-    fn block_at(&self, def: WordOffset) -> usize {
+    fn block_at(&self, def: WordOffset) -> BlockIndex {
         if self.starts.get(1).is_none_or(|second| def < *second) {
-            return 0; // with the function's variables
+            return BlockIndex::ENTRY; // with the function's variables
         }
         let behind = self.starts.partition_point(|start| *start <= def);
-        behind.saturating_sub(1)
+        BlockIndex::new(behind.saturating_sub(1))
     }
 
     /// Why control can be at `place` without having passed the definition of `id`.

@@ -17,7 +17,7 @@ use super::slice::Slice;
 use super::{Branch, Model};
 use crate::analysis::cfg::Cfg;
 use crate::analysis::dominance::{Dominators, PostDominators};
-use crate::module::{Constants, Declarations, Function, Id, WordOffset};
+use crate::module::{BlockIndex, Constants, Declarations, Function, Id, WordOffset};
 use std::collections::HashMap;
 
 /// Most indices of one address.
@@ -45,7 +45,7 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
     let mut children = vec![Vec::new(); cfg.len()];
     for block in cfg.reverse_postorder() {
         if let Some(above) = dominators.immediate(*block) {
-            children[above].push(*block);
+            children[above.index()].push(*block);
         }
     }
     let quiet = if input.slice.loads_workgroup {
@@ -60,7 +60,7 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
         values: HashMap::new(),
         current: Vec::new(),
         quiet,
-        at: 0,
+        at: BlockIndex::ENTRY,
         phis: vec![Vec::new(); len],
         variable_phis: vec![Vec::new(); len],
         branches: vec![Branch::None; len],
@@ -71,11 +71,11 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
     };
     builder.start();
     enum Step {
-        Enter(usize),
+        Enter(BlockIndex),
         Leave(Vec<(usize, NodeId)>),
     }
     let mut steps = if len > 0 {
-        vec![Step::Enter(0)]
+        vec![Step::Enter(BlockIndex::ENTRY)]
     } else {
         Vec::new()
     };
@@ -85,7 +85,7 @@ pub(super) fn build(input: Input<'_, '_>, cfg: Cfg, post: PostDominators) -> Mod
                 let undo = builder.block(block);
                 steps.push(Step::Leave(undo));
                 steps.extend(
-                    children[block]
+                    children[block.index()]
                         .iter()
                         .rev()
                         .map(|child| Step::Enter(*child)),
@@ -111,7 +111,7 @@ struct Builder<'b, 'm> {
     /// Value of each promoted variable at the place that is being read.
     current: Vec<NodeId>,
     quiet: Quiet,
-    at: usize,
+    at: BlockIndex,
     phis: Vec<Vec<NodeId>>,
     variable_phis: Vec<Vec<(usize, NodeId)>>,
     branches: Vec<Branch>,
@@ -124,7 +124,9 @@ impl<'m> Builder<'_, 'm> {
     fn start(&mut self) {
         for (id, _) in &self.input.function.params {
             let width = self.width_of_value(*id);
-            let node = self.graph.leaf(Source::Parameter, Vec::new(), width, 0);
+            let node = self
+                .graph
+                .leaf(Source::Parameter, Vec::new(), width, BlockIndex::ENTRY);
             self.values.insert(*id, node);
         }
         for index in 0..self.promoted.variables.len() {
@@ -133,13 +135,15 @@ impl<'m> Builder<'_, 'm> {
             self.graph.at = inst.map_or(WordOffset::default(), |inst| inst.offset);
             let initial = match inst.and_then(|inst| inst.operands().get(1).copied()) {
                 Some(initializer) => self.value(Id(initializer)),
-                None => self.graph.leaf(Source::Undefined, Vec::new(), 0, 0),
+                None => self
+                    .graph
+                    .leaf(Source::Undefined, Vec::new(), 0, BlockIndex::ENTRY),
             };
             self.current.push(initial);
         }
         // Phis exist before anything names them.
         for block in self.cfg.reverse_postorder().to_vec() {
-            for variable in self.promoted.phis[block].clone() {
+            for variable in self.promoted.phis[block.index()].clone() {
                 self.graph.at = self
                     .promoted
                     .variables
@@ -148,18 +152,18 @@ impl<'m> Builder<'_, 'm> {
                     .map_or(WordOffset::default(), |inst| inst.offset);
                 let width = self.promoted.widths[variable];
                 let phi = self.graph.phi(width, block);
-                self.phis[block].push(phi);
-                self.variable_phis[block].push((variable, phi));
+                self.phis[block.index()].push(phi);
+                self.variable_phis[block.index()].push((variable, phi));
             }
             let input = self.input;
-            for inst in input.slice.blocks.get(block).into_iter().flatten() {
+            for inst in input.slice.blocks.get(block.index()).into_iter().flatten() {
                 if inst.op() == Some(spirv::Op::Phi)
                     && let Some(id) = inst.result()
                 {
                     self.graph.at = inst.offset;
                     let width = self.width_of_value(id);
                     let phi = self.graph.phi(width, block);
-                    self.phis[block].push(phi);
+                    self.phis[block.index()].push(phi);
                     self.values.insert(id, phi);
                 }
             }
@@ -167,35 +171,34 @@ impl<'m> Builder<'_, 'm> {
     }
 
     /// Reads a block; what to put back into `current` when the blocks under it are done.
-    fn block(&mut self, block: usize) -> Undo {
+    fn block(&mut self, block: BlockIndex) -> Undo {
         self.at = block;
         self.graph.asked.clear();
         let mut undo = Vec::new();
-        for (variable, phi) in self.variable_phis[block].clone() {
+        for (variable, phi) in self.variable_phis[block.index()].clone() {
             self.assign(variable, phi, &mut undo);
         }
         let input = self.input;
         self.quiet.enter(block);
-        for inst in input.slice.blocks.get(block).into_iter().flatten() {
+        for inst in input.slice.blocks.get(block.index()).into_iter().flatten() {
             self.graph.at = inst.offset;
             self.inst(*inst, &mut undo);
         }
-        if input.slice.branches.get(block) == Some(&true)
+        if input.slice.branches.get(block.index()) == Some(&true)
             && let Some(end) = input
                 .function
-                .blocks
-                .get(block)
+                .block(block)
                 .and_then(|code| code.terminator())
         {
             self.graph.at = end.offset;
-            self.branches[block] = self.branch(end);
+            self.branches[block.index()] = self.branch(end);
         }
         for succ in self.cfg.succs(block).to_vec() {
-            for (variable, phi) in self.variable_phis[succ].clone() {
+            for (variable, phi) in self.variable_phis[succ.index()].clone() {
                 self.graph.add_incoming(phi, block, self.current[variable]);
             }
         }
-        self.computed[block] = std::mem::take(&mut self.graph.asked);
+        self.computed[block.index()] = std::mem::take(&mut self.graph.asked);
         undo
     }
 
@@ -207,7 +210,7 @@ impl<'m> Builder<'_, 'm> {
     fn finish(mut self) -> Model {
         for block in self.cfg.reverse_postorder().to_vec() {
             let input = self.input;
-            for inst in input.slice.blocks.get(block).into_iter().flatten() {
+            for inst in input.slice.blocks.get(block.index()).into_iter().flatten() {
                 if inst.op() != Some(spirv::Op::Phi) {
                     continue;
                 }
