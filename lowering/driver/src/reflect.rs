@@ -242,6 +242,7 @@ fn argument(argument: &Argument) -> ArgumentReflection {
         kind: match argument.kind {
             ArgumentKind::Buffer => "buffer",
             ArgumentKind::Image => "image",
+            ArgumentKind::Tensor => "tensor",
             ArgumentKind::PushConstant => "push_constant",
             ArgumentKind::ArrayLength => "array_length",
             ArgumentKind::ArrayLengths => "array_lengths",

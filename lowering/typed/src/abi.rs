@@ -26,8 +26,8 @@ pub use resources::{Resource, ResourceKind};
 pub use table::{Access, Fetched, Reached};
 
 use crate::Result;
-use crate::image;
 use crate::pointers::{self, GLOBAL, block_space, is_descriptor_array, read_only_space};
+use crate::tensor;
 use crate::types::{self, Kind, Types};
 use spirv::StorageClass;
 use splitbar_passes::analysis::layout;
@@ -73,6 +73,8 @@ pub enum ArgumentKind {
     /// A pointer to the descriptor of an image or texel buffer, or to the first one of an array of
     /// them.
     Image,
+    /// A pointer to the descriptor of a tensor, or to the first one of an array of them.
+    Tensor,
     /// The push-constant block, by value.
     PushConstant,
     /// The length of a buffer in bytes, 32 bits.
@@ -397,7 +399,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Buffers and images, in the form that was chosen.
+    /// Buffers, images and tensors, in the form that was chosen.
     fn resources(&mut self, uses: &Uses, diagnostics: &mut Diagnostics) {
         let found = resources::resources(self.types, self.declarations, self.target, uses);
         match self.form.table(&found) {
@@ -414,12 +416,11 @@ impl Planner<'_, '_> {
     /// A resource that is an argument.
     fn resource(&mut self, resource: &Resource) {
         let ids = &resource.variables;
-        let image = resource.kind == ResourceKind::Image;
         let read_only = ids.len() == 1 && ids.iter().all(|id| self.is_read_only(*id));
-        let (kind, space) = if image {
-            (ArgumentKind::Image, read_only_space(self.target))
-        } else {
-            (ArgumentKind::Buffer, GLOBAL)
+        let (kind, space) = match resource.kind {
+            ResourceKind::Image => (ArgumentKind::Image, read_only_space(self.target)),
+            ResourceKind::Tensor => (ArgumentKind::Tensor, read_only_space(self.target)),
+            ResourceKind::Buffer => (ArgumentKind::Buffer, GLOBAL),
         };
         let parameter = self.argument(
             Role::Buffer(ids.clone()),
@@ -429,10 +430,11 @@ impl Planner<'_, '_> {
             8,
             (Some(resource.set), Some(resource.binding)),
         );
-        let align = match (image, resource.arrays.is_empty()) {
-            (true, _) => table_align(self.target),
-            (false, true) => self.buffer_align(ids),
-            (false, false) => layout::POINTER_BYTES as u32, // of an array of addresses
+        let align = match (resource.kind, resource.arrays.is_empty()) {
+            (ResourceKind::Image, _) => table_align(self.target),
+            (ResourceKind::Tensor, _) => tensor::DESCRIPTOR_ALIGN,
+            (ResourceKind::Buffer, true) => self.buffer_align(ids),
+            (ResourceKind::Buffer, false) => layout::POINTER_BYTES as u32, // of an array of addresses
         };
         self.parameters.push(Parameter {
             read_only,
@@ -489,14 +491,14 @@ impl Planner<'_, '_> {
                 StorageClass::StorageBuffer | StorageClass::Uniform => {}
                 StorageClass::UniformConstant
                     if uses::pointee(self.declarations, variable)
-                        .is_some_and(|ty| image::is_image(self.types, ty)) => {}
+                        .is_some_and(|ty| resources::described(self.types, ty).is_some()) => {}
                 StorageClass::PushConstant => push_constants.push(*id),
                 _ if uses::is_global(variable) => {}
                 StorageClass::Input | StorageClass::Private => {}
                 class => diagnostics.push(
                     Diagnostic::error(Code::UnsupportedStorageClass, format!("the variable {id} of storage class {class:?} is not lowered"))
                         .at_word(variable.inst.offset)
-                        .help("lowered are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and UniformConstant that is initialised or an image"),
+                        .help("lowered are StorageBuffer, Uniform, PushConstant, Workgroup, Private, Function, Input built-ins, CrossWorkgroup, and UniformConstant that is initialised, an image, or a tensor with a rank"),
                 ),
             }
         }

@@ -125,18 +125,6 @@ impl Image {
     }
 }
 
-/// Whether the variable type `ty` is an image, or an array of images.
-pub fn is_image(types: &Types, ty: Id) -> bool {
-    let mut ty = ty;
-    // Types are nested finitely.
-    loop {
-        match types.get(ty).map(|info| &info.kind) {
-            Some(Kind::Array { element, .. } | Kind::RuntimeArray { element }) => ty = *element,
-            kind => return matches!(kind, Some(Kind::Image(_) | Kind::SampledImage(_))),
-        }
-    }
-}
-
 /// The image that the OpTypeSampledImage `inst` combines with a sampler.
 pub fn sampled(inst: Inst<'_>, types: &Types) -> Option<Image> {
     match types.get(inst.id(0).ok()?)?.kind {

@@ -32,6 +32,7 @@ mod kernel;
 pub mod matrix;
 pub mod pointers;
 pub mod scratch;
+pub mod tensor;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod testing;

@@ -6,6 +6,7 @@ use crate::Result;
 use crate::image::{self, Image};
 use crate::matrix::Matrix;
 use crate::pointers::address_space;
+use crate::tensor::{self, Tensor};
 use spirv::{Op, StorageClass};
 use splitbar_passes::analysis::layout::{self, Extent, MemberPlace};
 use splitbar_passes::diagnostic::{Code, Diagnostic};
@@ -100,6 +101,8 @@ pub enum Kind {
     Image(Image),
     /// An image with a sampler.
     SampledImage(Image),
+    /// A tensor: as a value the address of its descriptor.
+    Tensor(Tensor),
     /// A pointer.
     Pointer {
         /// Storage class.
@@ -177,8 +180,8 @@ pub struct Types {
 }
 
 impl Types {
-    /// Builds the table. `descriptors`: bytes from one descriptor of an array of images to the
-    /// next, where the kernel's binary interface has one distance for all
+    /// Builds the table. `descriptors`: bytes from one descriptor of an array of images or tensors
+    /// to the next, where the kernel's binary interface has one distance for all
     /// ([`crate::abi::AbiForm::descriptor_bytes`]).
     pub fn of(
         declarations: &Declarations<'_>,
@@ -256,7 +259,7 @@ struct Table<'a, 'm> {
     constants: &'a Constants,
     target: &'a Target,
     waves: Waves,
-    /// Bytes that a descriptor of an image takes at least.
+    /// Bytes that a descriptor of an image or a tensor takes at least.
     descriptors: u64,
     /// Whether vectors lie as OpenCL has them.
     kernel: bool,
@@ -441,6 +444,11 @@ impl Table<'_, '_> {
                     Op::TypeSampledImage => {
                         let image = image::sampled(inst, &self.types)?;
                         described(Kind::SampledImage, image, true)
+                    }
+                    Op::TypeTensorARM => {
+                        let tensor = Tensor::of(inst, &self.types, self.constants)?;
+                        let bytes = tensor::DESCRIPTOR_BYTES.max(self.descriptors);
+                        self.address(Kind::Tensor(tensor), bytes, 8)
                     }
                     _ => return None,
                 }

@@ -65,7 +65,7 @@ struct TypeFacts {
     members: Qualifiers,
     /// It is or has a pointer.
     pointers: bool,
-    /// It is or has an image.
+    /// It is or has an image or a tensor.
     images: bool,
 }
 
@@ -316,7 +316,10 @@ fn type_facts(declarations: &Declarations<'_>) -> BTreeMap<Id, TypeFacts> {
             }
             Type::Other { opcode } => {
                 let op = Op::from_u32(u32::from(*opcode));
-                own.images = matches!(op, Some(Op::TypeImage | Op::TypeSampledImage));
+                own.images = matches!(
+                    op,
+                    Some(Op::TypeImage | Op::TypeSampledImage | Op::TypeTensorARM)
+                );
             }
             _ => {} // a number, or what has no place in memory
         }

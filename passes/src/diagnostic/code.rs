@@ -99,6 +99,8 @@ codes! {
     BlockTooLarge = 380, Limit, "what is passed by value is larger than the arguments of a kernel can be";
     StackTooLarge = 381, Limit, "the variables of an invocation are larger than its stack can be";
 
+    TensorTooLarge = 382, Limit, "a tensor has more dimensions than are lowered";
+
     // 038x: what surrounds a compilation.
     ToolFailed = 385, Unsupported, "an external program could not be used";
     WrongUsage = 386, Invalid, "the command line is wrong, or a file cannot be read or written";
@@ -197,6 +199,11 @@ codes! {
     AtomicIntegerCapability = 1305, Invalid, "an atomic on 64-bit integers without its capability";
     AtomicFloatCapability = 1306, Invalid, "an atomic on floating-point numbers without its capability";
     NamedBarrierType = 1307, Invalid, "an operand of a named barrier has the wrong type";
+
+    // 14xx: tensors.
+    TensorType = 1401, Invalid, "a tensor type has an element type, a rank or a shape that it cannot have";
+    TensorAccess = 1402, Invalid, "an operand of a tensor instruction does not fit the tensor";
+    TensorOperand = 1403, Invalid, "a tensor instruction has a tensor operand that it cannot have";
 
     // 20xx: run-time rules of split barriers, and lints.
     NonUniformSplitBarrier = 2000, Invalid, "an arrive or a wait of scope Workgroup is not in uniform control flow, or may not be";

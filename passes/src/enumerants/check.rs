@@ -54,6 +54,8 @@ fn has_bits(op: Op) -> bool {
             | Op::Function
             | Op::CooperativeMatrixLoadKHR
             | Op::CooperativeMatrixStoreKHR
+            | Op::TensorReadARM
+            | Op::TensorWriteARM
     ) || format!("{op:?}").starts_with("Image")
 }
 

@@ -1,11 +1,13 @@
-//! Bits of operands: memory operands (SPIR-V 3.26), image operands (3.14), controls of loops,
-//! selections and functions (3.23 to 3.25), fast-math modes (3.15).
+//! Bits of operands: memory operands (SPIR-V 3.26), image operands (3.14), tensor operands
+//! (SPV_ARM_tensors), controls of loops, selections and functions (3.23 to 3.25), fast-math modes
+//! (3.15).
 
 use super::Outcome::{self, Honoured, NoEffect, Refused};
 use crate::diagnostic::Code;
 use rspirv::grammar::OperandKind;
 use spirv::{
     FPFastMathMode, FunctionControl, ImageOperands, LoopControl, MemoryAccess, SelectionControl,
+    TensorOperands,
 };
 
 const HINT: Outcome = NoEffect("a hint");
@@ -53,6 +55,26 @@ pub(super) const IMAGE: &[(ImageOperands, Outcome)] = &[
     ),
     (ImageOperands::NONTEMPORAL, HINT),
     (ImageOperands::OFFSETS, SAMPLER),
+];
+
+pub(super) const TENSOR: &[(TensorOperands, Outcome)] = &[
+    (TensorOperands::NONTEMPORAL_ARM, HINT),
+    (
+        TensorOperands::OUT_OF_BOUNDS_VALUE_ARM,
+        Honoured("tensor.rs"),
+    ),
+    (
+        TensorOperands::MAKE_ELEMENT_AVAILABLE_ARM,
+        Honoured("tensor.rs"),
+    ),
+    (
+        TensorOperands::MAKE_ELEMENT_VISIBLE_ARM,
+        Honoured("tensor.rs"),
+    ),
+    (
+        TensorOperands::NON_PRIVATE_ELEMENT_ARM,
+        NoEffect("no access is taken to be private: fences order all of them"),
+    ),
 ];
 
 pub(super) const LOOP: &[(LoopControl, Outcome)] = &[
@@ -121,6 +143,7 @@ pub(super) fn bits(kind: OperandKind) -> Option<Vec<(u32, Outcome)>> {
     Some(match kind {
         OperandKind::MemoryAccess => rows!(MEMORY),
         OperandKind::ImageOperands => rows!(IMAGE),
+        OperandKind::TensorOperands => rows!(TENSOR),
         OperandKind::LoopControl => rows!(LOOP),
         OperandKind::SelectionControl => rows!(SELECTION),
         OperandKind::FunctionControl => rows!(FUNCTION),

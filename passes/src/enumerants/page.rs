@@ -79,6 +79,7 @@ fn the_list_of_enumerants_is_fresh() {
     );
     text += &bits!("Memory operands", MEMORY, s::MemoryAccess);
     text += &bits!("Image operands", IMAGE, s::ImageOperands);
+    text += &bits!("Tensor operands", TENSOR, s::TensorOperands);
     text += &bits!("Loop control", LOOP, s::LoopControl);
     text += &bits!("Selection control", SELECTION, s::SelectionControl);
     text += &bits!("Function control", FUNCTION, s::FunctionControl);

@@ -44,6 +44,14 @@ pub const EXEMPT: &[Exempt] = &[
         ],
     },
     Exempt {
+        why: "tensors: tests/tests/suite/tensors.rs, lowering/llvm/src/emit/family_tests/tensors.rs",
+        ops: &[
+            "OpTensorQuerySizeARM",
+            "OpTensorReadARM",
+            "OpTensorWriteARM",
+        ],
+    },
+    Exempt {
         why: "cooperative matrices: fixtures/kernels/cooperative_matmul against its reference, and lowering/llvm/src/emit/family_tests/matrices.rs",
         ops: &[
             "OpCooperativeMatrixConvertNV",

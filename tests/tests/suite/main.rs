@@ -57,6 +57,7 @@ mod split;
 mod strategies;
 mod subgroups;
 mod support;
+mod tensors;
 mod timing;
 mod validation;
 mod windows;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
     trials.extend(filetests::trials(&fixtures));
     trials.extend(sim::trials(&fixtures));
     trials.extend(images::trials());
+    trials.extend(tensors::trials());
     trials.extend(abi::trials(&fixtures));
     trials.extend(qualifiers::trials());
     trials.extend(promoted::trials(&fixtures));

@@ -28,9 +28,9 @@ pub(super) const EXCEPTIONS: &[Exception] = &[
         ],
     },
     Exception {
-        name: "tensors (ARM, NVIDIA)",
+        name: "tensors (NVIDIA)",
         why: "how a tensor lies in memory is the driver's own",
-        marks: &["Tensor"],
+        marks: &["TensorNV", "TensorLayout", "TensorView"],
     },
     Exception {
         name: "ray queries",
@@ -85,8 +85,9 @@ mod tests {
         );
         assert_eq!(
             exception("OpTypeTensorLayoutNV is not lowered"),
-            Some("tensors (ARM, NVIDIA)")
+            Some("tensors (NVIDIA)")
         );
+        assert_eq!(exception("OpTypeTensorARM is not lowered"), None);
         assert_eq!(exception("OpTypeCooperativeMatrixKHR is not lowered"), None);
         assert_eq!(
             exception("gfx942 does not have an instruction for OpImageFetch"),

@@ -288,6 +288,11 @@ const CODES: &[Text<Code>] = &[
         "A Private or Function variable, or all that a kernel uses together, have more than 1 MiB. Copies of what is passed by value count too. Each invocation has its own, and a GPU runs many thousands of them.",
         "Keep large data in a buffer or in workgroup memory.",
     ),
+    (
+        Code::TensorTooLarge,
+        "A tensor instruction computes an address from one coordinate, one dimension and one stride for each dimension. At most 32 dimensions are lowered, more than any tensor of Vulkan's has to have.",
+        "Take several dimensions for one, where nothing lies between their elements.",
+    ),
     // Limits of targets.
     (
         Code::TooMuchSharedMemory,

@@ -18,7 +18,7 @@ use serde::Serialize;
 use splitbar::simulate::machine::image::Format as TexelFormat;
 use splitbar::simulate::machine::{Clocks, CodeLocation, Finding, Schedule, Site};
 use splitbar::simulate::profile::{self, Measured};
-use splitbar::simulate::{BufferName, Inputs, Job, Outcome, PRINT_CAPACITY, Texels};
+use splitbar::simulate::{BufferName, Elements, Inputs, Job, Outcome, PRINT_CAPACITY, Texels};
 use splitbar::spec::Setting;
 use splitbar::{
     AbiForm, Optimization, Options, Strategy, Target, Validation, exit, require_llvm, spec,
@@ -69,6 +69,12 @@ pub(super) struct SimArgs {
     /// Of so many texels, or a texel buffer; formats as in GLSL.
     #[arg(long, value_name = "SET:BINDING=FORMAT:EXTENT", value_parser = parse_image)]
     image: Vec<ImageArg>,
+    /// A buffer is a tensor: f32:4x8x16, u8:3x5:64x2
+    ///
+    /// The outermost dimension first; behind it the bytes from one element to the next in each,
+    /// where they do not follow each other.
+    #[arg(long, value_name = "SET:BINDING=TYPE:DIMENSIONS[:STRIDES]", value_parser = parse_tensor)]
+    tensor: Vec<TensorArg>,
     /// Push constants, or arguments by value: hexadecimal bytes, or a file
     #[arg(long, value_name = "HEX|FILE")]
     push: Option<String>,
@@ -279,6 +285,13 @@ fn ready(
             return Err(format!("the image {} is given twice", image.place).into());
         }
         job = job.with_image(image.place, image.texels);
+    }
+    for (number, tensor) in args.tensor.iter().enumerate() {
+        let mut before = args.tensor.iter().take(number);
+        if before.any(|other| other.place == tensor.place) {
+            return Err(format!("the tensor {} is given twice", tensor.place).into());
+        }
+        job = job.with_tensor(tensor.place, tensor.elements.clone());
     }
     job.takes(inputs)?;
     Ok(job)
@@ -773,6 +786,64 @@ pub(super) fn parse_image(text: &str) -> Result<ImageArg, String> {
             format,
             extent,
             is_buffer,
+        },
+    })
+}
+
+/// A buffer that is a tensor: `SET:BINDING=TYPE:DIMENSIONS`.
+#[derive(Clone, Debug)]
+pub(super) struct TensorArg {
+    place: BufferName,
+    elements: Elements,
+}
+
+/// Reads `SET:BINDING=TYPE:AxBxC` or `SET:BINDING=TYPE:AxBxC:XxYxZ`.
+pub(super) fn parse_tensor(text: &str) -> Result<TensorArg, String> {
+    fn numbers<N: std::str::FromStr>(text: &str) -> Option<Vec<N>> {
+        text.split('x').map(|number| number.parse().ok()).collect()
+    }
+    let (place, rest) = split(text)?;
+    let wrong = || format!("{rest:?} is neither TYPE:DIMENSIONS nor TYPE:DIMENSIONS:STRIDES");
+    let (ty, rest) = rest.split_once(':').ok_or_else(wrong)?;
+    let bytes = match ty {
+        "bool" => 1,
+        _ => match ty
+            .trim_start_matches("bf")
+            .trim_start_matches(['i', 'u', 'f'])
+        {
+            "8" => 1,
+            "16" => 2,
+            "32" => 4,
+            "64" => 8,
+            _ => {
+                return Err(format!(
+                    "{ty:?} is not the type of a tensor's elements, such as f32, u8 or bool"
+                ));
+            }
+        },
+    };
+    let (dimensions, strides) = match rest.split_once(':') {
+        Some((dimensions, strides)) => (dimensions, Some(strides)),
+        None => (rest, None),
+    };
+    let dimensions: Vec<u64> = numbers(dimensions).ok_or_else(wrong)?;
+    let strides: Option<Vec<i64>> = match strides {
+        Some(strides) => Some(numbers(strides).ok_or_else(wrong)?),
+        None => None,
+    };
+    if strides
+        .as_ref()
+        .is_some_and(|strides| strides.len() != dimensions.len())
+    {
+        return Err(format!("{rest:?} has not one stride for each dimension"));
+    }
+    Ok(TensorArg {
+        place,
+        elements: Elements {
+            bytes,
+            dimensions,
+            strides,
+            first: 0,
         },
     })
 }

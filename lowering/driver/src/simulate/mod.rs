@@ -9,6 +9,7 @@ pub mod estimate;
 pub mod nvptx;
 pub mod profile;
 mod tables;
+mod tensors;
 
 use crate::asm;
 use crate::output::Output;
@@ -23,6 +24,7 @@ use splitbar_sim::memory::{Global, RegionId};
 use splitbar_sim::{Clocks, Limits, Progress, Report, Schedule};
 use splitbar_typed::abi::{Argument, ArgumentKind, Reached, ResourceKind};
 use std::collections::BTreeMap;
+pub use tensors::Elements;
 
 /// Why a kernel cannot be run at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -228,6 +230,7 @@ pub struct Job {
     /// Bytes of dynamic workgroup memory that the kernel wants.
     dynamic_shared: u32,
     images: BTreeMap<BufferName, Texels>,
+    tensors: BTreeMap<BufferName, Elements>,
     prints: Table,
     print_capacity: u32,
     /// What it runs on, and what it takes of it.
@@ -302,6 +305,7 @@ impl Job {
             cluster: entry.plan.cluster.unwrap_or([1; 3]),
             dynamic_shared: entry.plan.dynamic_shared_bytes,
             images: BTreeMap::new(),
+            tensors: BTreeMap::new(),
             prints: abi.prints.clone(),
             print_capacity: PRINT_CAPACITY,
             unit: Unit::of(output.target, entry.plan.wave_size, entry.usage),
@@ -330,6 +334,7 @@ impl Job {
             cluster: [1; 3],
             dynamic_shared: 0,
             images: BTreeMap::new(),
+            tensors: BTreeMap::new(),
             prints: Table::default(),
             print_capacity: PRINT_CAPACITY,
             unit,
@@ -355,6 +360,7 @@ impl Job {
             cluster: [1; 3],
             dynamic_shared: 0,
             images: BTreeMap::new(),
+            tensors: BTreeMap::new(),
             prints: Table::default(),
             print_capacity: PRINT_CAPACITY,
             unit,
@@ -426,6 +432,7 @@ impl Job {
             cluster: self.cluster,
             dynamic_shared: self.dynamic_shared,
             images: self.images.clone(),
+            tensors: self.tensors.clone(),
             prints: self.prints.clone(),
             print_capacity: self.print_capacity,
             unit: self.unit,
@@ -448,8 +455,8 @@ impl Job {
         }
     }
 
-    /// That the kernel takes all of `inputs`, and has the images that it was said to have: what is
-    /// left over would change nothing.
+    /// That the kernel takes all of `inputs`, and has the images and tensors that it was said to
+    /// have: what is left over would change nothing.
     ///
     /// # Errors
     /// The first that it does not take.
@@ -459,9 +466,10 @@ impl Job {
             let mut arguments = self.arguments.iter().filter(|argument| is(argument));
             arguments.any(|argument| BufferName::of(argument) == *place)
         };
-        const BUFFERS: [ArgumentKind; 3] = [
+        const BUFFERS: [ArgumentKind; 4] = [
             ArgumentKind::Buffer,
             ArgumentKind::Image,
+            ArgumentKind::Tensor,
             ArgumentKind::ArrayLength,
         ];
         let mut buffers = inputs.buffers.iter().map(|(place, _)| place);
@@ -469,8 +477,12 @@ impl Job {
             let mut resources = self.resources.iter();
             resources.any(|one| kinds.contains(&one.kind) && tables::element(one, *place).is_some())
         };
-        let both = [ResourceKind::Buffer, ResourceKind::Image];
-        let is_buffer = |place: &BufferName| has(place, &BUFFERS) || in_table(place, &both);
+        const RESOURCES: [ResourceKind; 3] = [
+            ResourceKind::Buffer,
+            ResourceKind::Image,
+            ResourceKind::Tensor,
+        ];
+        let is_buffer = |place: &BufferName| has(place, &BUFFERS) || in_table(place, &RESOURCES);
         if let Some(place) = buffers.find(|place| !is_buffer(place)) {
             return Err(Refusal::Launch(format!(
                 "the kernel uses no buffer {place}"
@@ -483,6 +495,7 @@ impl Job {
         if let Some(place) = images.find(|place| !is_image(place)) {
             return Err(Refusal::Launch(format!("the kernel uses no image {place}")));
         }
+        self.takes_tensors()?;
         let by_value = [
             ArgumentKind::PushConstant,
             ArgumentKind::Value,
@@ -603,7 +616,12 @@ impl Job {
     /// That there is no buffer for `place`, with all places that want one.
     fn no_buffer(&self, place: BufferName) -> Refusal {
         let wants = |argument: &&Argument| {
-            [ArgumentKind::Buffer, ArgumentKind::Image].contains(&argument.kind)
+            [
+                ArgumentKind::Buffer,
+                ArgumentKind::Image,
+                ArgumentKind::Tensor,
+            ]
+            .contains(&argument.kind)
         };
         let arguments = self.arguments.iter().filter(wants).map(BufferName::of);
         let tables = self.resources.iter();
@@ -644,6 +662,11 @@ impl Job {
                     let texels = self.images.get(&place).copied();
                     let descriptor = descriptor(texels, base, length, place)?;
                     self.add_descriptor(global, place, descriptor)
+                }
+                ArgumentKind::Tensor => {
+                    let descriptor = self.tensor(global, place, buffer()?)?;
+                    let region = global.add(&format!("descriptor {place}"), descriptor, false);
+                    global.base(region).to_le_bytes().to_vec()
                 }
                 // A table that nothing is reached through is never read.
                 ArgumentKind::Table => {

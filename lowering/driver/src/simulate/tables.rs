@@ -45,7 +45,7 @@ impl Job {
     /// Writes all tables; the address of each by the position of its argument.
     ///
     /// # Errors
-    /// A resource without a buffer, or an image whose buffer does not fit.
+    /// A resource without a buffer, or an image or tensor whose buffer does not fit.
     pub(super) fn tables(
         &self,
         inputs: &Inputs,
@@ -121,6 +121,7 @@ impl Job {
                 }
                 Ok(table.bytes)
             }
+            ResourceKind::Tensor => self.tensor(global, name, (base, length)),
             ResourceKind::Image => {
                 let texels = self.images.get(&name).copied();
                 let words = descriptor(texels, base, length, name)?;

@@ -82,6 +82,8 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             )
         };
         let parts = match (constant, &info.kind) {
+            (Constant::Undef, Kind::Tensor(_)) => return Ok(llvm.undef()),
+            (_, Kind::Tensor(_)) => return Err(self.tensor_value(ty)),
             (Constant::Null, Kind::Pointer { .. }) => return self.null(llvm),
             (Constant::Null, _) => return Ok(llvm.zero()),
             (Constant::Undef, _) => return Ok(llvm.undef()),

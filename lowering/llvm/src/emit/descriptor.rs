@@ -39,7 +39,13 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
         self.load_constant(self.b.int_type(32), place, 4)
     }
 
-    fn load_constant(&self, ty: Ty<'c>, place: Value<'c>, align: u32) -> Result<Value<'c>> {
+    /// Loads a value that nobody writes while the kernel runs.
+    pub(super) fn load_constant(
+        &self,
+        ty: Ty<'c>,
+        place: Value<'c>,
+        align: u32,
+    ) -> Result<Value<'c>> {
         let value = self.b.load(ty, place, align)?;
         let context = self.b.context();
         for kind in ["invariant.load", "noundef"] {
@@ -71,7 +77,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 (self.load_address(global, place, align)?, false)
             }
             Fetched::Buffers => (in_global(self)?, false),
-            Fetched::Image => (place, false),
+            Fetched::Descriptor => (place, false),
             Fetched::Length => (self.load_length(place)?, true),
             Fetched::Lengths => (in_global(self)?, true),
         };

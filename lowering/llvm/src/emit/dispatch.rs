@@ -6,7 +6,7 @@ use super::function::FunctionEmitter;
 use super::{
     Handled, Result, arith, async_copy, atomic, barrier, bits, clock, compare, composite, control,
     convert, derivative, ext, image, linear, matrix, memory, named, place, pointer, promoted_copy,
-    subgroup,
+    subgroup, tensor,
 };
 use spirv::Op;
 use splitbar_passes::module::Inst;
@@ -29,6 +29,7 @@ pub(crate) enum Family {
     Linear,
     Matrix,
     Image,
+    Tensor,
     Atomic,
     Subgroup,
     Clock,
@@ -95,6 +96,8 @@ pub(crate) fn family(op: Op) -> Option<Family> {
         Op::Image | Op::ImageFetch | Op::ImageRead | Op::ImageWrite | Op::ImageTexelPointer
         | Op::ImageQuerySize | Op::ImageQuerySizeLod | Op::ImageQueryLevels | Op::ImageQuerySamples
         | Op::ImageQueryFormat | Op::ImageQueryOrder => Family::Image,
+
+        Op::TensorReadARM | Op::TensorWriteARM | Op::TensorQuerySizeARM => Family::Tensor,
 
         Op::AtomicLoad | Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak
         | Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd | Op::AtomicISub | Op::AtomicSMin | Op::AtomicUMin | Op::AtomicSMax
@@ -167,6 +170,7 @@ pub(crate) fn emit<'c, 'm>(e: &mut FunctionEmitter<'_, 'c, 'm>, inst: Inst<'m>) 
         Family::Linear => linear::emit(e, op, inst),
         Family::Matrix => matrix::emit(e, op, inst),
         Family::Image => image::emit(e, op, inst),
+        Family::Tensor => tensor::emit(e, op, inst),
         Family::Atomic if image::atomic::is_texel(e, inst) => image::atomic::emit(e, op, inst),
         Family::Atomic => atomic::emit(e, op, inst),
         Family::Subgroup => subgroup::emit(e, op, inst),

@@ -215,6 +215,11 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Kind::Image(_) | Kind::SampledImage(_) if !pointer.is_in_function() => {
                 return Ok(pointer.address);
             }
+            // A tensor in other memory would be a copy of it.
+            Kind::Tensor(_) if pointer.class == spirv::StorageClass::UniformConstant => {
+                return Ok(pointer.address);
+            }
+            Kind::Tensor(_) => return Err(self.tensor_value(ty)),
             Kind::Pointer { .. } | Kind::Image(_) | Kind::SampledImage(_) => {
                 return self.leaf_load(
                     llvm,
@@ -271,6 +276,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
             Kind::Image(_) | Kind::SampledImage(_) if !pointer.is_in_function() => {
                 return Err(self.b.mismatch(format!("a store of type {ty}")));
             }
+            Kind::Tensor(_) => return Err(self.tensor_value(ty)),
             Kind::Pointer { .. } | Kind::Image(_) | Kind::SampledImage(_) => {
                 return self.leaf_store(
                     value,

@@ -87,6 +87,7 @@ mod promoted_copy;
 mod scan;
 pub(crate) mod state;
 pub(crate) mod subgroup;
+pub(crate) mod tensor;
 pub(crate) mod types;
 mod unroll;
 pub(crate) mod waits;

@@ -267,6 +267,7 @@ impl<'c> FunctionEmitter<'_, 'c, '_> {
                 | Kind::Pointer { .. }
                 | Kind::Image(_)
                 | Kind::SampledImage(_)
+                | Kind::Tensor(_)
                 | Kind::Void
                 | Kind::NamedBarrier
                 | Kind::Function

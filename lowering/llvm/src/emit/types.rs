@@ -65,7 +65,9 @@ impl<'c> Types<'c> {
                 Some(b.struct_type(&values.collect::<Option<Vec<_>>>()?))
             }
             Kind::Cooperative(matrix) => Some(plain(matrix.shape())),
-            Kind::Image(_) | Kind::SampledImage(_) => pointer(StorageClass::UniformConstant),
+            Kind::Image(_) | Kind::SampledImage(_) | Kind::Tensor(_) => {
+                pointer(StorageClass::UniformConstant)
+            }
             Kind::Pointer { class, .. } => pointer(*class),
             Kind::NamedBarrier => pointer(StorageClass::Workgroup),
             Kind::Void | Kind::RuntimeArray { .. } | Kind::Function | Kind::Other(_) => None,

@@ -13,8 +13,8 @@ use splitbar_passes::module::Declarations;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a shader's buffers and images are handed over. OpenCL kernels keep their own parameters in
-/// every form.
+/// How a shader's buffers, images and tensors are handed over. OpenCL kernels keep their own
+/// parameters in every form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AbiForm {
     /// One argument for each (set, binding), and one for each length.
@@ -29,7 +29,8 @@ pub enum AbiForm {
 /// Arrays of descriptors, one for each set.
 ///
 /// A descriptor of a buffer has its address in bytes 0 to 7 and its length in bytes 8 to 15, both
-/// little-endian. A descriptor of an image is what [`crate::image`] says.
+/// little-endian. A descriptor of an image is what [`crate::image`] says, that of a tensor what
+/// [`crate::tensor`] says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DescriptorSets {
     /// The size of each descriptor.
@@ -41,7 +42,7 @@ pub struct DescriptorSets {
 /// The size of a descriptor.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DescriptorSize {
-    /// 16 bytes: buffers, texel buffers, and all images of NVIDIA GPUs.
+    /// 16 bytes: buffers, tensors, texel buffers, and all images of NVIDIA GPUs.
     Bytes16,
     /// 32 bytes: also the images of AMD GPUs.
     #[default]
@@ -101,7 +102,7 @@ pub struct Reach {
     /// The number of the argument in [`AbiTable::arguments`].
     pub argument: u32,
     /// Where the descriptor lies. `None`: the argument is the address of the buffer, or of the
-    /// (first) descriptor of an image or an array, and belongs to this binding alone.
+    /// (first) descriptor of an image, a tensor or an array, and belongs to this binding alone.
     pub descriptor: Option<DescriptorPlace>,
 }
 

@@ -1,7 +1,7 @@
 //! What a kernel touches by descriptor set and binding.
 
-use crate::image;
 use crate::pointers::is_descriptor_array;
+use crate::tensor;
 use crate::types::{Kind, Types};
 use spirv::{Decoration, StorageClass};
 use splitbar_passes::analysis::layout;
@@ -17,9 +17,11 @@ pub enum ResourceKind {
     Buffer,
     /// An image or texel buffer.
     Image,
+    /// A tensor.
+    Tensor,
 }
 
-/// The buffer or image of one (set, binding), or an array of them.
+/// The buffer, image or tensor of one (set, binding), or an array of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// The set.
@@ -44,6 +46,15 @@ pub struct Resource {
     pub declared: WordOffset,
 }
 
+/// What the variable type `ty` is, or is an array of, if it has descriptors of a kind of its own.
+pub(super) fn described(types: &Types, ty: Id) -> Option<ResourceKind> {
+    match elements(types, Some(ty)).1? {
+        Kind::Image(_) | Kind::SampledImage(_) => Some(ResourceKind::Image),
+        Kind::Tensor(_) => Some(ResourceKind::Tensor),
+        _ => None, // a buffer, or nothing that has a descriptor
+    }
+}
+
 /// The set and binding of `variable`; 0 for one that it does not name, which validation refuses.
 pub(super) fn binding(declarations: &Declarations<'_>, variable: Id) -> (u32, u32) {
     let get = |decoration| declarations.decoration(variable, decoration).unwrap_or(0);
@@ -66,8 +77,7 @@ pub(super) fn resources(
             let kind = match variable.class {
                 StorageClass::StorageBuffer | StorageClass::Uniform => ResourceKind::Buffer,
                 StorageClass::UniformConstant => {
-                    let pointee = uses::pointee(declarations, variable)?;
-                    image::is_image(types, pointee).then_some(ResourceKind::Image)?
+                    described(types, uses::pointee(declarations, variable)?)?
                 }
                 _ => return None,
             };
@@ -77,7 +87,7 @@ pub(super) fn resources(
         .collect();
     found.sort_unstable();
     found.dedup();
-    // Variables of one binding are one thing, but for buffers and images that an unshifted
+    // Variables of one binding are one thing, but for those of several kinds that an unshifted
     // translation from HLSL numbers alike.
     found
         .chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2))
@@ -107,6 +117,7 @@ pub(super) fn resources(
                     };
                     (image.descriptor_bytes(target, sampler), align)
                 }
+                (ResourceKind::Tensor, _) => (tensor::DESCRIPTOR_BYTES, tensor::DESCRIPTOR_ALIGN),
                 _ => (layout::POINTER_BYTES, layout::POINTER_BYTES as u32),
             };
             Some(Resource {

@@ -26,8 +26,8 @@ pub enum Fetched {
     Buffer,
     /// The place itself: the first descriptor of an array of buffers.
     Buffers,
-    /// The place itself: the first descriptor of an image or of an array of them.
-    Image,
+    /// The place itself: the first descriptor of an image or a tensor, or of an array of them.
+    Descriptor,
     /// The length of a buffer in bytes, 32 bits, which is loaded.
     Length,
     /// The place itself: the first length of an array of buffers.
@@ -159,7 +159,9 @@ fn accesses(resource: &Resource, place: &DescriptorPlace) -> Vec<Access> {
     let (all, lengths) = (&resource.variables, &resource.lengths);
     let length = |of_arrays, value| access(lengths, of_arrays, value, place.length?);
     let found = match resource.kind {
-        ResourceKind::Image => vec![access(all, false, Fetched::Image, 0)],
+        ResourceKind::Image | ResourceKind::Tensor => {
+            vec![access(all, false, Fetched::Descriptor, 0)]
+        }
         ResourceKind::Buffer => vec![
             access(all, false, Fetched::Buffer, 0),
             access(all, true, Fetched::Buffers, 0),
@@ -191,7 +193,9 @@ pub(super) fn uses<'r>(
         };
         let shares = |other: &Reached| (other.reach.set, other.reach.binding) == (set, binding);
         if reached.iter().any(shares) {
-            refuse(format!("{set}:{binding} is both a buffer and an image"));
+            refuse(format!(
+                "{set}:{binding} is more than one of a buffer, an image and a tensor"
+            ));
             continue;
         }
         let reach = match reach(table, resource) {

@@ -285,6 +285,7 @@ const IMAGE: &str = "OpCapability Shader
     %ppair = OpTypePointer StorageBuffer %pair
     %plain = OpTypeImage %uint Dim2D 0 0 0 SAMPLED R32ui
     %combined = OpTypeSampledImage %plain
+    %tensor = OpTypeTensorARM %uint %four
     %array = OpTypeArray %TYPE %four
     %parray = OpTypePointer UniformConstant %array
     %pimage = OpTypePointer UniformConstant %TYPE
@@ -302,8 +303,9 @@ const IMAGE: &str = "OpCapability Shader
 #[test]
 fn images_lie_in_descriptors_that_hold_them() {
     let (small, large) = (DescriptorSize::Bytes16, DescriptorSize::Bytes32);
-    let both = "is both a buffer and an image";
+    let both = "is more than one of a buffer, an image and a tensor";
     let (plain, combined) = (("plain", "2"), ("combined", "1"));
+    let tensor = ("tensor", "1");
     for ((ty, sampled), buffer, target, size, refused) in [
         (plain, "7", "gfx1201", small, "takes 32 bytes"),
         (plain, "7", "gfx1201", large, ""),
@@ -311,6 +313,9 @@ fn images_lie_in_descriptors_that_hold_them() {
         (plain, "7", "sm_90", small, ""),
         (combined, "7", "gfx1201", large, "takes 48 bytes"),
         (combined, "7", "sm_90", small, ""),
+        (tensor, "7", "gfx1201", small, ""),
+        (tensor, "7", "sm_90", large, ""),
+        (tensor, "2", "sm_90", large, both),
     ] {
         let text = IMAGE
             .replace("TYPE", ty)
@@ -326,7 +331,7 @@ fn images_lie_in_descriptors_that_hold_them() {
             let step = size.bytes();
             assert_eq!(
                 read_table(&abi),
-                [(2 * step, Fetched::Image), (7 * step, Fetched::Buffer)]
+                [(2 * step, Fetched::Descriptor), (7 * step, Fetched::Buffer)]
             );
             assert_eq!(abi.resources[0].count, Some(4));
         });

@@ -51,7 +51,7 @@ fn is_seen(declarations: &Declarations<'_>, inst: Inst<'_>) -> bool {
                 | Op::MemoryNamedBarrier
         )
         || memory::is_atomic(op);
-    if orders || indirect || op == Op::ImageWrite {
+    if orders || indirect || matches!(op, Op::ImageWrite | Op::TensorWriteARM) {
         return true;
     }
     let reads = op == Op::Load;

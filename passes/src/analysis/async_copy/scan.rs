@@ -230,7 +230,7 @@ impl<'m> Scanner<'_, 'm> {
                 ]);
             }
             Op::MemoryNamedBarrier => acts.push((inst.offset, Act::Fence)),
-            Op::ImageWrite => acts.push((inst.offset, Act::Write)),
+            Op::ImageWrite | Op::TensorWriteARM => acts.push((inst.offset, Act::Write)),
             _ if is_atomic => {
                 self.touch(inst, false, acts);
                 if self.atomic_releases(inst) {

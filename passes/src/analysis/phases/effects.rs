@@ -177,6 +177,10 @@ impl<'e, 'm> Effects<'e, 'm> {
             }
             Op::ImageRead | Op::ImageSparseRead => self.image(inst, Effect::read(Places::IMAGES)),
             Op::ImageWrite => self.image(inst, Effect::write(Places::IMAGES)),
+            // Elements lie in memory like that of buffers, and no specification says which storage
+            // class of memory semantics speaks of them.
+            Op::TensorReadARM => self.image(inst, Effect::read(Places::TENSORS)),
+            Op::TensorWriteARM => self.image(inst, Effect::write(Places::TENSORS)),
             Op::AtomicStore | Op::AtomicFlagClear => self.atomic(inst),
             _ if is_atomic(op) => self.atomic(inst),
             Op::ExtInst => self.extended(inst),
@@ -428,6 +432,7 @@ fn is_free(op: Op) -> bool {
             | 401..=403 // comparisons of pointers
             | 4421 | 4422 | 4428..=4430 | 4432 // ballots and votes of subgroups
             | 4450..=4455 // dot products
+            | 4166 // OpTensorQuerySizeARM
             | 4459 | 4460 // cooperative matrices: multiply, length
             | 5571..=5574 // shuffles of subgroups (INTEL)
             | 5630 | 5631 // assumptions

@@ -24,6 +24,8 @@ impl Places {
     pub const CROSS_WORKGROUP: Places = Places(2);
     /// Images and texel buffers.
     pub const IMAGES: Places = Places(4);
+    /// Tensors: whatever orders buffers or images orders them.
+    pub const TENSORS: Places = Places(1 | 4);
     /// Everything that lives longer than the workgroup.
     pub const GLOBAL: Places = Places(7);
     /// All Workgroup variables.

@@ -346,6 +346,7 @@ pub(super) fn is_pure_op(op: Op) -> bool {
             68 // OpArrayLength
             | 86..=97 | 100 | 103..=107 // sampled images are read-only, queries
             | 305 | 401..=403 | 4450..=4455
+            | 4166 // OpTensorQuerySizeARM
         )
 }
 

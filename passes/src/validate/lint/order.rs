@@ -150,6 +150,8 @@ fn neighbour(entry: &Entry<'_, '_>, site: &Site, after: bool) -> Option<WordOffs
                         | Op::CopyMemory
                         | Op::ImageRead
                         | Op::ImageWrite
+                        | Op::TensorReadARM
+                        | Op::TensorWriteARM
                 ) || matches!(op as u32, 227..=242)
             })
     };

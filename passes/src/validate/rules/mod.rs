@@ -9,6 +9,7 @@ mod opencl;
 mod scopes;
 mod semantics;
 mod shared;
+mod tensors;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
@@ -81,6 +82,9 @@ pub const RULES: &[&Rule] = &[
     &atomics::INTEGER,
     &atomics::FLOAT,
     &atomics::NAMED,
+    &tensors::TYPE,
+    &tensors::ACCESS,
+    &tensors::OPERANDS,
 ];
 
 /// The rules that code cannot be made without. No waiver covers them; all of them look at the

@@ -20,6 +20,7 @@ mod program;
 mod rare;
 mod scalars;
 mod selects;
+mod tensors;
 
 /// Old, middle and new targets of both vendors.
 const TARGETS: [&str; 8] = [
